@@ -106,8 +106,8 @@ export const queryService =
 async function openStore(services: ProcessServices): Promise<RecordStore> {
   // the embedded engine serves one process
   if (services.config.clickhouse === undefined) return EmbeddedStore.open(services);
-  const { openSharedStore } = await import('./store-shared/open-shared-store.ts');
-  return openSharedStore(services);
+  const { SharedStore } = await import('./store-shared/shared-store.ts');
+  return SharedStore.open(services);
 }
 
 /** Redis' are loaded only where there is one. */

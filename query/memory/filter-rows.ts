@@ -24,7 +24,6 @@ export type RowTest = (bytes: Buffer, row: number) => boolean;
 const span: Span = { start: 0, end: 0 };
 const noBytes = Buffer.alloc(0);
 
-/** Finds packed rows that meet filters. */
 export class FilterRows {
   readonly filters: readonly Filter[];
   readonly tests: readonly RowTest[];

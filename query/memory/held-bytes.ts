@@ -10,7 +10,6 @@ const tableBytes = 8 * 1024;
 const indexBytes = 2 * 1024;
 const mebibyte = 1024 * 1024;
 
-/** Of all records of a space. */
 export interface RowSizes {
   readonly count: number;
   /** Bytes of all values and their slots; those of rows above `largeRow` twice. */

@@ -15,15 +15,24 @@ const rowsAtOnce = 100;
 /** Milliseconds for which work in the background keeps the event loop from everything else. */
 const busyFor = 2;
 
-/** A table that gets indexes. */
-export interface Indexed {
+/** A table in memory. */
+export interface HeldTable {
   readonly spaceId: string;
+  readonly account: string;
   readonly table: MemoryTable;
   /** Shapes, as texts, of indexes that are never dropped: unique fields are looked up by them. */
   readonly lasting: ReadonlySet<string>;
   /** Whether all records of the space are there; false: it is still read. */
-  readonly whole: boolean;
+  whole: boolean;
   readonly dropped: AbortController;
+  /** It was dropped because it does not fit. */
+  isUnfit: boolean;
+  bytes: number;
+  usedAt: number;
+  /** Ids of records that were written while others are being added. */
+  readonly written: Set<string>;
+  /** How many are adding records: the first reading of the space, and large inserts. */
+  adding: number;
 }
 
 /** How often an index was lacking. */
@@ -32,29 +41,27 @@ interface Asked {
   times: number;
 }
 
+interface Args {
+  /** Of the shapes that are counted. */
+  readonly bytes: number;
+  /** Its memory is to be counted. */
+  readonly grown: (entry: HeldTable) => void;
+  /** What was built of it is good for nothing. */
+  readonly failed: (entry: HeldTable) => void;
+}
+
 /** Counts requests without an index, and builds the wanted ones: one after the other, while other work runs in between. */
-export class IndexBuilds<Entry extends Indexed> {
+export class IndexBuilds {
   /** By space, and then by the text of the shape. */
   readonly #asked: LRUCache<string, Map<string, Asked>>;
   /** By space and shape: those that wait, and the one that is being built. */
-  readonly #wanted = new Map<string, { readonly entry: Entry; readonly shape: IndexShape }>();
-  readonly #grown: (entry: Entry) => void;
-  readonly #failed: (entry: Entry) => void;
+  readonly #wanted = new Map<string, { readonly entry: HeldTable; readonly shape: IndexShape }>();
+  readonly #args: Args;
   #building = false;
 
-  /**
-   * @param args.bytes of the shapes that are counted
-   * @param args.grown its memory is to be counted
-   * @param args.failed what was built of it is good for nothing
-   */
-  constructor(args: {
-    readonly bytes: number;
-    readonly grown: (entry: Entry) => void;
-    readonly failed: (entry: Entry) => void;
-  }) {
+  constructor(args: Args) {
+    this.#args = args;
     this.#asked = new LRUCache({ maxSize: Math.max(1, Math.floor(args.bytes)), sizeCalculation: bytesOf });
-    this.#grown = args.grown;
-    this.#failed = args.failed;
   }
 
   /** Begins the indexes of a table that has no rows yet: they get theirs as it does. @param unique slots of unique fields */
@@ -71,7 +78,7 @@ export class IndexBuilds<Entry extends Indexed> {
   }
 
   /** A request for records of a space was not answered from memory: indexes of these shapes would have helped. */
-  missed(spaceId: string, shapes: readonly IndexShape[], entry: Entry | undefined): void {
+  missed(spaceId: string, shapes: readonly IndexShape[], entry: HeldTable | undefined): void {
     const asked = this.#asked.get(spaceId) ?? new Map<string, Asked>();
     for (const shape of shapes) {
       const text = shapeText(shape);
@@ -101,14 +108,14 @@ export class IndexBuilds<Entry extends Indexed> {
         await this.#build(entry, shape);
       } catch {
         // no memory for it
-        this.#failed(entry);
+        this.#args.failed(entry);
       }
       this.#wanted.delete(name);
     }
     this.#building = false;
   }
 
-  async #build(entry: Entry, shape: IndexShape): Promise<void> {
+  async #build(entry: HeldTable, shape: IndexShape): Promise<void> {
     const { table, dropped, lasting } = entry;
     if (dropped.signal.aborted || table.hasIndex(shape)) return;
     const [, ...indexes] = table.indexes;
@@ -123,11 +130,11 @@ export class IndexBuilds<Entry extends Indexed> {
     let began = performance.now();
     while (!dropped.signal.aborted && !table.continueIndex(rowsAtOnce)) {
       if (performance.now() - began < busyFor) continue;
-      this.#grown(entry);
+      this.#args.grown(entry);
       await new Promise<void>((resolve) => setImmediate(resolve));
       began = performance.now();
     }
-    this.#grown(entry);
+    this.#args.grown(entry);
   }
 }
 

@@ -48,7 +48,6 @@ export class MemoryTable {
     return this.#rows.live;
   }
 
-  /** All memory that is held. */
   get bytes(): number {
     let bytes = this.#rows.bytes + (this.#build?.index.bytes ?? 0);
     for (const index of this.#indexes) bytes += index.bytes;
@@ -110,7 +109,6 @@ export class MemoryTable {
     return this.#search.find(plan);
   }
 
-  /** Records by their numbers. */
   rows(numbers: readonly number[]): readonly StoredRow[] {
     return numbers.map((number) => this.#read(number));
   }

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { letOthersRun } from '../../common/limits/yielding-loop.ts';
 import { idSpan, type PackedRows, type Span } from '../sql/packed-row.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
 import { heldBytes, type RowSizes } from './held-bytes.ts';
-import { IndexBuilds, type Indexed } from './index-builds.ts';
+import { type HeldTable, IndexBuilds } from './index-builds.ts';
 import { type IndexShape, lookupShape, shapeText } from './index-shape.ts';
 import { MemoryTable } from './memory-table.ts';
 
@@ -16,20 +17,6 @@ const countsShare = 1 / 16;
 /** Bytes of a table beside its rows and indexes. */
 const overhead = 2000;
 
-interface Entry extends Indexed {
-  readonly account: string;
-  bytes: number;
-  usedAt: number;
-  /** Ids of records that were written while others are being added. */
-  readonly written: Set<string>;
-  /** How many are adding records: the first reading of the space, and large inserts. */
-  adding: number;
-  whole: boolean;
-  /** It was dropped because it does not fit. */
-  isUnfit: boolean;
-}
-
-/** Reads the records of a space into memory. */
 export interface TableLoad {
   /** Aborted: nobody wants the rest. */
   readonly signal: AbortSignal;
@@ -44,6 +31,8 @@ export interface TableLoad {
 }
 
 const span: Span = { start: 0, end: 0 };
+/** Of who asked: the outcome counts when they are gone, too. */
+const unaborted = new AbortController().signal;
 
 /**
  * The tables in memory: all records of each space that is held. Their memory is bounded. While several accounts want more
@@ -54,10 +43,10 @@ export class MemoryTables {
   readonly #now: () => number;
   readonly #mostCompared: number | undefined;
   readonly #key = new Uint32Array(new Uint8Array(randomBytes(8)).buffer);
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, HeldTable>();
   /** Spaces whose rows are changed in the table of the engine, and by how many at once. */
   readonly #rewritten = new Map<string, number>();
-  readonly #builds: IndexBuilds<Entry>;
+  readonly #builds: IndexBuilds;
   #bytes = 0;
 
   /** @param options.mostCompared rows of a table that are compared one by one, where no index serves */
@@ -72,7 +61,6 @@ export class MemoryTables {
     this.#mostCompared = options.mostCompared;
   }
 
-  /** Whether there is room for any table. */
   get keeps(): boolean {
     return this.#limit > 0;
   }
@@ -82,7 +70,6 @@ export class MemoryTables {
     return [...this.#entries.values()].reduce((sum, { table }) => sum + table.indexes.length, 0);
   }
 
-  /** Of all tables. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -105,7 +92,6 @@ export class MemoryTables {
     return heldBytes(sizes, 1 + this.#builds.firstOf(spaceId, unique).length);
   }
 
-  /** Whether there is room for a table of this size. */
   hasRoom(account: string, bytes: number): boolean {
     const { bytes: used, share } = this.#shares(account);
     let free = this.#limit;
@@ -116,7 +102,7 @@ export class MemoryTables {
   /** Begins a table. Null: there is one, or the space is being rewritten. @param unique slots that it is looked up by */
   begin(spaceId: string, account: string, unique: readonly string[]): TableLoad | null {
     if (this.#entries.has(spaceId) || this.#rewritten.has(spaceId) || this.#limit === 0) return null;
-    const entry: Entry = {
+    const entry: HeldTable = {
       ...{ spaceId, account, bytes: overhead, usedAt: this.#now(), adding: 1, whole: false, isUnfit: false },
       written: new Set(),
       dropped: new AbortController(),
@@ -154,20 +140,12 @@ export class MemoryTables {
 
   /**
    * Inserts many records by a statement. Nothing is answered from memory until it has them too.
-   * @param args.insert the statement. If it fails, its effect is unknown
-   * @param args.pause resolves when others had their turn
+   * @param insert the statement. If it fails, its effect is unknown
    */
   async insert<Result>(
     spaceId: string,
-    {
-      insert,
-      rows,
-      pause,
-    }: {
-      readonly insert: () => Promise<Result>;
-      readonly rows: Iterable<StoredRow>;
-      readonly pause: () => Promise<void>;
-    },
+    rows: Iterable<StoredRow>,
+    insert: () => Promise<Result>,
   ): Promise<Result> {
     const entry = this.#entries.get(spaceId);
     if (entry === undefined) return this.rewrite(spaceId, insert);
@@ -182,7 +160,7 @@ export class MemoryTables {
         if (entry.dropped.signal.aborted) break;
         // somebody may have changed or removed it already
         if (!entry.written.has(row._id) && !this.#put(entry, row)) this.#drop(entry, true);
-        if (++added % rowsAtOnce === 0) await pause();
+        if (++added % rowsAtOnce === 0) await letOthersRun(unaborted);
       }
       this.#measure(entry);
       return result;
@@ -221,12 +199,12 @@ export class MemoryTables {
     else this.#rewritten.delete(spaceId);
   }
 
-  #added(entry: Entry): void {
+  #added(entry: HeldTable): void {
     if (--entry.adding === 0) entry.written.clear();
   }
 
   /** False: the table can't take it. The write is made all the same. */
-  #put({ table }: Entry, row: StoredRow): boolean {
+  #put({ table }: HeldTable, row: StoredRow): boolean {
     try {
       return table.put(row);
     } catch {
@@ -235,7 +213,7 @@ export class MemoryTables {
     }
   }
 
-  #addPacked(entry: Entry, rows: PackedRows): boolean {
+  #addPacked(entry: HeldTable, rows: PackedRows): boolean {
     let more = true;
     for (let left = rowsAtOnce; left > 0 && !entry.dropped.signal.aborted; left--) {
       more = rows.next();
@@ -249,7 +227,7 @@ export class MemoryTables {
     return more && !entry.dropped.signal.aborted;
   }
 
-  #drop(entry: Entry, isUnfit = false): void {
+  #drop(entry: HeldTable, isUnfit = false): void {
     if (entry.dropped.signal.aborted) return;
     entry.isUnfit = isUnfit;
     entry.dropped.abort(new Error('the table in memory was given up'));
@@ -258,7 +236,7 @@ export class MemoryTables {
   }
 
   /** Counts what a table takes by now, and makes room for it. */
-  #measure(entry: Entry): void {
+  #measure(entry: HeldTable): void {
     if (entry.dropped.signal.aborted) return;
     const bytes = entry.table.bytes + overhead;
     this.#bytes += bytes - entry.bytes;
@@ -270,11 +248,11 @@ export class MemoryTables {
   }
 
   /** The table to drop for another one: unused, or of an account above its share. Null: there is none. */
-  #victimFor(entry: Entry): Entry | null {
+  #victimFor(entry: HeldTable): HeldTable | null {
     const { bytes, share } = this.#shares(entry.account);
     const own = bytes.get(entry.account) ?? 0;
     const idle = this.#now() - idleAfter;
-    let oldest: Entry | null = null;
+    let oldest: HeldTable | null = null;
     for (const other of this.#entries.values()) {
       if (other === entry || (oldest !== null && other.usedAt >= oldest.usedAt)) continue;
       const isFree = other.usedAt < idle;

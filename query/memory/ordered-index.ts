@@ -125,7 +125,6 @@ export class OrderedIndex implements BuiltIndex {
     return { block: low, at: from };
   }
 
-  /** The first entry of given values. */
   begin(hash: number): Position {
     return this.seek(hash, Number.NEGATIVE_INFINITY, null);
   }
@@ -159,14 +158,12 @@ export class OrderedIndex implements BuiltIndex {
     }
   }
 
-  /** Whether there are more entries of a hash than this. */
   hasMore(hash: number, count: number): boolean {
     const position = this.begin(hash);
     this.skip(position, hash, count);
     return this.rowAt(position, hash) >= 0;
   }
 
-  /** Whether rows of different values have the hash. */
   isShared(hash: number): boolean {
     return this.#shared.has(hash);
   }

@@ -16,14 +16,12 @@ const usualCompared = 500;
 /** Values of one list that are looked up: each takes as long as several rows that are compared. */
 const mostValues = 500;
 
-/** A search among the rows. */
 interface Asked extends Pick<ReadPlan, 'page' | 'sort'> {
   readonly order: RowOrder;
   /** Conditions that a row meets, all or one of them. */
   readonly wanted: readonly Wanted[];
   /** Further conditions that rows have to meet. */
   readonly filters: FilterRows;
-  /** Whether a row is one of those. */
   readonly isMet: RowTest;
 }
 
@@ -219,7 +217,6 @@ export class PlanSearch {
     return this.#paged(asked, sameOrder(index.order, asked.order) ? found : this.#sorted(found, asked.order));
   }
 
-  /** Rows that meet one of several conditions. */
   #findAny(asked: Asked): readonly number[] | null {
     if (this.#rows.live <= this.#mostCompared) return this.#compared(this.#ids, 0, asked);
     return asked.filters.tests.length > 0 ? null : this.#findByValues(asked, asked.wanted);

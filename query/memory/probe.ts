@@ -5,7 +5,6 @@ import type { Target } from '../structure/field.ts';
 import { compareTie, keyOfTarget, orderKey, type RowOrder } from './row-order.ts';
 import { RowSlabs } from './row-slabs.ts';
 
-/** A row, and its key in an order. */
 export interface Probe {
   readonly key: number;
   readonly bytes: Buffer;

@@ -13,7 +13,6 @@ interface Shown {
   readonly place: number;
 }
 
-/** The parts of a record that answers show. */
 interface View {
   readonly shown: readonly Shown[];
   readonly end: Buffer;
@@ -66,7 +65,6 @@ export class RowJson {
   #bytes = Buffer.allocUnsafe(64 * 1024);
   #at = 0;
 
-  /** Begins anew. */
   begin(): void {
     this.#at = 0;
   }

@@ -27,9 +27,7 @@ export class RowSlabs {
   #current = -1;
   /** Numbers that were ever given. */
   count = 0;
-  /** Rows that are there. */
   live = 0;
-  /** All memory that is held. */
   bytes = 16 * 4;
 
   add(bytes: Buffer, start: number, end: number): number {
@@ -61,12 +59,10 @@ export class RowSlabs {
     return this.#places[row] !== 0;
   }
 
-  /** The buffer in which a row lies. */
   bufferOf(row: number): Buffer {
     return (this.#slabs[Math.floor(((this.#places[row] as number) - 1) / unitsOfSlab)] as Slab).bytes;
   }
 
-  /** Where it begins there. */
   offsetOf(row: number): number {
     return (((this.#places[row] as number) - 1) % unitsOfSlab) * unit + headBytes;
   }

@@ -15,11 +15,9 @@ export interface ReadCost {
   readonly timeout: number;
 }
 
-/** The limits of one statement. */
 export interface StatementLimits {
   /** Records that it may be planned to read; 0: any number; null: it has no limits. */
   readonly maxRows: number | null;
-  /** A condition that counts the records that it reads. */
   readonly counted?: string;
 }
 

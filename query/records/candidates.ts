@@ -17,17 +17,19 @@ export type Narrowed = Pick<Selection, 'where' | 'keyed'>;
 /** Checking one takes milliseconds of a core. */
 const maxCandidates = 10;
 
+interface Deps {
+  readonly store: RecordStore;
+  readonly checks: HashChecks;
+  /** What the search for them may take. */
+  readonly cost: ReadCost;
+}
+
 /** Finds records by conditions on hashed fields: among the few that the other conditions leave. */
 export class Candidates {
-  readonly #store: RecordStore;
-  readonly #checks: HashChecks;
-  readonly #cost: ReadCost;
+  readonly #deps: Deps;
 
-  /** @param args.cost what the search for them may take */
-  constructor({ store, checks, cost }: { store: RecordStore; checks: HashChecks; cost: ReadCost }) {
-    this.#store = store;
-    this.#checks = checks;
-    this.#cost = cost;
+  constructor(deps: Deps) {
+    this.#deps = deps;
   }
 
   /**
@@ -36,7 +38,7 @@ export class Candidates {
    */
   async login(space: RecordSpace, conditions: Conditions, signal: AbortSignal): Promise<StoredRow | null> {
     const oldest = () => this.#find(space, conditions, 1, signal);
-    const [right] = await this.#checks.verified(space, conditions, oldest, signal);
+    const [right] = await this.#deps.checks.verified(space, conditions, oldest, signal);
     return right?.row ?? null;
   }
 
@@ -53,7 +55,7 @@ export class Candidates {
       if (found.length > maxCandidates) throw tooManyCandidates(conditions);
       return found;
     };
-    const right = await this.#checks.verified(space, conditions, few, signal);
+    const right = await this.#deps.checks.verified(space, conditions, few, signal);
     const ids = right.map(({ row }) => row._id);
     // the other conditions stay: a record may have changed in between
     return ids.length === 0 ? null : { where: `${where} AND ${idsSql(ids)}` };
@@ -66,9 +68,9 @@ export class Candidates {
     limit: number,
     signal: AbortSignal,
   ): Promise<readonly Candidate[]> {
-    const { db, table } = this.#store;
+    const { db, table } = this.#deps.store;
     const hashes = conditions.hashed.map(({ field }) => valueSql(field));
-    const cost = costFor(space, this.#cost);
+    const cost = costFor(space, this.#deps.cost);
     const read = (limits: StatementLimits) =>
       db.rows<StoredRow & { _hashes: (string | null)[] }>({
         ...table.select(space.id, {

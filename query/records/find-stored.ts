@@ -54,7 +54,6 @@ export async function findStored(
   return stored;
 }
 
-/** Those of the values that records have. */
 function selectionOf(field: Field, values: readonly UniqueValue[], exceptId: string | null): Selection {
   const column = valueSql(field);
   const others = exceptId === null ? '' : ` AND _id != ${textLiteral(exceptId)}`;

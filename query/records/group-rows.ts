@@ -30,7 +30,6 @@ export function wantedRows(plan: AggregatePlan, found: readonly GroupRow[]): rea
     .slice(0, limit);
 }
 
-/** The results of a group without a record. */
 export function emptyRow({ values }: AggregatePlan): GroupRow {
   return Object.fromEntries(values.map(({ column, of }) => [column, of === null ? 0 : null]));
 }
@@ -75,7 +74,6 @@ function keyOf(groups: readonly Group[], row: GroupRow): string {
   return JSON.stringify(groups.map(({ column }) => row[column]));
 }
 
-/** As the engine orders them. */
 function orderOf({ sort, groups }: AggregatePlan): (a: GroupRow, b: GroupRow) => number {
   const by = [...sort, ...groups.map(({ column }) => ({ column, descending: false }))];
   return (a, b) => {
@@ -93,7 +91,6 @@ function orderOf({ sort, groups }: AggregatePlan): (a: GroupRow, b: GroupRow) =>
 
 const jsonKinds: ReadonlySet<string> = new Set(['ARRAY', 'OBJECT', 'path']);
 
-/** Groups as an answer has them. */
 export function groupsJson({ groups, values }: AggregatePlan, rows: readonly GroupRow[]): string {
   const keys = groups.map((group) => ({ ...group, isJson: jsonKinds.has(kindOfValue(group)) }));
   const shown = rows.map((row) => [

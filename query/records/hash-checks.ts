@@ -15,6 +15,11 @@ export interface Candidate {
 /** Slows down who guesses; null counts as a failure. */
 export type Throttle = Pick<LoginThrottle, 'run'>;
 
+interface Deps {
+  readonly hasher: Hasher;
+  readonly throttle: Throttle;
+}
+
 /** Of one attempt; the records that are found count beside them, by their ids. */
 const identities = 5;
 
@@ -25,13 +30,11 @@ const identities = 5;
  * nothing fits. So the time does not show whether there is one.
  */
 export class HashChecks {
-  readonly #hasher: Hasher;
-  readonly #throttle: Throttle;
+  readonly #deps: Deps;
   #dummy: Promise<string> | null = null;
 
-  constructor({ hasher, throttle }: { hasher: Hasher; throttle: Throttle }) {
-    this.#hasher = hasher;
-    this.#throttle = throttle;
+  constructor(deps: Deps) {
+    this.#deps = deps;
   }
 
   /** Those candidates that have the values of all conditions on hashed fields. Rejects with 429 when it is too early. */
@@ -53,13 +56,15 @@ export class HashChecks {
       for (const candidate of found) {
         const key = recordIdentity(space.id, candidate.row._id);
         const attempt = async (): Promise<true | null> => (await fits(candidate.hashes)) || null;
-        const fitting = keys.includes(key) ? await attempt() : await this.#throttle.run(key, attempt, signal);
+        const fitting = keys.includes(key)
+          ? await attempt()
+          : await this.#deps.throttle.run(key, attempt, signal);
         if (fitting) right.push(candidate);
       }
       return right.length === 0 ? null : right;
     };
     const throttled = keys.reduceRight<() => Promise<readonly Candidate[] | null>>(
-      (attempt, key) => () => this.#throttle.run(key, attempt, signal),
+      (attempt, key) => () => this.#deps.throttle.run(key, attempt, signal),
       check,
     );
     return (await throttled()) ?? [];
@@ -75,14 +80,14 @@ export class HashChecks {
     let right = true;
     for (const [index, { value }] of hashed.entries()) {
       const stored = hashes[index] ?? null;
-      const verified = await this.#hasher.verifyValue(stored ?? dummy, value, signal, ownerId);
+      const verified = await this.#deps.hasher.verifyValue(stored ?? dummy, value, signal, ownerId);
       right = right && stored !== null && verified;
     }
     return right;
   }
 
   #dummyHash(): Promise<string> {
-    this.#dummy ??= this.#hasher
+    this.#dummy ??= this.#deps.hasher
       .hashValues([randomBytes(32).toString('base64')], new AbortController().signal, '')
       .then(([hash]) => hash as string);
     this.#dummy.catch(() => {

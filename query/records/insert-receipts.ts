@@ -15,7 +15,6 @@ import type { RecordSpace } from '../structure/record-space.ts';
 import { createStructure } from '../structure/structure.ts';
 import { recordKey } from '../unique/reservation-keys.ts';
 
-/** An insert with an `Idempotency-Key`. */
 export interface InsertKey {
   readonly key: string;
   readonly request: Pick<HttpRequest, 'params'>;
@@ -81,7 +80,6 @@ export class KeyedInsert {
     return { firstId: row._doc.m1 ?? '', createdAt: row._created_at };
   }
 
-  /** The row that stores a receipt. */
   async row({ firstId, createdAt }: Receipt, signal: AbortSignal): Promise<SpacedRow> {
     const _doc = { m0: await digestOf(this.#asked, signal), m1: firstId };
     const row = { _id: this.#ids[0] as string, _created_at: createdAt, _updated_at: createdAt, _doc };

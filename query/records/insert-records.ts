@@ -21,7 +21,6 @@ export interface Inserted {
 
 /** Of a record that is to be the first of its space. */
 interface First {
-  /** Of its reservation. */
   readonly key: string;
   readonly isTaken: () => Promise<boolean>;
 }

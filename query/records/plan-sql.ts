@@ -3,7 +3,6 @@ import type { ReadPlan } from '../input/read-plan.ts';
 import { afterSql, orderSql } from '../sql/conditions-sql.ts';
 import type { Selection } from '../sql/records-table.ts';
 
-/** The page of the first record alone. */
 export function firstOf({ page }: Pick<ReadPlan, 'page'>): Page {
   return { ...page, limit: 1, offset: page?.offset ?? 0 };
 }
@@ -13,7 +12,6 @@ export function tailOf({ sort, page }: Omit<ReadPlan, 'conditions'>, settings = 
   return `ORDER BY ${orderSql(sort)}${limit}${settings && ` SETTINGS ${settings}`}`;
 }
 
-/** The conditions, and a record behind which a page begins. */
 export function whereOf(
   { where = null }: Pick<Selection, 'where'>,
   { sort, page }: Omit<ReadPlan, 'conditions'>,

@@ -18,9 +18,7 @@ import { findStored } from './find-stored.ts';
 import { withHashes } from './insert-records.ts';
 import { alreadyStored, collectUniqueValues, type UniqueValue } from './unique-values.ts';
 
-/** The outcome of a change. */
 interface Outcome {
-  /** The record; null: there is none. */
   readonly row: StoredRow | null;
   /** Resolves when nobody uses the space's older version; null: nobody does. */
   readonly invalidated: Promise<void> | null;
@@ -184,7 +182,6 @@ export class RecordChanges {
     return { row: waiting.row, invalidated };
   }
 
-  /** Does the work in the record's turn. */
   #inTurn(
     space: RecordSpace,
     id: string,

@@ -18,7 +18,6 @@ const pauseFactor = 50;
 const firstWait = 1000;
 const rememberedAccounts = 10_000;
 
-/** Bytes of records of an account. */
 interface Account {
   /** The store's answer; null: not yet. */
   counted: number | null;
@@ -32,28 +31,26 @@ interface Account {
   nextCount: number;
 }
 
+interface Deps {
+  readonly limit: number;
+  /** Asks the store. */
+  readonly count: (account: string) => Promise<number>;
+  readonly log: Pick<Log, 'warn'>;
+  readonly now?: () => number;
+}
+
 /**
  * An account's quota of records. This process counts its own writes; the store is asked at first, when there seems to be
  * no room, and once a minute. Values that an update replaces count until then.
  */
 export class RecordQuota {
-  readonly #limit: number;
-  readonly #count: (account: string) => Promise<number>;
-  readonly #log: Pick<Log, 'warn'>;
+  readonly #deps: Deps;
   readonly #now: () => number;
   readonly #accounts = new LRUCache<string, Account>({ ...upTo(rememberedAccounts) });
 
-  /** @param args.count asks the store */
-  constructor(args: {
-    limit: number;
-    count: (account: string) => Promise<number>;
-    log: Pick<Log, 'warn'>;
-    now?: () => number;
-  }) {
-    this.#limit = args.limit;
-    this.#count = args.count;
-    this.#log = args.log;
-    this.#now = args.now ?? (() => performance.now());
+  constructor(deps: Deps) {
+    this.#deps = deps;
+    this.#now = deps.now ?? (() => performance.now());
   }
 
   /** Does a write that adds so many bytes at most. Throws 403 when they would be too many. */
@@ -64,7 +61,7 @@ export class RecordQuota {
     // nobody waits for a better figure than one that leaves room
     const uncertain = account.counted === null || !this.#fits(account, bytes);
     if (uncertain && account.counting !== null) await waitAtMost(account.counting, firstWait);
-    if (!this.#fits(account, bytes)) throw quotaExceeded(`${this.#limit} bytes of records`);
+    if (!this.#fits(account, bytes)) throw quotaExceeded(`${this.#deps.limit} bytes of records`);
     account.underWay += bytes;
     try {
       const result = await work();
@@ -77,7 +74,7 @@ export class RecordQuota {
   }
 
   #fits({ counted, written, underWay }: Account, bytes: number): boolean {
-    return (counted ?? 0) + written + underWay + bytes <= this.#limit;
+    return (counted ?? 0) + written + underWay + bytes <= this.#deps.limit;
   }
 
   #account(owner: string): Account {
@@ -103,11 +100,11 @@ export class RecordQuota {
     const began = this.#now();
     account.writtenMeanwhile = 0;
     try {
-      account.counted = await this.#count(owner);
+      account.counted = await this.#deps.count(owner);
       account.written = account.writtenMeanwhile;
       account.countedAt = began;
     } catch (error) {
-      this.#log.warn({ err: error }, 'the records of an account could not be counted for its quota');
+      this.#deps.log.warn({ err: error }, 'the records of an account could not be counted for its quota');
     }
     const ended = this.#now();
     account.nextCount = ended + Math.max(leastPause, pauseFactor * (ended - began));
@@ -120,7 +117,6 @@ function assignedBytes(assignments: readonly Assignment[]): number {
   return bytes;
 }
 
-/** Writes within the quota of the account of their space. */
 export function quotaWrites(writes: RecordWrites, quota: RecordQuota): RecordWrites {
   return {
     insert(added) {

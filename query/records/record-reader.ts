@@ -34,7 +34,6 @@ interface Answers<Result> extends Pick<FindAnswers<Result>, 'shared'> {
 
 export const oldest: ReadPlan = { conditions: allRecords, sort: null, page: null };
 
-/** Reads records of one space, as a request sees it. */
 export class RecordReader {
   readonly #store: RecordStore;
   readonly #candidates: Candidates;
@@ -72,7 +71,6 @@ export class RecordReader {
     return '_record' in row ? row._record : storedJson(space.structure, row, shown);
   }
 
-  /** The oldest record of the space, as JSON text. */
   oldest(space: RecordSpace, signal: AbortSignal): Promise<string | null> {
     return this.first(space, oldest, signal);
   }
@@ -105,7 +103,6 @@ export class RecordReader {
     });
   }
 
-  /** Whether the record with an id matches the conditions. */
   async matches(
     space: RecordSpace,
     conditions: Conditions,
@@ -176,7 +173,6 @@ export class RecordReader {
     return row?._records ?? 0;
   }
 
-  /** How many records there are on all pages of a plan. */
   async total(space: RecordSpace, { conditions }: ReadPlan, signal: AbortSignal): Promise<number> {
     if (space.missing) return 0;
     return this.countNow(space, conditions) ?? this.count(space, signal, conditions);

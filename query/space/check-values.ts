@@ -2,16 +2,14 @@ import { structureConflict } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import { type Conversion, conversionOf, hasValueSql } from '../sql/convert-sql.ts';
 import { valueSql } from '../sql/value-sql.ts';
-import type { RecordStore } from '../store/record-store.ts';
+import type { Engine } from '../store/record-store.ts';
 import type { Field } from '../structure/field.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import type { Structure } from '../structure/structure.ts';
 import type { RetypedField } from './retyped-fields.ts';
 
-type Deps = Pick<RecordStore, 'db' | 'table'>;
 type Records = Pick<RecordSpace, 'id' | 'ownerId'>;
 
-/** Stored values checked for a change of types. */
 interface RetypedCheck {
   /** Reasons against the change; empty: none. */
   readonly problems: readonly string[];
@@ -39,7 +37,7 @@ export function switchedOn(
  * is new is not looked at: records that are older than it have no value, as with every new field.
  */
 export async function checkSwitchedOn(
-  deps: Deps,
+  deps: Engine,
   { space, after }: { readonly space: RecordSpace; readonly after: Structure },
   signal: AbortSignal,
 ): Promise<void> {
@@ -66,7 +64,7 @@ export async function checkSwitchedOn(
 
 /** Counts the values that have no like in the new type, in one pass over the space. @param showsValue in a message */
 export async function checkRetyped(
-  deps: Deps,
+  deps: Engine,
   { showsValue, ...records }: Records & { readonly showsValue: boolean },
   plan: readonly RetypedField[],
   signal: AbortSignal,
@@ -119,7 +117,7 @@ function columnsOf(from: Field, conversion: Conversion | null, index: number): s
 
 /** The value that most records have, of those that several have; null: there is none. All texts are SQL. */
 async function repeatedValue(
-  { db, table }: Deps,
+  { db, table }: Engine,
   { id, ownerId }: Records,
   { value, where }: { readonly value: string; readonly where: string },
   signal: AbortSignal,

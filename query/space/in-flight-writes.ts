@@ -10,7 +10,6 @@ interface Lease {
  * began without it.
  */
 export class InFlightWrites {
-  /** Of requests whose handlers run. */
   readonly #leases = new Map<HttpRequest, Lease>();
   readonly #spaces = new Map<string, { count: number; readonly idle: (() => void)[] }>();
 

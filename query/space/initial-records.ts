@@ -11,12 +11,10 @@ import type { RecordSpace } from '../structure/record-space.ts';
 /** The catalogue's entry once the initial records are stored, or there were others. */
 export const begun = 'begun';
 
-/** Whether an entry's initial records are still to be stored. */
 export function areToBeStored(initialRecords: string): boolean {
   return initialRecords !== '' && initialRecords !== begun;
 }
 
-/** Whether there is no record in a space. */
 export async function isEmpty(
   { db, table }: RecordStore,
   { id, ownerId }: Pick<RecordSpace, 'id' | 'ownerId'>,

@@ -10,7 +10,6 @@ const accountShare = keptCharacters / 4;
 const overhead = 500;
 
 interface KnownSpace {
-  /** With the stored structure. */
   readonly space: RecordSpace;
   readonly version: number;
   readonly read: ReadMoment;
@@ -57,7 +56,6 @@ export class KnownSpaces {
     });
   }
 
-  /** To be called before the catalogue is read. */
   begin(): ReadMoment {
     return this.#freshness.begin();
   }
@@ -83,7 +81,6 @@ export class KnownSpaces {
     return view !== undefined && (view.merged || !mutate) ? view.space : null;
   }
 
-  /** Whether the space should be read again. */
   needsRead(id: string): boolean {
     const known = this.#spaces.peek(id);
     return known !== undefined && this.#now() - known.read.began > this.#freshFor;
@@ -99,7 +96,6 @@ export class KnownSpaces {
     return this.#spaces.peek(id)?.merged.has(structure) === true;
   }
 
-  /** Keeps a space as it was read from the catalogue. */
   remember(space: RecordSpace, version: number, read: ReadMoment): RecordSpace {
     const id = space.catalogueId;
     const before = this.#spaces.peek(id);

@@ -32,7 +32,6 @@ export type OpenSpace = (
   request: HttpRequest,
   operation: OperationIdentity,
   reference?: () => SpaceReference | Promise<SpaceReference>,
-  /** The parsed body; absent: the operation has none. */
   body?: () => Promise<unknown>,
 ) => RecordSpace | Promise<RecordSpace>;
 
@@ -56,7 +55,6 @@ export function createOpenSpace(deps: {
   const { authenticate, authorize, structures, spaces, writes, allowClear } = deps;
   const views = new LimitedViews();
 
-  /** By path and headers. */
   const readReference = (
     { request, ownerId, headers }: Asked,
     body?: () => Promise<unknown>,
@@ -81,9 +79,10 @@ export function createOpenSpace(deps: {
   };
 
   const openNamed = (
-    { request, operation, ownerId, headers }: Asked,
+    asked: Asked,
     { path, structure }: SpaceReference,
   ): RecordSpace | Promise<RecordSpace> => {
+    const { request, operation, ownerId, headers } = asked;
     if (headers.clearAllSpaces && !allowClear) throw clearNotAllowed('clear-all-spaces: true');
     const clear = structure?.clear === true;
     if (clear && !allowClear) throw clearNotAllowed('clear: true in the structure');
@@ -95,25 +94,22 @@ export function createOpenSpace(deps: {
     const wanted = { ownerId, projectSlug, slug, structure, headers, makes, stores, onOpened };
     const known = spaces.resolveKnown(wanted);
     if (known !== null && !clear && !headers.clearAllSpaces && !hasRules(known)) return known;
-    return openUnknown({ request, operation, wanted, known, clear });
+    return openUnknown(asked, wanted, known, clear);
   };
 
   /** One that has to be found or made, has rules, or is to be cleared. */
-  const openUnknown = async (args: {
-    readonly request: HttpRequest;
-    readonly operation: OperationIdentity;
-    readonly wanted: SpaceRequest;
-    readonly known: RecordSpace | null;
-    readonly clear: boolean;
-  }): Promise<RecordSpace> => {
-    const { request, operation, wanted, clear } = args;
-    const { clearAllSpaces } = wanted.headers;
-    const space = args.known ?? (await spaces.resolve(wanted, request.signal));
+  const openUnknown = async (
+    { request, operation, headers: { clearAllSpaces } }: Asked,
+    wanted: SpaceRequest,
+    known: RecordSpace | null,
+    clear: boolean,
+  ): Promise<RecordSpace> => {
+    const space = known ?? (await spaces.resolve(wanted, request.signal));
     const asked = { request, space, projectSlug: wanted.projectSlug };
     if (hasRules(space)) await authorize({ ...asked, operation });
     if (clearAllSpaces || clear) await authorize({ ...asked, operation: deps.clear });
     if (clearAllSpaces) await clearProject(deps, space.projectId, request.signal);
-    else if (clear && !space.missing) await clearSpace(deps.store, space, request.signal);
+    else if (clear && !space.missing) await clearSpace(deps.store, space.id, request.signal);
     return space;
   };
 

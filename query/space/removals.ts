@@ -14,9 +14,17 @@ const recordsAtOnce = 20_000;
 /** In which others have their turn. Milliseconds. */
 const pause = 50;
 
-/** Deletes all records of one space, with nobody writing to it meanwhile. */
-export function clearSpace(store: RecordStore, { id }: { readonly id: string }, signal: AbortSignal) {
-  return store.rewrite(id, () => deleteAll(store, id, 'old', signal));
+/**
+ * Deletes all records of one space, with nobody writing to it meanwhile.
+ * @param keys `all`: nobody writes to the space any more
+ */
+export function clearSpace(
+  store: RecordStore,
+  id: string,
+  signal: AbortSignal,
+  keys: 'all' | 'old' = 'old',
+): Promise<void> {
+  return store.rewrite(id, () => deleteAll(store, id, keys, signal));
 }
 
 /** The same of all spaces of a project (`clear-all-spaces: true`). */
@@ -26,13 +34,10 @@ export async function clearProject(
   signal: AbortSignal,
 ): Promise<void> {
   for (const { recordsId } of await catalogue.idsOfProject(projectId, signal))
-    await clearSpace(store, { id: recordsId }, signal);
+    await clearSpace(store, recordsId, signal);
 }
 
-/**
- * For work that rewrites the space: one statement, however many records there are, and one for their keys.
- * @param keys `all`: nobody writes to the space any more
- */
+/** For work that rewrites the space: one statement, however many records there are, and one for their keys. */
 export async function deleteAll(
   { db, table }: RecordStore,
   id: string,
@@ -41,11 +46,6 @@ export async function deleteAll(
 ): Promise<void> {
   await db.command({ ...table.clear(id), signal });
   await db.command({ ...table.clearKeys(id, keys), signal });
-}
-
-/** The same, with all keys: nobody writes to the space any more. */
-function deleteLeft(store: RecordStore, id: string, signal: AbortSignal): Promise<void> {
-  return store.rewrite(id, () => deleteAll(store, id, 'all', signal));
 }
 
 /**
@@ -63,7 +63,7 @@ export async function deleteDropped(
       () => true,
       () => false,
     );
-    await deleteLeft(store, recordsId, signal);
+    await clearSpace(store, recordsId, signal, 'all');
     // of writes of other processes nothing is known
     if (store.alone && idle) await catalogue.swept(dropped, signal);
   } catch (error) {
@@ -107,7 +107,7 @@ export async function sweepLeft(deps: RemovalDeps, signal: AbortSignal): Promise
     // no process writes any more to a space that was dropped before
     const before = new Date(Date.now() - (store.alone ? 0 : outdatedAfter));
     for (const dropped of await catalogue.leftBehind(before, sweptAtOnce, signal)) {
-      await deleteLeft(store, droppedRecordsId(dropped.id, dropped.version), signal);
+      await clearSpace(store, droppedRecordsId(dropped.id, dropped.version), signal, 'all');
       await catalogue.swept(dropped, signal);
     }
     for (const retired of await catalogue.retiredSlots(signal)) await clearSlot(deps, retired, signal);

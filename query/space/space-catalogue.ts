@@ -19,7 +19,6 @@ export interface CatalogueEntry {
   readonly updatedAt: Date;
 }
 
-/** The space of a row, with its stored structure. */
 export function storedSpace({
   id,
   recordsId,
@@ -30,7 +29,6 @@ export function storedSpace({
   return { id: recordsId, catalogueId: id, ownerId, projectId, structure, stored: structure };
 }
 
-/** A space, and the newest version of its row. */
 export interface FoundSpace {
   /** Null: it was dropped, or never there. */
   readonly entry: CatalogueEntry | null;
@@ -43,7 +41,6 @@ export interface RetiredSlot {
   readonly slot: string;
 }
 
-/** A space that was dropped. */
 export interface DroppedSpace {
   readonly id: string;
   readonly ownerId: string;

@@ -5,7 +5,6 @@ import { recordOverhead } from '../records/record-quota.ts';
 import type { RecordStore } from '../store/record-store.ts';
 import type { SpacesDeps } from './spaces-deps.ts';
 
-/** How much a space holds. */
 export interface SpaceFigures {
   readonly records: number;
   /** The size of all values as text, estimated from some records. */

@@ -68,7 +68,6 @@ export function freshnessOf(
   return { freshFor: 5_000, staleAfter, heardAfter, outdatedAfter, others };
 }
 
-/** Dependencies of everything that finds, makes and changes spaces. */
 export interface SpacesDeps {
   readonly store: RecordStore;
   readonly catalogue: TableCatalogue;
@@ -76,7 +75,6 @@ export interface SpacesDeps {
   readonly hasher: Hasher;
   readonly newId: () => string;
   readonly writes: InFlightWrites;
-  /** Spaces that an account may have. */
   readonly maxSpaces: number;
   readonly log: Pick<Log, 'warn'>;
   readonly invalidation: Announcements;

@@ -155,7 +155,6 @@ export class Spaces {
     return id;
   }
 
-  /** A space that is known without the catalogue. */
   #seen(id: string, { structure, headers }: SpaceRequest, since?: number): RecordSpace | null {
     return structure === null
       ? this.#known.stored(id, since)
@@ -227,7 +226,6 @@ export class Spaces {
     return (await this.#deps.catalogue.store(entry, signal)) ? entry : null;
   }
 
-  /** Looks a space up again when it is time, for later requests. */
   #keepFresh(id: string): void {
     if (!this.#known.needsRead(id) || this.#refreshing.has(id)) return;
     this.#refreshing.add(id);

@@ -20,7 +20,6 @@ const idleLimit = 10_000;
 /** How often a space may go back to a structure that it had before; then the stricter rules stay. */
 const returnLimit = { per: 60_000, limit: 20 };
 
-/** Merges the structures of requests into the stored ones. */
 export class StructureChanges {
   readonly #deps: Deps;
   readonly #returns = new ChangeLimit(returnLimit);

@@ -14,7 +14,6 @@ import {
   recordsIdOf,
 } from './space-catalogue.ts';
 
-/** Which spaces of a project somebody wants to see. */
 interface SpaceQuery {
   readonly projectId: string;
   readonly limit: number;
@@ -24,7 +23,6 @@ interface SpaceQuery {
   readonly search?: string | undefined;
 }
 
-/** Of the row of a space, and of its records. */
 type SpaceIds = Pick<CatalogueEntry, 'id' | 'recordsId'>;
 
 /** In place of the records that a space begins with: it was dropped, and its records may be there still. */
@@ -64,7 +62,6 @@ function valuesOf(entry: CatalogueEntry) {
   };
 }
 
-/** A version of a space as a line for its table (JSONEachRow). */
 export function catalogueLine(entry: CatalogueEntry): Uint8Array {
   return Buffer.from(`${JSON.stringify({ ...valuesOf(entry), version: entry.version })}\n`);
 }
@@ -138,18 +135,15 @@ export class TableCatalogue {
     });
   }
 
-  /** Notes that nothing is left of a space. */
   async swept(dropped: DroppedSpace, signal: AbortSignal): Promise<void> {
     const token = `${dropped.id}:${dropped.version}:swept`;
     await this.#insert(droppedRow(dropped, ''), dropped.version, token, signal);
   }
 
-  /** Spaces of a project. */
   idsOfProject(projectId: string, signal: AbortSignal): Promise<readonly SpaceIds[]> {
     return this.#idsWhere(`project_id = ${textLiteral(projectId)}`, signal);
   }
 
-  /** The same of all projects of an account. */
   idsOfOwner(ownerId: string, signal: AbortSignal): Promise<readonly SpaceIds[]> {
     return this.#idsWhere(`owner_id = ${textLiteral(ownerId)}`, signal);
   }
@@ -196,7 +190,6 @@ export class TableCatalogue {
     return row?.spaces ?? 0;
   }
 
-  /** There never was a record space. */
   async isEmpty(signal: AbortSignal): Promise<boolean> {
     return (await this.#db.rows({ sql: `SELECT 1 FROM ${this.#table} LIMIT 1`, signal })).length === 0;
   }

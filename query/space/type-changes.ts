@@ -45,7 +45,6 @@ const changeLimit = 60_000;
 const idleLimit = 10_000;
 /** How often a waiting request checks whether another process is done. */
 const lookEvery = 200;
-/** Changes of one space. */
 const limit = { per: 60_000, limit: 20 };
 /** Slots that a space may have left behind. */
 const mostRetired = 1000;
@@ -212,6 +211,5 @@ interface Change {
   readonly entry: CatalogueEntry;
   readonly requested: Structure;
   readonly plan: readonly RetypedField[];
-  /** Its id. */
   readonly change: string;
 }

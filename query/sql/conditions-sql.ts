@@ -19,7 +19,6 @@ function equalitySql({ target, value }: Condition): string {
   return `${valueSql(target)} = ${valueLiteral(value)}`;
 }
 
-/** Record ids as an expression. */
 export function idsSql(ids: readonly string[]): string {
   return `_id IN (${ids.map(textLiteral).join(', ')})`;
 }

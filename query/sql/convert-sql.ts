@@ -46,7 +46,6 @@ export function numberText(number: string): string {
   return `replaceRegexpOne(toString(${number}), 'e([0-9])', 'e+\\\\1')`;
 }
 
-/** Whether a record has a value of the field. */
 export function hasValueSql(field: Field): string {
   const slot = slotOf(field);
   return `mapContains(${kindOf(slot) === 'h' ? '_hashes' : '_doc'}, ${textLiteral(slot)})`;

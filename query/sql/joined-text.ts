@@ -3,7 +3,6 @@ import { forEachYielding } from '../../common/limits/yielding-loop.ts';
 /** Characters that are made bytes of at once. */
 const pieceLength = 64 * 1024;
 
-/** The texts of all items, one after the other. */
 export async function joinedText<Item>(
   items: readonly Item[],
   textOf: (item: Item, index: number) => string,

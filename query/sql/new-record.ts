@@ -23,7 +23,6 @@ export interface KeyOfRecord {
   readonly index: number;
 }
 
-/** The row that stores a record. */
 export function rowOf({ structure }: RecordSpace, { id, createdAt, values }: NewRecord): RecordRow {
   const doc: Record<string, string> = {};
   const hashes: Record<string, string> = {};
@@ -36,7 +35,6 @@ export function rowOf({ structure }: RecordSpace, { id, createdAt, values }: New
   return { row: { _id: id, _created_at: createdAt, _updated_at: createdAt, _doc: doc }, hashes };
 }
 
-/** Lines that store records: JSONEachRow. */
 export function newRecordLines(
   space: RecordSpace,
   records: readonly NewRecord[],

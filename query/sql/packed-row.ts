@@ -6,7 +6,6 @@ import type { StoredRow } from './stored-row.ts';
  * of milliseconds, a map the number of its pairs and they, one after the other.
  */
 
-/** Where a text lies. */
 export interface Span {
   start: number;
   end: number;
@@ -15,7 +14,6 @@ export interface Span {
 const timeBytes = 8;
 const word = 2 ** 32;
 
-/** Reads lengths and texts of rows one after the other. */
 class Cursor {
   #bytes: Buffer = Buffer.alloc(0);
   /** Where it stands; NaN: behind the end of the bytes. */

@@ -14,7 +14,6 @@ export function keysSql(keys: readonly string[]): string {
   return keys.length === 1 ? `(${keys[0]})` : `CAST('[${keys.join()}]', 'Array(UInt64)')`;
 }
 
-/** The key of a hash that was made before. */
 export function keyText(hash: string): string {
   words[0] = wordOf(hash, 0);
   words[1] = wordOf(hash, 4);

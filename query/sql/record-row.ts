@@ -12,7 +12,6 @@ export interface RecordRow {
   readonly hashes: Readonly<Record<string, string>>;
 }
 
-/** The same, with its space. */
 export interface SpacedRow extends RecordRow {
   readonly spaceId: string;
 }

@@ -10,7 +10,6 @@ import { keyOf, keysSql } from './record-keys.ts';
 import { valueBytes } from './record-row.ts';
 import { type RowUpdate, updateAssignments } from './update-sql.ts';
 
-/** A record of one of the spaces. */
 export interface RecordAddress {
   readonly spaceId: string;
   readonly id: string;
@@ -25,7 +24,6 @@ export interface Selection {
   readonly keyed?: readonly Condition[];
   /** A condition that sees every row that is read, before any other one. */
   readonly counted?: string;
-  /** GROUP BY, ORDER BY, LIMIT, SETTINGS. */
   readonly tail?: string;
 }
 
@@ -58,7 +56,6 @@ const mostHomes = 16;
 export class RecordsTable {
   readonly #records: string;
   readonly #keys: string;
-  /** Where rows are inserted. */
   readonly recordRows: { readonly table: string };
   readonly keyRows: { readonly table: string; readonly columns: readonly string[] };
   readonly #changed: { readonly records: string; readonly keys: string };

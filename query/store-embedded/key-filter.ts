@@ -1,9 +1,7 @@
-import type { Database } from '../../common/clickhouse/database.ts';
 import { StreamedFilter } from '../../common/clickhouse/streamed-filter.ts';
 import type { Log } from '../../common/log/log.ts';
 import { keyWords } from '../sql/record-keys.ts';
-import type { RecordsTable } from '../sql/records-table.ts';
-import type { StoredKeys } from '../store/record-store.ts';
+import type { Engine, StoredKeys } from '../store/record-store.ts';
 
 /** Keys that the filter is made for at least, and at most (40 MB). */
 const limits = { smallest: 1_000_000, largest: 32_000_000 };
@@ -14,29 +12,25 @@ const limits = { smallest: 1_000_000, largest: 32_000_000 };
  */
 export class KeyFilter implements StoredKeys {
   readonly #filter = new StreamedFilter(limits);
-  readonly #db: Database;
-  readonly #table: RecordsTable;
-  readonly #log: Pick<Log, 'warn'>;
+  readonly #deps: Engine & { readonly log: Pick<Log, 'warn'> };
 
-  constructor({ db, table, log }: { db: Database; table: RecordsTable; log: Pick<Log, 'warn'> }) {
-    this.#db = db;
-    this.#table = table;
-    this.#log = log;
+  constructor(deps: Engine & { readonly log: Pick<Log, 'warn'> }) {
+    this.#deps = deps;
   }
 
   /** Called once. Until it is filled every value may be stored. */
   fillLater(): void {
-    const [db, table] = [this.#db, this.#table];
+    const { db, table, log } = this.#deps;
     const source = {
       count: async () => (await db.rows<{ keys: number }>(table.countKeys()))[0]?.keys ?? 0,
       rows: () => db.stream({ ...table.allKeys(), format: 'RowBinary' }),
     };
-    this.#filter.fillLater(source, 'unique values', this.#log);
+    this.#filter.fillLater(source, 'unique values', log);
   }
 
   async addSpace(spaceId: string): Promise<void> {
-    const keys = await this.#db.stream({ ...this.#table.allKeys(spaceId), format: 'RowBinary' });
-    await this.#filter.addAll(keys);
+    const { db, table } = this.#deps;
+    await this.#filter.addAll(await db.stream({ ...table.allKeys(spaceId), format: 'RowBinary' }));
   }
 
   add(spaceId: string, hash: string): void {

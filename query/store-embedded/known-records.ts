@@ -16,8 +16,7 @@ export interface RecordWrite {
   readonly unique: readonly string[];
 }
 
-/** What is known of a look-up. */
-export interface KnownRows {
+interface KnownRows {
   readonly rows: readonly StoredRow[];
   /** Whether these are all that there are; false: the table may have others. */
   readonly complete: boolean;
@@ -25,13 +24,11 @@ export interface KnownRows {
   readonly outdated: ReadonlySet<string>;
 }
 
-/** A record with a write that is not in the table yet. */
 interface PendingRecord {
   readonly key: string;
   readonly spaceId: string;
   readonly id: string;
   row: StoredRow | null;
-  /** Number of the last write to it. */
   last: number;
   /** Under which unique values it is found: those that it has, and those that it had. */
   readonly values: string[];
@@ -50,7 +47,6 @@ export class KnownRecords {
   readonly #byValue = new Map<string, PendingRecord | readonly PendingRecord[]>();
   /** How many records of a space are pending, and the number of the last write to one of them. */
   readonly #pending = new Map<string, { count: number; last: number }>();
-  /** Of the spaces that are held in memory. */
   readonly tables: MemoryTables;
 
   constructor(tables: MemoryTables) {

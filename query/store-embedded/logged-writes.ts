@@ -1,5 +1,5 @@
 import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
-import { forEachYielding, letOthersRun } from '../../common/limits/yielding-loop.ts';
+import { forEachYielding } from '../../common/limits/yielding-loop.ts';
 import type { MemoryTables } from '../memory/memory-tables.ts';
 import { rowOf } from '../sql/new-record.ts';
 import type { SpacedRow } from '../sql/record-row.ts';
@@ -21,7 +21,6 @@ import type { RecordWrite } from './known-records.ts';
 import type { PendingRecords, PendingWrite } from './pending-records.ts';
 import type { ResultCache } from './result-cache.ts';
 
-const neverAborted = new AbortController().signal;
 const noHashes = Object.freeze({});
 
 interface Deps {
@@ -71,14 +70,11 @@ export class LoggedWrites implements RecordWrites {
       for (const record of records) yield rowOf(space, record).row;
     }
     const { statements, tables } = this.#deps;
-    const insert = async () => {
+    return tables.insert(space.id, rows(), async () => {
       const stored = await statements.insert(args);
       if (receipt !== undefined) tables.written(receipt.spaceId, receipt.row._id, receipt.row);
       return stored;
-    };
-    // who asked may be gone: the outcome counts all the same
-    const pause = (): Promise<void> => letOthersRun(neverAborted);
-    return tables.insert(space.id, { insert, rows: rows(), pause });
+    });
   }
 
   async change({ space, steps, signal, permit }: RecordChange): Promise<Changed> {
@@ -116,7 +112,6 @@ export class LoggedWrites implements RecordWrites {
     return { rows, invalidated: null };
   }
 
-  /** The records of the steps by their ids. */
   async #find(
     space: RecordSpace,
     steps: readonly ChangeStep[],

@@ -5,8 +5,9 @@ import { overloaded } from '../../common/errors/catalogue.ts';
 import { untilAborted } from '../../common/limits/until-aborted.ts';
 import type { Log } from '../../common/log/log.ts';
 import { joinedText } from '../sql/joined-text.ts';
-import { allSpaces, type RecordsTable } from '../sql/records-table.ts';
+import { allSpaces } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
+import type { Engine } from '../store/record-store.ts';
 import { manyRecords } from '../store/statement-writes.ts';
 import type { KnownRecords, RecordWrite } from './known-records.ts';
 import { storeWrites } from './store-writes.ts';
@@ -15,7 +16,6 @@ import { storeWrites } from './store-writes.ts';
 interface Entry extends LogEntry {
   /** Empty as soon as the log has it. */
   line: Uint8Array;
-  /** Bytes of the line. */
   readonly size: number;
   readonly writes: readonly RecordWrite[];
   /** Its place among all; 0: it is not applied yet. */
@@ -58,25 +58,22 @@ export class PendingRecords {
   }
 
   /** Brings what an earlier process left in the log into the table first. @param args.directory of the log */
-  static async open(args: {
-    readonly db: Database;
-    readonly table: RecordsTable;
-    readonly directory: string;
-    readonly log: Pick<Log, 'error' | 'warn' | 'info'>;
-    /** What hears of the writes. */
-    readonly known: KnownRecords;
-    readonly limits?: Partial<typeof usualLimits>;
-    readonly times?: Partial<FlushTimes>;
-  }): Promise<PendingRecords> {
+  static async open(
+    args: Engine & {
+      readonly directory: string;
+      readonly log: Pick<Log, 'error' | 'warn' | 'info'>;
+      readonly known: KnownRecords;
+      readonly limits?: Partial<typeof usualLimits>;
+      readonly times?: Partial<FlushTimes>;
+    },
+  ): Promise<PendingRecords> {
     const { directory, log, times, known } = args;
     const flushed = await FlushedLog.open<Entry>({
       ...{ what: 'records', directory, entryOf, log, times },
-      store: (entries, again) =>
-        storeWrites(
-          args,
-          entries.flatMap(({ writes }) => writes),
-          again,
-        ),
+      store(entries, again) {
+        const writes = entries.flatMap((entry) => entry.writes);
+        return storeWrites(args, writes, again);
+      },
       // nothing is written before it is open
       stored: (entries) => pending.#settle(entries),
     });
@@ -91,12 +88,9 @@ export class PendingRecords {
    */
   async write(
     writes: readonly PendingWrite[],
-    {
-      account,
-      signal,
-      seen,
-    }: { readonly account: string; readonly signal: AbortSignal; readonly seen: () => void },
+    by: { readonly account: string; readonly signal: AbortSignal; readonly seen: () => void },
   ): Promise<void> {
+    const { account, signal, seen } = by;
     const records = writes.map(({ write }) => write);
     const line =
       records.length <= manyRecords ? Buffer.from(`${JSON.stringify(records)}\n`) : await longLine(records);

@@ -2,8 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { CacheCounts } from '../../common/telemetry/cache-counts.ts';
 import type { Conditions } from '../input/parse-conditions.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
-import { type KeptResults, ownBytes, type ReadCache } from '../store/kept-results.ts';
-import { RequestKeys } from '../store/request-keys.ts';
+import { type KeptResults, ownBytes, type ReadCache, RequestKeys } from '../store/kept-results.ts';
 import type { BeginWrite } from '../store/statement-writes.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
@@ -16,7 +15,6 @@ interface Write {
   readonly effects: readonly RecordEffect[] | null;
 }
 
-/** A result, or one that is being read. */
 interface Entry {
   readonly space: SpaceEntries;
   readonly key: string;
@@ -230,7 +228,6 @@ function groupOf({ byConditions, others }: SpaceEntries, equalities: Equalities)
   return group;
 }
 
-/** Whether one of the writes may change a result with these conditions. */
 function concerns(writes: ReadonlySet<Write>, equalities: Equalities): boolean {
   for (const { effects } of writes) {
     if (effects === null || equalities === null) return true;

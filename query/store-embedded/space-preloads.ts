@@ -1,19 +1,16 @@
 import { LRUCache } from 'lru-cache';
-import type { Database } from '../../common/clickhouse/database.ts';
 import { upTo } from '../../common/limits/up-to.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { RowSizes } from '../memory/held-bytes.ts';
 import type { TableLoad } from '../memory/memory-tables.ts';
 import { PackedRows } from '../sql/packed-row.ts';
 import { rowColumns } from '../sql/record-row.ts';
-import type { RecordsTable } from '../sql/records-table.ts';
+import type { Engine } from '../store/record-store.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { uniqueSlots } from '../structure/slots.ts';
 import type { KnownRecords } from './known-records.ts';
 
-interface Deps {
-  readonly db: Database;
-  readonly table: RecordsTable;
+interface Deps extends Engine {
   readonly known: Pick<KnownRecords, 'load' | 'tables'>;
   readonly log: Pick<Log, 'warn'>;
   /** Look-ups that the table answers before a preload is thought of. */
@@ -78,7 +75,6 @@ export class SpacePreloads {
     });
   }
 
-  /** Resolves when nothing is read any more. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#load?.giveUp();

@@ -1,12 +1,11 @@
-import type { Database } from '../../common/clickhouse/database.ts';
 import { keyLines, recordLines } from '../sql/record-row.ts';
 import type { RecordsTable } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
 import { addToList } from '../store/add-to-list.ts';
+import type { Engine } from '../store/record-store.ts';
 import { kindOf } from '../structure/slots.ts';
 import type { RecordWrite } from './known-records.ts';
 
-/** What several writes did to one record. */
 interface Net {
   readonly spaceId: string;
   readonly id: string;
@@ -26,14 +25,14 @@ const changeLimit = 10_000;
 const lookLimit = 1000;
 
 /** What no client waits for is not given up. */
-const never = new AbortController().signal;
+const { signal: never } = new AbortController();
 
 /**
  * Brings writes into the table, in as few statements as there are kinds of them. Done again after it was cut off in
  * the middle, it comes to the same. @param again whether some of them may be in the table
  */
 export async function storeWrites(
-  { db, table }: { readonly db: Database; readonly table: RecordsTable },
+  { db, table }: Engine,
   writes: Iterable<RecordWrite>,
   again: boolean,
 ): Promise<void> {
@@ -97,10 +96,7 @@ function union(some: readonly string[], more: readonly string[]): readonly strin
   return more.every((slot) => some.includes(slot)) ? some : [...new Set([...some, ...more])];
 }
 
-async function presentOf(
-  { db, table }: { readonly db: Database; readonly table: RecordsTable },
-  nets: readonly Net[],
-): Promise<ReadonlySet<Net>> {
+async function presentOf({ db, table }: Engine, nets: readonly Net[]): Promise<ReadonlySet<Net>> {
   const present = new Set<Net>();
   for (const some of chunks(nets, lookLimit)) {
     const rows = await db.rows<{ _space: string; _id: string }>(table.selectByIds(some, '_id'));

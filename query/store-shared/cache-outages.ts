@@ -3,10 +3,9 @@ import type { Database } from '../../common/clickhouse/database.ts';
 import { versionLifetime } from './space-versions.ts';
 
 /** Milliseconds. */
-export interface OutageTimes {
+interface OutageTimes {
   /** How long a reader goes by versions after it asked whether somebody writes without Redis. */
   readonly trust: number;
-  /** When it asks again. */
   readonly refresh: number;
   /** How long nobody goes by versions after a writer said so. */
   readonly length: number;

@@ -9,7 +9,7 @@ import type { CacheOutages } from './cache-outages.ts';
 import { type SpaceVersions, versionLifetime } from './space-versions.ts';
 
 /** Milliseconds. */
-export interface VersionTimes {
+interface VersionTimes {
   readonly lifetime: number;
   /** After this it is quicker to ask the database. */
   readonly readPatience: number;
@@ -77,31 +77,29 @@ interface Writers {
   ending: Promise<boolean> | null;
 }
 
+interface Deps {
+  readonly redis: RedisConnection;
+  readonly outages: CacheOutages;
+  readonly log: Log;
+  readonly times?: Partial<VersionTimes>;
+}
+
 /** Versions that processes share by Redis; while a writer can't reach it, ClickHouse says so to all readers. */
 export class RedisVersions implements SpaceVersions {
-  readonly #redis: RedisConnection;
-  readonly #outages: CacheOutages;
-  readonly #log: Log;
+  readonly #deps: Deps;
   readonly #times: VersionTimes;
   /** Requests of one turn of the event loop share a read. */
   readonly #reads = new Map<string, Promise<string | null>>();
   readonly #writers = new Map<string, Writers>();
   #renewing: NodeJS.Timeout | undefined;
 
-  constructor(args: {
-    redis: RedisConnection;
-    outages: CacheOutages;
-    log: Log;
-    times?: Partial<VersionTimes>;
-  }) {
-    this.#redis = args.redis;
-    this.#outages = args.outages;
-    this.#log = args.log;
-    this.#times = { ...usualTimes, ...args.times };
+  constructor(deps: Deps) {
+    this.#deps = deps;
+    this.#times = { ...usualTimes, ...deps.times };
   }
 
   async read(spaceId: string): Promise<string | null> {
-    if (!this.#outages.trusted()) return null;
+    if (!this.#deps.outages.trusted()) return null;
     const shared = this.#reads.get(spaceId);
     if (shared !== undefined) return shared;
     const read = this.#read(spaceId);
@@ -116,7 +114,7 @@ export class RedisVersions implements SpaceVersions {
     const { lifetime, readPatience, settledAfter } = this.#times;
     // whole seconds; the first one may be short
     const seconds = Math.ceil(settledAfter / 1000) + Math.sign(settledAfter);
-    const version = this.#redis.run(readScript, keysOf(spaceId), [randomUUID(), lifetime, seconds]);
+    const version = this.#deps.redis.run(readScript, keysOf(spaceId), [randomUUID(), lifetime, seconds]);
     return unlessLate(
       this.#unlessAway(version.then((text) => (text === null ? null : String(text)))),
       readPatience,
@@ -126,7 +124,7 @@ export class RedisVersions implements SpaceVersions {
   async begin(spaceId: string): Promise<() => Promise<void>> {
     const writers = this.#join(spaceId);
     try {
-      if (this.#outages.covered) void this.#coverUnless(writers.begun).catch(() => {});
+      if (this.#deps.outages.covered) void this.#coverUnless(writers.begun).catch(() => {});
       else await this.#coverUnless(writers.begun);
     } catch (error) {
       void this.#leave(spaceId, writers);
@@ -137,16 +135,16 @@ export class RedisVersions implements SpaceVersions {
 
   async #end(spaceId: string, writers: Writers): Promise<void> {
     const left = this.#leave(spaceId, writers);
-    if (this.#outages.covered || (await left)) return;
+    if (this.#deps.outages.covered || (await left)) return;
     const rest = this.#times.lifetime * (1 + marginShare);
     // without both, all versions that are there have to end by themselves
-    const covered = this.#outages.cover().catch(() => sleep(rest));
+    const covered = this.#deps.outages.cover().catch(() => sleep(rest));
     await unlessLate(covered, rest);
   }
 
   /** Resolves when Redis knows, or readers don't go by it. */
   async #coverUnless(known: Promise<boolean>): Promise<void> {
-    if (!(await known)) await this.#outages.cover();
+    if (!(await known)) await this.#deps.outages.cover();
   }
 
   #join(spaceId: string): Writers {
@@ -168,7 +166,9 @@ export class RedisVersions implements SpaceVersions {
   }
 
   #sendBegin(spaceId: string, id: string): Promise<boolean> {
-    return this.#isDone(this.#redis.run(beginScript, [keysOf(spaceId)[1]], [id, this.#times.writerLifetime]));
+    return this.#isDone(
+      this.#deps.redis.run(beginScript, [keysOf(spaceId)[1]], [id, this.#times.writerLifetime]),
+    );
   }
 
   async #sendEnd(spaceId: string, writers: Writers): Promise<boolean> {
@@ -180,10 +180,11 @@ export class RedisVersions implements SpaceVersions {
       clearInterval(this.#renewing);
       this.#renewing = undefined;
     }
-    return this.#isDone(this.#redis.run(endScript, keysOf(spaceId), [writers.count === 0 ? writers.id : '']));
+    return this.#isDone(
+      this.#deps.redis.run(endScript, keysOf(spaceId), [writers.count === 0 ? writers.id : '']),
+    );
   }
 
-  /** Redis may have forgotten them. */
   #renew(): void {
     for (const [spaceId, writers] of this.#writers) {
       writers.begun = this.#sendBegin(spaceId, writers.id);
@@ -197,7 +198,9 @@ export class RedisVersions implements SpaceVersions {
   }
 
   #unlessAway<Answer>(command: Promise<Answer>): Promise<Answer | null> {
-    return unlessAway(command, (error) => this.#log.error({ err: error }, 'the version of a space failed'));
+    return unlessAway(command, (error) =>
+      this.#deps.log.error({ err: error }, 'the version of a space failed'),
+    );
   }
 }
 

@@ -1,11 +1,15 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
+import type { Log } from '../../common/log/log.ts';
+import type { RedisConnection } from '../../common/redis/redis-connection.ts';
 import type { Metrics } from '../../common/telemetry/create-metrics.ts';
 import type { ReadCache } from '../store/kept-results.ts';
 import type { RecordStore, RecordWrites, StoredKeys } from '../store/record-store.ts';
 import { SharedReads } from '../store/shared-reads.ts';
 import { type BeginWrite, createStatementWrites, whileWriting } from '../store/statement-writes.ts';
-import type { SpaceVersions } from './space-versions.ts';
+import { CacheOutages } from './cache-outages.ts';
+import { RedisVersions } from './redis-versions.ts';
+import { noVersions, type SpaceVersions } from './space-versions.ts';
 import { VersionedCache } from './versioned-cache.ts';
 
 /** Others may have written any. */
@@ -27,6 +31,23 @@ export class SharedStore implements RecordStore {
   readonly find: RecordStore['find'];
   readonly #lock = new ReadWriteLock();
   readonly #beginWrite: BeginWrite;
+
+  /** Results are kept only where Redis can say that they are right. */
+  static open(services: {
+    readonly db: Database;
+    readonly database: string;
+    readonly redis: RedisConnection | undefined;
+    readonly config: { readonly recordCacheBytes: number };
+    readonly log: Log;
+    readonly metrics: Pick<Metrics, 'batch' | 'cache'>;
+  }): SharedStore {
+    const { redis, config, db } = services;
+    // what a server of a cluster answers may be older than a write that another one acknowledged
+    if (redis === undefined || db.cluster !== undefined || db.servers > 1)
+      return new SharedStore({ ...services, versions: noVersions, cacheBytes: 0 });
+    const versions = new RedisVersions({ ...services, redis, outages: new CacheOutages(services) });
+    return new SharedStore({ ...services, versions, cacheBytes: config.recordCacheBytes });
+  }
 
   /** @param args.cacheBytes of results; they are kept only where `versions` has any */
   constructor(args: {

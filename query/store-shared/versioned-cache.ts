@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { CacheCounts } from '../../common/telemetry/cache-counts.ts';
-import { type KeptResults, ownBytes, type ReadCache } from '../store/kept-results.ts';
-import { RequestKeys } from '../store/request-keys.ts';
+import { type KeptResults, ownBytes, type ReadCache, RequestKeys } from '../store/kept-results.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import type { SpaceVersions } from './space-versions.ts';
 

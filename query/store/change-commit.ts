@@ -1,4 +1,3 @@
-import type { Database } from '../../common/clickhouse/database.ts';
 import { type Queued, StatementQueues, type Waiting } from '../../common/clickhouse/statement-queues.ts';
 import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
 import { joinPermits, permitted, StatementTimeout } from '../../common/clickhouse/write-permit.ts';
@@ -7,21 +6,10 @@ import { deadlineExceeded } from '../../common/errors/catalogue.ts';
 import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
 import type { Metrics } from '../../common/telemetry/create-metrics.ts';
 import { rowColumns } from '../sql/record-row.ts';
-import type { RecordAddress, RecordsTable } from '../sql/records-table.ts';
+import type { RecordAddress } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
 import { isIncrement } from '../structure/increment.ts';
-import type { ChangeStep, RecordChange } from './record-store.ts';
-
-export interface ChangeCommit {
-  /**
-   * Makes the change together with those of other requests. One statement runs at a time, and changes of the same slots
-   * that wait meanwhile, of any spaces, become the next one. A change of several records alike has a statement of its own.
-   * Answers records as they are after an update or were before a removal, and null for those that
-   * are not there. Settles when the outcome is known and not before, whatever the signal says. Rejects with 503 when too
-   * much waits.
-   */
-  commit(change: RecordChange): Promise<Rows>;
-}
+import type { ChangeStep, Engine, RecordChange } from './record-store.ts';
 
 type Rows = readonly (StoredRow | null)[];
 type Entry = Waiting<RecordChange & Queued, Rows>;
@@ -32,22 +20,25 @@ const overhead = 500;
 const readTimeout = 30_000;
 
 /**
+ * Makes changes together with those of other requests. One statement runs at a time, and changes of the same slots that
+ * wait meanwhile, of any spaces, become the next one. A change of several records alike has a statement of its own. One
+ * answers records as they are after an update or were before a removal, and null for those that are not there. It settles
+ * when the outcome is known and not before, whatever the signal says, and rejects with 503 when too much waits.
  * @param args.pendingLimit characters of changes that may wait or be made at once in this process
  * @param args.statementLimit characters that are gathered for one statement
  * @param args.recordLimit records of one statement
  */
-export function createChangeCommit(args: {
-  db: Database;
-  table: RecordsTable;
-  pendingLimit: number;
-  statementLimit: number;
-  recordLimit: number;
-  now?: () => Date;
-  /** Shared with others that change the same rows; absent: there are none. */
-  lock?: ReadWriteLock;
-  metrics: Pick<Metrics, 'batch'>;
-}): ChangeCommit {
-  const { db, table, pendingLimit, statementLimit, recordLimit, lock, now = () => new Date() } = args;
+export function createChangeCommit(
+  args: Engine & {
+    pendingLimit: number;
+    statementLimit: number;
+    recordLimit: number;
+    /** Shared with others that change the same rows; absent: there are none. */
+    lock?: ReadWriteLock;
+    metrics: Pick<Metrics, 'batch'>;
+  },
+): { commit(change: RecordChange): Promise<Rows> } {
+  const { db, table, pendingLimit, statementLimit, recordLimit, lock } = args;
 
   /** Never rejects; every entry hears of its own outcome. */
   const make = async (gathered: readonly Entry[]): Promise<void> => {
@@ -84,7 +75,7 @@ export function createChangeCommit(args: {
       steps.map(({ id, assignments }) => ({ spaceId: space.id, id, assignments: assignments ?? [] })),
     );
     // no request's signal: others wait for this statement too, and its outcome must be known
-    await db.command({ ...table.update(rows, now()), permit: joinPermits(entries) });
+    await db.command({ ...table.update(rows, new Date()), permit: joinPermits(entries) });
     return readRecords(entries);
   };
 

@@ -1,4 +1,3 @@
-import type { Database } from '../../common/clickhouse/database.ts';
 import type { Queued } from '../../common/clickhouse/statement-queues.ts';
 import type { Comparison, Filter } from '../input/filters/filter.ts';
 import type { OperatorName } from '../input/filters/operators.ts';
@@ -15,7 +14,7 @@ import {
 } from '../sql/conditions-sql.ts';
 import { PackedRows, readRow } from '../sql/packed-row.ts';
 import { rowColumns } from '../sql/record-row.ts';
-import type { RecordsTable, Sql } from '../sql/records-table.ts';
+import type { Sql } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
 import { valueSql } from '../sql/value-sql.ts';
 import type { Field, StoredValue, Target } from '../structure/field.ts';
@@ -23,12 +22,8 @@ import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
 import { addToList } from './add-to-list.ts';
 import { timeout } from './lookup-statement.ts';
+import type { Engine } from './record-store.ts';
 import { rowTest } from './row-test.ts';
-
-interface Engine {
-  readonly db: Database;
-  readonly table: RecordsTable;
-}
 
 /** Fields that are compared with a value each, in the order of their slots. Of finds by ranges and lists: none. */
 interface Compared {
@@ -49,7 +44,6 @@ export interface Find extends Queued, Compared {
   readonly over: Promise<void>;
 }
 
-/** A statement, and settings of its own. */
 type Shared = Sql & { readonly settings?: string };
 
 /** The pages of one list of values, by their numbers and in order. */

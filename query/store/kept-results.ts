@@ -1,7 +1,6 @@
 import type { Conditions } from '../input/parse-conditions.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 
-/** Kept results of a space, for one request. */
 export interface KeptResults {
   /** Bytes that a result may have to be kept. */
   readonly largest: number;
@@ -32,4 +31,19 @@ export function ownBytes(result: Uint8Array): Uint8Array {
 export interface ReadCache {
   /** To be called when a read begins, and before it asks the database. A promise only where others have to be asked. */
   at(spaceId: string): KeptResults | Promise<KeptResults>;
+}
+
+/** Keys of requests, by their question and the view that they see: of one space, of one account. */
+export class RequestKeys {
+  readonly #views = new WeakMap<RecordSpace, number>();
+  #next = 1;
+
+  of(view: RecordSpace, request: string): string {
+    let number = this.#views.get(view);
+    if (number === undefined) {
+      number = this.#next++;
+      this.#views.set(view, number);
+    }
+    return `${number} ${request}`;
+  }
 }

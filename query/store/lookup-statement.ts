@@ -1,10 +1,9 @@
-import type { Database } from '../../common/clickhouse/database.ts';
 import type { Queued } from '../../common/clickhouse/statement-queues.ts';
 import { rowColumns } from '../sql/record-row.ts';
 import type { RecordsTable, Sql } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
 import { addToList } from './add-to-list.ts';
-import type { LookupKey } from './record-store.ts';
+import type { Engine, LookupKey } from './record-store.ts';
 
 /** One of a record by its id, or of those with a value of a keyed slot. */
 export interface Lookup extends Queued {
@@ -15,9 +14,8 @@ export interface Lookup extends Queued {
 /** Milliseconds; others wait for a statement too, so no request's signal ends it. */
 export const timeout = 30_000;
 
-/** The rows that look-ups find, all by ids or all by values. */
 export async function readLookups(
-  { db, table }: { readonly db: Database; readonly table: RecordsTable },
+  { db, table }: Engine,
   lookups: readonly Lookup[],
 ): Promise<(lookup: Lookup) => readonly StoredRow[]> {
   const rows = await db.rows<StoredRow & { readonly _space: string }>({

@@ -56,6 +56,9 @@ export interface RecordStore extends RecordWrites {
   close(): Promise<void>;
 }
 
+/** The engine alone: what statements are made and run with. */
+export type Engine = Pick<RecordStore, 'db' | 'table'>;
+
 /** One record by its id, or those that have a value of a keyed slot. */
 export type LookupKey =
   | { readonly id: string }
@@ -97,12 +100,10 @@ export interface RecordWrites {
   change(change: RecordChange): Promise<Changed>;
 }
 
-/** The records of one insert. */
 export interface NewRecords {
   readonly space: RecordSpace;
   /** One at least. */
   readonly records: readonly NewRecord[];
-  /** Their values of unique fields. */
   readonly unique: readonly KeyOfRecord[];
   /** A row that is stored with them, all or none. Several shards have it a little later. */
   readonly receipt?: SpacedRow | undefined;

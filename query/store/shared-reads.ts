@@ -10,12 +10,7 @@ import type { StoredRow } from '../sql/stored-row.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { comparedIn, type Find, formOf, readFinds } from './find-statement.ts';
 import { type Lookup, readLookups } from './lookup-statement.ts';
-import type { FindAnswers, LookupKey } from './record-store.ts';
-
-interface Engine {
-  readonly db: Database;
-  readonly table: RecordsTable;
-}
+import type { Engine, FindAnswers, LookupKey } from './record-store.ts';
 
 type WaitingFind = Waiting<Find, readonly StoredRow[] | null>;
 

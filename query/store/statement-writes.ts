@@ -1,14 +1,12 @@
-import type { Database } from '../../common/clickhouse/database.ts';
 import { GroupCommit } from '../../common/clickhouse/group-commit.ts';
 import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
 import type { Metrics } from '../../common/telemetry/create-metrics.ts';
 import { idsSql } from '../sql/conditions-sql.ts';
 import { type NewRecord, newCompactLines, newKeyLines, newRecordLines } from '../sql/new-record.ts';
 import { keyLines, recordLines } from '../sql/record-row.ts';
-import type { RecordsTable } from '../sql/records-table.ts';
 import { uniqueSlots } from '../structure/slots.ts';
 import { createChangeCommit } from './change-commit.ts';
-import type { Changed, RecordChange, RecordWrites } from './record-store.ts';
+import type { Changed, Engine, RecordChange, RecordWrites } from './record-store.ts';
 
 /**
  * To be called before a write can be seen, so that no kept result contradicts it. Rejects with 503 when other processes
@@ -38,14 +36,14 @@ const changeLimits = {
 const clusterStatementLimit = 128 * 1024;
 
 /** Writes by statements that those of other requests share: for a store that several processes write to, and for large inserts. */
-export function createStatementWrites(deps: {
-  readonly db: Database;
-  readonly table: RecordsTable;
-  /** By space; shared with others that change the same rows. */
-  readonly lock: ReadWriteLock;
-  readonly beginWrite: BeginWrite;
-  readonly metrics: Pick<Metrics, 'batch'>;
-}): RecordWrites {
+export function createStatementWrites(
+  deps: Engine & {
+    /** By space; shared with others that change the same rows. */
+    readonly lock: ReadWriteLock;
+    readonly beginWrite: BeginWrite;
+    readonly metrics: Pick<Metrics, 'batch'>;
+  },
+): RecordWrites {
   const { db, table, beginWrite, metrics } = deps;
   const groupCommit = new GroupCommit({
     ...{ ...deps, ...insertLimits },

@@ -107,7 +107,6 @@ export class LeaseSessions {
     return session;
   }
 
-  /** The write holds nothing any more. */
   leave(session: LeaseSession): void {
     session.held--;
     if (session.held === 0 && session !== this.#current) this.#end(session);

@@ -22,14 +22,12 @@ const lostProblem = 'reservations of values of unique fields are lost again and 
 const watchPause = { shortest: 5, longest: 50 };
 const watchLimit = 1000;
 
-/** The outcome of one claim. */
 interface Claimed {
   readonly answer: ReserveAnswer;
   readonly session: LeaseSession;
   readonly claim: Claim;
 }
 
-/** Waits with the request's deadline. */
 type Wait = (event: Promise<void>, what?: string) => Promise<void>;
 
 /**

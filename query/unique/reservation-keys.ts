@@ -10,7 +10,6 @@ const longestKey = 100;
  * empty and has no colon, or nothing.
  */
 
-/** A value of a unique field. */
 export function valueKey(space: RecordSpace, field: Field, value: StoredValue): string {
   const text = String(value);
   // the letter keeps a text apart from the hash of another
@@ -24,7 +23,6 @@ export function firstRecordKey(space: RecordSpace): string {
   return `${space.id}::first`;
 }
 
-/** A record that is being changed. */
 export function recordKey(space: RecordSpace, id: string): string {
   return `${space.id}::record:${id}`;
 }
