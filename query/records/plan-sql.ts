@@ -1,7 +1,10 @@
+import type { Conditions } from '../input/parse-conditions.ts';
 import type { Page } from '../input/parse-options.ts';
 import type { ReadPlan } from '../input/read-plan.ts';
 import { afterSql, orderSql } from '../sql/conditions-sql.ts';
 import type { Selection } from '../sql/records-table.ts';
+import type { LookupKey } from '../store/record-store.ts';
+import { slotOf } from '../structure/slots.ts';
 
 export function firstOf({ page }: Pick<ReadPlan, 'page'>): Page {
   return { ...page, limit: 1, offset: page?.offset ?? 0 };
@@ -34,4 +37,17 @@ export function mayEndEarly({ sort, page }: Pick<ReadPlan, 'sort' | 'page'>): bo
 /** By something else than the order that records are stored in. */
 function isSorted({ sort }: Pick<ReadPlan, 'sort'>): boolean {
   return sort !== null && sort[0].target !== 'id';
+}
+
+/** The id, or the keyed value, that finds every matching record. Null: the engine has to search. */
+export function lookupOf({ relationship, plain, others, hashed }: Conditions): LookupKey | null {
+  if (hashed.length > 0 || (relationship === 'Or' && plain.length + others.length !== 1)) return null;
+  const byId = plain.find(({ target }) => target === 'id');
+  if (byId !== undefined) return { id: byId.value as string };
+  for (const { target, value } of plain) {
+    if (typeof target !== 'string' && target.keyed && !(value instanceof Date)) {
+      return { slot: slotOf(target), value };
+    }
+  }
+  return null;
 }

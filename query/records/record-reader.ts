@@ -18,8 +18,7 @@ import { affordable, costFor, costOf, type ReadCost, type StatementLimits, until
 import type { Candidates, Narrowed } from './candidates.ts';
 import { emptyRow, type GroupRow, groupsJson, wantedRows } from './group-rows.ts';
 import { asJsonArray } from './json-array.ts';
-import { lookupOf } from './match-conditions.ts';
-import { firstOf, isSearch, mayEndEarly, tailOf, whereOf } from './plan-sql.ts';
+import { firstOf, isSearch, lookupOf, mayEndEarly, tailOf, whereOf } from './plan-sql.ts';
 
 /** A page with no more of them is read in one piece, unless they are large. */
 const fewRecords = 1000;

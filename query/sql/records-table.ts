@@ -193,17 +193,15 @@ export class RecordsTable {
 
   /** Bytes of the values of all records, as text. @param overhead what each record counts beside them */
   sumBytes(spaceIds: readonly string[], overhead: number): Sql {
-    const among = spaceIds.map(textLiteral).join(', ');
     const sql = `SELECT toFloat64(${overhead} * count() + sum(${valueBytes})) AS bytes
-      FROM ${this.#records} WHERE space IN (${among})`;
+      FROM ${this.#records} WHERE space IN (${spaceIds.map(textLiteral).join(', ')})`;
     return { sql, home: this.homeOf(spaceIds[0] as string), space: allSpaces };
   }
 
   /** How many records spaces of one home have, by the column `_space`; those without any are not there. */
   countAll(spaceIds: readonly string[]): Sql {
-    const among = spaceIds.map(textLiteral).join(', ');
     const sql = `SELECT toString(space) AS _space, toFloat64(count()) AS records FROM ${this.#records}
-      WHERE space IN (${among}) GROUP BY space`;
+      WHERE space IN (${spaceIds.map(textLiteral).join(', ')}) GROUP BY space`;
     return { sql, home: this.homeOf(spaceIds[0] as string), space: allSpaces };
   }
 

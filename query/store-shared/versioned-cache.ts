@@ -45,10 +45,6 @@ export class VersionedCache implements ReadCache {
     });
   }
 
-  get hits(): number {
-    return this.#counts.hits;
-  }
-
   at(spaceId: string): KeptResults | Promise<KeptResults> {
     return this.#largest === 0 ? nothingKept : this.#at(spaceId);
   }

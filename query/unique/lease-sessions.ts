@@ -71,7 +71,6 @@ interface Deps {
   /** Whether there may have been reservations before those that Redis has. */
   readonly everUsed: (signal: AbortSignal) => Promise<boolean>;
   readonly log: Log;
-  readonly now?: () => Moment;
 }
 
 /**
@@ -80,7 +79,6 @@ interface Deps {
  */
 export class LeaseSessions {
   readonly #deps: Deps;
-  readonly #now: () => Moment;
   readonly #sessions = new Set<LeaseSession>();
   readonly #timer: NodeJS.Timeout;
   #current: LeaseSession | null = null;
@@ -91,7 +89,6 @@ export class LeaseSessions {
 
   constructor(deps: Deps) {
     this.#deps = deps;
-    this.#now = deps.now ?? currentMoment;
     this.#timer = setInterval(() => this.keep(), deps.times.renewEvery).unref();
   }
 
@@ -150,7 +147,7 @@ export class LeaseSessions {
   async #keep(): Promise<void> {
     const sessions = [...this.#sessions];
     if (sessions.length > 0) {
-      const sent = this.#now();
+      const sent = currentMoment();
       const goOn = await this.#deps.reservations.renew(sessions.map(({ id }) => id));
       sessions.forEach((session, i) => {
         if (goOn[i] === true) session.sent = sent;
@@ -170,7 +167,7 @@ export class LeaseSessions {
   }
 
   async #begin(): Promise<LeaseSession> {
-    const session = new LeaseSession(this.#deps.times, this.#now);
+    const session = new LeaseSession(this.#deps.times, currentMoment);
     const { began, epoch } = await this.#deps.reservations.open(session.id);
     this.#sessions.add(session);
     this.#current = session;
