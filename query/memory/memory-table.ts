@@ -115,21 +115,11 @@ export class MemoryTable {
 
   /** A JSON array of records; null: it is too large to be made at once. */
   list(shown: RecordParts, numbers: readonly number[]): Uint8Array | null {
-    json.begin();
-    json.byte(0x5b);
-    for (const [place, number] of numbers.entries()) {
-      if (place > 0) json.comma();
-      this.#write(shown, number);
-      if (json.length > mostBytes) return null;
-    }
-    json.byte(0x5d);
-    return json.end();
+    return json.list(shown, numbers, this.#rows, mostBytes);
   }
 
   record(shown: RecordParts, number: number): Uint8Array {
-    json.begin();
-    this.#write(shown, number);
-    return json.end();
+    return json.record(shown, this.#rows.bufferOf(number), this.#rows.offsetOf(number));
   }
 
   hasIndex(shape: IndexShape): boolean {
@@ -187,10 +177,5 @@ export class MemoryTable {
 
   #read(number: number): StoredRow {
     return readRow(this.#rows.bufferOf(number), this.#rows.offsetOf(number));
-  }
-
-  #write(shown: RecordParts, number: number): void {
-    const [bytes, row] = [this.#rows.bufferOf(number), this.#rows.offsetOf(number)];
-    json.record(shown, bytes, row);
   }
 }

@@ -3,6 +3,7 @@ import { createdAt, findValues, idSpan, type Span, updatedAt } from '../sql/pack
 import type { RecordParts } from '../structure/record-parts.ts';
 import { slotOf } from '../structure/slots.ts';
 import { nameOf } from './row-order.ts';
+import type { RowSlabs } from './row-slabs.ts';
 
 /** A value that answers show, and the text before it. */
 interface Shown {
@@ -28,6 +29,7 @@ const views = new WeakMap<RecordParts, View>();
 const nothing = Buffer.from('null');
 const span: Span = { start: 0, end: 0 };
 const [quote, backslash, firstPlain, comma] = [0x22, 0x5c, 0x20, 0x2c];
+const [open, close] = [0x5b, 0x5d];
 /** Texts up to this length are copied byte by byte, which is faster than a call. */
 const shortText = 48;
 /** An id, a time or `null`. */
@@ -65,27 +67,39 @@ export class RowJson {
   #bytes = Buffer.allocUnsafe(64 * 1024);
   #at = 0;
 
-  begin(): void {
+  /** A JSON array of rows; null: it has more than `most` bytes. */
+  list(parts: RecordParts, numbers: readonly number[], rows: RowSlabs, most: number): Buffer | null {
     this.#at = 0;
+    this.#byte(open);
+    for (let place = 0; place < numbers.length; place++) {
+      if (place > 0) this.#byte(comma);
+      const number = numbers[place] as number;
+      this.#record(parts, rows.bufferOf(number), rows.offsetOf(number));
+      if (this.#at > most) return null;
+    }
+    this.#byte(close);
+    return this.#end();
   }
 
-  get length(): number {
-    return this.#at;
+  record(parts: RecordParts, bytes: Buffer, row: number): Buffer {
+    this.#at = 0;
+    this.#record(parts, bytes, row);
+    return this.#end();
   }
 
   /** A copy of the written bytes: not a piece of a larger buffer, which kept results would hold. */
-  end(): Buffer {
+  #end(): Buffer {
     const copy = Buffer.allocUnsafeSlow(this.#at);
     this.#bytes.copy(copy, 0, 0, this.#at);
     return copy;
   }
 
-  byte(byte: number): void {
+  #byte(byte: number): void {
     this.#reserve(1);
     this.#bytes[this.#at++] = byte;
   }
 
-  record(parts: RecordParts, bytes: Buffer, row: number): void {
+  #record(parts: RecordParts, bytes: Buffer, row: number): void {
     const { shown, end, places, spans, fixed } = viewOf(parts);
     spans.fill(0);
     findValues(bytes, row, places, spans);
@@ -116,10 +130,6 @@ export class RowJson {
       }
     }
     this.#append(end);
-  }
-
-  comma(): void {
-    this.byte(comma);
   }
 
   #reserve(length: number): void {

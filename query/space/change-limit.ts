@@ -8,7 +8,7 @@ const keptSpaces = 10_000;
  * switch it with every other request while both run, and each switch is a write that all others wait for.
  */
 export class ChangeLimit {
-  readonly #counts: LRUCache<string, { count: number }>;
+  readonly #counts: LRUCache<string, number>;
   readonly #limit: number;
 
   /** @param args.per milliseconds @param args.limit changes in that time */
@@ -19,12 +19,10 @@ export class ChangeLimit {
   }
 
   note(spaceId: string): void {
-    const known = this.#counts.get(spaceId);
-    if (known === undefined) this.#counts.set(spaceId, { count: 1 });
-    else known.count++;
+    this.#counts.set(spaceId, (this.#counts.get(spaceId) ?? 0) + 1);
   }
 
   reached(spaceId: string): boolean {
-    return (this.#counts.get(spaceId)?.count ?? 0) >= this.#limit;
+    return (this.#counts.get(spaceId) ?? 0) >= this.#limit;
   }
 }

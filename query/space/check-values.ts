@@ -10,13 +10,6 @@ import type { RetypedField } from './retyped-fields.ts';
 
 type Records = Pick<RecordSpace, 'id' | 'ownerId'>;
 
-interface RetypedCheck {
-  /** Reasons against the change; empty: none. */
-  readonly problems: readonly string[];
-  /** How many values each field has, in their order. */
-  readonly values: readonly number[];
-}
-
 /** Characters of a value that a message shows. */
 const shownCharacters = 101;
 /** Values that a check may hold in memory before it goes on with files. */
@@ -62,13 +55,16 @@ export async function checkSwitchedOn(
   if (problems.length > 0) throw structureConflict(problems);
 }
 
-/** Counts the values that have no like in the new type, in one pass over the space. @param showsValue in a message */
+/**
+ * Counts the values that have no like in the new type, in one pass over the space. @param showsValue in a message
+ * @returns reasons against the change, and how many values each field has
+ */
 export async function checkRetyped(
   deps: Engine,
   { showsValue, ...records }: Records & { readonly showsValue: boolean },
   plan: readonly RetypedField[],
   signal: AbortSignal,
-): Promise<RetypedCheck> {
+): Promise<{ readonly problems: readonly string[]; readonly values: readonly number[] }> {
   const columns = plan.map(({ from, to }, index) => columnsOf(from, conversionOf(from, to.type), index));
   const [row = {}] = await deps.db.rows<Readonly<Record<string, number | string>>>({
     ...deps.table.select(records.id, { columns: columns.join(', ') }),

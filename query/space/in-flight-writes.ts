@@ -1,38 +1,34 @@
 import { overloaded } from '../../common/errors/catalogue.ts';
 import type { Handler, HttpRequest } from '../../common/http/http-types.ts';
 
-interface Lease {
-  spaceId: string | null;
-}
-
 /**
  * The requests that write to record spaces at the moment. A request that switches a rule on waits for the writes that
  * began without it.
  */
 export class InFlightWrites {
-  readonly #leases = new Map<HttpRequest, Lease>();
+  /** Those whose handlers run, and the space that one has entered. */
+  readonly #requests = new Map<HttpRequest, string | null>();
   readonly #spaces = new Map<string, { count: number; readonly idle: (() => void)[] }>();
 
   /** Lets a handler's requests be counted, from `enter` to its answer. */
   tracked(handler: Handler): Handler {
     return async (request) => {
-      const lease: Lease = { spaceId: null };
-      this.#leases.set(request, lease);
+      this.#requests.set(request, null);
       try {
         return await handler(request);
       } finally {
-        this.#leases.delete(request);
-        if (lease.spaceId !== null) this.#leave(lease.spaceId);
+        const entered = this.#requests.get(request) ?? null;
+        this.#requests.delete(request);
+        if (entered !== null) this.#leave(entered);
       }
     };
   }
 
   /** The request may write to the space from now on. */
   enter(request: HttpRequest, spaceId: string): void {
-    const lease = this.#leases.get(request);
     // a request that was given up opens its space for nobody
-    if (lease === undefined || lease.spaceId !== null) return;
-    lease.spaceId = spaceId;
+    if (this.#requests.get(request) !== null) return;
+    this.#requests.set(request, spaceId);
     const space = this.#spaces.get(spaceId);
     if (space === undefined) this.#spaces.set(spaceId, { count: 1, idle: [] });
     else space.count++;

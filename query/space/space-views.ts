@@ -12,11 +12,6 @@ export interface ViewsOrder {
   readonly project?: string;
 }
 
-interface SpaceOfAccount {
-  readonly id: string;
-  readonly email: string;
-}
-
 /** Characters of a view's name before the id. */
 const longestWords = 100;
 
@@ -28,17 +23,14 @@ const timeout = 30_000;
  * Answers a line a view: its name, the account, and the space.
  */
 export async function makeSpaceViews(
-  {
-    db,
-    database,
-    catalogue,
-  }: { readonly db: Database; readonly database: string; readonly catalogue: TableCatalogue },
+  stores: { readonly db: Database; readonly database: string; readonly catalogue: TableCatalogue },
   order: ViewsOrder,
 ): Promise<string> {
+  const { db, database, catalogue } = stores;
   const table = new RecordsTable(db, database);
   await catalogue.settled(AbortSignal.timeout(timeout));
   const { onCluster } = topologyOf(db);
-  const spaces = await db.rows<SpaceOfAccount>({ sql: spacesSql(database, order) });
+  const spaces = await db.rows<{ id: string; email: string }>({ sql: spacesSql(database, order) });
   if (spaces.length === 0) throw new CommandError('there is no such record space');
   await db.command({ sql: `CREATE DATABASE IF NOT EXISTS ${database}_views${onCluster}` });
   const lines: string[] = [];
@@ -67,7 +59,7 @@ function spacesSql(database: string, { email, project }: ViewsOrder): string {
     ${conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`} ORDER BY email, s.project_slug, s.slug`;
 }
 
-/** Needs no quotes. The end tells spaces of several accounts apart that are called the same. */
+/** Needs no quotes. */
 function viewName(projectSlug: string, slug: string, id: string): string {
   // the slug is any text; the id tells the views apart
   const words = `${projectSlug}_${slug}`.replace(/[^A-Za-z0-9_]/g, '_').slice(0, longestWords);

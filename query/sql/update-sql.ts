@@ -56,17 +56,14 @@ function partsOf(rows: readonly RowUpdate[], slots: readonly string[], place: st
       `${slot} = CAST([${values.join(', ')}], 'Array(Nullable(${slotColumns[kind].type}))')[${place}]`,
     );
   });
-  const ofMap = (hashed: boolean): readonly (readonly Assignment[])[] =>
-    rows.map(({ assignments }) =>
-      assignments.filter(({ slot, value }) => (kindOf(slot) === 'h') === hashed && !isIncrement(value)),
-    );
   for (const column of ['_doc', '_hashes']) {
-    const hashed = column === '_hashes';
-    if (!slots.some((slot) => (kindOf(slot) === 'h') === hashed)) continue;
-    const lists = ofMap(hashed);
+    const isHere = ({ slot, value }: Assignment): boolean =>
+      (kindOf(slot) === 'h') === (column === '_hashes') && !isIncrement(value);
+    const lists = rows.map(({ assignments }) => assignments.filter(isHere));
     const added = column === '_doc' ? sums : [];
-    if ((lists[0] ?? []).length + added.length === 0) continue;
-    const map = (lists[0] ?? []).length === 0 ? column : mapSql(column, lists, place);
+    const isSet = (lists[0] ?? []).length > 0;
+    if (!isSet && added.length === 0) continue;
+    const map = isSet ? mapSql(column, lists, place) : column;
     parts.push(`${column} = ${added.length === 0 ? map : `mapUpdate(${map}, map(${added.join(', ')}))`}`);
   }
   parts.push(`_updated_at = ${timeSql(rows, now, place)}`);

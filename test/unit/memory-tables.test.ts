@@ -38,6 +38,9 @@ function want(tables: MemoryTables, shape: IndexShape, records: number): void {
   for (let times = 0; times < 2 + records / 5000; times++) tables.missed(spaceId, [shape]);
 }
 
+const noMemory = (): never => {
+  throw new RangeError('Array buffer allocation failed');
+};
 const namesOf = (tables: MemoryTables): readonly string[] =>
   tables.find(spaceId)?.indexes.map(shapeText) ?? [];
 
@@ -74,12 +77,9 @@ t.test('no index is dropped for one that is there already', async (t) => {
 t.test('an index that is wanted again while it waits is built once, and few wait at a time', async (t) => {
   const { hasIndex } = MemoryTable.prototype;
   let asked = 0;
-  MemoryTable.prototype.hasIndex = function (shape) {
+  t.capture(MemoryTable.prototype, 'hasIndex', function (this: MemoryTable, shape: IndexShape) {
     asked++;
     return hasIndex.call(this, shape);
-  };
-  t.teardown(() => {
-    MemoryTable.prototype.hasIndex = hasIndex;
   });
   const tables = tablesWith(10, []);
   for (let times = 0; times < 100; times++) want(tables, lookupShape('n0'), 10);
@@ -97,17 +97,11 @@ t.test('an index that is wanted again while it waits is built once, and few wait
 
 t.test('an index that can not be built ends with its table, and others are built', async (t) => {
   const tables = tablesWith(10, []);
-  const { continueIndex } = MemoryTable.prototype;
-  MemoryTable.prototype.continueIndex = () => {
-    throw new RangeError('Array buffer allocation failed');
-  };
-  t.teardown(() => {
-    MemoryTable.prototype.continueIndex = continueIndex;
-  });
+  const { restore } = t.capture(MemoryTable.prototype, 'continueIndex', noMemory);
   want(tables, lookupShape('n0'), 10);
   await nextTurn();
   t.notOk(tables.has(spaceId), 'what is half built is not used');
-  MemoryTable.prototype.continueIndex = continueIndex;
+  restore();
   tables.begin(spaceId, 'owner', [])?.end();
   want(tables, lookupShape('n0'), 10);
   await nextTurn();
@@ -116,13 +110,7 @@ t.test('an index that can not be built ends with its table, and others are built
 
 t.test('a write whose record finds no memory ends the table, and is made', async (t) => {
   const tables = tablesWith(10, []);
-  const { put } = MemoryTable.prototype;
-  MemoryTable.prototype.put = () => {
-    throw new RangeError('Array buffer allocation failed');
-  };
-  t.teardown(() => {
-    MemoryTable.prototype.put = put;
-  });
+  t.capture(MemoryTable.prototype, 'put', noMemory);
   const id = newId();
   tables.written(spaceId, id, { _id: id, _created_at: time, _updated_at: time, _doc: {} });
   t.notOk(tables.has(spaceId));

@@ -31,9 +31,11 @@ interface Shape {
   /** Distinct requests: `npm run bench -- query --only MEMORY` sends a million to a process. */
   readonly amount: number;
   readonly request: (number: number) => string;
-  readonly conditions: (number: number) => Conditions | null;
+  /** Absent: none are known. */
+  readonly conditions?: (number: number) => Conditions;
   readonly result: (number: number) => Buffer;
-  readonly view: (number: number) => RecordSpace;
+  /** Absent: of one space. */
+  readonly view?: (number: number) => RecordSpace;
 }
 
 const one = viewOf('one');
@@ -45,24 +47,19 @@ const shapes: readonly Shape[] = [
     request: (number) => `findOne email=person-${number}@example.com`,
     conditions: (number) => byId(`person-${number}@example.com`),
     result: () => Buffer.from('null'),
-    view: () => one,
   },
   {
     name: 'long requests and small results',
     amount: sized(60_000, 30_000),
     request: (number) => `find ${'x'.repeat(2000)}${number}`,
-    conditions: () => null,
     result: () => Buffer.from('[]'),
-    view: () => one,
   },
   {
     name: 'large results',
     amount: sized(60_000, 1000),
     request: (number) => `find ${number}`,
-    conditions: () => null,
     // not of the pool that small buffers share
     result: () => Buffer.alloc(100_000, 'x'),
-    view: () => one,
   },
   {
     name: 'many spaces',
@@ -74,7 +71,7 @@ const shapes: readonly Shape[] = [
   },
 ];
 
-for (const { name, amount, request, conditions, result, view } of shapes) {
+for (const { name, amount, request, conditions = () => null, result, view = () => one } of shapes) {
   t.test(`many times what RECORD_CACHE_BYTES holds: ${name}`, async (t) => {
     const cache = new ResultCache(limit);
     await collect();

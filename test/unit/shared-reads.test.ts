@@ -23,19 +23,24 @@ const newSpace = (): RecordSpace => spaceWith(structure, { id: randomUUID() });
 
 type Values = Partial<Record<'name' | 'age', string | number>>;
 
+function gate() {
+  let open = (): void => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { open, opened };
+}
+
 /** Reads of an engine with spaces. @param isHeld statements that wait until they are released */
 async function open(t: Test, isHeld: (sql: string) => boolean = () => false) {
   const { db, database } = await openMigratedChdb(t);
   const statements: string[] = [];
-  let release = (): void => {};
-  const released = new Promise<void>((resolve) => {
-    release = resolve;
-  });
+  const held = gate();
   const holding: Database = {
     ...db,
     async stream(statement) {
       statements.push(statement.sql);
-      if (isHeld(statement.sql)) await released;
+      if (isHeld(statement.sql)) await held.opened;
       return db.stream(statement);
     },
   };
@@ -51,20 +56,14 @@ async function open(t: Test, isHeld: (sql: string) => boolean = () => false) {
   return {
     /** Of several finds each. */
     statements,
-    release,
+    release: held.open,
     find,
     /** A find without records, whose own statement lasts until the returned function is called. */
     occupy(space: RecordSpace): () => Promise<string> {
-      let end = (): void => {};
-      const ended = new Promise<void>((resolve) => {
-        end = resolve;
-      });
-      const found = find(space, { name: 'nobody' }, async () => {
-        await ended;
-        return '';
-      });
+      const end = gate();
+      const found = find(space, { name: 'nobody' }, () => end.opened.then(() => ''));
       return () => {
-        end();
+        end.open();
         return found;
       };
     },
