@@ -48,7 +48,7 @@ interface Entry {
 }
 
 /**
- * A page of files by `table`, which knows their order (migrations/file-list-table.ts). It may have files that are not
+ * A page of files by `table`, which knows their order (migrations/file-tables.ts). It may have files that are not
  * stored, because a process ended before their upload or their removal did: those are left out, and others take their
  * places, so that a page is short at the end alone.
  * @param args.filesOf answers those of the names that are stored

@@ -10,7 +10,10 @@ export interface Migration {
   readonly statements: (database: string, topology: Topology) => readonly string[];
 }
 
-/** Brings the metadata tables to the newest version. Throws when the store is newer than this program. */
+/**
+ * Brings the metadata tables to the newest version. Throws when the store is newer than this program.
+ * @param migrations the oldest first
+ */
 export async function migrate(
   db: Database,
   database: string,
@@ -54,9 +57,7 @@ export async function migrate(
         'this one can not read it, so begin with an empty DATA_DIR or another CLICKHOUSE_DATABASE',
     );
   }
-  const pending = migrations
-    .filter(({ version }) => !done.some((row) => row.version === version))
-    .sort((a, b) => a.version - b.version);
+  const pending = migrations.filter(({ version }) => !done.some((row) => row.version === version));
   for (const { version, name, statements } of pending) {
     for (const statement of statements(database, topology)) await db.command({ sql: statement });
     await db.command({

@@ -1,5 +1,5 @@
-import type { Topology } from '../../clickhouse/topology.ts';
 import type { Migration } from '../migrate.ts';
+import { deduplication, durable, shardedTable, timestamp } from './table-parts.ts';
 
 /**
  * Files come in small batches. While a table is small the engine merges as soon as there are five parts, which rewrites
@@ -7,77 +7,116 @@ import type { Migration } from '../migrate.ts';
  */
 const moreParts = 'merge_selector_base = 15';
 
-/**
- * The first of two INSERTs with the same insert_deduplication_token counts, the other one is dropped: so two processes
- * can't both store a version of a record space. Spaces that may be changed while one process stalls in between; and
- * seconds, where there are replicas.
- */
-const deduplicationWindow = 10_000;
-const deduplicationTime = 7 * 24 * 3600;
-
-function deduplication({ cluster }: Topology): string {
-  return cluster === undefined
-    ? `non_replicated_deduplication_window = ${deduplicationWindow}`
-    : `replicated_deduplication_window = ${deduplicationWindow}, replicated_deduplication_window_seconds = ${deduplicationTime}`;
-}
-
-const timestamp = `DateTime64(3, 'UTC')`;
-/** An acknowledged row survives a power cut: https://clickhouse.com/docs/operations/settings/merge-tree-settings */
-const durable = 'fsync_after_insert = 1, fsync_part_directory = 1';
+const fileColumns = `(
+  id String, name String, original_name String, owner_id String, project_slug String, object_key String,
+  content_type String, size UInt64, crc32 UInt32,
+  created_at ${timestamp}, updated_at ${timestamp}
+)`;
 
 /**
  * The tables of the service itself. Rows that change are written again with a higher version and read with FINAL:
  * they are few, and found by their key.
  */
-export const metadataTables: Migration = {
-  version: 10,
-  name: 'metadata tables',
-  statements: (database, topology) => {
-    const { onCluster } = topology;
-    const control = (table: string, engine: string): string =>
-      topology.metadataEngine(`${database}.${table}`, engine);
-    const files = `${database}.cloud_files`;
-    const fileColumns = `(
-      id String, name String, original_name String, owner_id String, project_slug String, object_key String,
-      content_type String, size UInt64, crc32 UInt32,
-      created_at ${timestamp}, updated_at ${timestamp}
-    )`;
-    const overFiles = topology.distributedEngine(files, 'cityHash64(name)');
-    return [
-      `CREATE TABLE IF NOT EXISTS ${database}.users${onCluster} (
-      id String, email String, name String, password_hash String,
-      created_at ${timestamp}, updated_at ${timestamp}, version UInt64
-    ) ENGINE = ${control('users', 'ReplacingMergeTree(version)')} ORDER BY id SETTINGS ${durable}`,
-      `CREATE TABLE IF NOT EXISTS ${database}.access_tokens${onCluster} (
-      hash String, id String, user_id String, name String,
-      expires_at Nullable(${timestamp}), revoked_at Nullable(${timestamp}),
-      created_at ${timestamp}, version UInt64, sealed Bool DEFAULT false
-    ) ENGINE = ${control('access_tokens', 'ReplacingMergeTree(version)')} ORDER BY hash SETTINGS ${durable}`,
-      // apart from the tokens, so that noting a use can never undo a revocation
-      `CREATE TABLE IF NOT EXISTS ${database}.access_token_uses${onCluster} (
-      hash String, last_used_at ${timestamp}
-    ) ENGINE = ${control('access_token_uses', 'ReplacingMergeTree(last_used_at)')} ORDER BY hash`,
-      `CREATE TABLE IF NOT EXISTS ${database}.projects${onCluster} (
-      id String, owner_id String, slug String, created_at ${timestamp}, version UInt64
-    ) ENGINE = ${control('projects', 'ReplacingMergeTree(version)')} ORDER BY id SETTINGS ${durable}`,
-      `CREATE TABLE IF NOT EXISTS ${database}.record_spaces${onCluster} (
-      id String, owner_id String, project_id String, project_slug String, slug String,
-      name String, description String, structure String, slots String, initial_records String,
-      created_at ${timestamp}, updated_at ${timestamp}, version UInt64
-    ) ENGINE = ${control('record_spaces', 'ReplacingMergeTree(version)')} ORDER BY id SETTINGS ${deduplication(topology)}, ${durable}`,
-      // tells the files of this store from those of another one in the same bucket, and its access tokens from made-up
-      // ones: `sealed` tokens carry a checksum by the secret of a deployment
-      `CREATE TABLE IF NOT EXISTS ${database}.deployments${onCluster} (
-      id String, secret String, created_at ${timestamp}
-    ) ENGINE = ${control('deployments', 'MergeTree')} ORDER BY id SETTINGS ${durable}`,
-      `CREATE TABLE IF NOT EXISTS ${database}.signing_keys${onCluster} (
-      id String, secret String, created_at ${timestamp}
-    ) ENGINE = ${control('signing_keys', 'MergeTree')} ORDER BY id SETTINGS ${durable}`,
-      `CREATE TABLE IF NOT EXISTS ${topology.rowsEverywhere(files)} ${fileColumns}
-      ENGINE = ${topology.rowsEngine(files, 'MergeTree')} ORDER BY name SETTINGS ${moreParts}, ${durable}`,
-      ...(overFiles === null
-        ? []
-        : [`CREATE TABLE IF NOT EXISTS ${files}${onCluster} ${fileColumns} ENGINE = ${overFiles}`]),
-    ];
+export const metadataTables: readonly Migration[] = [
+  {
+    version: 10,
+    name: 'metadata tables',
+    statements: (database, topology) => {
+      const { onCluster } = topology;
+      const engine = (name: string, engine: string): string =>
+        topology.metadataEngine(`${database}.${name}`, engine);
+      return [
+        `CREATE TABLE IF NOT EXISTS ${database}.users${onCluster} (
+          id String, email String, name String, password_hash String,
+          created_at ${timestamp}, updated_at ${timestamp}, version UInt64
+        ) ENGINE = ${engine('users', 'ReplacingMergeTree(version)')} ORDER BY id SETTINGS ${durable}`,
+        `CREATE TABLE IF NOT EXISTS ${database}.access_tokens${onCluster} (
+          hash String, id String, user_id String, name String,
+          expires_at Nullable(${timestamp}), revoked_at Nullable(${timestamp}),
+          created_at ${timestamp}, version UInt64, sealed Bool DEFAULT false
+        ) ENGINE = ${engine('access_tokens', 'ReplacingMergeTree(version)')} ORDER BY hash SETTINGS ${durable}`,
+        // apart from the tokens, so that noting a use can never undo a revocation
+        `CREATE TABLE IF NOT EXISTS ${database}.access_token_uses${onCluster} (hash String, last_used_at ${timestamp})
+          ENGINE = ${engine('access_token_uses', 'ReplacingMergeTree(last_used_at)')} ORDER BY hash`,
+        `CREATE TABLE IF NOT EXISTS ${database}.projects${onCluster} (
+          id String, owner_id String, slug String, created_at ${timestamp}, version UInt64
+        ) ENGINE = ${engine('projects', 'ReplacingMergeTree(version)')} ORDER BY id SETTINGS ${durable}`,
+        `CREATE TABLE IF NOT EXISTS ${database}.record_spaces${onCluster} (
+          id String, owner_id String, project_id String, project_slug String, slug String,
+          name String, description String, structure String, slots String, initial_records String,
+          created_at ${timestamp}, updated_at ${timestamp}, version UInt64
+        ) ENGINE = ${engine('record_spaces', 'ReplacingMergeTree(version)')} ORDER BY id
+          SETTINGS ${deduplication(topology)}, ${durable}`,
+        // deployments tell the files of this store from those of another one in the same bucket, and its access tokens
+        // from made-up ones: `sealed` tokens carry a checksum by the secret of a deployment
+        ...['deployments', 'signing_keys'].map(
+          (name) => `CREATE TABLE IF NOT EXISTS ${database}.${name}${onCluster} (
+            id String, secret String, created_at ${timestamp}
+          ) ENGINE = ${engine(name, 'MergeTree')} ORDER BY id SETTINGS ${durable}`,
+        ),
+        ...shardedTable(topology, `${database}.cloud_files`, {
+          ...{ columns: fileColumns, engine: 'MergeTree', order: 'name', shardKey: 'cityHash64(name)' },
+          settings: `${moreParts}, ${durable}`,
+        }),
+      ];
+    },
   },
-};
+  {
+    // until when some process writes without telling Redis, so that nobody keeps results (docs/decisions/026)
+    version: 14,
+    name: 'cache outages',
+    statements: (database, topology) => {
+      const outages = `${database}.cache_outages`;
+      return [
+        `CREATE TABLE IF NOT EXISTS ${outages}${topology.onCluster} (until ${timestamp})
+          ENGINE = ${topology.metadataEngine(outages, 'MergeTree')} ORDER BY until
+          TTL toDateTime(until) + INTERVAL 1 HOUR SETTINGS ${durable}`,
+      ];
+    },
+  },
+  {
+    // sessions of the dashboard, and the access tokens that its web app gets for a while. Both remove themselves.
+    // Versions of an account are kept apart by tokens of their INSERTs, as those of record spaces are
+    version: 20,
+    name: 'sessions',
+    statements: (database, topology) => {
+      const { onCluster } = topology;
+      const sessions = `${database}.console_sessions`;
+      const tokens = `${database}.session_tokens`;
+      return [
+        `CREATE TABLE IF NOT EXISTS ${sessions}${onCluster} (hash String, user_id String, user_version UInt64,
+          created_at ${timestamp}, used_at ${timestamp}, expires_at ${timestamp}, ended Bool, version UInt64)
+          ENGINE = ${topology.metadataEngine(sessions, 'ReplacingMergeTree(version)')} ORDER BY hash
+          TTL toDateTime(expires_at) + INTERVAL 1 DAY SETTINGS ${durable}`,
+        `CREATE TABLE IF NOT EXISTS ${tokens}${onCluster} (hash String, session String,
+          created_at ${timestamp}, expires_at ${timestamp})
+          ENGINE = ${topology.metadataEngine(tokens, 'MergeTree')} ORDER BY hash
+          TTL toDateTime(expires_at) + INTERVAL 1 HOUR`,
+        `ALTER TABLE ${database}.users${onCluster} MODIFY SETTING ${deduplication(topology)}`,
+      ];
+    },
+  },
+  {
+    // what accounts use, by day and project. Processes add rows, and the engine sums them up
+    version: 21,
+    name: 'usage',
+    statements: (database, topology) => {
+      const days = `${database}.usage_days`;
+      return [
+        `CREATE TABLE IF NOT EXISTS ${days}${topology.onCluster} (owner_id String, date Date, project String,
+          request_count UInt64, bytes_in UInt64, file_count UInt64, bytes_stored UInt64, records_written UInt64)
+          ENGINE = ${topology.metadataEngine(days, 'SummingMergeTree')} ORDER BY (owner_id, date, project)
+          TTL date + INTERVAL 2 YEAR SETTINGS ${deduplication(topology)}`,
+      ];
+    },
+  },
+  {
+    // what reads with an access token may take of the engine; null: as usual
+    version: 27,
+    name: 'token_limits',
+    statements: (database, { onCluster }) => [
+      `ALTER TABLE ${database}.access_tokens${onCluster} ADD COLUMN IF NOT EXISTS read_max_rows Nullable(UInt64),
+        ADD COLUMN IF NOT EXISTS read_timeout_ms Nullable(UInt32)`,
+    ],
+  },
+];

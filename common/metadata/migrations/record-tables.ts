@@ -1,18 +1,17 @@
-import type { Topology } from '../../clickhouse/topology.ts';
 import type { Migration } from '../migrate.ts';
+import { deduplicationWindow, durable, shardedTable, timestamp, updatable } from './table-parts.ts';
 
 /** Records of all spaces, and the keys of their unique values (docs/records.md). */
 export const recordsTable = 'records';
 export const keysTable = 'record_keys';
 
-const timestamp = `DateTime64(3, 'UTC')`;
-const durable = 'fsync_after_insert = 1, fsync_part_directory = 1';
-/** What lightweight updates need. */
-const updatable = 'enable_block_number_column = 1, enable_block_offset_column = 1';
 /** The least that is read at once: of large records few, so that a stream of them takes little memory. */
 const granuleBytes = 1024 * 1024;
-/** INSERTs with a token that may come again while one process stalls: records that a space begins with. */
-const deduplicationWindow = 10_000;
+/**
+ * A value of a megabyte is compressed in pieces. As one block it takes two buffers of its size in each part that a list
+ * reads from: 16 MiB more for ten parts.
+ */
+const blockBytes = 64 * 1024;
 
 /** Columns for values, of which the catalogue gives each field of a space one: n0, n1 ... t0 ... b0 ... */
 export const slotColumns = {
@@ -25,48 +24,48 @@ const slots = Object.entries(slotColumns).flatMap(([kind, { count, type }]) =>
   Array.from({ length: count }, (_, index) => `${kind}${index} Nullable(${type})`),
 );
 
-const recordColumns = `space UUID, _id String, _created_at ${timestamp}, _updated_at ${timestamp}, ${slots.join(', ')},
-  _doc Map(LowCardinality(String), String), _hashes Map(LowCardinality(String), String)`;
-const keyColumns = `space UUID, key UInt64, _id String, _written DateTime DEFAULT now()`;
+const recordColumns = `(space UUID, _id String, _created_at ${timestamp}, _updated_at ${timestamp}, ${slots.join(', ')},
+  _doc Map(LowCardinality(String), String), _hashes Map(LowCardinality(String), String))`;
+const keyColumns = '(space UUID, key UInt64, _id String, _written DateTime DEFAULT now())';
 
 /** Rows of one space lie on one shard, so that a statement about a space asks no other. */
-const shardKey = 'cityHash64(space)';
+const common = { engine: 'MergeTree', shardKey: 'cityHash64(space)' };
 
 /**
  * The tables have a fixed form, and no request changes it: a space is a row of the catalogue. Tables with lightweight
  * updates must never see a mutation (docs/decisions/003-updates.md).
  */
-export const recordTables: Migration = {
-  version: 11,
-  name: 'records',
-  statements: (database, topology) => {
-    const window =
-      topology.cluster === undefined
-        ? `non_replicated_deduplication_window = ${deduplicationWindow}`
-        : `replicated_deduplication_window = ${deduplicationWindow}`;
-    return [
-      ...tableSql(topology, `${database}.${recordsTable}`, recordColumns, {
-        order: '(space, _id)',
-        settings: `index_granularity = 1024, index_granularity_bytes = ${granuleBytes}, ${updatable}, ${window}, ${durable}`,
-      }),
-      ...tableSql(topology, `${database}.${keysTable}`, keyColumns, {
-        order: '(space, key)',
-        settings: `index_granularity = 256, ${updatable}, ${durable}`,
-      }),
-    ];
+export const recordTables: readonly Migration[] = [
+  {
+    version: 11,
+    name: 'records',
+    statements: (database, topology) => {
+      const replicas = topology.cluster === undefined ? 'non_replicated' : 'replicated';
+      const window = `${replicas}_deduplication_window = ${deduplicationWindow}`;
+      return [
+        ...shardedTable(topology, `${database}.${recordsTable}`, {
+          ...{ ...common, columns: recordColumns, order: '(space, _id)' },
+          settings: `index_granularity = 1024, index_granularity_bytes = ${granuleBytes}, ${updatable}, ${window}, ${durable}`,
+        }),
+        ...shardedTable(topology, `${database}.${keysTable}`, {
+          ...{ ...common, columns: keyColumns, order: '(space, key)' },
+          settings: `index_granularity = 256, ${updatable}, ${durable}`,
+        }),
+      ];
+    },
   },
-};
+  setting(23, 'record_blocks', `max_compress_block_size = ${blockBytes}`),
+  // merges take all columns at once. The other way, which the engine takes from 131,072 rows on, sizes granules by the
+  // columns of the key alone: 107 records of a megabyte lay in one, and each look-up in a space beside them read them all
+  setting(24, 'record_granules', 'enable_vertical_merge_algorithm = 0'),
+];
 
-function tableSql(
-  topology: Topology,
-  table: string,
-  columnsSql: string,
-  { order, settings }: { readonly order: string; readonly settings: string },
-): readonly string[] {
-  const engine = topology.rowsEngine(table, 'MergeTree');
-  const rows = `CREATE TABLE IF NOT EXISTS ${topology.rowsEverywhere(table)} (${columnsSql})
-    ENGINE = ${engine} ORDER BY ${order} SETTINGS ${settings}`;
-  const over = topology.distributedEngine(table, shardKey);
-  if (over === null) return [rows];
-  return [rows, `CREATE TABLE IF NOT EXISTS ${table}${topology.onCluster} (${columnsSql}) ENGINE = ${over}`];
+function setting(version: number, name: string, text: string): Migration {
+  return {
+    version,
+    name,
+    statements: (database, topology) => [
+      `ALTER TABLE ${topology.rowsEverywhere(`${database}.${recordsTable}`)} MODIFY SETTING ${text}`,
+    ],
+  };
 }

@@ -1,0 +1,46 @@
+import { fileListColumns } from '../file-list.ts';
+import type { Migration } from '../migrate.ts';
+import { durable, shardedTable, timestamp, updatable } from './table-parts.ts';
+
+const columns = `(owner_id String, project_slug String, created_at ${timestamp}, id String, name String,
+  original_name String, content_type String)`;
+
+/** Changes of cloud_files, which metadata-tables.ts makes. */
+export const fileTables: readonly Migration[] = [
+  {
+    // files in the order in which an account lists them. `cloud_files` is ordered by name, so a list of one project read
+    // the rows of all accounts there. A file that is here is stored only when `cloud_files` has it; rows that are here
+    // twice become one. From here on files are deleted by lightweight updates, since a mutation waits for merges:
+    // seconds, with a million files
+    version: 22,
+    name: 'lists of files',
+    statements: (database, topology) => {
+      const files = `${database}.cloud_files`;
+      const list = `${database}.file_list`;
+      const names = fileListColumns.join(', ');
+      return [
+        ...shardedTable(topology, list, {
+          ...{ columns, engine: 'ReplacingMergeTree', shardKey: 'cityHash64(name)' },
+          order: '(owner_id, project_slug, created_at, id)',
+          settings: `index_granularity = 1024, ${updatable}, merge_selector_base = 15, ${durable}`,
+        }),
+        `INSERT INTO ${list} (${names}) SELECT ${names} FROM ${files}`,
+        `ALTER TABLE ${topology.rowsEverywhere(files)} MODIFY SETTING ${updatable}`,
+      ];
+    },
+  },
+  {
+    // the SHA-256 of files, and what finds a file by it: among a million rows in a few granules
+    version: 26,
+    name: 'file_digests',
+    statements: (database, topology) => {
+      const files = `${database}.cloud_files`;
+      const column = 'ADD COLUMN IF NOT EXISTS sha256 String';
+      return [
+        `ALTER TABLE ${topology.rowsEverywhere(files)} ${column},
+          ADD INDEX IF NOT EXISTS sha256 sha256 TYPE bloom_filter(0.01) GRANULARITY 1`,
+        ...(topology.cluster === undefined ? [] : [`ALTER TABLE ${files}${topology.onCluster} ${column}`]),
+      ];
+    },
+  },
+];
