@@ -53,6 +53,6 @@ async function originsOfFiles({ publicFilesUrl, s3 }: Config): Promise<readonly 
   if (publicFilesUrl !== undefined) return [new URL(publicFilesUrl).origin];
   if (s3?.publicBucket !== true) return [];
   // the SDK is loaded only where there is a bucket
-  const { s3ObjectUrls } = await import('../common/object-store/s3/s3-object-urls.ts');
+  const { s3ObjectUrls } = await import('../common/object-store/s3/s3-address.ts');
   return [new URL(s3ObjectUrls(s3)('file')).origin];
 }

@@ -27,7 +27,7 @@ export async function openObjectStore(
     return { store, largestPart: fileSystemPartBytes, objectUrl: null };
   }
   const { createS3Store } = await import('./s3/s3-store.ts');
-  const { s3ObjectUrls } = await import('./s3/s3-object-urls.ts');
+  const { s3ObjectUrls } = await import('./s3/s3-address.ts');
   const sizes = { partBytes: config.uploadPartBytes, maxObjectBytes: config.maxUploadBytes };
   return {
     store: createS3Store({

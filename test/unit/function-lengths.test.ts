@@ -10,7 +10,6 @@ const most = 100;
 /** Functions of more than the usual length, and why a part of them alone would be harder to read. */
 const reasons: Readonly<Record<string, string>> = {
   'common/object-store/file-system/file-system-store.ts createFileSystemStore': 'one entry an operation',
-  'common/object-store/s3/s3-client.ts connectS3': 'the options of the SDK, with a reason each',
   'common/object-store/s3/s3-store.ts createS3Store': 'one entry an operation',
   'console/web/files/files-page.tsx FilesPage': 'the parts of a page, in its order',
   'console/web/projects/field-dialog.tsx FieldDialog': 'the fields of a form, in its order',

@@ -4,8 +4,8 @@ import { ApiError } from '../../common/errors/api-error.ts';
 import { visibleError } from '../../common/errors/render-error.ts';
 import { StoreUnavailable } from '../../common/errors/store-unavailable.ts';
 import { DeadlinePassed } from '../../common/limits/deadline.ts';
-import { readFailure } from '../../common/object-store/s3/s3-error-answer.ts';
 import { isRefusal, isTransient, S3Failure, storageError } from '../../common/object-store/s3/s3-failure.ts';
+import { readFailure } from '../../common/object-store/s3/s3-send-part.ts';
 
 const systemError = (code: string) => Object.assign(new Error(code), { code });
 const ofSdk = (status: number, name: string, headers: Record<string, string> = {}) =>

@@ -1,63 +1,62 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import type { DurableDirectories } from '../../durable-files/durable-directories.ts';
 import { assertObjectKey } from '../object-key.ts';
 import type { ObjectDescription } from '../object-store.ts';
 
 /** What an object without a description is. */
 export const undescribed: ObjectDescription = { contentType: 'application/octet-stream', metadata: {} };
 
-/** Where the parts of a file system store lie. All paths are absolute. */
-export interface FileSystemLayout {
-  readonly temporary: string;
+/** Where the parts of a file system store lie. All paths are absolute. Bad keys throw. */
+export class FileSystemLayout {
+  readonly directories: DurableDirectories;
   readonly objects: string;
-  /** The file whose existence is the object's. Throws on a bad key. */
-  objectPath(key: string): string;
-  /** The JSON text of the object's description. Throws on a bad key. */
-  metaPath(key: string): string;
+  readonly temporary: string;
   readonly unfinished: string;
-  /** The bytes of an object that may be left unfinished. Throws on a bad key. */
-  unfinishedPath(key: string): string;
+  readonly #meta: string;
+
+  constructor(root: string, directories: DurableDirectories) {
+    this.directories = directories;
+    this.objects = join(root, 'objects');
+    this.temporary = join(root, 'tmp');
+    this.unfinished = join(root, 'unfinished');
+    this.#meta = join(root, 'meta');
+  }
+
+  /** The file whose existence is the object's. */
+  objectPath(key: string): string {
+    assertObjectKey(key);
+    return join(this.objects, key);
+  }
+
+  /** The JSON text of the object's description. */
+  metaPath(key: string): string {
+    assertObjectKey(key);
+    return join(this.#meta, `${key}.json`);
+  }
+
+  /** The bytes of an object that may be left unfinished. */
+  unfinishedPath(key: string): string {
+    assertObjectKey(key);
+    return join(this.unfinished, hashOf(key));
+  }
+
   /** A file that is being written. Throws on what is no name of one. */
-  temporaryPath(id: string): string;
+  temporaryPath(id: string): string {
+    assertObjectKey(id);
+    if (id.includes('/')) throw new Error(`bad upload id ${JSON.stringify(id)}`);
+    return join(this.temporary, id);
+  }
+
   /** A new one, for bytes or the description of this object. */
-  newTemporaryPath(key: string): string;
+  newTemporaryPath(key: string): string {
+    return join(this.temporary, `${hashOf(key)}.${randomUUID()}`);
+  }
+
   /** Whether a file was made by `newTemporaryPath` for this object. @param name its own, without folder */
-  isTemporaryOf(key: string, name: string): boolean;
-}
-
-export function fileSystemLayout(root: string): FileSystemLayout {
-  const objects = join(root, 'objects');
-  const meta = join(root, 'meta');
-  const temporary = join(root, 'tmp');
-  const unfinished = join(root, 'unfinished');
-  return {
-    temporary,
-    unfinished,
-    objects,
-    objectPath(key) {
-      assertObjectKey(key);
-      return join(objects, key);
-    },
-    metaPath(key) {
-      assertObjectKey(key);
-      return join(meta, `${key}.json`);
-    },
-    unfinishedPath(key) {
-      assertObjectKey(key);
-      return join(unfinished, hashOf(key));
-    },
-    temporaryPath(id) {
-      assertObjectKey(id);
-      if (id.includes('/')) throw new Error(`bad upload id ${JSON.stringify(id)}`);
-      return join(temporary, id);
-    },
-    newTemporaryPath: (key) => join(temporary, `${temporaryPrefix(key)}${randomUUID()}`),
-    isTemporaryOf: (key, name) => name.startsWith(temporaryPrefix(key)),
-  };
-}
-
-function temporaryPrefix(key: string): string {
-  return `${hashOf(key)}.`;
+  isTemporaryOf(key: string, name: string): boolean {
+    return name.startsWith(`${hashOf(key)}.`);
+  }
 }
 
 /** A key may be longer than a file's name, and holds slashes. */

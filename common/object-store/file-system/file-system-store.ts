@@ -6,7 +6,7 @@ import { fileSystemPartBytes } from '../../config/file-system-part.ts';
 import { DurableDirectories, syncDirectory } from '../../durable-files/durable-directories.ts';
 import { assertKeyPrefix } from '../object-key.ts';
 import type { ByteRange, ObjectDescription, ObjectInfo, ObjectStore, OpenUpload } from '../object-store.ts';
-import { type FileSystemLayout, fileSystemLayout, undescribed } from './file-system-layout.ts';
+import { FileSystemLayout, undescribed } from './file-system-layout.ts';
 import { FileSystemWriter } from './file-system-writer.ts';
 
 const readBytes = 256 * 1024;
@@ -20,8 +20,8 @@ const leftoverAge = 60 * 60 * 1000;
  */
 export async function createFileSystemStore({ root }: { root: string }): Promise<ObjectStore> {
   const absolute = resolve(root);
-  const layout = fileSystemLayout(absolute);
   const directories = await DurableDirectories.open(absolute);
+  const layout = new FileSystemLayout(absolute, directories);
   await directories.make(layout.temporary);
   await directories.make(layout.unfinished);
   await directories.make(layout.objects);
@@ -32,12 +32,10 @@ export async function createFileSystemStore({ root }: { root: string }): Promise
     shortParts: true,
     partBytes: () => fileSystemPartBytes,
     async create(key, description, signal) {
-      layout.objectPath(key);
-      return FileSystemWriter.open({ layout, directories, key, description, signal });
+      return FileSystemWriter.open({ layout, key, description, signal });
     },
     async resume(key, description, written, signal) {
-      layout.objectPath(key);
-      return FileSystemWriter.resume({ layout, directories, key, description, signal }, written);
+      return FileSystemWriter.resume({ layout, key, description, signal }, written);
     },
     async dropWritten(key, _written, signal) {
       signal.throwIfAborted();

@@ -1,7 +1,7 @@
 import { constants, existsSync } from 'node:fs';
 import { type FileHandle, open, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { type DurableDirectories, syncDirectory } from '../../durable-files/durable-directories.ts';
+import { syncDirectory } from '../../durable-files/durable-directories.ts';
 import { combineCrc32 } from '../crc32-combine.ts';
 import type { ObjectDescription, Part, ResumableWriter, WrittenBytes } from '../object-store.ts';
 import { type FileSystemLayout, undescribed } from './file-system-layout.ts';
@@ -11,11 +11,7 @@ const maxVectors = 1024;
 
 /** Writes one object into a temporary file that becomes the object by an atomic rename. */
 export class FileSystemWriter implements ResumableWriter {
-  readonly #layout: FileSystemLayout;
-  readonly #directories: DurableDirectories;
-  readonly #key: string;
-  readonly #description: ObjectDescription;
-  readonly #signal: AbortSignal;
+  readonly #target: WriteTarget;
   readonly #path: string;
   readonly #file: FileHandle;
   /** What is written survives a failure, and the process. */
@@ -34,11 +30,7 @@ export class FileSystemWriter implements ResumableWriter {
     target: WriteTarget,
     { path, file, before }: { path: string; file: FileHandle; before?: Pick<WrittenBytes, 'size' | 'crc32'> },
   ) {
-    this.#layout = target.layout;
-    this.#directories = target.directories;
-    this.#key = target.key;
-    this.#description = target.description;
-    this.#signal = target.signal;
+    this.#target = target;
     this.#path = path;
     this.#file = file;
     this.#resumable = before !== undefined;
@@ -49,6 +41,7 @@ export class FileSystemWriter implements ResumableWriter {
 
   static async open(target: WriteTarget): Promise<FileSystemWriter> {
     target.signal.throwIfAborted();
+    target.layout.objectPath(target.key);
     const path = target.layout.newTemporaryPath(target.key);
     const file = await open(path, 'wx', 0o600);
     return new FileSystemWriter(target, { path, file });
@@ -97,14 +90,16 @@ export class FileSystemWriter implements ResumableWriter {
   async complete(last: Part): Promise<void> {
     if (this.#state !== 'open') throw new Error('the object is not open for writing');
     this.#state = 'completing';
-    const object = this.#layout.objectPath(this.#key);
-    const meta = this.#layout.metaPath(this.#key);
+    const { layout, key, description, signal } = this.#target;
+    const { directories } = layout;
+    const object = layout.objectPath(key);
+    const meta = layout.metaPath(key);
     let described = false;
     let visible = false;
     try {
       await this.#append(last);
-      await this.#directories.make(dirname(meta));
-      await this.#directories.make(dirname(object));
+      await directories.make(dirname(meta));
+      await directories.make(dirname(object));
       // the description is durable before the object is visible, so that no object is ever without it
       await allDone([
         this.#closeFile(),
@@ -112,21 +107,21 @@ export class FileSystemWriter implements ResumableWriter {
           described = true;
         }),
       ]);
-      this.#signal.throwIfAborted();
+      signal.throwIfAborted();
       await rename(this.#path, object);
       visible = true;
       await syncDirectory(dirname(object));
       this.#state = 'complete';
     } catch (error) {
       this.#state = 'failed';
-      this.#directories.forget(dirname(meta));
-      this.#directories.forget(dirname(object));
+      directories.forget(dirname(meta));
+      directories.forget(dirname(object));
       if (this.#resumable) {
         this.#closeError ??= error as Error;
         await this.#file.close().catch(() => {});
         throw error;
       }
-      if (visible && this.#description.replaces !== true) await removeQuietly(object);
+      if (visible && description.replaces !== true) await removeQuietly(object);
       if (described && !existsSync(object)) await removeQuietly(meta);
       await this.abort();
       throw error;
@@ -151,7 +146,7 @@ export class FileSystemWriter implements ResumableWriter {
 
   async #write({ chunks, size, crc32 }: Part): Promise<void> {
     if (this.#state === 'failed') throw new Error('the object was aborted');
-    this.#signal.throwIfAborted();
+    this.#target.signal.throwIfAborted();
     let rest = chunks.filter((chunk) => chunk.byteLength > 0);
     while (rest.length > 0) {
       const { bytesWritten } = await this.#file.writev(rest.slice(0, maxVectors), this.#position);
@@ -159,7 +154,7 @@ export class FileSystemWriter implements ResumableWriter {
       this.#position += bytesWritten;
       // pwritev(2) may take less than it is given
       rest = afterBytes(rest, bytesWritten);
-      this.#signal.throwIfAborted();
+      this.#target.signal.throwIfAborted();
     }
     this.#size += size;
     if (this.#resumable) this.#crc32 = combineCrc32(this.#crc32, crc32, size);
@@ -177,12 +172,13 @@ export class FileSystemWriter implements ResumableWriter {
   }
 
   async #writeMeta(path: string): Promise<void> {
-    const { contentType, metadata } = this.#description;
+    const { layout, key, description } = this.#target;
+    const { contentType, metadata } = description;
     if (contentType === undescribed.contentType && Object.keys(metadata).length === 0) {
       await rm(path, { force: true });
       return;
     }
-    const temporary = this.#layout.newTemporaryPath(this.#key);
+    const temporary = layout.newTemporaryPath(key);
     try {
       await writeFile(temporary, JSON.stringify({ contentType, metadata }), {
         flag: 'wx',
@@ -200,7 +196,6 @@ export class FileSystemWriter implements ResumableWriter {
 
 export interface WriteTarget {
   readonly layout: FileSystemLayout;
-  readonly directories: DurableDirectories;
   readonly key: string;
   readonly description: ObjectDescription;
   readonly signal: AbortSignal;

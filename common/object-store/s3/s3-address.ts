@@ -1,4 +1,4 @@
-import type { S3Client } from '@aws-sdk/client-s3';
+import { S3Client } from '@aws-sdk/client-s3';
 
 /** A bucket's name that can stand in a host name that a wildcard certificate covers. */
 const hostLabel = /^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/;
@@ -46,6 +46,15 @@ export function s3Address(config: Pick<S3Client['config'], 'endpointProvider'>, 
     path,
     url: (key) => url.origin + path(key),
   };
+}
+
+/** The address of an object for readers of the bucket: virtual-host or path style, as the place says. */
+export function s3ObjectUrls(place: S3Place): (key: string) => string {
+  // only for its rules: it never sends a request
+  const client = new S3Client({ region: place.region });
+  const { url } = s3Address(client.config, place);
+  client.destroy();
+  return url;
 }
 
 /** Like the UriEncode of https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html */

@@ -6,20 +6,20 @@ import {
   ListPartsCommand,
 } from '@aws-sdk/client-s3';
 import { withDeadline } from '../../limits/deadline.ts';
-import { type S3Context, tryControl } from './s3-context.ts';
-import { isRefusal, isStatus } from './s3-failure.ts';
+import { type S3Context, tryCommand, tryOrNull } from './s3-context.ts';
+import { isRefusal } from './s3-failure.ts';
 import { listUploads } from './s3-list.ts';
 
 /** What a failed writer may have left. */
 export interface Leftovers {
   readonly key: string;
-  readonly uploadId: string | undefined;
+  readonly uploadId?: string | undefined;
   /** An upload may have been begun whose id was never learnt. */
-  readonly unknownUpload: boolean;
+  readonly unknownUpload?: boolean;
   /** Parts were given up under way: they may arrive after the abort, and Versity then makes the upload anew. */
-  readonly lateParts: boolean;
+  readonly lateParts?: boolean;
   /** The object may have become visible. */
-  readonly object: boolean;
+  readonly object?: boolean;
 }
 
 /** How often a removal is looked after before the store's word is taken for it. */
@@ -37,7 +37,7 @@ export async function removeLeftovers(context: S3Context, leftovers: Leftovers):
 }
 
 async function takeBack(context: S3Context, leftovers: Leftovers): Promise<void> {
-  const { key, uploadId, unknownUpload, lateParts, object } = leftovers;
+  const { key, uploadId, unknownUpload = false, lateParts = false, object = false } = leftovers;
   const steps: [what: string, needed: boolean, remove: (signal: AbortSignal) => Promise<void>][] = [
     [
       'upload',
@@ -70,17 +70,14 @@ export async function dropUpload(
   { key, uploadId, lateParts = false }: { key: string; uploadId: string; lateParts?: boolean },
   signal: AbortSignal,
 ): Promise<void> {
-  const { client, bucket } = context;
-  const input = { Bucket: bucket, Key: key, UploadId: uploadId };
+  const input = { Bucket: context.bucket, Key: key, UploadId: uploadId };
   for (let round = 0; round < rounds; round++) {
     if (round > 0) await sleep(context.timing.firstPause * 2 ** round, undefined, { signal });
-    const aborted = await isGone(context, signal, (abortSignal) =>
-      client.send(new AbortMultipartUploadCommand(input), { abortSignal }),
-    );
+    const aborted = (await tryOrNull(context, new AbortMultipartUploadCommand(input), signal)) === null;
     if (lateParts && round === 0) continue;
     if (aborted) return;
     try {
-      if (await isOver(context, { key, uploadId }, signal)) return;
+      if (await isOver(context, input, signal)) return;
     } catch (error) {
       // who may not list parts takes the word of the second abort
       if (!isRefusal(error)) throw error;
@@ -93,19 +90,15 @@ export async function dropUpload(
 /** Whether nothing is left of an upload that was aborted. */
 async function isOver(
   context: S3Context,
-  { key, uploadId }: { key: string; uploadId: string },
+  upload: { readonly Bucket: string; readonly Key: string; readonly UploadId: string },
   signal: AbortSignal,
 ): Promise<boolean> {
-  const command = new ListPartsCommand({ Bucket: context.bucket, Key: key, UploadId: uploadId, MaxParts: 1 });
-  let parts = 0;
-  const gone = await isGone(context, signal, async (abortSignal) => {
-    parts = (await context.client.send(command, { abortSignal })).Parts?.length ?? 0;
-  });
-  if (gone) return true;
-  if (parts > 0) return false;
+  const found = await tryOrNull(context, new ListPartsCommand({ ...upload, MaxParts: 1 }), signal);
+  if (found === null) return true;
+  if ((found.Parts?.length ?? 0) > 0) return false;
   // SeaweedFS lists no parts, in a 200, of an upload that is no more
-  for await (const upload of listUploads(context, key, signal)) {
-    if (upload.id === uploadId) return false;
+  for await (const { id } of listUploads(context, upload.Key, signal)) {
+    if (id === upload.UploadId) return false;
   }
   return true;
 }
@@ -119,33 +112,11 @@ async function dropUploadsOf(context: S3Context, key: string, signal: AbortSigna
 
 /** Until it is seen to be gone: a request that was given up may take effect a little later. */
 async function dropObject(context: S3Context, key: string, signal: AbortSignal): Promise<void> {
-  const { client, bucket } = context;
-  const input = { Bucket: bucket, Key: key };
+  const input = { Bucket: context.bucket, Key: key };
   for (let round = 0; round < rounds; round++) {
     if (round > 0) await sleep(context.timing.firstPause * 2 ** round, undefined, { signal });
-    await tryControl(context, signal, (abortSignal) =>
-      client.send(new DeleteObjectCommand(input), { abortSignal }),
-    );
-    const gone = await isGone(context, signal, (abortSignal) =>
-      client.send(new HeadObjectCommand(input), { abortSignal }),
-    );
-    if (gone) return;
+    await tryCommand(context, new DeleteObjectCommand(input), signal);
+    if ((await tryOrNull(context, new HeadObjectCommand(input), signal)) === null) return;
   }
   throw new Error('the object is still there');
-}
-
-/** Whether the answer is that there is no such thing. */
-async function isGone(
-  context: S3Context,
-  signal: AbortSignal,
-  send: (signal: AbortSignal) => Promise<unknown>,
-): Promise<boolean> {
-  try {
-    await tryControl(context, signal, send);
-    return false;
-  } catch (error) {
-    signal.throwIfAborted();
-    if (isStatus(error, 404)) return true;
-    throw error;
-  }
 }

@@ -10,32 +10,20 @@ import type { S3StoreOptions, S3Timing } from './s3-options.ts';
 /** A connection is closed before the server would: S3 keeps idle ones for longer. Milliseconds. */
 const idleConnection = 10_000;
 
-export interface S3Connection {
-  readonly client: S3Client;
-  readonly agent: HttpAgent;
-}
-
 /**
  * The SDK's client on one agent. Retries and deadlines of answers are ours, so that one rule covers the requests of
  * the SDK and our own; nothing but the options decides where requests go.
  */
 export function connectS3(
-  place: S3Place,
-  {
-    credentials,
-    maxSockets,
-    timing,
-    log,
-    observe,
-  }: {
+  options: S3Place & {
     readonly credentials: S3ClientConfig['credentials'];
     readonly maxSockets: number;
     readonly timing: Pick<S3Timing, 'connect'>;
     readonly log: S3StoreOptions['log'];
     readonly observe: ObserveCall;
   },
-): S3Connection {
-  const { endpoint, region } = place;
+): { readonly client: S3Client; readonly agent: HttpAgent } {
+  const { endpoint, region, credentials, maxSockets, timing, log, observe } = options;
   const secure = endpoint === undefined || endpoint.startsWith('https:');
   const agentOptions = { keepAlive: true, maxSockets, timeout: idleConnection };
   const agent = secure ? new HttpsAgent(agentOptions) : new HttpAgent(agentOptions);
@@ -44,7 +32,7 @@ export function connectS3(
     region,
     ...(endpoint !== undefined && { endpoint }),
     ...(credentials !== undefined && { credentials }),
-    forcePathStyle: usesPathStyle(place),
+    forcePathStyle: usesPathStyle(options),
     ignoreConfiguredEndpointUrls: true,
     useFipsEndpoint: false,
     useDualstackEndpoint: false,
@@ -67,7 +55,9 @@ export function connectS3(
     (next, { commandName = 'unknown' }) =>
       // the SDK names commands after their classes
       (args) =>
-        observe('s3', commandName.replace(/Command$/, ''), () => next(args), { isMissing }),
+        observe('s3', commandName.replace(/Command$/, ''), () => next(args), {
+          isMissing: (error) => isStatus(error, 404),
+        }),
     { step: 'initialize', name: 'observe' },
   );
   client.middlewareStack.add(
@@ -79,8 +69,4 @@ export function connectS3(
     { step: 'build', name: 'trace' },
   );
   return { client, agent };
-}
-
-function isMissing(error: unknown): boolean {
-  return isStatus(error, 404);
 }

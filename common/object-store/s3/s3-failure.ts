@@ -106,6 +106,21 @@ export function storageError(operation: string, key: string, cause: unknown): Er
     : new StoreUnavailable(message, { cause, problem });
 }
 
+/** Rejects with such an error, or with the signal's reason. @param key empty for what concerns the bucket */
+export async function explained<T>(
+  operation: string,
+  key: string,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    signal.throwIfAborted();
+    throw storageError(operation, key, error);
+  }
+}
+
 const noRights = 'S3 refuses this key access to the bucket: check its rights';
 const keyProblem = 'S3 refuses the access key: check S3_ACCESS_KEY_ID';
 const problems: Readonly<Record<string, string>> = {

@@ -1,7 +1,6 @@
 import { ListMultipartUploadsCommand, ListObjectsV2Command, ListPartsCommand } from '@aws-sdk/client-s3';
 import type { ObjectInfo, OpenUpload } from '../object-store.ts';
-import { control, type S3Context } from './s3-context.ts';
-import { isStatus } from './s3-failure.ts';
+import { control, controlOrNull, type S3Context } from './s3-context.ts';
 
 /** https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html, page by page as they are read. */
 export async function* listObjects(
@@ -9,22 +8,16 @@ export async function* listObjects(
   prefix: string,
   signal: AbortSignal,
 ): AsyncGenerator<ObjectInfo, void, undefined> {
-  const { client, bucket } = context;
-  for (let token: string | undefined, first = true; first || token !== undefined; first = false) {
-    const command = new ListObjectsV2Command({
-      Bucket: bucket,
-      Prefix: prefix,
-      ...(token !== undefined && { ContinuationToken: token }),
-    });
-    const page = await control(context, { operation: 'ListObjectsV2', key: prefix, signal }, (abortSignal) =>
-      client.send(command, { abortSignal }),
-    );
+  let ContinuationToken: string | undefined;
+  do {
+    const input = { Bucket: context.bucket, Prefix: prefix, ContinuationToken };
+    const page = await control(context, new ListObjectsV2Command(input), signal);
     for (const { Key, Size, LastModified } of page.Contents ?? []) {
       signal.throwIfAborted();
       if (Key !== undefined) yield { key: Key, size: Size ?? 0, lastModified: LastModified ?? new Date(0) };
     }
-    token = page.IsTruncated === true ? page.NextContinuationToken : undefined;
-  }
+    ContinuationToken = page.IsTruncated === true ? page.NextContinuationToken : undefined;
+  } while (ContinuationToken !== undefined);
 }
 
 /** https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListMultipartUploads.html */
@@ -33,34 +26,20 @@ export async function* listUploads(
   prefix: string,
   signal: AbortSignal,
 ): AsyncGenerator<OpenUpload, void, undefined> {
-  const { client, bucket } = context;
-  let marker: { KeyMarker?: string; UploadIdMarker?: string } | null = {};
-  while (marker !== null) {
-    const command: ListMultipartUploadsCommand = new ListMultipartUploadsCommand({
-      Bucket: bucket,
-      ...(prefix !== '' && { Prefix: prefix }),
-      ...marker,
-    });
-    const page = await control(
-      context,
-      { operation: 'ListMultipartUploads', key: prefix, signal },
-      (abortSignal) => client.send(command, { abortSignal }),
-    );
+  let KeyMarker: string | undefined;
+  let UploadIdMarker: string | undefined;
+  do {
+    const input = { Bucket: context.bucket, Prefix: prefix || undefined, KeyMarker, UploadIdMarker };
+    const page = await control(context, new ListMultipartUploadsCommand(input), signal);
     for (const { Key, UploadId, Initiated } of page.Uploads ?? []) {
       signal.throwIfAborted();
       if (Key !== undefined && UploadId !== undefined) {
         yield { key: Key, id: UploadId, since: Initiated ?? new Date(0) };
       }
     }
-    const { IsTruncated, NextKeyMarker, NextUploadIdMarker } = page;
-    marker =
-      IsTruncated === true && NextKeyMarker !== undefined
-        ? {
-            KeyMarker: NextKeyMarker,
-            ...(NextUploadIdMarker !== undefined && { UploadIdMarker: NextUploadIdMarker }),
-          }
-        : null;
-  }
+    KeyMarker = page.IsTruncated === true ? page.NextKeyMarker : undefined;
+    UploadIdMarker = page.NextUploadIdMarker;
+  } while (KeyMarker !== undefined);
 }
 
 /**
@@ -72,26 +51,16 @@ export async function lastPartAt(
   { key, id, since }: OpenUpload,
   signal: AbortSignal,
 ): Promise<Date | null> {
-  const { client, bucket } = context;
   let newest = since;
-  for (let marker: string | undefined, first = true; first || marker !== undefined; first = false) {
-    const command: ListPartsCommand = new ListPartsCommand({
-      ...{ Bucket: bucket, Key: key, UploadId: id },
-      ...(marker !== undefined && { PartNumberMarker: marker }),
-    });
-    const page = await control(context, { operation: 'ListParts', key, signal }, async (abortSignal) => {
-      try {
-        return await client.send(command, { abortSignal });
-      } catch (error) {
-        if (isStatus(error, 404)) return null;
-        throw error;
-      }
-    });
+  let PartNumberMarker: string | undefined;
+  do {
+    const input = { Bucket: context.bucket, Key: key, UploadId: id, PartNumberMarker };
+    const page = await controlOrNull(context, new ListPartsCommand(input), signal);
     if (page === null) return null;
     for (const { LastModified } of page.Parts ?? []) {
       if (LastModified !== undefined && LastModified > newest) newest = LastModified;
     }
-    marker = page.IsTruncated === true ? page.NextPartNumberMarker : undefined;
-  }
+    PartNumberMarker = page.IsTruncated === true ? page.NextPartNumberMarker : undefined;
+  } while (PartNumberMarker !== undefined);
   return newest;
 }

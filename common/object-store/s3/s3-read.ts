@@ -1,15 +1,15 @@
 import type { Readable } from 'node:stream';
-import { GetObjectCommand, type S3Client } from '@aws-sdk/client-s3';
+import { GetObjectCommand } from '@aws-sdk/client-s3';
 import { DeadlinePassed } from '../../limits/deadline.ts';
 import type { ByteRange } from '../object-store.ts';
 import { control, type S3Context } from './s3-context.ts';
 import { storageError } from './s3-failure.ts';
 
-/** https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetObject.html @param client of the connections for reading */
+/** https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetObject.html */
 export async function* readObject(
   context: S3Context,
-  client: S3Client,
-  { key, range }: { key: string; range: ByteRange | null },
+  key: string,
+  range: ByteRange | null,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   signal.throwIfAborted();
@@ -18,9 +18,7 @@ export async function* readObject(
     Key: key,
     ...(range !== null && { Range: `bytes=${range.start}-${range.end}` }),
   });
-  const found = await control(context, { operation: 'GetObject', key, signal }, (abortSignal) =>
-    client.send(command, { abortSignal }),
-  );
+  const found = await control(context, command, signal, context.reader);
   const body = found.Body as Readable;
   const expected = range === null ? found.ContentLength : range.end - range.start + 1;
   // S3 shortens a range that goes past the end

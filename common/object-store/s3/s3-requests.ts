@@ -7,8 +7,8 @@ import {
 } from '@aws-sdk/client-s3';
 import { forEachAtOnce } from '../../limits/for-each-at-once.ts';
 import type { StoredObject } from '../object-store.ts';
-import { control, type S3Context, tryControl } from './s3-context.ts';
-import { isRefusal, isStatus, storageError } from './s3-failure.ts';
+import { controlOrNull, type S3Context, tryCommand, tryControl } from './s3-context.ts';
+import { explained, isRefusal, isStatus, storageError } from './s3-failure.ts';
 import { givenMetadata, givenType } from './s3-metadata.ts';
 
 /** null: there is none. */
@@ -17,11 +17,8 @@ export async function headObject(
   key: string,
   signal: AbortSignal,
 ): Promise<StoredObject | null> {
-  const command = new HeadObjectCommand({ Bucket: context.bucket, Key: key });
-  const request = { operation: 'HeadObject', key, signal };
-  const found = await control(context, request, (abortSignal) =>
-    orNull(context.client.send(command, { abortSignal })),
-  );
+  const input = { Bucket: context.bucket, Key: key };
+  const found = await controlOrNull(context, new HeadObjectCommand(input), signal);
   return (
     found && {
       key,
@@ -35,9 +32,7 @@ export async function headObject(
 
 /** An object that is not there is deleted already. */
 export async function deleteObject(context: S3Context, key: string, signal: AbortSignal): Promise<void> {
-  const command = new DeleteObjectCommand({ Bucket: context.bucket, Key: key });
-  const request = { operation: 'DeleteObject', key, signal };
-  await control(context, request, (abortSignal) => orNull(context.client.send(command, { abortSignal })));
+  await controlOrNull(context, new DeleteObjectCommand({ Bucket: context.bucket, Key: key }), signal);
 }
 
 /** What one DeleteObjects takes: https://docs.aws.amazon.com/AmazonS3/latest/API/API_DeleteObjects.html */
@@ -58,9 +53,7 @@ export async function deleteObjects(
       Delete: { Objects: some.map((Key) => ({ Key })), Quiet: true },
     });
     try {
-      const { Errors = [] } = await tryControl(context, signal, (abortSignal) =>
-        context.client.send(command, { abortSignal }),
-      );
+      const { Errors = [] } = await tryCommand(context, command, signal);
       left.push(...Errors.flatMap(({ Key }) => Key ?? []));
     } catch (error) {
       signal.throwIfAborted();
@@ -73,24 +66,14 @@ export async function deleteObjects(
 }
 
 export async function headBucket(context: S3Context, signal: AbortSignal): Promise<void> {
-  const input = { Bucket: context.bucket };
-  const request = { operation: 'HeadBucket', key: '', signal };
-  await control(context, request, (abortSignal) =>
-    context.client.send(new HeadBucketCommand(input), { abortSignal }).catch(async (error: unknown) => {
+  const { client, bucket } = context;
+  const input = { Bucket: bucket };
+  const send = (abortSignal: AbortSignal) =>
+    client.send(new HeadBucketCommand(input), { abortSignal }).catch(async (error: unknown) => {
       if (!isRefusal(error)) throw error;
       // no answer to HEAD has a body, which says why
-      await context.client.send(new ListObjectsV2Command(input), { abortSignal });
+      await client.send(new ListObjectsV2Command(input), { abortSignal });
       throw error;
-    }),
-  );
-}
-
-/** null: there is no such object. */
-async function orNull<Answer>(answer: Promise<Answer>): Promise<Answer | null> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (isStatus(error, 404)) return null;
-    throw error;
-  }
+    });
+  await explained('HeadBucket', '', signal, () => tryControl(context, signal, send));
 }

@@ -4,9 +4,10 @@ import { untilAborted } from '../../limits/until-aborted.ts';
 import { traceHeaders } from '../../telemetry/active-span.ts';
 import type { ObserveCall } from '../../telemetry/observe-call.ts';
 import type { Part } from '../object-store.ts';
+import type { Http1Answer } from './http1/answer-reader.ts';
 import type { Http1Pool } from './http1/http1-pool.ts';
 import { escapeUri, type S3Address } from './s3-address.ts';
-import { readFailure } from './s3-error-answer.ts';
+import { S3Failure } from './s3-failure.ts';
 import type { S3Timing } from './s3-options.ts';
 import { createS3Signer, type S3Credentials } from './s3-signer.ts';
 
@@ -117,4 +118,25 @@ function queryText(query: Readonly<Record<string, string>>): string {
     .sort()
     .map((name) => `${escapeUri(name)}=${escapeUri(query[name] as string)}`)
     .join('&');
+}
+
+/**
+ * What an answer that is not a success says:
+ * https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html, section "REST error responses".
+ */
+export function readFailure({
+  status,
+  reason,
+  headers,
+  text,
+}: Pick<Http1Answer, 'status' | 'reason' | 'headers' | 'text'>): S3Failure {
+  const code = element(text, 'Code') ?? `Http${status}`;
+  const message = element(text, 'Message') ?? (reason || 'no message');
+  const region = headers.get('x-amz-bucket-region') ?? element(text, 'Region');
+  return new S3Failure(status, code, message, region);
+}
+
+/** Text of the first such element. Errors are flat, and only their codes are acted on, so no XML parser is needed. */
+function element(xml: string, name: string): string | undefined {
+  return new RegExp(`<${name}>([^<]{0,1000})</${name}>`).exec(xml)?.[1];
 }

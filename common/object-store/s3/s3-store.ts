@@ -1,21 +1,40 @@
 import { partBytesFor } from '../../config/s3-part-sizes.ts';
 import { StoreUnavailable } from '../../errors/store-unavailable.ts';
+import { unobserved } from '../../telemetry/observe-call.ts';
 import { assertKeyPrefix, assertObjectKey } from '../object-key.ts';
 import type { ObjectStore } from '../object-store.ts';
+import { Cleanups } from './cleanups.ts';
+import { Http1Pool } from './http1/http1-pool.ts';
+import { s3Address } from './s3-address.ts';
 import { dropUpload } from './s3-cleanup.ts';
-import { openS3Connections } from './s3-connections.ts';
-import { storageError } from './s3-failure.ts';
+import { connectS3 } from './s3-client.ts';
+import type { S3Context } from './s3-context.ts';
+import { explained } from './s3-failure.ts';
 import { lastPartAt, listObjects, listUploads } from './s3-list.ts';
-import type { S3StoreOptions } from './s3-options.ts';
+import { type S3StoreOptions, s3Timing } from './s3-options.ts';
 import { readObject } from './s3-read.ts';
 import { deleteObject, deleteObjects, headBucket, headObject } from './s3-requests.ts';
-import { placeOf, S3Writer } from './s3-writer.ts';
+import { createPartSender, observedParts } from './s3-send-part.ts';
+import { placeOf, ResumableS3Writer, S3Writer } from './s3-writer.ts';
+
+/** Connections for parts, and as many for small requests; many parts at once gain nothing, and each holds memory. */
+const writeSockets = 64;
+/** Connections for reading, apart from the others: who reads slowly holds one for long. */
+const readSockets = 1024;
+/** How long closing waits for what is being taken back; within what a stop may take in all. Milliseconds. */
+const closePatience = 5_000;
 
 /** Keeps objects in a bucket of S3, or of a server that speaks its protocol. Nothing is sent before it is needed. */
 export function createS3Store(options: S3StoreOptions): ObjectStore {
-  const { context, reader, close } = openS3Connections(options);
+  const { context, close } = connect(options);
   /** What the log has of a problem that lasts. */
   let logged: string | undefined;
+  const abortUpload = (key: string, uploadId: string, signal: AbortSignal): Promise<void> => {
+    signal.throwIfAborted();
+    return explained('AbortMultipartUpload', key, signal, () =>
+      dropUpload(context, { key, uploadId }, signal),
+    );
+  };
   return {
     concurrentParts: options.concurrentParts ?? 3,
     shortParts: false,
@@ -23,18 +42,18 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
     async create(key, description, signal) {
       assertObjectKey(key);
       signal.throwIfAborted();
-      const keeps = description.replaces === true;
-      return new S3Writer(context, key, description, { signal, ...(keeps && { before: null }) });
+      return description.replaces === true
+        ? new ResumableS3Writer(context, key, description, signal, null)
+        : new S3Writer(context, key, description, signal);
     },
     async resume(key, description, written, signal) {
       assertObjectKey(key);
       signal.throwIfAborted();
-      return new S3Writer(context, key, description, { signal, before: written });
+      return new ResumableS3Writer(context, key, description, signal, written);
     },
     async dropWritten(key, written, signal) {
       const place = placeOf(written);
-      if (place !== null)
-        await aborting(key, signal, () => dropUpload(context, { key, uploadId: place.id }, signal));
+      if (place !== null) await abortUpload(key, place.id, signal);
     },
     async head(key, signal) {
       assertObjectKey(key);
@@ -42,7 +61,7 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
     },
     read(key, range, signal) {
       assertObjectKey(key);
-      return readObject(context, reader, { key, range }, signal);
+      return readObject(context, key, range, signal);
     },
     async delete(key, signal) {
       assertObjectKey(key);
@@ -59,8 +78,7 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
     listOpenUploads: (signal) => listUploads(context, '', signal),
     lastWrittenAt: (upload, signal) => lastPartAt(context, upload, signal),
     isUploadOf: (upload, key) => upload.key === key,
-    abortUpload: ({ key, id }, signal) =>
-      aborting(key, signal, () => dropUpload(context, { key, uploadId: id }, signal)),
+    abortUpload: async ({ key, id }, signal) => abortUpload(key, id, signal),
     async ready(signal) {
       try {
         await headBucket(context, signal);
@@ -77,13 +95,30 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
   };
 }
 
-/** Rejects with an error that says what failed, or the signal's reason. */
-async function aborting(key: string, signal: AbortSignal, drop: () => Promise<void>): Promise<void> {
-  signal.throwIfAborted();
-  try {
-    await drop();
-  } catch (error) {
-    signal.throwIfAborted();
-    throw storageError('AbortMultipartUpload', key, error);
-  }
+/** Every way to the bucket: parts by our own client, small requests and reads by the SDK's. */
+function connect(options: S3StoreOptions): { readonly context: S3Context; close(): Promise<void> } {
+  const { bucket, log, observe = unobserved, maxSockets = writeSockets } = options;
+  const timing = s3Timing(options.timing);
+  const shared = { ...options, timing, observe };
+  const writing = connectS3({ ...shared, maxSockets });
+  const { client } = writing;
+  const reading = connectS3({ ...shared, credentials: client.config.credentials, maxSockets: readSockets });
+  const address = s3Address(client.config, options);
+  const pool = new Http1Pool({ base: address.base, limit: maxSockets, connectTimeout: timing.connect });
+  const cleanups = new Cleanups();
+  const sendPart = observedParts(createPartSender({ client, pool, address, timing }), observe);
+  const checksums = { on: true };
+  return {
+    context: { bucket, client, reader: reading.client, address, sendPart, timing, checksums, cleanups, log },
+    /** Waits a little for what is being taken back. */
+    async close() {
+      const left = await cleanups.settled(closePatience);
+      if (left > 0) log.warn({ writes: left }, 'the stop leaves failed objects to the janitor');
+      for (const { client, agent } of [writing, reading]) {
+        client.destroy();
+        agent.destroy();
+      }
+      pool.close();
+    },
+  };
 }

@@ -1,106 +1,56 @@
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { combineCrc32 } from '../crc32-combine.ts';
-import type { ObjectDescription, Part, ResumableWriter, WrittenBytes } from '../object-store.ts';
+import type {
+  ObjectDescription,
+  ObjectWriter,
+  Part,
+  ResumableWriter,
+  WrittenBytes,
+} from '../object-store.ts';
 import { removeLeftovers } from './s3-cleanup.ts';
 import type { S3Context } from './s3-context.ts';
 import { storageError } from './s3-failure.ts';
 import { storedMetadata } from './s3-metadata.ts';
-import {
-  type MultipartUpload,
-  openMultipartUpload,
-  reopenMultipartUpload,
-  type StoredPart,
-  type WriteTarget,
-} from './s3-multipart-upload.ts';
-import { putObject } from './s3-put-object.ts';
-import type { Unconfirmed } from './s3-unconfirmed.ts';
+import { MultipartUpload, type StoredPart } from './s3-multipart-upload.ts';
+import { putObject, type WriteTarget } from './s3-put-object.ts';
 
 /**
  * Writes one object. No request is sent before it is needed: an object of one part is one PutObject, a larger one a
  * multipart upload that begins with its first part.
  */
-export class S3Writer implements ResumableWriter {
-  readonly #context: S3Context;
-  readonly #target: WriteTarget;
+export class S3Writer implements ObjectWriter {
+  protected readonly context: S3Context;
+  protected readonly target: WriteTarget;
+  protected readonly underWay = new Set<Promise<void>>();
+  protected upload: Promise<MultipartUpload> | null = null;
+  protected state: 'open' | 'completing' | 'complete' | 'failed' = 'open';
   readonly #outer: AbortSignal;
-  /** What is written survives a failure, and the process. */
-  readonly #resumable: boolean;
   /** Aborted with the outer signal, and when the writer is; only a multipart upload has use for it. */
   #cancel: AbortController | null = null;
   readonly #onOuterAbort = (): void => this.#cancel?.abort(this.#outer.reason);
-  readonly #unconfirmed: Unconfirmed = { upload: 0, object: 0 };
-  readonly #underWay = new Set<Promise<void>>();
-  #upload: Promise<MultipartUpload> | null = null;
   #parts = 0;
   #size = 0;
   #crc32 = 0;
-  #state: 'open' | 'completing' | 'complete' | 'failed' = 'open';
   #aborting: Promise<void> | null = null;
 
-  /** @param before what is written of an object that may be left unfinished; absent: it may not */
   constructor(
     context: S3Context,
     key: string,
     description: ObjectDescription,
-    { signal, before }: { signal: AbortSignal; before?: WrittenBytes | null },
+    signal: AbortSignal,
+    writerId: string = randomUUID(),
   ) {
-    this.#context = context;
-    this.#resumable = before !== undefined;
-    const place = placeOf(before);
-    const writerId = place?.writerId ?? randomUUID();
-    this.#target = {
+    this.context = context;
+    this.target = {
       key,
       writerId,
       contentType: description.served?.contentType ?? description.contentType,
       contentDisposition: description.served?.contentDisposition,
       metadata: storedMetadata(description, writerId),
+      unconfirmed: { upload: 0, object: 0 },
     };
     this.#outer = signal;
-    if (place === null || before == null) return;
-    this.#listen();
-    this.#upload = Promise.resolve(
-      reopenMultipartUpload(context, this.#target, {
-        ...place,
-        stored: place.parts.map(([etag, size, crc32]) => ({ etag, size, crc32 })),
-      }),
-    );
-    this.#parts = place.parts.length;
-    this.#size = before.size;
-    this.#crc32 = before.crc32;
-  }
-
-  async written(): Promise<WrittenBytes> {
-    const upload = await this.#upload?.catch(() => null);
-    const parts: StoredPart[] = [];
-    // there may be gaps
-    for (let part = upload?.stored[0]; part !== undefined; part = upload?.stored[parts.length])
-      parts.push(part);
-    if (upload == null || parts.length === 0) return { size: 0, crc32: 0, place: null };
-    const place: S3Place = {
-      id: upload.id,
-      writerId: this.#target.writerId,
-      checksums: upload.checksums,
-      parts: parts.map(({ etag, size, crc32 }) => [etag, size, crc32]),
-    };
-    return {
-      size: parts.reduce((sum, { size }) => sum + size, 0),
-      crc32: parts.reduce((crc, part) => combineCrc32(crc, part.crc32, part.size), 0),
-      place,
-    };
-  }
-
-  async suspend(): Promise<void> {
-    if (this.#state !== 'open') return;
-    this.#state = 'failed';
-    this.#outer.removeEventListener('abort', this.#onOuterAbort);
-    this.#cancel?.abort(new Error('the object is left unfinished'));
-    await Promise.allSettled(this.#underWay);
-    if (this.#upload === null || (await this.written()).size > 0) return;
-    // nobody will hear of it; what else there is of the key may be a later writer's
-    const uploadId = (await this.#upload.catch(() => null))?.id;
-    const others = { unknownUpload: false, lateParts: true, object: false };
-    await removeLeftovers(this.#context, { key: this.#target.key, uploadId, ...others });
   }
 
   get #signal(): AbortSignal {
@@ -108,57 +58,55 @@ export class S3Writer implements ResumableWriter {
   }
 
   async writePart(part: Part): Promise<void> {
-    if (this.#state !== 'open') throw new Error('the object is not open for writing');
+    if (this.state !== 'open') throw new Error('the object is not open for writing');
     await this.#store(part);
   }
 
   async complete(last: Part): Promise<void> {
-    if (this.#state !== 'open') throw new Error('the object is not open for writing');
-    this.#state = 'completing';
+    if (this.state !== 'open') throw new Error('the object is not open for writing');
+    this.state = 'completing';
     try {
       this.#signal.throwIfAborted();
-      if (this.#upload === null) await this.#put(last);
-      else await this.#finish(this.#upload, last);
+      if (this.upload === null)
+        await this.#explained('PutObject', putObject(this.context, this.target, last, this.#outer));
+      else await this.#finish(this.upload, last);
       this.#signal.throwIfAborted();
-      this.#state = 'complete';
+      this.state = 'complete';
     } catch (error) {
-      this.#state = 'failed';
-      if (this.#resumable) this.#outer.removeEventListener('abort', this.#onOuterAbort);
-      else void this.abort();
+      this.state = 'failed';
+      this.failed();
       throw error;
     }
-    this.#outer.removeEventListener('abort', this.#onOuterAbort);
+    this.unlisten();
     // it is complete; but a begin that was tried twice may have begun two
-    if (this.#unconfirmed.upload > 0) {
-      void removeLeftovers(this.#context, {
-        key: this.#target.key,
-        uploadId: undefined,
-        unknownUpload: true,
-        lateParts: false,
-        object: false,
-      });
+    if (this.target.unconfirmed.upload > 0) {
+      void removeLeftovers(this.context, { key: this.target.key, unknownUpload: true });
     }
   }
 
+  /** `complete` did not come to its end. */
+  protected failed(): void {
+    void this.abort();
+  }
+
   abort(): Promise<void> {
-    if (this.#state === 'complete' || this.#state === 'completing') return Promise.resolve();
-    this.#state = 'failed';
+    if (this.state === 'complete' || this.state === 'completing') return Promise.resolve();
+    this.state = 'failed';
     this.#aborting ??= this.#takeBack();
     return this.#aborting;
   }
 
   #store(part: Part): Promise<void> {
     this.#signal.throwIfAborted();
-    this.#upload ??= this.#begin();
+    this.upload ??= this.#begin();
     const number = ++this.#parts;
     this.#size += part.size;
     this.#crc32 = combineCrc32(this.#crc32, part.crc32, part.size);
-    const stored = this.#upload
-      .then((upload) => upload.storePart(number, part, this.#signal))
-      .catch((error: unknown) => {
-        throw this.#failure('UploadPart', error);
-      });
-    this.#underWay.add(stored);
+    const stored = this.#explained(
+      'UploadPart',
+      this.upload.then((upload) => upload.storePart(number, part, this.#signal)),
+    );
+    this.underWay.add(stored);
     // complete waits for it as well
     stored.catch(() => {});
     return stored;
@@ -171,56 +119,112 @@ export class S3Writer implements ResumableWriter {
     setMaxListeners(0, this.#cancel.signal);
   }
 
-  async #begin(): Promise<MultipartUpload> {
-    this.#listen();
-    try {
-      return await openMultipartUpload(this.#context, this.#target, this.#unconfirmed, this.#signal);
-    } catch (error) {
-      throw this.#failure('CreateMultipartUpload', error);
-    }
+  protected unlisten(): void {
+    this.#outer.removeEventListener('abort', this.#onOuterAbort);
   }
 
-  async #put(part: Part): Promise<void> {
-    try {
-      await putObject(this.#context, this.#target, part, this.#unconfirmed, this.#outer);
-    } catch (error) {
-      throw this.#failure('PutObject', error);
-    }
+  /** Ends the requests under way. */
+  protected cut(why: string): void {
+    this.unlisten();
+    this.#cancel?.abort(new Error(why));
+  }
+
+  /** Goes on behind what is written. */
+  protected goOn(upload: MultipartUpload, { size, crc32 }: WrittenBytes): void {
+    this.#listen();
+    this.upload = Promise.resolve(upload);
+    this.#parts = upload.parts.length;
+    this.#size = size;
+    this.#crc32 = crc32;
+  }
+
+  #begin(): Promise<MultipartUpload> {
+    this.#listen();
+    const begun = MultipartUpload.begin(this.context, this.target, this.#signal);
+    return this.#explained('CreateMultipartUpload', begun);
   }
 
   async #finish(begun: Promise<MultipartUpload>, last: Part): Promise<void> {
     if (last.size > 0) await this.#store(last);
-    await Promise.all(this.#underWay);
+    await Promise.all(this.underWay);
     const upload = await begun;
     const whole = { size: this.#size, crc32: this.#crc32 };
-    try {
-      await upload.complete(whole, this.#unconfirmed, this.#signal);
-    } catch (error) {
-      throw this.#failure('CompleteMultipartUpload', error);
-    }
+    await this.#explained('CompleteMultipartUpload', upload.complete(whole, this.#signal));
   }
 
   /** Waits until nothing of ours is under way, then removes what there may be. */
   async #takeBack(): Promise<void> {
-    this.#outer.removeEventListener('abort', this.#onOuterAbort);
-    this.#cancel?.abort(new Error('the object was aborted'));
-    const parts = await Promise.allSettled(this.#underWay);
-    const upload = await this.#upload?.catch(() => null);
-    await removeLeftovers(this.#context, {
-      key: this.#target.key,
+    this.cut('the object was aborted');
+    const parts = await Promise.allSettled(this.underWay);
+    const upload = await this.upload?.catch(() => null);
+    await removeLeftovers(this.context, {
+      key: this.target.key,
       uploadId: upload?.id,
-      unknownUpload: this.#unconfirmed.upload > 0,
+      unknownUpload: this.target.unconfirmed.upload > 0,
       lateParts: parts.some(({ status }) => status === 'rejected'),
-      object: this.#unconfirmed.object > 0,
+      object: this.target.unconfirmed.object > 0,
     });
   }
 
-  #failure(operation: string, error: unknown): unknown {
-    const signal = this.#signal;
-    if (signal.aborted) return signal.reason;
-    return error instanceof Error && error.message.startsWith('S3 failed at')
-      ? error
-      : storageError(operation, this.#target.key, error);
+  /** Rejects with an error that says what failed, or the signal's reason. */
+  async #explained<T>(operation: string, work: Promise<T>): Promise<T> {
+    try {
+      return await work;
+    } catch (error) {
+      const signal = this.#signal;
+      signal.throwIfAborted();
+      throw error instanceof Error && error.message.startsWith('S3 failed at')
+        ? error
+        : storageError(operation, this.target.key, error);
+    }
+  }
+}
+
+/** Writes an object that may be left unfinished: what is written survives a failure, and the process. */
+export class ResumableS3Writer extends S3Writer implements ResumableWriter {
+  /** @param before what is written of the object */
+  constructor(
+    context: S3Context,
+    key: string,
+    description: ObjectDescription,
+    signal: AbortSignal,
+    before: WrittenBytes | null,
+  ) {
+    const place = placeOf(before);
+    super(context, key, description, signal, place?.writerId);
+    if (before !== null && place !== null)
+      this.goOn(new MultipartUpload(context, this.target, place), before);
+  }
+
+  async written(): Promise<WrittenBytes> {
+    const upload = await this.upload?.catch(() => null);
+    const parts: StoredPart[] = [];
+    // there may be gaps
+    for (let part = upload?.parts[0]; part !== undefined; part = upload?.parts[parts.length])
+      parts.push(part);
+    if (upload == null || parts.length === 0) return { size: 0, crc32: 0, place: null };
+    const { id, checksums } = upload;
+    const place: S3Place = { id, writerId: this.target.writerId, checksums, parts };
+    return {
+      size: parts.reduce((sum, [, size]) => sum + size, 0),
+      crc32: parts.reduce((crc, [, size, crc32]) => combineCrc32(crc, crc32, size), 0),
+      place,
+    };
+  }
+
+  async suspend(): Promise<void> {
+    if (this.state !== 'open') return;
+    this.state = 'failed';
+    this.cut('the object is left unfinished');
+    await Promise.allSettled(this.underWay);
+    if (this.upload === null || (await this.written()).size > 0) return;
+    // nobody will hear of it; what else there is of the key may be a later writer's
+    const uploadId = (await this.upload.catch(() => null))?.id;
+    await removeLeftovers(this.context, { key: this.target.key, uploadId, lateParts: true });
+  }
+
+  protected override failed(): void {
+    this.unlisten();
   }
 }
 
@@ -230,10 +234,10 @@ interface S3Place {
   readonly id: string;
   readonly writerId: string;
   readonly checksums: boolean;
-  readonly parts: readonly (readonly [etag: string, size: number, crc32: number])[];
+  readonly parts: readonly StoredPart[];
 }
 
 /** Null: the server has nothing of the object. */
-export function placeOf(written: WrittenBytes | null | undefined): S3Place | null {
+export function placeOf(written: WrittenBytes | null): S3Place | null {
   return (written?.place ?? null) as S3Place | null;
 }
