@@ -12,10 +12,8 @@ import { databaseUnavailable, deadlineExceeded } from '../errors/catalogue.ts';
 import { FairShare } from '../limits/fair-share.ts';
 import { traceHeaders } from '../telemetry/active-span.ts';
 import { type Answer, beginning, readAnswer, whole } from './clickhouse-answer.ts';
-import { engineFailure, statementFailure } from './engine-failure.ts';
+import { engineFailure, ServerSilent, StatementError, statementFailure } from './engine-failure.ts';
 import { textLiteral } from './literal.ts';
-import { ServerSilent } from './server-silent.ts';
-import { StatementError } from './statement-error.ts';
 import { StreamSlots } from './stream-slots.ts';
 import { UnknownOutcome } from './unknown-outcome.ts';
 import { withoutException } from './without-exception.ts';
@@ -158,10 +156,8 @@ export class ClickhouseServer {
 
   /** Its answer to a query that costs nothing, on a connection of its own. Rejects when there is no answer. */
   async probe(signal: AbortSignal): Promise<'well' | 'busy'> {
-    const body = 'SELECT 1\nFORMAT JSONEachRow';
-    const statement = { body, settings: { wait_end_of_query: 1 }, writes: false };
     try {
-      await whole(await send(this.#probes, randomUUID(), statement, signal), signal);
+      await ask(this.#probes, 'SELECT 1\nFORMAT JSONEachRow', signal);
       return 'well';
     } catch (error) {
       const reason = error instanceof ApiError ? error.cause : error;
@@ -192,23 +188,22 @@ export class ClickhouseServer {
   }
 
   async #isRunning(queryId: string): Promise<boolean> {
-    const body = `SELECT 1 FROM system.processes WHERE query_id = ${textLiteral(queryId)}\nFORMAT JSONEachRow`;
-    const signal = AbortSignal.timeout(overLimit);
-    const settings = { wait_end_of_query: 1 };
-    const answer = await send(this.#statements, randomUUID(), { body, settings, writes: false }, signal);
-    return (await whole(answer, signal)).byteLength > 0;
+    const sql = `SELECT 1 FROM system.processes WHERE query_id = ${textLiteral(queryId)}\nFORMAT JSONEachRow`;
+    return (await ask(this.#statements, sql, AbortSignal.timeout(overLimit))).byteLength > 0;
   }
 
   /** Ends a read that nobody waits for any more. */
   #kill(queryId: string): void {
-    const body = `KILL QUERY WHERE query_id = ${textLiteral(queryId)} ASYNC`;
-    const signal = AbortSignal.timeout(overLimit);
-    const statement = { body, settings: { wait_end_of_query: 1 }, writes: true };
-    send(this.#statements, randomUUID(), statement, signal)
-      .then((answer) => whole(answer, signal))
-      // a user may lack the right, and the server ends it by its limit of time at the latest
-      .catch(() => {});
+    const sql = `KILL QUERY WHERE query_id = ${textLiteral(queryId)} ASYNC`;
+    // a user may lack the right, and the server ends it by its limit of time at the latest
+    ask(this.#statements, sql, AbortSignal.timeout(overLimit)).catch(() => {});
   }
+}
+
+/** Runs a small statement of this module. */
+async function ask(client: ClickHouseClient, body: string, signal: AbortSignal): Promise<Buffer> {
+  const statement = { body, settings: { wait_end_of_query: 1 }, writes: false };
+  return whole(await send(client, randomUUID(), statement, signal), signal);
 }
 
 function openClient(options: ServerOptions, connections: number): ClickHouseClient {

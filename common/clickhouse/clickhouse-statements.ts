@@ -5,10 +5,9 @@ import { ApiError } from '../errors/api-error.ts';
 import type { Log } from '../log/log.ts';
 import { ClickhouseServer, type ServerOptions, type Statement, type Until } from './clickhouse-server.ts';
 import { clusterSettings } from './cluster-settings.ts';
+import { StatementError } from './engine-failure.ts';
 import { engineSettings } from './engine-settings.ts';
-import { Replicas, type ReplicasOptions } from './replicas.ts';
-import { startDeadline } from './start-deadline.ts';
-import { StatementError } from './statement-error.ts';
+import { ReplicaCatchUp, Replicas, type ReplicasOptions, sameData } from './replicas.ts';
 import { metadataTableNames, shardedTableNames, topologyOf } from './topology.ts';
 import { UnknownOutcome } from './unknown-outcome.ts';
 import { StatementTimeout, type WritePermit } from './write-permit.ts';
@@ -62,7 +61,10 @@ export class ClickhouseStatements {
       servers: this.#servers,
       log,
       times,
-      catchUp: cluster && ((server, home) => catchUp(server, home, cluster, settings, limit)),
+      catchUp:
+        cluster === undefined
+          ? sameData
+          : new ReplicaCatchUp((server, home) => catchUp(server, home, cluster, settings, limit)),
     });
   }
 
@@ -72,11 +74,16 @@ export class ClickhouseStatements {
     limit = this.timeout,
   ): Promise<Result> {
     caller?.throwIfAborted();
-    const deadline = startDeadline(limit, caller);
+    const controller = new AbortController();
+    const late = (): void => controller.abort(new Error(`the database did not answer within ${limit} ms`));
+    const timer = setTimeout(late, limit);
+    const onAbort = (): void => controller.abort(caller?.reason);
+    caller?.addEventListener('abort', onAbort, { once: true });
     try {
-      return await this.#replicas.run(home, { signal: deadline.signal, caller }, work);
+      return await this.#replicas.run(home, { signal: controller.signal, caller }, work);
     } finally {
-      deadline.end();
+      clearTimeout(timer);
+      caller?.removeEventListener('abort', onAbort);
     }
   }
 

@@ -1,7 +1,26 @@
 import { ApiError } from '../errors/api-error.ts';
 import { databaseUnavailable, overloaded } from '../errors/catalogue.ts';
-import { StatementError } from './statement-error.ts';
 import { UnknownOutcome } from './unknown-outcome.ts';
+
+/** The engine refused a statement, or failed at it: nothing was written. */
+export class StatementError extends Error {
+  /** The engine's number of the error: https://clickhouse.com/docs/operations/system-tables/errors */
+  readonly engineCode: number;
+
+  constructor(engineCode: number, message: string) {
+    super(message);
+    this.name = 'StatementError';
+    this.engineCode = engineCode;
+  }
+}
+
+/** A server that took a statement no longer answers anything. */
+export class ServerSilent extends Error {
+  constructor(url: string) {
+    super(`the ClickHouse server at ${url} no longer answers`);
+    this.name = 'ServerSilent';
+  }
+}
 
 /**
  * The server has too much to do at the moment, and did not do this: TOO_MANY_SIMULTANEOUS_QUERIES,

@@ -1,8 +1,12 @@
 import { ApiError } from '../errors/api-error.ts';
 import { deadlineExceeded } from '../errors/catalogue.ts';
-import type { ReadWriteLock } from '../limits/read-write-lock.ts';
 import type { Database } from './database.ts';
-import { type Gather, type Queued, StatementQueues, type Waiting } from './statement-queues.ts';
+import {
+  type Queued,
+  StatementQueues,
+  type StatementQueuesOptions,
+  type Waiting,
+} from './statement-queues.ts';
 import { UnknownOutcome } from './unknown-outcome.ts';
 import { joinPermits, permitted, StatementTimeout, type WritePermit } from './write-permit.ts';
 
@@ -41,21 +45,16 @@ export class GroupCommit {
   readonly #db: Database;
   readonly #queues: StatementQueues<RowBatch & Queued, void>;
 
-  /**
-   * @param args.pendingLimit bytes of rows that may wait or be written at once in this process
-   * @param args.insertLimit bytes that are gathered for one INSERT; a request's rows stay together even beyond it
-   */
-  constructor(args: {
-    readonly db: Database;
-    readonly pendingLimit: number;
-    readonly insertLimit: number;
-    /** Shared with others that change the same rows; absent: there are none. */
-    readonly lock?: ReadWriteLock;
-    /** Usually nothing is expected: rows that come while an INSERT is under way are the next one. */
-    readonly gather?: Gather;
-    /** Called with the number of requests that share an INSERT. */
-    readonly onStatement?: ((requests: number) => void) | undefined;
-  }) {
+  /** @param args.insertLimit bytes that are gathered for one INSERT; a request's rows stay together even beyond it */
+  constructor(
+    args: {
+      readonly db: Database;
+      readonly insertLimit: number;
+    } & Pick<
+      StatementQueuesOptions<RowBatch & Queued, void>,
+      'pendingLimit' | 'lock' | 'gather' | 'onStatement'
+    >,
+  ) {
     const { db, insertLimit, ...rest } = args;
     this.#db = db;
     this.#queues = new StatementQueues({

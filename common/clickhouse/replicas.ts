@@ -2,10 +2,9 @@ import { databaseUnavailable } from '../errors/catalogue.ts';
 import { untilAborted } from '../limits/until-aborted.ts';
 import type { Log } from '../log/log.ts';
 import type { ClickhouseServer, Until } from './clickhouse-server.ts';
-import { isServerFailure } from './engine-failure.ts';
+import { isServerFailure, ServerSilent } from './engine-failure.ts';
 import { HomeOrder } from './home-order.ts';
 import { type HealthTimes, ServerHealth } from './server-health.ts';
-import { ServerSilent } from './server-silent.ts';
 import { UnknownOutcome } from './unknown-outcome.ts';
 
 /** Servers that one statement is tried on. */
@@ -15,11 +14,18 @@ const usualPatience = 3000;
 
 export interface ReplicasOptions {
   readonly servers: readonly ClickhouseServer[];
-  /** Brings what a server has of a key up to date, before this process takes it from there. Absent: it always is. */
-  readonly catchUp?: ((server: ClickhouseServer, key: string) => Promise<void>) | undefined;
+  readonly catchUp: CatchUp;
   readonly log?: Pick<Log, 'warn' | 'info'> | undefined;
   readonly times?: (Partial<HealthTimes> & { readonly patience?: number }) | undefined;
 }
+
+/** Brings what a server has of a key up to date, before this process takes it from there. */
+export interface CatchUp {
+  ready(member: Member, key: string, signal: AbortSignal): Promise<void>;
+}
+
+/** Of servers that have the same data at any time. */
+export const sameData: CatchUp = { async ready() {} };
 
 interface Member {
   readonly url: string;
@@ -34,6 +40,34 @@ interface Place {
   readonly ready: Promise<void>;
 }
 
+/** Of servers whose data may be older than that of another one. */
+export class ReplicaCatchUp implements CatchUp {
+  readonly #work: (server: ClickhouseServer, key: string) => Promise<void>;
+  readonly #places = new Map<string, Place>();
+
+  constructor(work: (server: ClickhouseServer, key: string) => Promise<void>) {
+    this.#work = work;
+  }
+
+  async ready(member: Member, key: string, signal: AbortSignal): Promise<void> {
+    const { returns } = member.health;
+    let place = this.#places.get(key);
+    if (place?.member !== member || place.returns !== returns) {
+      // for all who wait, so no single caller's signal ends it
+      const ready = this.#work(member.server, key);
+      const fresh: Place = { member, returns, ready };
+      this.#places.set(key, fresh);
+      place = fresh;
+      ready.catch(() => {
+        if (this.#places.get(key) === fresh) this.#places.delete(key);
+      });
+    }
+    await untilAborted(place.ready, signal).catch((error: unknown) => {
+      throw signal.aborted ? databaseUnavailable(error) : error;
+    });
+  }
+}
+
 /**
  * Several servers with the same data. A statement with a key goes to its home as long as that is well, so that reads see
  * earlier writes. A server that fails is set aside, and the next one takes its place once it has caught up.
@@ -41,9 +75,8 @@ interface Place {
 export class Replicas {
   readonly #members: readonly Member[];
   readonly #order: HomeOrder<Member>;
-  readonly #catchUp: ReplicasOptions['catchUp'];
+  readonly #catchUp: CatchUp;
   readonly #patience: number;
-  readonly #places = new Map<string, Place>();
 
   constructor({ servers, catchUp, log, times }: ReplicasOptions) {
     this.#members = servers.map((server) => ({
@@ -80,7 +113,7 @@ export class Replicas {
     for (const member of this.#candidates(key)) {
       try {
         return await this.#watched(member, until, async (own) => {
-          await this.#caughtUp(member, key, own.signal);
+          await this.#catchUp.ready(member, key, own.signal);
           return work(member.server, own);
         });
       } catch (error) {
@@ -104,26 +137,6 @@ export class Replicas {
     const order = this.#order.of(key);
     const usable = order.filter(({ health }) => health.usable);
     return [...usable, ...order.filter(({ health }) => !health.usable)].slice(0, attempts);
-  }
-
-  async #caughtUp(member: Member, key: string, signal: AbortSignal): Promise<void> {
-    const catchUp = this.#catchUp;
-    if (catchUp === undefined) return;
-    const { returns } = member.health;
-    let place = this.#places.get(key);
-    if (place?.member !== member || place.returns !== returns) {
-      // for all who wait, so no single caller's signal ends it
-      const ready = catchUp(member.server, key);
-      const fresh: Place = { member, returns, ready };
-      this.#places.set(key, fresh);
-      place = fresh;
-      ready.catch(() => {
-        if (this.#places.get(key) === fresh) this.#places.delete(key);
-      });
-    }
-    await untilAborted(place.ready, signal).catch((error: unknown) => {
-      throw signal.aborted ? databaseUnavailable(error) : error;
-    });
   }
 
   /** Gives the work up when the server no longer answers: a connection to a machine that is gone may seem to be there. */

@@ -46,7 +46,7 @@ export interface StatementQueuesOptions<Item, Result> {
   readonly sizeLimit: number;
   /** Items of one statement. */
   readonly countLimit?: number;
-  /** Shared with others that change the same rows; absent: there are none. */
+  /** Shared with others that change the same rows. Usually its own, because there are none. */
   readonly lock?: ReadWriteLock | undefined;
   /** Usually nothing is expected: items that come while a statement is under way are the next one. */
   readonly gather?: Gather | undefined;

@@ -3,25 +3,29 @@ import { upTo } from '../limits/up-to.ts';
 import { CacheCounts } from '../telemetry/cache-counts.ts';
 import type { Metrics } from '../telemetry/create-metrics.ts';
 import type { CloudFile } from './cloud-file.ts';
-import { FileLookup } from './file-lookup.ts';
 import type { FileStatements } from './file-statements.ts';
+import { GatheredNames } from './gathered-names.ts';
 
 const cachedFiles = 10_000;
 /** How long a file is known without another read where other processes may delete it. Milliseconds. */
 const knownFor = 60_000;
+/** Names that are remembered as missing, however often they are asked for, and for how long. Milliseconds. */
+const missingNames = 10_000;
+const missingFor = 1000;
 
 /** The files that this process has met, before the table. They never change, but for their end. */
 export class KnownFiles {
-  readonly #statements: FileStatements;
+  readonly #statements: Pick<FileStatements, 'byNames'>;
   readonly #counts: CacheCounts;
-  readonly #lookup: FileLookup<CloudFile>;
+  readonly #lookups: GatheredNames<ReadonlyMap<string, CloudFile>>;
   readonly #known: LRUCache<string, CloudFile>;
+  readonly #missing = new LRUCache<string, true>({ ...upTo(missingNames), ttl: missingFor });
   /** A lookup that began before the removal may end after it. Names never come again. */
   readonly #removed = new LRUCache<string, true>({ ...upTo(cachedFiles) });
 
   /** @param args.alone whether no other process deletes files */
   constructor(args: {
-    readonly statements: FileStatements;
+    readonly statements: Pick<FileStatements, 'byNames'>;
     readonly alone: boolean;
     readonly metrics: Pick<Metrics, 'cache' | 'batch'> | undefined;
   }) {
@@ -30,7 +34,7 @@ export class KnownFiles {
     this.#statements = statements;
     this.#counts = metrics?.cache('files') ?? new CacheCounts();
     this.#known = new LRUCache({ ...upTo(cachedFiles), ttl: alone ? 0 : knownFor });
-    this.#lookup = new FileLookup((names, signal) => {
+    this.#lookups = new GatheredNames((names, signal) => {
       onLookup?.(names.length);
       return statements.byNames(names, signal);
     });
@@ -39,15 +43,17 @@ export class KnownFiles {
   /** The table has it now. */
   note(file: CloudFile): void {
     this.#known.set(file.name, file);
-    this.#lookup.made(file.name);
+    this.#missing.delete(file.name);
   }
 
   async find(name: string, signal: AbortSignal): Promise<CloudFile | null> {
     const cached = this.#counts.count(this.#known.get(name));
     if (cached !== undefined) return cached;
-    if (this.#removed.has(name)) return null;
-    const file = await this.#lookup.find(name, signal);
-    if (file === null || this.#removed.has(name)) return null;
+    signal.throwIfAborted();
+    if (this.#removed.has(name) || this.#missing.has(name)) return null;
+    const file = (await this.#lookups.run(name, signal)).get(name);
+    if (file === undefined) this.#missing.set(name, true);
+    if (file === undefined || this.#removed.has(name)) return null;
     this.#known.set(name, file);
     return file;
   }

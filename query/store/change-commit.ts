@@ -33,7 +33,7 @@ export function createChangeCommit(
     pendingLimit: number;
     statementLimit: number;
     recordLimit: number;
-    /** Shared with others that change the same rows; absent: there are none. */
+    /** Shared with others that change the same rows. Usually its own, because there are none. */
     lock?: ReadWriteLock;
     metrics: Pick<Metrics, 'batch'>;
   },

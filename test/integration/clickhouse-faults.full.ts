@@ -5,7 +5,7 @@ import t from 'tap';
 import { openClickhouse } from '../../common/clickhouse/clickhouse-database.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { GroupCommit } from '../../common/clickhouse/group-commit.ts';
-import { StatementError } from '../../common/clickhouse/statement-error.ts';
+import { StatementError } from '../../common/clickhouse/engine-failure.ts';
 import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
 import { ApiError } from '../../common/errors/api-error.ts';
 import { rejectionOf } from '../services/rejection-of.ts';

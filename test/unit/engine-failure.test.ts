@@ -1,6 +1,10 @@
 import t from 'tap';
-import { engineFailure, isServerFailure, statementFailure } from '../../common/clickhouse/engine-failure.ts';
-import { StatementError } from '../../common/clickhouse/statement-error.ts';
+import {
+  engineFailure,
+  isServerFailure,
+  StatementError,
+  statementFailure,
+} from '../../common/clickhouse/engine-failure.ts';
 import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
 
 t.test(
