@@ -13,8 +13,10 @@ interface Insert {
   fail(error: Error): void;
 }
 
-/** A database that notes INSERTs, and keeps them until they are told how they end. */
-function stubDatabase(stored: (id: string) => boolean = () => false) {
+type Options = Partial<ConstructorParameters<typeof GroupCommit>[0]>;
+
+/** Over a database that notes INSERTs, and keeps them until they are told how they end. */
+function open(options: Options = {}, stored: (id: string) => boolean = () => false) {
   const inserts: Insert[] = [];
   const lookups: string[] = [];
   let onInsert: (insert: Insert) => void = () => {};
@@ -39,9 +41,11 @@ function stubDatabase(stored: (id: string) => boolean = () => false) {
     },
   } as Partial<Database> as Database;
   return {
+    group: new GroupCommit({ db, pendingLimit: 1000, insertLimit: 100, ...options }),
     db,
     inserts,
     lookups,
+    texts: () => inserts.map(({ text }) => text),
     /** From now on every INSERT ends at once. */
     answer(decide: (insert: Insert) => Error | null) {
       onInsert = (insert) => {
@@ -53,8 +57,6 @@ function stubDatabase(stored: (id: string) => boolean = () => false) {
   };
 }
 
-const create = (db: Database, limits: { pendingLimit?: number; insertLimit?: number } = {}): GroupCommit =>
-  new GroupCommit({ db, pendingLimit: 1000, insertLimit: 100, ...limits });
 const idle = new AbortController().signal;
 const row = (id: string, more: Partial<Omit<RowBatch, 'lines'>> & { lines?: string } = {}): RowBatch => ({
   home: 'h',
@@ -66,7 +68,9 @@ const row = (id: string, more: Partial<Omit<RowBatch, 'lines'>> & { lines?: stri
   proof: `_id = '${id}'`,
   signal: more.signal ?? idle,
 });
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+async function turn(times = 1): Promise<void> {
+  for (let i = 0; i < times; i++) await new Promise((resolve) => setImmediate(resolve));
+}
 /** What became of each promise so far. */
 function outcomes(promises: readonly Promise<unknown>[]): string[] {
   const states: string[] = promises.map(() => 'waiting');
@@ -80,22 +84,15 @@ function outcomes(promises: readonly Promise<unknown>[]): string[] {
 }
 
 t.test('while one INSERT is under way the next ones gather, in their order', async (t) => {
-  const { db, inserts } = stubDatabase();
-  const group = create(db);
+  const { group, inserts, texts } = open();
   const states = outcomes(['1', '2', '3', '4'].map((id) => group.write(row(id))));
   await turn();
-  t.strictSame(
-    inserts.map(({ text }) => text),
-    ['1\n'],
-  );
+  t.strictSame(texts(), ['1\n']);
   t.equal(inserts[0]?.signal, undefined, 'an INSERT for many is not stopped by one');
   inserts[0]?.succeed();
   await turn();
   t.strictSame(states, ['stored', 'waiting', 'waiting', 'waiting']);
-  t.strictSame(
-    inserts.map(({ text }) => text),
-    ['1\n', '2\n3\n4\n'],
-  );
+  t.strictSame(texts(), ['1\n', '2\n3\n4\n']);
   inserts[1]?.succeed();
   await turn();
   t.strictSame(states, ['stored', 'stored', 'stored', 'stored']);
@@ -106,20 +103,15 @@ t.test('while one INSERT is under way the next ones gather, in their order', asy
 });
 
 t.test('an INSERT waits for the writes that are expected, and for no others', async (t) => {
-  const { db, inserts } = stubDatabase();
   let expected = 3;
   // the time alone would not let it go within this test
-  const gather = { expected: () => expected, wait: 2 ** 30 };
-  const group = new GroupCommit({ db, pendingLimit: 1000, insertLimit: 100, gather });
+  const { group, inserts, texts } = open({ gather: { expected: () => expected, wait: 2 ** 30 } });
   const states = outcomes(['1', '2'].map((id) => group.write(row(id))));
   await turn();
   t.equal(inserts.length, 0);
   const third = group.write(row('3'));
   await turn();
-  t.strictSame(
-    inserts.map(({ text }) => text),
-    ['1\n2\n3\n'],
-  );
+  t.strictSame(texts(), ['1\n2\n3\n']);
   inserts[0]?.succeed();
   await third;
   t.strictSame(states, ['stored', 'stored']);
@@ -132,20 +124,14 @@ t.test('an INSERT waits for the writes that are expected, and for no others', as
 });
 
 t.test('an expected write that does not come is waited for a while only', async (t) => {
-  const stub = stubDatabase();
-  stub.answer(() => null);
-  const gather = { expected: () => 5, wait: 1 };
-  const group = new GroupCommit({ db: stub.db, pendingLimit: 1000, insertLimit: 100, gather });
+  const { group, answer, texts } = open({ gather: { expected: () => 5, wait: 1 } });
+  answer(() => null);
   await Promise.all([group.write(row('1')), group.write(row('2'))]);
-  t.strictSame(
-    stub.inserts.map(({ text }) => text),
-    ['1\n2\n'],
-  );
+  t.strictSame(texts(), ['1\n2\n']);
 });
 
 t.test('homes do not wait for each other, and tables and column lists do not mix', async (t) => {
-  const { db, inserts } = stubDatabase();
-  const group = create(db);
+  const { group, inserts, texts } = open();
   const all = [
     group.write(row('1')),
     group.write(row('2', { columns: ['a', 'b'] })),
@@ -155,10 +141,7 @@ t.test('homes do not wait for each other, and tables and column lists do not mix
     group.write(row('6', { home: 'other' })),
   ];
   await turn();
-  t.strictSame(
-    inserts.map(({ text }) => text),
-    ['1\n', '6\n'],
-  );
+  t.strictSame(texts(), ['1\n', '6\n']);
   for (let i = 0; i < inserts.length; i++) {
     inserts[i]?.succeed();
     await turn();
@@ -177,8 +160,7 @@ t.test('homes do not wait for each other, and tables and column lists do not mix
 });
 
 t.test('an INSERT gathers up to its limit, and the rows of a request stay together', async (t) => {
-  const { db, inserts } = stubDatabase();
-  const group = create(db, { insertLimit: 10 });
+  const { group, inserts } = open({ insertLimit: 10 });
   const all = ['1234567', '2345678', '3', '4'.repeat(50), '5', '6'].map((id) => group.write(row(id)));
   for (let i = 0; i < 4; i++) {
     await turn();
@@ -192,8 +174,7 @@ t.test('an INSERT gathers up to its limit, and the rows of a request stay togeth
 });
 
 t.test('one bad request fails alone, and the others are stored once', async (t) => {
-  const { db, inserts, answer } = stubDatabase();
-  const group = create(db);
+  const { group, inserts, answer } = open();
   const ids = Array.from({ length: 20 }, (_, i) => `r${i}`);
   const bad = new Error('bad row');
   const kept: string[] = [];
@@ -205,7 +186,7 @@ t.test('one bad request fails alone, and the others are stored once', async (t) 
     return null;
   });
   inserts[0]?.succeed();
-  for (let i = 0; i < 50; i++) await turn();
+  await turn(50);
   t.strictSame(
     states,
     ids.map((id) => (id === 'r13' ? 'bad row' : 'stored')),
@@ -218,48 +199,44 @@ t.test('one bad request fails alone, and the others are stored once', async (t) 
 });
 
 t.test('rows that a failed INSERT left are not written again', async (t) => {
-  const { db, inserts, lookups, answer } = stubDatabase((id) => id === 'b');
-  const group = create(db);
+  const { group, inserts, lookups, answer } = open({}, (id) => id === 'b');
   const states = outcomes(['a', 'b', 'c'].map((id) => group.write(row(id))));
   await turn();
   answer(() => new Error('connection reset'));
   inserts[0]?.succeed();
-  for (let i = 0; i < 20; i++) await turn();
+  await turn(20);
   t.strictSame(states, ['stored', 'stored', 'stored']);
   t.equal(inserts.length, 2);
   t.strictSame(lookups, ['b']);
 });
 
 t.test('when even the look fails, the first error is what everybody hears', async (t) => {
-  const { db, inserts, answer } = stubDatabase(() => {
+  const { group, inserts, answer } = open({}, () => {
     throw new Error('gone too');
   });
-  const group = create(db);
   const states = outcomes(['a', 'b'].map((id) => group.write(row(id))));
   await turn();
   answer(() => new Error('connection reset'));
   inserts[0]?.fail(new Error('connection reset'));
-  for (let i = 0; i < 20; i++) await turn();
+  await turn(20);
   t.strictSame(states, ['connection reset', 'connection reset']);
   t.equal(inserts.length, 2);
 });
 
 t.test('a refusal by the database is not tried again', async (t) => {
-  const { db, inserts, lookups, answer } = stubDatabase();
-  const group = create(db);
+  const { group, inserts, lookups, answer } = open();
   const states = outcomes(['a', 'b', 'c'].map((id) => group.write(row(id))));
   await turn();
   answer(() => overloaded('no room'));
   inserts[0]?.succeed();
-  for (let i = 0; i < 20; i++) await turn();
+  await turn(20);
   t.match(states, ['stored', /no room/, /no room/]);
   t.equal(inserts.length, 2);
   t.strictSame(lookups, []);
 });
 
 t.test('what waits is bounded, and room comes back', async (t) => {
-  const { db, inserts, answer } = stubDatabase();
-  const group = create(db, { pendingLimit: 10 });
+  const { group, inserts, answer } = open({ pendingLimit: 10 });
   const first = group.write(row('1234'));
   await t.rejects(group.write(row('x')), { code: 'overloaded' }, 'half of it for one account');
   const second = group.write(row('1234', { account: 'other' }));
@@ -277,8 +254,7 @@ t.test('what waits is bounded, and room comes back', async (t) => {
 t.test(
   'a request that went away before its INSERT began is left out; one that began is seen through',
   async (t) => {
-    const { db, inserts, answer } = stubDatabase();
-    const group = create(db);
+    const { group, inserts, answer, texts } = open();
     const gone = new AbortController();
     const states = outcomes([
       group.write(row('1', { signal: gone.signal })),
@@ -291,19 +267,15 @@ t.test(
     t.strictSame(states, ['waiting', 'waiting', 'waiting']);
     answer(() => null);
     inserts[0]?.succeed();
-    for (let i = 0; i < 5; i++) await turn();
+    await turn(5);
     t.strictSame(states, ['stored', 'client gone', 'stored']);
-    t.strictSame(
-      inserts.map(({ text }) => text),
-      ['1\n', '3\n'],
-    );
+    t.strictSame(texts(), ['1\n', '3\n']);
     await group.write(row('4'));
   },
 );
 
 t.test('all that waited went away', async (t) => {
-  const { db, inserts, answer } = stubDatabase();
-  const group = create(db);
+  const { group, inserts, answer, texts } = open();
   const gone = new AbortController();
   const states = outcomes([group.write(row('1')), group.write(row('2', { signal: gone.signal }))]);
   await turn();
@@ -313,51 +285,46 @@ t.test('all that waited went away', async (t) => {
   await turn();
   t.strictSame(states, ['stored', 'client gone']);
   await group.write(row('3'));
-  t.strictSame(
-    inserts.map(({ text }) => text),
-    ['1\n', '3\n'],
-  );
+  t.strictSame(texts(), ['1\n', '3\n']);
 });
 
 t.test('rows of an INSERT whose outcome is unknown are not inserted a second time', async (t) => {
-  const stub = stubDatabase();
-  const commit = create(stub.db);
-  const first = commit.write(row('a'));
-  const others = ['b', 'c'].map((id) => commit.write(row(id)));
-  stub.answer(() => new UnknownOutcome(new Error('the connection broke')));
-  stub.inserts[0]?.succeed();
+  const { group, inserts, lookups, answer } = open();
+  const first = group.write(row('a'));
+  const others = ['b', 'c'].map((id) => group.write(row(id)));
+  answer(() => new UnknownOutcome(new Error('the connection broke')));
+  inserts[0]?.succeed();
   await first;
   for (const outcome of others) await t.rejects(outcome, { name: 'UnknownOutcome' });
-  t.equal(stub.inserts.length, 2, 'it may still be under way, and come later');
-  t.strictSame(stub.lookups, ['b']);
+  t.equal(inserts.length, 2, 'it may still be under way, and come later');
+  t.strictSame(lookups, ['b']);
 });
 
 t.test('in a cluster one row proves nothing of the others: an unknown outcome stays one', async (t) => {
-  const stub = stubDatabase(() => true);
-  stub.answer(() => new UnknownOutcome(new Error('the connection broke')));
-  await create(stub.db).write(row('a'));
-  t.strictSame(stub.lookups, ['a'], 'in one store the row is looked up');
-  const sharded = create({ ...stub.db, cluster: 'main' });
+  const { group, db, lookups, answer } = open({}, () => true);
+  answer(() => new UnknownOutcome(new Error('the connection broke')));
+  await group.write(row('a'));
+  t.strictSame(lookups, ['a'], 'in one store the row is looked up');
+  const { group: sharded } = open({ db: { ...db, cluster: 'main' } });
   await t.rejects(sharded.write(row('b')), UnknownOutcome);
-  t.strictSame(stub.lookups, ['a']);
+  t.strictSame(lookups, ['a']);
 });
 
 t.test('rows that have to be there first are, and those that they are for fail with them', async (t) => {
-  const stub = stubDatabase();
-  const commit = create(stub.db);
+  const { group, inserts, answer } = open();
   const keyed = (id: string) =>
     row(id, { before: { table: 'k', columns: ['k'], lines: Buffer.from(`k${id}\n`) } });
-  const first = commit.write(row('0'));
-  const outcome = Promise.allSettled([keyed('1'), row('2'), keyed('3')].map((batch) => commit.write(batch)));
-  stub.answer(({ table, text }) => (table === 'k' && text.includes('k3') ? new Error('no room') : null));
-  stub.inserts[0]?.succeed();
+  const first = group.write(row('0'));
+  const outcome = Promise.allSettled([keyed('1'), row('2'), keyed('3')].map((batch) => group.write(batch)));
+  answer(({ table, text }) => (table === 'k' && text.includes('k3') ? new Error('no room') : null));
+  inserts[0]?.succeed();
   await first;
   t.match(await outcome, [
     { status: 'fulfilled' },
     { status: 'fulfilled' },
     { status: 'rejected', reason: { message: 'no room' } },
   ]);
-  const order = stub.inserts.map(({ table, text }) => `${table} ${text.replaceAll('\n', ' ')}`.trim());
+  const order = inserts.map(({ table, text }) => `${table} ${text.replaceAll('\n', ' ')}`.trim());
   t.strictSame(order.slice(0, 2), ['t 0', 'k k1 k3']);
   t.ok(order.indexOf('k k1') < order.findIndex((insert) => /^t .*1/.test(insert)), 'keys come first');
   t.notOk(

@@ -2,72 +2,63 @@ import t from 'tap';
 import { Attempt } from '../../common/limits/deadline.ts';
 import { S3Failure } from '../../common/object-store/s3/s3-failure.ts';
 import { type S3Timing, s3Timing } from '../../common/object-store/s3/s3-options.ts';
-import { retrying } from '../../common/object-store/s3/s3-retry.ts';
+import { type RetryLimits, retrying } from '../../common/object-store/s3/s3-retry.ts';
 
 const never = new AbortController().signal;
 const timing = (more: Partial<S3Timing>) => ({ ...s3Timing(), ...more });
 const quick = timing({ firstPause: 0, longestPause: 0, quiet: 600_000 });
+const slow = timing({ firstPause: 2e9, longestPause: 2e9, quiet: 1e12 });
 const ample = { total: 600_000, attempt: 600_000 };
 const busy = () => new S3Failure(503, 'SlowDown', 'busy');
+/** Tries the work, which hears how often it was tried. */
+async function tried(
+  work: (tries: number, attempt: Attempt) => Promise<unknown>,
+  {
+    timing = quick,
+    limits = ample,
+    signal = never,
+  }: Partial<{ timing: S3Timing; limits: RetryLimits; signal: AbortSignal }> = {},
+) {
+  let tries = 0;
+  const [outcome] = await Promise.allSettled([
+    retrying(timing, limits, signal, (attempt) => work(++tries, attempt)),
+  ]);
+  return { tries, ...outcome };
+}
+const failing = (error: unknown) => async () => {
+  throw error;
+};
 const hang = (signal: AbortSignal) =>
   new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(new Error('cut'))));
 
 t.test('tries until it succeeds', async (t) => {
-  let tries = 0;
-  const result = await retrying(quick, ample, never, async () => {
-    if (++tries < 7) throw busy();
-    return 'done';
-  });
-  t.equal(result, 'done');
-  t.equal(tries, 7);
+  const outcome = await tried((tries) => (tries < 7 ? Promise.reject(busy()) : Promise.resolve('done')));
+  t.strictSame(outcome, { tries: 7, status: 'fulfilled', value: 'done' });
 });
 
 t.test('does not try again what can not succeed', async (t) => {
-  let tries = 0;
   const refused = new S3Failure(403, 'AccessDenied', 'no');
-  const failing = retrying(quick, ample, never, async () => {
-    tries++;
-    throw refused;
-  });
-  await t.rejects(failing, refused);
-  t.equal(tries, 1);
+  t.strictSame(await tried(failing(refused)), { tries: 1, status: 'rejected', reason: refused });
 });
 
 t.test('an attempt that hangs is cut and tried again; the last failure is told', async (t) => {
-  let tries = 0;
-  await t.rejects(
-    retrying(quick, { total: 300, attempt: 20 }, never, ({ signal }) => {
-      tries++;
-      return hang(signal);
-    }),
-    { name: 'DeadlinePassed' },
-  );
+  const limits = { total: 300, attempt: 20 };
+  const { tries, ...outcome } = await tried((_, { signal }) => hang(signal), { limits });
+  t.match(outcome, { reason: { name: 'DeadlinePassed' } });
   t.ok(tries > 1, `${tries}`);
 });
 
 t.test('gives up before a pause that would end too late', async (t) => {
-  let tries = 0;
-  const failing = retrying(
-    timing({ firstPause: 2e9, longestPause: 2e9, quiet: 1e12 }),
-    { total: 50, attempt: 50 },
-    never,
-    async () => {
-      tries++;
-      throw busy();
-    },
-  );
-  await t.rejects(failing, { code: 'SlowDown' });
-  t.equal(tries, 1);
+  const limits = { total: 50, attempt: 50 };
+  t.match(await tried(failing(busy()), { timing: slow, limits }), { tries: 1, reason: { code: 'SlowDown' } });
 });
 
 t.test('never tries again once the signal is aborted', async (t) => {
   for (const abortIn of ['the attempt', 'the pause'] as const) {
     const controller = new AbortController();
-    let tries = 0;
-    const slow = timing({ firstPause: 2e9, longestPause: 2e9, quiet: 1e12 });
-    const pauses = { total: Number.MAX_SAFE_INTEGER, attempt: 600_000 };
-    const failing = retrying(slow, pauses, controller.signal, async (attempt) => {
-      tries++;
+    const { signal } = controller;
+    const limits = { total: Number.MAX_SAFE_INTEGER, attempt: 600_000 };
+    const work = async (_: number, attempt: Attempt) => {
       if (abortIn === 'the pause') {
         setImmediate(() => controller.abort(new Error('gone')));
         throw busy();
@@ -75,55 +66,50 @@ t.test('never tries again once the signal is aborted', async (t) => {
       controller.abort(new Error('gone'));
       t.ok(attempt.stopped);
       throw busy();
-    });
-    await t.rejects(failing, { message: 'gone' });
-    t.equal(tries, 1, abortIn);
+    };
+    const outcome = await tried(work, { timing: slow, limits, signal });
+    t.match(outcome, { tries: 1, reason: { message: 'gone' } }, abortIn);
   }
-  let called = false;
-  const late = retrying(quick, ample, AbortSignal.abort(new Error('gone')), async () => {
-    called = true;
-  });
-  await t.rejects(late, { message: 'gone' });
-  t.notOk(called);
+  const late = await tried(async () => {}, { signal: AbortSignal.abort(new Error('gone')) });
+  t.match(late, { tries: 0, reason: { message: 'gone' } });
 });
 
 t.test('an attempt may come to its end after the abort, within the grace', async (t) => {
-  const controller = new AbortController();
   const limits = { ...ample, grace: 600_000 };
-  const result = await retrying(quick, limits, controller.signal, async (attempt) => {
-    controller.abort(new Error('gone'));
-    t.notOk(attempt.stopped);
-    t.notOk(attempt.signal.aborted);
-    return 'done';
-  });
-  t.equal(result, 'done');
+  const controller = new AbortController();
+  const done = await tried(
+    async (_, attempt) => {
+      controller.abort(new Error('gone'));
+      t.notOk(attempt.stopped);
+      t.notOk(attempt.signal.aborted);
+      return 'done';
+    },
+    { limits, signal: controller.signal },
+  );
+  t.match(done, { value: 'done' });
 
   const cut = new AbortController();
-  const hanging = retrying(quick, { ...ample, grace: 1 }, cut.signal, ({ signal }) => {
+  const hanging = (_: number, { signal }: Attempt) => {
     cut.abort(new Error('gone'));
     return hang(signal);
-  });
-  await t.rejects(hanging, { message: 'gone' });
+  };
+  const ended = await tried(hanging, { limits: { ...ample, grace: 1 }, signal: cut.signal });
+  t.match(ended, { reason: { message: 'gone' } });
 
-  let tries = 0;
   const failed = new AbortController();
-  const failing = retrying(quick, limits, failed.signal, async () => {
-    tries++;
-    failed.abort(new Error('gone'));
-    throw busy();
-  });
-  await t.rejects(failing, { message: 'gone' });
-  t.equal(tries, 1);
+  const refused = await tried(
+    async () => {
+      failed.abort(new Error('gone'));
+      throw busy();
+    },
+    { limits, signal: failed.signal },
+  );
+  t.match(refused, { tries: 1, reason: { message: 'gone' } });
 });
 
 t.test('a wrong clock is worth one more attempt', async (t) => {
-  let tries = 0;
-  const failing = retrying(quick, ample, never, async () => {
-    tries++;
-    throw new S3Failure(403, 'RequestTimeTooSkewed', 'late');
-  });
-  await t.rejects(failing, { code: 'RequestTimeTooSkewed' });
-  t.equal(tries, 2);
+  const skewed = new S3Failure(403, 'RequestTimeTooSkewed', 'late');
+  t.strictSame(await tried(failing(skewed)), { tries: 2, status: 'rejected', reason: skewed });
 });
 
 t.test('an attempt tells all who ask that it was stopped, once, and why', async (t) => {
@@ -183,22 +169,15 @@ t.test('times follow from that of a request', async (t) => {
 
 t.test('S3 that answers nothing at all for long is away, and not tried again', async (t) => {
   const refused = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
-  let tries = 0;
   const away = timing({ firstPause: 5, longestPause: 5, quiet: 0 });
-  const failing = retrying(away, ample, never, async () => {
-    tries++;
-    throw refused;
-  });
-  await t.rejects(failing, refused);
-  t.equal(tries, 1);
+  t.match(await tried(failing(refused), { timing: away }), { tries: 1, reason: refused });
 });
 
 t.test('S3 that answers, if only that it is busy, is tried again', async (t) => {
-  let tries = 0;
   const answering = timing({ firstPause: 1, longestPause: 1, quiet: 1000 });
-  await retrying(answering, ample, never, async () => {
-    if (++tries < 4) throw busy();
-  });
-  t.equal(tries, 4);
+  const work = async (tries: number) => {
+    if (tries < 4) throw busy();
+  };
+  t.match(await tried(work, { timing: answering }), { tries: 4, status: 'fulfilled' });
   t.ok(answering.answered.at > 0);
 });

@@ -12,14 +12,14 @@ const textsOf = (segments: readonly Segment[]): string[] =>
   segments.flatMap(({ entries }) => entries.map(({ line }) => Buffer.from(line).toString()));
 const openLog = (directory: string) => WriteAheadLog.open(directory, (line): LogEntry => ({ line }));
 
-async function temporaryDirectory(t: Test): Promise<string> {
+async function freshLog(t: Test) {
   const directory = await temporaryFolder(t);
-  return directory;
+  return { directory, ...(await openLog(directory)) };
 }
 
 /** What a process would find that starts after a kill -9 at this moment. */
 async function leftIn(t: Test, directory: string): Promise<readonly Segment[]> {
-  const copy = await temporaryDirectory(t);
+  const copy = await temporaryFolder(t);
   await cp(directory, copy, { recursive: true });
   return (await openLog(copy)).left;
 }
@@ -31,8 +31,7 @@ async function onlyFile(directory: string): Promise<string> {
 }
 
 t.test('what was appended is found in its order', async (t) => {
-  const directory = await temporaryDirectory(t);
-  const { wal, left } = await openLog(directory);
+  const { directory, wal, left } = await freshLog(t);
   t.strictSame(left, []);
   t.equal(await wal.seal(), null);
   const lines = [['a'], ['\n\u{1F600}'], [1, null], ['x'.repeat(100_000)]].map(lineOf);
@@ -41,8 +40,7 @@ t.test('what was appended is found in its order', async (t) => {
 });
 
 t.test('every line that was acknowledged is there at that moment', async (t) => {
-  const directory = await temporaryDirectory(t);
-  const { wal } = await openLog(directory);
+  const { directory, wal } = await freshLog(t);
   const acknowledged: string[] = [];
   const all = Promise.all(
     Array.from({ length: 300 }, async (_, i) => {
@@ -62,8 +60,7 @@ t.test('every line that was acknowledged is there at that moment', async (t) => 
 });
 
 t.test('a write that was cut off, or a last line that changed, is left out', async (t) => {
-  const directory = await temporaryDirectory(t);
-  const { wal } = await openLog(directory);
+  const { directory, wal } = await freshLog(t);
   const lines = [lineOf(['first']), lineOf(['second']), lineOf(['third'])];
   for (const line of lines) await wal.append({ line });
   const path = await onlyFile(directory);
@@ -82,8 +79,7 @@ t.test('a write that was cut off, or a last line that changed, is left out', asy
 });
 
 t.test('damage to one line costs none of the others, and the segment is kept aside', async (t) => {
-  const directory = await temporaryDirectory(t);
-  const { wal } = await openLog(directory);
+  const { directory, wal } = await freshLog(t);
   const lines = [lineOf(['one 1']), lineOf(['two 2']), lineOf(['three 3'])];
   for (const line of lines) await wal.append({ line });
   const path = await onlyFile(directory);
@@ -116,8 +112,7 @@ t.test('damage to one line costs none of the others, and the segment is kept asi
 });
 
 t.test('a write that failed half way leaves nothing that looks like damage', async (t) => {
-  const directory = await temporaryDirectory(t);
-  const { wal } = await openLog(directory);
+  const { directory, wal } = await freshLog(t);
   await wal.append({ line: lineOf(['first']) });
   const methods = await fileHandleMethods(t);
   const { write } = methods;
@@ -141,7 +136,7 @@ t.test(
   'the names of the write-ahead log survive a power cut: its folders are synced',
   linuxOnly,
   async (t) => {
-    const directory = join(await temporaryDirectory(t), 'file-log');
+    const directory = join(await temporaryFolder(t), 'file-log');
     const synced = await notedSyncs(
       t,
       (path) => [path, existsSync(directory) ? readdirSync(directory) : []] as const,
@@ -169,8 +164,7 @@ t.test(
   'a line that is acknowledged is on the disk: its file is written with O_DSYNC',
   linuxOnly,
   async (t) => {
-    const directory = await temporaryDirectory(t);
-    const { wal } = await openLog(directory);
+    const { directory, wal } = await freshLog(t);
     await wal.append({ line: lineOf([1]) });
     const path = await onlyFile(directory);
     const descriptors = readdirSync('/proc/self/fd').filter((fd) => linkOf(`/proc/self/fd/${fd}`) === path);
@@ -191,8 +185,7 @@ function linkOf(path: string): string {
 }
 
 t.test('a segment whose file has disappeared is passed over', async (t) => {
-  const directory = await temporaryDirectory(t);
-  const { wal } = await openLog(directory);
+  const { directory, wal } = await freshLog(t);
   await wal.append({ line: lineOf([1]) });
   await rm(await onlyFile(directory));
   await wal.append({ line: lineOf([2]) });
@@ -204,8 +197,7 @@ t.test('a segment whose file has disappeared is passed over', async (t) => {
 });
 
 t.test('a segment is what came between two seals', async (t) => {
-  const directory = await temporaryDirectory(t);
-  const { wal } = await openLog(directory);
+  const { directory, wal } = await freshLog(t);
   await wal.append({ line: lineOf([1]) });
   const first = (await wal.seal()) as Segment;
   await Promise.all([wal.append({ line: lineOf([2]) }), wal.append({ line: lineOf([3]) })]);
@@ -219,8 +211,7 @@ t.test('a segment is what came between two seals', async (t) => {
 });
 
 t.test('a seal beside appends loses none and gives none twice', async (t) => {
-  const directory = await temporaryDirectory(t);
-  const { wal } = await openLog(directory);
+  const { directory, wal } = await freshLog(t);
   const sealed: Segment[] = [];
   let open = 500;
   const appends = Array.from({ length: open }, async (_, i) => {
@@ -243,7 +234,7 @@ t.test('a seal beside appends loses none and gives none twice', async (t) => {
 });
 
 t.test('a line that can not be written is refused, and the next ones are taken', async (t) => {
-  const directory = join(await temporaryDirectory(t), 'j');
+  const directory = join(await temporaryFolder(t), 'j');
   const { wal } = await openLog(directory);
   await rm(directory, { recursive: true });
   await t.rejects(wal.append({ line: lineOf([1]) }), { code: 'ENOENT' });
@@ -253,7 +244,7 @@ t.test('a line that can not be written is refused, and the next ones are taken',
 });
 
 t.test('a later write-ahead log does not write over an earlier one', async (t) => {
-  const directory = await temporaryDirectory(t);
+  const directory = await temporaryFolder(t);
   for (let i = 0; i < 3; i++) await (await openLog(directory)).wal.append({ line: lineOf([i]) });
   t.strictSame(textsOf(await leftIn(t, directory)), ['[0]\n', '[1]\n', '[2]\n']);
 });
