@@ -9,24 +9,22 @@ function identityOf(email: string): string {
   return `console account\n${email}`;
 }
 
+interface PasswordsDeps {
+  readonly users: Users;
+  readonly hasher: Hasher;
+  readonly throttle: LoginThrottle;
+}
+
 /**
  * Checks passwords, behind the throttle. The work is always the same: without an account, a hash is verified that
  * nothing fits. So neither time nor answer shows whether there is one.
  */
 export class Passwords {
-  readonly #users: Users;
-  readonly #hasher: Hasher;
-  readonly #throttle: LoginThrottle;
+  readonly #deps: PasswordsDeps;
   #dummy: Promise<string> | null = null;
 
-  constructor(args: {
-    readonly users: Users;
-    readonly hasher: Hasher;
-    readonly throttle: LoginThrottle;
-  }) {
-    this.#users = args.users;
-    this.#hasher = args.hasher;
-    this.#throttle = args.throttle;
+  constructor(deps: PasswordsDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -34,14 +32,14 @@ export class Passwords {
    * @param sender whose turn it is to have a password verified
    */
   check({ email, password }: Credentials, sender: string, signal: AbortSignal): Promise<Account | null> {
-    return this.#throttle.run(
+    return this.#deps.throttle.run(
       identityOf(email),
       async () => {
         // made before the first account is read, so that the first attempt of all shows nothing either
         const dummy = await this.#dummyHash();
-        const account = await this.#users.findByEmail(email, signal);
+        const account = await this.#deps.users.findByEmail(email, signal);
         const stored = account?.passwordHash ?? '';
-        const right = await this.#hasher.verifyValue(stored || dummy, password, signal, sender);
+        const right = await this.#deps.hasher.verifyValue(stored || dummy, password, signal, sender);
         return right && stored !== '' ? account : null;
       },
       signal,
@@ -55,13 +53,13 @@ export class Passwords {
     sender: string,
     signal: AbortSignal,
   ): Promise<Account | null> {
-    const [passwordHash = ''] = await this.#hasher.hashValues([password], signal, sender);
+    const [passwordHash = ''] = await this.#deps.hasher.hashValues([password], signal, sender);
     const changed = { ...account, passwordHash, version: account.version + 1 };
-    return (await this.#users.store(changed)) ? changed : null;
+    return (await this.#deps.users.store(changed)) ? changed : null;
   }
 
   #dummyHash(): Promise<string> {
-    this.#dummy ??= this.#hasher
+    this.#dummy ??= this.#deps.hasher
       .hashValues([randomBytes(32).toString('base64')], new AbortController().signal)
       .then(([hash]) => hash as string);
     this.#dummy.catch(() => {

@@ -21,28 +21,24 @@ const readInterval = 1000;
 /** Of the row of the first registered account, where only one may register. */
 const firstId = uuidV5('first account');
 
+interface RegistrationDeps {
+  readonly users: Users;
+  readonly hasher: Hasher;
+  readonly tokenCheck: Pick<TokenCheck, 'check'>;
+  readonly mode: Config['registration'];
+}
+
 /**
  * Makes accounts. Several requests and processes may do so at once: the store takes one row of each id and version, and ids
  * follow from e-mail addresses (common/metadata/users.ts). Every refusal is the same, so that none says whether an
  * address is taken.
  */
 export class Registration {
-  readonly #users: Users;
-  readonly #hasher: Hasher;
-  readonly #tokenCheck: Pick<TokenCheck, 'check'>;
-  readonly #mode: Config['registration'];
+  readonly #deps: RegistrationDeps;
   #lastRead: { readonly state: Promise<RegistrationState>; readonly began: number } | null = null;
 
-  constructor(args: {
-    readonly users: Users;
-    readonly hasher: Hasher;
-    readonly tokenCheck: Pick<TokenCheck, 'check'>;
-    readonly mode: Config['registration'];
-  }) {
-    this.#users = args.users;
-    this.#hasher = args.hasher;
-    this.#tokenCheck = args.tokenCheck;
-    this.#mode = args.mode;
+  constructor(deps: RegistrationDeps) {
+    this.#deps = deps;
   }
 
   /** As it was a second ago at most. */
@@ -62,14 +58,10 @@ export class Registration {
   async register(account: NewAccount, sender: string, signal: AbortSignal): Promise<Account> {
     if (!(await this.#mayRegister())) throw registrationRefused();
     const row = await this.#rowOf(account, sender, signal);
-    const { email } = account;
-    if (email === developerEmail || (await this.#users.findByEmail(email)) !== null)
-      throw registrationRefused();
-    if (this.#mode === 'first' && !(await this.#reserve(firstId, row.id))) throw registrationRefused();
+    await this.#refuseTaken(account.email);
+    if (this.#deps.mode === 'first' && !(await this.#reserve(firstId, row.id))) throw registrationRefused();
     // from here on nothing hangs on whether the client is still there
-    if (!(await this.#users.store(row))) throw registrationRefused();
-    this.#lastRead = null;
-    return row;
+    return this.#store(row);
   }
 
   /** Gives the account of the first start an e-mail address and a password, once. Its data stays its own. */
@@ -79,37 +71,44 @@ export class Registration {
     sender: string,
     signal: AbortSignal,
   ): Promise<Account> {
-    const token = await this.#tokenCheck.check(claimToken, signal);
+    const token = await this.#deps.tokenCheck.check(claimToken, signal);
     if (typeof token === 'string' || token.ofSession) throw registrationRefused();
-    const claimed = await this.#users.findById(token.userId, signal);
+    const claimed = await this.#deps.users.findById(token.userId, signal);
     if (claimed === null || claimed.email !== developerEmail) throw registrationRefused();
     const { email, name, passwordHash, id } = await this.#rowOf(account, sender, signal);
-    if (email === developerEmail || (await this.#users.findByEmail(email)) !== null)
-      throw registrationRefused();
+    await this.#refuseTaken(email);
     // nobody can register with the address, or as the first, while this goes on
     if (!(await this.#reserve(id, claimed.id))) throw registrationRefused();
     await this.#reserve(firstId, claimed.id);
-    const row = { ...claimed, email, name, passwordHash, version: claimed.version + 1 };
-    if (!(await this.#users.store(row))) throw registrationRefused();
+    return this.#store({ ...claimed, email, name, passwordHash, version: claimed.version + 1 });
+  }
+
+  async #refuseTaken(email: string): Promise<void> {
+    const taken = email === developerEmail || (await this.#deps.users.findByEmail(email)) !== null;
+    if (taken) throw registrationRefused();
+  }
+
+  async #store(row: Account): Promise<Account> {
+    if (!(await this.#deps.users.store(row))) throw registrationRefused();
     this.#lastRead = null;
     return row;
   }
 
   async #mayRegister(): Promise<boolean> {
-    if (this.#mode !== 'first') return this.#mode === 'open';
-    return !(await this.#users.anyBeside(developerEmail));
+    if (this.#deps.mode !== 'first') return this.#deps.mode === 'open';
+    return !(await this.#deps.users.anyBeside(developerEmail));
   }
 
   async #read(): Promise<RegistrationState> {
     const [canRegister, developer] = await Promise.all([
       this.#mayRegister(),
-      this.#users.findByEmail(developerEmail),
+      this.#deps.users.findByEmail(developerEmail),
     ]);
     return { canRegister, canClaim: developer !== null };
   }
 
   async #rowOf({ email, password, name }: NewAccount, sender: string, signal: AbortSignal): Promise<Account> {
-    const [passwordHash] = await this.#hasher.hashValues([password], signal, sender);
+    const [passwordHash] = await this.#deps.hasher.hashValues([password], signal, sender);
     return {
       id: userIdOf(email),
       ...{ email, name, passwordHash: passwordHash as string },
@@ -121,9 +120,9 @@ export class Registration {
   /** Keeps an id for an account. False: it is another one's. */
   async #reserve(id: string, holder: string): Promise<boolean> {
     const row = { id, email: '', name: holder, passwordHash: '', createdAt: new Date(), version: 0 };
-    if (await this.#users.store(row)) return true;
+    if (await this.#deps.users.store(row)) return true;
     // an attempt that broke off may have left it
-    const there = await this.#users.findById(id);
+    const there = await this.#deps.users.findById(id);
     return there?.email === '' && there.name === holder;
   }
 }

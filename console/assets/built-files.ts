@@ -8,27 +8,14 @@ export interface BuiltFile {
   /** Of the plain bytes; weak, because the compressed ones have the same. */
   readonly etag: string;
   readonly plain: Uint8Array;
-  /** Compressed forms that the build made, by content coding. */
-  readonly compressed: Readonly<Partial<Record<Coding, Uint8Array>>>;
+  /** The same compressed, where the build did so. */
+  readonly gzip: Uint8Array | undefined;
 }
-
-/** The better one first. */
-export const codings = ['br', 'gzip'] as const;
-export type Coding = (typeof codings)[number];
-const endings: Readonly<Record<Coding, string>> = { br: '.br', gzip: '.gz' };
 
 const types: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.html': 'text/html; charset=utf-8',
-  '.ico': 'image/x-icon',
   '.js': 'text/javascript; charset=utf-8',
-  '.json': 'application/json',
-  '.map': 'application/json',
-  '.png': 'image/png',
-  '.svg': 'image/svg+xml',
-  '.txt': 'text/plain; charset=utf-8',
-  '.webmanifest': 'application/manifest+json',
-  '.woff2': 'font/woff2',
 };
 
 export const indexFile = 'index.html';
@@ -47,12 +34,14 @@ export async function readBuiltFiles(folder: string): Promise<ReadonlyMap<string
   for (const [name, plain] of contents) {
     const type = types[extname(name)];
     if (type === undefined) continue;
-    const found = codings.map((coding) => [coding, contents.get(name + endings[coding])] as const);
-    const compressed = Object.fromEntries(found.filter(([, bytes]) => bytes !== undefined));
-    const digest = createHash('sha256').update(plain).digest('base64url').slice(0, 22);
-    files.set(name, { type, plain, compressed, etag: `W/"${digest}"` });
+    files.set(name, builtFile(type, plain, contents.get(`${name}.gz`)));
   }
   return files;
+}
+
+export function builtFile(type: string, plain: Uint8Array, gzip?: Uint8Array): BuiltFile {
+  const digest = createHash('sha256').update(plain).digest('base64url').slice(0, 22);
+  return { type, plain, gzip, etag: `W/"${digest}"` };
 }
 
 async function namesIn(folder: string): Promise<readonly string[]> {

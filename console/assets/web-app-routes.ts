@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
 import { nothingHere } from '../../common/errors/catalogue.ts';
 import type { HttpRequest, HttpResponse, Route } from '../../common/http/http-types.ts';
-import { type BuiltFile, type Coding, codings, indexFile, readBuiltFiles } from './built-files.ts';
+import { type BuiltFile, builtFile, indexFile, readBuiltFiles } from './built-files.ts';
 import { type OtherOrigins, pageHeaders } from './security-headers.ts';
 
 export interface WebAppDeps {
@@ -11,7 +10,7 @@ export interface WebAppDeps {
   readonly origins: () => OtherOrigins;
 }
 
-const notBuilt = `<!doctype html>
+const placeholder = `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><title>Sluice</title><meta name="viewport" content="width=device-width"></head>
 <body>
@@ -26,6 +25,7 @@ const notBuilt = `<!doctype html>
  * reads.
  */
 export function webAppRoutes({ webApp, origins }: WebAppDeps): Route[] {
+  const notBuilt = builtFile('text/html; charset=utf-8', Buffer.from(placeholder));
   let built: Promise<ReadonlyMap<string, BuiltFile> | null> | null = null;
   const files = async (): Promise<ReadonlyMap<string, BuiltFile> | null> => {
     built ??= readBuiltFiles(webApp);
@@ -57,21 +57,16 @@ export function webAppRoutes({ webApp, origins }: WebAppDeps): Route[] {
         if (file !== undefined && rest !== indexFile) return fileAnswer(request, rest, file, origins());
         // a page that still names a file of an earlier build must not take a page for it
         if (rest.startsWith('assets/') || rest === 'api' || rest.startsWith('api/')) throw nothingHere();
-        return fileAnswer(request, indexFile, all?.get(indexFile) ?? placeholder(), origins());
+        return fileAnswer(request, indexFile, all?.get(indexFile) ?? notBuilt, origins());
       },
     },
   ];
 }
 
-function placeholder(): BuiltFile {
-  const etag = `W/"${createHash('sha256').update(notBuilt).digest('base64url').slice(0, 22)}"`;
-  return { type: 'text/html; charset=utf-8', etag, plain: Buffer.from(notBuilt), compressed: {} };
-}
-
 function fileAnswer(
   request: HttpRequest,
   name: string,
-  { type, etag, plain, compressed }: BuiltFile,
+  { type, etag, plain, gzip }: BuiltFile,
   origins: OtherOrigins,
 ): HttpResponse {
   const headers = {
@@ -82,18 +77,11 @@ function fileAnswer(
     etag,
   };
   if (hasVersion(request.header('if-none-match'), etag)) return { status: 304, headers };
-  const coding = codings.find(
-    (candidate) => compressed[candidate] !== undefined && accepts(request, candidate),
-  );
-  const encoded = coding === undefined ? undefined : compressed[coding];
+  const zipped = gzip !== undefined && acceptsGzip(request);
   return {
     status: 200,
-    headers: {
-      ...headers,
-      'content-type': type,
-      ...(coding === undefined ? {} : { 'content-encoding': coding }),
-    },
-    body: encoded ?? plain,
+    headers: { ...headers, 'content-type': type, ...(zipped ? { 'content-encoding': 'gzip' } : {}) },
+    body: zipped ? gzip : plain,
   };
 }
 
@@ -104,10 +92,10 @@ function hasVersion(header: string | undefined, etag: string): boolean {
 }
 
 /** RFC 9110 section 12.5.3, as far as browsers use it. */
-function accepts(request: HttpRequest, coding: Coding): boolean {
+function acceptsGzip(request: HttpRequest): boolean {
   const list = request.header('accept-encoding')?.toLowerCase().split(',') ?? [];
   return list.some((item) => {
     const [name, quality] = item.split(';').map((part) => part.trim());
-    return name === coding && (quality === undefined || !/^q=0(?:\.0*)?$/.test(quality));
+    return name === 'gzip' && (quality === undefined || !/^q=0(?:\.0*)?$/.test(quality));
   });
 }

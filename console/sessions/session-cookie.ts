@@ -3,24 +3,15 @@ import type { HttpRequest } from '../../common/http/http-types.ts';
 /** A session lasts no longer, however much it is used. Milliseconds. */
 export const longestSession = 30 * 24 * 3_600_000;
 
-/** The cookie that names a session. It has no Domain and is for all paths, so that no other host can set or see it. */
-export interface SessionCookie {
-  /** Whether the client speaks TLS, to the process or to its proxy. */
-  isSecure(request: HttpRequest): boolean;
-  /** Null: the request brings none. */
-  read(request: HttpRequest): string | null;
-  /** The Set-Cookie header of an answer that begins a session. */
-  set(request: HttpRequest, value: string): string;
-  /** The same of one that ends it. */
-  clear(request: HttpRequest): string;
-}
+export type SessionCookie = ReturnType<typeof createSessionCookie>;
 
 /**
+ * The cookie that names a session. It has no Domain and is for all paths, so that no other host can set or see it.
  * RFC 6265bis section 4.1.3.2: a browser takes a cookie called `__Host-` only over TLS, with Secure and without Domain. Plain HTTP is
  * for this machine alone, and needs another name.
  * @param args.tls whether the process takes TLS itself
  */
-export function createSessionCookie({ tls }: { readonly tls: boolean }): SessionCookie {
+export function createSessionCookie({ tls }: { readonly tls: boolean }) {
   // what passed the transport policy without TLS and was forwarded came through a trusted proxy by HTTPS
   const isSecure = (request: HttpRequest): boolean =>
     tls || request.header('x-forwarded-proto') !== undefined;
@@ -29,10 +20,12 @@ export function createSessionCookie({ tls }: { readonly tls: boolean }): Session
   const text = (request: HttpRequest, value: string, maxAge: number): string =>
     `${nameFor(request)}=${value}; Path=/; Max-Age=${maxAge}; HttpOnly; SameSite=Lax${isSecure(request) ? '; Secure' : ''}`;
   return {
-    isSecure,
-    read: (request) => cookieOf(request.header('cookie'), nameFor(request)),
-    set: (request, value) => text(request, value, longestSession / 1000),
-    clear: (request) => text(request, '', 0),
+    /** Null: the request brings none. */
+    read: (request: HttpRequest): string | null => cookieOf(request.header('cookie'), nameFor(request)),
+    /** The Set-Cookie header of an answer that begins a session. */
+    set: (request: HttpRequest, value: string): string => text(request, value, longestSession / 1000),
+    /** The same of one that ends it. */
+    clear: (request: HttpRequest): string => text(request, '', 0),
   };
 }
 

@@ -22,30 +22,28 @@ export const tokensPerSession = 200;
 /** A use is noted when the last one was noted so long ago. Milliseconds, far below the idle timeout. */
 const noteEvery = 60_000;
 
+interface SessionsDeps {
+  readonly store: SessionStore;
+  /** Keeps made-up cookies from the store. */
+  readonly gate: TokenGate;
+  readonly deployment: Pick<Deployment, 'secret'>;
+  readonly now?: () => Date;
+}
+
 /** Begins, finds and ends sessions of the dashboard. Every call asks the store, so that an end counts at once. */
 export class Sessions {
-  readonly #store: SessionStore;
-  readonly #gate: TokenGate;
-  readonly #deployment: Pick<Deployment, 'secret'>;
+  readonly #deps: SessionsDeps;
   readonly #now: () => Date;
   readonly #lock = new KeyedLock();
 
-  constructor(args: {
-    readonly store: SessionStore;
-    /** Keeps made-up cookies from the store. */
-    readonly gate: TokenGate;
-    readonly deployment: Pick<Deployment, 'secret'>;
-    readonly now?: () => Date;
-  }) {
-    this.#store = args.store;
-    this.#gate = args.gate;
-    this.#deployment = args.deployment;
-    this.#now = args.now ?? (() => new Date());
+  constructor(deps: SessionsDeps) {
+    this.#deps = deps;
+    this.#now = deps.now ?? (() => new Date());
   }
 
   /** A new session with a new cookie. */
   async start(account: Account): Promise<OpenSession> {
-    const cookie = sealedToken(this.#deployment.secret, 'session');
+    const cookie = sealedToken(this.#deps.deployment.secret, 'session');
     const now = this.#now();
     const session = {
       hash: hashToken(cookie),
@@ -55,28 +53,28 @@ export class Sessions {
       usedAt: now,
       expiresAt: new Date(now.getTime() + longestSession),
     };
-    await this.#store.put(session);
-    const all = await this.#store.ofUser(account.id, now);
+    await this.#deps.store.put(session);
+    const all = await this.#deps.store.ofUser(account.id, now);
     const surplus = all.filter(({ hash }) => hash !== session.hash).slice(sessionsPerAccount - 1);
-    for (const old of surplus) await this.#store.end(old);
+    for (const old of surplus) await this.#deps.store.end(old);
     return { cookie, session, account };
   }
 
   async find(cookie: string, signal: AbortSignal): Promise<OpenSession | null> {
     if (!isOfKind(cookie, 'session')) return null;
     const hash = hashToken(cookie);
-    if (!(await this.#gate.admits(cookie, hash))) return null;
+    if (!(await this.#deps.gate.admits(cookie, hash))) return null;
     const now = this.#now();
-    const found = await this.#store.find(hash, now, signal);
+    const found = await this.#deps.store.find(hash, now, signal);
     if (found === null) return null;
     if (now.getTime() - found.session.usedAt.getTime() >= noteEvery) {
-      await this.#store.put({ ...found.session, usedAt: now });
+      await this.#deps.store.put({ ...found.session, usedAt: now });
     }
     return { ...found, cookie };
   }
 
   end({ session }: OpenSession): Promise<void> {
-    return this.#store.end(session);
+    return this.#deps.store.end(session);
   }
 
   /** An access token that is good for a while, and not longer than its session. Rejects with 429 when it has too many. */
@@ -85,14 +83,14 @@ export class Sessions {
       session.hash,
       async () => {
         const now = this.#now();
-        const expiries = await this.#store.tokenExpiries(session.hash, now, signal);
+        const expiries = await this.#deps.store.tokenExpiries(session.hash, now, signal);
         const [first] = expiries;
         if (first !== undefined && expiries.length >= tokensPerSession) {
           throw rateLimited(first.getTime() - now.getTime());
         }
-        const token = sealedToken(this.#deployment.secret, 'web');
+        const token = sealedToken(this.#deps.deployment.secret, 'web');
         const expiresAt = new Date(Math.min(now.getTime() + tokenLifetime, session.expiresAt.getTime()));
-        await this.#store.putToken({
+        await this.#deps.store.putToken({
           ...{ hash: hashToken(token), session: session.hash },
           ...{ createdAt: now, expiresAt },
         });
