@@ -1,13 +1,10 @@
 /** axe-core on every page, light and dark, wide and narrow: nothing serious, nothing critical. */
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import type { Page } from 'playwright-core';
 import t from 'tap';
 import { openConsole, register } from '../services/console-browser.ts';
 import { consoleShots, outsideShots } from '../services/console-shots.ts';
 import { fillConsole } from '../services/fill-console.ts';
+import { seriousFindings } from '../services/records-browser.ts';
 
-const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const screens = {
   light: { colorScheme: 'light', viewport: { width: 1180, height: 760 } },
   dark: { colorScheme: 'dark', viewport: { width: 1180, height: 760 } },
@@ -23,7 +20,7 @@ for (const [name, options] of Object.entries(screens)) {
     for (const shot of outsideShots) {
       await page.goto(server.url(shot.path));
       await page.getByRole('heading', { level: 1 }).waitFor();
-      t.strictSame(await violations(page), [], shot.name);
+      t.strictSame(await seriousFindings(page), [], shot.name);
     }
     await page.context().close();
   });
@@ -41,22 +38,7 @@ t.test('inside', async (t) => {
       await page.getByRole('heading', { level: 1 }).waitFor();
       await shot.prepare?.(page);
       await page.waitForLoadState('networkidle');
-      t.strictSame(await violations(page), [], `${shot.name}: ${name}`);
+      t.strictSame(await seriousFindings(page), [], `${shot.name}: ${name}`);
     }
   }
 });
-
-interface Violation {
-  readonly id: string;
-  readonly impact: string;
-  readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
-}
-
-async function violations(page: Page): Promise<readonly string[]> {
-  // by the debugger, which no policy of the page stops
-  await page.evaluate(axe);
-  const found = (await page.evaluate('axe.run()')) as { readonly violations: readonly Violation[] };
-  return found.violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html}: ${failureSummary}`));
-}

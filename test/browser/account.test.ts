@@ -1,7 +1,7 @@
 /** Accounts and sessions as a person meets them: claiming, wrong passwords, another password, a session that ended elsewhere. */
 import type { Page } from 'playwright-core';
 import t from 'tap';
-import { openConsole, person } from '../services/console-browser.ts';
+import { logIn, openConsole, person } from '../services/console-browser.ts';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
 import { upload } from '../services/fill-console.ts';
 import { acceptanceToken } from '../services/start-sluice.ts';
@@ -9,12 +9,6 @@ import { acceptanceToken } from '../services/start-sluice.ts';
 const server = await openConsole();
 t.teardown(() => server.close());
 const next = 'another battery staple';
-
-async function logIn(page: Page, password: string): Promise<void> {
-  await page.getByLabel('Email').fill(person.email);
-  await page.getByLabel('Password', { exact: true }).fill(password);
-  await page.getByRole('button', { name: 'Log in' }).click();
-}
 
 const main = (page: Page) => page.getByRole('navigation', { name: 'Main' });
 
@@ -46,7 +40,7 @@ t.test('nobody else registers, and a wrong password says so without naming which
   await page.goto(server.url('/account?from=mail'));
   await logIn(page, 'wrong password');
   await page.getByRole('alert').getByText(/./).first().waitFor();
-  await logIn(page, person.password);
+  await logIn(page);
   await page.getByRole('heading', { name: 'Account' }).waitFor();
   await eventuallyEqual(t, () => page.url(), server.url('/account?from=mail'), 'the page that was asked for');
   await page.context().close();
@@ -57,7 +51,7 @@ t.test('another password ends the other sessions, and this one goes on', async (
   const there = await server.open();
   for (const { page } of [here, there]) {
     await page.goto(server.url('/account'));
-    await logIn(page, person.password);
+    await logIn(page);
     await page.getByRole('heading', { name: 'Account' }).waitFor();
   }
   await here.page.getByLabel('Current password').fill(person.password);

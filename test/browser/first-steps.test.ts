@@ -3,7 +3,14 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import t, { type Test } from 'tap';
-import { type ConsoleBrowser, closeByEscape, openConsole, person } from '../services/console-browser.ts';
+import {
+  type ConsoleBrowser,
+  closeByEscape,
+  logIn,
+  openConsole,
+  person,
+  register,
+} from '../services/console-browser.ts';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
 import { focusOn } from '../services/focus-on.ts';
 import { samplePng } from '../services/sample-media.ts';
@@ -18,12 +25,7 @@ for (const [screen, viewport] of Object.entries({
     const server = await openConsole();
     t.teardown(() => server.close());
     const { page, problems } = await server.open({ viewport });
-    await page.goto(server.url('/'));
-    await page.getByRole('button', { name: 'Create a new account instead' }).click();
-    await page.getByLabel('Name').fill(person.name);
-    await page.getByLabel('Email').fill(person.email);
-    await page.getByLabel('Password', { exact: true }).fill(person.password);
-    await page.getByRole('button', { name: 'Create the account' }).click();
+    await register(server, page, '/');
     await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Tokens' }).click();
 
     await page.getByRole('button', { name: 'New token' }).first().click();
@@ -58,9 +60,7 @@ for (const [screen, viewport] of Object.entries({
     // where somebody comes back to after logging in
     await page.waitForURL('**/login?next=%2Ftokens');
     await page.getByRole('heading', { name: 'Log in' }).waitFor();
-    await page.getByLabel('Email').fill(person.email);
-    await page.getByLabel('Password', { exact: true }).fill(person.password);
-    await page.getByRole('button', { name: 'Log in' }).click();
+    await logIn(page);
     await page.getByRole('heading', { name: 'Access tokens' }).waitFor();
     t.strictSame(problems, []);
   });

@@ -1,7 +1,7 @@
 /** Projects, record spaces and records in a real browser: what a person does there, the API sees, and the other way round. */
 import t, { type Test } from 'tap';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
-import { makeSpace, openRecords, project } from '../services/records-browser.ts';
+import { exportedText, makeSpace, openRecords, project } from '../services/records-browser.ts';
 
 const { server, page, problems, api, go } = await openRecords();
 t.teardown(() => server.close());
@@ -22,15 +22,6 @@ const rowOf = (text: string) => grid.getByRole('row').filter({ hasText: text });
 /** Of the form of a record. */
 const field = (name: string) => dialog.getByRole('textbox', { name: `${name} ` });
 const closed = () => dialog.waitFor({ state: 'detached' });
-
-/** A download's text. */
-async function exported(): Promise<string> {
-  const download = page.waitForEvent('download');
-  await dialog.getByRole('button', { name: 'Export' }).click();
-  const chunks: Buffer[] = [];
-  for await (const chunk of await (await download).createReadStream()) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString();
-}
 
 /** Presses Tab until the text is that of what has the focus. */
 async function tabTo(text: string): Promise<void> {
@@ -141,12 +132,12 @@ t.test('a file with bad rows is imported, and what is exported is the same again
   t.equal((await api<unknown[]>('GET', `/${project}/import`)).length, 2499);
   t.match(await api('GET', `/${project}/import/_single_?age=-5`), { name: '=1+1', tags: null });
   await button('Export').click();
-  const json = JSON.parse(await exported()) as unknown[];
+  const json = JSON.parse(await exportedText(page)) as unknown[];
   await closed();
   t.strictSame(json.reverse(), await api('GET', `/${project}/import`));
   await button('Export').click();
   await dialog.getByLabel('Format').selectOption('csv');
-  const csv = (await exported()).split('\r\n');
+  const csv = (await exportedText(page)).split('\r\n');
   await closed();
   t.equal(csv[0], 'id,name,age,tags,createdAt,updatedAt');
   t.match(csv[1], /^[^,]+,'=1\+1,-5,,/);
@@ -156,7 +147,7 @@ t.test('a file with bad rows is imported, and what is exported is the same again
   await dialog.getByLabel('Format').selectOption('csv');
   await dialog.getByLabel('Put an apostrophe before formulas').uncheck();
   await dialog.getByLabel('Begin with a byte order mark').check();
-  const plain = (await exported()).split('\r\n');
+  const plain = (await exportedText(page)).split('\r\n');
   await closed();
   t.equal(plain[0], '\ufeffid,name,age,tags,createdAt,updatedAt');
   t.match(plain[1], /^[^,]+,=1\+1,-5,,/);

@@ -4,8 +4,7 @@
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import type { Page } from 'playwright-core';
-import { type ConsoleBrowser, openConsole, person, register } from '../services/console-browser.ts';
+import { type ConsoleBrowser, logIn, openConsole, register } from '../services/console-browser.ts';
 import { consoleShots, outsideShots, type Shot } from '../services/console-shots.ts';
 import { fillConsole } from '../services/fill-console.ts';
 import { shownPictures } from '../services/shown-pictures.ts';
@@ -23,7 +22,11 @@ const sizes = {
 async function shoot(server: ConsoleBrowser, shots: readonly Shot[], loggedIn: boolean): Promise<void> {
   for (const [kind, options] of Object.entries(sizes)) {
     const { page, problems } = await server.open({ ...options, reducedMotion: 'reduce' });
-    if (loggedIn) await logIn(server, page);
+    if (loggedIn) {
+      await page.goto(server.url('/login'));
+      await logIn(page);
+      await page.getByRole('navigation', { name: 'Main' }).waitFor();
+    }
     for (const { name, path, prepare } of shots) {
       const file = `${name}-${kind}.png`;
       if (folder === undefined && !shown.has(file)) continue;
@@ -37,14 +40,6 @@ async function shoot(server: ConsoleBrowser, shots: readonly Shot[], loggedIn: b
     if (problems.length > 0) console.log(problems);
     await page.context().close();
   }
-}
-
-async function logIn({ url }: ConsoleBrowser, page: Page): Promise<void> {
-  await page.goto(url('/login'));
-  await page.getByLabel('Email').fill(person.email);
-  await page.getByLabel('Password', { exact: true }).fill(person.password);
-  await page.getByRole('button', { name: 'Log in' }).click();
-  await page.getByRole('navigation', { name: 'Main' }).waitFor();
 }
 
 await mkdir(target, { recursive: true });

@@ -58,9 +58,16 @@ function watch(page: Page, baseUrl: string): WatchedPage {
   return { page, problems };
 }
 
-/** Makes the first account, and ends on the page of its projects. */
-export async function register({ url }: ConsoleBrowser, page: Page): Promise<void> {
-  await page.goto(url('/register'));
+/** On a page that asks for a login. */
+export async function logIn(page: Page, password = person.password): Promise<void> {
+  await page.getByLabel('Email').fill(person.email);
+  await page.getByLabel('Password', { exact: true }).fill(password);
+  await page.getByRole('button', { name: 'Log in' }).click();
+}
+
+/** Makes the first account, and ends on the page of its projects. @param path of a page that leads to the form */
+export async function register({ url }: ConsoleBrowser, page: Page, path = '/register'): Promise<void> {
+  await page.goto(url(path));
   await page.getByRole('button', { name: 'Create a new account instead' }).click();
   await page.getByLabel('Name').fill(person.name);
   await page.getByLabel('Email').fill(person.email);

@@ -79,6 +79,15 @@ export async function makeSpace(
   await api('POST', path, { body: { name: space, recordStructure } });
 }
 
+/** The text of a file that the open dialog exports. */
+export async function exportedText(page: Page): Promise<string> {
+  const download = page.waitForEvent('download');
+  await page.getByRole('dialog').getByRole('button', { name: 'Export' }).click();
+  const chunks: Buffer[] = [];
+  for await (const chunk of await (await download).createReadStream()) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString();
+}
+
 const axeSource = readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** What axe-core finds that is serious or critical. */
