@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals';
 import type { ComponentType } from 'preact';
+import { address } from './address.ts';
 
 export const base = '/_console_';
 
@@ -20,31 +21,31 @@ function readPlace(): Place {
 
 /** The address of a page: to`/projects/${project}/files`. Each value is one segment. */
 export function to(parts: TemplateStringsArray, ...values: readonly string[]): string {
-  return (
-    base + parts.reduce((path, part, index) => `${path}${encodeURIComponent(values[index - 1] ?? '')}${part}`)
-  );
+  return base + address(parts, ...values);
 }
 
-/** @param href made by `to`, with a query perhaps */
+/** @param href made by `to` or `samePage` */
 export function navigate(href: string, { replace = false }: { replace?: boolean } = {}): void {
-  if (replace) window.history.replaceState(null, '', href);
-  else window.history.pushState(null, '', href);
-  place.value = readPlace();
+  move(href, replace);
   if (!replace) window.scrollTo(0, 0);
 }
 
-/** Keeps what a page shows (a filter, an order) in its address. null takes a parameter away. */
-export function setQuery(
-  changes: Readonly<Record<string, string | null>>,
-  { replace = true }: { replace?: boolean } = {},
-): void {
+/** The address of this page with another query. */
+export function samePage(query: string): string {
+  return `${window.location.pathname}${query === '' ? '' : `?${query}`}`;
+}
+
+/** Keeps what a page shows (a filter, an order) in its address. An empty text takes a parameter away. */
+export function setQuery(changes: Readonly<Record<string, string>>, { replace = true } = {}): void {
   const query = new URLSearchParams(place.value.query);
   for (const [name, value] of Object.entries(changes)) {
-    if (value === null) query.delete(name);
+    if (value === '') query.delete(name);
     else query.set(name, value);
   }
-  const search = query.toString();
-  const href = `${window.location.pathname}${search === '' ? '' : `?${search}`}`;
+  move(samePage(query.toString()), replace);
+}
+
+function move(href: string, replace: boolean): void {
   if (replace) window.history.replaceState(null, '', href);
   else window.history.pushState(null, '', href);
   place.value = readPlace();
@@ -68,24 +69,15 @@ export interface Route {
 
 /** @param pattern `/projects/:project/files`. null when the path is another one */
 export function matchPath(pattern: string, path: string): Params | null {
-  const wanted = pattern.split('/');
-  const given = path.split('/');
-  if (wanted.length !== given.length) return null;
-  const params: Record<string, string> = {};
-  for (const [index, part] of wanted.entries()) {
-    const segment = given[index] ?? '';
-    if (!part.startsWith(':')) {
-      if (part !== segment) return null;
-      continue;
-    }
-    try {
-      params[part.slice(1)] = decodeURIComponent(segment);
-    } catch {
-      return null;
-    }
-    if (segment === '') return null;
+  const found = new RegExp(`^${pattern.replace(/:(\w+)/g, '(?<$1>[^/]+)')}$`).exec(path);
+  if (found === null) return null;
+  try {
+    const entries = Object.entries(found.groups ?? {});
+    return Object.fromEntries(entries.map(([name, segment]) => [name, decodeURIComponent(segment)]));
+  } catch {
+    // no percent-encoding of UTF-8
+    return null;
   }
-  return params;
 }
 
 /** Plain `<a href>` to our own pages changes the page without loading it anew. */

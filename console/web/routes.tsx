@@ -12,7 +12,6 @@ import { TokensPage } from './tokens/tokens-page.tsx';
 import { UsagePage } from './usage/usage-page.tsx';
 import { WebhooksPage } from './webhooks/webhooks-page.tsx';
 
-/** All pages. */
 export const routes: readonly Route[] = [
   { pattern: '/login', page: LoginPage, section: null, outside: true },
   { pattern: '/register', page: RegisterPage, section: null, outside: true },

@@ -21,40 +21,57 @@ export interface Session {
 /** null until the server has answered. */
 export const session = signal<Session | null>(null);
 
-const deadlineMs = 30_000;
-
-export interface ConsoleCall {
-  readonly method?: 'GET' | 'POST' | 'DELETE';
-  readonly body?: unknown;
+export interface Call {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** sent as JSON */
+  readonly json?: unknown;
+  /** sent as it is */
+  readonly body?: Blob | FormData | string;
   readonly signal?: AbortSignal | undefined;
+  /** Until the first byte of an answer. */
+  readonly timeoutMs?: number;
 }
 
-/** Calls the console's own API, which is about accounts, sessions and access tokens. Throws a Problem unless 2xx. */
-export async function callConsole<T>(
-  path: string,
-  { method = 'GET', body, signal }: ConsoleCall = {},
-): Promise<T> {
-  const csrfToken = session.value?.csrfToken;
-  const response = await fetch(`/_console_/api${path}`, {
+/** @param credentials whether cookies go with it */
+export function send(url: string, call: Call, credentials: RequestCredentials): Promise<Response> {
+  const { method = 'GET', headers = {}, json, body = null, signal, timeoutMs = 60_000 } = call;
+  const deadline = AbortSignal.timeout(timeoutMs);
+  return fetch(url, {
     method,
     headers: {
       accept: 'application/json',
-      ...(method === 'GET' ? {} : { 'content-type': 'application/json' }),
-      ...(method === 'GET' || !csrfToken ? {} : { 'x-csrf-token': csrfToken }),
+      ...headers,
+      ...(json === undefined ? {} : { 'content-type': 'application/json' }),
     },
-    body: method === 'GET' ? null : JSON.stringify(body ?? {}),
-    credentials: 'same-origin',
+    body: json === undefined ? body : JSON.stringify(json),
+    credentials,
     cache: 'no-store',
-    signal: withDeadline(signal, deadlineMs),
+    signal: signal === undefined ? deadline : AbortSignal.any([signal, deadline]),
   });
+}
+
+export async function jsonOf<T>(response: Response): Promise<T> {
   const text = await response.text();
-  if (!response.ok) {
-    const problem = problemOf(response.status, text, (name) => response.headers.get(name));
-    // the session is over; login itself says 401 for a wrong password
-    if (response.status === 401 && session.value?.account) forgetSession();
-    throw problem;
-  }
   return (text === '' ? undefined : JSON.parse(text)) as T;
+}
+
+/** Throws a Problem unless 2xx. */
+export async function succeeded(response: Response): Promise<Response> {
+  if (response.ok) return response;
+  throw problemOf(response.status, await response.text(), (name) => response.headers.get(name));
+}
+
+/** Calls the console's own API, which is about accounts, sessions and access tokens. Throws a Problem unless 2xx. */
+export async function callConsole<T>(path: string, call: Call = {}): Promise<T> {
+  const { method = 'GET', json = {} } = call;
+  const headers = { 'x-csrf-token': session.value?.csrfToken ?? '' };
+  const changes = method === 'GET' ? {} : { headers, json };
+  const sent = { ...call, ...changes, timeoutMs: 30_000 };
+  const response = await send(`/_console_/api${path}`, sent, 'same-origin');
+  // the session is over; login itself says 401 for a wrong password
+  if (response.status === 401 && session.value?.account) forgetSession();
+  return jsonOf<T>(await succeeded(response));
 }
 
 export async function loadSession(): Promise<void> {
@@ -64,9 +81,4 @@ export async function loadSession(): Promise<void> {
 /** Back to nobody: the app shows the login page, and comes back here afterwards. */
 export function forgetSession(): void {
   if (session.value !== null) session.value = { ...session.value, account: null, csrfToken: null };
-}
-
-export function withDeadline(signal: AbortSignal | undefined, milliseconds: number): AbortSignal {
-  const deadline = AbortSignal.timeout(milliseconds);
-  return signal === undefined ? deadline : AbortSignal.any([signal, deadline]);
 }

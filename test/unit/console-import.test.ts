@@ -1,11 +1,8 @@
 /** Rows of a file become records; bad ones are in the report, and the others are stored. */
 import t from 'tap';
+import { Problem } from '../../console/web/problem.ts';
 import type { Field } from '../../console/web/projects/structure.ts';
-import {
-  type ImportReport,
-  importRecords,
-  type SendOutcome,
-} from '../../console/web/records/import-records.ts';
+import { type ImportReport, importRecords } from '../../console/web/records/import-records.ts';
 import { type ImportRow, mapColumns, readRow } from '../../console/web/records/import-rows.ts';
 
 const field = { required: false, unique: false, hashed: false };
@@ -61,7 +58,7 @@ async function* rowsOf(count: number): AsyncGenerator<ImportRow> {
 }
 
 interface Setting {
-  readonly send: (numbers: readonly number[]) => SendOutcome;
+  readonly send: (numbers: readonly number[]) => void;
   readonly count?: number;
   readonly batchRecords?: number;
   readonly signal?: AbortSignal;
@@ -79,21 +76,18 @@ async function run({ send, count = 20, batchRecords = 8, signal = new AbortContr
     send: async (body) => {
       const numbers = (JSON.parse(body) as { n: number }[]).map(({ n }) => n);
       bodies.push(numbers);
-      return send(numbers);
+      send(numbers);
     },
   });
   return { report, bodies, waits };
 }
 
-const refusal = (status: number, ...problems: string[]): SendOutcome => ({
-  ok: false,
-  status,
-  problems,
-  retryAfterSeconds: null,
-});
+function refuse(status: number, details: readonly string[], retryAfter?: number): never {
+  throw new Problem('refused', { status, details, retryAfter });
+}
 
 t.test('rows go in batches', async (t) => {
-  const { report, bodies } = await run({ send: () => ({ ok: true }) });
+  const { report, bodies } = await run({ send: () => {} });
   t.strictSame(
     bodies.map(({ length }) => length),
     [8, 8, 3],
@@ -108,11 +102,11 @@ t.test('rows go in batches', async (t) => {
 });
 
 t.test('bad rows are found by their index', async (t) => {
-  const send = (numbers: readonly number[]): SendOutcome => {
+  const send = (numbers: readonly number[]): void => {
     const problems = numbers.flatMap((n, index) =>
       n % 5 === 0 ? [`n is ${n} (record at index ${index})`] : [],
     );
-    return problems.length === 0 ? { ok: true } : refusal(400, ...problems);
+    if (problems.length > 0) refuse(400, problems);
   };
   const { report, bodies } = await run({ send });
   t.equal(report.stored, 15);
@@ -128,12 +122,11 @@ t.test(
   'bad rows that the refusal does not name are found by halving, and the first of two equal ones stays',
   async (t) => {
     const stored = new Set<number>();
-    const send = (numbers: readonly number[]): SendOutcome => {
+    const send = (numbers: readonly number[]): void => {
       const values = numbers.map((n) => n % 16);
       if (new Set(values).size < values.length || values.some((value) => stored.has(value)))
-        return refusal(400, 'not unique');
+        refuse(400, ['not unique']);
       for (const value of values) stored.add(value);
-      return { ok: true };
     };
     const { report } = await run({ send, batchRecords: 100 });
     t.equal(report.stored, 16);
@@ -148,17 +141,15 @@ t.test(
   'a full service is waited for; any other failure ends the import and says what is not known',
   async (t) => {
     let busy = 2;
-    const send = (): SendOutcome =>
-      busy-- > 0 ? { ok: false, status: 503, problems: ['full'], retryAfterSeconds: 90 } : { ok: true };
-    const patient = await run({ send });
+    const patient = await run({ send: () => void (busy-- > 0 && refuse(503, ['full'], 90)) });
     t.strictSame([patient.report.stored, patient.waits], [19, [60, 60]]);
     const cut = await run({
-      send: (numbers) => (numbers[0] === 10 ? refusal(0, 'no answer') : { ok: true }),
+      send: (numbers) => void (numbers[0] === 10 && refuse(0, ['no answer'])),
     });
     t.strictSame([cut.report.stored, cut.report.stopped], [8, { problem: 'no answer', unsure: [10, 17] }]);
-    const denied = await run({ send: () => refusal(403, 'quota') });
+    const denied = await run({ send: () => refuse(403, ['quota']) });
     t.strictSame(denied.report.stopped, { problem: 'quota', unsure: null });
-    const stopped = await run({ send: () => ({ ok: true }), signal: AbortSignal.abort() });
+    const stopped = await run({ send: () => {}, signal: AbortSignal.abort() });
     t.match(stopped.report, { stored: 0, stopped: { problem: 'You stopped the import.', unsure: null } });
   },
 );
@@ -167,10 +158,9 @@ t.test('a million bad rows are counted, and a thousand are listed', async (t) =>
   async function* rows(): AsyncGenerator<ImportRow> {
     for (let line = 1; line <= 5000; line++) yield { line, problem: 'bad' };
   }
-  const never = async (): Promise<SendOutcome> => ({ ok: true });
   const report = await importRecords({
     rows: rows(),
-    send: never,
+    send: async () => {},
     batchRecords: 10,
     signal: new AbortController().signal,
     progress: () => undefined,

@@ -2,8 +2,7 @@
 import t from 'tap';
 import type { Field } from '../../console/web/projects/structure.ts';
 import { cellText } from '../../console/web/records/cell-text.ts';
-import { fieldProblems } from '../../console/web/records/field-problems.ts';
-import { type Form, formOf, readForm } from '../../console/web/records/record-form.ts';
+import { type Form, fieldProblems, formOf, readForm } from '../../console/web/records/record-form.ts';
 
 const field = { required: false, unique: false, hashed: false };
 const fields: readonly Field[] = [

@@ -1,8 +1,7 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
 import { apiBase } from '../api.ts';
 import { Button } from '../parts/button.tsx';
-import { useForm } from '../parts/form.ts';
+import { useFields, useForm } from '../parts/form.ts';
 import { Page } from '../parts/page.tsx';
 import { ProblemNote } from '../parts/problem-note.tsx';
 import { toast } from '../parts/toast.tsx';
@@ -33,12 +32,10 @@ export function AccountPage(): JSX.Element {
 }
 
 function PasswordForm(): JSX.Element {
-  const [current, setCurrent] = useState('');
-  const [next, setNext] = useState('');
+  const { values, change, text } = useFields({ current: '', next: '' });
   const form = useForm(async (signal) => {
-    await callConsole('/password', { method: 'POST', body: { current, next }, signal });
-    setCurrent('');
-    setNext('');
+    await callConsole('/password', { method: 'POST', json: values, signal });
+    change({ current: '', next: '' });
     toast('The password is changed. Every other session has ended.');
     // the change may have given this session another CSRF token
     await loadSession();
@@ -51,8 +48,8 @@ function PasswordForm(): JSX.Element {
       </div>
       <form class="stack" onSubmit={form.submit}>
         {form.problem !== null && <ProblemNote problem={form.problem} />}
-        <PasswordField label="Current password" value={current} onInput={setCurrent} />
-        <PasswordField label="New password" isNew value={next} onInput={setNext} />
+        <PasswordField label="Current password" {...text('current')} />
+        <PasswordField label="New password" isNew {...text('next')} />
         <div class="row">
           <Button kind="primary" type="submit" busy={form.busy}>
             Change the password

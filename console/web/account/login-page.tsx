@@ -1,7 +1,6 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
-import { useForm } from '../parts/form.ts';
+import { useFields, useForm } from '../parts/form.ts';
 import { ProblemNote } from '../parts/problem-note.tsx';
 import { to } from '../router.ts';
 import { callConsole, type Session, session } from '../session.ts';
@@ -9,13 +8,12 @@ import { EmailField, PasswordField } from './credential-fields.tsx';
 import { Door } from './door.tsx';
 
 export function LoginPage(): JSX.Element {
-  const [email, setEmail] = useState('');
-  const [password, setPassword] = useState('');
+  const { values, text } = useFields({ email: '', password: '' });
   // the page that was asked for opens by itself as soon as there is an account
   const form = useForm(async (signal) => {
     session.value = await callConsole<Session>('/login', {
       method: 'POST',
-      body: { email, password },
+      json: values,
       signal,
     });
   });
@@ -29,8 +27,8 @@ export function LoginPage(): JSX.Element {
     >
       <form class="stack" onSubmit={form.submit}>
         {form.problem !== null && <ProblemNote problem={form.problem} />}
-        <EmailField autoFocus value={email} onInput={setEmail} />
-        <PasswordField value={password} onInput={setPassword} />
+        <EmailField autoFocus {...text('email')} />
+        <PasswordField {...text('password')} />
         <Button kind="primary" type="submit" busy={form.busy}>
           Log in
         </Button>

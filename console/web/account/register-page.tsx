@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
 import { TextField } from '../parts/field.tsx';
-import { useForm } from '../parts/form.ts';
+import { useFields, useForm } from '../parts/form.ts';
 import { ProblemNote } from '../parts/problem-note.tsx';
 import { to } from '../router.ts';
 import { callConsole, type Session, session } from '../session.ts';
@@ -40,15 +40,13 @@ export function RegisterPage(): JSX.Element {
   );
 }
 
-function Claim({
-  claims,
-  canChange,
-  onChange,
-}: {
+interface ClaimProps {
   readonly claims: boolean;
   readonly canChange: boolean;
   readonly onChange: (claims: boolean) => void;
-}): JSX.Element {
+}
+
+function Claim({ claims, canChange, onChange }: ClaimProps): JSX.Element {
   return (
     <div class="stack">
       <p class="quiet">
@@ -66,13 +64,10 @@ function Claim({
 }
 
 function RegisterForm({ claims }: { readonly claims: boolean }): JSX.Element {
-  const [claimToken, setClaimToken] = useState('');
-  const [name, setName] = useState('');
-  const [email, setEmail] = useState('');
-  const [password, setPassword] = useState('');
+  const { values, text } = useFields({ claimToken: '', name: '', email: '', password: '' });
   const form = useForm(async (signal) => {
-    const body = { email, password, name, ...(claims ? { claimToken: claimToken.trim() } : {}) };
-    session.value = await callConsole<Session>('/register', { method: 'POST', body, signal });
+    const json = { ...values, claimToken: claims ? values.claimToken.trim() : null };
+    session.value = await callConsole<Session>('/register', { method: 'POST', json, signal });
   });
   return (
     <form class="stack" onSubmit={form.submit}>
@@ -84,13 +79,12 @@ function RegisterForm({ claims }: { readonly claims: boolean }): JSX.Element {
           required
           mono
           autoComplete="off"
-          value={claimToken}
-          onInput={setClaimToken}
+          {...text('claimToken')}
         />
       )}
-      <TextField label="Name" autoComplete="name" maxLength={100} value={name} onInput={setName} />
-      <EmailField value={email} onInput={setEmail} />
-      <PasswordField isNew value={password} onInput={setPassword} />
+      <TextField label="Name" autoComplete="name" maxLength={100} {...text('name')} />
+      <EmailField {...text('email')} />
+      <PasswordField isNew {...text('password')} />
       <Button kind="primary" type="submit" busy={form.busy}>
         {claims ? 'Claim the account' : 'Create the account'}
       </Button>

@@ -3,8 +3,14 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { toast, toastProblem } from '../parts/toast.tsx';
-import { chosenFiles, droppedFiles, mostFiles } from './dropped-files.ts';
 import { addUploads, type ChosenFile } from './uploads.ts';
+
+/** More in one drop is surely a mistake, such as a home directory. */
+const mostFiles = 5_000;
+
+function chosenFile(file: File): ChosenFile {
+  return { file, path: file.webkitRelativePath || file.name };
+}
 
 function take(project: string, chosen: readonly ChosenFile[]): void {
   if (chosen.length === 0) {
@@ -21,7 +27,7 @@ export function ChooseFiles({ project }: { readonly project: string }): JSX.Elem
   const files = useRef<HTMLInputElement>(null);
   const folder = useRef<HTMLInputElement | null>(null);
   const chosen = (input: HTMLInputElement): void => {
-    if (input.files !== null && input.files.length > 0) take(project, chosenFiles(input.files));
+    if (input.files !== null && input.files.length > 0) take(project, [...input.files].map(chosenFile));
     // the same file can be chosen again
     input.value = '';
   };
@@ -86,4 +92,31 @@ export function DropZone({ project }: { readonly project: string }): JSX.Element
       </p>
     </div>
   );
+}
+
+/** The files of a drop, with those of its folders. The entries have to be taken before the event ends. */
+async function droppedFiles(transfer: DataTransfer): Promise<ChosenFile[]> {
+  const entries = [...transfer.items]
+    .map((item) => item.webkitGetAsEntry())
+    .filter((entry) => entry !== null);
+  if (entries.length === 0) return [...transfer.files].map(chosenFile);
+  const found: ChosenFile[] = [];
+  for (const entry of entries) await collect(entry, found);
+  return found;
+}
+
+async function collect(entry: FileSystemEntry, found: ChosenFile[]): Promise<void> {
+  if (found.length >= mostFiles) return;
+  if (entry.isFile) {
+    const file = await new Promise<File>((...settle) => (entry as FileSystemFileEntry).file(...settle));
+    found.push({ file, path: entry.fullPath.replace(/^\//, '') });
+    return;
+  }
+  const reader = (entry as FileSystemDirectoryEntry).createReader();
+  for (;;) {
+    // a hundred at a time; an empty batch is the end
+    const batch = await new Promise<FileSystemEntry[]>((...settle) => reader.readEntries(...settle));
+    if (batch.length === 0) return;
+    for (const inner of batch) await collect(inner, found);
+  }
 }

@@ -1,4 +1,5 @@
-import { address, apiAddress, callApi, callJson } from '../api.ts';
+import { address } from '../address.ts';
+import { apiAddress, callApi, callJson } from '../api.ts';
 import type { ShowProgress } from '../parts/confirmed.ts';
 import type { KeysetPage } from '../parts/load.ts';
 import { Problem, toProblem } from '../problem.ts';
@@ -166,7 +167,6 @@ export function mediaSource(project: string, name: string): Promise<string> {
   return source;
 }
 
-/** The beginning of a file. */
 export async function readBeginning(
   project: string,
   name: string,

@@ -41,21 +41,20 @@ export function isFiltered(filter: FileFilter): boolean {
 }
 
 export function clearFilter(): void {
-  setQuery({ name: null, type: null, from: null, to: null });
+  setQuery({ name: '', type: '', from: '', to: '' });
 }
 
 const typingMs = 300;
 
-/** The search and the order of files. */
 export function FilterRow({ filter }: { readonly filter: FileFilter }): JSX.Element {
-  const name = useDraft(filter.name, (text) => setQuery({ name: text || null }), typingMs);
+  const name = useDraft(filter.name, (text) => setQuery({ name: text }), typingMs);
   const day = (key: 'from' | 'to', label: string): JSX.Element => (
     <TextField
       label={label}
       hideLabel
       type="date"
       value={filter[key]}
-      onInput={(value) => setQuery({ [key]: value || null })}
+      onInput={(value) => setQuery({ [key]: value })}
     />
   );
   return (
@@ -66,9 +65,9 @@ export function FilterRow({ filter }: { readonly filter: FileFilter }): JSX.Elem
         hideLabel
         value={filter.type}
         options={types}
-        onChange={(value) => setQuery({ type: value || null })}
+        onInput={(value) => setQuery({ type: value })}
       />
-      <span class="dates">
+      <span class="row dates">
         {day('from', 'Uploaded from')}
         <span class="quiet" aria-hidden="true">
           –
@@ -80,7 +79,7 @@ export function FilterRow({ filter }: { readonly filter: FileFilter }): JSX.Elem
         hideLabel
         value={currentOrder()}
         options={Object.entries(fileOrders).map(([value, { label }]) => ({ value, label }))}
-        onChange={(value) => setQuery({ order: value === 'newest' ? null : value })}
+        onInput={(value) => setQuery({ order: value === 'newest' ? '' : value })}
       />
       {isFiltered(filter) && (
         <Button kind="quiet" onClick={clearFilter}>

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { IconButton } from '../parts/button.tsx';
-import { type Column, DataTable } from '../parts/data-table.tsx';
+import { type Column, DataTable, toolsColumn } from '../parts/data-table.tsx';
 import { formatBytes } from '../parts/format.ts';
 import { Time } from '../parts/time.tsx';
 import type { StoredFile } from './file-api.ts';
@@ -21,21 +21,16 @@ export interface FileTableProps {
 export function FileTable(props: FileTableProps): JSX.Element {
   const { project, files, onOpen, onDelete } = props;
   const columns: readonly Column<StoredFile>[] = [
-    { key: 'name', label: 'Name', cell: (file) => <NameCell {...props} file={file} /> },
-    { key: 'type', label: 'Type', cell: (file) => <span class="quiet">{file.contentType}</span> },
-    { key: 'size', label: 'Size', numeric: true, cell: (file) => formatBytes(file.size) },
-    { key: 'created', label: 'Uploaded', cell: ({ createdAt }) => <Time date={createdAt} /> },
-    {
-      key: 'tools',
-      label: 'Actions',
-      tools: true,
-      cell: (file) => (
-        <>
-          <IconButton icon="link" label={`Links to ${file.originalName}`} onClick={() => onOpen(file)} />
-          <IconButton icon="trash" label={`Delete ${file.originalName}`} onClick={() => onDelete(file)} />
-        </>
-      ),
-    },
+    { label: 'Name', cell: (file) => <NameCell {...props} file={file} /> },
+    { label: 'Type', cell: (file) => <span class="quiet">{file.contentType}</span> },
+    { label: 'Size', numeric: true, cell: (file) => formatBytes(file.size) },
+    { label: 'Uploaded', cell: ({ createdAt }) => <Time date={createdAt} /> },
+    toolsColumn((file) => (
+      <>
+        <IconButton icon="link" label={`Links to ${file.originalName}`} onClick={() => onOpen(file)} />
+        <IconButton icon="trash" label={`Delete ${file.originalName}`} onClick={() => onDelete(file)} />
+      </>
+    )),
   ];
   return (
     <DataTable

@@ -7,10 +7,9 @@ import { CheckboxField } from '../parts/field.tsx';
 import { countOf, formatNumber } from '../parts/format.ts';
 import { type Pages, usePages } from '../parts/load.ts';
 import { More } from '../parts/more.tsx';
-import { Page } from '../parts/page.tsx';
 import { toast } from '../parts/toast.tsx';
-import { ProjectTabs } from '../projects/tabs.tsx';
-import { type PageProps, to } from '../router.ts';
+import { ProjectPage } from '../projects/frames.tsx';
+import type { PageProps } from '../router.ts';
 import { ChooseFiles, DropZone } from './choose-files.tsx';
 import { deleteFiles, deleteNamed, type FileFilter, listFiles, type StoredFile } from './file-api.ts';
 import { clearFilter, currentFilter, currentOrder, FilterRow, isFiltered } from './file-filter.tsx';
@@ -21,7 +20,6 @@ import { onStored } from './uploads.ts';
 
 const nothing: Selected = new Set();
 
-/** The files of a project: upload, find, see, link, delete. */
 export function FilesPage({ params }: PageProps): JSX.Element {
   const project = params.project ?? '';
   const filter = currentFilter();
@@ -61,12 +59,7 @@ export function FilesPage({ params }: PageProps): JSX.Element {
   const empty = files.items?.length === 0 && !files.loading;
 
   return (
-    <Page
-      title={project}
-      crumbs={[{ label: 'Projects', href: to`/projects` }]}
-      actions={<ChooseFiles project={project} />}
-    >
-      <ProjectTabs project={project} current="files" />
+    <ProjectPage project={project} current="Files" actions={<ChooseFiles project={project} />}>
       <DropZone project={project} />
       <UploadPanel project={project} />
       {(filtered || !empty) && <FilterRow filter={filter} />}
@@ -101,7 +94,7 @@ export function FilesPage({ params }: PageProps): JSX.Element {
           onDelete={() => void remove(new Set([open.name]))}
         />
       )}
-    </Page>
+    </ProjectPage>
   );
 }
 
@@ -137,7 +130,6 @@ interface SelectionBarProps {
   readonly onDelete: () => void;
 }
 
-/** The number of files, and actions for the selected ones. */
 function SelectionBar({ files, selected, onSelect, onDelete }: SelectionBarProps): JSX.Element {
   const { items, total = 0 } = files;
   const shown = items?.length ?? 0;

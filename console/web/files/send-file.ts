@@ -1,4 +1,5 @@
-import { accessToken, address, apiAddress } from '../api.ts';
+import { address } from '../address.ts';
+import { accessToken, apiAddress } from '../api.ts';
 import { noAnswer, Problem, problemOf } from '../problem.ts';
 
 export interface SendOptions {

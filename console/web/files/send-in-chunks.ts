@@ -1,4 +1,5 @@
-import { address, callApi, callJson } from '../api.ts';
+import { address } from '../address.ts';
+import { callApi, callJson } from '../api.ts';
 import { type Problem, toProblem } from '../problem.ts';
 import { type SendOptions, sendBytes } from './send-file.ts';
 import { forget, remember } from './unfinished-uploads.ts';

@@ -79,6 +79,13 @@ function heading(active: number, open: number): string {
   return open > 0 ? 'Paused' : 'Uploaded';
 }
 
+const tools = [
+  { icon: 'pause', verb: 'Pause', when: canPause, run: pauseUpload },
+  { icon: 'play', verb: 'Resume', when: ({ state }: Upload) => state.value === 'paused', run: retryUpload },
+  { icon: 'close', verb: 'Cancel', when: isOpen, run: cancelUpload },
+  { icon: 'retry', verb: 'Retry', when: canRetry, run: retryUpload },
+] as const;
+
 function Bar({ upload }: { readonly upload: Upload }): JSX.Element {
   const { path, file, state, sent, problem } = upload;
   return (
@@ -87,40 +94,20 @@ function Bar({ upload }: { readonly upload: Upload }): JSX.Element {
         {path}
       </span>
       <span class="bar-tool">
-        {canPause(upload) && (
-          <IconButton
-            icon="pause"
-            label={`Pause the upload of ${path}`}
-            onClick={() => pauseUpload(upload)}
-          />
-        )}
-        {state.value === 'paused' && (
-          <IconButton
-            icon="play"
-            label={`Resume the upload of ${path}`}
-            onClick={() => retryUpload(upload)}
-          />
-        )}
-        {isOpen(upload) && (
-          <IconButton
-            icon="close"
-            label={`Cancel the upload of ${path}`}
-            onClick={() => cancelUpload(upload)}
-          />
-        )}
-        {canRetry(upload) && (
-          <IconButton
-            icon="retry"
-            label={`Retry the upload of ${path}`}
-            onClick={() => retryUpload(upload)}
-          />
-        )}
+        {tools
+          .filter(({ when }) => when(upload))
+          .map(({ icon, verb, run }) => (
+            <IconButton
+              key={verb}
+              icon={icon}
+              label={`${verb} the upload of ${path}`}
+              onClick={() => run(upload)}
+            />
+          ))}
         {state.value === 'done' && <Icon name="check" />}
       </span>
-      <span class="bar-line">
-        <ProgressBar label={path} done={state.value === 'done' ? file.size : sent.value} total={file.size} />
-      </span>
-      <span class="bar-state">{problem.value?.message ?? stateWords(upload)}</span>
+      <ProgressBar label={path} done={state.value === 'done' ? file.size : sent.value} total={file.size} />
+      <span class="hint bar-state">{problem.value?.message ?? stateWords(upload)}</span>
     </li>
   );
 }
@@ -140,7 +127,7 @@ function UnfinishedBar({ upload }: { readonly upload: UnfinishedUpload }): JSX.E
           onClick={() => void dropUnfinished(address)}
         />
       </span>
-      <span class="bar-state">{formatBytes(size)} · unfinished: choose the file again to go on</span>
+      <span class="hint bar-state">{formatBytes(size)} · unfinished: choose the file again to go on</span>
     </li>
   );
 }

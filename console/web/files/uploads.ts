@@ -119,7 +119,6 @@ export function canPause(upload: Upload): boolean {
   return isActive(upload) && upload.file.size > formBytes;
 }
 
-/** Takes those away that are over. */
 export function forgetFinished(): void {
   uploads.value = uploads.value.filter(isOpen);
 }

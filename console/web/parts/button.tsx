@@ -16,31 +16,22 @@ export interface ButtonProps {
   readonly pressed?: boolean;
 }
 
-export function Button({
-  children,
-  kind = 'plain',
-  small = false,
-  type = 'button',
-  disabled = false,
-  busy = false,
-  label,
-  onClick,
-  pressed,
-}: ButtonProps): JSX.Element {
+export function Button(props: ButtonProps): JSX.Element {
+  const { children, kind = 'plain', small = false, type = 'button', busy = false, label } = props;
   return (
     <button
       type={type}
       class={`button ${kind}${small ? ' small' : ''}`}
-      disabled={disabled}
+      disabled={props.disabled}
       // not disabled while busy: the focus would be lost
       aria-disabled={busy || undefined}
       aria-busy={busy || undefined}
       aria-label={label}
       title={label}
-      aria-pressed={pressed}
+      aria-pressed={props.pressed}
       onClick={(event) => {
         if (busy) event.preventDefault();
-        else onClick?.(event);
+        else props.onClick?.(event);
       }}
     >
       {children}

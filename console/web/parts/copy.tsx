@@ -4,7 +4,6 @@ import { Button } from './button.tsx';
 import { Icon } from './icon.tsx';
 import { announce, toastProblem } from './toast.tsx';
 
-/** Copies text, and says that it did. */
 export async function copyText(text: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
@@ -14,14 +13,13 @@ export async function copyText(text: string): Promise<void> {
   announce('Copied');
 }
 
-export function CopyButton({
-  text,
-  label,
-}: {
+interface CopyButtonProps {
   readonly text: string;
-  /** Its label, such as "Copy the token". */
+  /** Such as "Copy the token". */
   readonly label: string;
-}): JSX.Element {
+}
+
+function CopyButton({ text, label }: CopyButtonProps): JSX.Element {
   const [copied, setCopied] = useState(false);
   useEffect(() => {
     if (!copied) return;
@@ -44,19 +42,19 @@ export function CopyButton({
   );
 }
 
-/** A command or some code, with a button that copies it. */
-export function CodeBlock({
-  code,
-  label = 'Copy the code',
-}: {
+interface CodeBlockProps {
   readonly code: string;
+  /** Less of it, where it is large. */
+  readonly shown?: string;
   readonly label?: string;
-}): JSX.Element {
+}
+
+export function CodeBlock({ code, shown = code, label = 'Copy the code' }: CodeBlockProps): JSX.Element {
   return (
     <div class="code-block">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard has to reach it */}
       <pre tabIndex={0}>
-        <code>{code}</code>
+        <code>{shown}</code>
       </pre>
       <CopyButton text={code} label={label} />
     </div>

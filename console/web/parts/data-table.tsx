@@ -1,13 +1,16 @@
 import type { ComponentChildren, JSX } from 'preact';
 
 export interface Column<Row> {
-  readonly key: string;
   readonly label: string;
   readonly cell: (row: Row) => ComponentChildren;
   /** Aligned to the right, in figures of one width. */
   readonly numeric?: boolean;
   /** Of buttons: its label is for screen readers alone. */
   readonly tools?: boolean;
+}
+
+export function toolsColumn<Row>(cell: Column<Row>['cell']): Column<Row> {
+  return { label: 'Actions', tools: true, cell };
 }
 
 export interface DataTableProps<Row> {
@@ -22,21 +25,16 @@ export interface DataTableProps<Row> {
 }
 
 /** A table; on a narrow screen each row is a card. The first column names the row. */
-export function DataTable<Row>({
-  caption,
-  columns,
-  rows,
-  rowKey,
-  cards = 'labelled',
-}: DataTableProps<Row>): JSX.Element {
+export function DataTable<Row>(props: DataTableProps<Row>): JSX.Element {
+  const { caption, columns, rows, rowKey, cards = 'labelled' } = props;
   return (
     <div class="table-box">
       <table class={`data-table ${cards}`} aria-busy={rows === null}>
         <caption class="unseen">{caption}</caption>
         <thead>
           <tr>
-            {columns.map(({ key, label, numeric, tools }) => (
-              <th key={key} scope="col" class={numeric ? 'numeric' : undefined}>
+            {columns.map(({ label, numeric, tools }, index) => (
+              <th key={index} scope="col" class={numeric ? 'numeric' : undefined}>
                 {tools ? <span class="unseen">{label}</span> : label}
               </th>
             ))}
@@ -46,8 +44,8 @@ export function DataTable<Row>({
           {rows === null
             ? Array.from({ length: 5 }, (_, index) => (
                 <tr key={index}>
-                  {columns.map(({ key }) => (
-                    <td key={key}>
+                  {columns.map((_, index) => (
+                    <td key={index}>
                       <span class="skeleton" />
                     </td>
                   ))}
@@ -56,7 +54,7 @@ export function DataTable<Row>({
             : rows.map((row) => (
                 <tr key={rowKey(row)}>
                   {columns.map((column, index) => (
-                    <Cell key={column.key} column={column} row={row} first={index === 0} />
+                    <Cell key={index} column={column} row={row} first={index === 0} />
                   ))}
                 </tr>
               ))}

@@ -5,7 +5,6 @@ import { IconButton } from './button.tsx';
 export interface DialogProps {
   readonly title: string;
   readonly children: ComponentChildren;
-  /** The buttons at its end. */
   readonly actions?: ComponentChildren;
   /** For previews and tables. */
   readonly wide?: boolean;
@@ -47,7 +46,7 @@ export function Dialog({ title, children, actions, wide = false, onClose }: Dial
           <IconButton icon="close" label="Close" onClick={onClose} />
         </header>
         <div class="dialog-body">{children}</div>
-        {actions !== undefined && <footer class="dialog-actions">{actions}</footer>}
+        {actions !== undefined && <footer class="row dialog-actions">{actions}</footer>}
       </div>
     </dialog>
   );

@@ -1,17 +1,14 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { Icon, type IconName } from './icon.tsx';
 
-/** Nothing here yet: a sentence, and the next step. */
-export function EmptyState({
-  icon,
-  title,
-  children,
-}: {
+interface EmptyStateProps {
   readonly icon: IconName;
   readonly title: string;
-  /** The next step, and its button. */
   readonly children: ComponentChildren;
-}): JSX.Element {
+}
+
+/** Nothing here yet: a sentence, and the next step. */
+export function EmptyState({ icon, title, children }: EmptyStateProps): JSX.Element {
   return (
     <div class="empty">
       <Icon name={icon} />

@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren, InputHTMLAttributes, JSX } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Button } from './button.tsx';
 
@@ -8,7 +8,6 @@ interface Labelled {
   readonly aside?: ComponentChildren;
   /** Below the label: the expected value. */
   readonly hint?: ComponentChildren;
-  /** The problem and its remedy. */
   readonly error?: string | undefined;
   readonly required?: boolean;
   readonly disabled?: boolean;
@@ -16,20 +15,18 @@ interface Labelled {
   readonly hideLabel?: boolean;
 }
 
-export interface TextFieldProps extends Labelled {
+export interface TextFieldProps extends Labelled, InputAttributes {
   readonly value: string;
   readonly onInput: (value: string) => void;
   readonly type?: 'text' | 'email' | 'password' | 'search' | 'date' | 'url';
-  readonly autoComplete?: string;
   readonly autoFocus?: boolean;
-  readonly placeholder?: string;
-  readonly maxLength?: number;
-  readonly minLength?: number;
-  readonly min?: string;
   readonly mono?: boolean;
-  readonly spellcheck?: boolean;
-  readonly pattern?: string;
 }
+
+type InputAttributes = Pick<
+  InputHTMLAttributes<HTMLInputElement>,
+  'autoComplete' | 'placeholder' | 'maxLength' | 'minLength' | 'min' | 'spellcheck' | 'pattern' | 'inputMode'
+>;
 
 /** Attributes that join a control to its label, hint and error. */
 export interface ControlIds {
@@ -81,7 +78,8 @@ export function Labels(props: Labelled & { children: (ids: ControlIds) => Compon
 
 /** An input with its label. A password can be shown. */
 export function TextField(props: TextFieldProps): JSX.Element {
-  const { value, onInput, type = 'text', mono = false, autoFocus = false } = props;
+  const { label, aside, hint, error, disabled, hideLabel, autoFocus = false, ...own } = props;
+  const { onInput, type = 'text', mono = false, ...attributes } = own;
   const [visible, setVisible] = useState(false);
   const control = useRef<HTMLInputElement>(null);
   // before the effect of a dialog around it, which opens with the focus on the element with this attribute
@@ -98,17 +96,10 @@ export function TextField(props: TextFieldProps): JSX.Element {
             ref={control}
             // the types of JSX want a literal here
             type={(visible ? 'text' : type) as 'text'}
-            {...ids}
-            value={value}
             class={mono ? 'mono' : undefined}
-            required={props.required}
-            placeholder={props.placeholder}
-            min={props.min}
-            minLength={props.minLength}
-            maxLength={props.maxLength}
-            pattern={props.pattern}
-            spellcheck={props.spellcheck ?? !mono}
-            autocomplete={props.autoComplete}
+            spellcheck={!mono}
+            {...ids}
+            {...attributes}
             onInput={(event) => onInput(event.currentTarget.value)}
           />
         );
@@ -139,7 +130,7 @@ export function SearchField(props: SearchFieldProps): JSX.Element {
 
 export interface SelectFieldProps extends Labelled {
   readonly value: string;
-  readonly onChange: (value: string) => void;
+  readonly onInput: (value: string) => void;
   readonly options: readonly { readonly value: string; readonly label: string }[];
 }
 
@@ -151,7 +142,7 @@ export function SelectField(props: SelectFieldProps): JSX.Element {
           {...ids}
           value={props.value}
           disabled={props.disabled}
-          onChange={(event) => props.onChange(event.currentTarget.value)}
+          onChange={(event) => props.onInput(event.currentTarget.value)}
         >
           {props.options.map(({ value, label }) => (
             <option value={value} key={value}>

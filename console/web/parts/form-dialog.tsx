@@ -9,7 +9,6 @@ import { ProgressNote } from './progress.tsx';
 
 export interface FormDialogProps {
   readonly title: string;
-  /** The text of its button: "Add the field". */
   readonly verb: string;
   readonly kind?: 'primary' | 'danger';
   /** Before it is closed with something filled in that would be lost. */
@@ -33,7 +32,7 @@ export function FormDialog(props: FormDialogProps): JSX.Element {
         {form.problem !== null && <ProblemNote problem={form.problem} />}
         {children}
         {step !== null && <ProgressNote label={title} {...step} />}
-        <div class="dialog-actions sticky">
+        <div class="row dialog-actions sticky">
           <Button onClick={close}>{step === null ? 'Cancel' : 'Stop'}</Button>
           <Button kind={kind} type="submit" busy={form.busy} disabled={blocked ?? false}>
             {step !== null && form.problem !== null ? 'Try again' : verb}

@@ -35,3 +35,20 @@ export function useForm(send: (signal: AbortSignal) => Promise<void>): Form {
     },
   };
 }
+
+type KeyOf<Values, Kind> = { [Key in keyof Values]: Values[Key] extends Kind ? Key : never }[keyof Values];
+
+/** The values of a form, and the properties of the controls that change them. */
+export function useFields<Values extends object>(initial: Values | (() => Values)) {
+  const [values, setValues] = useState(initial);
+  const change = (part: Partial<Values>): void => setValues((last) => ({ ...last, ...part }));
+  const text = (key: KeyOf<Values, string>) => ({
+    value: values[key] as string,
+    onInput: (value: string) => change({ [key]: value } as Partial<Values>),
+  });
+  const flag = (key: KeyOf<Values, boolean>) => ({
+    checked: values[key] as boolean,
+    onChange: (checked: boolean) => change({ [key]: checked } as Partial<Values>),
+  });
+  return { values, change, text, flag };
+}

@@ -42,22 +42,21 @@ export function formatTime(date: string | Date): string {
   return times.format(new Date(date));
 }
 
-const spans: readonly (readonly [number, string])[] = [
+const spans = [
   [86_400, 'day'],
   [3_600, 'hour'],
   [60, 'minute'],
-];
+] as const;
+const relative = new Intl.RelativeTimeFormat('en');
 
 /** "3 hours ago", "in 2 days"; by the day when it is longer than a month. */
 export function formatSince(date: string | Date, now = Date.now()): string {
   const seconds = Math.round((now - new Date(date).getTime()) / 1000);
   const distance = Math.abs(seconds);
   if (distance > 31 * 86_400) return formatDate(date);
-  const [length, name] = spans.find(([limit]) => distance >= limit) ?? [1, ''];
-  if (name === '') return seconds < 0 ? 'in less than a minute' : 'just now';
-  const count = Math.floor(distance / length);
-  const words = countOf(count, name);
-  return seconds < 0 ? `in ${words}` : `${words} ago`;
+  const [length, unit] = spans.find(([limit]) => distance >= limit) ?? [];
+  if (length === undefined) return seconds < 0 ? 'in less than a minute' : 'just now';
+  return relative.format(-Math.trunc(seconds / length), unit);
 }
 
 /** Of what remains: "40 s", "3 min", "2 h". */

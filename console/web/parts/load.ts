@@ -1,35 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { isAbort, type Problem, toProblem } from '../problem.ts';
 
-export interface Loaded<T> {
-  /** null until it is there; the last one stays while it is loaded anew. */
-  readonly data: T | null;
-  readonly problem: Problem | null;
-  readonly loading: boolean;
-  readonly reload: () => void;
-}
-
-/** Loads the data of a component, anew when `inputs` change. A load that nobody waits for is aborted. */
-export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, inputs: readonly unknown[]): Loaded<T> {
-  const [state, setState] = useState<Omit<Loaded<T>, 'reload'>>({ data: null, problem: null, loading: true });
-  const [round, setRound] = useState(0);
-  useEffect(() => {
-    const controller = new AbortController();
-    setState((last) => ({ ...last, problem: null, loading: true }));
-    load(controller.signal).then(
-      (data) => {
-        if (!controller.signal.aborted) setState({ data, problem: null, loading: false });
-      },
-      (thrown: unknown) => {
-        if (controller.signal.aborted || isAbort(thrown)) return;
-        setState((last) => ({ ...last, problem: toProblem(thrown), loading: false }));
-      },
-    );
-    return () => controller.abort();
-  }, [...inputs, round]);
-  return { ...state, reload: useCallback(() => setRound((last) => last + 1), []) };
-}
-
 export interface KeysetPage<Item> {
   readonly items: readonly Item[];
   /** The cursor of the next page; null at the end. */
@@ -55,7 +26,7 @@ interface PagesState<Item> extends Pick<Pages<Item>, 'items' | 'total' | 'proble
   readonly next: string | null;
 }
 
-/** Loads a list page by page, from its beginning when `inputs` change. */
+/** Loads a list page by page, from its beginning when `inputs` change. A load that nobody waits for is aborted. */
 export function usePages<Item>(
   load: (after: string | null, signal: AbortSignal) => Promise<KeysetPage<Item>>,
   inputs: readonly unknown[],
@@ -115,4 +86,18 @@ export function usePages<Item>(
       });
     },
   };
+}
+
+export interface Loaded<T> extends Pick<Pages<T>, 'problem' | 'loading' | 'reload'> {
+  /** null until it is there; the last one stays while it is loaded anew. */
+  readonly data: T | null;
+}
+
+/** Loads the data of a component, anew when `inputs` change: a list of one page with one item. */
+export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, inputs: readonly unknown[]): Loaded<T> {
+  const { items, ...state } = usePages(
+    async (_, signal) => ({ items: [await load(signal)], next: null }),
+    inputs,
+  );
+  return { ...state, data: items?.[0] ?? null };
 }

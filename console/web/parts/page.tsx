@@ -1,52 +1,42 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 
-export interface Crumb {
-  readonly label: string;
-  /** Made by `to`. */
-  readonly href: string;
-}
-
 export interface PageFrameProps {
-  /** Its heading, and the title of the window. */
   readonly title: string;
-  /** The pages above it, outermost first. */
-  readonly crumbs?: readonly Crumb[];
-  /** Buttons beside the heading. */
+  /** The pages above it, outermost first; addresses made by `to`. */
+  readonly crumbs?: readonly (readonly [text: string, href: string])[];
   readonly actions?: ComponentChildren;
-  /** One sentence below the heading. */
   readonly intro?: ComponentChildren;
   /** Fills the height of the window, for tables that scroll by themselves. */
   readonly full?: boolean;
   readonly children: ComponentChildren;
 }
 
-/** A page's heading and its content. The focus goes to the heading when the page changes. */
-export function Page({
-  title,
-  crumbs = [],
-  actions,
-  intro,
-  full = false,
-  children,
-}: PageFrameProps): JSX.Element {
+/** Of the window. */
+export function useTitle(title: string): void {
   useEffect(() => {
     document.title = `${title} – Sluice`;
   }, [title]);
+}
+
+/** A page's heading and its content. The focus goes to the heading when the page changes. */
+export function Page(props: PageFrameProps): JSX.Element {
+  const { title, crumbs = [], actions, intro, full = false, children } = props;
+  useTitle(title);
   return (
     <main id="main" class={`page${full ? ' full' : ''}`}>
       {crumbs.length > 0 && (
         <nav class="crumbs" aria-label="Breadcrumbs">
           <ol>
-            {crumbs.map(({ label, href }) => (
+            {crumbs.map(([text, href]) => (
               <li key={href}>
-                <a href={href}>{label}</a>
+                <a href={href}>{text}</a>
               </li>
             ))}
           </ol>
         </nav>
       )}
-      <div class="page-head">
+      <div class="row apart page-head">
         <div>
           <h1 tabIndex={-1}>{title}</h1>
           {intro !== undefined && <p class="intro">{intro}</p>}

@@ -3,14 +3,12 @@ import { isAbort, type Problem, toProblem } from '../problem.ts';
 import { Button } from './button.tsx';
 import { Icon } from './icon.tsx';
 
-/** A problem and its remedy, where it happened. */
-export function ProblemNote({
-  problem,
-  onRetry,
-}: {
+interface ProblemNoteProps {
   readonly problem: Problem;
-  readonly onRetry?: (() => void) | undefined;
-}): JSX.Element {
+  readonly onRetry?: () => void;
+}
+
+export function ProblemNote({ problem, onRetry }: ProblemNoteProps): JSX.Element {
   const details = problem.details.filter((detail) => detail !== problem.message);
   return (
     <div class="note failed" role="alert">

@@ -9,7 +9,6 @@ export interface ProgressProps {
   readonly total: number | null;
 }
 
-/** How far something is. */
 export function ProgressBar({ label, done, total }: ProgressProps): JSX.Element {
   if (total === null) return <progress aria-label={label} />;
   // without max an empty file would be at 0 of 0

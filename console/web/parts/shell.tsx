@@ -21,14 +21,11 @@ const entries: readonly Entry[] = [
   { section: 'account', label: 'Account', href: to`/account` },
 ];
 
-/** The frame of every page after the login. */
-export function Shell({
-  section,
-  children,
-}: {
-  readonly section: Route['section'];
+interface ShellProps extends Pick<Route, 'section'> {
   readonly children: ComponentChildren;
-}): JSX.Element {
+}
+
+export function Shell({ section, children }: ShellProps): JSX.Element {
   return (
     <div class="shell">
       <a class="skip" href="#main">
@@ -50,7 +47,7 @@ export function Shell({
         </nav>
         <div class="side-foot">
           <UploadStatus />
-          <p class="who cut" title={session.value?.account?.email}>
+          <p class="hint who cut" title={session.value?.account?.email}>
             {session.value?.account?.email}
           </p>
           <div class="row apart">

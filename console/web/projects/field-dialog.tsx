@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { CheckboxField, SelectField, TextField } from '../parts/field.tsx';
+import { useFields } from '../parts/form.ts';
 import { FormDialog } from '../parts/form-dialog.tsx';
 import { toast } from '../parts/toast.tsx';
 import { Problem } from '../problem.ts';
@@ -20,9 +21,8 @@ interface FieldDialogProps {
 const blank: Field = { name: '', slug: '', type: 'TEXT', required: false, unique: false, hashed: false };
 
 export function FieldDialog({ project, structure, field, onClose, onSaved }: FieldDialogProps): JSX.Element {
-  const [draft, setDraft] = useState<Field>(field ?? blank);
+  const { values: draft, change, text, flag } = useFields({ description: '', ...(field ?? blank) });
   const [defaultText, setDefaultText] = useState(field === null ? '' : textOfDefault(field));
-  const change = (part: Partial<Field>): void => setDraft((last) => ({ ...last, ...part }));
   const send = async (): Promise<void> => {
     const changed = {
       ...draft,
@@ -52,14 +52,13 @@ export function FieldDialog({ project, structure, field, onClose, onSaved }: Fie
         autoComplete="off"
         maxLength={200}
         spellcheck={false}
-        value={draft.name}
-        onInput={(name) => change({ name })}
+        {...text('name')}
       />
       <SelectField
         label="Type"
         hint={field !== null && field.type !== draft.type ? conversion(field, draft.type) : undefined}
         value={draft.type}
-        onChange={(type) => change({ type: type as FieldType })}
+        onInput={(type) => change({ type: type as FieldType })}
         options={Object.entries(typeWords).map(([value, label]) => ({ value, label }))}
       />
       <CheckboxField
@@ -69,22 +68,19 @@ export function FieldDialog({ project, structure, field, onClose, onSaved }: Fie
             ? 'Records that are already stored keep having none.'
             : 'This can only be switched on if every stored record has a value.'
         }`}
-        checked={draft.required}
-        onChange={(required) => change({ required })}
+        {...flag('required')}
       />
       <CheckboxField
         label="Unique"
         hint="No two records have the same value. It can’t be combined with Hashed."
-        checked={draft.unique}
         disabled={draft.hashed}
-        onChange={(unique) => change({ unique })}
+        {...flag('unique')}
       />
       <CheckboxField
         label="Hashed"
         hint="For passwords: the value is stored as its hash, and never shown. It can’t be changed later."
-        checked={draft.hashed}
         disabled={field !== null || draft.unique}
-        onChange={(hashed) => change({ hashed })}
+        {...flag('hashed')}
       />
       <TextField
         label="Default value"
@@ -94,11 +90,7 @@ export function FieldDialog({ project, structure, field, onClose, onSaved }: Fie
         value={defaultText}
         onInput={setDefaultText}
       />
-      <TextField
-        label="Description"
-        value={draft.description ?? ''}
-        onInput={(description) => change({ description })}
-      />
+      <TextField label="Description" {...text('description')} />
     </FormDialog>
   );
 }

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
 import { SelectField, TextField } from '../parts/field.tsx';
+import { useFields } from '../parts/form.ts';
 import { FormDialog } from '../parts/form-dialog.tsx';
 import { navigate, to } from '../router.ts';
 import { changeStructure } from './projects-api.ts';
@@ -11,9 +11,8 @@ const slugPattern = '[A-Za-z0-9][A-Za-z0-9_\\-]{0,62}';
 
 /** A project begins with its first space or file: there is no call that creates an empty one. */
 export function NewProjectDialog({ onClose }: { readonly onClose: () => void }): JSX.Element {
-  const [slug, setSlug] = useState('');
-  const [first, setFirst] = useState('space');
-  const [name, setName] = useState('');
+  const { values, change, text } = useFields({ slug: '', first: 'space', name: '' });
+  const { slug, first, name } = values;
   const send = async (): Promise<void> => {
     if (first === 'files') return navigate(to`/projects/${slug}/files`);
     const space = suggestedSlug(name);
@@ -37,12 +36,11 @@ export function NewProjectDialog({ onClose }: { readonly onClose: () => void }):
         pattern={slugPattern}
         spellcheck={false}
         value={slug}
-        onInput={(text) => setSlug(text.replace(/\s+/g, '-'))}
+        onInput={(value) => change({ slug: value.replace(/\s+/g, '-') })}
       />
       <SelectField
         label="It begins with"
-        value={first}
-        onChange={setFirst}
+        {...text('first')}
         options={[
           { value: 'space', label: 'a record space' },
           { value: 'files', label: 'files' },
@@ -55,8 +53,7 @@ export function NewProjectDialog({ onClose }: { readonly onClose: () => void }):
           required
           autoComplete="off"
           maxLength={200}
-          value={name}
-          onInput={setName}
+          {...text('name')}
         />
       ) : (
         <p class="quiet">The first upload creates the project.</p>

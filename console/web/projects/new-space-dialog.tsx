@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { TextField } from '../parts/field.tsx';
+import { useFields } from '../parts/form.ts';
 import { FormDialog } from '../parts/form-dialog.tsx';
 import { navigate, to } from '../router.ts';
 import { changeStructure } from './projects-api.ts';
@@ -12,12 +13,11 @@ interface NewSpaceDialogProps {
 }
 
 export function NewSpaceDialog({ project, onClose }: NewSpaceDialogProps): JSX.Element {
-  const [name, setName] = useState('');
+  const { values, text } = useFields({ name: '', description: '' });
   const [typedSlug, setSlug] = useState<string | null>(null);
-  const [description, setDescription] = useState('');
-  const slug = typedSlug ?? suggestedSlug(name);
+  const slug = typedSlug ?? suggestedSlug(values.name);
   const send = async (): Promise<void> => {
-    await changeStructure(project, { slug, name: name.trim(), description }, []);
+    await changeStructure(project, { ...values, slug, name: values.name.trim() }, []);
     navigate(to`/projects/${project}/spaces/${slug}/structure`);
   };
   return (
@@ -29,8 +29,7 @@ export function NewSpaceDialog({ project, onClose }: NewSpaceDialogProps): JSX.E
         autoFocus
         autoComplete="off"
         maxLength={200}
-        value={name}
-        onInput={setName}
+        {...text('name')}
       />
       <TextField
         label="Slug"
@@ -42,7 +41,7 @@ export function NewSpaceDialog({ project, onClose }: NewSpaceDialogProps): JSX.E
         value={slug}
         onInput={setSlug}
       />
-      <TextField label="Description" value={description} onInput={setDescription} />
+      <TextField label="Description" {...text('description')} />
     </FormDialog>
   );
 }

@@ -1,6 +1,7 @@
-import { address, callApi, callJson } from '../api.ts';
+import { address } from '../address.ts';
+import { callApi, callJson } from '../api.ts';
 import type { KeysetPage } from '../parts/load.ts';
-import type { Field, SpaceName, SpaceSettings, Structure } from './structure.ts';
+import type { Field, SpaceSettings, Structure } from './structure.ts';
 
 export interface Project {
   readonly slug: string;
@@ -67,7 +68,7 @@ export async function dropField(project: string, space: string, field: string): 
 /** Adds fields or changes them. All other fields and the settings stay as they are. */
 export async function changeStructure(
   project: string,
-  { slug, name, description }: SpaceName,
+  { slug, name, description }: Omit<Structure, 'fields'>,
   recordStructure: readonly Field[],
   settings: SpaceSettings = {},
 ): Promise<void> {

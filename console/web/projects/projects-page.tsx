@@ -1,9 +1,9 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { deleteFiles, noFilter } from '../files/file-api.ts';
-import { Button } from '../parts/button.tsx';
+import { Button, IconButton } from '../parts/button.tsx';
 import { confirmed } from '../parts/confirmed.ts';
-import { type Column, DataTable } from '../parts/data-table.tsx';
+import { type Column, DataTable, toolsColumn } from '../parts/data-table.tsx';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { SearchField } from '../parts/field.tsx';
 import { countOf, formatNumber } from '../parts/format.ts';
@@ -11,8 +11,8 @@ import { Icon } from '../parts/icon.tsx';
 import { usePages } from '../parts/load.ts';
 import { More } from '../parts/more.tsx';
 import { Page } from '../parts/page.tsx';
+import { Time } from '../parts/time.tsx';
 import { place, setQuery, to } from '../router.ts';
-import { createdAndDrop } from './columns.tsx';
 import { NewProjectDialog } from './new-project-dialog.tsx';
 import { dropProject, listProjects, type Project } from './projects-api.ts';
 
@@ -43,12 +43,14 @@ export function ProjectsPage(): JSX.Element {
 
   const columns: readonly Column<Project>[] = [
     {
-      key: 'slug',
       label: 'Project',
       cell: ({ slug }) => <a href={to`/projects/${slug}`}>{slug}</a>,
     },
-    { key: 'spaces', label: 'Record spaces', numeric: true, cell: ({ spaces }) => formatNumber(spaces) },
-    ...createdAndDrop<Project>((project) => void drop(project)),
+    { label: 'Record spaces', numeric: true, cell: ({ spaces }) => formatNumber(spaces) },
+    { label: 'Created', cell: ({ createdAt }) => <Time date={createdAt} /> },
+    toolsColumn((project) => (
+      <IconButton icon="trash" label={`Drop ${project.slug}`} onClick={() => void drop(project)} />
+    )),
   ];
 
   const createButton = (
@@ -63,7 +65,7 @@ export function ProjectsPage(): JSX.Element {
           <SearchField
             label="Search projects"
             value={search}
-            onInput={(text) => setQuery({ search: text || null })}
+            onInput={(text) => setQuery({ search: text })}
           />
         </div>
       )}

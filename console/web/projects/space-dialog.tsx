@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
 import { CheckboxField, TextField } from '../parts/field.tsx';
+import { useFields } from '../parts/form.ts';
 import { FormDialog } from '../parts/form-dialog.tsx';
 import { toast } from '../parts/toast.tsx';
 import { changeStructure, type Space } from './projects-api.ts';
@@ -14,10 +14,14 @@ interface SpaceDialogProps {
 
 const families = ['find', 'insert', 'update', 'delete'];
 
-/** The names of a record space, its webhook, and its authorisation. */
 export function SpaceDialog({ project, space, onClose, onSaved }: SpaceDialogProps): JSX.Element {
   const { webhooks, authOptions } = space.structure ?? {};
-  const [draft, setDraft] = useState({
+  const {
+    values: draft,
+    change,
+    text,
+    flag,
+  } = useFields({
     name: space.name,
     description: space.description,
     onInsertUrl: webhooks?.onInsertUrl ?? '',
@@ -25,11 +29,6 @@ export function SpaceDialog({ project, space, onClose, onSaved }: SpaceDialogPro
     active: authOptions?.active ?? false,
     users: authOptions?.space ?? '',
     scope: authOptions?.scope ?? families,
-  });
-  const change = (part: Partial<typeof draft>): void => setDraft((last) => ({ ...last, ...part }));
-  const text = (key: 'name' | 'description' | 'onInsertUrl' | 'onUpdateUrl' | 'users') => ({
-    value: draft[key],
-    onInput: (value: string) => change({ [key]: value }),
   });
   const send = async (): Promise<void> => {
     const { name, description, onInsertUrl, onUpdateUrl, active, users, scope } = draft;
@@ -55,8 +54,7 @@ export function SpaceDialog({ project, space, onClose, onSaved }: SpaceDialogPro
       <CheckboxField
         label="For logged-in users only"
         hint="Operations then need the login token of a user of your application, beside the access token."
-        checked={draft.active}
-        onChange={(active) => change({ active })}
+        {...flag('active')}
       />
       {draft.active && (
         <>

@@ -1,27 +1,26 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { Button } from '../parts/button.tsx';
-import { type Column, DataTable } from '../parts/data-table.tsx';
+import { Button, IconButton } from '../parts/button.tsx';
+import { type Column, DataTable, toolsColumn } from '../parts/data-table.tsx';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { SearchField } from '../parts/field.tsx';
 import { formatBytes, formatNumber } from '../parts/format.ts';
 import { Icon } from '../parts/icon.tsx';
 import { usePages } from '../parts/load.ts';
 import { More } from '../parts/more.tsx';
-import { Page } from '../parts/page.tsx';
+import { Time } from '../parts/time.tsx';
 import { useDraft } from '../parts/use-draft.ts';
 import { type PageProps, place, setQuery, to } from '../router.ts';
-import { createdAndDrop } from './columns.tsx';
 import { dropSpaceIfConfirmed } from './drop-space.tsx';
+import { ProjectPage } from './frames.tsx';
 import { NewSpaceDialog } from './new-space-dialog.tsx';
 import { listSpaces, type Space } from './projects-api.ts';
-import { ProjectTabs } from './tabs.tsx';
 
 const settleMs = 250;
 
 export function SpacesPage({ params: { project = '' } }: PageProps): JSX.Element {
   const search = place.value.query.get('search') ?? '';
-  const draft = useDraft(search, (text) => setQuery({ search: text || null }), settleMs);
+  const draft = useDraft(search, (text) => setQuery({ search: text }), settleMs);
   const asked = search.trim();
   const pages = usePages((after, signal) => listSpaces(project, asked, after, signal), [project, asked]);
   const [creating, setCreating] = useState(false);
@@ -39,8 +38,7 @@ export function SpacesPage({ params: { project = '' } }: PageProps): JSX.Element
     </Button>
   );
   return (
-    <Page title={project} crumbs={[{ label: 'Projects', href: to`/projects` }]} actions={createButton}>
-      <ProjectTabs project={project} current="spaces" />
+    <ProjectPage project={project} current="Record spaces" actions={createButton}>
       {!missing && (!none || asked !== '') && (
         <div class="list-tools">
           <SearchField label="Search record spaces" value={draft.text} onInput={draft.setText} />
@@ -62,21 +60,20 @@ export function SpacesPage({ params: { project = '' } }: PageProps): JSX.Element
       ) : (
         <DataTable
           caption={`Record spaces of ${project}`}
-          columns={spaceColumns(project, (space) => void drop(space))}
+          columns={spaceColumns(project, drop)}
           rows={pages.items}
           rowKey={({ slug }) => slug}
         />
       )}
       {!missing && <More pages={pages} />}
       {creating && <NewSpaceDialog project={project} onClose={() => setCreating(false)} />}
-    </Page>
+    </ProjectPage>
   );
 }
 
-function spaceColumns(project: string, drop: (space: Space) => void): readonly Column<Space>[] {
+function spaceColumns(project: string, drop: (space: Space) => Promise<void>): readonly Column<Space>[] {
   return [
     {
-      key: 'slug',
       label: 'Record space',
       cell: ({ slug, name, description }) => (
         <>
@@ -87,7 +84,6 @@ function spaceColumns(project: string, drop: (space: Space) => void): readonly C
       ),
     },
     {
-      key: 'fields',
       label: 'Fields',
       numeric: true,
       cell: ({ slug, fields }) => (
@@ -99,8 +95,11 @@ function spaceColumns(project: string, drop: (space: Space) => void): readonly C
         </a>
       ),
     },
-    { key: 'records', label: 'Records', numeric: true, cell: ({ records }) => formatNumber(records) },
-    { key: 'bytes', label: 'Size', numeric: true, cell: ({ bytes }) => formatBytes(bytes) },
-    ...createdAndDrop(drop),
+    { label: 'Records', numeric: true, cell: ({ records }) => formatNumber(records) },
+    { label: 'Size', numeric: true, cell: ({ bytes }) => formatBytes(bytes) },
+    { label: 'Created', cell: ({ createdAt }) => <Time date={createdAt} /> },
+    toolsColumn((space) => (
+      <IconButton icon="trash" label={`Drop ${space.slug}`} onClick={() => void drop(space)} />
+    )),
   ];
 }

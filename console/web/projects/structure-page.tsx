@@ -2,21 +2,19 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { Button, IconButton } from '../parts/button.tsx';
 import { confirmed } from '../parts/confirmed.ts';
-import { type Column, DataTable } from '../parts/data-table.tsx';
+import { type Column, DataTable, toolsColumn } from '../parts/data-table.tsx';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { useLoad } from '../parts/load.ts';
-import { Page } from '../parts/page.tsx';
 import { ProblemNote } from '../parts/problem-note.tsx';
 import { navigate, type PageProps, to } from '../router.ts';
 import { dropSpaceIfConfirmed } from './drop-space.tsx';
 import { FieldDialog } from './field-dialog.tsx';
+import { SpacePage } from './frames.tsx';
 import { dropField, getSpace } from './projects-api.ts';
 import { SpaceDialog } from './space-dialog.tsx';
 import { type Field, hasDefault } from './structure.ts';
-import { SpaceTabs } from './tabs.tsx';
 
-/** Fields of a record space, with the changes that are possible. */
 export function StructurePage({ params: { project = '', space = '' } }: PageProps): JSX.Element {
   const loaded = useLoad((signal) => getSpace(project, space, signal), [project, space]);
   const [edited, setEdited] = useState<Field | 'new' | 'space' | null>(null);
@@ -47,12 +45,9 @@ export function StructurePage({ params: { project = '', space = '' } }: PageProp
     </Button>
   );
   return (
-    <Page
-      title={structure?.name || space}
-      crumbs={[
-        { label: 'Projects', href: to`/projects` },
-        { label: project, href: to`/projects/${project}` },
-      ]}
+    <SpacePage
+      {...{ project, space, structure }}
+      current="Structure"
       intro={structure?.description || undefined}
       actions={
         <>
@@ -63,7 +58,6 @@ export function StructurePage({ params: { project = '', space = '' } }: PageProp
         </>
       }
     >
-      <SpaceTabs project={project} space={space} current="structure" />
       {loaded.problem !== null && <ProblemNote problem={loaded.problem} onRetry={loaded.reload} />}
       {structure?.fields.length === 0 ? (
         <EmptyState icon="projects" title="No fields yet">
@@ -100,7 +94,7 @@ export function StructurePage({ params: { project = '', space = '' } }: PageProp
           onSaved={saved}
         />
       )}
-    </Page>
+    </SpacePage>
   );
 }
 
@@ -110,14 +104,11 @@ interface FieldActions {
 }
 
 function fieldColumns({ drop, edit }: FieldActions): readonly Column<Field>[] {
-  const flag = (key: 'required' | 'unique' | 'hashed', label: string): Column<Field> => ({
-    key,
-    label,
-    cell: (field) => (field[key] ? 'yes' : '–'),
-  });
+  const flag = (key: 'required' | 'unique' | 'hashed', label: string): Column<Field> => {
+    return { label, cell: (field) => (field[key] ? 'yes' : '–') };
+  };
   return [
     {
-      key: 'name',
       label: 'Field',
       cell: (field) => (
         <>
@@ -129,26 +120,20 @@ function fieldColumns({ drop, edit }: FieldActions): readonly Column<Field>[] {
         </>
       ),
     },
-    { key: 'type', label: 'Type', cell: ({ type }) => <span class="badge">{type}</span> },
+    { label: 'Type', cell: ({ type }) => <span class="badge">{type}</span> },
     flag('required', 'Required'),
     flag('unique', 'Unique'),
     flag('hashed', 'Hashed'),
     {
-      key: 'default',
       label: 'Default',
       cell: (field) =>
         hasDefault(field) ? <code>{JSON.stringify(field.defaultValue).slice(0, 80)}</code> : '–',
     },
-    {
-      key: 'tools',
-      label: 'Actions',
-      tools: true,
-      cell: (field) => (
-        <>
-          <IconButton icon="edit" label={`Edit ${field.name}`} onClick={() => edit(field)} />
-          <IconButton icon="trash" label={`Drop ${field.name}`} onClick={() => void drop(field)} />
-        </>
-      ),
-    },
+    toolsColumn((field) => (
+      <>
+        <IconButton icon="edit" label={`Edit ${field.name}`} onClick={() => edit(field)} />
+        <IconButton icon="trash" label={`Drop ${field.name}`} onClick={() => void drop(field)} />
+      </>
+    )),
   ];
 }

@@ -22,14 +22,10 @@ export interface Field {
   readonly defaultValue?: unknown;
 }
 
-/** The names of a record space. */
-export interface SpaceName {
+export interface Structure {
   readonly slug: string;
   readonly name: string;
   readonly description: string;
-}
-
-export interface Structure extends SpaceName {
   readonly fields: readonly Field[];
 }
 

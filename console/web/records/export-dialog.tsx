@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
 import type { ShowProgress } from '../parts/confirmed.ts';
 import { CheckboxField, SelectField } from '../parts/field.tsx';
+import { useFields } from '../parts/form.ts';
 import { FormDialog } from '../parts/form-dialog.tsx';
 import { countOf, formatNumber } from '../parts/format.ts';
 import { toast } from '../parts/toast.tsx';
@@ -26,23 +26,27 @@ const types = { json: 'application/json', csv: 'text/csv' } as const;
 /** Writes the selected records, or all that match, into a file of JSON or CSV. */
 export function ExportDialog({ api, space, view, selected, onClose }: ExportDialogProps): JSX.Element {
   const ids = selected === 'all' ? [] : [...selected];
-  const [format, setFormat] = useState<ExportFormat>('json');
-  const [guard, setGuard] = useState(true);
-  const [mark, setMark] = useState(false);
-  const [what, setWhat] = useState(ids.length > 0 ? 'selected' : 'all');
+  const what: 'selected' | 'all' = ids.length > 0 ? 'selected' : 'all';
+  const { values, text, flag } = useFields({
+    what,
+    format: 'json' as ExportFormat,
+    guard: true,
+    mark: false,
+  });
+  const { format } = values;
   const bare = isBare(view);
-  const total = what === 'selected' ? ids.length : bare ? space.records : null;
+  const total = values.what === 'selected' ? ids.length : bare ? space.records : null;
 
   const send = async (signal: AbortSignal, progress: ShowProgress): Promise<void> => {
     progress(0, total);
     const pages =
-      what === 'selected'
+      values.what === 'selected'
         ? pagesOfIds(ids, (some) => api.byIds(some, signal), signal)
         : pagesOfView((request) => api.page(view, space.fields, request, signal), sortedBy(view), signal);
     // the browser keeps the pieces outside the memory of the page
     const pieces: Blob[] = [];
     const count = await exportRecords({
-      ...{ format, style: { guard, mark }, columns: csvColumns(space.fields), pages },
+      ...{ format, style: values, columns: csvColumns(space.fields), pages },
       write: (text) => void pieces.push(new Blob([text])),
       progress: (done) => progress(done, total),
     });
@@ -54,8 +58,7 @@ export function ExportDialog({ api, space, view, selected, onClose }: ExportDial
     <FormDialog title="Export records" verb="Export" asks={false} send={send} onClose={onClose}>
       <SelectField
         label="Records"
-        value={what}
-        onChange={setWhat}
+        {...text('what')}
         options={[
           ...(ids.length > 0
             ? [{ value: 'selected', label: `the ${formatNumber(ids.length)} selected` }]
@@ -65,8 +68,7 @@ export function ExportDialog({ api, space, view, selected, onClose }: ExportDial
       />
       <SelectField
         label="Format"
-        value={format}
-        onChange={(value) => setFormat(value === 'csv' ? 'csv' : 'json')}
+        {...text('format')}
         options={[
           { value: 'json', label: 'JSON: an array of records' },
           { value: 'csv', label: 'CSV: for spreadsheets' },
@@ -77,14 +79,12 @@ export function ExportDialog({ api, space, view, selected, onClose }: ExportDial
           <CheckboxField
             label="Put an apostrophe before formulas"
             hint="For files that are opened in a spreadsheet: it would run texts that begin with = + - @, a tab or a line break. An import here takes the apostrophe off again. Switch this off for other programs, which get the texts as they are."
-            checked={guard}
-            onChange={setGuard}
+            {...flag('guard')}
           />
           <CheckboxField
             label="Begin with a byte order mark"
             hint="Excel needs it to read letters beyond ASCII. Other programs may take it for a part of the first column’s name."
-            checked={mark}
-            onChange={setMark}
+            {...flag('mark')}
           />
           <p class="quiet">Arrays and objects are JSON in their cells.</p>
         </>

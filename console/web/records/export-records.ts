@@ -12,9 +12,7 @@ export interface ExportInput {
   /** Columns of CSV, in their order. */
   readonly columns: readonly string[];
   readonly pages: AsyncIterable<readonly ReadRecord[]>;
-  /** Takes a piece of the file. */
   readonly write: (text: string) => void;
-  /** Called after each page with the number of records so far. */
   readonly progress: (records: number) => void;
 }
 

@@ -1,16 +1,11 @@
-import type { CSSProperties, JSX } from 'preact';
+import type { JSX } from 'preact';
 import { Icon } from '../parts/icon.tsx';
 import { FilterCell } from './filter-cell.tsx';
 import type { Filter } from './filters.ts';
-import type { GridColumn } from './grid-columns.ts';
-import { selectWidth } from './grid-row.tsx';
+import { type CellPlace, cellsOf, type RowColumns, rowWidth } from './grid-row.tsx';
 import type { RecordView } from './record-view.ts';
-import type { Span } from './row-window.ts';
 
-export interface GridHeadProps {
-  readonly columns: readonly GridColumn[];
-  readonly starts: readonly number[];
-  readonly shown: Span;
+export interface GridHeadProps extends RowColumns {
   readonly view: RecordView;
   readonly problems: ReadonlyMap<string, string>;
   readonly onSort: (column: string, adds: boolean) => void;
@@ -21,16 +16,11 @@ export interface GridHeadProps {
 
 /** Two rows that stay in sight: names, by which records are sorted, and filters. */
 export function GridHead(props: GridHeadProps): JSX.Element {
-  const { columns, starts, shown, view } = props;
-  const cells = columns.slice(shown.first, shown.end).map((column, offset) => {
-    const at = shown.first + offset;
-    const style = { width: `${column.width}px`, marginLeft: `${offset === 0 ? (starts[at] ?? 0) : 0}px` };
-    return { column, at, style };
-  });
-  const rowStyle = { width: `${(starts.at(-1) ?? 0) + selectWidth}px` };
+  const { view, onSort } = props;
+  const cells = cellsOf(props);
   return (
     // biome-ignore lint/a11y: a table can't leave out the columns that are not seen
-    <div role="rowgroup" class="grid-head" style={rowStyle}>
+    <div role="rowgroup" class="grid-head" style={{ width: rowWidth(props) }}>
       {/* biome-ignore lint/a11y: see above */}
       <div role="row" aria-rowindex={1} class="grid-names">
         {/* biome-ignore lint/a11y: see above */}
@@ -42,15 +32,8 @@ export function GridHead(props: GridHeadProps): JSX.Element {
             onChange={(event) => props.onSelectAll(event.currentTarget.checked)}
           />
         </div>
-        {cells.map(({ column, at, style }) => (
-          <NameCell
-            key={column.name}
-            column={column}
-            at={at}
-            style={style}
-            view={view}
-            onSort={props.onSort}
-          />
+        {cells.map((place) => (
+          <NameCell key={place.column.name} {...place} {...{ view, onSort }} />
         ))}
       </div>
       {/* biome-ignore lint/a11y: see above */}
@@ -73,13 +56,7 @@ export function GridHead(props: GridHeadProps): JSX.Element {
   );
 }
 
-interface NameCellProps {
-  readonly column: GridColumn;
-  readonly at: number;
-  readonly style: CSSProperties;
-  readonly view: RecordView;
-  readonly onSort: (column: string, adds: boolean) => void;
-}
+type NameCellProps = CellPlace & Pick<GridHeadProps, 'view' | 'onSort'>;
 
 function NameCell({ column, at, style, view, onSort }: NameCellProps): JSX.Element {
   const place = view.sorts.findIndex(({ by }) => by === column.name);

@@ -1,4 +1,4 @@
-import type { JSX } from 'preact';
+import type { CSSProperties, JSX } from 'preact';
 import type { GridColumn } from './grid-columns.ts';
 import type { Row } from './record-pages.ts';
 import type { Span } from './row-window.ts';
@@ -6,14 +6,37 @@ import type { Span } from './row-window.ts';
 /** Of the column of checkboxes, in pixels; it stays in sight. */
 export const selectWidth = 40;
 
-export interface GridRowProps {
+/** The columns of a row, those of them that are drawn, and where each begins. */
+export interface RowColumns {
+  readonly columns: readonly GridColumn[];
+  readonly starts: readonly number[];
+  readonly shown: Span;
+}
+
+export interface CellPlace {
+  readonly column: GridColumn;
+  readonly at: number;
+  readonly style: CSSProperties;
+}
+
+/** The cells that are drawn; the first leaves room for those before it. */
+export function cellsOf({ columns, starts, shown }: RowColumns): readonly CellPlace[] {
+  return columns.slice(shown.first, shown.end).map((column, offset) => {
+    const at = shown.first + offset;
+    const style = { width: `${column.width}px`, marginLeft: `${offset === 0 ? (starts[at] ?? 0) : 0}px` };
+    return { column, at, style };
+  });
+}
+
+export function rowWidth({ starts }: RowColumns): string {
+  return `${(starts.at(-1) ?? 0) + selectWidth}px`;
+}
+
+export interface GridRowProps extends RowColumns {
   readonly index: number;
   readonly top: number;
   /** Null: it is not read yet. */
   readonly row: Row | null | 'gone';
-  readonly columns: readonly GridColumn[];
-  readonly starts: readonly number[];
-  readonly shown: Span;
   readonly selected: boolean;
   readonly activeColumn: number | null;
   readonly onSelect: (range: boolean) => void;
@@ -22,9 +45,8 @@ export interface GridRowProps {
 
 /** One record. Its cells are text, cut off where they are long; a click opens the record at that field. */
 export function GridRow(props: GridRowProps): JSX.Element {
-  const { index, row, columns, starts, shown, selected } = props;
+  const { index, row, selected } = props;
   const there = row !== null && row !== 'gone';
-  const cells = columns.slice(shown.first, shown.end);
   return (
     // biome-ignore lint/a11y/useSemanticElements lint/a11y/useFocusableInteractive: the grid has the focus, and says which cell is meant
     <div
@@ -33,7 +55,7 @@ export function GridRow(props: GridRowProps): JSX.Element {
       // below the two rows of the head
       aria-rowindex={index + 3}
       aria-selected={there ? selected : undefined}
-      style={{ top: `${props.top}px`, width: `${(starts.at(-1) ?? 0) + selectWidth}px` }}
+      style={{ top: `${props.top}px`, width: rowWidth(props) }}
     >
       {/* biome-ignore lint/a11y/useSemanticElements lint/a11y/useFocusableInteractive: see above */}
       <div role="gridcell" class="grid-cell select" aria-colindex={1}>
@@ -47,56 +69,40 @@ export function GridRow(props: GridRowProps): JSX.Element {
           />
         )}
       </div>
-      {cells.map((column, offset) => {
-        const at = shown.first + offset;
-        return (
-          <GridCell
-            key={column.name}
-            id={`cell-${index}-${at}`}
-            column={column}
-            index={at}
-            row={row}
-            indent={offset === 0 ? (starts[at] ?? 0) : 0}
-            active={props.activeColumn === at}
-            onOpen={() => props.onOpen(at)}
-          />
-        );
-      })}
+      {cellsOf(props).map((place) => (
+        <GridCell key={place.column.name} {...props} {...place} />
+      ))}
     </div>
   );
 }
 
-interface GridCellProps {
-  readonly id: string;
-  readonly column: GridColumn;
-  readonly index: number;
-  readonly row: Row | null | 'gone';
-  /** Room for the columns before it that are not drawn. */
-  readonly indent: number;
-  readonly active: boolean;
-  readonly onOpen: () => void;
-}
-
-function GridCell({ id, column, index, row, indent, active, onOpen }: GridCellProps): JSX.Element {
-  const style = { width: `${column.width}px`, marginLeft: `${indent}px` };
-  const kind = `grid-cell ${column.type.toLowerCase()}${active ? ' active' : ''}`;
+function GridCell({
+  column,
+  at,
+  style,
+  index,
+  row,
+  activeColumn,
+  onOpen,
+}: GridRowProps & CellPlace): JSX.Element {
+  const kind = `grid-cell ${column.type.toLowerCase()}${activeColumn === at ? ' active' : ''}`;
   const there = row !== null && row !== 'gone';
-  const cell = there ? row.cells[index] : undefined;
+  const cell = there ? row.cells[at] : undefined;
   return (
     // biome-ignore lint/a11y: the keys of the grid do the same; it has the focus
     <div
       role="gridcell"
-      id={id}
+      id={`cell-${index}-${at}`}
       class={kind}
-      aria-colindex={index + 2}
+      aria-colindex={at + 2}
       style={style}
       onClick={() => {
         // not when text was selected to be copied
-        if (there && window.getSelection()?.isCollapsed !== false) onOpen();
+        if (there && window.getSelection()?.isCollapsed !== false) onOpen(at);
       }}
     >
       {row === null && <span class="skeleton" />}
-      {row === 'gone' && index === 0 && <span class="quiet">deleted meanwhile</span>}
+      {row === 'gone' && at === 0 && <span class="quiet">deleted meanwhile</span>}
       {there && (cell === null || cell === undefined) && <span class="none">no value</span>}
       {cell && (
         <>

@@ -62,7 +62,7 @@ export function ImportChoices(props: ImportChoicesProps): JSX.Element {
           onChange={setUnguard}
         />
       )}
-      <div class="dialog-actions">
+      <div class="row dialog-actions">
         <Button onClick={onBack}>Another file</Button>
         <Button kind="primary" disabled={used === 0} onClick={() => onStart(reader)}>
           {isNew ? 'Create the fields and import' : 'Import'}

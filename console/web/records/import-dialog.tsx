@@ -53,7 +53,7 @@ export function ImportDialog(props: ImportDialogProps): JSX.Element {
       setProblem(toProblem(thrown));
     }
   };
-  const start = async ({ file, preview }: ChosenFile, reader: RowReader): Promise<void> => {
+  const start = async (chosenFile: ChosenFile, reader: RowReader): Promise<void> => {
     const controller = new AbortController();
     abort.current = controller;
     try {
@@ -62,7 +62,7 @@ export function ImportDialog(props: ImportDialogProps): JSX.Element {
     } catch (thrown) {
       return setProblem(toProblem(thrown));
     }
-    const report = await runImport({ file, preview, reader, api, signal: controller.signal, show: setState });
+    const report = await runImport(chosenFile, reader, api, controller.signal, setState);
     if (report.stored > 0 || space.fields.length === 0) onImported();
   };
   return (
@@ -93,15 +93,13 @@ export function ImportDialog(props: ImportDialogProps): JSX.Element {
 }
 
 /** Sends the rows of a file, and shows how far it is. */
-async function runImport(args: {
-  readonly file: File;
-  readonly preview: ImportPreview;
-  readonly reader: RowReader;
-  readonly api: RecordsApi;
-  readonly signal: AbortSignal;
-  readonly show: (state: ImportState) => void;
-}): Promise<ImportReport> {
-  const { file, preview, reader, api, signal, show } = args;
+async function runImport(
+  { file, preview }: ChosenFile,
+  reader: RowReader,
+  api: RecordsApi,
+  signal: AbortSignal,
+  show: (state: ImportState) => void,
+): Promise<ImportReport> {
   let read = 0;
   let report: ImportReport = { stored: 0, badCount: 0, bad: [], stopped: null };
   show({ report, read, over: false });
@@ -133,13 +131,12 @@ function batchRecords({ fields }: RowReader): number {
   return hashed === 0 ? 1000 : Math.max(1, Math.floor(100 / hashed));
 }
 
-function FileChoice({
-  onChoose,
-  onClose,
-}: {
+interface FileChoiceProps {
   readonly onChoose: (file: File | undefined) => void;
   readonly onClose: () => void;
-}): JSX.Element {
+}
+
+function FileChoice({ onChoose, onClose }: FileChoiceProps): JSX.Element {
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the input below does the same for the keyboard
     <div
@@ -161,7 +158,7 @@ function FileChoice({
           onChange={(event) => onChoose(event.currentTarget.files?.[0])}
         />
       </label>
-      <div class="dialog-actions">
+      <div class="row dialog-actions">
         <Button onClick={onClose}>Cancel</Button>
       </div>
     </div>

@@ -1,19 +1,10 @@
+import { toProblem } from '../problem.ts';
 import type { ImportRow } from './import-rows.ts';
 
 export interface BadRow {
   readonly line: number;
   readonly problem: string;
 }
-
-/** The outcome of a request. Status 0: there was no answer. */
-export type SendOutcome =
-  | { readonly ok: true }
-  | {
-      readonly ok: false;
-      readonly status: number;
-      readonly problems: readonly string[];
-      readonly retryAfterSeconds: number | null;
-    };
 
 export interface ImportReport {
   readonly stored: number;
@@ -26,15 +17,14 @@ export interface ImportReport {
 
 export interface ImportState {
   readonly report: ImportReport;
-  /** Bytes of the file. */
   readonly read: number;
   readonly over: boolean;
 }
 
 export interface ImportRecordsInput {
   readonly rows: AsyncIterable<ImportRow>;
-  /** Stores all records of the body, a JSON array, or none. */
-  readonly send: (body: string, signal: AbortSignal) => Promise<SendOutcome>;
+  /** Stores all records of the body, a JSON array, or none. Rejects with a Problem. */
+  readonly send: (body: string, signal: AbortSignal) => Promise<void>;
   readonly signal: AbortSignal;
   readonly progress: (report: ImportReport) => void;
   readonly wait: (seconds: number) => Promise<void>;
@@ -63,10 +53,9 @@ export async function importRecords(input: ImportRecordsInput): Promise<ImportRe
   let batch: GoodRow[] = [];
   let size = 0;
   const flush = async (): Promise<void> => {
-    const rows = batch;
+    await run.store(batch);
     batch = [];
     size = 0;
-    await run.store(rows);
   };
   try {
     for await (const row of input.rows) {
@@ -148,16 +137,20 @@ class ImportRun {
     const body = `[${rows.map(({ text }) => text).join(',')}]`;
     for (let attempt = 1; ; attempt++) {
       if (signal.aborted) throw new ImportStop('You stopped the import.', false);
-      const outcome = await send(body, signal);
-      if (outcome.ok) return null;
-      const { status, problems, retryAfterSeconds } = outcome;
-      if (status === 400 || status === 413) return problems;
-      // the service says that nothing of the request was done, and when to come again
-      const again = retryAfterSeconds !== null && (status === 429 || status === 503);
-      if (!again || attempt === tries) {
-        throw new ImportStop(problems.join(' '), status === 0 || status >= 500);
+      try {
+        await send(body, signal);
+        return null;
+      } catch (thrown) {
+        const { status, message, details, retryAfter } = toProblem(thrown);
+        const problems = details.length > 0 ? details : [message];
+        if (status === 400 || status === 413) return problems;
+        // the service says that nothing of the request was done, and when to come again
+        const again = retryAfter !== undefined && (status === 429 || status === 503);
+        if (!again || attempt === tries) {
+          throw new ImportStop(problems.join(' '), status === 0 || status >= 500);
+        }
+        await wait(Math.min(retryAfter, 60));
       }
-      await wait(Math.min(retryAfterSeconds, 60));
     }
   }
 }

@@ -10,7 +10,6 @@ import { saveFile } from './save-file.ts';
 
 export interface ImportReportProps {
   readonly state: ImportState;
-  /** Bytes of the file. */
   readonly size: number;
   readonly onStop: () => void;
   readonly onClose: () => void;
@@ -31,7 +30,7 @@ export function ImportReportView({ state, size, onStop, onClose }: ImportReportP
       </p>
       {report.stopped !== null && <Stopped stopped={report.stopped} />}
       {report.bad.length > 0 && over && <BadRows report={report} />}
-      <div class="dialog-actions">
+      <div class="row dialog-actions">
         {over && report.bad.length > 0 && (
           <Button onClick={() => saveFile(badRowsFile(report), 'bad-rows.csv')}>
             <Icon name="download" /> Save the list of bad rows
@@ -68,8 +67,8 @@ function Stopped({ stopped }: { readonly stopped: NonNullable<ImportReport['stop
 }
 
 const badColumns: readonly Column<BadRow>[] = [
-  { key: 'line', label: 'Line', numeric: true, cell: ({ line }) => line },
-  { key: 'problem', label: 'Problem', cell: ({ problem }) => problem },
+  { label: 'Line', numeric: true, cell: ({ line }) => line },
+  { label: 'Problem', cell: ({ problem }) => problem },
 ];
 
 function BadRows({ report }: { readonly report: ImportReport }): JSX.Element {

@@ -1,13 +1,15 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useMemo, useRef, useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
 import { useEdits } from '../parts/confirmed.ts';
+import { CodeBlock } from '../parts/copy.tsx';
 import { Dialog } from '../parts/dialog.tsx';
+import { formatBytes } from '../parts/format.ts';
 import { Icon } from '../parts/icon.tsx';
 import { useLoad } from '../parts/load.ts';
 import { ProblemNote } from '../parts/problem-note.tsx';
 import { Skeleton } from '../parts/skeleton.tsx';
-import { JsonView } from './json-view.tsx';
+import type { ReadRecord } from './record-form.ts';
 import { type RecordDialogProps, RecordFormView } from './record-form-view.tsx';
 
 /** One record: as a form, and as JSON. The table has only what its cells show, so it is read anew. */
@@ -55,5 +57,30 @@ export function RecordDialog(props: RecordDialogProps): JSX.Element {
         )}
       </div>
     </Dialog>
+  );
+}
+
+/** More than this at once makes a page slow to scroll. */
+const shownAtFirst = 50_000;
+
+/** The record as the API answers it. */
+function JsonView({ record }: { readonly record: ReadRecord }): JSX.Element {
+  const text = useMemo(() => JSON.stringify(record, null, 2), [record]);
+  const [whole, setWhole] = useState(text.length <= shownAtFirst);
+  const box = useRef<HTMLDivElement>(null);
+  const showAll = (): void => {
+    setWhole(true);
+    // the button that had the focus is gone
+    box.current?.querySelector('pre')?.focus();
+  };
+  return (
+    <div class="stack json" ref={box}>
+      <CodeBlock
+        code={text}
+        shown={whole ? text : `${text.slice(0, shownAtFirst)}…`}
+        label="Copy the record"
+      />
+      {!whole && <Button onClick={showAll}>Show all {formatBytes(text.length)}</Button>}
+    </div>
   );
 }

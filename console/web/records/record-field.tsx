@@ -72,7 +72,6 @@ export function RecordField(props: RecordFieldProps): JSX.Element {
 }
 
 interface ControlProps extends Pick<RecordFieldProps, 'field' | 'entry' | 'onChange'> {
-  /** Common attributes of all controls. */
   readonly common: ControlIds & { readonly 'data-field': number; readonly 'aria-required': boolean };
 }
 

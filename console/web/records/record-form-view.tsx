@@ -7,9 +7,8 @@ import { ProblemNote } from '../parts/problem-note.tsx';
 import { announce, toast } from '../parts/toast.tsx';
 import { Problem } from '../problem.ts';
 import type { Field } from '../projects/structure.ts';
-import { fieldProblems } from './field-problems.ts';
 import { RecordField } from './record-field.tsx';
-import { type FormEntry, formOf, type ReadRecord, readForm } from './record-form.ts';
+import { type FormEntry, fieldProblems, formOf, type ReadRecord, readForm } from './record-form.ts';
 import type { RecordsApi } from './records-api.ts';
 
 export interface RecordDialogProps {
@@ -101,7 +100,7 @@ export function RecordFormView(props: RecordFormProps): JSX.Element {
           {formatTime(String(record.updatedAt))}
         </p>
       )}
-      <div class="dialog-actions sticky">
+      <div class="row dialog-actions sticky">
         <Button onClick={props.onClose}>Cancel</Button>
         <Button kind="primary" type="submit" busy={form.busy}>
           {record === null ? 'Add the record' : 'Save'}

@@ -1,19 +1,16 @@
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
-import type { Filter } from './filters.ts';
-import { GridHead } from './grid-head.tsx';
+import { GridHead, type GridHeadProps } from './grid-head.tsx';
 import { gridKey } from './grid-keys.ts';
-import { GridRow, selectWidth } from './grid-row.tsx';
-import type { RecordView } from './record-view.ts';
+import { GridRow, rowWidth } from './grid-row.tsx';
 import { type GridSelection, type GridSelectionProps, useGridSelection } from './use-grid-selection.ts';
 import { type GridWindow, type GridWindowProps, rowHeight, useGridWindow } from './use-grid-window.ts';
 
-export interface RecordGridProps extends GridWindowProps, GridSelectionProps {
+export interface RecordGridProps
+  extends GridWindowProps,
+    GridSelectionProps,
+    Pick<GridHeadProps, 'view' | 'problems' | 'onSort' | 'onFilter'> {
   readonly label: string;
-  readonly view: RecordView;
-  readonly problems: ReadonlyMap<string, string>;
-  readonly onSort: (column: string, adds: boolean) => void;
-  readonly onFilter: (column: string, filter: Filter | null) => void;
 }
 
 /** Records in a grid of the WAI-ARIA kind: one stop of the Tab key, arrows within; only what is seen is drawn. */
@@ -77,7 +74,7 @@ function GridBody({ pages, columns, drawn, selection }: GridBodyProps): JSX.Elem
     <div
       role="rowgroup"
       class="grid-body"
-      style={{ height: `${placed * rowHeight}px`, width: `${(starts.at(-1) ?? 0) + selectWidth}px` }}
+      style={{ height: `${placed * rowHeight}px`, width: rowWidth({ columns, starts, shown }) }}
     >
       {Array.from({ length: Math.max(0, end - first) }, (_, offset) => first + offset).map((row) => {
         const found = pages.row(row);
@@ -87,9 +84,7 @@ function GridBody({ pages, columns, drawn, selection }: GridBodyProps): JSX.Elem
             index={row}
             top={(row - base) * rowHeight}
             row={found}
-            columns={columns}
-            starts={starts}
-            shown={shown}
+            {...{ columns, starts, shown }}
             selected={found !== null && found !== 'gone' && selection.selected.has(found.id)}
             activeColumn={row === active.row ? active.column : null}
             onSelect={(range) => selection.select(row, range)}

@@ -92,12 +92,10 @@ export class RecordPages {
     return page.rows[index - page.start] ?? 'gone';
   }
 
-  /** How many rows are in memory. */
   get kept(): number {
     return this.#pages.reduce((sum, { rows }) => sum + (rows?.length ?? 0), 0);
   }
 
-  /** Rows in memory, in their order. */
   *rows(): Generator<Row> {
     for (const { rows } of this.#pages) if (rows !== null) yield* rows;
   }

@@ -164,8 +164,3 @@ export function headerJson(value: unknown): string {
     (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }
-
-/** `/{project}/{space}` of the API. A space has any name. */
-export function spacePath(project: string, space: string): string {
-  return `/${encodeURIComponent(project)}/${encodeURIComponent(space)}`;
-}

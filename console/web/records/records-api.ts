@@ -1,7 +1,8 @@
-import { address, callApi, callJson } from '../api.ts';
-import { isAbort, Problem, toProblem } from '../problem.ts';
+import { address } from '../address.ts';
+import { type ApiCall, callApi } from '../api.ts';
+import { Problem, toProblem } from '../problem.ts';
 import type { Field } from '../projects/structure.ts';
-import type { SendOutcome } from './import-records.ts';
+import { jsonOf } from '../session.ts';
 import type { ReadRecord } from './record-form.ts';
 import type { AnsweredPage } from './record-pages.ts';
 import { headerJson, type PageRequest, type RecordView, viewOptions, whereOf } from './record-view.ts';
@@ -17,7 +18,7 @@ const headers = {
 const longestOptions = 48_000;
 
 /** A large answer takes longer than the first byte of a small one. */
-const readMs = 120_000;
+const timeoutMs = 120_000;
 
 /** The record operations of one space, as the pages use them. */
 export class RecordsApi {
@@ -25,6 +26,11 @@ export class RecordsApi {
 
   constructor(project: string, space: string) {
     this.#path = address`/${project}/${space}`;
+  }
+
+  #post(path: string, call: ApiCall): Promise<Response> {
+    const all = { ...headers, ...call.headers };
+    return callApi(this.#path + path, { method: 'POST', timeoutMs, ...call, headers: all });
   }
 
   /** One page of the records on the screen. */
@@ -41,44 +47,38 @@ export class RecordsApi {
         'A value of the field by which records are sorted is too long to go on from. Sort by another one.',
       );
     }
-    const call = { method: 'POST', json: whereOf(view, fields), signal, timeoutMs: readMs };
-    const response = await callApi(`${this.#path}/_find_`, { ...call, headers: { ...headers, options } });
-    const text = await response.text();
+    const call = { headers: { options }, json: whereOf(view, fields), signal };
+    const text = await (await this.#post('/_find_', call)).text();
     return { records: JSON.parse(text) as ReadRecord[], size: text.length };
   }
 
   /** @param json the body of an aggregation; see docs/api.md */
-  aggregate(json: object, signal: AbortSignal): Promise<readonly ReadRecord[]> {
-    const call = { method: 'POST', headers, json, signal, timeoutMs: readMs };
-    return callJson<ReadRecord[]>(`${this.#path}/_aggregate_`, call);
+  async aggregate(json: object, signal: AbortSignal): Promise<readonly ReadRecord[]> {
+    return jsonOf(await this.#post('/_aggregate_', { json, signal }));
   }
 
   /** The records with these ids, in any order. */
   async byIds(ids: readonly string[], signal: AbortSignal): Promise<readonly ReadRecord[]> {
-    const call = { method: 'POST', headers, json: [['id', 'in', ids]], signal, timeoutMs: readMs };
-    return callJson<ReadRecord[]>(`${this.#path}/_find_`, call);
+    return jsonOf(await this.#post('/_find_', { json: [['id', 'in', ids]], signal }));
   }
 
   /** Null when it is gone. */
-  one(id: string, signal: AbortSignal): Promise<ReadRecord | null> {
-    return callJson<ReadRecord | null>(`${this.#path}/_single_`, { headers, query: { id }, signal });
+  async one(id: string, signal: AbortSignal): Promise<ReadRecord | null> {
+    return jsonOf(await this.#post('/_single_', { method: 'GET', query: { id }, signal }));
   }
 
-  add(record: ReadRecord, signal: AbortSignal): Promise<ReadRecord> {
-    return callJson<ReadRecord>(`${this.#path}/_single_`, { method: 'POST', headers, json: record, signal });
+  async add(record: ReadRecord, signal: AbortSignal): Promise<void> {
+    await this.#post('/_single_', { json: record, signal });
   }
 
-  change(id: string, changes: ReadRecord, signal: AbortSignal): Promise<ReadRecord> {
-    const call = { method: 'POST', headers, query: { id }, json: changes, signal };
-    return callJson<ReadRecord>(`${this.#path}/update-by-id`, call);
+  async change(id: string, changes: ReadRecord, signal: AbortSignal): Promise<ReadRecord> {
+    return jsonOf(await this.#post('/update-by-id', { query: { id }, json: changes, signal }));
   }
 
   /** Deletes records with one request; those that are gone already are fine. Too large for one, they go in halves. */
   async remove(ids: readonly string[], signal: AbortSignal): Promise<void> {
-    const json = { where: { id: { in: ids } } };
-    const call = { method: 'POST', headers, json, signal, timeoutMs: readMs };
     try {
-      await callApi(`${this.#path}/_delete_`, call);
+      await this.#post('/_delete_', { json: { where: { id: { in: ids } } }, signal });
     } catch (thrown) {
       if (ids.length === 1 || toProblem(thrown).code !== 'invalid_condition') throw thrown;
       const middle = ids.length >> 1;
@@ -89,32 +89,13 @@ export class RecordsApi {
 
   /** Deletes all records of the space. */
   async clear(signal: AbortSignal): Promise<void> {
-    const call = { method: 'DELETE', headers, signal, timeoutMs: readMs };
-    await callApi(`${this.#path}/clear-records`, call);
+    await this.#post('/clear-records', { method: 'DELETE', signal });
   }
 
   /** Stores all records of the body, a JSON array, or none. */
-  async insert(body: string, signal: AbortSignal): Promise<SendOutcome> {
-    try {
-      const sent = { ...headers, 'content-type': 'application/json' };
-      const response = await callApi(this.#path, {
-        method: 'POST',
-        headers: sent,
-        body,
-        signal,
-        timeoutMs: readMs,
-      });
-      // the stored records come back; nobody needs them, but the connection is used again
-      await response.arrayBuffer();
-      return { ok: true };
-    } catch (thrown) {
-      const problem = toProblem(thrown);
-      return {
-        ok: false,
-        status: isAbort(thrown) ? 0 : problem.status,
-        problems: problem.details.length > 0 ? problem.details : [problem.message],
-        retryAfterSeconds: problem.retryAfter ?? null,
-      };
-    }
+  async insert(body: string, signal: AbortSignal): Promise<void> {
+    const sent = { headers: { 'content-type': 'application/json' }, body, signal };
+    // the stored records come back; nobody needs them, but the connection is used again
+    await (await this.#post('', sent)).arrayBuffer();
   }
 }

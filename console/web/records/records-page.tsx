@@ -4,18 +4,16 @@ import { Button } from '../parts/button.tsx';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { useLoad } from '../parts/load.ts';
-import { Page } from '../parts/page.tsx';
 import { ProblemNote } from '../parts/problem-note.tsx';
 import { Skeleton } from '../parts/skeleton.tsx';
+import { SpacePage } from '../projects/frames.tsx';
 import { getSpace, type Space } from '../projects/projects-api.ts';
-import { SpaceTabs } from '../projects/tabs.tsx';
 import { type PageProps, place, to } from '../router.ts';
 import { ImportDialog } from './import-dialog.tsx';
 import { queryOfView, viewOfQuery } from './record-view.ts';
 import { RecordsApi } from './records-api.ts';
 import { type OpenDialog, RecordsTable } from './records-table.tsx';
 
-/** The records of a space. */
 export function RecordsPage({ params: { project = '', space = '' } }: PageProps): JSX.Element {
   const loaded = useLoad((signal) => getSpace(project, space, signal), [project, space]);
   const api = useMemo(() => new RecordsApi(project, space), [project, space]);
@@ -24,16 +22,12 @@ export function RecordsPage({ params: { project = '', space = '' } }: PageProps)
   const { reload } = loaded;
   const query = queryOfView(viewOfQuery(place.value.query));
   return (
-    <Page
-      title={structure?.name || space}
+    <SpacePage
+      {...{ project, space, structure, query }}
+      current="Records"
       full
-      crumbs={[
-        { label: 'Projects', href: to`/projects` },
-        { label: project, href: to`/projects/${project}` },
-      ]}
       actions={<Actions space={structure} open={setDialog} />}
     >
-      <SpaceTabs {...{ project, space, query }} current="records" />
       <div class="records">
         {loaded.problem !== null ? (
           <ProblemNote problem={loaded.problem} onRetry={reload} />
@@ -62,7 +56,7 @@ export function RecordsPage({ params: { project = '', space = '' } }: PageProps)
           onImported={reload}
         />
       )}
-    </Page>
+    </SpacePage>
   );
 }
 

@@ -66,7 +66,7 @@ export function RecordsTable(props: RecordsTableProps): JSX.Element {
     pages.remove(gone);
     countChange();
     setSelected(nothing);
-    if (opened !== null && gone.has(opened)) setQuery({ [openKey]: null });
+    if (opened !== null && gone.has(opened)) setQuery({ [openKey]: '' });
   };
   const none = pages.complete && pages.known === 0;
   const bare = isBare(view);
@@ -111,7 +111,7 @@ export function RecordsTable(props: RecordsTableProps): JSX.Element {
       )}
       <RecordsDialogs
         {...{ ...props, view, opened, openField, selected }}
-        onClose={() => setQuery({ [openKey]: null })}
+        onClose={() => setQuery({ [openKey]: '' })}
         onChanged={(record) => {
           pages.replace(record);
           countChange();

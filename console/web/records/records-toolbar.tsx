@@ -29,7 +29,7 @@ export interface RecordsToolbarProps {
 export function RecordsToolbar(props: RecordsToolbarProps): JSX.Element {
   const { space, view, pages, selected } = props;
   return (
-    <div class="records-tools">
+    <div class="row apart records-tools">
       {selected === 'all' || selected.size > 0 ? (
         <SelectionBar {...props} />
       ) : (
@@ -40,7 +40,7 @@ export function RecordsToolbar(props: RecordsToolbarProps): JSX.Element {
               label="Filters"
               hideLabel
               value={view.match}
-              onChange={(match) => showView((last) => ({ ...last, match: match === 'any' ? 'any' : 'all' }))}
+              onInput={(match) => showView((last) => ({ ...last, match: match === 'any' ? 'any' : 'all' }))}
               options={[
                 { value: 'all', label: 'all filters match' },
                 { value: 'any', label: 'any filter matches' },

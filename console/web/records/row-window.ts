@@ -26,7 +26,6 @@ export function columnStarts(widths: readonly number[]): readonly number[] {
   return starts;
 }
 
-/** Columns of any widths. */
 export function columnSpan(starts: readonly number[], scrollLeft: number, width: number): Span {
   const columns = starts.length - 1;
   let first = 0;

@@ -1,4 +1,4 @@
-import { navigate, place } from '../router.ts';
+import { navigate, place, samePage } from '../router.ts';
 import { queryOfView, type RecordView, viewOfQuery } from './record-view.ts';
 
 /**
@@ -6,6 +6,5 @@ import { queryOfView, type RecordView, viewOfQuery } from './record-view.ts';
  * one right after the other both count: the page may still have shown an older view at the first key.
  */
 export function showView(change: (view: RecordView) => RecordView): void {
-  const query = queryOfView(change(viewOfQuery(place.value.query)));
-  navigate(`${window.location.pathname}${query === '' ? '' : `?${query}`}`);
+  navigate(samePage(queryOfView(change(viewOfQuery(place.value.query)))));
 }

@@ -12,18 +12,15 @@ import { clientSnippet, curlSnippet, fetchSnippet } from './snippets.ts';
 const limit = 50;
 const kinds = { curl: 'curl', fetch: 'fetch', client: 'nobox-client' } as const;
 
-/** Code that reads what is on the screen. */
-export function SnippetsDialog({
-  project,
-  space,
-  view,
-  onClose,
-}: {
+interface SnippetsDialogProps {
   readonly project: string;
   readonly space: Space;
   readonly view: RecordView;
   readonly onClose: () => void;
-}): JSX.Element {
+}
+
+/** Code that reads what is on the screen. */
+export function SnippetsDialog({ project, space, view, onClose }: SnippetsDialogProps): JSX.Element {
   const [kind, setKind] = useState<keyof typeof kinds>('curl');
   const [wrong] = filterProblems(view, space.fields);
   if (wrong !== undefined) {
@@ -33,7 +30,7 @@ export function SnippetsDialog({
       </Dialog>
     );
   }
-  const input = { apiUrl: apiBase(), project, space, fields: space.fields, view, limit };
+  const input = { apiUrl: apiBase(), project, space, view, limit };
   const client = clientSnippet(input);
   return (
     <Dialog title="Code for what is on the screen" wide onClose={onClose}>

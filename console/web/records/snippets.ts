@@ -1,12 +1,12 @@
-import { type Field, hasDefault, trainCase } from '../projects/structure.ts';
+import { address } from '../address.ts';
+import { type Field, hasDefault, type Structure, trainCase } from '../projects/structure.ts';
 import type { Where } from './filters.ts';
-import { headerJson, type RecordView, spacePath, viewOptions, whereOf } from './record-view.ts';
+import { headerJson, type RecordView, viewOptions, whereOf } from './record-view.ts';
 
 export interface SnippetInput {
   readonly apiUrl: string;
   readonly project: string;
-  readonly space: { readonly slug: string; readonly name: string; readonly description: string };
-  readonly fields: readonly Field[];
+  readonly space: Structure;
   readonly view: RecordView;
   readonly limit: number;
 }
@@ -14,14 +14,14 @@ export interface SnippetInput {
 /** Stands where the access token belongs: tokens are shown once, when they are created. */
 const token = 'ACCESS_TOKEN';
 
-function address({ apiUrl, project, space }: SnippetInput): string {
-  return `${apiUrl}${spacePath(project, space.slug)}/_find_`;
+function addressOf({ apiUrl, project, space }: SnippetInput): string {
+  return apiUrl + address`/${project}/${space.slug}/_find_`;
 }
 
 /** The request behind the page, to paste into a shell. */
 export function curlSnippet(input: SnippetInput): string {
   const options = headerJson(viewOptions(input.view, { limit: input.limit }));
-  return curl(address(input), whereOf(input.view, input.fields), [`options: ${options}`]);
+  return curl(addressOf(input), whereOf(input.view, input.space.fields), [`options: ${options}`]);
 }
 
 /** A POST with JSON. */
@@ -46,7 +46,7 @@ export function fetchSnippet(input: SnippetInput): string {
   const unicode = headerJson(options) !== JSON.stringify(options);
   const literal = indented(JSON.stringify(options, null, 2), 4);
   const header = unicode ? JSON.stringify(headerJson(options)) : `JSON.stringify(${literal})`;
-  return `const response = await fetch(${JSON.stringify(address(input))}, {
+  return `const response = await fetch(${JSON.stringify(addressOf(input))}, {
   method: 'POST',
   headers: {
     authorization: 'Bearer ${token}',
@@ -54,7 +54,7 @@ export function fetchSnippet(input: SnippetInput): string {
     'content-type': 'application/json',
     options: ${header},
   },
-  body: JSON.stringify(${JSON.stringify(whereOf(input.view, input.fields))}),
+  body: JSON.stringify(${JSON.stringify(whereOf(input.view, input.space.fields))}),
 });
 if (!response.ok) throw new Error((await response.json()).message);
 const records = await response.json();
@@ -73,9 +73,9 @@ const constructors = {
 export function clientSnippet(input: SnippetInput): { readonly code: string } | { readonly problem: string } {
   const problem = clientProblem(input);
   if (problem !== null) return { problem };
-  const { apiUrl, project, space, fields, view, limit } = input;
+  const { apiUrl, project, space } = input;
   // the client's requests bring the stored structure to this one: it says everything that the stored one does
-  const structure = fields.map((field) => `    ${JSON.stringify(field.name)}: ${definition(field)},`);
+  const structure = space.fields.map((field) => `    ${JSON.stringify(field.name)}: ${definition(field)},`);
   return {
     code: `import { getSchemaCreator } from 'nobox-client';
 
@@ -88,12 +88,12 @@ const model = createSchema({
 ${structure.join('\n')}
   },
 });
-const records = await model.${call(view, fields, limit)};
+const records = await model.${call(input)};
 `,
   };
 }
 
-function call(view: RecordView, fields: readonly Field[], limit: number): string {
+function call({ view, space: { fields }, limit }: SnippetInput): string {
   const options = indented(JSON.stringify(viewOptions(view, { limit }), null, 2), 0);
   return `find(${JSON.stringify(parameters(whereOf(view, fields)))}, ${options})`;
 }
@@ -131,15 +131,15 @@ function definition(field: Field): string {
 }
 
 /** The client makes the slug from its name of the space. */
-function clientSpace({ slug, name }: SnippetInput['space']): string {
+function clientSpace({ slug, name }: Structure): string {
   return name.toLowerCase() === slug ? name : slug;
 }
 
-function clientProblem({ space, fields, view }: SnippetInput): string | null {
+function clientProblem({ space, view }: SnippetInput): string | null {
   if (clientSpace(space).toLowerCase() !== space.slug) {
     return 'nobox-client writes slugs of record spaces in lower case, so it can’t reach this one.';
   }
-  const other = fields.find(({ name, slug }) => trainCase(name) !== slug);
+  const other = space.fields.find(({ name, slug }) => trainCase(name) !== slug);
   if (other !== undefined) {
     return `nobox-client makes slugs of fields from their names. The slug of “${other.name}” is another one.`;
   }

@@ -29,7 +29,7 @@ export function SummaryFields({ fields, summary, problems, onChange }: SummaryFi
       label={label}
       value={groups[at] ?? ''}
       error={problems.get(groups[at] ?? '')}
-      onChange={(name) =>
+      onInput={(name) =>
         onChange({
           groups: [0, 1].map((each) => (each === at ? name : (groups[each] ?? ''))).filter(Boolean),
         })
@@ -45,7 +45,7 @@ export function SummaryFields({ fields, summary, problems, onChange }: SummaryFi
         <SelectField
           label="By time"
           value={time}
-          onChange={(next) => onChange({ time: next, zone: time === '' ? here : zone })}
+          onInput={(next) => onChange({ time: next, zone: time === '' ? here : zone })}
           options={optionsOf(['', 'createdAt', 'updatedAt'], time, 'no')}
         />
         {time !== '' && (
@@ -53,14 +53,14 @@ export function SummaryFields({ fields, summary, problems, onChange }: SummaryFi
             <SelectField
               label="Each"
               value={every}
-              onChange={(next) => onChange({ every: next })}
+              onInput={(next) => onChange({ every: next })}
               options={Object.entries(periods).map(([value, label]) => ({ value, label }))}
             />
             <SelectField
               label="Time zone"
               value={zone}
               error={problems.get('zone')}
-              onChange={(next) => onChange({ zone: next })}
+              onInput={(next) => onChange({ zone: next })}
               options={optionsOf([...new Set(['UTC', here])], zone)}
             />
           </>
@@ -111,7 +111,7 @@ function ValueFields({ fields, value, problem, onChange, onRemove }: ValueFields
       <SelectField
         label="Figure"
         value={value.of}
-        onChange={(of) => choose(of as SummaryFunction)}
+        onInput={(of) => choose(of as SummaryFunction)}
         options={Object.entries(functionWords).map(([of, label]) => ({ value: of, label }))}
       />
       {value.of !== 'count' && (
@@ -119,7 +119,7 @@ function ValueFields({ fields, value, problem, onChange, onRemove }: ValueFields
           label="of"
           value={value.field}
           error={problem}
-          onChange={(field) => onChange({ ...value, field })}
+          onInput={(field) => onChange({ ...value, field })}
           options={optionsOf(names, value.field)}
         />
       )}

@@ -3,12 +3,11 @@ import { useMemo } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { useLoad } from '../parts/load.ts';
-import { Page } from '../parts/page.tsx';
 import { ProblemNote } from '../parts/problem-note.tsx';
 import { Skeleton } from '../parts/skeleton.tsx';
+import { SpacePage } from '../projects/frames.tsx';
 import { getSpace, type Space } from '../projects/projects-api.ts';
-import { SpaceTabs } from '../projects/tabs.tsx';
-import { navigate, type PageProps, place, to } from '../router.ts';
+import { navigate, type PageProps, place, samePage } from '../router.ts';
 import { operatorWords } from './filters.ts';
 import { filterProblems, queryOfView, type RecordView, viewOfQuery } from './record-view.ts';
 import { RecordsApi } from './records-api.ts';
@@ -21,14 +20,7 @@ export function SummaryPage({ params: { project = '', space = '' } }: PageProps)
   const { data, problem, reload } = useLoad((signal) => getSpace(project, space, signal), [project, space]);
   const query = queryOfView(viewOfQuery(place.value.query));
   return (
-    <Page
-      title={data?.name || space}
-      crumbs={[
-        { label: 'Projects', href: to`/projects` },
-        { label: project, href: to`/projects/${project}` },
-      ]}
-    >
-      <SpaceTabs {...{ project, space, query }} current="summary" />
+    <SpacePage {...{ project, space, query }} structure={data} current="Summary">
       {problem !== null ? (
         <ProblemNote problem={problem} onRetry={reload} />
       ) : data === null ? (
@@ -36,22 +28,11 @@ export function SummaryPage({ params: { project = '', space = '' } }: PageProps)
       ) : (
         <SummaryOfSpace project={project} space={data} />
       )}
-    </Page>
+    </SpacePage>
   );
 }
 
-/** Goes to another summary of the same space; Back comes back. */
-function show(query: string): void {
-  navigate(`${window.location.pathname}${query === '' ? '' : `?${query}`}`);
-}
-
-function SummaryOfSpace({
-  project,
-  space,
-}: {
-  readonly project: string;
-  readonly space: Space;
-}): JSX.Element {
+function SummaryOfSpace({ project, space }: { project: string; space: Space }): JSX.Element {
   const { fields, slug } = space;
   const api = useMemo(() => new RecordsApi(project, slug), [project, slug]);
   const { query } = place.value;
@@ -68,8 +49,9 @@ function SummaryOfSpace({
   );
   const zone = problem?.details.find((detail) => detail.includes('timeZone'));
   const refused = zone === undefined ? problems : new Map([...problems, ['zone', zone]]);
+  const show = (query: URLSearchParams, next: Summary): void => navigate(samePage(withSummary(query, next)));
   const change = (changed: Partial<Summary>): void =>
-    show(withSummary(place.value.query, { ...summaryOfQuery(place.value.query), ...changed }));
+    show(place.value.query, { ...summaryOfQuery(place.value.query), ...changed });
   const rows = data?.body === body ? data.rows : null;
   return (
     <div class="stack">
@@ -77,7 +59,7 @@ function SummaryOfSpace({
       <Filters
         view={view}
         problem={wrongFilter?.join(': ')}
-        onClear={() => show(withSummary(new URLSearchParams(), summary))}
+        onClear={() => show(new URLSearchParams(), summary)}
       />
       {problem !== null && zone === undefined && <ProblemNote problem={problem} onRetry={reload} />}
       {isRight && problem === null && rows?.length !== 0 && (

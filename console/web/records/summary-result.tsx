@@ -1,13 +1,12 @@
 import type { JSX } from 'preact';
+import { address } from '../address.ts';
 import { apiBase } from '../api.ts';
 import { CodeBlock } from '../parts/copy.tsx';
 import { type Column, DataTable } from '../parts/data-table.tsx';
 import { formatCompact, formatNumber } from '../parts/format.ts';
-import { Skeleton } from '../parts/skeleton.tsx';
-import { Bars } from '../usage/bar-chart.tsx';
+import { Bars, Legend, WaitingCharts } from '../usage/bar-chart.tsx';
 import { cellText } from './cell-text.ts';
 import type { ReadRecord } from './record-form.ts';
-import { spacePath } from './record-view.ts';
 import { curl } from './snippets.ts';
 import { bucketText, chartOf, groupText, mostRows, type Summary, valueNames } from './summary.ts';
 
@@ -23,16 +22,13 @@ export function SummaryResult({ summary, rows, caption }: SummaryResultProps): J
   const { groups, time, every } = summary;
   const names = valueNames(summary);
   const shown = (name: string, value: unknown): string =>
-    name === time ? bucketText(value, every) : (cellText(groupText(value))?.text ?? '');
+    name === time ? bucketText(value, every) : shortText(groupText(value));
   const columns: Column<{ row: ReadRecord; at: number }>[] = [time, ...groups]
     .filter(Boolean)
-    .map((name) => ({
-      ...{ key: name, label: name },
-      cell: ({ row }) => shown(name, row[name]),
-    }));
+    .map((name) => ({ label: name, cell: ({ row }) => shown(name, row[name]) }));
   for (const name of names) {
     columns.push({
-      ...{ key: name, label: name, numeric: true },
+      ...{ label: name, numeric: true },
       cell: ({ row }) => {
         const value = row[name];
         return typeof value === 'number' ? formatNumber(value) : value === null ? '–' : shown(name, value);
@@ -42,7 +38,7 @@ export function SummaryResult({ summary, rows, caption }: SummaryResultProps): J
   return (
     <>
       {columns.length > names.length &&
-        (rows === null ? <Waiting count={names.length} /> : <Pictures summary={summary} rows={rows} />)}
+        (rows === null ? <WaitingCharts count={names.length} /> : <Pictures summary={summary} rows={rows} />)}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard has to reach it */}
       <section class="scrolls" tabIndex={0} aria-label={caption}>
         <DataTable
@@ -57,25 +53,14 @@ export function SummaryResult({ summary, rows, caption }: SummaryResultProps): J
   );
 }
 
-function Waiting({ count }: { readonly count: number }): JSX.Element {
-  return (
-    <div class="charts" aria-busy="true">
-      {Array.from({ length: count }, (_, at) => (
-        <div class="card chart waiting" key={at}>
-          <Skeleton />
-        </div>
-      ))}
-    </div>
-  );
-}
+const shortText = (text: string): string => cellText(text)?.text ?? '';
 
-function Pictures({
-  summary,
-  rows,
-}: {
+interface PicturesProps {
   readonly summary: Summary;
   readonly rows: readonly ReadRecord[];
-}): JSX.Element {
+}
+
+function Pictures({ summary, rows }: PicturesProps): JSX.Element {
   const { values, time, every } = summary;
   const figures = valueNames(summary)
     .map((name, at) => ({ name, of: values[at]?.of ?? 'count' }))
@@ -92,17 +77,9 @@ function Pictures({
   };
   return (
     <>
-      {chart.names.length > 1 && (
-        <ul class="legend" aria-label="Groups">
-          {chart.names.map((name) => (
-            <li key={name}>
-              <span class="swatch" style={{ background: `var(--series-${colour(name)})` }} />
-              {cellText(name)?.text}
-            </li>
-          ))}
-          {chart.left > 0 && <li class="quiet">and {chart.left} more in the table</li>}
-        </ul>
-      )}
+      <Legend label="Groups" names={chart.names} colour={colour} textOf={shortText}>
+        {chart.left > 0 && <li class="quiet">and {chart.left} more in the table</li>}
+      </Legend>
       <div class="charts">
         {figures.map(({ name, of }, at) => (
           <figure class="card chart" key={name}>
@@ -127,12 +104,8 @@ function Pictures({
 }
 
 /** The request, for a shell and for other programs. */
-export function SummaryCode(props: {
-  readonly project: string;
-  readonly space: string;
-  readonly body: string;
-}): JSX.Element {
-  const url = `${apiBase()}${spacePath(props.project, props.space)}/_aggregate_`;
+export function SummaryCode(props: { project: string; space: string; body: string }): JSX.Element {
+  const url = apiBase() + address`/${props.project}/${props.space}/_aggregate_`;
   const body: unknown = JSON.parse(props.body);
   return (
     <details>

@@ -4,7 +4,6 @@ import type { GridColumn } from './grid-columns.ts';
 import { selectWidth } from './grid-row.tsx';
 import type { RecordPages } from './record-pages.ts';
 import { columnSpan, columnStarts, placedRows, placeRows, rowSpan, scrollToRow } from './row-window.ts';
-import { useViewport } from './use-viewport.ts';
 
 export const rowHeight = 34;
 /** Of the two rows of the head; they stay in sight. */
@@ -106,4 +105,48 @@ function useJump({ pages, total, jumps }: GridWindowProps, state: JumpState): ()
     else if (pages.row(last) !== null || pages.error !== null) state.setJumping(false);
   });
   return jump;
+}
+
+interface Viewport {
+  readonly width: number;
+  readonly height: number;
+  readonly scrollTop: number;
+  readonly scrollLeft: number;
+}
+
+/** The visible part of a scrolling element, at most once a frame. */
+function useViewport(ref: RefObject<HTMLElement | null>): Viewport & { readonly read: () => void } {
+  const [viewport, setViewport] = useState<Viewport>({
+    width: 800,
+    height: 600,
+    scrollTop: 0,
+    scrollLeft: 0,
+  });
+  const read = (): void => {
+    if (ref.current === null) return;
+    const { clientWidth: width, clientHeight: height, scrollTop, scrollLeft } = ref.current;
+    setViewport({ width, height, scrollTop, scrollLeft });
+  };
+  useLayoutEffect(() => {
+    const element = ref.current;
+    if (element === null) return;
+    let frame = 0;
+    const plan = (): void => {
+      if (frame !== 0) return;
+      frame = requestAnimationFrame(() => {
+        frame = 0;
+        read();
+      });
+    };
+    const observer = new ResizeObserver(plan);
+    observer.observe(element);
+    element.addEventListener('scroll', plan, { passive: true });
+    read();
+    return () => {
+      cancelAnimationFrame(frame);
+      observer.disconnect();
+      element.removeEventListener('scroll', plan);
+    };
+  }, []);
+  return { ...viewport, read };
 }

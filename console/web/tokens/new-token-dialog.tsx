@@ -5,6 +5,7 @@ import { Button } from '../parts/button.tsx';
 import { CodeBlock } from '../parts/copy.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { SelectField, TextField } from '../parts/field.tsx';
+import { useFields } from '../parts/form.ts';
 import { FormDialog } from '../parts/form-dialog.tsx';
 import { formatDate } from '../parts/format.ts';
 import { createToken, type NewToken } from './token-api.ts';
@@ -27,13 +28,10 @@ interface NewTokenDialogProps {
 /** Asks for a name, an expiry and limits, then shows the token once. */
 export function NewTokenDialog({ onCreated, onClose }: NewTokenDialogProps): JSX.Element {
   const [created, setCreated] = useState<NewToken | null>(null);
-  const [name, setName] = useState('');
-  const [life, setLife] = useState('90');
-  const [day, setDay] = useState('');
-  const [rows, setRows] = useState('');
-  const [time, setTime] = useState('');
+  const { values, text } = useFields({ name: '', life: '90', day: '', rows: '', time: '' });
   if (created !== null) return <ShownOnce token={created} onClose={onClose} />;
   const send = async (signal: AbortSignal): Promise<void> => {
+    const { name, life, day, rows, time } = values;
     const limits = { readMaxRows: Number(rows) || null, readTimeoutMs: Number(time) || null };
     setCreated(await createToken({ name, expiresAt: expiryOf(life, day), ...limits }, signal));
     onCreated();
@@ -47,12 +45,11 @@ export function NewTokenDialog({ onCreated, onClose }: NewTokenDialogProps): JSX
         autoFocus
         autoComplete="off"
         maxLength={100}
-        value={name}
-        onInput={setName}
+        {...text('name')}
       />
-      <SelectField label="Expires" value={life} onChange={setLife} options={lives} />
-      {life === 'date' && (
-        <TextField label="Last day" type="date" required min={isoDay(1)} value={day} onInput={setDay} />
+      <SelectField label="Expires" {...text('life')} options={lives} />
+      {values.life === 'date' && (
+        <TextField label="Last day" type="date" required min={isoDay(1)} {...text('day')} />
       )}
       <details>
         <summary>Limit what its reads may cost</summary>
@@ -61,15 +58,13 @@ export function NewTokenDialog({ onCreated, onClose }: NewTokenDialogProps): JSX
             label="Records"
             hint="That one query may read, at most. Empty: as many as the server allows."
             {...wholeNumber}
-            value={rows}
-            onInput={setRows}
+            {...text('rows')}
           />
           <TextField
             label="Milliseconds"
             hint="That one query may take, at least 100. Empty: as long as the server allows."
             {...wholeNumber}
-            value={time}
-            onInput={setTime}
+            {...text('time')}
           />
         </div>
       </details>

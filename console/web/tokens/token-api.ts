@@ -25,7 +25,7 @@ export async function listTokens(signal: AbortSignal): Promise<readonly AccessTo
 export type OrderedToken = Pick<AccessToken, 'name' | 'expiresAt' | 'readMaxRows' | 'readTimeoutMs'>;
 
 export function createToken(body: OrderedToken, signal: AbortSignal): Promise<NewToken> {
-  return callConsole('/tokens', { method: 'POST', body, signal });
+  return callConsole('/tokens', { method: 'POST', json: body, signal });
 }
 
 export async function revokeToken(id: string): Promise<void> {

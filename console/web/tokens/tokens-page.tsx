@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
 import { confirmed } from '../parts/confirmed.ts';
-import { type Column, DataTable } from '../parts/data-table.tsx';
+import { type Column, DataTable, toolsColumn } from '../parts/data-table.tsx';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { countOf, formatNumber } from '../parts/format.ts';
 import { Icon } from '../parts/icon.tsx';
@@ -13,7 +13,6 @@ import { Time } from '../parts/time.tsx';
 import { NewTokenDialog } from './new-token-dialog.tsx';
 import { type AccessToken, listTokens, revokeToken, tokenState } from './token-api.ts';
 
-/** The access tokens of the account: create, list, revoke. */
 export function TokensPage(): JSX.Element {
   const { data, problem, reload } = useLoad(listTokens, []);
   const [creating, setCreating] = useState(false);
@@ -63,7 +62,6 @@ export function TokensPage(): JSX.Element {
 function columnsOf(onRevoke: (token: AccessToken) => void): readonly Column<AccessToken>[] {
   return [
     {
-      key: 'name',
       label: 'Name',
       cell: (token) => (
         <span class="row">
@@ -73,20 +71,17 @@ function columnsOf(onRevoke: (token: AccessToken) => void): readonly Column<Acce
         </span>
       ),
     },
-    { key: 'created', label: 'Created', cell: ({ createdAt }) => <Time date={createdAt} /> },
-    { key: 'used', label: 'Last used', cell: ({ lastUsedAt }) => <Time date={lastUsedAt} /> },
-    { key: 'expires', label: 'Expires', cell: ({ expiresAt }) => <Time date={expiresAt} /> },
-    {
-      key: 'tools',
-      label: 'Actions',
-      tools: true,
-      cell: (token) =>
+    { label: 'Created', cell: ({ createdAt }) => <Time date={createdAt} /> },
+    { label: 'Last used', cell: ({ lastUsedAt }) => <Time date={lastUsedAt} /> },
+    { label: 'Expires', cell: ({ expiresAt }) => <Time date={expiresAt} /> },
+    toolsColumn(
+      (token) =>
         tokenState(token) === 'active' && (
           <Button small label={`Revoke ${token.name}`} onClick={() => onRevoke(token)}>
             Revoke
           </Button>
         ),
-    },
+    ),
   ];
 }
 

@@ -1,6 +1,7 @@
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Column, DataTable } from '../parts/data-table.tsx';
+import { Skeleton } from '../parts/skeleton.tsx';
 import { niceTop, type Series, sum } from './series.ts';
 
 const height = 190;
@@ -19,8 +20,45 @@ export interface BarChartProps {
   readonly colour: (project: string) => number;
 }
 
+/** Names of series beside their colours, where there are several. */
+export function Legend(props: {
+  readonly label: string;
+  readonly names: readonly string[];
+  readonly colour: (name: string) => number;
+  readonly textOf?: (name: string) => string;
+  /** What else stands there. */
+  readonly children?: ComponentChildren;
+}): JSX.Element | null {
+  const { label, names, colour, textOf = String, children } = props;
+  if (names.length < 2) return null;
+  return (
+    <ul class="legend" aria-label={label}>
+      {names.map((name) => (
+        <li key={name}>
+          <span class="swatch" style={{ background: `var(--series-${colour(name)})` }} />
+          {textOf(name)}
+        </li>
+      ))}
+      {children}
+    </ul>
+  );
+}
+
+export function WaitingCharts({ count }: { readonly count: number }): JSX.Element {
+  return (
+    <div class="charts" aria-busy="true">
+      {Array.from({ length: count }, (_, at) => (
+        <div class="card chart waiting" key={at}>
+          <Skeleton />
+        </div>
+      ))}
+    </div>
+  );
+}
+
 /** Stacked bars, one a day; the same figures as a table below. */
-export function BarChart({ title, dates, series, format, colour }: BarChartProps): JSX.Element {
+export function BarChart(props: BarChartProps): JSX.Element {
+  const { title, series, format } = props;
   const total = sum(series.map((one) => one.total));
   return (
     <figure class="card chart">
@@ -28,11 +66,11 @@ export function BarChart({ title, dates, series, format, colour }: BarChartProps
         <h2>{title}</h2>
         <span class="chart-total">{format(total)}</span>
       </figcaption>
-      <Bars title={`${title} by day`} dates={dates} series={series} format={format} colour={colour} />
+      <Bars {...props} title={`${title} by day`} />
       {total > 0 && (
         <details>
-          <summary>As a table</summary>
-          <FiguresTable title={title} dates={dates} series={series} format={format} />
+          <summary class="hint">As a table</summary>
+          <FiguresTable {...props} />
         </details>
       )}
     </figure>
@@ -47,15 +85,8 @@ interface BarsProps extends BarChartProps {
 }
 
 /** Bars that begin at zero, of values of either sign. */
-export function Bars({
-  title,
-  dates,
-  series,
-  format,
-  colour,
-  label = dayText,
-  apart = false,
-}: BarsProps): JSX.Element {
+export function Bars(props: BarsProps): JSX.Element {
+  const { title, dates, series, format, colour, label = dayText, apart = false } = props;
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box);
   const bars = dates.map((_, day) =>
@@ -204,19 +235,15 @@ function useWidth(box: { readonly current: HTMLElement | null }): number {
   return width;
 }
 
-function FiguresTable({
-  title,
-  dates,
-  series,
-  format,
-}: Pick<BarChartProps, 'title' | 'dates' | 'series' | 'format'>): JSX.Element {
+function FiguresTable({ title, dates, series, format }: BarChartProps): JSX.Element {
   const days = dates
     .map((date, index) => ({ date, index }))
     .filter(({ index }) => series.some((one) => one.values[index]));
   const columns: readonly Column<(typeof days)[number]>[] = [
-    { key: '', label: 'Day', cell: ({ date }) => date },
+    { label: 'Day', cell: ({ date }) => date },
     ...series.map(({ project, values }) => ({
-      ...{ key: project, label: project, numeric: true },
+      label: project,
+      numeric: true,
       cell: ({ index }: { readonly index: number }) => format(values[index] ?? 0),
     })),
   ];

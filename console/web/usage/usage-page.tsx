@@ -1,15 +1,14 @@
 import type { JSX } from 'preact';
+import { callJson } from '../api.ts';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { SelectField } from '../parts/field.tsx';
 import { formatBytes, formatCompact } from '../parts/format.ts';
 import { useLoad } from '../parts/load.ts';
 import { Page } from '../parts/page.tsx';
 import { ProblemNote } from '../parts/problem-note.tsx';
-import { Skeleton } from '../parts/skeleton.tsx';
 import { place, setQuery, to } from '../router.ts';
-import { BarChart } from './bar-chart.tsx';
+import { BarChart, Legend, WaitingCharts } from './bar-chart.tsx';
 import { lastDays, type Measure, others, seriesOf, type UsageDay } from './series.ts';
-import { loadUsage } from './usage-api.ts';
 
 const pictures: readonly { measure: Measure; title: string; format: (value: number) => string }[] = [
   { measure: 'requests', title: 'Requests', format: formatCompact },
@@ -20,7 +19,6 @@ const pictures: readonly { measure: Measure; title: string; format: (value: numb
 ];
 const periods = ['7', '30', '90', '365'];
 
-/** Use by project and day. */
 export function UsagePage(): JSX.Element {
   const { query } = place.value;
   const asked = query.get('days') ?? '';
@@ -28,8 +26,12 @@ export function UsagePage(): JSX.Element {
   const project = query.get('project') ?? '';
   const dates = lastDays(Number(period));
   const [from = '', until = ''] = [dates[0], dates.at(-1)];
-  const { data, problem, reload } = useLoad((signal) => loadUsage(from, until, signal), [from, until]);
-  const projects = [...new Set((data ?? []).map((day) => day.project))].sort();
+  const { data, problem, reload } = useLoad(
+    (signal) => callJson<{ days: UsageDay[] }>('/_usage_', { query: { from, to: until }, signal }),
+    [from, until],
+  );
+  // also the one that is chosen
+  const projects = [...new Set([...(data?.days ?? []).map((day) => day.project), project])].sort();
   return (
     <Page
       title="Usage"
@@ -39,46 +41,33 @@ export function UsagePage(): JSX.Element {
         <SelectField
           label="Period"
           value={period}
-          onChange={(value) => setQuery({ days: value })}
+          onInput={(value) => setQuery({ days: value })}
           options={periods.map((days) => ({ value: days, label: `Last ${days} days` }))}
         />
         <SelectField
           label="Project"
           value={project}
-          onChange={(value) => setQuery({ project: value || null })}
+          onInput={(value) => setQuery({ project: value })}
           options={[
             { value: '', label: 'All projects' },
-            ...[...new Set([...projects, ...(project === '' ? [] : [project])])].map((slug) => ({
-              value: slug,
-              label: slug,
-            })),
+            ...projects.filter(Boolean).map((slug) => ({ value: slug, label: slug })),
           ]}
         />
       </div>
       {problem !== null && <ProblemNote problem={problem} onRetry={reload} />}
-      {data === null && problem === null && (
-        <div class="charts" aria-busy="true">
-          {pictures.map(({ measure }) => (
-            <div class="card chart waiting" key={measure}>
-              <Skeleton />
-            </div>
-          ))}
-        </div>
-      )}
-      {data !== null && <Pictures data={data} project={project} dates={dates} />}
+      {data === null && problem === null && <WaitingCharts count={pictures.length} />}
+      {data !== null && <Pictures data={data.days} project={project} dates={dates} />}
     </Page>
   );
 }
 
-function Pictures({
-  data,
-  project,
-  dates,
-}: {
+interface PicturesProps {
   readonly data: readonly UsageDay[];
   readonly project: string;
   readonly dates: readonly string[];
-}): JSX.Element {
+}
+
+function Pictures({ data, project, dates }: PicturesProps): JSX.Element {
   const shown = project === '' ? data : data.filter((day) => day.project === project);
   if (shown.length === 0) {
     return (
@@ -90,38 +79,22 @@ function Pictures({
       </EmptyState>
     );
   }
-  const all = pictures.map((picture) => ({ ...picture, series: seriesOf(shown, dates, picture.measure) }));
+  const charts = pictures.map((picture) => ({ ...picture, series: seriesOf(shown, dates, picture.measure) }));
   // a project has one colour in all pictures, by its first appearance
-  const names = [...new Set(all.flatMap(({ series }) => series.map((one) => one.project)))].filter(
-    (name) => name !== others,
-  );
+  const all = [...new Set(charts.flatMap(({ series }) => series.map((one) => one.project)))];
+  const names = all.filter((name) => name !== others);
   const colour = (name: string): number =>
     name === others ? otherColour : names.indexOf(name) % otherColour;
   return (
     <>
-      {names.length > 1 && (
-        <ul class="legend" aria-label="Projects">
-          {[
-            ...names,
-            ...(all.some(({ series }) => series.some((one) => one.project === others)) ? [others] : []),
-          ].map((name) => (
-            <li key={name}>
-              <span class="swatch" style={{ background: `var(--series-${colour(name)})` }} />
-              {name}
-            </li>
-          ))}
-        </ul>
-      )}
+      <Legend
+        label="Projects"
+        names={all.length > names.length ? [...names, others] : names}
+        colour={colour}
+      />
       <div class="charts">
-        {all.map(({ measure, title, format, series }) => (
-          <BarChart
-            key={measure}
-            title={title}
-            dates={dates}
-            series={series}
-            format={format}
-            colour={colour}
-          />
+        {charts.map(({ measure, title, format, series }) => (
+          <BarChart key={measure} {...{ title, dates, series, format, colour }} />
         ))}
       </div>
     </>

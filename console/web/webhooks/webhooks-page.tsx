@@ -1,8 +1,10 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { address } from '../address.ts';
+import { callApi, callJson } from '../api.ts';
 import { Button } from '../parts/button.tsx';
 import { CodeBlock } from '../parts/copy.tsx';
-import { type Column, DataTable } from '../parts/data-table.tsx';
+import { type Column, DataTable, toolsColumn } from '../parts/data-table.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { formatSince } from '../parts/format.ts';
@@ -13,17 +15,39 @@ import { ProblemNote } from '../parts/problem-note.tsx';
 import { Time } from '../parts/time.tsx';
 import { toast, toastProblem } from '../parts/toast.tsx';
 import { to } from '../router.ts';
-import { type Delivery, listDeliveries, sendAgain, shownDeliveries, signingKey } from './webhook-api.ts';
 
-/** The newest calls of webhooks: the outcome of each, and a way to send it again. */
+/** A call of a webhook, as `GET /_webhooks_/deliveries` answers it. */
+interface Delivery {
+  readonly id: string;
+  readonly event: string;
+  readonly project: string;
+  readonly space: string;
+  readonly url: string;
+  readonly recordIds: readonly string[];
+  readonly state: 'pending' | 'delivered' | 'failed';
+  readonly attempts: number;
+  readonly lastStatus: number | null;
+  readonly lastProblem: string | null;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  /** null: there will be none */
+  readonly nextAttemptAt: string | null;
+}
+
+const shownDeliveries = 100;
+
 export function WebhooksPage(): JSX.Element {
-  const { data, problem, loading, reload } = useLoad(listDeliveries, []);
+  const { data, problem, loading, reload } = useLoad(
+    (signal) =>
+      callJson<readonly Delivery[]>('/_webhooks_/deliveries', { query: { limit: shownDeliveries }, signal }),
+    [],
+  );
   const [sending, setSending] = useState<string | null>(null);
   const [keyShown, setKeyShown] = useState(false);
   const send = async (delivery: Delivery): Promise<void> => {
     setSending(delivery.id);
     try {
-      await sendAgain(delivery.id);
+      await callApi(address`/_webhooks_/deliveries/${delivery.id}/send`, { method: 'POST' });
       toast('The call is sent again.');
     } catch (thrown) {
       toastProblem(thrown);
@@ -77,7 +101,6 @@ function columnsOf(
 ): readonly Column<Delivery>[] {
   return [
     {
-      key: 'event',
       label: 'Call',
       cell: ({ event, project, space, url, recordIds }) => (
         <div>
@@ -90,13 +113,10 @@ function columnsOf(
         </div>
       ),
     },
-    { key: 'state', label: 'State', cell: (delivery) => <State delivery={delivery} /> },
-    { key: 'created', label: 'Created', cell: ({ createdAt }) => <Time date={createdAt} /> },
-    {
-      key: 'tools',
-      label: 'Actions',
-      tools: true,
-      cell: (delivery) =>
+    { label: 'State', cell: (delivery) => <State delivery={delivery} /> },
+    { label: 'Created', cell: ({ createdAt }) => <Time date={createdAt} /> },
+    toolsColumn(
+      (delivery) =>
         delivery.state !== 'pending' && (
           <Button
             small
@@ -107,7 +127,7 @@ function columnsOf(
             Send again
           </Button>
         ),
-    },
+    ),
   ];
 }
 
@@ -129,15 +149,17 @@ function State({ delivery }: { readonly delivery: Delivery }): JSX.Element {
   );
 }
 
-/** Shows the key by which a receiver checks that a call is ours. */
 function SigningKeyDialog({ onClose }: { readonly onClose: () => void }): JSX.Element {
-  const { data, problem, reload } = useLoad(signingKey, []);
+  const { data, problem, reload } = useLoad(
+    (signal) => callJson<{ secret: string }>('/_webhooks_/secret', { signal }),
+    [],
+  );
   return (
     <Dialog title="Signing key" onClose={onClose}>
       <div class="stack">
         <p>Calls are signed with it as Standard Webhooks says. Keep it where you keep your passwords.</p>
         {problem !== null && <ProblemNote problem={problem} onRetry={reload} />}
-        {data !== null && <CodeBlock code={data} label="Copy the signing key" />}
+        {data !== null && <CodeBlock code={data.secret} label="Copy the signing key" />}
       </div>
     </Dialog>
   );
