@@ -6,7 +6,7 @@ import type { Config } from '../common/config/read-config.ts';
 import type { ServiceFactory } from '../common/lifecycle/service.ts';
 import { Passwords } from './accounts/passwords.ts';
 import { Registration } from './accounts/registration.ts';
-import type { OtherOrigins } from './assets/security-headers.ts';
+import type { OtherOrigins } from './assets/web-app-routes.ts';
 import { consoleRoutes } from './routes.ts';
 import { createSessionCookie } from './sessions/session-cookie.ts';
 import { Sessions } from './sessions/sessions.ts';

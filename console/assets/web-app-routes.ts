@@ -1,7 +1,14 @@
 import { nothingHere } from '../../common/errors/catalogue.ts';
 import type { HttpRequest, HttpResponse, Route } from '../../common/http/http-types.ts';
 import { type BuiltFile, builtFile, indexFile, readBuiltFiles } from './built-files.ts';
-import { type OtherOrigins, pageHeaders } from './security-headers.ts';
+
+/** Addresses outside the dashboard's own origin that its page works with; each is an origin. */
+export interface OtherOrigins {
+  /** Of the API. */
+  readonly api: readonly string[];
+  /** Of files. */
+  readonly files: readonly string[];
+}
 
 export interface WebAppDeps {
   /** Absolute path of the output of `npm run build:console`. */
@@ -26,17 +33,7 @@ const placeholder = `<!doctype html>
  */
 export function webAppRoutes({ webApp, origins }: WebAppDeps): Route[] {
   const notBuilt = builtFile('text/html; charset=utf-8', Buffer.from(placeholder));
-  let built: Promise<ReadonlyMap<string, BuiltFile> | null> | null = null;
-  const files = async (): Promise<ReadonlyMap<string, BuiltFile> | null> => {
-    built ??= readBuiltFiles(webApp);
-    const found = await built.catch((error: unknown) => {
-      built = null;
-      throw error;
-    });
-    // it may be built while the process runs
-    if (found === null) built = null;
-    return found;
-  };
+  let built: ReadonlyMap<string, BuiltFile> | null = null;
   return [
     {
       operation: 'goToDashboard',
@@ -52,12 +49,13 @@ export function webAppRoutes({ webApp, origins }: WebAppDeps): Route[] {
       withoutCors: true,
       async handler(request) {
         const { rest = '' } = request.params;
-        const all = await files();
-        const file = all?.get(rest);
+        // it may be built while the process runs
+        built ??= await readBuiltFiles(webApp);
+        const file = built?.get(rest);
         if (file !== undefined && rest !== indexFile) return fileAnswer(request, rest, file, origins());
         // a page that still names a file of an earlier build must not take a page for it
         if (rest.startsWith('assets/') || rest === 'api' || rest.startsWith('api/')) throw nothingHere();
-        return fileAnswer(request, indexFile, all?.get(indexFile) ?? notBuilt, origins());
+        return fileAnswer(request, indexFile, built?.get(indexFile) ?? notBuilt, origins());
       },
     },
   ];
@@ -98,4 +96,29 @@ function acceptsGzip(request: HttpRequest): boolean {
     const [name, quality] = item.split(';').map((part) => part.trim());
     return name === 'gzip' && (quality === undefined || !/^q=0(?:\.0*)?$/.test(quality));
   });
+}
+
+/** https://www.w3.org/TR/CSP3/: only the build's own scripts may run, and nobody may frame it. */
+function pageHeaders({ api, files }: OtherOrigins): Readonly<Record<string, string>> {
+  const media = ["'self'", 'data:', 'blob:', ...new Set([...api, ...files])].join(' ');
+  const policy = [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    `img-src ${media}`,
+    `media-src ${media}`,
+    `connect-src ${["'self'", ...new Set([...api, ...files])].join(' ')}`,
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+    "form-action 'self'",
+  ].join('; ');
+  return {
+    'content-security-policy': policy,
+    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
+    'referrer-policy': 'no-referrer',
+    'x-content-type-options': 'nosniff',
+    // for browsers that do not know frame-ancestors
+    'x-frame-options': 'DENY',
+  };
 }

@@ -41,11 +41,8 @@ interface OrderedToken {
 function readToken(body: unknown, most: ConsoleDeps['readLimits']): OrderedToken {
   const { name, expiresAt = null, readMaxRows = null, readTimeoutMs = null } = readFields(body);
   const problems: string[] = [];
-  if (typeof name !== 'string') problems.push('name should be a text');
-  else {
-    const problem = nameProblem(name);
-    if (problem !== null) problems.push(`name ${problem}`);
-  }
+  const nameIs = typeof name === 'string' ? nameProblem(name) : 'should be a text';
+  if (nameIs !== null) problems.push(`name ${nameIs}`);
   const expiry = expiresAt === null ? null : readExpiry(expiresAt);
   if (typeof expiry === 'string') problems.push(expiry);
   const maxRows = readLimit('readMaxRows', readMaxRows, [1, most.maxRows], problems);
