@@ -1,15 +1,12 @@
 /** Filters by operator, several sorts, sums and the summary of records, in a real browser on a real server. */
 import type { Locator, Request } from 'playwright-core';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
 import { exportedText, makeSpace, openRecords, project } from '../services/records-browser.ts';
 
-const { server, page, problems, api, go } = await openRecords();
+const { server, page, problems, api, go, noProblems, dialog, grid } = await openRecords();
 t.teardown(() => server.close());
 
-const noProblems = (t: Test) => t.strictSame(problems.splice(0), [], 'nothing was refused or failed');
-const grid = page.getByRole('grid');
-const dialog = page.getByRole('dialog');
 const records = (count: string) => page.getByText(`${count} records`, { exact: true }).waitFor();
 const operator = (column: string) => page.getByLabel(`${column}: filter`);
 const names = () => grid.locator('.grid-body .grid-cell[aria-colindex="2"]').allTextContents();

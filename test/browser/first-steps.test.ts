@@ -10,6 +10,7 @@ import {
   openConsole,
   person,
   register,
+  throttle,
 } from '../services/console-browser.ts';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
 import { focusOn } from '../services/focus-on.ts';
@@ -88,10 +89,8 @@ t.test(
 async function uploadSlowly(t: Test, server: ConsoleBrowser, page: Page): Promise<void> {
   await page.goto(server.url('/projects/demo/files'));
   await page.getByRole('row', { name: /hello/ }).first().waitFor();
-  const network = await page.context().newCDPSession(page);
-  await network.send('Network.emulateNetworkConditions', {
-    ...{ offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: 10_000 },
-  });
+  const { slowDown } = await throttle(page);
+  await slowDown(10_000);
   await page.locator('input[type=file]').first().setInputFiles(picture);
   const bar = page.getByRole('progressbar', { name: picture.name });
   await bar.waitFor();
@@ -100,9 +99,7 @@ async function uploadSlowly(t: Test, server: ConsoleBrowser, page: Page): Promis
     page,
     '(bar => bar.value > 0 && bar.value < bar.max)(document.querySelector(".bars progress"))',
   );
-  await network.send('Network.emulateNetworkConditions', {
-    ...{ offline: false, latency: 0, downloadThroughput: -1, uploadThroughput: -1 },
-  });
+  await slowDown(-1);
   const row = page.getByRole('row', { name: /harbour\.png/ });
   await row.waitFor();
   await row.locator('img').waitFor();

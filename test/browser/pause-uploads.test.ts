@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { makeToken, openConsole, register } from '../services/console-browser.ts';
+import { makeToken, openConsole, register, throttle } from '../services/console-browser.ts';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
 
 const server = await openConsole();
@@ -16,7 +16,7 @@ const folder = await mkdtemp(join(tmpdir(), 'sluice-pause-'));
 t.teardown(() => rm(folder, { recursive: true }));
 // a reload asks whether uploads may end
 page.on('dialog', (dialog) => void dialog.accept());
-const network = await page.context().newCDPSession(page);
+const { slowDown } = await throttle(page);
 
 const input = page.locator('input[type=file]').first();
 const button = (name: string) => page.getByRole('button', { name, exact: true });
@@ -29,12 +29,6 @@ page.on('request', (request) => {
   if (request.url().includes('/resumable'))
     asked.push(request.method() + (offset === undefined ? '' : ` ${offset}`));
 });
-
-/** Bytes a second; -1: no limit. */
-const slowDown = (uploadThroughput: number) =>
-  network.send('Network.emulateNetworkConditions', {
-    ...{ offline: false, latency: 0, downloadThroughput: -1, uploadThroughput },
-  });
 
 async function onPage(project: string): Promise<void> {
   await slowDown(-1);

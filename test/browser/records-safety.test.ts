@@ -1,16 +1,10 @@
 /** Pages of records with values that nobody would wish for, on small screens, and with a hundred thousand records. */
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { closeByEscape } from '../services/console-browser.ts';
 import { makeSpace, openRecords, project, seriousFindings } from '../services/records-browser.ts';
 
-const { server, page, problems, api, go } = await openRecords();
+const { server, page, problems, api, go, noProblems, dialog, grid } = await openRecords();
 t.teardown(() => server.close());
-
-/** What a person would not see: errors of the page, breaches of its policy, requests to elsewhere. */
-const noProblems = (t: Test) => t.strictSame(problems.splice(0), [], 'nothing was refused or failed');
-
-const dialog = page.getByRole('dialog');
-const grid = page.getByRole('grid');
 
 const script = `"'><img src=x onerror=alert(1)><script>alert(2)</script>`;
 const slug = 'x<img src=x onerror=alert(3)>';

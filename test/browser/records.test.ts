@@ -1,13 +1,10 @@
 /** Projects, record spaces and records in a real browser: what a person does there, the API sees, and the other way round. */
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
 import { exportedText, makeSpace, openRecords, project } from '../services/records-browser.ts';
 
-const { server, page, problems, api, go } = await openRecords();
+const { server, page, problems, api, go, noProblems, dialog, grid, button } = await openRecords();
 t.teardown(() => server.close());
-
-/** What a person would not see: errors of the page, breaches of its policy, requests to elsewhere. */
-const noProblems = (t: Test) => t.strictSame(problems.splice(0), [], 'nothing was refused or failed');
 
 interface Person {
   readonly id: string;
@@ -15,9 +12,6 @@ interface Person {
   readonly age: number | null;
 }
 
-const dialog = page.getByRole('dialog');
-const grid = page.getByRole('grid');
-const button = (name: string) => page.getByRole('button', { name, exact: true });
 const rowOf = (text: string) => grid.getByRole('row').filter({ hasText: text });
 /** Of the form of a record. */
 const field = (name: string) => dialog.getByRole('textbox', { name: `${name} ` });

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap';
 import { closeByEscape } from '../services/console-browser.ts';
 import { makeSpace, openRecords, project } from '../services/records-browser.ts';
 
-const { server, page, problems, api, go } = await openRecords();
+const { server, page, problems, api, go, dialog } = await openRecords();
 t.teardown(() => server.close());
 
 /** What a person would not see. A refusal is written to the console by the browser itself. */
@@ -13,7 +13,6 @@ const noProblems = (t: Test) =>
     [],
   );
 
-const dialog = page.getByRole('dialog');
 const closed = () => dialog.waitFor({ state: 'detached' });
 
 interface ShownSpace {

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { closeByEscape, openConsole, register } from '../services/console-browser.ts';
+import { closeByEscape, openConsole, register, throttle } from '../services/console-browser.ts';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
 import { jpegWithExif } from '../services/jpeg-with-exif.ts';
 
@@ -54,15 +54,14 @@ t.test('a refusal of the server is shown in its own words, and another try is no
 
 t.test('a cancelled one leaves nothing', async (t) => {
   await page.goto(server.url('/projects/cancelled/files'));
-  const network = await page.context().newCDPSession(page);
+  const { slowDown, detach } = await throttle(page);
   // with it ends what it has set
-  t.teardown(() => network.detach());
-  const limits = { offline: false, latency: 0, downloadThroughput: -1 };
-  await network.send('Network.emulateNetworkConditions', { ...limits, uploadThroughput: 20_000 });
+  t.teardown(detach);
+  await slowDown(20_000);
   await input.setInputFiles(text('slow.txt', 2_000_000));
   await page.getByRole('button', { name: 'Cancel the upload of slow.txt' }).click();
   await page.getByText('Cancelled', { exact: true }).waitFor();
-  await network.send('Network.emulateNetworkConditions', { ...limits, uploadThroughput: -1 });
+  await slowDown(-1);
   await page.reload();
   await page.getByRole('heading', { name: 'No files yet' }).waitFor();
   t.equal(await rows.count(), 0);

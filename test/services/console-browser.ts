@@ -76,6 +76,16 @@ export async function register({ url }: ConsoleBrowser, page: Page, path = '/reg
   await page.getByRole('navigation', { name: 'Main' }).waitFor();
 }
 
+/** Sets how much a page sends: bytes a second, -1 for no limit. `detach` ends it. */
+export async function throttle(page: Page) {
+  const network = await page.context().newCDPSession(page);
+  const slowDown = (uploadThroughput: number) =>
+    network.send('Network.emulateNetworkConditions', {
+      ...{ offline: false, latency: 0, downloadThroughput: -1, uploadThroughput },
+    });
+  return { slowDown, detach: () => network.detach() };
+}
+
 /** Closes a dialog by Escape, once it is open and has the focus: until then the key is the page's. */
 export async function closeByEscape(dialog: Locator): Promise<void> {
   const page = dialog.page();

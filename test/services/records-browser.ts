@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
+import type { Test } from 'tap';
 import {
   type ConsoleBrowser,
   makeToken,
@@ -17,6 +18,11 @@ export interface RecordsBrowser extends WatchedPage {
   readonly api: ApiClient;
   /** Opens a page below the project. */
   go(path: string): Promise<void>;
+  readonly dialog: Locator;
+  readonly grid: Locator;
+  button(name: string): Locator;
+  /** Asks for what a person would not see: errors of the page, breaches of its policy, requests to elsewhere. */
+  noProblems(t: Test): void;
 }
 
 /** Calls the API as a program would. Throws unless the answer is a 2xx. */
@@ -56,7 +62,13 @@ export async function openRecords(): Promise<RecordsBrowser> {
   const go = async (path: string): Promise<void> => {
     await page.goto(server.url(`/projects/${project}${path}`));
   };
-  return { server, page, problems, api, go };
+  return {
+    ...{ server, page, problems, api, go },
+    dialog: page.getByRole('dialog'),
+    grid: page.getByRole('grid'),
+    button: (name) => page.getByRole('button', { name, exact: true }),
+    noProblems: (t) => void t.strictSame(problems.splice(0), [], 'nothing was refused or failed'),
+  };
 }
 
 export interface FieldDefinition {
