@@ -1,11 +1,11 @@
 import type { JSX } from 'preact';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { Button } from './parts/button.tsx';
 import { ConfirmHost } from './parts/confirm.tsx';
+import { useLoad } from './parts/load.ts';
 import { Catch, ProblemNote } from './parts/problem-note.tsx';
 import { Shell } from './parts/shell.tsx';
 import { Toasts } from './parts/toast.tsx';
-import { type Problem, toProblem } from './problem.ts';
 import { matchPath, navigate, place, type Route, to } from './router.ts';
 import { routes } from './routes.tsx';
 import { loadSession, session } from './session.ts';
@@ -22,17 +22,12 @@ export function App(): JSX.Element {
 
 /** Asks who this is, then shows the page. */
 function Start(): JSX.Element {
-  const [problem, setProblem] = useState<Problem | null>(null);
-  const start = (): void => {
-    setProblem(null);
-    loadSession().catch((thrown: unknown) => setProblem(toProblem(thrown)));
-  };
-  useEffect(start, []);
+  const { problem, reload } = useLoad(loadSession, []);
   if (problem !== null) {
     return (
       <main class="outside">
         <ProblemNote problem={problem} />
-        <Button onClick={start}>Try again</Button>
+        <Button onClick={reload}>Try again</Button>
       </main>
     );
   }

@@ -22,33 +22,20 @@ export function problemOf(
   body: string,
   header: (name: string) => string | null = () => null,
 ): Problem {
-  const answer = errorBody(body);
+  const { message, code, error } = errorBody(body);
   const retryAfter = Number(header('retry-after') ?? Number.NaN);
-  return new Problem(answer.message ?? `The server answered with status ${status}. Try again.`, {
+  return new Problem(String(message ?? `The server answered with status ${status}. Try again.`), {
     status,
-    code: answer.code ?? 'unknown',
-    details: answer.error ?? [],
+    code: String(code ?? 'unknown'),
+    details: Array.isArray(error) ? error.map(String) : [],
     requestId: header('x-request-id') ?? undefined,
     retryAfter: Number.isFinite(retryAfter) ? retryAfter : undefined,
   });
 }
 
-interface ErrorBody {
-  readonly message?: string;
-  readonly code?: string;
-  readonly error?: readonly string[];
-}
-
-function errorBody(text: string): ErrorBody {
+function errorBody(text: string): Readonly<Record<string, unknown>> {
   try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value !== 'object' || value === null) return {};
-    const { message, code, error } = value as Record<string, unknown>;
-    return {
-      ...(typeof message === 'string' ? { message } : {}),
-      ...(typeof code === 'string' ? { code } : {}),
-      ...(Array.isArray(error) ? { error: error.map(String) } : {}),
-    };
+    return Object(JSON.parse(text));
   } catch {
     // a proxy's page, perhaps
     return {};

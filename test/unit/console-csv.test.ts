@@ -19,30 +19,18 @@ function read(text: string, cuts: readonly number[] = [], delimiter = ','): CsvR
   return [...rows, ...reader.end()];
 }
 
+const plain = { slug: 's', type: 'TEXT', required: false, unique: false, hashed: false } as const;
 const cellsOf = (text: string, delimiter = ','): unknown =>
   read(text, [], delimiter).map(({ cells }) => cells);
 
 t.test('rows of RFC 4180, in any cut', async (t) => {
-  t.strictSame(cellsOf('a,b\r\n1,2\r\n'), [
+  const rowsOfTwo = [
     ['a', 'b'],
     ['1', '2'],
-  ]);
-  t.strictSame(
-    cellsOf('a,b\n1,2'),
-    [
-      ['a', 'b'],
-      ['1', '2'],
-    ],
-    'LF, and none at the end',
-  );
-  t.strictSame(
-    cellsOf('a,b\r1,2\r'),
-    [
-      ['a', 'b'],
-      ['1', '2'],
-    ],
-    'CR',
-  );
+  ];
+  t.strictSame(cellsOf('a,b\r\n1,2\r\n'), rowsOfTwo);
+  t.strictSame(cellsOf('a,b\n1,2'), rowsOfTwo, 'LF, and none at the end');
+  t.strictSame(cellsOf('a,b\r1,2\r'), rowsOfTwo, 'CR');
   t.strictSame(cellsOf('"a,""b""\r\nc",d\r\n'), [['a,"b"\r\nc', 'd']]);
   t.strictSame(cellsOf(',"",\r\n'), [[null, '', null]], 'no value, and an empty text');
   t.strictSame(cellsOf('\r\n\n\na\n\n'), [['a']], 'empty lines are no rows');
@@ -109,12 +97,11 @@ t.test(
 );
 
 t.test('a record is a row by its columns', async (t) => {
-  const field = { slug: 's', type: 'TEXT', required: false, unique: false } as const;
   const columns = csvColumns([
-    { ...field, name: 'name', hashed: false },
-    { ...field, name: 'password', hashed: true },
-    { ...field, name: 'age', type: 'NUMBER', hashed: false },
-    { ...field, name: 'tags', type: 'ARRAY', hashed: false },
+    { ...plain, name: 'name' },
+    { ...plain, name: 'password', hashed: true },
+    { ...plain, name: 'age', type: 'NUMBER' },
+    { ...plain, name: 'tags', type: 'ARRAY' },
   ]);
   t.strictSame(columns, ['id', 'name', 'age', 'tags', 'createdAt', 'updatedAt']);
   const record = { id: '1', name: '=HYPERLINK("x")', age: -5, tags: ['a', 'b'], createdAt: 'c' };
@@ -130,19 +117,12 @@ t.test('names of fields are guarded too, and the guard and the mark are choices'
   const guarded = { guard: true, mark: true };
   t.equal(csvHeader(columns, guarded), "\ufeffid,'=cmd,name\r\n");
   t.equal(csvRecord(columns, record, guarded), `1,"'\n=1",'-\r\n`);
-  const plain = { guard: false, mark: false };
-  t.equal(csvHeader(columns, plain), 'id,=cmd,name\r\n');
-  t.equal(csvRecord(columns, record, plain), '1,"\n=1",-\r\n');
+  const unguarded = { guard: false, mark: false };
+  t.equal(csvHeader(columns, unguarded), 'id,=cmd,name\r\n');
+  t.equal(csvRecord(columns, record, unguarded), '1,"\n=1",-\r\n');
 });
 
 t.test('an import finds the field of a guarded name', async (t) => {
-  const field = {
-    type: 'TEXT',
-    required: false,
-    unique: false,
-    hashed: false,
-    slug: 'cmd',
-    name: '=cmd',
-  } as const;
+  const field = { ...plain, slug: 'cmd', name: '=cmd' };
   t.strictSame(mapColumns(["'=cmd"], [field]), [{ column: "'=cmd", field: '=cmd' }]);
 });

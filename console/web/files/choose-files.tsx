@@ -33,8 +33,7 @@ export function ChooseFiles({ project }: { readonly project: string }): JSX.Elem
   };
   return (
     <>
-      <Button kind="primary" onClick={() => files.current?.click()}>
-        <Icon name="upload" />
+      <Button icon="upload" kind="primary" onClick={() => files.current?.click()}>
         Upload files
       </Button>
       <Button onClick={() => folder.current?.click()}>Upload a folder</Button>

@@ -5,15 +5,15 @@ import { useDraft } from '../parts/use-draft.ts';
 import { place, setQuery } from '../router.ts';
 import { type FileFilter, type FileOrder, fileOrders } from './file-api.ts';
 
-const types = [
-  { value: '', label: 'All types' },
-  { value: 'image/', label: 'Images' },
-  { value: 'video/', label: 'Video' },
-  { value: 'audio/', label: 'Audio' },
-  { value: 'text/', label: 'Text' },
-  { value: 'application/pdf', label: 'PDF' },
-  { value: 'application/', label: 'Other documents' },
-];
+const types = {
+  '': 'All types',
+  'image/': 'Images',
+  'video/': 'Video',
+  'audio/': 'Audio',
+  'text/': 'Text',
+  'application/pdf': 'PDF',
+  'application/': 'Other documents',
+};
 
 /** The filter is in the address: a link shows the same files. */
 export function currentFilter(): FileFilter {
@@ -21,7 +21,7 @@ export function currentFilter(): FileFilter {
   const type = query.get('type') ?? '';
   return {
     name: query.get('name') ?? '',
-    type: types.some(({ value }) => value === type) ? type : '',
+    type: Object.hasOwn(types, type) ? type : '',
     from: day(query.get('from')),
     to: day(query.get('to')),
   };
@@ -64,7 +64,7 @@ export function FilterRow({ filter }: { readonly filter: FileFilter }): JSX.Elem
         label="Type"
         hideLabel
         value={filter.type}
-        options={types}
+        options={Object.entries(types)}
         onInput={(value) => setQuery({ type: value })}
       />
       <span class="row dates">
@@ -78,7 +78,7 @@ export function FilterRow({ filter }: { readonly filter: FileFilter }): JSX.Elem
         label="Order"
         hideLabel
         value={currentOrder()}
-        options={Object.entries(fileOrders).map(([value, { label }]) => ({ value, label }))}
+        options={Object.entries(fileOrders).map(([value, { label }]) => [value, label])}
         onInput={(value) => setQuery({ order: value === 'newest' ? '' : value })}
       />
       {isFiltered(filter) && (

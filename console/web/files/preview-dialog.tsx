@@ -28,30 +28,27 @@ export function PreviewDialog({ project, file, onClose, onDelete }: PreviewDialo
       onClose={onClose}
       actions={
         <>
-          <Button onClick={onDelete}>
-            <Icon name="trash" />
+          <Button icon="trash" onClick={onDelete}>
             Delete
           </Button>
           <DownloadLink project={project} file={file} />
         </>
       }
     >
-      <div class="stack">
-        <Content project={project} file={file} />
-        <dl class="facts">
-          <dt>Type</dt>
-          <dd>{file.contentType}</dd>
-          <dt>Size</dt>
-          <dd>{formatBytes(file.size)}</dd>
-          <dt>Uploaded</dt>
-          <dd>{formatTime(file.createdAt)}</dd>
-          <dt>Name</dt>
-          <dd>
-            <code>{file.name}</code>
-          </dd>
-        </dl>
-        <LinkFields project={project} file={file} />
-      </div>
+      <Content project={project} file={file} />
+      <dl class="facts">
+        <dt>Type</dt>
+        <dd>{file.contentType}</dd>
+        <dt>Size</dt>
+        <dd>{formatBytes(file.size)}</dd>
+        <dt>Uploaded</dt>
+        <dd>{formatTime(file.createdAt)}</dd>
+        <dt>Name</dt>
+        <dd>
+          <code>{file.name}</code>
+        </dd>
+      </dl>
+      <LinkFields project={project} file={file} />
     </Dialog>
   );
 }
@@ -132,11 +129,8 @@ function DownloadLink({ project, file }: FileProps): JSX.Element {
   );
 }
 
-const lives = [
-  { value: '3600', label: '1 hour' },
-  { value: '86400', label: '1 day' },
-  { value: '604800', label: '7 days' },
-];
+/** By seconds. */
+const lives = Object.entries({ 3600: '1 hour', 86400: '1 day', 604800: '7 days' });
 
 function LinkFields({ project, file }: FileProps): JSX.Element {
   const [life, setLife] = useState('3600');

@@ -2,6 +2,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { Icon, type IconName } from './icon.tsx';
 
 export interface ButtonProps {
+  readonly icon?: IconName;
   readonly children?: ComponentChildren;
   /** primary: the one thing that this page is for. danger: destroys. quiet: beside others, without a border. */
   readonly kind?: 'primary' | 'plain' | 'danger' | 'quiet';
@@ -17,7 +18,7 @@ export interface ButtonProps {
 }
 
 export function Button(props: ButtonProps): JSX.Element {
-  const { children, kind = 'plain', small = false, type = 'button', busy = false, label } = props;
+  const { icon, children, kind = 'plain', small = false, type = 'button', busy = false, label } = props;
   return (
     <button
       type={type}
@@ -34,6 +35,7 @@ export function Button(props: ButtonProps): JSX.Element {
         else props.onClick?.(event);
       }}
     >
+      {icon && <Icon name={icon} />}
       {children}
     </button>
   );
@@ -45,10 +47,6 @@ interface IconButtonProps extends Pick<ButtonProps, 'busy' | 'disabled' | 'onCli
 }
 
 /** Beside others, without a border; its label is for screen readers, and for the pointer. */
-export function IconButton({ icon, ...props }: IconButtonProps): JSX.Element {
-  return (
-    <Button kind="quiet" small {...props}>
-      <Icon name={icon} />
-    </Button>
-  );
+export function IconButton(props: IconButtonProps): JSX.Element {
+  return <Button kind="quiet" small {...props} />;
 }

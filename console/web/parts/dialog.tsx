@@ -45,7 +45,9 @@ export function Dialog({ title, children, actions, wide = false, onClose }: Dial
           <h2 id={titleId}>{title}</h2>
           <IconButton icon="close" label="Close" onClick={onClose} />
         </header>
-        <div class="dialog-body">{children}</div>
+        <div class="dialog-body">
+          <div class="stack">{children}</div>
+        </div>
         {actions !== undefined && <footer class="row dialog-actions">{actions}</footer>}
       </div>
     </dialog>

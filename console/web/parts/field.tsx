@@ -122,6 +122,11 @@ export function TextField(props: TextFieldProps): JSX.Element {
   );
 }
 
+/** For a name that somebody chooses, so that the browser suggests none. */
+export function NameField(props: TextFieldProps): JSX.Element {
+  return <TextField required autoComplete="off" maxLength={200} {...props} />;
+}
+
 type SearchFieldProps = Pick<TextFieldProps, 'value' | 'onInput' | 'maxLength'> & { readonly label: string };
 
 export function SearchField(props: SearchFieldProps): JSX.Element {
@@ -131,7 +136,7 @@ export function SearchField(props: SearchFieldProps): JSX.Element {
 export interface SelectFieldProps extends Labelled {
   readonly value: string;
   readonly onInput: (value: string) => void;
-  readonly options: readonly { readonly value: string; readonly label: string }[];
+  readonly options: readonly (readonly [value: string, label: string])[];
 }
 
 export function SelectField(props: SelectFieldProps): JSX.Element {
@@ -144,7 +149,7 @@ export function SelectField(props: SelectFieldProps): JSX.Element {
           disabled={props.disabled}
           onChange={(event) => props.onInput(event.currentTarget.value)}
         >
-          {props.options.map(({ value, label }) => (
+          {props.options.map(([value, label]) => (
             <option value={value} key={value}>
               {label}
             </option>

@@ -1,14 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { isAbort, type Problem, toProblem } from '../problem.ts';
 
-export interface Form {
-  readonly busy: boolean;
-  readonly problem: Problem | null;
-  readonly submit: (event: SubmitEvent) => void;
-}
-
 /** Sends a form once at a time, and keeps its problem. */
-export function useForm(send: (signal: AbortSignal) => Promise<void>): Form {
+export function useForm(send: (signal: AbortSignal) => Promise<void>) {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
   const request = useRef<AbortController | null>(null);
@@ -29,7 +23,7 @@ export function useForm(send: (signal: AbortSignal) => Promise<void>): Form {
   return {
     busy,
     problem,
-    submit: (event) => {
+    submit: (event: SubmitEvent): void => {
       event.preventDefault();
       if (!busy) void run();
     },

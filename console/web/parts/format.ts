@@ -13,23 +13,19 @@ export function formatBytes(bytes: number): string {
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
 }
 
-const numbers = new Intl.NumberFormat('en');
-const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
+/** 2,000 */
+export const formatNumber = new Intl.NumberFormat('en').format;
+/** 1.2M */
+export const formatCompact = new Intl.NumberFormat('en', {
+  notation: 'compact',
+  maximumFractionDigits: 1,
+}).format;
 const dates = new Intl.DateTimeFormat('en', { dateStyle: 'medium' });
 const times = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium' });
-
-export function formatNumber(value: number): string {
-  return numbers.format(value);
-}
 
 /** 1 file, 2,000 files */
 export function countOf(count: number, noun: string): string {
   return `${formatNumber(count)} ${noun}${count === 1 ? '' : 's'}`;
-}
-
-/** 1.2M */
-export function formatCompact(value: number): string {
-  return compact.format(value);
 }
 
 /** Nov 22, 2026 */

@@ -6,9 +6,10 @@ import { Icon } from './icon.tsx';
 interface ProblemNoteProps {
   readonly problem: Problem;
   readonly onRetry?: () => void;
+  readonly children?: ComponentChildren;
 }
 
-export function ProblemNote({ problem, onRetry }: ProblemNoteProps): JSX.Element {
+export function ProblemNote({ problem, onRetry, children }: ProblemNoteProps): JSX.Element {
   const details = problem.details.filter((detail) => detail !== problem.message);
   return (
     <div class="note failed" role="alert">
@@ -27,6 +28,7 @@ export function ProblemNote({ problem, onRetry }: ProblemNoteProps): JSX.Element
             In the log of the server: <code>{problem.requestId}</code>
           </p>
         )}
+        {children}
         {onRetry !== undefined && (
           <Button small onClick={onRetry}>
             Try again

@@ -7,19 +7,13 @@ import { Button } from './button.tsx';
 import { Icon, type IconName } from './icon.tsx';
 import { toastProblem } from './toast.tsx';
 
-interface Entry {
-  readonly section: NonNullable<Route['section']>;
-  readonly label: string;
-  readonly href: string;
-}
-
-const entries: readonly Entry[] = [
-  { section: 'projects', label: 'Projects', href: to`/projects` },
-  { section: 'tokens', label: 'Tokens', href: to`/tokens` },
-  { section: 'webhooks', label: 'Webhooks', href: to`/webhooks` },
-  { section: 'usage', label: 'Usage', href: to`/usage` },
-  { section: 'account', label: 'Account', href: to`/account` },
-];
+const entries = [
+  ['projects', 'Projects'],
+  ['tokens', 'Tokens'],
+  ['webhooks', 'Webhooks'],
+  ['usage', 'Usage'],
+  ['account', 'Account'],
+] as const;
 
 interface ShellProps extends Pick<Route, 'section'> {
   readonly children: ComponentChildren;
@@ -34,14 +28,10 @@ export function Shell({ section, children }: ShellProps): JSX.Element {
       <header class="side">
         <Brand />
         <nav class="sections" aria-label="Main">
-          {entries.map((entry) => (
-            <a
-              key={entry.section}
-              href={entry.href}
-              aria-current={entry.section === section ? 'true' : undefined}
-            >
-              <Icon name={entry.section} />
-              <span>{entry.label}</span>
+          {entries.map(([name, label]) => (
+            <a key={name} href={to`/${name}`} aria-current={name === section ? 'true' : undefined}>
+              <Icon name={name} />
+              <span>{label}</span>
             </a>
           ))}
         </nav>

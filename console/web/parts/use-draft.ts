@@ -1,14 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 
-export interface Draft {
-  readonly text: string;
-  readonly setText: (text: string) => void;
-  /** Without waiting any longer. */
-  readonly send: () => void;
-}
-
 /** A text that counts once nobody has typed for a moment. A change from elsewhere, such as Back, is shown. */
-export function useDraft(value: string, onSettled: (text: string) => void, settleMs: number): Draft {
+export function useDraft(value: string, onSettled: (text: string) => void, settleMs: number) {
   const [text, setText] = useState(value);
   const sent = useRef(value);
   useEffect(() => {
@@ -16,6 +9,7 @@ export function useDraft(value: string, onSettled: (text: string) => void, settl
     if (sent.current !== value) setText(value);
     sent.current = value;
   }, [value]);
+  /** Without waiting any longer. */
   const send = (): void => {
     if (sent.current === text) return;
     sent.current = text;

@@ -1,5 +1,6 @@
+import { address } from '../address.ts';
 import { confirmed } from '../parts/confirmed.ts';
-import { dropSpace } from './projects-api.ts';
+import { drop } from './projects-api.ts';
 
 /** Drops a record space when that is really meant. @returns whether it is gone */
 export function dropSpaceIfConfirmed(project: string, space: string): Promise<boolean> {
@@ -8,7 +9,7 @@ export function dropSpaceIfConfirmed(project: string, space: string): Promise<bo
     body: 'This deletes the space and all its records. It can’t be undone.',
     confirm: 'Drop the record space',
     typed: space,
-    run: () => dropSpace(project, space),
+    run: () => drop(address`/${project}/spaces/${space}`),
     done: `The record space ${space} is dropped.`,
   });
 }

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { CheckboxField, SelectField, TextField } from '../parts/field.tsx';
+import { CheckboxField, NameField, SelectField, TextField } from '../parts/field.tsx';
 import { useFields } from '../parts/form.ts';
 import { FormDialog } from '../parts/form-dialog.tsx';
 import { toast } from '../parts/toast.tsx';
@@ -44,13 +44,10 @@ export function FieldDialog({ project, structure, field, onClose, onSaved }: Fie
       send={send}
       onClose={onClose}
     >
-      <TextField
+      <NameField
         label="Name"
         hint={`Records have it as their key. Slug: ${field?.slug ?? (fieldSlug(draft.name) || '–')}`}
-        required
         autoFocus
-        autoComplete="off"
-        maxLength={200}
         spellcheck={false}
         {...text('name')}
       />
@@ -59,7 +56,7 @@ export function FieldDialog({ project, structure, field, onClose, onSaved }: Fie
         hint={field !== null && field.type !== draft.type ? conversion(field, draft.type) : undefined}
         value={draft.type}
         onInput={(type) => change({ type: type as FieldType })}
-        options={Object.entries(typeWords).map(([value, label]) => ({ value, label }))}
+        options={Object.entries(typeWords)}
       />
       <CheckboxField
         label="Required"

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { SelectField, TextField } from '../parts/field.tsx';
+import { NameField, SelectField } from '../parts/field.tsx';
 import { useFields } from '../parts/form.ts';
 import { FormDialog } from '../parts/form-dialog.tsx';
 import { navigate, to } from '../router.ts';
@@ -26,12 +26,10 @@ export function NewProjectDialog({ onClose }: { readonly onClose: () => void }):
       send={send}
       onClose={onClose}
     >
-      <TextField
+      <NameField
         label="Name"
         hint={`It stands in addresses: /${slug || 'my-app'}/people. ${slugHint}`}
-        required
         autoFocus
-        autoComplete="off"
         maxLength={63}
         pattern={slugPattern}
         spellcheck={false}
@@ -41,18 +39,12 @@ export function NewProjectDialog({ onClose }: { readonly onClose: () => void }):
       <SelectField
         label="It begins with"
         {...text('first')}
-        options={[
-          { value: 'space', label: 'a record space' },
-          { value: 'files', label: 'files' },
-        ]}
+        options={Object.entries({ space: 'a record space', files: 'files' })}
       />
       {first === 'space' ? (
-        <TextField
+        <NameField
           label="Name of the record space"
           hint="A kind of record, such as People. Its fields come next."
-          required
-          autoComplete="off"
-          maxLength={200}
           {...text('name')}
         />
       ) : (

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { TextField } from '../parts/field.tsx';
+import { NameField, TextField } from '../parts/field.tsx';
 import { useFields } from '../parts/form.ts';
 import { FormDialog } from '../parts/form-dialog.tsx';
 import { navigate, to } from '../router.ts';
@@ -22,21 +22,10 @@ export function NewSpaceDialog({ project, onClose }: NewSpaceDialogProps): JSX.E
   };
   return (
     <FormDialog title="New record space" verb="Create the record space" send={send} onClose={onClose}>
-      <TextField
-        label="Name"
-        hint="A kind of record, such as People."
-        required
-        autoFocus
-        autoComplete="off"
-        maxLength={200}
-        {...text('name')}
-      />
-      <TextField
+      <NameField label="Name" hint="A kind of record, such as People." autoFocus {...text('name')} />
+      <NameField
         label="Slug"
         hint={`It stands in addresses: /${project}/${slug || 'people'}.`}
-        required
-        autoComplete="off"
-        maxLength={200}
         spellcheck={false}
         value={slug}
         onInput={setSlug}

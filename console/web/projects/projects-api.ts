@@ -52,17 +52,9 @@ export function getSpace(project: string, space: string, signal: AbortSignal): P
   return callJson<Space>(address`/_projects_/${project}/spaces/${space}`, { signal });
 }
 
-export async function dropProject(project: string): Promise<void> {
-  await callApi(address`/_projects_/${project}`, { method: 'DELETE' });
-}
-
-export async function dropSpace(project: string, space: string): Promise<void> {
-  await callApi(address`/_projects_/${project}/spaces/${space}`, { method: 'DELETE' });
-}
-
-/** @param field its slug */
-export async function dropField(project: string, space: string, field: string): Promise<void> {
-  await callApi(address`/_projects_/${project}/spaces/${space}/fields/${field}`, { method: 'DELETE' });
+/** @param path of a project, a record space or a field, below /_projects_ */
+export async function drop(path: string): Promise<void> {
+  await callApi(`/_projects_${path}`, { method: 'DELETE' });
 }
 
 /** Adds fields or changes them. All other fields and the settings stay as they are. */

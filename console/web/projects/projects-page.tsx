@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { address } from '../address.ts';
 import { deleteFiles, noFilter } from '../files/file-api.ts';
 import { Button, IconButton } from '../parts/button.tsx';
 import { confirmed } from '../parts/confirmed.ts';
@@ -7,14 +8,13 @@ import { type Column, DataTable, toolsColumn } from '../parts/data-table.tsx';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { SearchField } from '../parts/field.tsx';
 import { countOf, formatNumber } from '../parts/format.ts';
-import { Icon } from '../parts/icon.tsx';
 import { usePages } from '../parts/load.ts';
 import { More } from '../parts/more.tsx';
 import { Page } from '../parts/page.tsx';
 import { Time } from '../parts/time.tsx';
 import { place, setQuery, to } from '../router.ts';
 import { NewProjectDialog } from './new-project-dialog.tsx';
-import { dropProject, listProjects, type Project } from './projects-api.ts';
+import { drop, listProjects, type Project } from './projects-api.ts';
 
 export function ProjectsPage(): JSX.Element {
   const pages = usePages(listProjects, []);
@@ -26,7 +26,7 @@ export function ProjectsPage(): JSX.Element {
   }, [search, pages.items]);
   const found = pages.items?.filter(({ slug }) => slug.toLowerCase().includes(search.trim().toLowerCase()));
 
-  const drop = async (project: Project): Promise<void> => {
+  const dropIfConfirmed = async (project: Project): Promise<void> => {
     const dropped = await confirmed({
       title: `Drop the project ${project.slug}?`,
       body: `This deletes its files, which takes a while if there are thousands, and then ${countOf(project.spaces, 'record space')} with all records. It can’t be undone.`,
@@ -34,7 +34,7 @@ export function ProjectsPage(): JSX.Element {
       typed: project.slug,
       async run(signal, progress) {
         await deleteFiles(project.slug, noFilter, { signal, progress });
-        await dropProject(project.slug);
+        await drop(address`/${project.slug}`);
       },
       done: `The project ${project.slug} is dropped.`,
     });
@@ -49,13 +49,13 @@ export function ProjectsPage(): JSX.Element {
     { label: 'Record spaces', numeric: true, cell: ({ spaces }) => formatNumber(spaces) },
     { label: 'Created', cell: ({ createdAt }) => <Time date={createdAt} /> },
     toolsColumn((project) => (
-      <IconButton icon="trash" label={`Drop ${project.slug}`} onClick={() => void drop(project)} />
+      <IconButton icon="trash" label={`Drop ${project.slug}`} onClick={() => void dropIfConfirmed(project)} />
     )),
   ];
 
   const createButton = (
-    <Button kind="primary" onClick={() => setCreating(true)}>
-      <Icon name="plus" /> New project
+    <Button icon="plus" kind="primary" onClick={() => setCreating(true)}>
+      New project
     </Button>
   );
   return (

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { CheckboxField, TextField } from '../parts/field.tsx';
+import { CheckboxField, NameField, TextField } from '../parts/field.tsx';
 import { useFields } from '../parts/form.ts';
 import { FormDialog } from '../parts/form-dialog.tsx';
 import { toast } from '../parts/toast.tsx';
@@ -42,7 +42,7 @@ export function SpaceDialog({ project, space, onClose, onSaved }: SpaceDialogPro
   };
   return (
     <FormDialog title={`Edit ${space.slug}`} verb="Save" send={send} onClose={onClose}>
-      <TextField label="Name" required autoFocus autoComplete="off" maxLength={200} {...text('name')} />
+      <NameField label="Name" autoFocus {...text('name')} />
       <TextField label="Description" {...text('description')} />
       <TextField
         label="Call after inserts"
@@ -58,13 +58,7 @@ export function SpaceDialog({ project, space, onClose, onSaved }: SpaceDialogPro
       />
       {draft.active && (
         <>
-          <TextField
-            label="Record space of the users"
-            required
-            autoComplete="off"
-            maxLength={200}
-            {...text('users')}
-          />
+          <NameField label="Record space of the users" {...text('users')} />
           <fieldset class="row">
             <legend class="hint">Operations that need a login</legend>
             {families.map((family) => (

@@ -5,7 +5,6 @@ import { type Column, DataTable, toolsColumn } from '../parts/data-table.tsx';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { SearchField } from '../parts/field.tsx';
 import { formatBytes, formatNumber } from '../parts/format.ts';
-import { Icon } from '../parts/icon.tsx';
 import { usePages } from '../parts/load.ts';
 import { More } from '../parts/more.tsx';
 import { Time } from '../parts/time.tsx';
@@ -33,8 +32,8 @@ export function SpacesPage({ params: { project = '' } }: PageProps): JSX.Element
   };
 
   const createButton = (
-    <Button kind="primary" onClick={() => setCreating(true)}>
-      <Icon name="plus" /> New record space
+    <Button icon="plus" kind="primary" onClick={() => setCreating(true)}>
+      New record space
     </Button>
   );
   return (

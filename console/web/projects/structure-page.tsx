@@ -1,17 +1,17 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { address } from '../address.ts';
 import { Button, IconButton } from '../parts/button.tsx';
 import { confirmed } from '../parts/confirmed.ts';
 import { type Column, DataTable, toolsColumn } from '../parts/data-table.tsx';
 import { EmptyState } from '../parts/empty-state.tsx';
-import { Icon } from '../parts/icon.tsx';
 import { useLoad } from '../parts/load.ts';
 import { ProblemNote } from '../parts/problem-note.tsx';
 import { navigate, type PageProps, to } from '../router.ts';
 import { dropSpaceIfConfirmed } from './drop-space.tsx';
 import { FieldDialog } from './field-dialog.tsx';
 import { SpacePage } from './frames.tsx';
-import { dropField, getSpace } from './projects-api.ts';
+import { drop, getSpace } from './projects-api.ts';
 import { SpaceDialog } from './space-dialog.tsx';
 import { type Field, hasDefault } from './structure.ts';
 
@@ -20,13 +20,13 @@ export function StructurePage({ params: { project = '', space = '' } }: PageProp
   const [edited, setEdited] = useState<Field | 'new' | 'space' | null>(null);
   const structure = loaded.data;
 
-  const drop = async (field: Field): Promise<void> => {
+  const dropIfConfirmed = async (field: Field): Promise<void> => {
     const dropped = await confirmed({
       title: `Drop the field ${field.name}?`,
       body: 'This deletes the field and all its values. It can’t be undone.',
       confirm: 'Drop the field',
       typed: field.name,
-      run: () => dropField(project, space, field.slug),
+      run: () => drop(address`/${project}/spaces/${space}/fields/${field.slug}`),
       done: `The field ${field.name} is dropped.`,
     });
     if (dropped) loaded.reload();
@@ -40,8 +40,8 @@ export function StructurePage({ params: { project = '', space = '' } }: PageProp
   };
 
   const addButton = (
-    <Button kind="primary" onClick={() => setEdited('new')} disabled={structure === null}>
-      <Icon name="plus" /> Add a field
+    <Button icon="plus" kind="primary" onClick={() => setEdited('new')} disabled={structure === null}>
+      Add a field
     </Button>
   );
   return (
@@ -51,8 +51,8 @@ export function StructurePage({ params: { project = '', space = '' } }: PageProp
       intro={structure?.description || undefined}
       actions={
         <>
-          <Button onClick={() => setEdited('space')} disabled={structure === null}>
-            <Icon name="edit" /> Edit the record space
+          <Button icon="edit" onClick={() => setEdited('space')} disabled={structure === null}>
+            Edit the record space
           </Button>
           {addButton}
         </>
@@ -68,7 +68,7 @@ export function StructurePage({ params: { project = '', space = '' } }: PageProp
         loaded.problem === null && (
           <DataTable
             caption={`Fields of ${space}`}
-            columns={fieldColumns({ drop, edit: setEdited })}
+            columns={fieldColumns((field) => void dropIfConfirmed(field), setEdited)}
             rows={structure?.fields ?? null}
             rowKey={({ slug }) => slug}
           />
@@ -77,8 +77,8 @@ export function StructurePage({ params: { project = '', space = '' } }: PageProp
       {structure !== null && (
         <div class="row apart">
           <p class="quiet">Dropping the record space deletes all its records.</p>
-          <Button onClick={() => void dropAll()}>
-            <Icon name="trash" /> Drop the record space
+          <Button icon="trash" onClick={() => void dropAll()}>
+            Drop the record space
           </Button>
         </div>
       )}
@@ -98,12 +98,9 @@ export function StructurePage({ params: { project = '', space = '' } }: PageProp
   );
 }
 
-interface FieldActions {
-  readonly drop: (field: Field) => Promise<void>;
-  readonly edit: (field: Field) => void;
-}
+type Act = (field: Field) => void;
 
-function fieldColumns({ drop, edit }: FieldActions): readonly Column<Field>[] {
+function fieldColumns(drop: Act, edit: Act): readonly Column<Field>[] {
   const flag = (key: 'required' | 'unique' | 'hashed', label: string): Column<Field> => {
     return { label, cell: (field) => (field[key] ? 'yes' : '–') };
   };
@@ -132,7 +129,7 @@ function fieldColumns({ drop, edit }: FieldActions): readonly Column<Field>[] {
     toolsColumn((field) => (
       <>
         <IconButton icon="edit" label={`Edit ${field.name}`} onClick={() => edit(field)} />
-        <IconButton icon="trash" label={`Drop ${field.name}`} onClick={() => void drop(field)} />
+        <IconButton icon="trash" label={`Drop ${field.name}`} onClick={() => drop(field)} />
       </>
     )),
   ];

@@ -59,20 +59,15 @@ export function ExportDialog({ api, space, view, selected, onClose }: ExportDial
       <SelectField
         label="Records"
         {...text('what')}
-        options={[
-          ...(ids.length > 0
-            ? [{ value: 'selected', label: `the ${formatNumber(ids.length)} selected` }]
-            : []),
-          { value: 'all', label: bare ? 'all records' : 'all that match the filters and the search' },
-        ]}
+        options={Object.entries({
+          ...(ids.length > 0 ? { selected: `the ${formatNumber(ids.length)} selected` } : {}),
+          all: bare ? 'all records' : 'all that match the filters and the search',
+        })}
       />
       <SelectField
         label="Format"
         {...text('format')}
-        options={[
-          { value: 'json', label: 'JSON: an array of records' },
-          { value: 'csv', label: 'CSV: for spreadsheets' },
-        ]}
+        options={Object.entries({ json: 'JSON: an array of records', csv: 'CSV: for spreadsheets' })}
       />
       {format === 'csv' && (
         <>

@@ -67,27 +67,25 @@ export function ImportDialog(props: ImportDialogProps): JSX.Element {
   };
   return (
     <Dialog title={`Import records into ${space.slug}`} wide onClose={() => void close()}>
-      <div class="stack">
-        {problem !== null && <ProblemNote problem={problem} />}
-        {state !== null && chosen !== null ? (
-          <ImportReportView
-            state={state}
-            size={chosen.file.size}
-            onStop={() => abort.current?.abort()}
-            onClose={onClose}
-          />
-        ) : chosen !== null ? (
-          <ImportChoices
-            fields={space.fields}
-            name={chosen.file.name}
-            preview={chosen.preview}
-            onBack={() => setChosen(null)}
-            onStart={(reader) => void start(chosen, reader)}
-          />
-        ) : (
-          <FileChoice onChoose={(file) => void choose(file)} onClose={onClose} />
-        )}
-      </div>
+      {problem !== null && <ProblemNote problem={problem} />}
+      {state !== null && chosen !== null ? (
+        <ImportReportView
+          state={state}
+          size={chosen.file.size}
+          onStop={() => abort.current?.abort()}
+          onClose={onClose}
+        />
+      ) : chosen !== null ? (
+        <ImportChoices
+          fields={space.fields}
+          name={chosen.file.name}
+          preview={chosen.preview}
+          onBack={() => setChosen(null)}
+          onStart={(reader) => void start(chosen, reader)}
+        />
+      ) : (
+        <FileChoice onChoose={(file) => void choose(file)} onClose={onClose} />
+      )}
     </Dialog>
   );
 }

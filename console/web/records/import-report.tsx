@@ -2,8 +2,9 @@ import type { JSX } from 'preact';
 import { Button } from '../parts/button.tsx';
 import { type Column, DataTable } from '../parts/data-table.tsx';
 import { countOf, formatNumber } from '../parts/format.ts';
-import { Icon } from '../parts/icon.tsx';
+import { ProblemNote } from '../parts/problem-note.tsx';
 import { ProgressBar } from '../parts/progress.tsx';
+import { Problem } from '../problem.ts';
 import { csvLine, guardFormula } from './csv-writer.ts';
 import type { BadRow, ImportReport, ImportState } from './import-records.ts';
 import { saveFile } from './save-file.ts';
@@ -32,8 +33,8 @@ export function ImportReportView({ state, size, onStop, onClose }: ImportReportP
       {report.bad.length > 0 && over && <BadRows report={report} />}
       <div class="row dialog-actions">
         {over && report.bad.length > 0 && (
-          <Button onClick={() => saveFile(badRowsFile(report), 'bad-rows.csv')}>
-            <Icon name="download" /> Save the list of bad rows
+          <Button icon="download" onClick={() => saveFile(badRowsFile(report), 'bad-rows.csv')}>
+            Save the list of bad rows
           </Button>
         )}
         {over ? (
@@ -51,18 +52,14 @@ export function ImportReportView({ state, size, onStop, onClose }: ImportReportP
 function Stopped({ stopped }: { readonly stopped: NonNullable<ImportReport['stopped']> }): JSX.Element {
   const { problem, unsure } = stopped;
   return (
-    <div class="note failed" role="alert">
-      <Icon name="warning" />
-      <div>
-        <p>{problem}</p>
-        {unsure !== null && (
-          <p>
-            Whether the rows from line {formatNumber(unsure[0])} to {formatNumber(unsure[1])} are stored is
-            not known: there was no answer. Search for them before you import them again.
-          </p>
-        )}
-      </div>
-    </div>
+    <ProblemNote problem={new Problem(problem)}>
+      {unsure !== null && (
+        <p>
+          Whether the rows from line {formatNumber(unsure[0])} to {formatNumber(unsure[1])} are stored is not
+          known: there was no answer. Search for them before you import them again.
+        </p>
+      )}
+    </ProblemNote>
   );
 }
 

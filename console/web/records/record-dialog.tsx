@@ -5,7 +5,6 @@ import { useEdits } from '../parts/confirmed.ts';
 import { CodeBlock } from '../parts/copy.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { formatBytes } from '../parts/format.ts';
-import { Icon } from '../parts/icon.tsx';
 import { useLoad } from '../parts/load.ts';
 import { ProblemNote } from '../parts/problem-note.tsx';
 import { Skeleton } from '../parts/skeleton.tsx';
@@ -22,40 +21,38 @@ export function RecordDialog(props: RecordDialogProps): JSX.Element {
   const missing = id !== null && !loaded.loading && loaded.problem === null && record === null;
   return (
     <Dialog title={id === null ? 'Add a record' : 'Record'} wide onClose={close}>
-      <div class="stack">
-        {record !== null && (
-          <div class="row apart">
-            <div class="row">
-              <Button small pressed={tab === 'form'} onClick={() => setTab('form')}>
-                Form
-              </Button>
-              <Button small pressed={tab === 'json'} onClick={() => setTab('json')}>
-                JSON
-              </Button>
-            </div>
-            <Button small onClick={() => props.onDelete(String(record.id))}>
-              <Icon name="trash" /> Delete
+      {record !== null && (
+        <div class="row apart">
+          <div class="row">
+            <Button small pressed={tab === 'form'} onClick={() => setTab('form')}>
+              Form
+            </Button>
+            <Button small pressed={tab === 'json'} onClick={() => setTab('json')}>
+              JSON
             </Button>
           </div>
-        )}
-        {loaded.problem !== null && <ProblemNote problem={loaded.problem} onRetry={loaded.reload} />}
-        {missing && <p role="status">There is no such record any more.</p>}
-        {id !== null && loaded.loading && record === null && <Skeleton lines={6} />}
-        {record !== null && tab === 'json' && <JsonView record={record} />}
-        {(id === null || record !== null) && (
-          // what was edited stays while the JSON is shown
-          <div hidden={tab !== 'form'}>
-            <RecordFormView
-              {...props}
-              key={String(record?.updatedAt)}
-              record={record}
-              onEdit={edit}
-              onClose={close}
-              onSaved={onClose}
-            />
-          </div>
-        )}
-      </div>
+          <Button icon="trash" small onClick={() => props.onDelete(String(record.id))}>
+            Delete
+          </Button>
+        </div>
+      )}
+      {loaded.problem !== null && <ProblemNote problem={loaded.problem} onRetry={loaded.reload} />}
+      {missing && <p role="status">There is no such record any more.</p>}
+      {id !== null && loaded.loading && record === null && <Skeleton lines={6} />}
+      {record !== null && tab === 'json' && <JsonView record={record} />}
+      {(id === null || record !== null) && (
+        // what was edited stays while the JSON is shown
+        <div hidden={tab !== 'form'}>
+          <RecordFormView
+            {...props}
+            key={String(record?.updatedAt)}
+            record={record}
+            onEdit={edit}
+            onClose={close}
+            onSaved={onClose}
+          />
+        </div>
+      )}
     </Dialog>
   );
 }

@@ -26,12 +26,7 @@ function entryOf(field: Field, record: ReadRecord | null): FormEntry {
 }
 
 /** The body of the request, and the problems of the form by field. */
-export interface FormReading {
-  readonly body: ReadRecord;
-  readonly problems: ReadonlyMap<string, string>;
-}
-
-export function readForm(fields: readonly Field[], form: Form, before: ReadRecord | null): FormReading {
+export function readForm(fields: readonly Field[], form: Form, before: ReadRecord | null) {
   const initial = formOf(fields, before);
   const entries: [string, unknown][] = [];
   const problems = new Map<string, string>();
@@ -45,7 +40,7 @@ export function readForm(fields: readonly Field[], form: Form, before: ReadRecor
     else if (reading.value !== undefined) entries.push([field.name, reading.value]);
   }
   // not by assignment: a field may be called __proto__
-  return { body: Object.fromEntries(entries), problems };
+  return { body: Object.fromEntries(entries) as ReadRecord, problems };
 }
 
 type EntryReading = { readonly value: unknown } | { readonly problem: string };
@@ -102,14 +97,11 @@ export function jsonProblem(error: unknown): string {
   return `This is not valid JSON: ${error instanceof Error ? error.message : String(error)}`;
 }
 
-/** The API's problems by field; those of no field stay apart. */
-export interface FieldProblems {
-  readonly byField: ReadonlyMap<string, string>;
-  readonly others: readonly string[];
-}
-
-/** @param problems the texts of an error's list `error`, such as `Body field: 'age' is required` */
-export function fieldProblems(problems: readonly string[], fields: readonly Field[]): FieldProblems {
+/**
+ * The API's problems by field; those of no field stay apart.
+ * @param problems the texts of an error's list `error`, such as `Body field: 'age' is required`
+ */
+export function fieldProblems(problems: readonly string[], fields: readonly Field[]) {
   const byField = new Map<string, string>();
   const others: string[] = [];
   for (const problem of problems) {

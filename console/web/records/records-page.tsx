@@ -2,7 +2,6 @@ import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
 import { EmptyState } from '../parts/empty-state.tsx';
-import { Icon } from '../parts/icon.tsx';
 import { useLoad } from '../parts/load.ts';
 import { ProblemNote } from '../parts/problem-note.tsx';
 import { Skeleton } from '../parts/skeleton.tsx';
@@ -69,17 +68,17 @@ function Actions({ space, open }: ActionsProps): JSX.Element {
   const disabled = space === null || space.fields.length === 0;
   return (
     <>
-      <Button disabled={disabled} onClick={() => open('code')}>
-        <Icon name="text" /> Code
+      <Button icon="text" disabled={disabled} onClick={() => open('code')}>
+        Code
       </Button>
-      <Button disabled={space === null} onClick={() => open('import')}>
-        <Icon name="upload" /> Import
+      <Button icon="upload" disabled={space === null} onClick={() => open('import')}>
+        Import
       </Button>
-      <Button disabled={disabled} onClick={() => open('export')}>
-        <Icon name="download" /> Export
+      <Button icon="download" disabled={disabled} onClick={() => open('export')}>
+        Export
       </Button>
-      <Button kind="primary" disabled={disabled} onClick={() => open('add')}>
-        <Icon name="plus" /> Add a record
+      <Button icon="plus" kind="primary" disabled={disabled} onClick={() => open('add')}>
+        Add a record
       </Button>
     </>
   );

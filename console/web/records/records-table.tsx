@@ -10,7 +10,6 @@ import { ExportDialog } from './export-dialog.tsx';
 import type { Filter } from './filters.ts';
 import { gridColumns } from './grid-columns.ts';
 import { RecordDialog } from './record-dialog.tsx';
-import type { ReadRecord } from './record-form.ts';
 import { RecordGrid } from './record-grid.tsx';
 import { RecordPages } from './record-pages.ts';
 import {
@@ -48,7 +47,7 @@ const nothing: Selected = new Set();
 const openKey = 'record';
 
 export function RecordsTable(props: RecordsTableProps): JSX.Element {
-  const { space, api, setDialog, reload } = props;
+  const { project, space, api, dialog, setDialog, reload } = props;
   const { view, opened, problems, refused } = useViewOfAddress(space);
   const columns = useMemo(() => gridColumns(space.fields), [space]);
   const pages = usePagesOfView(view, space, api, refused);
@@ -68,14 +67,14 @@ export function RecordsTable(props: RecordsTableProps): JSX.Element {
     setSelected(nothing);
     if (opened !== null && gone.has(opened)) setQuery({ [openKey]: '' });
   };
+  const close = (): void => setDialog(null);
   const none = pages.complete && pages.known === 0;
   const bare = isBare(view);
   return (
     <>
       <RecordsToolbar
         {...{ space, view, pages, problems, selected }}
-        onSelectAll={() => setSelected('all')}
-        onClear={() => setSelected(nothing)}
+        onSelect={setSelected}
         onExport={() => setDialog('export')}
         onDelete={() => void remove(selected)}
         onReload={reload}
@@ -109,46 +108,20 @@ export function RecordsTable(props: RecordsTableProps): JSX.Element {
           complete={pages.complete}
         />
       )}
-      <RecordsDialogs
-        {...{ ...props, view, opened, openField, selected }}
-        onClose={() => setQuery({ [openKey]: '' })}
-        onChanged={(record) => {
-          pages.replace(record);
-          countChange();
-        }}
-        onDelete={(id) => void remove(new Set([id]))}
-      />
-    </>
-  );
-}
-
-interface RecordsDialogsProps extends RecordsTableProps {
-  readonly view: RecordView;
-  readonly opened: string | null;
-  readonly openField: string | null;
-  readonly selected: Selected;
-  readonly onClose: () => void;
-  readonly onChanged: (record: ReadRecord) => void;
-  readonly onDelete: (id: string) => void;
-}
-
-/** What is open above the table: a record, or a dialog of the toolbar. */
-function RecordsDialogs(props: RecordsDialogsProps): JSX.Element {
-  const { project, space, api, view, selected, dialog, setDialog, opened } = props;
-  const close = (): void => setDialog(null);
-  return (
-    <>
       {(dialog === 'add' || opened !== null) && (
         <RecordDialog
           key={opened}
           api={api}
           fields={space.fields}
           id={dialog === 'add' ? null : opened}
-          focus={props.openField}
-          onClose={dialog === 'add' ? close : props.onClose}
-          onAdded={props.reload}
-          onChanged={props.onChanged}
-          onDelete={props.onDelete}
+          focus={openField}
+          onClose={dialog === 'add' ? close : () => setQuery({ [openKey]: '' })}
+          onAdded={reload}
+          onChanged={(record) => {
+            pages.replace(record);
+            countChange();
+          }}
+          onDelete={(id) => void remove(new Set([id]))}
         />
       )}
       {dialog === 'export' && <ExportDialog {...{ api, space, view, selected }} onClose={close} />}

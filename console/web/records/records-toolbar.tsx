@@ -2,7 +2,6 @@ import type { JSX } from 'preact';
 import { Button, IconButton } from '../parts/button.tsx';
 import { SearchField, SelectField } from '../parts/field.tsx';
 import { countOf, formatNumber } from '../parts/format.ts';
-import { Icon } from '../parts/icon.tsx';
 import { useDraft } from '../parts/use-draft.ts';
 import type { Space } from '../projects/projects-api.ts';
 import { isActive } from './filters.ts';
@@ -17,8 +16,7 @@ export interface RecordsToolbarProps {
   readonly pages: RecordPages;
   readonly problems: ReadonlyMap<string, string>;
   readonly selected: Selected;
-  readonly onSelectAll: () => void;
-  readonly onClear: () => void;
+  readonly onSelect: (selected: Selected) => void;
   readonly onExport: () => void;
   readonly onDelete: () => void;
   readonly onReload: () => void;
@@ -41,10 +39,7 @@ export function RecordsToolbar(props: RecordsToolbarProps): JSX.Element {
               hideLabel
               value={view.match}
               onInput={(match) => showView((last) => ({ ...last, match: match === 'any' ? 'any' : 'all' }))}
-              options={[
-                { value: 'all', label: 'all filters match' },
-                { value: 'any', label: 'any filter matches' },
-              ]}
+              options={Object.entries({ all: 'all filters match', any: 'any filter matches' })}
             />
           )}
           {(view.filters.size > 0 || view.search !== '') && (
@@ -79,7 +74,7 @@ export function RecordsToolbar(props: RecordsToolbarProps): JSX.Element {
 }
 
 function SelectionBar(props: RecordsToolbarProps): JSX.Element {
-  const { space, view, pages, selected, onSelectAll, onExport, onDelete, onClear } = props;
+  const { space, view, pages, selected, onSelect, onExport, onDelete } = props;
   const bare = isBare(view);
   const all = bare ? `all ${countOf(space.records, 'record')}` : 'all that match';
   const canSelectAll =
@@ -89,17 +84,17 @@ function SelectionBar(props: RecordsToolbarProps): JSX.Element {
       <legend class="unseen">Selected records</legend>
       <strong>{selected === 'all' ? all : formatNumber(selected.size)} selected</strong>
       {canSelectAll && (
-        <Button small onClick={onSelectAll}>
+        <Button small onClick={() => onSelect('all')}>
           Select {all}
         </Button>
       )}
-      <Button small onClick={onExport}>
-        <Icon name="download" /> Export
+      <Button icon="download" small onClick={onExport}>
+        Export
       </Button>
-      <Button small onClick={onDelete}>
-        <Icon name="trash" /> Delete
+      <Button icon="trash" small onClick={onDelete}>
+        Delete
       </Button>
-      <Button small kind="quiet" onClick={onClear}>
+      <Button small kind="quiet" onClick={() => onSelect(new Set())}>
         Clear the selection
       </Button>
     </fieldset>

@@ -4,15 +4,19 @@ export interface Span {
   readonly end: number;
 }
 
-/** Rows of one height. `overscan` more are drawn on each side, so that a short scroll shows no gap. */
-export function rowSpan(view: {
+/** A list of rows of one height that is scrolled. */
+interface RowsView {
+  /** The first row that has a place. */
+  readonly base: number;
   readonly scrollTop: number;
   readonly height: number;
   readonly rowHeight: number;
   readonly rows: number;
-  readonly overscan: number;
-}): Span {
-  const { scrollTop, height, rowHeight, rows, overscan } = view;
+}
+
+/** The rows that are drawn. `overscan` more are drawn on each side, so that a short scroll shows no gap. */
+export function rowSpan(view: Omit<RowsView, 'base'>, overscan: number): Span {
+  const { scrollTop, height, rowHeight, rows } = view;
   const top = Math.floor(Math.max(0, scrollTop) / rowHeight);
   const bottom = Math.ceil((Math.max(0, scrollTop) + height) / rowHeight);
   const end = Math.min(rows, bottom + overscan);
@@ -43,12 +47,7 @@ export const placedRows = 200_000;
  * The first row that has a place, and how far the list has to be scrolled by script so that nothing moves in front of
  * the reader's eyes. It changes when the reader comes near an end of the placed rows and there are more behind it.
  */
-export function placeRows(view: {
-  readonly base: number;
-  readonly scrollTop: number;
-  readonly rowHeight: number;
-  readonly rows: number;
-}): { readonly base: number; readonly scrollBy: number } {
+export function placeRows(view: Omit<RowsView, 'height'>): { base: number; scrollBy: number } {
   const { base, scrollTop, rowHeight, rows } = view;
   const top = Math.floor(scrollTop / rowHeight);
   // small enough that both ends of the way back have room
@@ -63,14 +62,8 @@ export function placeRows(view: {
 }
 
 /** How far to scroll so that the row can be seen whole: 0 when it can. */
-export function scrollToRow(view: {
-  readonly row: number;
-  readonly base: number;
-  readonly scrollTop: number;
-  readonly height: number;
-  readonly rowHeight: number;
-}): number {
-  const { row, base, scrollTop, height, rowHeight } = view;
+export function scrollToRow(row: number, view: Omit<RowsView, 'rows'>): number {
+  const { base, scrollTop, height, rowHeight } = view;
   const top = (row - base) * rowHeight;
   if (top < scrollTop) return top - scrollTop;
   return Math.max(0, top + rowHeight - scrollTop - height);

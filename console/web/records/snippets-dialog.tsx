@@ -34,27 +34,25 @@ export function SnippetsDialog({ project, space, view, onClose }: SnippetsDialog
   const client = clientSnippet(input);
   return (
     <Dialog title="Code for what is on the screen" wide onClose={onClose}>
-      <div class="stack">
-        <div class="row">
-          {Object.entries(kinds).map(([value, label]) => (
-            <Button
-              key={value}
-              small
-              pressed={kind === value}
-              onClick={() => setKind(value as keyof typeof kinds)}
-            >
-              {label}
-            </Button>
-          ))}
-        </div>
-        {kind === 'curl' && <CodeBlock code={curlSnippet(input)} />}
-        {kind === 'fetch' && <CodeBlock code={fetchSnippet(input)} />}
-        {kind === 'client' &&
-          ('code' in client ? <CodeBlock code={client.code} /> : <p role="status">{client.problem}</p>)}
-        <p class="quiet">
-          Put an access token in the place of <code>ACCESS_TOKEN</code>. <a href={to`/tokens`}>Create one</a>.
-        </p>
+      <div class="row">
+        {Object.entries(kinds).map(([value, label]) => (
+          <Button
+            key={value}
+            small
+            pressed={kind === value}
+            onClick={() => setKind(value as keyof typeof kinds)}
+          >
+            {label}
+          </Button>
+        ))}
       </div>
+      {kind === 'curl' && <CodeBlock code={curlSnippet(input)} />}
+      {kind === 'fetch' && <CodeBlock code={fetchSnippet(input)} />}
+      {kind === 'client' &&
+        ('code' in client ? <CodeBlock code={client.code} /> : <p role="status">{client.problem}</p>)}
+      <p class="quiet">
+        Put an access token in the place of <code>ACCESS_TOKEN</code>. <a href={to`/tokens`}>Create one</a>.
+      </p>
     </Dialog>
   );
 }

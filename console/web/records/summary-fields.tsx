@@ -54,7 +54,7 @@ export function SummaryFields({ fields, summary, problems, onChange }: SummaryFi
               label="Each"
               value={every}
               onInput={(next) => onChange({ every: next })}
-              options={Object.entries(periods).map(([value, label]) => ({ value, label }))}
+              options={Object.entries(periods)}
             />
             <SelectField
               label="Time zone"
@@ -112,7 +112,7 @@ function ValueFields({ fields, value, problem, onChange, onRemove }: ValueFields
         label="Figure"
         value={value.of}
         onInput={(of) => choose(of as SummaryFunction)}
-        options={Object.entries(functionWords).map(([of, label]) => ({ value: of, label }))}
+        options={Object.entries(functionWords)}
       />
       {value.of !== 'count' && (
         <SelectField
@@ -129,7 +129,7 @@ function ValueFields({ fields, value, problem, onChange, onRemove }: ValueFields
 }
 
 /** Also the one that is chosen, where an address names what is not there. */
-function optionsOf(names: readonly string[], chosen: string, none = ''): { value: string; label: string }[] {
+function optionsOf(names: readonly string[], chosen: string, none = ''): [value: string, label: string][] {
   const all = names.includes(chosen) ? names : [...names, chosen];
-  return all.map((value) => ({ value, label: value === '' ? none : value }));
+  return all.map((value) => [value, value === '' ? none : value]);
 }

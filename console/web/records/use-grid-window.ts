@@ -39,7 +39,7 @@ export function useGridWindow(grid: RefObject<HTMLDivElement | null>, props: Gri
   const rows = pages.known + (pages.complete || pages.error !== null ? 0 : expectedRows);
   const placed = Math.min(rows - base, placedRows);
   const bodyHeight = Math.max(rowHeight, height - headHeight);
-  const span = rowSpan({ scrollTop, height: bodyHeight, rowHeight, rows: placed, overscan });
+  const span = rowSpan({ scrollTop, height: bodyHeight, rowHeight, rows: placed }, overscan);
   const [first, end] = [base + span.first, base + span.end];
   const shown = columnSpan(starts, scrollLeft, Math.max(0, width - selectWidth));
 
@@ -65,7 +65,7 @@ export function useGridWindow(grid: RefObject<HTMLDivElement | null>, props: Gri
     setActive({ row, column });
     const element = grid.current;
     if (element === null) return;
-    const down = scrollToRow({ row, base, scrollTop: element.scrollTop, height: bodyHeight, rowHeight });
+    const down = scrollToRow(row, { base, scrollTop: element.scrollTop, height: bodyHeight, rowHeight });
     const [left, right] = [starts[column] ?? 0, starts[column + 1] ?? 0];
     const across =
       left < element.scrollLeft ? left : Math.max(element.scrollLeft, right - width + selectWidth);
@@ -107,21 +107,9 @@ function useJump({ pages, total, jumps }: GridWindowProps, state: JumpState): ()
   return jump;
 }
 
-interface Viewport {
-  readonly width: number;
-  readonly height: number;
-  readonly scrollTop: number;
-  readonly scrollLeft: number;
-}
-
 /** The visible part of a scrolling element, at most once a frame. */
-function useViewport(ref: RefObject<HTMLElement | null>): Viewport & { readonly read: () => void } {
-  const [viewport, setViewport] = useState<Viewport>({
-    width: 800,
-    height: 600,
-    scrollTop: 0,
-    scrollLeft: 0,
-  });
+function useViewport(ref: RefObject<HTMLElement | null>) {
+  const [viewport, setViewport] = useState({ width: 800, height: 600, scrollTop: 0, scrollLeft: 0 });
   const read = (): void => {
     if (ref.current === null) return;
     const { clientWidth: width, clientHeight: height, scrollTop, scrollLeft } = ref.current;

@@ -4,19 +4,18 @@ import { apiBase } from '../api.ts';
 import { Button } from '../parts/button.tsx';
 import { CodeBlock } from '../parts/copy.tsx';
 import { Dialog } from '../parts/dialog.tsx';
-import { SelectField, TextField } from '../parts/field.tsx';
+import { NameField, SelectField, TextField } from '../parts/field.tsx';
 import { useFields } from '../parts/form.ts';
 import { FormDialog } from '../parts/form-dialog.tsx';
 import { formatDate } from '../parts/format.ts';
-import { createToken, type NewToken } from './token-api.ts';
+import { callConsole } from '../session.ts';
+import type { NewToken } from './access-token.ts';
 
-const lives = [
-  { value: '30', label: '30 days' },
-  { value: '90', label: '90 days' },
-  { value: '365', label: '1 year' },
-  { value: 'never', label: 'Never' },
-  { value: 'date', label: 'On a day of my choice' },
-];
+/** By days. */
+const lives = Object.entries({
+  ...{ 30: '30 days', 90: '90 days', 365: '1 year' },
+  ...{ never: 'Never', date: 'On a day of my choice' },
+});
 const dayMs = 86_400_000;
 const wholeNumber = { pattern: '[1-9][0-9]{0,14}', autoComplete: 'off', maxLength: 15 };
 
@@ -33,17 +32,16 @@ export function NewTokenDialog({ onCreated, onClose }: NewTokenDialogProps): JSX
   const send = async (signal: AbortSignal): Promise<void> => {
     const { name, life, day, rows, time } = values;
     const limits = { readMaxRows: Number(rows) || null, readTimeoutMs: Number(time) || null };
-    setCreated(await createToken({ name, expiresAt: expiryOf(life, day), ...limits }, signal));
+    const json = { name, expiresAt: expiryOf(life, day), ...limits };
+    setCreated(await callConsole('/tokens', { method: 'POST', json, signal }));
     onCreated();
   };
   return (
     <FormDialog title="New access token" verb="Create the token" send={send} onClose={onClose}>
-      <TextField
+      <NameField
         label="Name"
         hint="What it is for, so that you know it again: “backup script”."
-        required
         autoFocus
-        autoComplete="off"
         maxLength={100}
         {...text('name')}
       />
@@ -102,17 +100,15 @@ function ShownOnce({ token, onClose }: ShownOnceProps): JSX.Element {
         </Button>
       }
     >
-      <div class="stack">
-        <p ref={start} tabIndex={-1}>
-          The token <strong>{token.name}</strong> is shown only once. Keep it where you keep passwords.{' '}
-          {token.expiresAt === null ? 'It never expires.' : `It expires on ${formatDate(token.expiresAt)}.`}
-        </p>
-        <CodeBlock code={token.token} label="Copy the token" />
-        <div class="field">
-          <h3>Try it in a terminal</h3>
-          <p class="hint">Uploads a small file to the project “demo”, which is created with it.</p>
-          <CodeBlock code={curlLine(token.token)} label="Copy the command" />
-        </div>
+      <p ref={start} tabIndex={-1}>
+        The token <strong>{token.name}</strong> is shown only once. Keep it where you keep passwords.{' '}
+        {token.expiresAt === null ? 'It never expires.' : `It expires on ${formatDate(token.expiresAt)}.`}
+      </p>
+      <CodeBlock code={token.token} label="Copy the token" />
+      <div class="field">
+        <h3>Try it in a terminal</h3>
+        <p class="hint">Uploads a small file to the project “demo”, which is created with it.</p>
+        <CodeBlock code={curlLine(token.token)} label="Copy the command" />
       </div>
     </Dialog>
   );

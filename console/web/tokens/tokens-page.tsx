@@ -5,30 +5,32 @@ import { confirmed } from '../parts/confirmed.ts';
 import { type Column, DataTable, toolsColumn } from '../parts/data-table.tsx';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { countOf, formatNumber } from '../parts/format.ts';
-import { Icon } from '../parts/icon.tsx';
 import { useLoad } from '../parts/load.ts';
 import { Page } from '../parts/page.tsx';
 import { ProblemNote } from '../parts/problem-note.tsx';
 import { Time } from '../parts/time.tsx';
+import { callConsole } from '../session.ts';
+import { type AccessToken, tokenState } from './access-token.ts';
 import { NewTokenDialog } from './new-token-dialog.tsx';
-import { type AccessToken, listTokens, revokeToken, tokenState } from './token-api.ts';
 
 export function TokensPage(): JSX.Element {
-  const { data, problem, reload } = useLoad(listTokens, []);
+  const { data, problem, reload } = useLoad(
+    (signal) => callConsole<{ tokens: readonly AccessToken[] }>('/tokens', { signal }),
+    [],
+  );
   const [creating, setCreating] = useState(false);
   const revoke = async (token: AccessToken): Promise<void> => {
     const revoked = await confirmed({
       title: `Revoke ${token.name || 'this token'}?`,
       body: 'Whatever uses it stops working within a second. This can’t be undone.',
       confirm: 'Revoke the token',
-      run: () => revokeToken(token.id),
+      run: () => callConsole(`/tokens/${encodeURIComponent(token.id)}`, { method: 'DELETE' }),
       done: `${token.name || 'The token'} is revoked.`,
     });
     if (revoked) reload();
   };
   const create = (
-    <Button kind="primary" onClick={() => setCreating(true)}>
-      <Icon name="plus" />
+    <Button icon="plus" kind="primary" onClick={() => setCreating(true)}>
       New token
     </Button>
   );
@@ -39,7 +41,7 @@ export function TokensPage(): JSX.Element {
       actions={create}
     >
       {problem !== null && <ProblemNote problem={problem} onRetry={reload} />}
-      {data?.length === 0 ? (
+      {data?.tokens.length === 0 ? (
         <EmptyState icon="tokens" title="No access tokens yet">
           <p>Create one to call the API from a program or a terminal.</p>
           {create}
@@ -49,7 +51,7 @@ export function TokensPage(): JSX.Element {
           <DataTable
             caption="Access tokens"
             columns={columnsOf((token) => void revoke(token))}
-            rows={data}
+            rows={data?.tokens ?? null}
             rowKey={(token) => token.id}
           />
         )

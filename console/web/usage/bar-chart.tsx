@@ -89,14 +89,15 @@ export function Bars(props: BarsProps): JSX.Element {
   const { title, dates, series, format, colour, label = dayText, apart = false } = props;
   const box = useRef<HTMLDivElement>(null);
   const width = useWidth(box);
-  const bars = dates.map((_, day) =>
-    barOf(
-      series.map((one) => one.values[day] ?? 0),
-      apart,
-    ),
-  );
-  const top = niceTop(Math.max(0, ...bars.map(({ above }) => above)));
-  const least = Math.min(0, ...bars.map(({ below }) => below));
+  const days = dates.map((date, day) => {
+    const values = series.map((one) => one.values[day] ?? 0);
+    const words = apart
+      ? series.map((one, at) => `${one.project} ${format(values[at] ?? 0)}`.trim()).join(', ')
+      : format(sum(values));
+    return { title: `${label(date)}: ${words}`, ...barOf(values, apart) };
+  });
+  const top = niceTop(Math.max(0, ...days.map(({ above }) => above)));
+  const least = Math.min(0, ...days.map(({ below }) => below));
   const bottom = least < 0 ? -niceTop(-least) : 0;
   const inner = {
     width: Math.max(0, width - space.left - space.right),
@@ -122,16 +123,13 @@ export function Bars(props: BarsProps): JSX.Element {
               </text>
             </g>
           ))}
-          {dates.map((date, day) => (
+          {days.map((day, index) => (
             <Day
-              key={date}
-              x={space.left + day * step}
-              step={step}
-              bar={bars[day] ?? noBar}
-              apart={apart}
+              key={dates[index]}
+              {...day}
+              {...{ step, apart, y }}
+              x={space.left + index * step}
               colours={series.map((one) => colour(one.project))}
-              title={`${label(date)}: ${titleOf(series, day, format, apart)}`}
-              y={y}
             />
           ))}
           {labelledDays(dates.length, inner.width).map((day) => (
@@ -151,16 +149,8 @@ export function Bars(props: BarsProps): JSX.Element {
   );
 }
 
-interface Bar {
-  readonly above: number;
-  readonly below: number;
-  readonly parts: readonly { readonly series: number; readonly from: number; readonly to: number }[];
-}
-
-const noBar: Bar = { above: 0, below: 0, parts: [] };
-
 /** The values of one place, from zero on or each on the one before. */
-function barOf(values: readonly number[], apart: boolean): Bar {
+function barOf(values: readonly number[], apart: boolean) {
   let [above, below] = [0, 0];
   const parts = [...values.entries()].flatMap(([series, value]) => {
     if (value === 0) return [];
@@ -173,35 +163,23 @@ function barOf(values: readonly number[], apart: boolean): Bar {
   return { above, below, parts };
 }
 
-function titleOf(
-  series: readonly Series[],
-  day: number,
-  format: (value: number) => string,
-  apart: boolean,
-): string {
-  const values = series.map((one) => one.values[day] ?? 0);
-  if (!apart) return format(sum(values));
-  return series.map((one, at) => `${one.project} ${format(values[at] ?? 0)}`.trim()).join(', ');
-}
-
-interface DayProps {
+interface DayProps extends Pick<ReturnType<typeof barOf>, 'parts'> {
   readonly x: number;
   readonly step: number;
-  readonly bar: Bar;
   readonly apart: boolean;
   readonly colours: readonly number[];
   readonly title: string;
   readonly y: (value: number) => number;
 }
 
-function Day({ x, step, bar, apart, colours, title, y }: DayProps): JSX.Element {
+function Day({ x, step, parts, apart, colours, title, y }: DayProps): JSX.Element {
   const gap = Math.min(6, step * 0.25);
   const width = (step - gap) / (apart ? colours.length : 1);
   return (
     <g>
       <title>{title}</title>
       <rect class="day" x={x} y={space.top} width={step} height={height - space.top - space.bottom} />
-      {bar.parts.map(({ series, from, to }) => (
+      {parts.map(({ series, from, to }) => (
         <rect
           key={series}
           style={{ fill: `var(--series-${colours[series]})` }}

@@ -42,16 +42,13 @@ export function UsagePage(): JSX.Element {
           label="Period"
           value={period}
           onInput={(value) => setQuery({ days: value })}
-          options={periods.map((days) => ({ value: days, label: `Last ${days} days` }))}
+          options={periods.map((days) => [days, `Last ${days} days`])}
         />
         <SelectField
           label="Project"
           value={project}
           onInput={(value) => setQuery({ project: value })}
-          options={[
-            { value: '', label: 'All projects' },
-            ...projects.filter(Boolean).map((slug) => ({ value: slug, label: slug })),
-          ]}
+          options={['', ...projects.filter(Boolean)].map((slug) => [slug, slug || 'All projects'])}
         />
       </div>
       {problem !== null && <ProblemNote problem={problem} onRetry={reload} />}

@@ -8,7 +8,6 @@ import { type Column, DataTable, toolsColumn } from '../parts/data-table.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { formatSince } from '../parts/format.ts';
-import { Icon } from '../parts/icon.tsx';
 import { useLoad } from '../parts/load.ts';
 import { Page } from '../parts/page.tsx';
 import { ProblemNote } from '../parts/problem-note.tsx';
@@ -63,8 +62,8 @@ export function WebhooksPage(): JSX.Element {
       actions={
         <>
           <Button onClick={() => setKeyShown(true)}>Signing key</Button>
-          <Button onClick={reload} busy={loading && data !== null}>
-            <Icon name="retry" /> Refresh
+          <Button icon="retry" onClick={reload} busy={loading && data !== null}>
+            Refresh
           </Button>
         </>
       }
@@ -156,11 +155,9 @@ function SigningKeyDialog({ onClose }: { readonly onClose: () => void }): JSX.El
   );
   return (
     <Dialog title="Signing key" onClose={onClose}>
-      <div class="stack">
-        <p>Calls are signed with it as Standard Webhooks says. Keep it where you keep your passwords.</p>
-        {problem !== null && <ProblemNote problem={problem} onRetry={reload} />}
-        {data !== null && <CodeBlock code={data.secret} label="Copy the signing key" />}
-      </div>
+      <p>Calls are signed with it as Standard Webhooks says. Keep it where you keep your passwords.</p>
+      {problem !== null && <ProblemNote problem={problem} onRetry={reload} />}
+      {data !== null && <CodeBlock code={data.secret} label="Copy the signing key" />}
     </Dialog>
   );
 }
