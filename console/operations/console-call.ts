@@ -62,8 +62,9 @@ export async function sessionAnswer(
   begun?: HttpRequest,
 ): Promise<HttpResponse> {
   const { canRegister, canClaim } = await registration.state();
+  const { id, email, name } = session?.account ?? {};
   const value = {
-    account: session === null ? null : accountShown(session),
+    account: session === null ? null : { id, email, name },
     csrfToken: session === null ? null : csrfTokenOf(session.cookie),
     registration: mode,
     canRegister,
@@ -72,8 +73,4 @@ export async function sessionAnswer(
   };
   const isNew = begun !== undefined && session !== null;
   return jsonAnswer(status, value, isNew ? { 'set-cookie': cookie.set(begun, session.cookie) } : {});
-}
-
-function accountShown({ account: { id, email, name } }: OpenSession): unknown {
-  return { id, email, name };
 }

@@ -43,22 +43,20 @@ export function usePages<Item>(
     const controller = new AbortController();
     request.current = controller;
     setState((last) => ({ ...last, problem: null, loading: true }));
+    const settle = (change: (last: PagesState<Item>) => Partial<PagesState<Item>>): void => {
+      if (controller.signal.aborted) return;
+      request.current = null;
+      setState((last) => ({ ...last, ...change(last), loading: false }));
+    };
     load(after, controller.signal).then(
-      (page) => {
-        if (controller.signal.aborted) return;
-        request.current = null;
-        setState((last) => ({
-          items: after === null ? page.items : [...(last.items ?? []), ...page.items],
-          total: page.total ?? last.total,
-          next: page.next,
-          problem: null,
-          loading: false,
-        }));
-      },
+      ({ items, total, next }) =>
+        settle((last) => ({
+          items: after === null ? items : [...(last.items ?? []), ...items],
+          total: total ?? last.total,
+          next,
+        })),
       (thrown: unknown) => {
-        if (controller.signal.aborted || isAbort(thrown)) return;
-        request.current = null;
-        setState((last) => ({ ...last, problem: toProblem(thrown), loading: false }));
+        if (!isAbort(thrown)) settle(() => ({ problem: toProblem(thrown) }));
       },
     );
   };

@@ -14,7 +14,7 @@ export interface RecordsFooterProps {
   readonly api: RecordsApi;
   readonly view: RecordView;
   readonly pages: RecordPages;
-  /** Of the pages, which change by themselves. */
+  /** Of the pages, which change by themselves: with equal properties it would not be drawn again. */
   readonly known: number;
   readonly complete: boolean;
   /** A filter can't be read. */
