@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { FaultAction } from '../services/s3-stub/fault-rules.ts';
-import type { OperationName } from '../services/s3-stub/operation-name.ts';
+import type { OperationName } from '../services/s3-stub/operations.ts';
 import { seededRandom } from '../services/s3-stub/seeded-random.ts';
 import { emptyPart, partOf, storeObject } from '../services/store-object.ts';
 import { openStubStore, type StubStore, stubPartBytes } from '../services/stub-store.ts';

@@ -1,56 +1,35 @@
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
-import { canonicalRequest } from './s3-stub/canonical-request.ts';
-import { algorithm, requestSignature, scopeText, signingKey } from './s3-stub/sigv4.ts';
+import { createS3Signer } from '../../common/object-store/s3/s3-signer.ts';
 import type { S3Stub } from './s3-stub/start-s3-stub.ts';
 
 export interface SignedRequestArgs {
   readonly stub: Pick<S3Stub, 'endpoint' | 'region' | 'accessKeyId' | 'secretAccessKey'>;
   readonly method: string;
-  /** Path and query, encoded. */
+  /** Path and query, encoded, and of one parameter at most that has a value. */
   readonly url: string;
   /** Lower-case names. */
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: Uint8Array | string;
-  /** x-amz-content-sha256; the hash of the body unless given. */
-  readonly payloadHash?: string;
+  readonly body?: string;
   readonly date?: Date;
   /** Sent, but not signed. */
   readonly unsigned?: Readonly<Record<string, string>>;
 }
 
-export interface SignedHead {
-  readonly url: URL;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
-/** A request signed by hand, for what the SDK would never send. */
-export function signHead(args: SignedRequestArgs): SignedHead {
-  const url = new URL(args.stub.endpoint + args.url);
-  const amzDate = amzDateOf(args.date ?? new Date());
-  const payloadHash =
-    args.payloadHash ??
-    createHash('sha256')
-      .update(args.body ?? '')
-      .digest('hex');
-  const signed: Record<string, string> = {
-    ...args.headers,
-    host: url.host,
-    'x-amz-content-sha256': payloadHash,
-    'x-amz-date': amzDate,
-  };
-  const names = Object.keys(signed).sort();
-  const scope = { date: amzDate.slice(0, 8), region: args.stub.region, service: 's3' };
-  const key = signingKey(args.stub.secretAccessKey, scope);
-  const canonical = canonicalRequest(
-    { method: args.method, url: args.url, headerValues: (name) => [signed[name] ?? ''] },
-    names,
-    payloadHash,
+/** A request that the store would not send, signed as the store signs; its body is to come. */
+export function openSigned(args: SignedRequestArgs): ClientRequest {
+  const { stub, method, url, headers, date = new Date(), unsigned } = args;
+  const [path = '', query = ''] = url.split('?');
+  // a name alone is signed as one with an empty value
+  const canonical = query.split('&').map((pair) => (pair === '' || pair.includes('=') ? pair : `${pair}=`));
+  const unsignedRequest = { method, path, query: canonical.sort().join('&') };
+  const { host } = new URL(stub.endpoint);
+  const signed = createS3Signer(stub.region)(
+    { ...unsignedRequest, headers: { ...headers, host } },
+    stub,
+    date,
   );
-  const signature = requestSignature(key, amzDate, scope, canonical);
-  const authorization = `${algorithm} Credential=${args.stub.accessKeyId}/${scopeText(scope)}, SignedHeaders=${names.join(';')}, Signature=${signature}`;
-  return { url, headers: { ...signed, authorization, ...args.unsigned } };
+  return request(stub.endpoint + url, { method, agent: false, headers: { ...signed, ...unsigned } });
 }
 
 export interface RawAnswer {
@@ -61,20 +40,8 @@ export interface RawAnswer {
 
 /** Signs, sends on a connection of its own, and reads the answer. */
 export async function sendSigned(args: SignedRequestArgs): Promise<RawAnswer> {
-  return sendHead(args.method, signHead(args), args.body);
-}
-
-function sendHead(
-  method: string,
-  { url, headers }: SignedHead,
-  body: Uint8Array | string | undefined,
-): Promise<RawAnswer> {
-  const req = request(url, {
-    method,
-    agent: false,
-    headers: { ...(body !== undefined && { 'content-length': `${Buffer.byteLength(body)}` }), ...headers },
-  });
-  req.end(body);
+  const req = openSigned(args);
+  req.end(args.body);
   return readAnswer(req);
 }
 
@@ -85,8 +52,4 @@ export async function readAnswer(req: ClientRequest): Promise<RawAnswer> {
   const chunks: Buffer[] = [];
   for await (const chunk of res) chunks.push(chunk as Buffer);
   return { status: res.statusCode ?? 0, headers: res.headers, body: Buffer.concat(chunks).toString() };
-}
-
-function amzDateOf(date: Date): string {
-  return date.toISOString().replace(/[-:]|\.\d{3}/g, '');
 }

@@ -1,27 +1,10 @@
-import { createHash, createHmac, type Hash, type Hmac as HmacHash } from 'node:crypto';
 import { SignatureV4 } from '@smithy/signature-v4';
 import fc from 'fast-check';
 import t from 'tap';
 import { escapeUri } from '../../common/object-store/s3/s3-address.ts';
 import { createS3Signer, type S3Credentials } from '../../common/object-store/s3/s3-signer.ts';
+import { Sha256 } from '../services/s3-stub/verify-signature.ts';
 import { sized } from '../services/test-size.ts';
-
-class Hmac {
-  readonly #hash: Hash | HmacHash;
-  constructor(secret?: string | ArrayBuffer | ArrayBufferView) {
-    this.#hash =
-      secret === undefined
-        ? createHash('sha256')
-        : createHmac('sha256', typeof secret === 'string' ? secret : Buffer.from(secret as Uint8Array));
-  }
-  update(data: Uint8Array | string): void {
-    this.#hash.update(data);
-  }
-  async digest(): Promise<Uint8Array> {
-    return this.#hash.digest();
-  }
-  reset(): void {}
-}
 
 /** The signer that the SDK uses. */
 async function oracle(
@@ -35,7 +18,7 @@ async function oracle(
     service: 's3',
     region,
     credentials: { ...keys, ...(sessionToken === undefined ? {} : { sessionToken }) },
-    sha256: Hmac,
+    sha256: Sha256,
     uriEscapePath: false,
     applyChecksum: false,
   });

@@ -1,12 +1,10 @@
-import { type Blob, joinBlobs } from './blob.ts';
+import { type Blob, joinBlobs } from './blobs.ts';
 import { s3Error } from './s3-error.ts';
 
 /** What PutObject and CreateMultipartUpload say about an object beside its bytes. */
 export interface ObjectDescription {
-  /** Content-Type and the other headers that S3 keeps and gives back. */
+  /** Content-Type and the other headers that S3 keeps and gives back, x-amz-meta-* among them. */
   readonly headers: Readonly<Record<string, string>>;
-  /** x-amz-meta-*, without the prefix. */
-  readonly metadata: Readonly<Record<string, string>>;
 }
 
 export interface StoredObject extends ObjectDescription {
@@ -44,7 +42,7 @@ export class BucketState {
 
   object(key: string): StoredObject {
     const object = this.#objects.get(key);
-    if (object === undefined) throw s3Error('NoSuchKey', 'The specified key does not exist.', { Key: key });
+    if (object === undefined) throw s3Error('NoSuchKey', 'The specified key does not exist.');
     return object;
   }
 
@@ -65,11 +63,7 @@ export class BucketState {
   upload(uploadId: string, key: string): MultipartUpload {
     const upload = this.#uploads.get(uploadId);
     if (upload === undefined || upload.key !== key) {
-      throw s3Error(
-        'NoSuchUpload',
-        'The specified upload does not exist. The upload ID may be invalid, or the upload may have been aborted or completed.',
-        { UploadId: uploadId },
-      );
+      throw s3Error('NoSuchUpload', 'The specified upload does not exist.');
     }
     return upload;
   }

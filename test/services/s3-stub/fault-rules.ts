@@ -1,4 +1,4 @@
-import type { OperationName } from './operation-name.ts';
+import type { OperationName } from './operations.ts';
 
 /**
  * When a fault strikes: before the body is read, after it was read but before anything is done, or after the work

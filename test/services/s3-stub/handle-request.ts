@@ -1,18 +1,40 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type AnswerCallContext, answerCall } from './answer-call.ts';
-import { splitUrl } from './canonical-request.ts';
-import { ConnectionGone } from './connection-gone.ts';
-import type { FaultRules } from './fault-rules.ts';
-import { type ReadCall, readCall } from './read-call.ts';
-import type { RequestLog } from './request-log.ts';
-import { S3Error, s3Error } from './s3-error.ts';
+import { crc32 } from 'node:zlib';
+import { checksumText } from '../../../common/object-store/s3/s3-checksums.ts';
+import { memoryBlob, type OpenBlob } from './blobs.ts';
+import type { FaultAction, FaultRules, FaultStage } from './fault-rules.ts';
+import {
+  type Answer,
+  type Operation,
+  type OperationName,
+  operations,
+  type ReceivedBody,
+  type S3Call,
+  type StubContext,
+} from './operations.ts';
+import { ConnectionGone, S3Error, s3Error } from './s3-error.ts';
 import { errorAnswer, sendAnswer } from './send-answer.ts';
-import { strikeFaults } from './strike-faults.ts';
+import { bodyFault, strikeFaults } from './strike-faults.ts';
+import { addressOf, type Credentials, verifySignature } from './verify-signature.ts';
 
-export interface HandlerContext extends AnswerCallContext {
+export interface LoggedRequest {
+  /** Null when it was none that the stub knows. */
+  operation: OperationName | null;
+  /** Null while it is under way, and for ever when no answer went out. */
+  status: number | null;
+  /** The error code of the answer. */
+  code: string | null;
+  faults: readonly FaultAction['kind'][];
+}
+
+export interface HandlerContext {
+  readonly stub: StubContext;
+  readonly bucketName: string;
+  readonly credentials: Credentials;
+  readonly openBlob: OpenBlob;
   readonly faults: FaultRules;
-  readonly log: RequestLog;
-  newRequestId(): string;
+  /** All requests, oldest first. */
+  readonly requests: LoggedRequest[];
 }
 
 /** One request from its head to its answer. Never rejects. */
@@ -23,39 +45,120 @@ export async function handleRequest(
 ): Promise<void> {
   const gone = new AbortController();
   res.once('close', () => gone.abort());
-  // who reads the body sees an abort as 'close'; node emits an error as well, which must have a listener
+  // who reads the body sees an abort as its end; node emits an error as well, which must have a listener
   req.on('error', () => {});
   res.on('error', () => {});
-  const requestId = context.newRequestId();
-  const resource = splitUrl(req.url ?? '/').path;
-  let read: ReadCall | undefined;
+  const log: LoggedRequest = { operation: null, status: null, code: null, faults: [] };
+  context.requests.push(log);
   try {
-    read = readCall(req, context);
-    const { faults } = read;
-    const exchange = {
-      ...read,
-      req,
-      strike: (stage: Parameters<typeof strikeFaults>[1]) =>
-        strikeFaults(faults, stage, { socket: req.socket, gone: gone.signal }),
-    };
-    const answer = await answerCall(exchange, context);
-    read.finish(answer.status, null);
-    await sendAnswer(res, answer, { requestId, faults });
+    const call = readCall(req);
+    const { key, query } = call;
+    const name = operationOf(req.method, call);
+    log.operation = name;
+    const partNumber = query.has('partNumber') ? Number(query.get('partNumber')) : undefined;
+    const struck = context.faults.take({ operation: name, key, partNumber });
+    log.faults = struck.map(({ kind }) => kind);
+    const strike = (stage: FaultStage): Promise<void> =>
+      strikeFaults(struck, stage, { socket: req.socket, gone: gone.signal });
+    const answer = await answerCall(req, call, { ...context, operation: operations[name], struck, strike });
+    log.status = answer.status;
+    await sendAnswer(res, answer, struck);
   } catch (error) {
-    await answerError(error).catch(() => res.destroy());
-  }
-
-  async function answerError(error: unknown): Promise<void> {
     if (error instanceof ConnectionGone || res.headersSent) {
-      read?.finish(null, null);
+      log.status = null;
       res.destroy();
       return;
     }
     const shown = error instanceof S3Error ? error : s3Error('InternalError', String(error));
-    read?.finish(shown.status, shown.code);
+    log.status = shown.status;
+    log.code = shown.code;
     // the rest of the body is drained, so that the client surely reads the answer
     req.resume();
-    const answer = errorAnswer(shown, { requestId, resource }, req.method === 'HEAD');
-    await sendAnswer(res, answer, { requestId, faults: [] });
+    await sendAnswer(res, errorAnswer(shown, req.method === 'HEAD'), []).catch(() => res.destroy());
+  }
+}
+
+/** Path-style: /bucket/key. */
+function readCall(req: IncomingMessage): S3Call {
+  const { pathname, searchParams: query } = addressOf(req);
+  const [, bucket = '', key = ''] = /^\/([^/]*)\/?(.*)$/s.exec(pathname) ?? [];
+  return { bucket, key: decodeURIComponent(key), query, headers: req.headers };
+}
+
+function operationOf(method = '', { bucket, key, query }: S3Call): OperationName {
+  const of = key === '' ? 'bucket' : 'object';
+  const found = Object.entries<Operation>(operations).find(
+    ([, operation]) =>
+      operation.method === method &&
+      operation.of === of &&
+      (operation.needs ?? []).every((name) => query.has(name)),
+  );
+  if (bucket === '' || found === undefined)
+    throw s3Error('NotImplemented', `The stub has no such operation: ${method} on ${of}`);
+  return found[0] as OperationName;
+}
+
+/** Verifies, reads the body, does the work. Whatever fails before the work is done leaves nothing. */
+async function answerCall(
+  req: IncomingMessage,
+  call: S3Call,
+  context: HandlerContext & {
+    readonly operation: Operation;
+    readonly struck: readonly FaultAction[];
+    strike(stage: FaultStage): Promise<void>;
+  },
+): Promise<Answer> {
+  const { operation, strike } = context;
+  await strike('before-body');
+  await verifySignature(req, context.credentials);
+  if (call.bucket !== context.bucketName) throw s3Error('NoSuchBucket', 'The bucket does not exist');
+  const inBody = bodyFault(context.struck, req.socket);
+  const body = await receiveBody(req, operation.stores ? context.openBlob : memoryBlob, {
+    onRaw: inBody.onRaw,
+    // of a completion it is that of the whole object
+    checksum: operation.stores && (req.headers['x-amz-checksum-crc32'] as string | undefined),
+  });
+  let answer: Answer;
+  try {
+    inBody.onEnd();
+    await strike('after-body');
+    answer = operation.run(call, context.stub, body);
+  } catch (error) {
+    await body.blob.drop();
+    throw error;
+  }
+  await strike('after-work');
+  return answer;
+}
+
+/** Reads a body to its end and verifies its checksum; when that fails nothing is kept. */
+async function receiveBody(
+  req: IncomingMessage,
+  open: OpenBlob,
+  { checksum, onRaw }: { checksum: string | undefined; onRaw(bytes: number): void },
+): Promise<ReceivedBody> {
+  const writer = open();
+  let sum = 0;
+  try {
+    for await (const chunk of wholeBody(req)) {
+      onRaw(chunk.length);
+      sum = crc32(chunk, sum);
+      await writer.write(chunk);
+    }
+    if (checksum !== undefined && checksum !== checksumText(sum))
+      throw s3Error('BadDigest', 'The CRC32 you specified did not match the calculated checksum.');
+    return { blob: await writer.finish(), crc32: sum, checksum: checksum !== undefined };
+  } catch (error) {
+    await writer.discard();
+    throw error;
+  }
+}
+
+/** Rejects with ConnectionGone when the body ends too early. */
+async function* wholeBody(req: IncomingMessage): AsyncGenerator<Buffer> {
+  try {
+    yield* req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
+  } catch {
+    throw new ConnectionGone();
   }
 }

@@ -31,3 +31,13 @@ function escapeText(text: string): string {
     .replaceAll('"', '&quot;')
     .replaceAll('\r', '&#13;');
 }
+
+/** What XML has for a character (https://www.w3.org/TR/xml/#sec-predefined-ent) is the character again. */
+export function unescapeText(text: string): string {
+  const named: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
+  return text.replace(/&(?:#(x?)([0-9a-f]+)|(\w+));/gi, (whole, hex: string, code: string, name: string) =>
+    name === undefined
+      ? String.fromCodePoint(Number.parseInt(code, hex === '' ? 10 : 16))
+      : (named[name] ?? whole),
+  );
+}

@@ -3,31 +3,19 @@ const statusOf = {
   AccessDenied: 403,
   AuthorizationHeaderMalformed: 400,
   BadDigest: 400,
-  BadRequest: 400,
   EntityTooSmall: 400,
-  IncompleteBody: 400,
   InternalError: 500,
   InvalidAccessKeyId: 403,
-  InvalidArgument: 400,
   InvalidPart: 400,
-  InvalidPartOrder: 400,
   InvalidRange: 416,
   InvalidRequest: 400,
-  InvalidURI: 400,
-  KeyTooLongError: 400,
-  MalformedXML: 400,
-  MetadataTooLarge: 400,
-  MissingContentLength: 411,
   NoSuchBucket: 404,
   NoSuchKey: 404,
   NoSuchUpload: 404,
   NotImplemented: 501,
   RequestTimeTooSkewed: 403,
   SignatureDoesNotMatch: 403,
-  XAmzContentSHA256Mismatch: 400,
 } as const;
-
-export type S3ErrorCode = keyof typeof statusOf;
 
 /** A refusal as S3 words it; `details` become elements beside Code and Message. */
 export class S3Error extends Error {
@@ -37,13 +25,19 @@ export class S3Error extends Error {
 
   constructor(code: string, message: string, status: number, details: Readonly<Record<string, string>> = {}) {
     super(message);
-    this.name = 'S3Error';
     this.code = code;
     this.status = status;
     this.details = details;
   }
 }
 
-export function s3Error(code: S3ErrorCode, message: string, details?: Record<string, string>): S3Error {
+export function s3Error(
+  code: keyof typeof statusOf,
+  message: string,
+  details?: Record<string, string>,
+): S3Error {
   return new S3Error(code, message, statusOf[code], details);
 }
+
+/** Nobody is left to answer: the client went away, or a fault cut the connection. */
+export class ConnectionGone extends Error {}

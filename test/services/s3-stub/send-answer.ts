@@ -1,17 +1,16 @@
 import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { ConnectionGone } from './connection-gone.ts';
 import type { FaultAction } from './fault-rules.ts';
-import type { Answer } from './operation.ts';
+import type { Answer } from './operations.ts';
 import { errorDocument } from './render-xml.ts';
-import type { S3Error } from './s3-error.ts';
+import { ConnectionGone, type S3Error } from './s3-error.ts';
 
 /** Resolves once the answer is with the kernel; rejects with ConnectionGone when it didn't get there whole. */
 export async function sendAnswer(
   res: ServerResponse,
   answer: Answer,
-  { requestId, faults }: { requestId: string; faults: readonly FaultAction[] },
+  faults: readonly FaultAction[],
 ): Promise<void> {
   if (res.destroyed) throw new ConnectionGone();
   const { blob } = answer;
@@ -19,7 +18,6 @@ export async function sendAnswer(
   const length = xml?.length ?? (blob === undefined ? 0 : blob.end - blob.start);
   const fault = faults.find((action) => action.kind === 'truncate');
   const head = {
-    'x-amz-request-id': requestId,
     ...(xml !== null && { 'content-type': 'application/xml' }),
     // RFC 9110 section 8.6: no Content-Length with 204
     ...(answer.status !== 204 && { 'content-length': `${length}` }),
@@ -43,22 +41,12 @@ export async function sendAnswer(
   });
 }
 
-export function errorAnswer(
-  error: S3Error,
-  { requestId, resource }: { requestId: string; resource: string },
-  isHead: boolean,
-): Answer {
+export function errorAnswer(error: S3Error, isHead: boolean): Answer {
   // "HEAD requests have no body": the code is lost, clients see the status only
   if (isHead) return { status: error.status };
   return {
     status: error.status,
-    xml: errorDocument([
-      ['Code', error.code],
-      ['Message', error.message],
-      ...Object.entries(error.details),
-      ['Resource', resource],
-      ['RequestId', requestId],
-    ]),
+    xml: errorDocument([['Code', error.code], ['Message', error.message], ...Object.entries(error.details)]),
   };
 }
 

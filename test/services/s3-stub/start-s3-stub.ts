@@ -1,24 +1,14 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import type { BlobStorage } from './blob.ts';
-import { BucketState } from './bucket-state.ts';
-import { discardBlobs } from './discard-blobs.ts';
+import { discardBlob, folderBlobs, memoryBlob, type OpenBlob } from './blobs.ts';
+import { BucketState, type MultipartUpload, type StoredObject } from './bucket-state.ts';
 import { type Fault, type FaultRule, FaultRules } from './fault-rules.ts';
-import { folderBlobs } from './folder-blobs.ts';
-import { handleRequest } from './handle-request.ts';
-import { memoryBlobs } from './memory-blobs.ts';
-import type { StubContext } from './operation.ts';
-import { errorDocument } from './render-xml.ts';
-import { type LoggedRequest, RequestLog } from './request-log.ts';
+import { handleRequest, type LoggedRequest } from './handle-request.ts';
+import type { OperationName } from './operations.ts';
 import { seededRandom } from './seeded-random.ts';
-import { type ObjectView, objectView, type UploadView, uploadView } from './views.ts';
 
 export interface S3StubOptions {
-  readonly bucket?: string;
-  readonly accessKeyId?: string;
-  readonly secretAccessKey?: string;
-  readonly region?: string;
   /** `discard` counts bytes and keeps none; a folder must exist and is the caller's to remove. */
   readonly storage?: 'memory' | 'discard' | { readonly folder: string };
   /** S3's own limit is 5 MiB, for all parts but the last. */
@@ -44,32 +34,46 @@ export interface S3Stub {
   objects(): ObjectView[];
   openUploads(): UploadView[];
   /** All requests since the start, by operation. */
-  counts(): ReturnType<RequestLog['counts']>;
+  counts(): Partial<Record<OperationName | 'unknown', number>>;
   openConnections(): number;
   /** Cuts all connections; resolves when no request is under way any more. */
   close(): Promise<void>;
 }
 
+/** What a test sees of an object. */
+export interface ObjectView extends Pick<StoredObject, 'key' | 'crc32' | 'etag' | 'lastModified'> {
+  readonly size: number;
+  readonly contentType: string;
+  readonly contentDisposition: string | undefined;
+  /** x-amz-meta-*, without the prefix. */
+  readonly metadata: Readonly<Record<string, string>>;
+  /** Null unless storage is memory. */
+  readonly bytes: Buffer | null;
+}
+
+export interface UploadView extends Pick<MultipartUpload, 'key' | 'uploadId' | 'initiated'> {
+  readonly parts: readonly {
+    readonly partNumber: number;
+    readonly size: number;
+    readonly crc32: number;
+  }[];
+}
+
 /** An S3 server for tests on loopback: one bucket, path-style addresses. */
 export async function startS3Stub(options: S3StubOptions = {}): Promise<S3Stub> {
   const credentials = {
-    accessKeyId: options.accessKeyId ?? 'STUBACCESSKEY0000001',
-    secretAccessKey: options.secretAccessKey ?? 'stub-secret-access-key-0000000000000001',
-    region: options.region ?? 'us-east-1',
+    accessKeyId: 'STUBACCESSKEY0000001',
+    secretAccessKey: 'stub-secret-access-key-0000000000000001',
+    region: 'us-east-1',
   };
-  const bucketName = options.bucket ?? 'stub-bucket';
+  const { minPartBytes = 5 * 1024 ** 2, pageSize = 1000 } = options;
   const bucket = new BucketState();
   const faults = new FaultRules(seededRandom(options.seed ?? 1));
-  const log = new RequestLog();
-  let requestIds = 0;
+  const requests: LoggedRequest[] = [];
+  let ids = 0;
   const context = {
-    stub: stubContext(bucket, options),
-    bucketName,
-    credentials,
-    storage: storageOf(options.storage ?? 'memory'),
-    faults,
-    log,
-    newRequestId: () => `STUB${`${++requestIds}`.padStart(12, '0')}`,
+    stub: { bucket, minPartBytes, pageSize, newId: () => `${++ids}`.padStart(32, '0') },
+    ...{ bucketName: 'stub-bucket', credentials, openBlob: storageOf(options.storage), faults, requests },
   };
   const underWay = new Set<Promise<void>>();
   const serve = (req: IncomingMessage, res: ServerResponse): void => {
@@ -78,22 +82,30 @@ export async function startS3Stub(options: S3StubOptions = {}): Promise<S3Stub> 
   };
   // keepAliveTimeout: longer than any client keeps an idle connection, or requests meet a closing one
   const server = createServer({ keepAliveTimeout: 120_000, requestTimeout: 0 }, serve);
-  server.on('clientError', answerGarbage);
-  const sockets = trackSockets(server);
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   return {
     endpoint: `http://127.0.0.1:${port}`,
     port,
-    bucket: bucketName,
+    bucket: context.bucketName,
     ...credentials,
-    requests: log.requests,
+    requests,
     fault: (rule) => faults.add(rule),
     clearFaults: () => faults.clear(),
     objects: () => bucket.objects().map(objectView),
     openUploads: () => bucket.uploads().map(uploadView),
-    counts: () => log.counts(),
+    counts() {
+      const counts: Record<string, number> = {};
+      for (const { operation } of requests)
+        counts[operation ?? 'unknown'] = (counts[operation ?? 'unknown'] ?? 0) + 1;
+      return counts;
+    },
     openConnections: () => sockets.size,
     async close() {
       const closed = once(server, 'close');
@@ -105,43 +117,30 @@ export async function startS3Stub(options: S3StubOptions = {}): Promise<S3Stub> 
   };
 }
 
-function stubContext(bucket: BucketState, { minPartBytes, pageSize }: S3StubOptions): StubContext {
-  let ids = 0;
-  const nextId = (): string => `${++ids}`.padStart(32, '0');
+function storageOf(storage: S3StubOptions['storage'] = 'memory'): OpenBlob {
+  if (storage === 'memory') return memoryBlob;
+  return storage === 'discard' ? discardBlob : folderBlobs(storage.folder);
+}
+
+function objectView({ key, etag, crc32, headers, lastModified, blob }: StoredObject): ObjectView {
+  const prefix = 'x-amz-meta-';
+  const metadata = Object.entries(headers).filter(([name]) => name.startsWith(prefix));
   return {
-    bucket,
-    minPartBytes: minPartBytes ?? 5 * 1024 ** 2,
-    pageSize: pageSize ?? 1000,
-    newUploadId: () => `upload.${nextId()}`,
-    newEtag: nextId,
+    ...{ key, etag, crc32, lastModified, size: blob.size },
+    contentType: headers['content-type'] ?? '',
+    contentDisposition: headers['content-disposition'],
+    metadata: Object.fromEntries(metadata.map(([name, value]) => [name.slice(prefix.length), value])),
+    // joining a large object costs, and most tests don't look
+    get bytes() {
+      return blob.bytes();
+    },
   };
 }
 
-function storageOf(storage: NonNullable<S3StubOptions['storage']>): BlobStorage {
-  if (storage === 'memory') return memoryBlobs;
-  return storage === 'discard' ? discardBlobs : folderBlobs(storage.folder);
-}
-
-function trackSockets(server: Server): ReadonlySet<Socket> {
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
-  return sockets;
-}
-
-/** What node's HTTP parser refuses. */
-function answerGarbage(_error: Error, socket: Socket): void {
-  if (!socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const xml = errorDocument([
-    ['Code', 'BadRequest'],
-    ['Message', 'An error occurred when parsing the HTTP request.'],
-  ]);
-  socket.end(
-    `HTTP/1.1 400 Bad Request\r\nContent-Type: application/xml\r\nContent-Length: ${Buffer.byteLength(xml)}\r\nConnection: close\r\n\r\n${xml}`,
-  );
+function uploadView({ key, uploadId, initiated, parts }: MultipartUpload): UploadView {
+  const listed = [...parts.values()].sort((a, b) => a.partNumber - b.partNumber);
+  return {
+    ...{ key, uploadId, initiated },
+    parts: listed.map(({ partNumber, blob, crc32 }) => ({ partNumber, size: blob.size, crc32 })),
+  };
 }

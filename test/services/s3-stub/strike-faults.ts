@@ -1,8 +1,7 @@
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ConnectionGone } from './connection-gone.ts';
 import type { FaultAction, FaultStage } from './fault-rules.ts';
-import { S3Error } from './s3-error.ts';
+import { ConnectionGone, S3Error } from './s3-error.ts';
 
 const usualStage: Readonly<Record<FaultAction['kind'], FaultStage | null>> = {
   error: 'after-body',

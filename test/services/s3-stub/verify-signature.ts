@@ -1,8 +1,7 @@
-import { timingSafeEqual } from 'node:crypto';
-import { type Authorization, readAuthorization } from './authorization.ts';
-import { canonicalRequest, type SignableRequest } from './canonical-request.ts';
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { SignatureV4 } from '@smithy/signature-v4';
 import { s3Error } from './s3-error.ts';
-import { requestSignature, scopeText, signingKey } from './sigv4.ts';
 
 export interface Credentials {
   readonly accessKeyId: string;
@@ -11,72 +10,75 @@ export interface Credentials {
 }
 
 const maxSkewMs = 15 * 60_000;
+const authorizationForm =
+  /^AWS4-HMAC-SHA256 Credential=([^/]+)\/\d{8}\/([^/]+)\/s3\/aws4_request, *SignedHeaders=([^ ,]+), *Signature=([0-9a-f]{64})$/;
 
-/** Answers x-amz-content-sha256, which the body must keep to. */
-export function verifySignature(
-  request: SignableRequest,
-  headerNames: Iterable<string>,
-  credentials: Credentials,
-  now: number,
-): string {
-  const claim = readAuthorization(request);
-  if (claim.accessKeyId !== credentials.accessKeyId) {
-    throw s3Error('InvalidAccessKeyId', 'The AWS Access Key Id you provided does not exist in our records.', {
-      AWSAccessKeyId: claim.accessKeyId,
+/** What the SDK's signer needs of a hash. */
+export class Sha256 {
+  readonly #hash: { update(data: Uint8Array | string): unknown; digest(): Buffer };
+
+  constructor(secret?: string | ArrayBuffer | ArrayBufferView) {
+    this.#hash =
+      secret === undefined
+        ? createHash('sha256')
+        : createHmac('sha256', typeof secret === 'string' ? secret : Buffer.from(secret as Uint8Array));
+  }
+
+  update(data: Uint8Array | string): void {
+    this.#hash.update(data);
+  }
+
+  async digest(): Promise<Uint8Array> {
+    return this.#hash.digest();
+  }
+
+  reset(): void {}
+}
+
+/**
+ * Signs a request once more, with the signer of the SDK, and refuses one that was signed otherwise:
+ * https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-auth-using-authorization-header.html
+ */
+export async function verifySignature(req: IncomingMessage, credentials: Credentials): Promise<void> {
+  const { authorization = '', 'x-amz-date': date = '' } = req.headers as Record<string, string>;
+  const [, accessKeyId, region, names = '', signature = ''] = authorizationForm.exec(authorization) ?? [];
+  if (accessKeyId === undefined) throw s3Error('AccessDenied', 'Access Denied');
+  if (accessKeyId !== credentials.accessKeyId)
+    throw s3Error('InvalidAccessKeyId', 'The AWS Access Key Id you provided does not exist in our records.');
+  if (region !== credentials.region)
+    throw s3Error('AuthorizationHeaderMalformed', `The credential scope is wrong; expecting another region`, {
+      Region: credentials.region,
     });
-  }
-  verifyScope(claim, credentials);
-  verifyTime(claim, now);
-  verifySignedHeaders(claim, headerNames);
-  const key = signingKey(credentials.secretAccessKey, claim.scope);
-  const canonical = canonicalRequest(request, claim.signedHeaders, claim.payloadHash);
-  const expected = requestSignature(key, claim.amzDate, claim.scope, canonical);
-  if (!timingSafeEqual(Buffer.from(expected), Buffer.from(claim.signature))) {
-    throw s3Error(
-      'SignatureDoesNotMatch',
-      'The request signature we calculated does not match the signature you provided. Check your key and signing method.',
-      { AWSAccessKeyId: claim.accessKeyId, SignatureProvided: claim.signature, CanonicalRequest: canonical },
-    );
-  }
-  return claim.payloadHash;
+  const signingDate = new Date(
+    date.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'),
+  );
+  if (!(Math.abs(Date.now() - signingDate.getTime()) <= maxSkewMs))
+    throw s3Error('RequestTimeTooSkewed', 'The difference between the request time and now is too large.');
+  const signed = new Set(names.split(';'));
+  const unsigned = Object.keys(req.headers).find((name) => name.startsWith('x-amz-') && !signed.has(name));
+  if (unsigned !== undefined || !signed.has('host'))
+    throw s3Error('AccessDenied', `There were headers present in the request which were not signed`);
+  const { pathname, searchParams } = addressOf(req);
+  const again = await new SignatureV4({
+    ...{ service: 's3', region, credentials, sha256: Sha256, uriEscapePath: false, applyChecksum: false },
+  }).sign(
+    {
+      ...{ method: req.method ?? '', protocol: 'http:', hostname: '', path: pathname },
+      query: Object.fromEntries(searchParams),
+      headers: Object.fromEntries([...signed].map((name) => [name, req.headersDistinct[name]?.join() ?? ''])),
+    },
+    { signingDate, signableHeaders: signed },
+  );
+  const expected = again.headers.authorization?.slice(-64) ?? '';
+  if (!timingSafeEqual(Buffer.from(expected), Buffer.from(signature)))
+    throw s3Error('SignatureDoesNotMatch', 'The request signature we calculated does not match yours.');
 }
 
-function verifyScope({ scope, amzDate }: Authorization, credentials: Credentials): void {
-  const expected = { date: amzDate.slice(0, 8), region: credentials.region, service: 's3' };
-  if (scopeText(scope) === scopeText(expected)) return;
-  throw s3Error(
-    'AuthorizationHeaderMalformed',
-    `The credential scope is wrong; expecting '${scopeText(expected)}'`,
-    { Region: credentials.region },
-  );
-}
-
-function verifyTime({ amzDate }: Authorization, now: number): void {
-  const signedAt = Date.parse(
-    amzDate.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'),
-  );
-  if (Number.isNaN(signedAt)) throw s3Error('AccessDenied', 'The date of the request is no date');
-  if (Math.abs(now - signedAt) > maxSkewMs) {
-    throw s3Error(
-      'RequestTimeTooSkewed',
-      'The difference between the request time and the current time is too large.',
-      {
-        RequestTime: amzDate,
-        ServerTime: new Date(now).toISOString(),
-        MaxAllowedSkewMilliseconds: `${maxSkewMs}`,
-      },
-    );
-  }
-}
-
-/** "The CanonicalHeaders list must include ... the HTTP host header ... [and] any x-amz-* headers". */
-function verifySignedHeaders({ signedHeaders }: Authorization, headerNames: Iterable<string>): void {
-  const unsigned = ['host', ...headerNames].filter(
-    (name) => (name === 'host' || name.startsWith('x-amz-')) && !signedHeaders.includes(name),
-  );
-  if (unsigned.length > 0) {
-    throw s3Error('AccessDenied', 'There were headers present in the request which were not signed', {
-      HeadersNotSigned: unsigned.join(', '),
-    });
-  }
+/** Path and query as they were sent: `new URL` would take dots out of a path. */
+export function addressOf({ url = '/' }: IncomingMessage): {
+  pathname: string;
+  searchParams: URLSearchParams;
+} {
+  const [pathname = '', query] = url.split(/\?(.*)/s);
+  return { pathname, searchParams: new URLSearchParams(query) };
 }
