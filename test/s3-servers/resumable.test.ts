@@ -2,25 +2,13 @@
 import { crc32 } from 'node:zlib';
 import t from 'tap';
 import { Upload, type UploadOptions } from 'tus-js-client';
-import { createS3Store } from '../../common/object-store/s3/s3-store.ts';
 import { collect, patternBytes } from '../integration/object-store-contract.ts';
-import { silentLog } from '../services/silent-log.ts';
+import { openTestedStore } from '../services/tested-s3.ts';
 import { serveTus } from '../services/tus-gateway.ts';
-
-const {
-  S3_TEST_ENDPOINT: endpoint = '',
-  S3_TEST_BUCKET: bucket = '',
-  S3_TEST_REGION: region = '',
-  S3_TEST_ACCESS_KEY_ID: accessKeyId = '',
-  S3_TEST_SECRET_ACCESS_KEY: secretAccessKey = '',
-} = process.env;
 
 const never = new AbortController().signal;
 const leastPart = 5 * 1024 ** 2;
-const store = createS3Store({
-  ...{ endpoint, bucket, region, credentials: { accessKeyId, secretAccessKey }, forcePathStyle: true },
-  ...{ partBytes: leastPart, maxObjectBytes: 1024 ** 3, log: silentLog() },
-});
+const store = openTestedStore({ partBytes: leastPart });
 t.teardown(() => store.close());
 
 t.test('partial uploads, a length that comes last, and clients that send so', async (t) => {

@@ -1,25 +1,12 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { parseEnv } from 'node:util';
 import { freePorts } from './free-port.ts';
+import type { S3Server } from './start-s3-server.ts';
 
 const up = join(import.meta.dirname, 'ceph-up.sh');
 const down = join(import.meta.dirname, 'ceph-down.sh');
-
-/** A real S3 server on loopback, with a bucket. */
-export interface S3Server {
-  readonly endpoint: string;
-  readonly accessKeyId: string;
-  readonly secretAccessKey: string;
-  readonly bucket: string;
-  readonly region: string;
-  stop(): Promise<void>;
-}
-
-export interface Ceph extends S3Server {
-  /** What the server of ours needs to store files here: the S3_* variables. */
-  readonly env: Readonly<Record<string, string>>;
-}
 
 /**
  * A Ceph RADOS gateway of Debian's packages, on free ports of loopback; takes about 7 s, and 30 s where the packages
@@ -31,7 +18,7 @@ export async function startCeph(
     /** Ends a start that is under way. */
     readonly signal?: AbortSignal;
   } = {},
-): Promise<Ceph> {
+): Promise<S3Server> {
   const { onLog = () => {}, signal } = options;
   const env = {
     ...process.env,
@@ -57,24 +44,8 @@ export async function startCeph(
   if (status !== 0) throw new Error(`Ceph did not start (${status}): ${stderr}`);
   process.once('exit', stopWithUs);
 
-  const values = Object.fromEntries(
-    stdout
-      .trim()
-      .split('\n')
-      .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
-  ) as Record<string, string>;
-  const value = (name: string): string => {
-    const text = values[name];
-    if (text === undefined) throw new Error(`ceph-up.sh printed no ${name}`);
-    return text;
-  };
   return {
-    endpoint: value('S3_ENDPOINT'),
-    accessKeyId: value('S3_ACCESS_KEY_ID'),
-    secretAccessKey: value('S3_SECRET_ACCESS_KEY'),
-    bucket: value('S3_BUCKET'),
-    region: value('S3_REGION'),
-    env: values,
+    env: parseEnv(stdout) as Record<string, string>,
     async stop() {
       process.off('exit', stopWithUs);
       const [status] = await once(spawn(down, { env, stdio: ['ignore', 'ignore', 'inherit'] }), 'close');

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { CreateBucketCommand } from '@aws-sdk/client-s3';
-import type { S3Server } from './ceph.ts';
 import { freePorts } from './free-port.ts';
 import { sdkClient } from './s3-sdk-client.ts';
+import type { S3Server } from './start-s3-server.ts';
 import { watchChild } from './watch-child.ts';
 
 const run = promisify(execFile);
@@ -51,10 +51,16 @@ export async function startVersity(): Promise<S3Server | null> {
     await stop();
     throw error;
   }
-  return { ...place, ...keys, stop };
+  return {
+    env: {
+      ...{ S3_ENDPOINT: place.endpoint, S3_BUCKET: place.bucket, S3_REGION: place.region },
+      ...{ S3_ACCESS_KEY_ID: keys.accessKeyId, S3_SECRET_ACCESS_KEY: keys.secretAccessKey },
+    },
+    stop,
+  };
 }
 
-async function makeBucket(server: Omit<S3Server, 'stop'>): Promise<void> {
+async function makeBucket(server: Parameters<typeof sdkClient>[0] & { bucket: string }): Promise<void> {
   const client = sdkClient(server);
   const deadline = performance.now() + firstAnswer;
   for (;;) {
