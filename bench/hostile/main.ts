@@ -13,6 +13,7 @@
 import { parseArgs } from 'node:util';
 import { repositoryRoot } from '../upload/harness/child-process.ts';
 import { describeMachine, machineLine } from '../upload/harness/machine.ts';
+import { quantile } from '../upload/harness/median.ts';
 import { progress } from '../upload/harness/progress.ts';
 import { type PoliteResult, politeRequests } from './polite-client.ts';
 import { caseNames } from './prepare.ts';
@@ -32,11 +33,6 @@ const { values: options } = parseArgs({
 const seconds = Math.max(4, Math.round(Number(options.minutes) * 60));
 const only = options.only?.split(',') ?? caseNames;
 const parts = 20;
-
-function quantile(values: readonly number[], share: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
-}
 
 function printTimes(rounds: readonly Round[]): void {
   console.log(

@@ -79,7 +79,7 @@ export async function prepareStage({
   ...place
 }: Place & { readonly only: readonly string[]; readonly rows: number }): Promise<Stage> {
   const { folder, root } = place;
-  const service = await startService(folder, {}, root);
+  const service = await startService(folder, {}, { root });
   const stage = await prepareAccounts(service, place, only);
   await service.stop();
   const filled: readonly Filled[] = [

@@ -62,7 +62,7 @@ async function attack(target: Stage, url: string): Promise<() => Promise<string 
 /** Processes and clients of their own for both stores, and the attack on one of them. */
 export async function runRound({ root, attacked, control }: Stores, seconds: number): Promise<Round> {
   const open = async ({ folder, stage }: Store) => {
-    const service = await startService(folder, env, root);
+    const service = await startService(folder, env, { root });
     const client = new PoliteClient({ url: service.ready, token: stage.politeToken });
     await client.run(2);
     return { service, client };

@@ -15,6 +15,7 @@ import { parseArgs } from 'node:util';
 import { startService, webhookStructure } from '../query/direct-store.ts';
 import { repositoryRoot } from '../upload/harness/child-process.ts';
 import { describeMachine, machineLine } from '../upload/harness/machine.ts';
+import { quantile } from '../upload/harness/median.ts';
 import { residentBytes } from '../upload/harness/process-usage.ts';
 import { progress } from '../upload/harness/progress.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../upload/harness/temporary-directory.ts';
@@ -66,7 +67,7 @@ async function insert(url: string, token: string, address: string, body: object)
 async function open() {
   const folder = makeTemporaryDirectory();
   const env = { LOG_LEVEL: 'silent', WEBHOOK_PRIVATE_NETWORKS: '127.0.0.0/8' };
-  const service = await startService(folder, env, root);
+  const service = await startService(folder, env, { root });
   const token = await newAccount({ folder, root }, 'live');
   const accounts: string[] = [];
   for (let n = 0; n < deadAccounts; n++) accounts.push(await newAccount({ folder, root }, `dead-${n}`));
@@ -115,9 +116,7 @@ function attack({ service, accounts }: Opened, signal: AbortSignal): Promise<unk
 }
 
 function line(name: string, times: readonly number[]): string {
-  const sorted = [...times].sort((one, other) => one - other);
-  const at = (share: number): string =>
-    (sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN).toFixed(1);
+  const at = (share: number): string => quantile(times, share).toFixed(1);
   const lost = times.filter((time) => time === Number.POSITIVE_INFINITY).length;
   return `| ${name} | ${times.length} | ${at(0.5)} | ${at(0.99)} | ${lost} |`;
 }

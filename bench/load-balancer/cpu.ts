@@ -5,20 +5,18 @@
  * HAProxy runs with the configuration as it is mounted. Behind it is a server in this process that takes bodies and answers
  * 2 KB, and in front are clients: only HAProxy's CPU time counts, from /proc. Medians of the rounds.
  */
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
 import { makeKeys } from '../../deploy/compose/init/make-keys.ts';
 import { freePorts } from '../../test/services/free-port.ts';
 import { startHaproxy } from '../../test/services/haproxy.ts';
 import { startNameServer } from '../../test/services/name-server.ts';
-import type { LoadResult } from '../query/load-requests.ts';
+import { runLoad } from '../query/run-load.ts';
 import { describeMachine, machineLine } from '../upload/harness/machine.ts';
 import { median } from '../upload/harness/median.ts';
 import { childPids, cpuSeconds } from '../upload/harness/process-usage.ts';
@@ -74,21 +72,11 @@ async function upload(bytes: number): Promise<void> {
 
 /** @param path of a read, or of a write that gets a connection of its own to the server */
 async function requests(method: 'GET' | 'POST', path: string): Promise<void> {
-  const script = join(import.meta.dirname, '../query/load-requests.ts');
-  const child = spawn(process.execPath, ['--import', 'tsx', script], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-    // the certificate is signed by itself
-    env: { ...process.env, NODE_TLS_REJECT_UNAUTHORIZED: '0', NODE_NO_WARNINGS: '1' },
-  });
-  const job = {
+  const headers = { structure: 'x'.repeat(1000) };
+  const { good, bad } = await runLoad({
     ...{ url: `https://127.0.0.1:${port}`, connections: 32, amount },
-    requests: [
-      { method, path, headers: { structure: 'x'.repeat(1000) }, ...(method === 'POST' && { body: '{}' }) },
-    ],
-  };
-  child.stdin.end(JSON.stringify(job));
-  const [output] = await Promise.all([text(child.stdout), once(child, 'exit')]);
-  const { good, bad } = JSON.parse(output) as LoadResult;
+    requests: [{ method, path, headers, ...(method === 'POST' && { body: '{}' }) }],
+  });
   if (bad > 0 || good < amount) throw new Error(`${good} good and ${bad} bad answers`);
 }
 

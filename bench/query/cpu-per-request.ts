@@ -8,19 +8,16 @@
  * of 200 in turn; every insert has another unique value. CPU time only, from /proc, by thread: the machine may have other
  * work. Medians of the rounds, taken in turns.
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
-import { startScript } from '../upload/harness/child-process.ts';
 import { describeMachine, machineLine } from '../upload/harness/machine.ts';
 import { median } from '../upload/harness/median.ts';
-import type { LoadJob, LoadResult } from './load-requests.ts';
+import { type ThreadUsage, threadUsage } from '../upload/harness/process-usage.ts';
+import { progress } from '../upload/harness/progress.ts';
+import { makeTemporaryDirectory, removeTemporaryDirectory } from '../upload/harness/temporary-directory.ts';
+import { authorization, startService } from './direct-store.ts';
+import type { BenchRequest } from './requests.ts';
+import { runLoad } from './run-load.ts';
 import { startServedEngine } from './subject/served-engine.ts';
-import { type ThreadUsage, threadUsage } from './thread-usage.ts';
 
 const { values } = parseArgs({
   options: {
@@ -37,7 +34,6 @@ const [rows, amount, rounds, connections] = [
   values.connections,
 ].map(Number) as [number, number, number, number];
 
-const token = 'benchmark-token-0123456789';
 const variants = 200;
 const recordsAnAge = 10;
 const structure = JSON.stringify({
@@ -57,7 +53,7 @@ const structure = JSON.stringify({
     ...{ description: '', comment: '' },
   })),
 });
-const headers = { authorization: `Bearer ${token}`, structure, 'content-type': 'application/json' };
+const headers = { authorization, structure, 'content-type': 'application/json' };
 const record = (index: number) => ({
   name: `Person ${index}`,
   email: `person-${index}@example.com`,
@@ -76,27 +72,20 @@ interface Running {
 }
 
 async function start(subject: Subject): Promise<Running> {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-bench-'));
+  const folder = makeTemporaryDirectory();
   const engine = subject === 'served' ? await startServedEngine(folder) : null;
-  const service = await startScript('query/main.ts', {
-    env: {
-      UV_THREADPOOL_SIZE: '16',
-      PORT: '0',
-      DATA_DIR: join(folder, 'data'),
-      BOOTSTRAP_TOKEN: token,
-      LOG_LEVEL: 'error',
-      ...(engine !== null && { CLICKHOUSE_URL: engine.ready }),
-      ...(subject === 'embedded, cold' && { RECORD_CACHE_BYTES: '0' }),
-    },
-    ready: /^Sluice listens on (\S+)$/m,
-  });
+  const env = {
+    ...(engine !== null && { CLICKHOUSE_URL: engine.ready }),
+    ...(subject === 'embedded, cold' && { RECORD_CACHE_BYTES: '0' }),
+  };
+  const service = await startService(folder, env, { script: 'query/main.ts' });
   return {
     url: service.ready,
     pids: engine === null ? [service.pid] : [service.pid, engine.pid],
     async close() {
       await service.stop();
       await engine?.stop();
-      await rm(folder, { recursive: true, force: true });
+      removeTemporaryDirectory(folder);
     },
   };
 }
@@ -118,23 +107,11 @@ async function fill(url: string): Promise<string[]> {
   return ids;
 }
 
-async function load(job: LoadJob): Promise<LoadResult> {
-  const child = spawn(process.execPath, ['--import', 'tsx', join(import.meta.dirname, 'load-requests.ts')], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  const [output] = await Promise.all([
-    text(child.stdout),
-    once(child, 'exit'),
-    child.stdin.end(JSON.stringify(job)),
-  ]);
-  return JSON.parse(output) as LoadResult;
-}
-
 const spread = <T>(make: (index: number) => T): T[] =>
   Array.from({ length: variants }, (_, index) => make(index));
 let inserted = 0;
 let updated = 0;
-const kinds: Record<string, (ids: readonly string[]) => LoadJob['requests']> = {
+const kinds: Record<string, (ids: readonly string[]) => readonly BenchRequest[]> = {
   [`find by a field, ${recordsAnAge} records`]: () =>
     spread((index) => ({ method: 'GET', path: `/bench/people?age=${index}`, headers })),
   'findOne by id': (ids) =>
@@ -161,7 +138,6 @@ const kinds: Record<string, (ids: readonly string[]) => LoadJob['requests']> = {
     })),
 };
 
-const progress = (line: string): void => void process.stderr.write(`${line}\n`);
 const machine = describeMachine();
 const running = new Map<Subject, Running & { readonly ids: readonly string[] }>();
 for (const subject of subjects) {
@@ -172,12 +148,12 @@ const samples = new Map<string, { service: ThreadUsage; engine: number }[]>();
 for (let round = 0; round < rounds; round++) {
   for (const kind of Object.keys(kinds)) {
     for (const [subject, { url, pids, ids }] of running) {
-      const make = (): LoadJob['requests'] => kinds[kind]?.(ids) ?? [];
+      const make = (): readonly BenchRequest[] => kinds[kind]?.(ids) ?? [];
       const measure = () => pids.map(threadUsage);
       // the first requests compile what the later ones run, and fill the caches
-      await load({ url, connections, amount: variants, requests: make() });
+      await runLoad({ url, connections, amount: variants, requests: make() });
       const before = measure();
-      const { good, bad } = await load({ url, connections, amount, requests: make() });
+      const { good, bad } = await runLoad({ url, connections, amount, requests: make() });
       const after = measure();
       if (bad > 0 || good < amount)
         throw new Error(`${kind}, ${subject}: ${good} good and ${bad} bad answers`);

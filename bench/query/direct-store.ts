@@ -2,27 +2,23 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openChdb } from '../../common/clickhouse/chdb-database.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
-import { type Child, repositoryRoot, startChild } from '../upload/harness/child-process.ts';
+import { type Child, repositoryRoot, startScript } from '../upload/harness/child-process.ts';
 import { startEnvironment } from '../upload/harness/start-environment.ts';
 
 export const benchToken = 'benchmark-token-0123456789';
 export const authorization = `Bearer ${benchToken}`;
 
-/** `npm start` on a folder of its own. @param root of the checkout */
+/** A service on a folder of its own, as `npm start` starts it. */
 export function startService(
   folder: string,
   env: Readonly<Record<string, string>> = {},
-  root = repositoryRoot,
+  { root = repositoryRoot, script = 'main.ts', preload = [] as readonly string[] } = {},
 ): Promise<Child> {
-  return startChild({
-    command: 'sh',
-    args: ['-c', `cd "${root}" && exec "${process.execPath}" --import tsx main.ts`],
+  return startScript(script, {
+    ...{ root, preload, ipc: preload.length > 0 },
     env: {
       ...startEnvironment(),
-      PORT: '0',
-      DATA_DIR: join(folder, 'data'),
-      BOOTSTRAP_TOKEN: benchToken,
-      LOG_LEVEL: 'error',
+      ...{ PORT: '0', DATA_DIR: join(folder, 'data'), BOOTSTRAP_TOKEN: benchToken, LOG_LEVEL: 'error' },
       ...env,
     },
     ready: /^Sluice listens on (\S+)$/m,
@@ -87,6 +83,6 @@ export async function insertOne(
     headers: { authorization: `Bearer ${token}`, structure, 'content-type': 'application/json' },
     body: JSON.stringify(values),
   });
-  if (answer.status !== 200)
-    throw new Error(`inserting into ${slug}: ${answer.status} ${await answer.text()}`);
+  const text = await answer.text();
+  if (answer.status !== 200) throw new Error(`inserting into ${slug}: ${answer.status} ${text}`);
 }

@@ -1,15 +1,13 @@
-import { join } from 'node:path';
 import { mebibyte } from '../upload/harness/bytes.ts';
-import { type Child, startChild } from '../upload/harness/child-process.ts';
+import type { Child } from '../upload/harness/child-process.ts';
 import { median } from '../upload/harness/median.ts';
 import { residentBytes } from '../upload/harness/process-usage.ts';
 import { progress } from '../upload/harness/progress.ts';
-import { startEnvironment } from '../upload/harness/start-environment.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../upload/harness/temporary-directory.ts';
-import { authorization, benchToken } from './direct-store.ts';
+import { insertOne, startService } from './direct-store.ts';
 import { connections, load, type Measured } from './measures/query-bench.ts';
 import { distinct, type RequestKind, recordOf, structureOf } from './requests.ts';
-import { storeRecords } from './subject/sluice-store.ts';
+import { fillSpace } from './subject/sluice-store.ts';
 
 interface Kind {
   readonly kind: RequestKind;
@@ -61,31 +59,10 @@ interface Subject {
   child: Child;
 }
 
-/** Another checkout is started as its own `npm start` would. */
-function startIn(root: string, folder: string, env: Readonly<Record<string, string>>): Promise<Child> {
-  return startChild({
-    command: 'sh',
-    args: ['-c', `cd "${root}" && exec "${process.execPath}" --import tsx main.ts`],
-    env: {
-      ...startEnvironment(),
-      PORT: '0',
-      DATA_DIR: join(folder, 'data'),
-      BOOTSTRAP_TOKEN: benchToken,
-      LOG_LEVEL: 'error',
-      ...env,
-    },
-    ready: /^Sluice listens on (\S+)$/m,
-  });
-}
-
 async function start(root: string, { rows, env }: KindsOptions): Promise<Subject> {
   const folder = makeTemporaryDirectory();
-  const child = await startIn(root, folder, env);
-  const ids: string[] = [];
-  for (let from = 0; from < rows; from += 5000) {
-    const stored = await storeRecords(child.ready, 'people', from, Math.min(5000, rows - from));
-    if (ids.length < 20_000) ids.push(...stored);
-  }
+  const child = await startService(folder, env, { root });
+  const ids = await fillSpace(child.ready, rows);
   return { name: root, root, folder, ids, child };
 }
 
@@ -93,13 +70,7 @@ async function start(root: string, { rows, env }: KindsOptions): Promise<Subject
 async function makeSpaces({ name, child }: Subject): Promise<string> {
   const insert = async (slug: string): Promise<number> => {
     const began = performance.now();
-    const answer = await fetch(`${child.ready}/bench/${slug}/_single_`, {
-      method: 'POST',
-      headers: { authorization, structure: structureOf(slug), 'content-type': 'application/json' },
-      body: JSON.stringify(recordOf(1)),
-    });
-    await answer.text();
-    if (answer.status !== 200) throw new Error(`making ${slug}: ${answer.status}`);
+    await insertOne(child.ready, slug, { structure: structureOf(slug), values: recordOf(1) });
     return performance.now() - began;
   };
   await insert('plain');
@@ -125,7 +96,7 @@ async function runKind(subject: Subject, wanted: Kind, options: KindsOptions): P
     return [{ cache, result: await load(subject.child, { ...job, ids: subject.ids }) }];
   // a process that has read nothing yet, and then the same values again
   await subject.child.stop();
-  subject.child = await startIn(subject.root, subject.folder, env);
+  subject.child = await startService(subject.folder, env, subject);
   const cold = await load(subject.child, { ...job, from: 0, amount: distinct });
   const asked = cold.good + cold.bad;
   const warm = await load(subject.child, { ...job, from: 0, amount: asked });

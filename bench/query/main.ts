@@ -4,49 +4,27 @@
  *
  * Load and service share the machine. Every ratio is of medians of rounds that alternate in one run.
  */
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { repositoryRoot } from '../upload/harness/child-process.ts';
-import { describeMachine, machineLine } from '../upload/harness/machine.ts';
-import { progress } from '../upload/harness/progress.ts';
-import { renderTable } from '../upload/harness/table.ts';
-import type { Finding } from '../upload/measures/measure.ts';
+import { report, runMeasures } from '../upload/harness/report.ts';
 import { kinds, runKinds } from './kinds.ts';
 import { cacheMemory } from './measures/cache-memory.ts';
 import { q1 } from './measures/q1-cache-hit.ts';
 import { q2 } from './measures/q2-distinct.ts';
 import { q3 } from './measures/q3-long-list.ts';
 import { q4 } from './measures/q4-slow-reader.ts';
-import { q5 } from './measures/q5-insert-one.ts';
+import { q5, q10 } from './measures/q5-q10-writes.ts';
 import { q6 } from './measures/q6-arrays.ts';
 import { q7 } from './measures/q7-many-records.ts';
 import { q8 } from './measures/q8-mixed.ts';
 import { q9 } from './measures/q9-many-spaces.ts';
-import { q10 } from './measures/q10-update.ts';
 import { q11 } from './measures/q11-spaces.ts';
 import { filters, q12, q13, q14, q15, q16 } from './measures/q12-finds.ts';
 import { createQueryBench, type QueryMeasure } from './measures/query-bench.ts';
 
 const measures: readonly QueryMeasure[] = [
-  q1,
-  q2,
-  q3,
-  q4,
-  q5,
-  q6,
-  q7,
-  q8,
-  q9,
-  q10,
-  q11,
-  q12,
-  q13,
-  q14,
-  q15,
-  q16,
-  filters,
-  cacheMemory,
+  ...[q1, q2, q3, q4, q5, q6, q7, q8, q9, q10, q11],
+  ...[q12, q13, q14, q15, q16, filters, cacheMemory],
 ];
 
 const usage = `npm run bench -- query [--only Q1,Q5,find] [--long] [--rounds N] [--seconds N] [--rows N] [--root FOLDER]
@@ -90,61 +68,15 @@ function readOptions() {
   };
 }
 
-function failed(measure: string, error: unknown): Finding {
-  const message = error instanceof Error ? error.message : String(error);
-  progress(`${measure} failed: ${message}`);
-  const nothing = { subject: '', baseline: '', goal: null, value: null, shown: '-' };
-  return { measure, what: 'failed', ...nothing, problems: [message] };
-}
-
-async function runMeasures(options: ReturnType<typeof readOptions>): Promise<Finding[]> {
-  const findings: Finding[] = [];
-  const bench = createQueryBench({ ...options, rows: options.rows ?? 1_000_000 });
-  for (const { id, run } of options.measures) {
-    progress(`${id} begins`);
-    // the other measures are still worth having
-    findings.push(...(await run(bench).catch((error: unknown) => [failed(id, error)])));
-  }
-  await bench.close();
-  return findings;
-}
-
-async function main(): Promise<void> {
-  if (process.platform !== 'linux')
-    throw new Error('CPU time and memory are read from /proc: Linux is needed');
+report('query', usage, async () => {
   const options = readOptions();
-  const machine = describeMachine();
-  progress(machineLine(machine));
-  const begun = new Date();
+  const kindRows = options.rows ?? 100_000;
   const { lines, results } =
     options.kinds.length === 0
       ? { lines: [], results: [] }
-      : await runKinds({ ...options, chosen: options.kinds, rows: options.rows ?? 100_000 });
-  const findings = await runMeasures(options);
-  const command = `npm run bench -- ${['query', ...process.argv.slice(2)].join(' ')}`;
-  const folder = join(repositoryRoot, 'bench/results');
-  await mkdir(folder, { recursive: true });
-  const file = join(folder, `query-${begun.toISOString().replace(/[:.]/g, '-')}.json`);
-  const result = { begun, ended: new Date(), command, machine, options, findings, results };
-  await writeFile(file, `${JSON.stringify(result, null, 2)}\n`);
-  const tables = [lines.join('\n'), findings.length === 0 ? '' : renderTable(findings)];
-  process.stdout.write(
-    [...tables, machineLine(machine), `${command}; details: ${relative(repositoryRoot, file)}`, ''].join(
-      '\n\n',
-    ),
-  );
-  if (findings.some(({ problems }) => problems.length > 0)) process.exitCode = 1;
-}
-
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  // what was started ends with this process
-  process.once(signal, () => process.exit(130));
-}
-
-main().then(
-  () => process.exit(),
-  (error: unknown) => {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`);
-    process.exit(1);
-  },
-);
+      : await runKinds({ ...options, chosen: options.kinds, rows: kindRows });
+  const bench = createQueryBench({ ...options, rows: options.rows ?? 1_000_000 });
+  const findings = await runMeasures(options.measures.map(({ id, run }) => ({ id, run: () => run(bench) })));
+  await bench.close();
+  return { options, findings, results, tables: lines.length === 0 ? [] : [lines.join('\n')] };
+});

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import type { LoadJob, LoadResult } from './load.ts';
+import { connect as connectTls } from 'node:tls';
+import { quantile } from '../upload/harness/median.ts';
 import type { BenchRequest } from './requests.ts';
+import type { LoadJob, LoadResult } from './run-load.ts';
 
 const headEnd = '\r\n\r\n';
 const lastChunk = '0\r\n\r\n';
@@ -28,7 +30,7 @@ export async function sendRequests(
   const began = performance.now();
   const run: Run = {
     next: () => next(encode),
-    end: began + job.seconds * 1000,
+    end: began + (job.seconds ?? Number.POSITIVE_INFINITY) * 1000,
     counts: { good: 0, bad: 0, left: job.amount ?? Number.POSITIVE_INFINITY },
     latencies: [],
   };
@@ -36,12 +38,10 @@ export async function sendRequests(
   const elapsed = (performance.now() - began) / 1000;
   for (const socket of sockets) socket.destroy();
   const { counts, latencies } = run;
-  latencies.sort((a, b) => a - b);
-  const at = (share: number): number => latencies[Math.floor(latencies.length * share)] ?? 0;
   return {
     ...{ good: counts.good, bad: counts.bad },
     perSecond: counts.good / elapsed,
-    ...{ p50: at(0.5), p99: at(0.99) },
+    ...{ p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99) },
   };
 }
 
@@ -120,9 +120,12 @@ class Answer {
 }
 
 async function open(url: string): Promise<Socket> {
-  const { hostname, port } = new URL(url);
-  const socket = connect(Number(port), hostname);
-  await once(socket, 'connect');
+  const { protocol, hostname, port } = new URL(url);
+  const address = { port: Number(port), host: hostname };
+  const isTls = protocol === 'https:';
+  // the certificate of a bench is signed by itself
+  const socket = isTls ? connectTls({ ...address, rejectUnauthorized: false }) : connect(address);
+  await once(socket, isTls ? 'secureConnect' : 'connect');
   socket.setNoDelay(true);
   return socket;
 }

@@ -7,15 +7,13 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startRedis } from '../../test/services/redis.ts';
-import { startScript } from '../upload/harness/child-process.ts';
 import { cpuSeconds } from '../upload/harness/process-usage.ts';
-import { startEnvironment } from '../upload/harness/start-environment.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../upload/harness/temporary-directory.ts';
-import { authorization, benchToken } from './direct-store.ts';
+import { authorization, startService } from './direct-store.ts';
 import { load } from './measures/query-bench.ts';
 import type { RequestKind } from './requests.ts';
 import { startServedEngine } from './subject/served-engine.ts';
-import { storeRecords } from './subject/sluice-store.ts';
+import { fillSpace } from './subject/sluice-store.ts';
 
 const [seconds = 5, records = 50_000] = process.argv.slice(2).map(Number);
 const noResults = { RECORD_CACHE_BYTES: '0' };
@@ -32,14 +30,11 @@ const folder = makeTemporaryDirectory();
 const engine = await startServedEngine(folder);
 const redis = await startRedis();
 const start = (name: string, more: Readonly<Record<string, string>>) =>
-  startScript('bench/query/subject/ablated.ts', {
-    env: {
-      ...startEnvironment(),
-      ...{ PORT: '0', DATA_DIR: join(folder, name), BOOTSTRAP_TOKEN: benchToken, LOG_LEVEL: 'error' },
-      ...{ CLICKHOUSE_URL: engine.ready, REDIS_URL: redis.url, ...more },
-    },
-    ready: /^Sluice listens on (\S+)$/m,
-  });
+  startService(
+    join(folder, name),
+    { CLICKHOUSE_URL: engine.ready, REDIS_URL: redis.url, ...more },
+    { script: 'bench/query/subject/ablated.ts' },
+  );
 /** Answers that were kept, and questions for them, of a process so far. */
 async function keptOf(url: string): Promise<readonly [hits: number, reads: number]> {
   const metrics = await (await fetch(`${url}/metrics`, { headers: { authorization } })).text();
@@ -48,7 +43,7 @@ async function keptOf(url: string): Promise<readonly [hits: number, reads: numbe
   return [of('hit'), of('hit') + of('miss')];
 }
 
-const ids: string[] = [];
+let ids: readonly string[] | null = null;
 const lines = [
   '| load | parts | a second | ms of engine | ms of processes | hits / reads |',
   '|---|---|---|---|---|---|',
@@ -56,14 +51,14 @@ const lines = [
 for (const [name, env] of Object.entries(variants)) {
   const children = await Promise.all(['one', 'two'].map((process) => start(process, env)));
   const [{ ready }] = children as [(typeof children)[0]];
-  for (let from = ids.length; from < records; from += 5000)
-    ids.push(...(await storeRecords(ready, 'people', from, Math.min(5000, records - from))));
+  ids ??= await fillSpace(ready, records);
+  const made = ids;
   // a server of Redis that began just now gives no versions
   await sleep(7000);
   for (const kind of kinds) {
     const before = await Promise.all(children.map((child) => keptOf(child.ready)));
     const began = cpuSeconds([engine.pid]);
-    const runs = await Promise.all(children.map((child) => load(child, { kind, seconds, ids })));
+    const runs = await Promise.all(children.map((child) => load(child, { kind, seconds, ids: made })));
     const good = runs.reduce((sum, run) => sum + run.good, 0);
     const cpu = ((cpuSeconds([engine.pid]) - began) * 1000) / Math.max(1, good);
     const own = runs.reduce((sum, run) => sum + run.cpuMicroseconds * run.good, 0) / 1000 / Math.max(1, good);

@@ -11,6 +11,7 @@ import { startRedis } from '../../test/services/redis.ts';
 import { sendOverHttp } from '../../test/services/send-over-http.ts';
 import { startChdbServer } from '../../test/services/start-chdb-server.ts';
 import { removeData, type Sluice, startSluice } from '../../test/services/start-sluice.ts';
+import { quantile } from '../upload/harness/median.ts';
 
 const server = await startChdbServer();
 const redis = await startRedis();
@@ -59,9 +60,7 @@ async function measure(
     }
   };
   await Promise.all(Array.from({ length: callers }, work));
-  waits.sort((a, b) => a - b);
-  const at = (share: number): string =>
-    (waits[Math.min(waits.length - 1, Math.floor(waits.length * share))] ?? 0).toFixed(1);
+  const at = (share: number): string => quantile(waits, share).toFixed(1);
   const rate = Math.round((waits.length / (performance.now() - began)) * 1000);
   process.stdout.write(
     `${name}, ${callers} callers: median ${at(0.5)} ms, p99 ${at(0.99)}, longest ${at(1)}, ${rate}/s\n`,

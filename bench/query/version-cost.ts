@@ -10,6 +10,7 @@ import { createLog } from '../../common/log/log.ts';
 import { openRedis } from '../../common/redis/open-redis.ts';
 import { CacheOutages } from '../../query/store-shared/cache-outages.ts';
 import { RedisVersions } from '../../query/store-shared/redis-versions.ts';
+import { quantile } from '../upload/harness/median.ts';
 
 const config = readConfig(process.env);
 if (config.redis === undefined) throw new Error('REDIS_URL says which Redis may be used');
@@ -41,10 +42,10 @@ async function measure(name: string, callers: number, call: (i: number) => Promi
   await run(total / 10);
   const cpu = process.cpuUsage();
   const began = performance.now();
-  const waits = (await run(callers === 1 ? total / 10 : total)).sort((a, b) => a - b);
+  const waits = await run(callers === 1 ? total / 10 : total);
   const { user, system } = process.cpuUsage(cpu);
   const seconds = (performance.now() - began) / 1000;
-  const at = (share: number): string => (waits[Math.floor(waits.length * share)] ?? 0).toFixed(2);
+  const at = (share: number): string => quantile(waits, share).toFixed(2);
   process.stdout.write(
     `${name}, ${callers} callers: ${((user + system) / waits.length).toFixed(1)} us CPU, ${at(0.5)} ms (p99 ${at(0.99)}), ${Math.round(waits.length / seconds)}/s\n`,
   );

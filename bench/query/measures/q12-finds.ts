@@ -1,18 +1,15 @@
-import { join } from 'node:path';
-import { startScript } from '../../upload/harness/child-process.ts';
 import { median } from '../../upload/harness/median.ts';
 import { cpuSeconds } from '../../upload/harness/process-usage.ts';
 import { progress } from '../../upload/harness/progress.ts';
-import { startEnvironment } from '../../upload/harness/start-environment.ts';
 import {
   makeTemporaryDirectory,
   removeTemporaryDirectory,
 } from '../../upload/harness/temporary-directory.ts';
 import type { Finding } from '../../upload/measures/measure.ts';
-import { benchToken } from '../direct-store.ts';
+import { startService } from '../direct-store.ts';
 import type { RequestKind } from '../requests.ts';
 import { startServedEngine } from '../subject/served-engine.ts';
-import { storeRecords } from '../subject/sluice-store.ts';
+import { fillSpace } from '../subject/sluice-store.ts';
 import { load, type Measured, type QueryBench, type QueryMeasure } from './query-bench.ts';
 
 /** Of each of these measures, whatever the others have. */
@@ -178,17 +175,10 @@ export const q15: QueryMeasure = {
   async run({ rounds, seconds }) {
     const folder = makeTemporaryDirectory();
     const engine = await startServedEngine(folder);
-    const child = await startScript('query/main.ts', {
-      env: {
-        ...startEnvironment(),
-        ...{ PORT: '0', DATA_DIR: join(folder, 'data'), BOOTSTRAP_TOKEN: benchToken, LOG_LEVEL: 'error' },
-        CLICKHOUSE_URL: engine.ready,
-      },
-      ready: /^Sluice listens on (\S+)$/m,
-    });
+    const child = await startService(folder, { CLICKHOUSE_URL: engine.ready }, { script: 'query/main.ts' });
     const findings: Finding[] = [];
     try {
-      for (let from = 0; from < records; from += 5000) await storeRecords(child.ready, 'people', from, 5000);
+      await fillSpace(child.ready, records);
       for (const [what, kind, first, aim] of [
         ['find by two fields, served', 'findByTwo', 0.5, 0.2],
         ['a sorted page of 20, served', 'page', 1.5, 0.7],

@@ -1,17 +1,14 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { type Child, startScript } from '../../upload/harness/child-process.ts';
 import { type Sample, sampleOf } from '../../upload/harness/median.ts';
-import { cpuSeconds } from '../../upload/harness/process-usage.ts';
+import { cpuSeconds, threadUsage } from '../../upload/harness/process-usage.ts';
 import { progress } from '../../upload/harness/progress.ts';
 import { makeTemporaryDirectory } from '../../upload/harness/temporary-directory.ts';
 import type { Finding } from '../../upload/measures/measure.ts';
 import { authorization } from '../direct-store.ts';
-import type { LoadJob, LoadResult } from '../load.ts';
+import type { RequestKind } from '../requests.ts';
+import { type LoadResult, runLoad } from '../run-load.ts';
 import { makeSluiceStore, type SluiceStore } from '../subject/sluice-store.ts';
-import { threadUsage } from '../thread-usage.ts';
 
 /** What a measure may use. */
 export interface QueryBench {
@@ -85,8 +82,14 @@ export function startEngineOn(path: string, rows = 0): Promise<Child> {
 /** Each run of a load begins where no run before it got to. */
 let numbers = 100_000_000;
 
-export type Load = Pick<LoadJob, 'kind' | 'seconds'> &
-  Partial<Pick<LoadJob, 'connections' | 'amount' | 'from' | 'ids'>>;
+export interface Load {
+  readonly kind: RequestKind;
+  readonly seconds?: number;
+  readonly connections?: number;
+  readonly amount?: number;
+  readonly from?: number;
+  readonly ids?: readonly string[];
+}
 
 /** What a load came to, with the CPU time of the server, all its threads included. */
 export interface Measured extends LoadResult {
@@ -99,30 +102,22 @@ export async function load(child: Child, job: Load): Promise<Measured> {
   numbers += 1_000_000;
   // arrays count in thousands
   const from = job.kind === 'insert1000' || job.kind === 'insert5000' ? numbers / 1000 : numbers;
-  const whole: LoadJob = { url: child.ready, connections, authorization, from, ...job };
-  const generator = spawn(process.execPath, ['--import', 'tsx', join(import.meta.dirname, '../load.ts')], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  const gone = once(generator, 'close');
   const before = cpuSeconds([child.pid]);
   const { main } = threadUsage(child.pid);
-  generator.stdin.end(JSON.stringify(whole));
-  const printed = await text(generator.stdout);
-  await gone;
-  const result = JSON.parse(printed) as LoadResult;
+  const result = await runLoad({ url: child.ready, connections, authorization, from, ...job });
   const cpu = cpuSeconds([child.pid]) - before;
   const ofMain = threadUsage(child.pid).main - main;
   const each = 1e6 / Math.max(1, result.good);
   return { ...result, cpuMicroseconds: cpu * each, mainMicroseconds: ofMain * each };
 }
 
-export interface Side {
+interface Side {
   readonly name: string;
   readonly child: Child;
   readonly job: (round: number) => Load;
 }
 
-export interface Compared {
+interface Compared {
   readonly name: string;
   readonly perSecond: Sample;
   readonly p50: Sample;
@@ -131,26 +126,27 @@ export interface Compared {
   readonly problems: readonly string[];
 }
 
-/** Runs the loads in turn, A B A B, so that what else happens on the machine meets all alike. Round 0 warms up. */
-export async function compare(id: string, rounds: number, sides: readonly Side[]): Promise<Compared[]> {
-  const runs = sides.map(() => [] as Measured[]);
+/** Runs two loads in turn, A B A B, so that what else happens on the machine meets both alike. Round 0 warms up. */
+export async function compare(
+  id: string,
+  rounds: number,
+  sides: readonly [Side, Side],
+): Promise<[Compared, Compared]> {
+  const runs: [Measured[], Measured[]] = [[], []];
   for (let round = 0; round <= rounds; round++) {
     for (const [index, { name, child, job }] of sides.entries()) {
-      const wanted = job(round);
-      const result = await load(
-        child,
-        round === 0 ? { ...wanted, seconds: Math.min(2, wanted.seconds) } : wanted,
-      );
+      const { seconds = 2, ...wanted } = job(round);
+      const result = await load(child, { ...wanted, seconds: round === 0 ? Math.min(2, seconds) : seconds });
       progress(
         `${id}: ${round === 0 ? 'warming up' : `round ${round} of ${rounds}`}, ${name}: ${Math.round(result.perSecond)}/s`,
       );
       if (round > 0) runs[index]?.push(result);
     }
   }
-  return sides.map(({ name }, index) => summary(name, runs[index] ?? []));
+  return [summary(sides[0].name, runs[0]), summary(sides[1].name, runs[1])];
 }
 
-export function summary(name: string, all: readonly Measured[]): Compared {
+function summary(name: string, all: readonly Measured[]): Compared {
   const bad = all.reduce((sum, result) => sum + result.bad, 0);
   return {
     name,
@@ -162,7 +158,7 @@ export function summary(name: string, all: readonly Measured[]): Compared {
   };
 }
 
-export function showRate({ name, perSecond, p99 }: Compared): string {
+function showRate({ name, perSecond, p99 }: Compared): string {
   return `${name}: ${Math.round(perSecond.median)}/s, p99 ${Math.round(p99.median)} ms`;
 }
 

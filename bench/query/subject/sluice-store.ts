@@ -1,12 +1,11 @@
 import { join } from 'node:path';
-import { type Child, startScript } from '../../upload/harness/child-process.ts';
+import type { Child } from '../../upload/harness/child-process.ts';
 import { progress } from '../../upload/harness/progress.ts';
-import { startEnvironment } from '../../upload/harness/start-environment.ts';
 import {
   makeTemporaryDirectory,
   removeTemporaryDirectory,
 } from '../../upload/harness/temporary-directory.ts';
-import { authorization, benchToken } from '../direct-store.ts';
+import { authorization, startService } from '../direct-store.ts';
 import { recordsFrom, structureOf } from '../requests.ts';
 
 /** Records of one request while a store is filled. */
@@ -25,38 +24,27 @@ export interface SluiceStore {
 
 export async function makeSluiceStore(rows: number): Promise<SluiceStore> {
   const folder = makeTemporaryDirectory();
-  const start: SluiceStore['start'] = (env = {}, preload = []) =>
-    startScript('main.ts', {
-      preload,
-      ipc: preload.length > 0,
-      env: {
-        ...startEnvironment(),
-        PORT: '0',
-        DATA_DIR: join(folder, 'data'),
-        BOOTSTRAP_TOKEN: benchToken,
-        LOG_LEVEL: 'error',
-        ...env,
-      },
-      ready: /^Sluice listens on (\S+)$/m,
-    });
+  const start: SluiceStore['start'] = (env, preload) =>
+    startService(folder, env, preload === undefined ? {} : { preload });
   const child = await start();
-  const ids: string[] = [];
   try {
-    for (let from = 0; from < rows; from += arraySize) {
-      if (from % 250_000 === 0) progress(`${from} of ${rows} records are stored`);
-      const stored = await storeRecords(child.ready, 'people', from, Math.min(arraySize, rows - from));
-      if (ids.length < keptIds) ids.push(...stored);
-    }
+    const ids = await fillSpace(child.ready, rows);
+    const engineFolder = join(folder, 'data', 'chdb');
+    return { rows, ids, engineFolder, start, remove: () => removeTemporaryDirectory(folder) };
   } finally {
     await child.stop();
   }
-  return {
-    rows,
-    ids,
-    engineFolder: join(folder, 'data', 'chdb'),
-    start,
-    remove: () => removeTemporaryDirectory(folder),
-  };
+}
+
+/** Stores so many records in the space `people`. @returns the ids of some */
+export async function fillSpace(url: string, rows: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let from = 0; from < rows; from += arraySize) {
+    if (from % 250_000 === 0) progress(`${from} of ${rows} records are stored`);
+    const stored = await storeRecords(url, 'people', from, Math.min(arraySize, rows - from));
+    if (ids.length < keptIds) ids.push(...stored);
+  }
+  return ids;
 }
 
 /** @returns their ids */

@@ -3,8 +3,8 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { userInfo } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { freePorts } from '../../../test/services/free-port.ts';
 import { startChild } from '../harness/child-process.ts';
-import { freePort } from '../harness/free-port.ts';
 import { childPids } from '../harness/process-usage.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../harness/temporary-directory.ts';
 import type { Sink } from '../sink/start-sink.ts';
@@ -37,7 +37,7 @@ async function start(
   if (command === null) return null;
   const directory = makeTemporaryDirectory();
   await mkdir(join(directory, 'temp'));
-  const port = await freePort();
+  const port = await freePorts(1);
   const config = join(directory, 'nginx.conf');
   await writeFile(config, configuration(directory, server.replace('PORT', String(port))));
   const child = await startChild({

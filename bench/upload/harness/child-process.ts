@@ -18,6 +18,8 @@ export interface ChildOptions {
   readonly command: string;
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Where it runs: the root of this checkout, or of another. */
+  readonly root?: string;
   /** The child is usable as soon as its standard output matches; null: it says nothing. */
   readonly ready: RegExp | null;
   /** Opens a message channel; the child sees it close when this process dies. */
@@ -38,7 +40,7 @@ process.once('exit', () => {
 /** Starts a program with a clean environment and waits until it says that it is ready. */
 export async function startChild(options: ChildOptions): Promise<Child> {
   const child = spawn(options.command, options.args, {
-    cwd: repositoryRoot,
+    cwd: options.root ?? repositoryRoot,
     env: { PATH: process.env.PATH ?? '', HOME: tmpdir(), ...options.env },
     stdio: ['ignore', 'pipe', 'pipe', ...(options.ipc ? (['ipc'] as const) : [])],
   });

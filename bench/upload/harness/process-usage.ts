@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 
 /** How many of the units of /proc/<pid>/stat make a second. */
 const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
@@ -9,14 +9,35 @@ const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: '
  * steps of 10 ms, so what is measured should take a second or more.
  */
 export function cpuSeconds(pids: readonly number[]): number {
-  let ticks = 0;
-  for (const pid of pids) {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // proc(5): the command's name is in parentheses and may hold anything; utime and stime are fields 14 and 15
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    ticks += Number(fields[11]) + Number(fields[12]);
+  return pids.reduce((sum, pid) => sum + secondsOf(`/proc/${pid}/stat`), 0);
+}
+
+export interface ThreadUsage {
+  /** CPU-seconds of the thread that runs JavaScript. */
+  readonly main: number;
+  /** Of all others: the engine in the process, the thread pool, the garbage collector. */
+  readonly others: number;
+}
+
+/** CPU time of a process so far, by thread. Threads that ended meanwhile are in none of the two. */
+export function threadUsage(pid: number): ThreadUsage {
+  let others = 0;
+  for (const tid of readdirSync(`/proc/${pid}/task`)) {
+    if (Number(tid) === pid) continue;
+    try {
+      others += secondsOf(`/proc/${pid}/task/${tid}/stat`);
+    } catch {
+      // a thread that ended since the listing
+    }
   }
-  return ticks / ticksPerSecond;
+  return { main: secondsOf(`/proc/${pid}/task/${pid}/stat`), others };
+}
+
+function secondsOf(path: string): number {
+  const stat = readFileSync(path, 'latin1');
+  // proc(5): the command's name is in parentheses and may hold anything; utime and stime are fields 14 and 15
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
 }
 
 /** Resident memory of the processes in bytes. */

@@ -1,5 +1,4 @@
-import type { Finding } from '../measures/measure.ts';
-import { meets, showGoal } from './goal.ts';
+import type { Finding, Goal } from '../measures/measure.ts';
 
 const headings = ['#', 'measure', 'subject', 'baseline', 'value', 'First', 'Aim', 'met?'];
 
@@ -42,4 +41,14 @@ function notes({ measure, problems, remark }: Finding): string[] {
     shown.push(`${measure} and ${problems.length - shown.length} problems more`);
   if (remark !== undefined) shown.push(`${measure}: ${remark}`);
   return shown;
+}
+
+function meets(value: number, bound: Goal['bound'], limit: number): boolean {
+  if (bound === 'at least') return value >= limit;
+  return bound === 'below' ? value < limit : value <= limit;
+}
+
+function showGoal({ bound, unit }: Goal, limit: number): string {
+  const sign = { 'at most': '<=', 'at least': '>=', below: '<' }[bound];
+  return `${sign} ${limit}${unit}`;
 }

@@ -1,4 +1,3 @@
-import type { Goal } from '../harness/goal.ts';
 import type { Sink } from '../sink/start-sink.ts';
 import type { StoreName } from '../subject/start-sluice.ts';
 
@@ -9,6 +8,15 @@ export interface Bench {
   readonly rounds: number;
   /** Small sizes, to see that everything works. */
   readonly quick: boolean;
+}
+
+/** A bound and the aim beyond it, in the unit of the value. */
+export interface Goal {
+  readonly bound: 'at most' | 'at least' | 'below';
+  readonly first: number;
+  readonly aim: number;
+  /** How the two are shown. */
+  readonly unit: string;
 }
 
 /** One line of the table. */

@@ -1,6 +1,7 @@
 import { mebibyte } from '../harness/bytes.ts';
 import { repositoryRoot } from '../harness/child-process.ts';
 import { prepareLoad } from '../harness/load-process.ts';
+import { quantile } from '../harness/median.ts';
 import { progress } from '../harness/progress.ts';
 import type { SilentJob, SilentResult } from '../load/silent-clients.ts';
 import type { SentUpload } from '../load/upload-connection.ts';
@@ -97,9 +98,8 @@ async function measure(bench: Bench, sluice: SluiceSubject, problems: string[]):
     const burst = await sendBurst(sluice, specs);
     problems.push(...burst.problems);
     await forget(bench, sluice, burst.uploads);
-    const times = burst.uploads.map(({ milliseconds }) => milliseconds).sort((a, b) => a - b);
-    const quantile = (share: number) => times[Math.min(many - 1, Math.floor(many * share))] ?? Number.NaN;
-    found.push({ mebibytes, p50: quantile(0.5), p99: quantile(0.99) });
+    const times = burst.uploads.map(({ milliseconds }) => milliseconds);
+    found.push({ mebibytes, p50: quantile(times, 0.5), p99: quantile(times, 0.99) });
   }
   return found;
 }
