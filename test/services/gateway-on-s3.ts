@@ -1,5 +1,4 @@
 import type { Test } from 'tap';
-import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
 import { unauthorized } from '../../common/errors/catalogue.ts';
 import { createRunningUploads } from '../../common/lifecycle/workers/running-uploads.ts';
 import type { CloudFile } from '../../common/metadata/cloud-file.ts';
@@ -7,24 +6,21 @@ import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import type { RedisConnection } from '../../common/redis/redis-connection.ts';
 import type { FileDigests } from '../../gateway/digest/file-digests.ts';
-import { createFileLinks } from '../../gateway/file-links.ts';
 import { UploadMemory } from '../../gateway/memory/upload-memory.ts';
 import { StateStore } from '../../gateway/resumable/state-store.ts';
-import { gatewayRoutes } from '../../gateway/routes.ts';
 import { StorageQuota, storageUse } from '../../gateway/storage-quota.ts';
-import { UploadKeys } from '../../gateway/upload-keys.ts';
-import { UploadLinks } from '../../gateway/upload-links.ts';
+import type { UploadLinks } from '../../gateway/upload-links.ts';
 import { testDeployment } from './new-file.ts';
-import { noSmallFiles, plentyOfSlots } from './plenty-of-slots.ts';
-import { noUsage, resumableUploadsOn } from './resumable-uploads.ts';
+import { resumableUploadsOn } from './resumable-uploads.ts';
 import { serveRoutes } from './serve-routes.ts';
 import { silentLog } from './silent-log.ts';
+import { filesInMemory, testGateway } from './test-gateway.ts';
 
 const megabyte = 1024 * 1024;
 /** Whose requests are that do not say so (header `test-owner`). */
 export const testOwner = '0b9e2f4e-6a57-4f8a-9d0c-1f2e3d4c5b6a';
 
-const keys = createConfiguredKeys('a secret of a test, long enough for it');
+const fileUrl = ({ projectSlug, name }: CloudFile): string => `/_f_/${projectSlug}/${name}`;
 
 /** The gateway behind a real HTTP server, over a store that a test brings; rows are kept in a map. */
 export async function serveGatewayOn(
@@ -47,29 +43,15 @@ export async function serveGatewayOn(
     limits?: { files: number; bytes: number };
   } = {},
 ) {
-  const rows = new Map<string, CloudFile>();
+  const { rows, cloudFiles: inMemory } = filesInMemory();
   const log = silentLog();
   const state = { failRows: false };
   const cloudFiles: CloudFiles = {
-    announce: () => () => {},
-    async insert(file) {
+    ...inMemory,
+    async insert(file, signal) {
       if (state.failRows) throw new Error('the row can not be stored');
-      rows.set(file.name, file);
+      await inMemory.insert(file, signal);
     },
-    findByName: async (name) => rows.get(name) ?? null,
-    findByPrefixes: async (prefixes) =>
-      [...rows.values()].filter(({ name }) => prefixes.some((prefix) => name.startsWith(prefix))),
-    namesWithRow: async (names) => new Set(names.filter((name) => rows.has(name))),
-    madeBetween: async (after, before) =>
-      [...rows.values()].filter(({ createdAt }) => createdAt >= after && createdAt < before),
-    list: async () => [...rows.values()],
-    count: async () => rows.size,
-    findByDigest: async ({ sha256 }) => [...rows.values()].find((file) => file.sha256 === sha256) ?? null,
-    async usedBy(account) {
-      const files = [...rows.values()].filter(({ ownerId }) => ownerId === account);
-      return { files: files.length, bytes: files.reduce((sum, { size }) => sum + size, 0) };
-    },
-    remove: async (name) => rows.delete(name),
   };
   const memory = new UploadMemory({
     bytes: options.memoryBytes ?? 64 * megabyte,
@@ -99,35 +81,16 @@ export async function serveGatewayOn(
   });
   const { server, baseUrl } = await serveRoutes(
     t,
-    gatewayRoutes({
-      deploymentId: testDeployment,
-      usage: noUsage,
+    testGateway({
       async authenticate(request) {
         if (options.needToken && request.header('test-token') === undefined) throw unauthorized('no token');
         return { userId: request.header('test-owner') ?? testOwner, tokenId: 't' };
       },
-      projects: {
-        ensure: async (ownerId, slug) => ({ id: 'p', ownerId, slug }),
-        find: async (ownerId, slug) => ({ id: 'p', ownerId, slug }),
-      },
-      cloudFiles,
-      store,
-      memory,
-      keys: new UploadKeys({ cloudFiles, redis: undefined, log }),
-      maxUploadBytes,
-      resumable,
+      ...{ cloudFiles, store, memory, maxUploadBytes, resumable, fileUrl, downloadUrl: fileUrl, log },
       ...(quota && { quota }),
       ...(options.digests && { digests: options.digests }),
-      fileUrl: (file) => `/_f_/${file.projectSlug}/${file.name}`,
+      ...(options.uploadLinks && { uploadLinks: options.uploadLinks }),
       uploads: running,
-      downloads: plentyOfSlots(),
-      smallFiles: noSmallFiles(),
-      links: createFileLinks(keys),
-      uploadLinks: options.uploadLinks ?? new UploadLinks({ keys }),
-      filesUrl: (slug) => `http://files.test/_f_/${slug}`,
-      downloadUrl: (file) => `/_f_/${file.projectSlug}/${file.name}`,
-      fileLinks: 'public',
-      log,
     }),
     { log, bodyIdleTimeout: options.bodyIdleTimeout ?? 60_000 },
   );

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Authenticate } from '../../common/auth/authenticate.ts';
 import { LoginThrottle } from '../../common/auth/login-throttle.ts';
-import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
 import {
   notReady,
@@ -15,10 +14,6 @@ import {
 } from '../../common/errors/catalogue.ts';
 import { type HttpServer, startHttpServer } from '../../common/http/http-server.ts';
 import type { Route } from '../../common/http/http-types.ts';
-import { createRunningUploads } from '../../common/lifecycle/workers/running-uploads.ts';
-import type { CloudFile } from '../../common/metadata/cloud-file.ts';
-import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
-import type { FileQuery } from '../../common/metadata/file-list.ts';
 import { Projects } from '../../common/metadata/projects.ts';
 import { UsageCounts } from '../../common/metadata/usage-counts.ts';
 import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
@@ -29,25 +24,21 @@ import { metricsRoute } from '../../common/process-routes/metrics-route.ts';
 import type { RequestLimiter } from '../../common/rate-limits/request-limiter.ts';
 import { webhookRoutes } from '../../events/webhook-routes.ts';
 import { draftFile } from '../../gateway/file-draft.ts';
-import { createFileLinks } from '../../gateway/file-links.ts';
 import { StateStore } from '../../gateway/resumable/state-store.ts';
-import { gatewayRoutes } from '../../gateway/routes.ts';
 import { UploadKeys } from '../../gateway/upload-keys.ts';
-import { UploadLinks } from '../../gateway/upload-links.ts';
 import { queryRoutes } from '../../query/query-service.ts';
 import { freshnessOf, unannounced } from '../../query/space/spaces-deps.ts';
 import { TableCatalogue } from '../../query/space/table-catalogue.ts';
 import { EmbeddedStore } from '../../query/store-embedded/embedded-store.ts';
 import { createLocalReservations } from '../../query/unique/unique-reservations.ts';
 import { fakeRequest } from './fake-request.ts';
-import { plentyOfMemory } from './multipart-harness.ts';
 import { testDeployment } from './new-file.ts';
 import { queryConfig } from './plain-store.ts';
-import { noSmallFiles, plentyOfSlots } from './plenty-of-slots.ts';
 import { testWebhooks } from './query-harness.ts';
 import { quickHasher } from './quick-hasher.ts';
-import { noUsage, resumableUploadsOn } from './resumable-uploads.ts';
+import { noUsage } from './resumable-uploads.ts';
 import { silentLog } from './silent-log.ts';
+import { filesInMemory, testGateway } from './test-gateway.ts';
 import { unmeasured } from './unmeasured.ts';
 
 /** A server of everything in this process, which fails when a request asks for it (header `test-fault`). */
@@ -73,8 +64,6 @@ const authenticate: Authenticate = async (request) => {
   return { userId, tokenId: 't' };
 };
 
-const keys = createConfiguredKeys('a secret of a test, long enough for it');
-
 /** @param options.metricsToken without one /metrics is for this machine alone */
 export async function serveEverything(options: {
   readonly db: Database;
@@ -91,24 +80,10 @@ export async function serveEverything(options: {
   const store = await createFileSystemStore({ root: join(root, 'files') });
   const projects = new Projects({ db, database });
   const log = silentLog();
-  const rows = new Map<string, CloudFile>();
+  const { rows, cloudFiles } = filesInMemory();
   projects.askForFiles(async ({ slug }) =>
     [...rows.values()].some(({ projectSlug }) => projectSlug === slug),
   );
-  const fileUrl = (file: CloudFile): string => `http://files.test/_f_/${file.projectSlug}/${file.name}`;
-  const cloudFiles = {
-    announce: () => () => {},
-    insert: async (file: CloudFile) => void rows.set(file.name, file),
-    findByName: async (name: string) => rows.get(name) ?? null,
-    findByPrefixes: async (prefixes: readonly string[]) =>
-      [...rows.values()].filter(({ name }) => prefixes.some((prefix) => name.startsWith(prefix))),
-    namesWithRow: async (names: readonly string[]) => new Set(names.filter((name) => rows.has(name))),
-    list: async ({ projectSlug }: FileQuery) =>
-      [...rows.values()].filter((file) => file.projectSlug === projectSlug),
-    count: async () => rows.size,
-    remove: async (name: string) => rows.delete(name),
-  } as unknown as CloudFiles;
-  const memory = plentyOfMemory();
   const uploadKeys = new UploadKeys({ cloudFiles, redis: undefined, log });
   // of an upload that goes on
   const busy = fakeRequest({ headers: { 'idempotency-key': 'busy' } });
@@ -127,24 +102,7 @@ export async function serveEverything(options: {
       ...{ usage: usage ?? new UsageCounts({ db, database }) },
     }),
     ...webhookRoutes({ webhooks, authenticate }),
-    ...gatewayRoutes({
-      ...{ deploymentId: testDeployment, authenticate, projects, store, log, fileUrl, downloadUrl: fileUrl },
-      filesUrl: (slug) => `http://files.test/_f_/${slug}`,
-      ...{ cloudFiles, memory },
-      keys: uploadKeys,
-      resumable: resumableUploadsOn({
-        ...{ store, cloudFiles, memory, projects },
-        maxUploadBytes: 1_000_000,
-      }),
-      maxUploadBytes: 1_000_000,
-      uploads: createRunningUploads(),
-      downloads: plentyOfSlots(),
-      smallFiles: noSmallFiles(),
-      links: createFileLinks(keys),
-      uploadLinks: new UploadLinks({ keys }),
-      fileLinks: 'public',
-      ...counted,
-    }),
+    ...testGateway({ authenticate, projects, store, cloudFiles, log, keys: uploadKeys, ...counted }),
     // as if the dashboard were there
     frontPageRoute([{ path: '/_console_/' }]),
     ...healthRoutes([], () => (broken ? notReady(['as the test asked']) : null)),

@@ -1,9 +1,6 @@
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
 import { unauthorized } from '../../common/errors/catalogue.ts';
-import { createRunningUploads } from '../../common/lifecycle/workers/running-uploads.ts';
-import type { CloudFile } from '../../common/metadata/cloud-file.ts';
 import { createCloudFiles } from '../../common/metadata/cloud-files.ts';
 import { LoggedFiles } from '../../common/metadata/logged-files.ts';
 import { Projects } from '../../common/metadata/projects.ts';
@@ -11,23 +8,15 @@ import { createFileSystemStore } from '../../common/object-store/file-system/fil
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import type { FileDigests } from '../../gateway/digest/file-digests.ts';
 import { SmallFiles } from '../../gateway/download/small-files.ts';
-import { createFileLinks } from '../../gateway/file-links.ts';
-import { gatewayRoutes } from '../../gateway/routes.ts';
 import { StorageQuota } from '../../gateway/storage-quota.ts';
 import { UploadKeys } from '../../gateway/upload-keys.ts';
-import { UploadLinks } from '../../gateway/upload-links.ts';
 import { openMigratedChdb } from './migrated-chdb.ts';
-import { plentyOfMemory } from './multipart-harness.ts';
-import { testDeployment } from './new-file.ts';
-import { plentyOfSlots } from './plenty-of-slots.ts';
-import { noUsage, resumableUploadsOn } from './resumable-uploads.ts';
 import { serveRoutes } from './serve-routes.ts';
 import { silentLog } from './silent-log.ts';
+import { testGateway } from './test-gateway.ts';
 
 export const ada = '0b9e2f4e-6a57-4f8a-9d0c-1f2e3d4c5b6a';
 export const eve = '1b9e2f4e-6a57-4f8a-9d0c-1f2e3d4c5b6b';
-
-const keys = createConfiguredKeys('a secret of a test, long enough for it');
 
 /** The gateway over the embedded engine, its write-ahead log of files and the file system; a token is an account's id. */
 export async function serveFiles(
@@ -50,7 +39,6 @@ export async function serveFiles(
   const { flushAfter = 3_600_000 } = options;
   const smallFiles = new SmallFiles({ bytes: 1_000_000, alone: true });
   const cloudFiles = smallFiles.over(await LoggedFiles.open({ table, directory, log, flushAfter }));
-  const fileUrl = (file: CloudFile): string => `http://files.test/_f_/${file.projectSlug}/${file.name}`;
   const quota =
     options.quotaFiles === undefined
       ? undefined
@@ -59,26 +47,18 @@ export async function serveFiles(
           use: (account, signal) => cloudFiles.usedBy(account, signal),
         });
   t.teardown(() => cloudFiles.close());
-  const memory = plentyOfMemory();
   const { digests, maxUploadBytes = 1_000_000 } = options;
   const { baseUrl } = await serveRoutes(
     t,
-    gatewayRoutes({
-      deploymentId: testDeployment,
-      usage: noUsage,
+    testGateway({
       async authenticate(request) {
         const userId = (request.header('authorization') ?? '').replace('Bearer ', '');
         if (userId !== ada && userId !== eve) throw unauthorized('not good');
         return { userId, tokenId: 't' };
       },
-      ...{ projects: new Projects({ db, database }), cloudFiles, store, quota, log },
-      ...{ fileUrl, downloadUrl: fileUrl, filesUrl: (slug) => `http://files.test/_f_/${slug}` },
-      ...{ memory, digests, maxUploadBytes },
-      resumable: resumableUploadsOn({ store, cloudFiles, memory, digests, quota, maxUploadBytes }),
+      ...{ projects: new Projects({ db, database }), cloudFiles, store, quota, digests, maxUploadBytes, log },
       keys: new UploadKeys({ cloudFiles, redis: undefined, log, ...(options.now && { now: options.now }) }),
-      ...{ uploads: createRunningUploads(), downloads: plentyOfSlots(), smallFiles, fileLinks: 'public' },
-      links: createFileLinks(keys),
-      uploadLinks: new UploadLinks({ keys }),
+      smallFiles,
     }),
     { log },
   );

@@ -1,0 +1,66 @@
+import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
+import type { Route } from '../../common/http/http-types.ts';
+import { createRunningUploads } from '../../common/lifecycle/workers/running-uploads.ts';
+import type { CloudFile } from '../../common/metadata/cloud-file.ts';
+import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
+import type { ObjectStore } from '../../common/object-store/object-store.ts';
+import { createFileLinks } from '../../gateway/file-links.ts';
+import { gatewayRoutes } from '../../gateway/routes.ts';
+import { UploadKeys } from '../../gateway/upload-keys.ts';
+import { UploadLinks } from '../../gateway/upload-links.ts';
+import { plentyOfMemory } from './multipart-harness.ts';
+import { testDeployment } from './new-file.ts';
+import { noSmallFiles, plentyOfSlots } from './plenty-of-slots.ts';
+import { noUsage, resumableUploadsOn } from './resumable-uploads.ts';
+import { silentLog } from './silent-log.ts';
+
+type GatewayDeps = Parameters<typeof gatewayRoutes>[0];
+
+const keys = createConfiguredKeys('a secret of a test, long enough for it');
+const projectOf = async (ownerId: string, slug: string) => ({ id: 'p', ownerId, slug });
+const fileUrl = ({ projectSlug, name }: CloudFile): string => `http://files.test/_f_/${projectSlug}/${name}`;
+
+/** The routes of a gateway over stores that a test brings, with whatever else it brings in place of the usual. */
+export function testGateway(
+  deps: Pick<GatewayDeps, 'authenticate'> &
+    Partial<GatewayDeps> & { readonly store: ObjectStore; readonly cloudFiles: CloudFiles },
+): Route[] {
+  const { log = silentLog(), memory = plentyOfMemory(), maxUploadBytes = 1_000_000, ...given } = deps;
+  const { store, cloudFiles, digests, quota, projects = { ensure: projectOf, find: projectOf } } = given;
+  return gatewayRoutes({
+    ...{ deploymentId: testDeployment, usage: noUsage, projects, log, memory, maxUploadBytes },
+    ...{ fileUrl, downloadUrl: fileUrl, filesUrl: (slug) => `http://files.test/_f_/${slug}` },
+    resumable: resumableUploadsOn({
+      ...{ store, cloudFiles, memory, maxUploadBytes, projects, log },
+      ...{ digests, quota },
+    }),
+    keys: new UploadKeys({ cloudFiles, redis: undefined, log }),
+    ...{ uploads: createRunningUploads(), downloads: plentyOfSlots(), smallFiles: noSmallFiles() },
+    ...{ links: createFileLinks(keys), uploadLinks: new UploadLinks({ keys }), fileLinks: 'public' },
+    ...given,
+  });
+}
+
+/** Rows of files in a map, by their names. */
+export function filesInMemory() {
+  const rows = new Map<string, CloudFile>();
+  const which = (holds: (file: CloudFile) => boolean): CloudFile[] => [...rows.values()].filter(holds);
+  const cloudFiles: CloudFiles = {
+    announce: () => () => {},
+    insert: async (file) => void rows.set(file.name, file),
+    findByName: async (name) => rows.get(name) ?? null,
+    findByPrefixes: async (prefixes) =>
+      which(({ name }) => prefixes.some((prefix) => name.startsWith(prefix))),
+    namesWithRow: async (names) => new Set(names.filter((name) => rows.has(name))),
+    madeBetween: async (after, before) => which(({ createdAt }) => createdAt >= after && createdAt < before),
+    list: async ({ projectSlug }) => which((file) => file.projectSlug === projectSlug),
+    count: async () => rows.size,
+    findByDigest: async ({ sha256 }) => which((file) => file.sha256 === sha256)[0] ?? null,
+    async usedBy(account) {
+      const files = which(({ ownerId }) => ownerId === account);
+      return { files: files.length, bytes: files.reduce((sum, { size }) => sum + size, 0) };
+    },
+    remove: async (name) => rows.delete(name),
+  };
+  return { rows, cloudFiles };
+}
