@@ -33,6 +33,8 @@ interface Settings {
 export interface SeenStatement {
   readonly statement: string;
   readonly params: Record<string, string>;
+  /** The header of that name. */
+  readonly traceparent: string | undefined;
   /** 1 for the first connection. */
   readonly connection: number;
 }
@@ -111,6 +113,7 @@ async function answerStatement(
   seen.push({
     statement: shown,
     params: Object.fromEntries(params),
+    traceparent: request.headers.traceparent as string | undefined,
     connection: connections.get(request.socket) ?? 0,
   });
   if (seen.length > seenLimit) seen.shift();

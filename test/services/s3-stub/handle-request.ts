@@ -20,6 +20,8 @@ import { addressOf, type Credentials, verifySignature } from './verify-signature
 export interface LoggedRequest {
   /** Null when it was none that the stub knows. */
   operation: OperationName | null;
+  /** The header of that name. */
+  readonly traceparent: string | undefined;
   /** Null while it is under way, and for ever when no answer went out. */
   status: number | null;
   /** The error code of the answer. */
@@ -48,7 +50,10 @@ export async function handleRequest(
   // who reads the body sees an abort as its end; node emits an error as well, which must have a listener
   req.on('error', () => {});
   res.on('error', () => {});
-  const log: LoggedRequest = { operation: null, status: null, code: null, faults: [] };
+  const log: LoggedRequest = {
+    ...{ operation: null, status: null, code: null, faults: [] },
+    traceparent: req.headers.traceparent as string | undefined,
+  };
   context.requests.push(log);
   try {
     const call = readCall(req);
