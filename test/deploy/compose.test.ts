@@ -1,6 +1,5 @@
 /** docker-compose.yml, the Dockerfile and what they mount, held against the code and against each other. */
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { parse } from 'yaml';
@@ -8,6 +7,7 @@ import { readConfig } from '../../common/config/read-config.ts';
 import { makeKeys } from '../../deploy/compose/init/make-keys.ts';
 import { longestStop } from '../services/drain-time.ts';
 import { knownVariables } from '../services/known-variables.ts';
+import { temporaryFolder } from '../services/temporary-folder.ts';
 
 const root = join(import.meta.dirname, '../..');
 const text = await readFile(join(root, 'docker-compose.yml'), 'utf8');
@@ -53,8 +53,7 @@ const service = (name: string): Service => {
 const ours = ['gateway', 'query', 'console'] as const;
 const once = ['keys', 'bucket'];
 
-const folder = await mkdtemp(join(tmpdir(), 'sluice-keys-'));
-t.teardown(() => rm(folder, { recursive: true, force: true }));
+const folder = await temporaryFolder(t);
 const settings = { folder, host: 'files.example.com', bucket: 'sluice-files' };
 await makeKeys(settings);
 const variables = async (path: string): Promise<Record<string, string>> =>

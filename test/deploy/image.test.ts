@@ -4,8 +4,7 @@
  */
 import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chmod, chown, mkdir, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, chown, mkdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
@@ -15,11 +14,12 @@ import { startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
 import { stubSettings } from '../services/s3-stub/stub-settings.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
 import { acceptanceToken } from '../services/start-sluice.ts';
+import { temporaryFolder } from '../services/temporary-folder.ts';
 import { watchChild } from '../services/watch-child.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..');
-const folder = await mkdtemp(join(tmpdir(), 'sluice-image-'));
+const folder = await temporaryFolder(t);
 await chmod(folder, 0o755);
 const { stdout: listing } = await run(join(root, 'deploy/check-image.sh'), [join(folder, 'image')], {
   env: { ...process.env, NODE_OPTIONS: '' },
@@ -78,7 +78,6 @@ t.teardown(async () => {
   await query.stop();
   await engine.close();
   await stub.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 t.test('it holds what it runs, and not what it does not', async (t) => {

@@ -4,10 +4,9 @@
  */
 import { execFile } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { connect as connectHttp2 } from 'node:http2';
 import { globalAgent, request } from 'node:https';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -21,13 +20,14 @@ import { structureOf } from '../services/record-client.ts';
 import { startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
 import { stubSettings } from '../services/s3-stub/stub-settings.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
-import { acceptanceToken, removeData, startSluice } from '../services/start-sluice.ts';
+import { acceptanceToken, killAll, removeData, startSluice } from '../services/start-sluice.ts';
+import { temporaryFolder } from '../services/temporary-folder.ts';
 import { untilEmpty } from '../services/until-empty.ts';
 
 requireHaproxy();
 const megabyte = 1024 * 1024;
 const maxUploadBytes = 16 * megabyte;
-const folder = await mkdtemp(join(tmpdir(), 'sluice-balanced-'));
+const folder = await temporaryFolder(t);
 // as with containers: the same port for all of a kind, each at an address of its own
 const port = await freePorts(5);
 const addresses = ['127.0.0.2', '127.0.0.3'] as const;
@@ -92,14 +92,10 @@ const args = {
 const balancer = await startHaproxy(args);
 t.teardown(async () => {
   await balancer.stop();
-  for (const sluice of processes) {
-    await sluice.kill();
-    await removeData(sluice);
-  }
+  await killAll(processes);
   await engine.close();
   await stub.close();
   await names.close();
-  await rm(folder, { recursive: true, force: true });
 });
 
 interface Reply {

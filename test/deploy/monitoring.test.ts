@@ -1,13 +1,12 @@
 /** Prometheus' own tool reads the alerts, and what the dashboard asks for. */
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { dashboardExpressions, rulesFile } from '../services/monitoring-expressions.ts';
+import { temporaryFolder } from '../services/temporary-folder.ts';
 
-const folder = await mkdtemp(join(tmpdir(), 'sluice-rules-'));
-t.teardown(() => rm(folder, { recursive: true, force: true }));
+const folder = await temporaryFolder(t);
 
 function check(file: string): { status: number | null; text: string } {
   const { status, stdout, stderr } = spawnSync('promtool', ['check', 'rules', file], { encoding: 'utf8' });

@@ -4,17 +4,17 @@
  */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
 import { call, structureOf } from '../services/record-client.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
 import { acceptanceToken } from '../services/start-sluice.ts';
+import { temporaryFolder } from '../services/temporary-folder.ts';
 
 const run = promisify(execFile);
-const folder = await mkdtemp(join(tmpdir(), 'sluice-package-'));
+const folder = await temporaryFolder(t);
 // the test runner's own settings would reach npm and the server
 const { NODE_OPTIONS: _runner, ...clean } = process.env;
 const npm = (cwd: string, ...args: string[]) =>
@@ -25,10 +25,7 @@ const tarball = packed.trim().split('\n').at(-1) as string;
 await npm(folder, 'install', '--omit=optional', '--prefix', folder, join(folder, tarball));
 
 const engine = await startChdbServer({ user: 'sluice', password: 'hunter2-and-more' });
-t.teardown(async () => {
-  await engine.close();
-  await rm(folder, { recursive: true, force: true });
-});
+t.teardown(() => engine.close());
 const served = {
   CLICKHOUSE_URL: engine.url,
   CLICKHOUSE_USER: 'sluice',

@@ -2,30 +2,25 @@
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { createHash, randomFillSync } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
 import { makeCertificate } from '../services/certificate.ts';
 import { freePorts } from '../services/free-port.ts';
-import { removeData, startSluice } from '../services/start-sluice.ts';
+import { sluiceFor } from '../services/start-sluice.ts';
+import { temporaryFolder } from '../services/temporary-folder.ts';
 import { watchChild } from '../services/watch-child.ts';
 
 const run = promisify(execFile);
 const page = await readFile(join(import.meta.dirname, '../../docs/reverse-proxies.md'), 'utf8');
-const folder = await mkdtemp(join(tmpdir(), 'sluice-proxied-'));
+const folder = await temporaryFolder(t);
 const { certFile, keyFile } = await makeCertificate(folder);
 const bothFile = join(folder, 'both.pem');
 await writeFile(bothFile, (await readFile(certFile, 'utf8')) + (await readFile(keyFile, 'utf8')));
-const sluice = await startSluice({ env: { TRUSTED_PROXIES: '127.0.0.1' } });
+const sluice = await sluiceFor(t, { env: { TRUSTED_PROXIES: '127.0.0.1' } });
 const upstream = new URL(sluice.baseUrl).host;
-t.teardown(async () => {
-  await sluice.stop();
-  await removeData(sluice);
-  await rm(folder, { recursive: true, force: true });
-});
 
 interface Proxy {
   /** Language of the block on the page. */

@@ -3,9 +3,8 @@
  * first line is split (docs/decisions/001): HAProxy sends a head on when it is whole.
  */
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { BlockList } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from 'node:tls';
@@ -18,9 +17,10 @@ import { freePorts } from '../services/free-port.ts';
 import { requireHaproxy, startHaproxy } from '../services/haproxy.ts';
 import { startNameServer } from '../services/name-server.ts';
 import { silentLog } from '../services/silent-log.ts';
+import { temporaryFolder } from '../services/temporary-folder.ts';
 
 requireHaproxy();
-const folder = await mkdtemp(join(tmpdir(), 'sluice-segments-'));
+const folder = await temporaryFolder(t);
 await makeKeys({ folder, host: 'localhost', bucket: 'files' });
 const certificate = join(folder, 'tls', 'sluice.pem');
 const ca = await readFile(certificate);
@@ -67,7 +67,6 @@ t.teardown(async () => {
   await balancer.stop();
   await names.close();
   await server.close(0);
-  await rm(folder, { recursive: true });
 });
 
 /** The answer to a request that is sent in segments of so many bytes, `pause` ms apart. */

@@ -1,9 +1,8 @@
 /** The configuration that docker-compose.yml mounts, read by a real redis-server: each of its lines is one that it takes. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { connect as connectSocket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
@@ -11,9 +10,10 @@ import t from 'tap';
 import { readConfig } from '../../common/config/read-config.ts';
 import { makeKeys } from '../../deploy/compose/init/make-keys.ts';
 import { freePorts } from '../services/free-port.ts';
+import { temporaryFolder } from '../services/temporary-folder.ts';
 
 t.test('it asks for the password that the processes have, keeps no disk, and has a limit', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-valkey-'));
+  const folder = await temporaryFolder(t);
   await makeKeys({ folder, host: 'localhost', bucket: 'files' });
   const port = await freePorts(1);
   const mounted = await readFile(
@@ -29,7 +29,6 @@ t.test('it asks for the password that the processes have, keeps no disk, and has
   t.teardown(async () => {
     server.kill('SIGKILL');
     await exited;
-    await rm(folder, { recursive: true, force: true });
   });
 
   const keys = await readFile(join(folder, 'sluice/sluice.env'), 'utf8');

@@ -4,20 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 import t from 'tap';
-import { removeData, startSluice } from '../services/start-sluice.ts';
+import { sluiceFor } from '../services/start-sluice.ts';
 
 t.test('the page shows the operations, and tries one', async (t) => {
-  const sluice = await startSluice();
+  const sluice = await sluiceFor(t);
   const browser = await chromium.launch({
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
     args: ['--no-sandbox'],
   });
-  // also after a failure: a server that stays would keep this process
-  t.teardown(async () => {
-    await browser.close();
-    await sluice.stop();
-    await removeData(sluice);
-  });
+  t.teardown(() => browser.close());
   const shots = await mkdtemp(join(tmpdir(), 'sluice-docs-'));
   for (const colorScheme of ['light', 'dark'] as const) {
     const page = await browser.newPage({ colorScheme });

@@ -4,13 +4,13 @@
  * `strict`, and runs twice.
  */
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
 import ts from 'typescript';
-import { removeData, startSluice } from '../services/start-sluice.ts';
+import { sluiceFor } from '../services/start-sluice.ts';
+import { temporaryFolder } from '../services/temporary-folder.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..');
@@ -50,13 +50,8 @@ function isAnswer(shown: unknown, found: unknown): boolean {
 
 for (const page of ['README.md', 'docs/api.md', 'docs/uploads.md']) {
   t.test(page, async (t) => {
-    const folder = await mkdtemp(join(tmpdir(), 'sluice-samples-'));
-    const sluice = await startSluice();
-    t.teardown(async () => {
-      await sluice.stop();
-      await removeData(sluice);
-      await rm(folder, { recursive: true, force: true });
-    });
+    const folder = await temporaryFolder(t);
+    const sluice = await sluiceFor(t);
     await writeFile(join(folder, 'photo.jpg'), Buffer.alloc(48_213));
     await run('npm', ['init', '-y'], { cwd: folder });
     await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));

@@ -1,12 +1,12 @@
 /** The sample of docs/uploads.md for Python, as a reader would copy it: killed and run again, and cut off. */
 import { spawn } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { patternBytes } from '../integration/object-store-contract.ts';
-import { removeData, startSluice } from '../services/start-sluice.ts';
+import { sluiceFor } from '../services/start-sluice.ts';
 import { startTcpProxy } from '../services/tcp-proxy.ts';
+import { temporaryFolder } from '../services/temporary-folder.ts';
 import { testedS3 } from '../services/tested-s3.ts';
 import { installTuspy } from '../services/tuspy.ts';
 import { watchChild } from '../services/watch-child.ts';
@@ -18,8 +18,8 @@ const tuspy = await installTuspy();
 if (tuspy === null) t.comment('NOT TESTED with tuspy: it takes Python 3 with pip to install it.');
 
 t.test('tuspy goes on after a kill of its process, and after a cut', { skip: tuspy === null }, async (t) => {
-  const sluice = await startSluice({ env: testedS3 });
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-tuspy-'));
+  const sluice = await sluiceFor(t, { env: testedS3 });
+  const folder = await temporaryFolder(t);
   let sent = 0;
   let cut: Promise<void> | undefined;
   const { hostname: host, port } = new URL(sluice.baseUrl);
@@ -34,12 +34,7 @@ t.test('tuspy goes on after a kill of its process, and after a cut', { skip: tus
       });
     },
   });
-  t.teardown(async () => {
-    await proxy.close();
-    await sluice.stop();
-    await removeData(sluice);
-    await rm(folder, { recursive: true, force: true });
-  });
+  t.teardown(() => proxy.close());
   const [, sample = ''] = /^## tuspy\n+```python\n([\s\S]*?)^```$/m.exec(await readFile(page, 'utf8')) ?? [];
   await writeFile(join(folder, 'film.mp4'), film);
   await writeFile(join(folder, 'sample.py'), sample.replaceAll('http://127.0.0.1:8080', proxy.url));

@@ -3,15 +3,15 @@
  * each uploads a file, and shows its address. Suites with a real S3 server run them on that.
  */
 
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { chromium } from 'playwright-core';
 import t from 'tap';
-import { removeData, startSluice } from '../services/start-sluice.ts';
+import { sluiceFor } from '../services/start-sluice.ts';
+import { temporaryFolder } from '../services/temporary-folder.ts';
 import { testedS3 } from '../services/tested-s3.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -48,8 +48,8 @@ async function bundled(code: string, folder: string, variables: string): Promise
 }
 
 t.test('every sample for browsers uploads a file', async (t) => {
-  const sluice = await startSluice({ env: testedS3 });
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-uploads-'));
+  const sluice = await sluiceFor(t, { env: testedS3 });
+  const folder = await temporaryFolder(t);
   let script = '';
   const pages = createServer((request, response) => {
     const isScript = request.url === '/sample.js';
@@ -65,9 +65,6 @@ t.test('every sample for browsers uploads a file', async (t) => {
   t.teardown(async () => {
     await browser.close();
     pages.close();
-    await sluice.stop();
-    await removeData(sluice);
-    await rm(folder, { recursive: true, force: true });
   });
   const expected = Array.from({ length: 1_500_000 }, (_, place) => place).join();
   const found = await samples();

@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Test } from 'tap';
 import { lastingPort } from './lasting-port.ts';
 import { startLoadBalancer } from './load-balancer.ts';
@@ -11,6 +8,7 @@ import { startS3Stub } from './s3-stub/start-s3-stub.ts';
 import { stubSettings } from './s3-stub/stub-settings.ts';
 import { startChdbServer } from './start-chdb-server.ts';
 import { removeData, type Sluice, startSluice, acceptanceToken as token } from './start-sluice.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 const sizes = { 'small upload': 2_000, 'large upload': 6_500_000 };
 const plain = structureOf('roll', 'plain', [{ name: 'key', type: 'TEXT' }]);
@@ -31,7 +29,7 @@ export async function rollingRestart(
   { workers, restarted }: { workers: number; restarted: readonly number[] },
 ): Promise<void> {
   const [redis, chdb] = await Promise.all([startRedis(), startChdbServer()]);
-  const folder = await mkdtemp(join(tmpdir(), 'sluice-rolling-'));
+  const folder = await temporaryFolder(t);
   const stub = await startS3Stub({ storage: { folder } });
   const env = {
     CLICKHOUSE_URL: chdb.url,
@@ -62,7 +60,6 @@ export async function rollingRestart(
     }
     await stub.close();
     await Promise.all([chdb.close(), redis.stop()]);
-    await rm(folder, { recursive: true, force: true });
   });
   for (const address of addresses) await balancer.until(address, true);
 
