@@ -1,5 +1,3 @@
-import { canonicalText } from './canonical-text.ts';
-
 export type ModelType = 'TEXT' | 'NUMBER' | 'BOOLEAN' | 'ARRAY' | 'OBJECT';
 
 /** A value that a record holds; of ARRAY and OBJECT the canonical JSON text. */
@@ -71,4 +69,32 @@ export function parsedJson(text: string): unknown {
 /** A held value as answers show it, as JSON text. */
 export function shownText(type: ModelType, value: ModelValue | null): string {
   return value !== null && (type === 'ARRAY' || type === 'OBJECT') ? String(value) : JSON.stringify(value);
+}
+
+/**
+ * JSON text that is equal for equal values, with the keys of objects sorted as answers show them. Null when a value is
+ * none that a record may have: a number beyond a double.
+ */
+function canonicalText(value: unknown): string | null {
+  if (typeof value === 'number' && !Number.isFinite(value)) return null;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const parts = Array.isArray(value)
+    ? value.map(canonicalText)
+    : Object.keys(value)
+        .sort()
+        .map((key) => {
+          const text = canonicalText(ownValue(value, key));
+          return text === null ? null : `${JSON.stringify(key)}:${text}`;
+        });
+  if (parts.includes(null)) return null;
+  return Array.isArray(value) ? `[${parts.join(',')}]` : `{${parts.join(',')}}`;
+}
+
+/** A property that may be called `__proto__`. */
+function ownValue(object: object, key: string): unknown {
+  return Object.getOwnPropertyDescriptor(object, key)?.value;
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

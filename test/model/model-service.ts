@@ -1,6 +1,6 @@
 import type { QueryCall } from '../services/query-harness.ts';
 import { type Expected, type Refusal, Refused, refusal, throwAny } from './expected.ts';
-import { parsedJson, readValue } from './model-field.ts';
+import { isObject, parsedJson, readValue } from './model-field.ts';
 import { type ModelRecord, newRecord, shown } from './model-space.ts';
 import { ModelSpaces, type OpenedSpace, type ProcessMemory } from './model-spaces.ts';
 import {
@@ -296,10 +296,6 @@ function onlyId(pairs: Pairs, wrong: Refusal[]): string {
   if (pairs.length !== 1 || pair?.[0] !== 'id' || !pair[1].isWellFormed())
     wrong.push(refusal('invalid_condition'));
   return pair?.[1] ?? '';
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function onlyStructure(header: string | undefined): Record<string, unknown> | null {

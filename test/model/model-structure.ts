@@ -1,4 +1,5 @@
 import {
+  isObject,
   type ModelField,
   type ModelType,
   type ModelValue,
@@ -71,10 +72,6 @@ function readField(raw: unknown): ModelField | null {
     comment: text(raw.comment),
     defaultValue,
   };
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Names and slugs that stand for two fields. */

@@ -1,5 +1,5 @@
 import { type Refusal, Refused, refusal } from './expected.ts';
-import { type ModelField, type ModelValue, parsedJson, readText } from './model-field.ts';
+import { isObject, type ModelField, type ModelValue, parsedJson, readText } from './model-field.ts';
 import type { ModelRecord } from './model-space.ts';
 import { fieldOf, type ModelStructure } from './model-structure.ts';
 
@@ -81,10 +81,6 @@ function sortBy(by: string, descending: boolean, view: ModelStructure): Sort | n
 function order(a: ModelValue | null, b: ModelValue | null): number {
   if (typeof a === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(String(b)));
   return Number(a) - Number(b);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 export function readConditions(
