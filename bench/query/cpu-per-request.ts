@@ -14,7 +14,7 @@ import { median } from '../upload/harness/median.ts';
 import { type ThreadUsage, threadUsage } from '../upload/harness/process-usage.ts';
 import { progress } from '../upload/harness/progress.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../upload/harness/temporary-directory.ts';
-import { authorization, startService } from './direct-store.ts';
+import { authorization, startService, structureOf } from './direct-store.ts';
 import type { BenchRequest } from './requests.ts';
 import { runLoad } from './run-load.ts';
 import { startServedEngine } from './subject/served-engine.ts';
@@ -36,23 +36,14 @@ const [rows, amount, rounds, connections] = [
 
 const variants = 200;
 const recordsAnAge = 10;
-const structure = JSON.stringify({
-  name: 'people',
-  description: '',
-  projectSlug: 'bench',
-  slug: 'people',
-  recordStructure: [
-    ['name', 'TEXT'],
-    ['email', 'TEXT'],
-    ['city', 'TEXT'],
-    ['age', 'NUMBER'],
-    ['score', 'NUMBER'],
-    ['active', 'BOOLEAN'],
-  ].map(([name, type]) => ({
-    ...{ name, slug: name, type, required: false, unique: name === 'email', hashed: false },
-    ...{ description: '', comment: '' },
-  })),
-});
+const structure = structureOf('people', [
+  { name: 'name', type: 'TEXT' },
+  { name: 'email', type: 'TEXT', unique: true },
+  { name: 'city', type: 'TEXT' },
+  { name: 'age', type: 'NUMBER' },
+  { name: 'score', type: 'NUMBER' },
+  { name: 'active', type: 'BOOLEAN' },
+]);
 const headers = { authorization, structure, 'content-type': 'application/json' };
 const record = (index: number) => ({
   name: `Person ${index}`,

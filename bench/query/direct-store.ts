@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openChdb } from '../../common/clickhouse/chdb-database.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
+import { type FieldInput, structureOf as structureText } from '../../test/services/record-client.ts';
 import { type Child, repositoryRoot, startScript } from '../upload/harness/child-process.ts';
 import { startEnvironment } from '../upload/harness/start-environment.ts';
 
@@ -40,35 +41,32 @@ export async function countFiles(folder: string): Promise<number> {
   return entries.filter((entry) => entry.isFile()).length;
 }
 
-type Field = Readonly<Record<string, string | boolean>>;
-
-function structureOf(slug: string, fields: readonly Field[], project: string, more: object = {}): string {
-  const plain = { type: 'TEXT', required: false, unique: false, hashed: false, description: '', comment: '' };
-  const recordStructure = fields.map((field) => ({ ...plain, ...field }));
-  return JSON.stringify({
-    name: slug,
-    description: '',
-    projectSlug: project,
-    slug,
-    recordStructure,
-    ...more,
-  });
+/** The structure of a space of a project. */
+export function structureOf(
+  slug: string,
+  fields: readonly FieldInput[],
+  project = 'bench',
+  more: object = {},
+): string {
+  return structureText(project, slug, fields, { description: '', ...more });
 }
+
+const text: FieldInput = { name: 'text', type: 'TEXT' };
 
 /** One field of TEXT. */
 export function textStructure(slug: string, project = 'bench'): string {
-  return structureOf(slug, [{ name: 'text', slug: 'text' }], project);
+  return structureOf(slug, [text], project);
 }
 
 /** The same, and a hashed one. */
 export function passwordStructure(slug: string, project = 'bench'): string {
-  const password = { name: 'password', slug: 'password', hashed: true };
-  return structureOf(slug, [{ name: 'text', slug: 'text', unique: true }, password], project);
+  const password = { name: 'password', type: 'TEXT', hashed: true };
+  return structureOf(slug, [{ ...text, unique: true }, password], project);
 }
 
 /** The first, and an address that inserts call. */
 export function webhookStructure(slug: string, onInsertUrl: string, project = 'bench'): string {
-  return structureOf(slug, [{ name: 'text', slug: 'text' }], project, { webhooks: { onInsertUrl } });
+  return structureOf(slug, [text], project, { webhooks: { onInsertUrl } });
 }
 
 export async function insertOne(
@@ -83,6 +81,6 @@ export async function insertOne(
     headers: { authorization: `Bearer ${token}`, structure, 'content-type': 'application/json' },
     body: JSON.stringify(values),
   });
-  const text = await answer.text();
-  if (answer.status !== 200) throw new Error(`inserting into ${slug}: ${answer.status} ${text}`);
+  const said = await answer.text();
+  if (answer.status !== 200) throw new Error(`inserting into ${slug}: ${answer.status} ${said}`);
 }

@@ -1,4 +1,5 @@
 /** Requests of the query benchmarks, made from numbers: the same number is the same request. */
+import { structureOf as structureText } from '../../test/services/record-client.ts';
 
 export type RequestKind =
   | 'bare'
@@ -60,34 +61,19 @@ const idsOfList = 10_000;
 export const manySpaces = 512;
 export const recordsOfMany = 100;
 
+/** Of a space whose name begins with `plain` no field is unique. */
 export function structureOf(slug: string): string {
   const fields = [
-    ['email', 'TEXT', true],
-    ['name', 'TEXT', false],
-    ['city', 'TEXT', false],
-    ['age', 'NUMBER', false],
-    ['score', 'NUMBER', false],
-    ['active', 'BOOLEAN', false],
-    ['about', 'TEXT', false],
-    ['level', 'NUMBER', false],
-  ] as const;
-  return JSON.stringify({
-    name: slug,
-    description: '',
-    projectSlug: 'bench',
-    slug,
-    recordStructure: fields.map(([name, type, unique]) => ({
-      ...{
-        name,
-        slug: name,
-        type,
-        required: false,
-        unique: unique && !slug.startsWith('plain'),
-        hashed: false,
-      },
-      ...{ description: '', comment: '' },
-    })),
-  });
+    { name: 'email', type: 'TEXT', unique: !slug.startsWith('plain') },
+    { name: 'name', type: 'TEXT' },
+    { name: 'city', type: 'TEXT' },
+    { name: 'age', type: 'NUMBER' },
+    { name: 'score', type: 'NUMBER' },
+    { name: 'active', type: 'BOOLEAN' },
+    { name: 'about', type: 'TEXT' },
+    { name: 'level', type: 'NUMBER' },
+  ];
+  return structureText('bench', slug, fields, { description: '' });
 }
 
 export function recordOf(index: number): Readonly<Record<string, unknown>> {

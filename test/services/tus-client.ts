@@ -1,13 +1,17 @@
-import type { Sluice } from './start-sluice.ts';
+/** Where it is, and who asks. */
+interface Gateway {
+  readonly baseUrl: string;
+  readonly token: string;
+}
 
 const tus = { 'tus-resumable': '1.0.0' };
 const project = '/_f_/kill';
 
-const authorized = ({ token }: Sluice) => ({ authorization: `Bearer ${token}` });
+const authorized = ({ token }: Gateway) => ({ authorization: `Bearer ${token}` });
 
 /** Begins a tus upload. @returns the path of the upload, at any gateway */
 export async function beginUpload(
-  at: Sluice,
+  at: Gateway,
   length: number,
   { fileName = 'file', concat }: { readonly fileName?: string; readonly concat?: 'partial' } = {},
 ): Promise<string> {
@@ -22,7 +26,11 @@ export async function beginUpload(
 }
 
 /** Joins partial uploads. @returns the answer, with the file as JSON */
-export async function joinUploads(at: Sluice, paths: readonly string[], fileName: string): Promise<Response> {
+export async function joinUploads(
+  at: Gateway,
+  paths: readonly string[],
+  fileName: string,
+): Promise<Response> {
   return fetch(`${at.baseUrl}${project}/resumable`, {
     method: 'POST',
     headers: {
@@ -32,14 +40,14 @@ export async function joinUploads(at: Sluice, paths: readonly string[], fileName
 }
 
 /** NaN: the gateway does not know. */
-export async function offsetAt(at: Sluice, path: string): Promise<number> {
+export async function offsetAt(at: Gateway, path: string): Promise<number> {
   const answer = await fetch(at.baseUrl + path, { method: 'HEAD', headers: { ...tus, ...authorized(at) } });
   return answer.status === 200 ? Number(answer.headers.get('upload-offset')) : Number.NaN;
 }
 
 /** Sends the rest in chunks of some size. @returns the status of the last answer */
 export async function sendRest(
-  at: Sluice,
+  at: Gateway,
   path: string,
   bytes: Buffer<ArrayBuffer>,
   { from = 0, chunk }: { readonly from?: number; readonly chunk: number },
@@ -66,13 +74,13 @@ export interface UploadedFile {
 }
 
 /** The file that an upload became. */
-export async function fileOf(at: Sluice, path: string): Promise<UploadedFile> {
+export async function fileOf(at: Gateway, path: string): Promise<UploadedFile> {
   const answer = await fetch(at.baseUrl + path, { headers: authorized(at) });
   return (await answer.json()) as UploadedFile;
 }
 
 /** All files of the project of these uploads. */
-export async function filesAt(at: Sluice): Promise<readonly UploadedFile[]> {
+export async function filesAt(at: Gateway): Promise<readonly UploadedFile[]> {
   const answer = await fetch(`${at.baseUrl}${project}?limit=200`, { headers: authorized(at) });
   return ((await answer.json()) as { files: UploadedFile[] }).files;
 }

@@ -2,16 +2,11 @@ import { forgetPeak, peakResidentBytes, residentBytes } from './process-usage.ts
 
 const sampleMilliseconds = 20;
 
-export interface MemoryWatch {
-  /** Ends the watch; answers the most that was resident, in bytes. */
-  end(): { peak: number; samples: number };
-}
-
 /**
  * Samples resident memory, and asks the kernel for its own peak, which misses nothing between two samples. The
  * kernel's figure can only be used when its record could be reset, which not every container allows.
  */
-export function watchMemory(pids: readonly number[]): MemoryWatch {
+export function watchMemory(pids: readonly number[]) {
   let kernelPeak = true;
   try {
     forgetPeak(pids);
@@ -25,6 +20,7 @@ export function watchMemory(pids: readonly number[]): MemoryWatch {
     samples++;
   }, sampleMilliseconds);
   return {
+    /** Ends the watch; answers the most that was resident, in bytes. */
     end() {
       clearInterval(timer);
       peak = Math.max(peak, residentBytes(pids), kernelPeak ? peakResidentBytes(pids) : 0);

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { offsetAt } from '../../../test/services/tus-client.ts';
 import { mebibyte } from '../harness/bytes.ts';
 import { watchMemory } from '../harness/memory-watch.ts';
 import { residentBytes } from '../harness/process-usage.ts';
 import { settle } from '../harness/settle.ts';
-import { endsWell, offsetOf, stall } from '../load/stalled-upload.ts';
+import { endsWell, stall } from '../load/stalled-upload.ts';
 import { startSluice } from '../subject/start-sluice.ts';
 import type { Subject } from '../subject/subject.ts';
 import type { Finding, Measure } from './measure.ts';
@@ -38,7 +39,7 @@ export const u12: Measure = {
       const problems: string[] = [];
       for (const [seed, { path }] of stalled.slice(0, returning).entries()) {
         const begun = performance.now();
-        const offset = await offsetOf(sluice.target, path);
+        const offset = await offsetAt(sluice.target, path);
         waits.push(performance.now() - begun);
         if (!(await endsWell(sluice.target, path, seed, offset)))
           problems.push(`upload ${seed} is not whole`);

@@ -2,7 +2,8 @@ import { startRedis } from '../../../test/services/redis.ts';
 import { startS3Stub } from '../../../test/services/s3-stub/start-s3-stub.ts';
 import { stubSettings } from '../../../test/services/s3-stub/stub-settings.ts';
 import { startChdbServer } from '../../../test/services/start-chdb-server.ts';
-import { endsWell, offsetOf, stall } from '../load/stalled-upload.ts';
+import { offsetAt } from '../../../test/services/tus-client.ts';
+import { endsWell, stall } from '../load/stalled-upload.ts';
 import { startSluice } from '../subject/start-sluice.ts';
 import type { Subject } from '../subject/subject.ts';
 import type { Bench, Finding } from './measure.ts';
@@ -24,7 +25,7 @@ export async function returnElsewhere(bench: Bench): Promise<Finding> {
       for (let seed = 0; seed < (bench.quick ? 10 : 50); seed++) {
         const { path, socket } = await stall(one.target, seed);
         const begun = performance.now();
-        const offset = await offsetOf(two.target, path);
+        const offset = await offsetAt(two.target, path);
         waits.push(performance.now() - begun);
         if (!(await endsWell(two.target, path, seed, offset))) problems.push(`upload ${seed} is not whole`);
         socket.destroy();
