@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { Attacker, attempts, operations } from '../services/attacker.ts';
+import { routeTable } from '../services/openapi-document.ts';
 import { call, structureOf } from '../services/record-client.ts';
-import { routeTable } from '../services/route-table.ts';
 import { runToEnd, sluiceFor } from '../services/start-sluice.ts';
 import { seed, sized } from '../services/test-size.ts';
 

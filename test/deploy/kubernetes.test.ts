@@ -7,8 +7,7 @@ import { parseAllDocuments } from 'yaml';
 import { readConfig } from '../../common/config/read-config.ts';
 import { longestStop } from '../services/drain-time.ts';
 import { knownVariables } from '../services/known-variables.ts';
-import { consoleTable } from '../services/openapi-document.ts';
-import { routeTable } from '../services/route-table.ts';
+import { consoleTable, routeTable } from '../services/openapi-document.ts';
 
 const folder = join(import.meta.dirname, '../../deploy/kubernetes');
 // `npm test -- deploy` installs it: this folder's package.json

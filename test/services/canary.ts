@@ -14,30 +14,18 @@ const records = [
   { text: 'other' },
 ];
 
-/** What nobody else may touch: records of another owner and of another project, and the tables of the store. */
-export interface Canary {
-  /** Everything that must not have changed, as text. @param owners whose spaces may have been made meanwhile */
-  look(): Promise<CanaryState>;
-}
-
-export interface CanaryState {
-  readonly records: readonly string[];
-  readonly structures: unknown;
-  readonly tables: unknown;
-  /** Spaces that have records or keys, and are not in the catalogue. */
-  readonly strays: unknown;
-  readonly owners: unknown;
-  readonly settings: unknown;
-}
-
-/** Makes the canary's spaces: owner `canary` under the slugs that tests use, and a project of the tests' own owner. */
-export async function openCanary(harness: QueryHarness, project: string, space: string): Promise<Canary> {
+/**
+ * What nobody else may touch: records of another owner and of another project, and the tables of the store. Makes the
+ * canary's spaces: owner `canary` under the slugs that tests use, and a project of the tests' own owner.
+ */
+export async function openCanary(harness: QueryHarness, project: string, space: string) {
   const structure = structureOf(project, space, fields);
   const path = `/${project}/${space}`;
   await harness.call({ path, structure, body: records, owner: 'canary' });
   const beside = spaceOf(harness, 'canary', 'birds', structureOf('canary', 'birds', fields));
   await beside.insert(records);
   return {
+    /** Everything that must not have changed. */
     async look() {
       const { db } = harness;
       return {
@@ -54,6 +42,7 @@ export async function openCanary(harness: QueryHarness, project: string, space: 
            WHERE database NOT IN ('system', 'INFORMATION_SCHEMA', 'information_schema')
            ORDER BY database, name`,
         }),
+        // spaces that have records or keys, and are not in the catalogue
         strays: await db.rows({
           sql: `SELECT DISTINCT space FROM (
              SELECT space FROM ${testDatabase}.records UNION ALL SELECT space FROM ${testDatabase}.record_keys)

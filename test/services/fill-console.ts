@@ -46,36 +46,19 @@ const otherSpaces: readonly (readonly [string, readonly FieldInput[], number])[]
 
 /** A record space with as many records as a screen has room for, by the API. */
 async function makeRecords({ sluice }: ConsoleBrowser, token: string): Promise<void> {
-  const fields = [
-    ['name', 'TEXT'],
-    ['country', 'TEXT'],
-    ['nights', 'NUMBER'],
-    ['visited', 'BOOLEAN'],
-    ['notes', 'OBJECT'],
-  ];
-  const recordStructure = fields.map(([name, type]) => ({
-    ...{ name, slug: name, type, description: '', comment: '' },
-    ...{ required: name === 'name', unique: false, hashed: false },
-  }));
-  const structure = {
-    name: 'Places',
-    description: 'where we go',
-    projectSlug: 'holiday',
-    slug: 'places',
-    recordStructure,
-  };
-  const towns = [
-    'Lisbon',
-    'Sintra',
-    'Porto',
-    'Évora',
-    'Faro',
-    'Coimbra',
-    'Braga',
-    'Tavira',
-    'Lagos',
-    'Aveiro',
-  ];
+  const structure = structureOf(
+    'holiday',
+    'places',
+    [
+      { name: 'name', type: 'TEXT', required: true },
+      { name: 'country', type: 'TEXT' },
+      { name: 'nights', type: 'NUMBER' },
+      { name: 'visited', type: 'BOOLEAN' },
+      { name: 'notes', type: 'OBJECT' },
+    ],
+    { name: 'Places', description: 'where we go' },
+  );
+  const towns = 'Lisbon,Sintra,Porto,Évora,Faro,Coimbra,Braga,Tavira,Lagos,Aveiro'.split(',');
   const records = towns.map((name, index) => ({
     name,
     country: 'Portugal',
@@ -83,17 +66,9 @@ async function makeRecords({ sluice }: ConsoleBrowser, token: string): Promise<v
     visited: index < 4,
     notes: { museum: index % 2 === 0, beach: index % 3 === 0 },
   }));
-  const response = await fetch(`${sluice.baseUrl}/holiday/places`, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${token}`,
-      'content-type': 'application/json',
-      structure: JSON.stringify(structure),
-    },
-    body: JSON.stringify(records),
-  });
-  if (!response.ok)
-    throw new Error(`the insert was answered with ${response.status}: ${await response.text()}`);
+  const { baseUrl } = sluice;
+  const { status, body } = await call({ baseUrl, token, path: '/holiday/places', structure, body: records });
+  if (status !== 200) throw new Error(`the insert was answered with ${status}: ${JSON.stringify(body)}`);
 }
 
 export async function upload(

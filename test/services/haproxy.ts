@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { watchChild } from './watch-child.ts';
 
@@ -16,13 +16,6 @@ export interface HaproxyArgs {
   /** Absent: there is no dashboard. */
   readonly consoles?: string;
   readonly nameServerPort: number;
-}
-
-export interface Haproxy {
-  readonly process: ChildProcess;
-  /** The lines of its log so far. */
-  log(): string;
-  stop(): Promise<void>;
 }
 
 /** Throws where there is no HAProxy, so that no test passes without it. */
@@ -48,7 +41,7 @@ export function haproxyEnv(args: HaproxyArgs): Record<string, string> {
 }
 
 /** Runs HAProxy with the configuration of the deployment, as it is. */
-export async function startHaproxy(args: HaproxyArgs): Promise<Haproxy> {
+export async function startHaproxy(args: HaproxyArgs) {
   requireHaproxy();
   const child = spawn('haproxy', ['-W', '-db', '-f', haproxyFile], {
     env: haproxyEnv(args),
@@ -58,6 +51,7 @@ export async function startHaproxy(args: HaproxyArgs): Promise<Haproxy> {
   await untilReady(async () => (await fetch(`http://127.0.0.1:${args.healthPort}/healthz`)).status === 200);
   return {
     process: child,
+    /** The lines of its log so far. */
     log: () => output.both,
     stop: async () => void (await end('SIGTERM')),
   };

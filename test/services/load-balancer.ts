@@ -2,17 +2,6 @@ import { once } from 'node:events';
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** A stand-in for a load balancer: round robin over the processes of a kind that are ready. */
-export interface LoadBalancer {
-  readonly baseUrl: string;
-  /** What it had to answer itself (502, 503), and requests that it sent a second time. */
-  readonly faults: string[];
-  readonly retried: () => number;
-  /** Resolves when the process at the address is ready, or is not. */
-  until(address: string, ready: boolean): Promise<void>;
-  close(): Promise<void>;
-}
-
 interface Backend {
   readonly address: string;
   readonly agent: Agent;
@@ -30,13 +19,10 @@ const unansweredChecks = 3;
 const attempts = 3;
 
 /**
- * Sends what is below /_f_/ to the gateways and the rest to the query processes, without buffering bodies. It sends a
+ * A stand-in for a load balancer: round robin over the processes of a kind that are ready. Sends what is below /_f_/ to the gateways and the rest to the query processes, without buffering bodies. It sends a
  * request again only when its connection was refused, or when it is a GET or HEAD that got nothing.
  */
-export async function startLoadBalancer(args: {
-  gateways: readonly string[];
-  queries: readonly string[];
-}): Promise<LoadBalancer> {
+export async function startLoadBalancer(args: { gateways: readonly string[]; queries: readonly string[] }) {
   const backend = (address: string): Backend => ({
     address,
     agent: new Agent({ keepAlive: true, maxFreeSockets: 16 }),
@@ -135,9 +121,12 @@ export async function startLoadBalancer(args: {
   await once(server, 'listening');
   return {
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    /** What it had to answer itself: 502, 503. */
     faults,
+    /** Requests that it sent a second time. */
     retried: () => retried,
-    async until(address, ready) {
+    /** Resolves when the process at the address is ready, or is not. */
+    async until(address: string, ready: boolean): Promise<void> {
       const backend = all.find((candidate) => candidate.address === address);
       while (backend?.ready !== ready) await new Promise((resolve) => setTimeout(resolve, 10));
     },

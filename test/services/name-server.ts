@@ -2,18 +2,14 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 
-export interface NameServer {
-  readonly port: number;
-  /** The IPv4 addresses of each name; may be changed while it runs. */
-  readonly addresses: Map<string, readonly string[]>;
-  close(): Promise<void>;
-}
-
 const typeA = 1;
 const secondsToLive = 1;
 
-/** Answers for a few names, as a container engine's name service does (RFC 1035 section 4): A records, and nothing else. */
-export async function startNameServer(addresses: Map<string, readonly string[]>): Promise<NameServer> {
+/**
+ * Answers for a few names, as a container engine's name service does (RFC 1035 section 4): A records, and nothing else.
+ * @param addresses the IPv4 addresses of each name
+ */
+export async function startNameServer(addresses: ReadonlyMap<string, readonly string[]>) {
   const socket = createSocket('udp4');
   socket.on('message', (query, from) => {
     const { name, type, end } = readQuestion(query);
@@ -37,8 +33,7 @@ export async function startNameServer(addresses: Map<string, readonly string[]>)
   await once(socket, 'listening');
   return {
     port: (socket.address() as AddressInfo).port,
-    addresses,
-    close: () => new Promise((resolve) => socket.close(() => resolve())),
+    close: () => new Promise<void>((resolve) => socket.close(() => resolve())),
   };
 }
 

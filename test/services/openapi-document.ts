@@ -26,6 +26,11 @@ export function consoleTable(): Route[] {
   return consoleRoutes(untouched);
 }
 
+/** Method and path pattern of every route that the gateway and the query service serve, as their own tables say. */
+export function routeTable(): readonly string[] {
+  return [...queryTable(), ...gatewayTable()].map(({ method, path }) => `${method} ${path}`).sort();
+}
+
 /** Every route of a process that runs some services. */
 export function processRoutes(services: readonly Route[], publicUrl?: string): Route[] {
   const routes = [

@@ -35,20 +35,8 @@ interface Batch {
   }[];
 }
 
-export interface OtlpReceiver {
-  readonly url: string;
-  readonly spans: readonly ReceivedSpan[];
-  /** Heads of the requests that came. */
-  readonly requests: readonly { readonly path: string; readonly headers: NodeJS.Dict<string | string[]> }[];
-  /** All bodies, as they came. */
-  text(): string;
-  /** Resolves with the spans of a trace, when they hold what is asked for. */
-  trace(traceId: string, isWhole: (spans: readonly ReceivedSpan[]) => boolean): Promise<ReceivedSpan[]>;
-  close(): Promise<void>;
-}
-
 /** A collector that keeps what it is sent. */
-export async function startOtlpReceiver(): Promise<OtlpReceiver> {
+export async function startOtlpReceiver() {
   const spans: ReceivedSpan[] = [];
   const requests: { path: string; headers: NodeJS.Dict<string | string[]> }[] = [];
   const bodies: string[] = [];
@@ -68,9 +56,15 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     spans,
+    /** Heads of the requests that came. */
     requests,
+    /** All bodies, as they came. */
     text: () => bodies.join('\n'),
-    async trace(traceId, isWhole) {
+    /** Resolves with the spans of a trace, when they hold what is asked for. */
+    async trace(
+      traceId: string,
+      isWhole: (spans: readonly ReceivedSpan[]) => boolean,
+    ): Promise<ReceivedSpan[]> {
       for (let tries = 0; tries < 500; tries++) {
         const found = spans.filter((span) => span.traceId === traceId);
         if (isWhole(found)) return found;

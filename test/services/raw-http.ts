@@ -1,18 +1,7 @@
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 
 /** A bare connection, for requests that no well-behaved client would send. */
-export interface RawConnection {
-  readonly socket: Socket;
-  send(data: string | Uint8Array): void;
-  /** Everything received so far. */
-  received(): string;
-  /** Resolves when what was received matches, rejects when the connection ends before it does. */
-  until(pattern: RegExp): Promise<string>;
-  /** Resolves with everything received once the server has closed. */
-  closed(): Promise<string>;
-}
-
-export function connectRaw(baseUrl: string): RawConnection {
+export function connectRaw(baseUrl: string) {
   const { hostname, port } = new URL(baseUrl);
   const socket = connect(Number(port), hostname);
   let text = '';
@@ -23,10 +12,12 @@ export function connectRaw(baseUrl: string): RawConnection {
   socket.on('error', () => {});
   return {
     socket,
-    send: (data) => void socket.write(data),
+    send: (data: string | Uint8Array) => void socket.write(data),
+    /** Everything received so far. */
     received: () => text,
-    until: (pattern) =>
-      new Promise((resolve, reject) => {
+    /** Resolves when what was received matches, rejects when the connection ends before it does. */
+    until: (pattern: RegExp) =>
+      new Promise<string>((resolve, reject) => {
         const check = (): void => {
           if (!pattern.test(text)) return;
           socket.off('data', check);
@@ -36,8 +27,9 @@ export function connectRaw(baseUrl: string): RawConnection {
         socket.once('close', () => reject(new Error(`closed after ${JSON.stringify(text)}`)));
         check();
       }),
+    /** Resolves with everything received once the server has closed. */
     closed: () =>
-      new Promise((resolve) => {
+      new Promise<string>((resolve) => {
         if (socket.closed) resolve(text);
         else socket.once('close', () => resolve(text));
       }),

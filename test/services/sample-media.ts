@@ -1,27 +1,19 @@
-import { crc32, deflateSync } from 'node:zlib';
+import { pngOf } from './small-png.ts';
 
 /** A PNG of one soft gradient, so that lists of files have something to show. @param hue 0 to 360 */
 export function samplePng(hue: number, width = 320, height = 240): Buffer {
-  const rows: Buffer[] = [];
+  const line = 1 + width * 3;
+  const rows = Buffer.alloc(line * height);
   for (let y = 0; y < height; y += 1) {
-    const row = Buffer.alloc(1 + width * 3);
-    for (let x = 0; x < width; x += 1) {
-      const [red, green, blue] = colourAt(hue + (60 * x) / width, 0.35 + (0.4 * y) / height);
-      row.set([red, green, blue], 1 + x * 3);
-    }
-    rows.push(row);
+    for (let x = 0; x < width; x += 1)
+      rows.set(colourAt(hue + (60 * x) / width, 0.35 + (0.4 * y) / height), y * line + 1 + x * 3);
   }
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
   // 8 bits a channel, RGB
   header.set([8, 2, 0, 0, 0], 8);
-  return Buffer.concat([
-    Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),
-    chunk('IHDR', header),
-    chunk('IDAT', deflateSync(Buffer.concat(rows))),
-    chunk('IEND', Buffer.alloc(0)),
-  ]);
+  return pngOf(header, rows);
 }
 
 /** A second of a quiet tone, 8 kHz, 8 bits. */
@@ -54,12 +46,4 @@ function colourAt(hue: number, light: number): [number, number, number] {
     );
   };
   return [channel(0), channel(8), channel(4)];
-}
-
-function chunk(type: string, data: Buffer): Buffer {
-  const body = Buffer.concat([Buffer.from(type, 'latin1'), data]);
-  const frame = Buffer.alloc(8);
-  frame.writeUInt32BE(data.byteLength, 0);
-  frame.writeUInt32BE(crc32(body), 4);
-  return Buffer.concat([frame.subarray(0, 4), body, frame.subarray(4)]);
 }

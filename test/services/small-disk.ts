@@ -4,17 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 
-/** A file system of its own, which a test can fill. */
-export interface SmallDisk {
-  readonly folder: string;
-  /** Fills it until so many bytes are left. */
-  fill(left: number): void;
-  /** Makes room again. */
-  empty(): void;
-}
-
-/** In memory, for one test. Null: this user may not mount one here. */
-export function mountSmallDisk(t: Test, megabytes: number): SmallDisk | null {
+/** A file system in memory, for one test to fill. Null: this user may not mount one here. */
+export function mountSmallDisk(t: Test, megabytes: number) {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-disk-'));
   const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', folder]);
   t.teardown(() => {
@@ -25,10 +16,12 @@ export function mountSmallDisk(t: Test, megabytes: number): SmallDisk | null {
   const ballast = join(folder, 'ballast');
   return {
     folder,
-    fill(left) {
+    /** Fills it until so many bytes are left. */
+    fill(left: number): void {
       const { bavail, bsize } = statfsSync(folder);
       writeFileSync(ballast, Buffer.alloc(bavail * bsize - left));
     },
+    /** Makes room again. */
     empty: () => truncateSync(ballast, 0),
   };
 }

@@ -14,12 +14,7 @@ export function smallPng(png: Buffer): Buffer {
   const line = width * 3;
   const rows = Buffer.alloc((line + 1) * height);
   for (let y = 0; y < height; y++) rgb.copy(rows, y * (line + 1) + 1, y * line, (y + 1) * line);
-  const made = [
-    chunk('IHDR', header),
-    chunk('IDAT', deflateSync(rows, { level: 9 })),
-    chunk('IEND', Buffer.alloc(0)),
-  ];
-  const small = Buffer.concat([signature, ...made]);
+  const small = pngOf(header, rows);
   return small.length < png.length ? small : png;
 }
 
@@ -63,6 +58,17 @@ function predicted(filter: number | undefined, left: number, up: number, corner:
   ];
   if (byLeft <= byUp && byLeft <= byCorner) return left;
   return byUp <= byCorner ? up : corner;
+}
+
+/** @param header the data of IHDR @param rows each with its filter */
+export function pngOf(header: Buffer, rows: Buffer): Buffer {
+  const data = deflateSync(rows, { level: 9 });
+  return Buffer.concat([
+    signature,
+    chunk('IHDR', header),
+    chunk('IDAT', data),
+    chunk('IEND', Buffer.alloc(0)),
+  ]);
 }
 
 function chunk(type: string, data: Buffer): Buffer {
