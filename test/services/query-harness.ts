@@ -92,14 +92,6 @@ export interface QueryHarness {
 }
 
 export const testDatabase = 'sluice';
-export const testQueryConfig: QueryDeps['config'] = {
-  maxSpaces: 10_000,
-  maxRecordBytes: 1024 ** 2,
-  maxRecordsBytes: 16 * 1024 ** 2,
-  allowClearAllSpaces: false,
-  loginTokenSecret: undefined,
-  loginTokenTtl: 36 * 3_600_000,
-};
 
 const authenticate: QueryDeps['authenticate'] = async (request) => ({
   userId: request.header('test-owner') ?? 'owner',
