@@ -2,7 +2,7 @@
 /** The command of the package: `sluice` serves, and `sluice token` is what `npm run token` is in a checkout. */
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { failStart } from './common/lifecycle/fail-start.ts';
+import { failStart } from './common/lifecycle/command-line.ts';
 
 const help = `
 Usage: sluice [COMMAND] [OPTIONS]

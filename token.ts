@@ -1,16 +1,9 @@
 import { parseArgs } from 'node:util';
 import { type ReadLimitsOfToken, readLimitsOf } from './common/auth/access-tokens.ts';
 import { createTokenCommands, type TokenOrder } from './common/auth/issue-token.ts';
-import { type Config, readConfig } from './common/config/read-config.ts';
-import { secretsOf } from './common/config/secrets-of.ts';
 import { integer } from './common/config/variable.ts';
 import { commandLine } from './common/lifecycle/command-line.ts';
-import { sendCommand } from './common/lifecycle/control-socket.ts';
-import { failStart } from './common/lifecycle/fail-start.ts';
-import { helpIfAsked } from './common/lifecycle/help.ts';
-import { openServices } from './common/lifecycle/open-services.ts';
-import { requireData } from './common/lifecycle/require-data.ts';
-import { createLog } from './common/log/log.ts';
+import { runCommand } from './common/lifecycle/run-command.ts';
 
 const help = `
 Creates, lists or revokes access tokens, whether the server is running or not. Standard output gets a new token
@@ -83,28 +76,7 @@ function readDuration(text: string | undefined): number | null {
   return Number(match[1]) * units[match[2] as keyof typeof units];
 }
 
-async function executeAlone(config: Config, order: TokenOrder): Promise<string> {
-  requireData(config);
-  // standard output has what was asked for; the rest is for failures
-  const log = createLog(config.logLevel === 'info' ? 'warn' : config.logLevel, {
-    secrets: secretsOf(config),
-  });
-  const services = await openServices(config, log);
-  try {
-    return await createTokenCommands(services).execute(order);
-  } finally {
-    await services.close();
-  }
-}
-
-helpIfAsked(help);
-try {
-  const config = readConfig(process.env);
-  const order = readOrder();
-  const text =
-    (await sendCommand({ dataDir: config.dataDir, command: 'token', order })) ??
-    (await executeAlone(config, order));
-  process.stdout.write(`${text}\n`);
-} catch (error) {
-  failStart(error);
-}
+await runCommand({
+  ...{ name: 'token', help, readOrder },
+  alone: (services, order) => createTokenCommands(services).execute(order),
+});

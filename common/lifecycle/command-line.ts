@@ -13,3 +13,17 @@ export function commandLine(name: string, options = ''): string {
   const command = basename(root) === 'dist' ? `npx sluice ${name}` : `node ${name}.js`;
   return `${command} ${options}`.trimEnd();
 }
+
+/** Prints how a command is used, and ends it, when its arguments ask for that. */
+export function helpIfAsked(text: string): void {
+  if (!process.argv.slice(2).some((argument) => argument === '--help' || argument === '-h')) return;
+  process.stdout.write(`${text.trim()}\n`);
+  process.exit(0);
+}
+
+/** Ends a start that can't succeed: one sentence on standard error, exit status 1. */
+export function failStart(error: unknown): never {
+  const text = error instanceof Error ? error.message : String(error);
+  process.stderr.write(`sluice: ${text}\n`);
+  process.exit(1);
+}

@@ -127,7 +127,7 @@ export async function sendCommand(args: {
   dataDir: string;
   command: string;
   order: unknown;
-  timeout?: number;
+  timeout?: number | undefined;
 }): Promise<string | null> {
   const { dataDir, command, order, timeout = sendTimeout } = args;
   const path = controlSocketPath(dataDir);

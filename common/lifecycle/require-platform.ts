@@ -1,5 +1,5 @@
 import { loadUws } from '../http/uws.ts';
-import { failStart } from './fail-start.ts';
+import { failStart } from './command-line.ts';
 
 /**
  * Ends the process with one sentence where the HTTP server has no binary. To be called before anything else with a
