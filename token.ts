@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { type ReadLimitsOfToken, readLimitsOf } from './common/auth/access-tokens.ts';
-import { createTokenCommands, type TokenOrder } from './common/auth/issue-token.ts';
+import { executeTokenOrder, type TokenOrder } from './common/auth/issue-token.ts';
 import { integer } from './common/config/variable.ts';
 import { commandLine } from './common/lifecycle/command-line.ts';
 import { runCommand } from './common/lifecycle/run-command.ts';
@@ -78,5 +78,5 @@ function readDuration(text: string | undefined): number | null {
 
 await runCommand({
   ...{ name: 'token', help, readOrder },
-  alone: (services, order) => createTokenCommands(services).execute(order),
+  alone: executeTokenOrder,
 });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { KeyedHash } from '../common/auth/keyed-hash.ts';
+import type { KeyedHash } from '../common/auth/signing-keys.ts';
 import type { Log } from '../common/log/log.ts';
 import { type ObserveCall, unobserved } from '../common/telemetry/observe-call.ts';
 import { Backlog } from './backlog.ts';

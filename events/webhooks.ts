@@ -1,6 +1,5 @@
 import type { BlockList } from 'node:net';
-import { createKeyedHash } from '../common/auth/keyed-hash.ts';
-import { createStoredKeys } from '../common/auth/signing-keys.ts';
+import { createKeyedHash, createStoredKeys } from '../common/auth/signing-keys.ts';
 import type { Database } from '../common/clickhouse/database.ts';
 import { notFound, overloaded } from '../common/errors/catalogue.ts';
 import { letOthersRun } from '../common/limits/yielding-loop.ts';

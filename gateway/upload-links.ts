@@ -4,7 +4,7 @@ import type { SigningKeys } from '../common/auth/signing-keys.ts';
 import { invalidBody, linkRefused, unavailable } from '../common/errors/catalogue.ts';
 import { upTo } from '../common/limits/up-to.ts';
 import type { RedisConnection } from '../common/redis/redis-connection.ts';
-import { redisScript } from '../common/redis/redis-script.ts';
+import { redisScript } from '../common/redis/redis-connection.ts';
 import { TextSigner } from './signed-text.ts';
 
 /** What an upload link lets in. */

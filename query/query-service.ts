@@ -34,7 +34,7 @@ import { sweepLeft } from './space/removals.ts';
 import { countRecordBytes } from './space/space-figures.ts';
 import { makeSpaceViews, type ViewsOrder } from './space/space-views.ts';
 import { Spaces } from './space/spaces.ts';
-import { freshnessOf, type SpacesDeps, unannounced } from './space/spaces-deps.ts';
+import { freshnessOf, type SpacesDeps } from './space/spaces-deps.ts';
 import type { RecordStore } from './store/record-store.ts';
 import { EmbeddedStore } from './store-embedded/embedded-store.ts';
 import { exampleStructure } from './structure/example-structure.ts';
@@ -76,7 +76,6 @@ export const queryService =
         ...queryRoutes({
           ...services,
           ...{ store, catalogue, reservations, throttle, events, hasher: createHasher(), now: Date.now },
-          invalidation: services.invalidation ?? unannounced,
           freshness: freshnessOf(store, services.invalidation),
         }),
         ...events.routes,

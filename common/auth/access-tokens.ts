@@ -34,16 +34,20 @@ export function hashToken(token: string): string {
   return oneShotHash('sha256', token);
 }
 
-interface TokenRow {
-  id: string;
-  hash: string;
-  user_id: string;
-  name: string;
-  created: number;
-  expires: number | null;
-  revoked: number | null;
-  most_rows: number | null;
-  timeout: number | null;
+/** A token as JSON has it: times are numbers or texts. */
+export type TokenJson = Omit<AccessToken, 'createdAt' | 'expiresAt' | 'revokedAt'> & {
+  readonly createdAt: number | string;
+  readonly expiresAt: number | string | null;
+  readonly revokedAt: number | string | null;
+};
+
+export function tokenOfJson(json: TokenJson): AccessToken {
+  const dateOf = (time: number | string | null): Date | null => (time === null ? null : new Date(time));
+  const { createdAt, expiresAt, revokedAt } = json;
+  return {
+    ...json,
+    ...{ createdAt: new Date(createdAt), expiresAt: dateOf(expiresAt), revokedAt: dateOf(revokedAt) },
+  };
 }
 
 const columns = [
@@ -164,33 +168,22 @@ export class AccessTokens {
   }
 
   async #select(condition: string, signal?: AbortSignal): Promise<AccessToken[]> {
-    const rows = await this.#db.rows<TokenRow>({
-      sql: `SELECT id, hash, user_id, name, toUnixTimestamp64Milli(created_at) AS created,
-         toUnixTimestamp64Milli(expires_at) AS expires, toUnixTimestamp64Milli(revoked_at) AS revoked,
-         toFloat64(read_max_rows) AS most_rows, read_timeout_ms AS timeout
+    const rows = await this.#db.rows<TokenJson & { maxRows: number | null; timeout: number | null }>({
+      sql: `SELECT id, hash, user_id AS userId, name, toUnixTimestamp64Milli(created_at) AS createdAt,
+         toUnixTimestamp64Milli(expires_at) AS expiresAt, toUnixTimestamp64Milli(revoked_at) AS revokedAt,
+         toFloat64(read_max_rows) AS maxRows, read_timeout_ms AS timeout
        FROM ${this.#table} FINAL WHERE ${condition}`,
       signal,
     });
-    return rows.map((row) => ({
-      id: row.id,
-      hash: row.hash,
-      userId: row.user_id,
-      name: row.name,
-      createdAt: new Date(row.created),
-      expiresAt: row.expires === null ? null : new Date(row.expires),
-      revokedAt: row.revoked === null ? null : new Date(row.revoked),
-      ...limitsIn(row),
-    }));
+    return rows.map(({ maxRows, timeout, ...row }) => {
+      const limits = readLimitsOf(maxRows, timeout);
+      return { ...tokenOfJson(row), ...(limits && { limits }) };
+    });
   }
 
   async #find(condition: string, signal?: AbortSignal): Promise<AccessToken | null> {
     return (await this.#select(`${condition} LIMIT 1`, signal))[0] ?? null;
   }
-}
-
-function limitsIn({ most_rows: maxRows, timeout }: TokenRow): Pick<AccessToken, 'limits'> {
-  const limits = readLimitsOf(maxRows, timeout);
-  return limits === undefined ? {} : { limits };
 }
 
 /** Those that are given; undefined: none is. */

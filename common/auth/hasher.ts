@@ -1,7 +1,24 @@
+import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
+import type * as Argon2 from '@node-rs/argon2';
 import { FairShare } from '../limits/fair-share.ts';
 import { forEachAtOnce } from '../limits/for-each-at-once.ts';
-import { hash, verify } from './argon2.ts';
+
+/**
+ * argon2id. @node-rs/argon2 takes half the time, and its binaries are optional packages; `npm ci --omit=optional` leaves
+ * them out. Then argon2 does the same work: each reads what the other wrote.
+ * Node 20: later versions (24.7) have argon2 in node:crypto, which both packages can give way to.
+ */
+const { hash, verify } = loadArgon2();
+
+function loadArgon2(): Pick<typeof Argon2, 'hash' | 'verify'> {
+  const require = createRequire(import.meta.url);
+  try {
+    return require('@node-rs/argon2') as typeof Argon2;
+  } catch {
+    return require('argon2') as typeof Argon2;
+  }
+}
 
 /** What can be hashed: a password of an account, or the value of a hashed field. */
 export type Hashable = string | number | boolean;

@@ -27,44 +27,40 @@ export type TokenOrder =
   | { readonly action: 'revoke'; readonly token: string }
   | { readonly action: 'list'; readonly email: string | null };
 
-export interface TokenCommands {
-  /** Carries out an order. Answers the text to print: the new token, the revoked token's id, or a line a token. */
-  execute(order: TokenOrder): Promise<string>;
-}
-
-/** @param tokenCheck of the running server, so that a revocation counts at once; it tells the others, too */
-export function createTokenCommands(args: {
-  users: Users;
-  tokens: AccessTokens;
-  tokenCheck: Pick<TokenCheck, 'invalidate'>;
-}): TokenCommands {
-  const { users, tokens, tokenCheck } = args;
-  return {
-    async execute(order) {
-      if (order.action === 'revoke') {
-        const token =
-          (await tokens.findByHash(hashToken(order.token))) ?? (await tokens.findById(order.token));
-        // what was given may be a secret that was mistyped: it is not repeated
-        if (token === null) throw new CommandError('there is no such access token');
-        await tokens.revoke(token);
-        const published = await tokenCheck.invalidate(token.hash);
-        return published ? token.id : `${token.id}\n${notPublished}`;
-      }
-      const { email } = order;
-      let user = await (email === null ? findFirst(users) : users.findByEmail(email));
-      if (user === null && order.action === 'create' && order.createUser) {
-        user = await users.create({ email: email ?? developerEmail, name: '' });
-      }
-      if (user === null) throw new CommandError(noAccount(order));
-      if (order.action === 'list') return (await tokens.list(user.id)).map(describe).join('\n');
-      const expiresAt = order.expiresIn === null ? null : new Date(Date.now() + order.expiresIn);
-      const { token, stored } = await tokens.create({
-        ...{ userId: user.id, name: order.name, expiresAt, limits: order.limits },
-      });
-      await tokenCheck.invalidate(stored.hash);
-      return token;
-    },
-  };
+/**
+ * Carries out an order. Answers the text to print: the new token, the revoked token's id, or a line a token.
+ * @param tokenCheck of the running server, so that a revocation counts at once; it tells the others, too
+ */
+export async function executeTokenOrder(
+  services: {
+    readonly users: Users;
+    readonly tokens: AccessTokens;
+    readonly tokenCheck: Pick<TokenCheck, 'invalidate'>;
+  },
+  order: TokenOrder,
+): Promise<string> {
+  const { users, tokens, tokenCheck } = services;
+  if (order.action === 'revoke') {
+    const token = (await tokens.findByHash(hashToken(order.token))) ?? (await tokens.findById(order.token));
+    // what was given may be a secret that was mistyped: it is not repeated
+    if (token === null) throw new CommandError('there is no such access token');
+    await tokens.revoke(token);
+    const published = await tokenCheck.invalidate(token.hash);
+    return published ? token.id : `${token.id}\n${notPublished}`;
+  }
+  const { email } = order;
+  let user = await (email === null ? findFirst(users) : users.findByEmail(email));
+  if (user === null && order.action === 'create' && order.createUser) {
+    user = await users.create({ email: email ?? developerEmail, name: '' });
+  }
+  if (user === null) throw new CommandError(noAccount(order));
+  if (order.action === 'list') return (await tokens.list(user.id)).map(describe).join('\n');
+  const expiresAt = order.expiresIn === null ? null : new Date(Date.now() + order.expiresIn);
+  const { token, stored } = await tokens.create({
+    ...{ userId: user.id, name: order.name, expiresAt, limits: order.limits },
+  });
+  await tokenCheck.invalidate(stored.hash);
+  return token;
 }
 
 /** By its id: its e-mail address is another one once it was claimed. */
@@ -88,4 +84,23 @@ function describe({ id, name, createdAt, expiresAt, revokedAt, limits }: AccessT
   const rows = limits?.maxRows === undefined ? '' : `  reads ${limits.maxRows || 'any number of'} records`;
   const time = limits?.timeout === undefined ? '' : `  reads for ${limits.timeout} ms`;
   return `${id}  created ${createdAt.toISOString()}  ${end}${rows}${time}  ${name}`;
+}
+
+/**
+ * Makes the developer account and its access token on a store that has no token yet.
+ * Answers the token, which is shown this once, or null when there is nothing to do.
+ */
+export async function bootstrap(args: {
+  users: Users;
+  tokens: AccessTokens;
+  token: string | undefined;
+}): Promise<string | null> {
+  const { users, tokens, token } = args;
+  if (await tokens.any()) return null;
+  const user =
+    (await users.findByEmail(developerEmail)) ??
+    // of two processes that start on an empty store at once both may get here: one id makes them one account
+    (await users.create({ email: developerEmail, name: 'Developer' }));
+  const created = await tokens.create({ userId: user.id, name: 'first token', expiresAt: null, token });
+  return created.token;
 }

@@ -2,8 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { overloaded, tooManyAttempts } from '../errors/catalogue.ts';
 import { upTo } from '../limits/up-to.ts';
-import { type FailureDelays, failureDelays } from './failure-delays.ts';
-import type { SharedFailures } from './shared-failures.ts';
+import type { FailureDelays, SharedFailures } from './shared-failures.ts';
 
 /** Failed attempts of one identity, and those that are under way. */
 interface Identity {
@@ -25,7 +24,10 @@ export interface LoginThrottleOptions extends FailureDelays {
 }
 
 export const loginThrottleDefaults: LoginThrottleOptions = {
-  ...failureDelays,
+  free: 3,
+  firstDelay: 250,
+  longestDelay: 30_000,
+  rememberedFor: 15 * 60_000,
   longestWait: 5_000,
   waitersPerIdentity: 100,
   waiters: 1000,

@@ -1,7 +1,6 @@
 import type { Database } from '../clickhouse/database.ts';
 import type { Log } from '../log/log.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
-import { failureDelays } from './failure-delays.ts';
 import { LoginThrottle, loginThrottleDefaults } from './login-throttle.ts';
 import { createStoredKeys } from './signing-keys.ts';
 
@@ -16,6 +15,6 @@ export async function openLoginThrottle(services: {
   if (redis === undefined) return new LoginThrottle();
   const { createSharedFailures } = await import('./shared-failures.ts');
   const keys = createStoredKeys(services);
-  const shared = createSharedFailures({ redis, keys, delays: failureDelays, log });
+  const shared = createSharedFailures({ redis, keys, delays: loginThrottleDefaults, log });
   return new LoginThrottle(loginThrottleDefaults, { shared });
 }

@@ -23,27 +23,11 @@ export interface LiveSession {
   readonly account: Account;
 }
 
-/** An access token that ends with a session. */
-export interface SessionToken {
-  /** SHA-256 in hex. */
-  readonly hash: string;
-  /** Hash of its session. */
-  readonly session: string;
-  readonly createdAt: Date;
-  readonly expiresAt: Date;
-}
-
 /** A session that nobody uses for so long is over. Milliseconds. */
 export const idleTimeout = 12 * 3_600_000;
 
-interface SessionRow {
-  hash: string;
-  user_id: string;
-  user_version: number;
-  created: number;
-  used: number;
-  expires: number;
-}
+/** A session as the table answers it: times are milliseconds since 1970. */
+type SessionRow = { readonly [Key in keyof Session]: Session[Key] extends Date ? number : Session[Key] };
 
 const columns = [
   'hash',
@@ -56,28 +40,27 @@ const columns = [
   'version',
 ];
 const milliseconds = (column: string): string => `toFloat64(toUnixTimestamp64Milli(${column}))`;
-const selection = `hash, user_id, toFloat64(user_version) AS user_version, ${milliseconds('created_at')} AS created,
-  ${milliseconds('used_at')} AS used, ${milliseconds('expires_at')} AS expires`;
+const selection = `hash, user_id AS userId, toFloat64(user_version) AS userVersion,
+  ${milliseconds('created_at')} AS createdAt, ${milliseconds('used_at')} AS usedAt, ${milliseconds('expires_at')} AS expiresAt`;
 /** Of the row of a session that has ended, which wins over every other one. */
 const lastVersion = Number.MAX_SAFE_INTEGER;
 
+interface SessionStoreDeps {
+  readonly db: Database;
+  readonly database: string;
+  readonly users: Pick<Users, 'findById'>;
+}
+
 /** Sessions, and the access tokens that end with them. Nothing is kept in memory: what is stored counts at once, everywhere. */
 export class SessionStore {
-  readonly #db: Database;
+  readonly #deps: SessionStoreDeps;
   readonly #table: string;
   readonly #tokens: string;
-  readonly #users: Pick<Users, 'findById'>;
 
-  constructor(args: {
-    readonly db: Database;
-    readonly database: string;
-    readonly users: Pick<Users, 'findById'>;
-  }) {
-    const { db, database, users } = args;
-    this.#db = db;
-    this.#table = `${database}.console_sessions`;
-    this.#tokens = `${database}.session_tokens`;
-    this.#users = users;
+  constructor(deps: SessionStoreDeps) {
+    this.#deps = deps;
+    this.#table = `${deps.database}.console_sessions`;
+    this.#tokens = `${deps.database}.session_tokens`;
   }
 
   /** Stores a session, or when it was last used; one that has ended stays so. */
@@ -93,7 +76,7 @@ export class SessionStore {
   async find(hash: string, now: Date, signal?: AbortSignal): Promise<LiveSession | null> {
     const [session] = await this.#select(`hash = ${textLiteral(hash)}`, now, signal);
     if (session === undefined) return null;
-    const account = await this.#users.findById(session.userId, signal);
+    const account = await this.#deps.users.findById(session.userId, signal);
     return account?.version === session.userVersion ? { session, account } : null;
   }
 
@@ -102,8 +85,12 @@ export class SessionStore {
     return this.#select(`user_id = ${textLiteral(userId)}`, now, signal);
   }
 
-  async putToken({ hash, session, createdAt, expiresAt }: SessionToken): Promise<void> {
-    await this.#db.insert({
+  /** Stores an access token that ends with its session. @param token.session hash of it */
+  async putToken(
+    token: Pick<AccessToken, 'hash' | 'createdAt'> & { session: string; expiresAt: Date },
+  ): Promise<void> {
+    const { hash, session, createdAt, expiresAt } = token;
+    await this.#deps.db.insert({
       table: this.#tokens,
       columns: ['hash', 'session', 'created_at', 'expires_at'],
       lines: rowLine([hash, session, timestampText(createdAt), timestampText(expiresAt)]),
@@ -112,7 +99,7 @@ export class SessionStore {
 
   /** When the tokens of a session expire that have not yet, the first one first. */
   async tokenExpiries(session: string, now: Date, signal?: AbortSignal): Promise<readonly Date[]> {
-    const rows = await this.#db.rows<{ expires: number }>({
+    const rows = await this.#deps.db.rows<{ expires: number }>({
       sql: `SELECT ${milliseconds('expires_at')} AS expires FROM ${this.#tokens}
        WHERE session = ${textLiteral(session)} ORDER BY expires_at`,
       signal,
@@ -122,7 +109,7 @@ export class SessionStore {
 
   /** As an access token, while its session lives. */
   async findToken(hash: string, now = new Date(), signal?: AbortSignal): Promise<AccessToken | null> {
-    const [row] = await this.#db.rows<{ session: string; created: number; expires: number }>({
+    const [row] = await this.#deps.db.rows<{ session: string; created: number; expires: number }>({
       sql: `SELECT session, ${milliseconds('created_at')} AS created, ${milliseconds('expires_at')} AS expires
        FROM ${this.#tokens} WHERE hash = ${textLiteral(hash)} LIMIT 1`,
       signal,
@@ -153,25 +140,23 @@ export class SessionStore {
       ended ? 1 : 0,
       ended ? lastVersion : session.usedAt.getTime(),
     ]);
-    return this.#db.insert({ table: this.#table, columns, lines });
+    return this.#deps.db.insert({ table: this.#table, columns, lines });
   }
 
   async #select(condition: string, now: Date, signal?: AbortSignal): Promise<Session[]> {
     const sql = `SELECT ${selection} FROM ${this.#table} FINAL WHERE ${condition} AND NOT ended ORDER BY used_at DESC`;
-    const rows = await this.#db.rows<SessionRow>({ sql, signal });
+    const rows = await this.#deps.db.rows<SessionRow>({ sql, signal });
     return rows.map(sessionOf).filter((session) => !isOver(session, now));
   }
 }
 
 function sessionOf(row: SessionRow): Session {
-  return {
-    hash: row.hash,
-    userId: row.user_id,
-    userVersion: row.user_version,
-    createdAt: new Date(row.created),
-    usedAt: new Date(row.used),
-    expiresAt: new Date(row.expires),
-  };
+  const [createdAt, usedAt, expiresAt] = [
+    new Date(row.createdAt),
+    new Date(row.usedAt),
+    new Date(row.expiresAt),
+  ];
+  return { ...row, createdAt, usedAt, expiresAt };
 }
 
 function isOver({ usedAt, expiresAt }: Session, now: Date): boolean {

@@ -1,10 +1,20 @@
 import type { Log } from '../log/log.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
-import { redisScript } from '../redis/redis-script.ts';
-import { unlessAway, unlessLate } from '../redis/without-redis.ts';
-import type { FailureDelays } from './failure-delays.ts';
-import { createKeyedHash } from './keyed-hash.ts';
+import { redisScript } from '../redis/redis-connection.ts';
+import { ifQuick } from '../redis/without-redis.ts';
 import type { SigningKeys } from './signing-keys.ts';
+import { createKeyedHash } from './signing-keys.ts';
+
+/** What failed logins cost an identity. */
+export interface FailureDelays {
+  /** Failures that cost nothing; so many attempts of one identity may also run at once. */
+  readonly free: number;
+  /** Milliseconds after the first failure that is not free; each further one doubles it. */
+  readonly firstDelay: number;
+  readonly longestDelay: number;
+  /** How long failures are remembered after the last of them. Milliseconds. */
+  readonly rememberedFor: number;
+}
 
 /** Failed logins that all processes count together. Nothing of it rejects. */
 export interface SharedFailures {
@@ -18,9 +28,6 @@ export interface SharedFailures {
   /** Takes back what was counted when an attempt began: nobody knows how it would have ended. */
   withdraw(identity: string): Promise<void>;
 }
-
-/** Milliseconds after which an attempt goes on by what its own process counted. */
-const patience = 250;
 
 /** Times are those of Redis' clock, so that the processes' clocks may differ. A value is "<failures> <ready at>". */
 const read = `
@@ -61,10 +68,9 @@ export function createSharedFailures(deps: {
   const { redis, keys, delays, log } = deps;
 
   const keyedHash = createKeyedHash(keys, 'sluice login failures 1');
-  const tell = (error: unknown): void => log.warn({ err: error }, 'failed logins can not be shared');
   const ask = (identity: string, command: (key: string) => Promise<unknown>): Promise<unknown> => {
     const asked = keyedHash(identity).then((hash) => command(`sluice:login:1:${hash.toString('base64url')}`));
-    return unlessLate(unlessAway(asked, tell), patience);
+    return ifQuick(asked, (err) => log.warn({ err }, 'failed logins can not be shared'));
   };
 
   return {

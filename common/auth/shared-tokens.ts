@@ -2,10 +2,10 @@ import { timingSafeEqual } from 'node:crypto';
 import type { Log } from '../log/log.ts';
 import type { Invalidation, StreamPosition } from '../redis/invalidation.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
-import { unlessAway, unlessLate } from '../redis/without-redis.ts';
-import type { AccessToken, ReadLimitsOfToken } from './access-tokens.ts';
-import { createKeyedHash } from './keyed-hash.ts';
+import { ifQuick, unlessAway } from '../redis/without-redis.ts';
+import { type AccessToken, type TokenJson, tokenOfJson } from './access-tokens.ts';
 import type { SigningKeys } from './signing-keys.ts';
+import { createKeyedHash } from './signing-keys.ts';
 
 /** Access tokens that any process looked up, for all of them. */
 export interface SharedTokens {
@@ -19,21 +19,9 @@ export interface SharedTokens {
 const lifetime = 60_000;
 /** And by the reader's clock, so that nobody can restore an old entry. Clocks differ a little. */
 const oldest = 90_000;
-/** Milliseconds after which it is quicker to ask the store. */
-const patience = 250;
 
-/** The fields of an access token in Redis; its hash is the key. */
-interface Entry {
-  readonly stamp: string;
-  readonly at: number;
-  readonly id: string;
-  readonly userId: string;
-  readonly name: string;
-  readonly createdAt: number;
-  readonly expiresAt: number | null;
-  readonly revokedAt: number | null;
-  readonly limits?: ReadLimitsOfToken;
-}
+/** For a process that looks up every token itself. */
+export const unshared: SharedTokens = { get: async () => null, async put() {} };
 
 /**
  * Tokens in Redis, under their SHA-256. An entry is signed with a key of the store, so that who can write to Redis can
@@ -49,7 +37,7 @@ export function createSharedTokens(deps: {
 
   const keyedHash = createKeyedHash(keys, 'sluice access token cache 1');
   const sign = (hash: string, text: string): Promise<Buffer> => keyedHash(`${hash}\n${text}`);
-  const tell = (error: unknown): void => log.warn({ err: error }, 'an access token in Redis can not be used');
+  const tell = (err: unknown): void => log.warn({ err }, 'an access token in Redis can not be used');
 
   const read = async (hash: string): Promise<{ token: AccessToken; position: StreamPosition } | null> => {
     const value = await redis.get(keyOf(hash));
@@ -62,20 +50,18 @@ export function createSharedTokens(deps: {
       log.warn('an access token in Redis has a wrong signature: it is not used');
       return null;
     }
-    const entry = JSON.parse(text) as Entry;
-    const position = invalidation.positionOf(entry.stamp);
-    return position === null || Math.abs(Date.now() - entry.at) > oldest
+    const { stamp, at, ...token } = JSON.parse(text) as TokenJson & { stamp: string; at: number };
+    const position = invalidation.positionOf(stamp);
+    return position === null || Math.abs(Date.now() - at) > oldest
       ? null
-      : { token: tokenOf(hash, entry), position };
+      : { token: tokenOfJson(token), position };
   };
 
   return {
-    async get(hash) {
-      // the store knows everything that Redis does
-      return unlessLate(unlessAway(read(hash), tell), patience);
-    },
+    // the store knows everything that Redis does
+    get: (hash) => ifQuick(read(hash), tell),
     async put(token, position) {
-      const text = JSON.stringify(entryOf(token, invalidation.stampOf(position)));
+      const text = JSON.stringify({ ...token, stamp: invalidation.stampOf(position), at: Date.now() });
       const signature = (await sign(token.hash, text)).toString('base64url');
       await unlessAway(redis.set(keyOf(token.hash), `${signature}.${text}`, lifetime), tell);
     },
@@ -84,26 +70,4 @@ export function createSharedTokens(deps: {
 
 export function keyOf(hash: string): string {
   return `sluice:token:1:${hash}`;
-}
-
-function entryOf(token: AccessToken, stamp: string): Entry {
-  const { id, userId, name, createdAt, expiresAt, revokedAt, limits } = token;
-  return {
-    ...{ stamp, at: Date.now(), id, userId, name },
-    createdAt: createdAt.getTime(),
-    expiresAt: expiresAt?.getTime() ?? null,
-    revokedAt: revokedAt?.getTime() ?? null,
-    ...(limits && { limits }),
-  };
-}
-
-function tokenOf(hash: string, entry: Entry): AccessToken {
-  const { id, userId, name, createdAt, expiresAt, revokedAt, limits } = entry;
-  return {
-    ...{ id, hash, userId, name },
-    createdAt: new Date(createdAt),
-    expiresAt: expiresAt === null ? null : new Date(expiresAt),
-    revokedAt: revokedAt === null ? null : new Date(revokedAt),
-    ...(limits && { limits }),
-  };
 }

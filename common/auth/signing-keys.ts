@@ -1,4 +1,4 @@
-import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { createHash, createHmac, randomBytes, randomUUID } from 'node:crypto';
 import type { Database } from '../clickhouse/database.ts';
 import { pacedRefresh } from '../limits/paced-refresh.ts';
 import { rowLine, timestampText } from '../metadata/row-values.ts';
@@ -79,5 +79,17 @@ export function createStoredKeys({ db, database }: { db: Database; database: str
       await refresh();
       return known.get(id) ?? null;
     },
+  };
+}
+
+/** HMAC-SHA256 of a text. */
+export type KeyedHash = (text: string) => Promise<Buffer>;
+
+/** Hashes with a key of the store that is for one purpose alone: what signs login tokens signs nothing else. */
+export function createKeyedHash(keys: Pick<SigningKeys, 'current'>, purpose: string): KeyedHash {
+  return async (text) => {
+    const { secret } = await keys.current();
+    const key = createHmac('sha256', secret).update(purpose).digest();
+    return createHmac('sha256', key).update(text).digest();
   };
 }

@@ -2,37 +2,17 @@ import { LRUCache } from 'lru-cache';
 import { upTo } from '../limits/up-to.ts';
 import type { Log } from '../log/log.ts';
 import { Freshness, type ReadMoment } from '../redis/freshness.ts';
-import type { Invalidation } from '../redis/invalidation.ts';
+import { type Invalidation, unannounced } from '../redis/invalidation.ts';
 import { CacheCounts } from '../telemetry/cache-counts.ts';
 import { type AccessToken, type AccessTokens, hashToken } from './access-tokens.ts';
 import { isOfKind } from './sealed-token.ts';
 import type { SessionStore } from './session-store.ts';
-import type { SharedTokens } from './shared-tokens.ts';
+import { type SharedTokens, unshared } from './shared-tokens.ts';
 import type { TokenGate } from './token-gate.ts';
 import { TokenUses } from './token-uses.ts';
 
 /** The stored token, or the reason why it is refused. */
 export type CheckedToken = AccessToken | 'unknown' | 'expired' | 'revoked';
-
-/** Tells whom a token belongs to. */
-export interface TokenCheck {
-  /** The stored token, or the reason why it is refused. */
-  check(token: string, signal: AbortSignal): Promise<CheckedToken>;
-  /** The same without a wait, for a token that was just seen; null for others. */
-  checkKnown(token: string): CheckedToken | null;
-  /**
-   * Forgets what is cached of a token, because it was revoked or made. This process does so at once; resolves when the
-   * others know too, and with false when they could not be reached.
-   */
-  invalidate(hash: string): Promise<boolean>;
-  close(): Promise<void>;
-}
-
-/** How processes that share a store announce changes of tokens, and share what they read. */
-export interface TokenSharing {
-  readonly invalidation: Invalidation;
-  readonly tokens: SharedTokens;
-}
 
 /** Milliseconds for which what the store says of a token is trusted. */
 export const tokenTrust = {
@@ -58,23 +38,24 @@ interface Seen {
   readonly trustedFor: number;
 }
 
-export interface AccessTokenCheckDeps {
+export interface TokenCheckDeps {
   readonly tokens: AccessTokens;
   /** Whose access tokens end with them. */
   readonly sessions: Pick<SessionStore, 'findToken'>;
   readonly log: Log;
   /** Whether no other process can revoke tokens of this store. */
   readonly alone: boolean;
-  /** Absent: what others revoke is not announced to this process. */
-  readonly sharing?: TokenSharing | undefined;
+  /** How others announce what they revoke. */
+  readonly invalidation?: Invalidation;
+  /** What others read. */
+  readonly shared?: SharedTokens;
   readonly gate: TokenGate;
   readonly counts?: CacheCounts;
 }
 
 /** Checks access tokens, also those of sessions, without asking the store for one that was just seen. */
-export class AccessTokenCheck implements TokenCheck {
-  readonly #deps: AccessTokenCheckDeps;
-  readonly #counts: CacheCounts;
+export class TokenCheck {
+  readonly #deps: Required<TokenCheckDeps>;
   readonly #trustFor: number;
   readonly #freshness: Freshness;
   readonly #uses: TokenUses;
@@ -83,18 +64,18 @@ export class AccessTokenCheck implements TokenCheck {
   readonly #unknown = new LRUCache<string, Seen>({ ...upTo(cachedTokens) });
   readonly #lookups = new Map<string, { readonly seen: Promise<Seen>; readonly until: number }>();
 
-  constructor(deps: AccessTokenCheckDeps) {
-    this.#deps = deps;
-    this.#counts = deps.counts ?? new CacheCounts();
+  constructor(deps: TokenCheckDeps) {
+    this.#deps = { invalidation: unannounced, shared: unshared, counts: new CacheCounts(), ...deps };
     this.#trustFor = deps.alone ? tokenTrust.alone : tokenTrust.polled;
     this.#freshness = new Freshness({
-      invalidation: deps.sharing?.invalidation,
+      invalidation: this.#deps.invalidation,
       announcedFor: tokenTrust.subscribed,
       otherwiseFor: this.#trustFor,
     });
     this.#uses = new TokenUses(deps.tokens, deps.log);
   }
 
+  /** The stored token, or the reason why it is refused. */
   async check(text: string, signal: AbortSignal): Promise<CheckedToken> {
     const { gate } = this.#deps;
     const hash = hashToken(text);
@@ -107,12 +88,17 @@ export class AccessTokenCheck implements TokenCheck {
     return this.#judge(hash, seen);
   }
 
+  /** The same without a wait, for a token that was just seen; null for others. */
   checkKnown(text: string): CheckedToken | null {
     const hash = hashToken(text);
-    const seen = this.#counts.count(this.#cached(hash));
+    const seen = this.#deps.counts.count(this.#cached(hash));
     return seen === null ? null : this.#judge(hash, seen);
   }
 
+  /**
+   * Forgets what is cached of a token, because it was revoked or made. This process does so at once; resolves when the
+   * others know too, and with false when they could not be reached.
+   */
   async invalidate(hash: string): Promise<boolean> {
     this.#known.delete(hash);
     this.#unknown.delete(hash);
@@ -120,8 +106,8 @@ export class AccessTokenCheck implements TokenCheck {
     return this.#freshness.changed(hash);
   }
 
-  async close(): Promise<void> {
-    await this.#uses.close();
+  close(): Promise<void> {
+    return this.#uses.close();
   }
 
   #cached(hash: string): Seen | null {
@@ -162,12 +148,12 @@ export class AccessTokenCheck implements TokenCheck {
   }
 
   async #read(hash: string): Promise<Seen> {
-    const { tokens, log, sharing } = this.#deps;
+    const { tokens, log, invalidation, shared } = this.#deps;
     const begun = this.#freshness.begin();
-    const shared = sharing?.invalidation.isCurrent() ? await sharing.tokens.get(hash) : null;
-    if (shared !== null && sharing?.invalidation.changedSince(hash, shared.position) === false) {
+    const found = invalidation.isCurrent() ? await shared.get(hash) : null;
+    if (found !== null && !invalidation.changedSince(hash, found.position)) {
       // the store itself was read at an unknown time: only announcements vouch for it
-      const { token, position } = shared;
+      const { token, position } = found;
       return { token, read: { ...begun, position }, trustedFor: Number.NEGATIVE_INFINITY };
     }
     const read = this.#freshness.begin();
@@ -175,7 +161,7 @@ export class AccessTokenCheck implements TokenCheck {
     const token = await tokens.findByHash(hash);
     // nobody waits for it; what is not there was never looked for, so guessing fills nothing
     if (token !== null && position !== null && this.#freshness.mayKeep(read)) {
-      sharing?.tokens.put(token, position).catch((error: unknown) => {
+      shared.put(token, position).catch((error: unknown) => {
         log.warn({ err: error }, 'an access token could not be put into Redis');
       });
     }

@@ -1,3 +1,4 @@
+import { totalmem } from 'node:os';
 import { resolve } from 'node:path';
 import { fileSystemPartBytes } from './file-system-part.ts';
 import { type ClickhouseConfig, clickhouse, readClickhouse } from './read-clickhouse.ts';
@@ -6,7 +7,6 @@ import { readS3, type S3Config, s3 } from './read-s3.ts';
 import { readTracing, type TracingConfig, traces } from './read-tracing.ts';
 import { largestPart } from './s3-part-sizes.ts';
 import { accounts, address, files, limits, logs, processes, records } from './settings.ts';
-import { usableMemory } from './usable-memory.ts';
 import {
   listVariables,
   readFileOf,
@@ -84,6 +84,13 @@ export function readConfig(env: Source['env']): Config {
   source.problems.push(...contradictions(config));
   if (source.problems.length > 0) throw new ConfigError(source.problems);
   return Object.freeze(config);
+}
+
+/** @returns bytes of memory that this process may use: the machine's, or the limit of its container */
+export function usableMemory(): number {
+  // undefined, 0 or more than the machine has: no limit is set
+  const limit = process.constrainedMemory() || Number.POSITIVE_INFINITY;
+  return Math.min(totalmem(), limit);
 }
 
 /** A share of memory that leaves the rest to uploads, the engine and the system's own cache. @param memory of one process, in bytes */

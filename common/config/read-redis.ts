@@ -27,29 +27,23 @@ interface RedisLogin {
   readonly password: string | undefined;
 }
 
-export interface StandaloneRedis extends RedisLogin, RedisAddress {
-  readonly mode: 'standalone';
-  readonly db: number;
-}
-
-/** A master that Sentinels know, by its name. */
-export interface SentinelRedis extends RedisLogin {
-  readonly mode: 'sentinel';
-  readonly sentinels: readonly RedisAddress[];
-  readonly name: string;
-  readonly sentinelUsername: string | undefined;
-  readonly sentinelPassword: string | undefined;
-  readonly db: number;
-}
-
-/** Redis Cluster. @param nodes some of its nodes; they tell of the others */
-export interface ClusterRedis extends RedisLogin {
-  readonly mode: 'cluster';
-  readonly nodes: readonly RedisAddress[];
-}
-
 /** Where Redis, or Valkey, is. */
-export type RedisConfig = StandaloneRedis | SentinelRedis | ClusterRedis;
+export type RedisConfig = RedisLogin &
+  (
+    | (RedisAddress & { readonly mode: 'standalone'; readonly db: number })
+    // a master that Sentinels know, by its name
+    | {
+        readonly mode: 'sentinel';
+        readonly sentinels: readonly RedisAddress[];
+        readonly name: string;
+        readonly sentinelUsername: string | undefined;
+        readonly sentinelPassword: string | undefined;
+        readonly db: number;
+      }
+    // some of its nodes; they tell of the others
+    | { readonly mode: 'cluster'; readonly nodes: readonly RedisAddress[] }
+  );
+export type RedisConfigOf<Mode extends RedisConfig['mode']> = Extract<RedisConfig, { readonly mode: Mode }>;
 
 const form = 'redis://[[user]:password@]host[:port][/database], or rediss:// for TLS';
 const highestDatabase = 16_383;
@@ -103,7 +97,7 @@ export function readRedis(read: Read, source: Source): RedisConfig | undefined {
   return undefined;
 }
 
-function standaloneOf(read: Read, url: UrlParts, source: Source): StandaloneRedis {
+function standaloneOf(read: Read, url: UrlParts, source: Source): RedisConfigOf<'standalone'> {
   refuseSet(source, tls, 'the address says it: rediss:// is with TLS');
   if (url.password !== undefined) refuseSet(source, user, 'REDIS_URL has a password too');
   const { username, password, ...place } = url;
@@ -115,7 +109,11 @@ function standaloneOf(read: Read, url: UrlParts, source: Source): StandaloneRedi
   };
 }
 
-function sentinelOf(read: Read, sentinels: readonly RedisAddress[], source: Source): SentinelRedis {
+function sentinelOf(
+  read: Read,
+  sentinels: readonly RedisAddress[],
+  source: Source,
+): RedisConfigOf<'sentinel'> {
   const { name, sentinelUsername, sentinelPassword, db } = read;
   if (name === undefined) {
     source.problems.push('REDIS_SENTINELS is set, but REDIS_SENTINEL_NAME, the name of the master, is not');
@@ -161,7 +159,7 @@ function addresses(name: string, usualPort: number): Unexplained<readonly RedisA
   return list(name, undefined, { parse, form: 'host or host:port' });
 }
 
-type UrlParts = RedisAddress & Pick<StandaloneRedis, 'tls' | 'username' | 'password' | 'db'>;
+type UrlParts = RedisAddress & Pick<RedisConfigOf<'standalone'>, 'tls' | 'username' | 'password' | 'db'>;
 
 function parseUrl(text: string): UrlParts | undefined {
   const url = URL.canParse(text) ? new URL(text) : null;

@@ -1,7 +1,15 @@
-import { isIP } from 'node:net';
-import { logLevels } from '../log/log-levels.ts';
-import { networks } from './networks.ts';
-import { baseUrl, flag, integer, list, oneOf, text, type Values } from './variable.ts';
+import { BlockList, isIP } from 'node:net';
+import {
+  baseUrl,
+  flag,
+  integer,
+  list,
+  oneOf,
+  text,
+  type Unexplained,
+  type Values,
+  variable,
+} from './variable.ts';
 
 /** What the environment may say, but for the stores and traces, by the headings of docs/configuration.md. */
 
@@ -252,7 +260,15 @@ export const processes = {
 export const logs = {
   title: 'Logs and metrics',
   variables: {
-    logLevel: oneOf('LOG_LEVEL', 'info', logLevels).means(
+    logLevel: oneOf('LOG_LEVEL', 'info', [
+      'fatal',
+      'error',
+      'warn',
+      'info',
+      'debug',
+      'trace',
+      'silent',
+    ]).means(
       'the lowest level that is logged. On a terminal lines are plain text, elsewhere JSON ([operations.md](operations.md#logs))',
     ),
     metricsToken: text('METRICS_TOKEN', token).means(
@@ -260,3 +276,31 @@ export const logs = {
     ),
   },
 };
+
+interface Network {
+  readonly address: string;
+  readonly prefix: number;
+  readonly family: 'ipv4' | 'ipv6';
+}
+
+/** A variable that lists networks; undefined: none. */
+function networks(name: string): Unexplained<BlockList | undefined> {
+  const form = 'an IP address or a CIDR such as 10.0.0.0/8';
+  const { read } = list(name, [], { parse: parseNetwork, form });
+  return variable(name, (text, problems) => {
+    const found = read(text, problems);
+    const block = new BlockList();
+    for (const { address, prefix, family } of found) block.addSubnet(address, prefix, family);
+    return found.length > 0 ? block : undefined;
+  });
+}
+
+function parseNetwork(item: string): Network | undefined {
+  const [address = '', bits, rest] = item.split('/');
+  const version = isIP(address);
+  if (version === 0 || rest !== undefined) return undefined;
+  const widest = version === 4 ? 32 : 128;
+  const prefix = bits === undefined ? widest : /^\d{1,3}$/.test(bits) ? Number(bits) : -1;
+  if (prefix < 0 || prefix > widest) return undefined;
+  return { address, prefix, family: version === 4 ? 'ipv4' : 'ipv6' };
+}

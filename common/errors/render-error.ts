@@ -4,36 +4,12 @@ import { errorCodes } from './error-codes.ts';
 import { isStorageFull } from './storage-full.ts';
 import { StoreUnavailable } from './store-unavailable.ts';
 
-/** The one error body of the service; see the "Errors" section of docs/api.md. */
-export interface ErrorBody {
-  statusCode: number;
-  code: string;
-  message: string;
-  error: readonly string[];
-  path: string;
-  timestamp: string;
-  requestId: string;
-}
-
 /** A thrown value as a client may see it: an ApiError as it is, a full disk, a store that is away, anything else as a bare internal error. */
 export function visibleError(thrown: unknown): ApiError {
   if (isStorageFull(thrown)) return storageFull(thrown);
   if (thrown instanceof StoreUnavailable)
     return unavailable('Files can not be stored or read at the moment', thrown);
   return thrown instanceof ApiError ? thrown : internalError(thrown);
-}
-
-/** The same for clients that ask for RFC 9457, in that standard's form. */
-export interface ProblemBody {
-  type: string;
-  title: string;
-  status: number;
-  detail: string;
-  instance: string;
-  code: string;
-  errors: readonly string[];
-  timestamp: string;
-  requestId: string;
 }
 
 interface FailedRequest {
@@ -47,14 +23,17 @@ interface FailedRequest {
 export const problemTypePrefix = 'urn:problem-type:sluice:';
 const problemType = 'application/problem+json';
 
-/** Headers and body of an error's answer, in the form that the client asks for. */
+/**
+ * Headers and body of an error's answer, in the form that the client asks for: that of docs/api.md, or of RFC 9457.
+ * common/openapi/error-answers.ts describes both.
+ */
 export function renderError(
   error: ApiError,
   { path, id, accept }: FailedRequest,
 ): { headers: Readonly<Record<string, string>>; body: string } {
   const timestamp = new Date().toISOString();
   if (accept !== undefined && prefersProblem(accept)) {
-    const problem: ProblemBody = {
+    const problem = {
       type: `${problemTypePrefix}${error.code}`,
       title: errorCodes[error.code].title,
       status: error.status,
@@ -67,7 +46,7 @@ export function renderError(
     };
     return { headers: { 'content-type': problemType, ...error.headers }, body: JSON.stringify(problem) };
   }
-  const body: ErrorBody = {
+  const body = {
     statusCode: error.status,
     code: error.code,
     message: error.message,

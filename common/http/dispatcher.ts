@@ -12,7 +12,7 @@ import { addressOwner } from './address-owner.ts';
 import { CorsPolicy } from './cors.ts';
 import type { Exchange } from './exchange.ts';
 import { maxHeadBytes } from './head-limits.ts';
-import type { Headers, HttpResponse, Route } from './http-types.ts';
+import type { Headers, HttpResponse, HttpServerOptions } from './http-types.ts';
 import { createKnownHosts } from './known-hosts.ts';
 import { Router } from './router.ts';
 import { clientAddress, isForwarded, isLoopback, isSecure } from './transport-policy.ts';
@@ -28,22 +28,15 @@ export class Dispatcher {
   /** Everything is refused from now on. */
   closed = false;
 
-  constructor(args: {
-    routes: readonly Route[];
-    corsOrigins: readonly string[];
-    tls: boolean;
-    trustedProxies: BlockList | undefined;
-    publicUrl?: string | undefined;
-    allowedHosts?: readonly string[];
-    addressLimiter?: Limiter | undefined;
-  }) {
+  constructor(args: HttpServerOptions) {
     this.#router = new Router(args.routes);
     this.#cors = new CorsPolicy(args.corsOrigins);
-    this.#transport = args;
+    const tls = args.tls !== undefined;
+    this.#transport = { tls, trustedProxies: args.trustedProxies };
     this.#addressLimiter = args.addressLimiter ?? unlimited;
     const { publicUrl, allowedHosts = [] } = args;
     const names = publicUrl === undefined ? allowedHosts : [...allowedHosts, new URL(publicUrl).hostname];
-    this.#isKnownHost = args.tls ? null : createKnownHosts(names);
+    this.#isKnownHost = tls ? null : createKnownHosts(names);
   }
 
   /** What the route's handler answers. Throws what refuses the request. */

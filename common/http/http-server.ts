@@ -1,7 +1,8 @@
 import type * as Uws from 'uWebSockets.js';
 import type { BodyMemory } from './body-memory.ts';
+import type { HttpServerOptions } from './http-types.ts';
 import { listenOn } from './listen-on.ts';
-import { type HttpServerOptions, RequestServer } from './request-server.ts';
+import { RequestServer } from './request-server.ts';
 import { loadUws } from './uws.ts';
 import { tickMilliseconds } from './watchdog.ts';
 

@@ -1,4 +1,9 @@
+import type { BlockList } from 'node:net';
+import type { Log } from '../log/log.ts';
 import type { ApiOperation } from '../openapi/api-operation.ts';
+import type { Limiter } from '../rate-limits/request-limiter.ts';
+import type { HttpObserver } from '../telemetry/http-observer.ts';
+import type { Tracing } from '../telemetry/tracing.ts';
 import type { MemoryKind } from './body-memory.ts';
 
 /** Name-value pairs of the query string in order of appearance, percent-decoded. */
@@ -106,4 +111,28 @@ export interface Route {
   readonly optionsHeaders?: Headers;
   /** Not bounded by the request timeout, because bytes flow for as long as they flow. */
   readonly transfersBytes?: boolean;
+}
+
+export interface HttpServerOptions {
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  /** Other workers of the same supervisor, which claims the port for all, listen there too. */
+  readonly sharedPort?: boolean;
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
+  readonly trustedProxies: BlockList | undefined;
+  readonly corsOrigins: readonly string[];
+  readonly publicUrl?: string | undefined;
+  /** Names of this machine besides that of `publicUrl`, by which requests of its own may ask. */
+  readonly allowedHosts?: readonly string[];
+  /** Milliseconds without a byte of a request's body, or without a byte of an answer taken. */
+  readonly bodyIdleTimeout: number;
+  /** Milliseconds from a request's last byte to its answer's head, except on routes that transfer bytes. */
+  readonly requestTimeout: number;
+  readonly routes: readonly Route[];
+  readonly addressLimiter?: Limiter | undefined;
+  /** Called with every request that is over. */
+  readonly observer?: HttpObserver;
+  readonly tracing?: Pick<Tracing, 'serve'>;
+  readonly log: Log;
 }

@@ -1,51 +1,26 @@
 import type * as Uws from 'uWebSockets.js';
-import type { BlockList } from 'node:net';
+import { ApiError } from '../errors/api-error.ts';
 import { shuttingDown } from '../errors/catalogue.ts';
-import type { Log } from '../log/log.ts';
-import type { Limiter } from '../rate-limits/request-limiter.ts';
-import { withActiveSpan } from '../telemetry/active-span.ts';
+import { renderError, visibleError } from '../errors/render-error.ts';
+import { waitAtMost } from '../limits/wait-at-most.ts';
 import type { FinishedRequest, HttpObserver } from '../telemetry/http-observer.ts';
-import type { RequestTracing } from '../telemetry/tracing.ts';
+import { untraced } from '../telemetry/tracing.ts';
 import { type BodyMemory, createBodyMemory } from './body-memory.ts';
 import { ChunkJoiner } from './chunk-joiner.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { Exchange, type ExchangeShare } from './exchange.ts';
-import { failureAnswer } from './failure-answer.ts';
-import type { Headers, HttpResponse, Route } from './http-types.ts';
+import type { Headers, HttpResponse, HttpServerOptions } from './http-types.ts';
 import { Linger, shortLinger } from './linger.ts';
-import { logRequest } from './log-request.ts';
+import { type Failure, logRequest } from './log-request.ts';
 import { PeerAddresses } from './peer-addresses.ts';
 import { Watchdog } from './watchdog.ts';
 import { inPieces, isStream, restIsSmall, writeStream, writeUnended, writeWhole } from './write-response.ts';
 
-export interface HttpServerOptions {
-  readonly host: string;
-  /** 0: any free port. */
-  readonly port: number;
-  /** Other workers of the same supervisor, which claims the port for all, listen there too. */
-  readonly sharedPort?: boolean;
-  readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
-  readonly trustedProxies: BlockList | undefined;
-  readonly corsOrigins: readonly string[];
-  readonly publicUrl?: string | undefined;
-  /** Names of this machine besides that of `publicUrl`, by which requests of its own may ask. */
-  readonly allowedHosts?: readonly string[];
-  /** Milliseconds without a byte of a request's body, or without a byte of an answer taken. */
-  readonly bodyIdleTimeout: number;
-  /** Milliseconds from a request's last byte to its answer's head, except on routes that transfer bytes. */
-  readonly requestTimeout: number;
-  readonly routes: readonly Route[];
-  readonly addressLimiter?: Limiter | undefined;
-  /** Called with every request that is over. */
-  readonly observer?: HttpObserver;
-  /** Absent: nothing is traced. */
-  readonly tracing?: RequestTracing | undefined;
-  readonly log: Log;
-}
+const unobserved: HttpObserver = { answered() {}, received() {} };
 
 /** Answers the requests of a server, from their heads to the ends of their answers, and knows which are under way. */
 export class RequestServer {
-  readonly #options: HttpServerOptions;
+  readonly #options: HttpServerOptions & Required<Pick<HttpServerOptions, 'observer' | 'tracing'>>;
   readonly #dispatcher: Dispatcher;
   readonly #watchdog: Watchdog;
   readonly #shared: ExchangeShare;
@@ -55,8 +30,8 @@ export class RequestServer {
   #onIdle: () => void = () => {};
 
   constructor(options: HttpServerOptions) {
-    this.#options = options;
-    const dispatcher = new Dispatcher({ ...options, tls: options.tls !== undefined });
+    this.#options = { observer: unobserved, tracing: untraced, ...options };
+    const dispatcher = new Dispatcher(options);
     this.#dispatcher = dispatcher;
     this.#shared = {
       memory: createBodyMemory(),
@@ -93,13 +68,7 @@ export class RequestServer {
       });
     }
     this.#active.add(exchange);
-    const { tracing } = this.#options;
-    if (tracing === undefined) {
-      this.#begin(exchange);
-    } else {
-      exchange.span = tracing.begin(exchange.method, (name) => exchange.header(name));
-      withActiveSpan(exchange.span, () => this.#begin(exchange));
-    }
+    this.#options.tracing.serve(exchange, this.#begin);
     exchange.inHandler = false;
   }
 
@@ -124,19 +93,16 @@ export class RequestServer {
     await this.#idleWithin(shortLinger.milliseconds + 1000);
   }
 
-  #idleWithin(milliseconds: number): Promise<void> {
-    return new Promise((resolve) => {
-      if (this.#active.size === 0) return resolve();
-      const timer = setTimeout(resolve, milliseconds);
-      this.#onIdle = () => {
-        clearTimeout(timer);
-        resolve();
-      };
+  async #idleWithin(milliseconds: number): Promise<void> {
+    if (this.#active.size === 0) return;
+    const idle = new Promise<void>((resolve) => {
+      this.#onIdle = resolve;
     });
+    await waitAtMost(idle, milliseconds);
   }
 
   /** Answers at once what can be, without what only a wait needs: neither promises nor a word of the connection's end. */
-  #begin(exchange: Exchange): void {
+  readonly #begin = (exchange: Exchange): void => {
     const answer = this.#dispatch(exchange);
     if (!(answer instanceof Promise) && exchange.body.complete && isWhole(exchange, answer)) {
       exchange.status = answer.status;
@@ -153,7 +119,7 @@ export class RequestServer {
     if (exchange.body.complete) exchange.res.onAborted(() => exchange.connectionLost());
     exchange.keepAddress();
     void this.#serve(exchange, answer).finally(() => this.#over(exchange));
-  }
+  };
 
   #dispatch(exchange: Exchange): HttpResponse | Promise<HttpResponse> {
     try {
@@ -207,7 +173,7 @@ export class RequestServer {
     this.#active.delete(exchange);
     this.#countBytes(exchange);
     const request = finished(exchange);
-    this.#options.observer?.answered(request);
+    this.#options.observer.answered(request);
     exchange.span?.end(request, exchange.failure?.code);
     logRequest(this.#options.log, request, exchange);
     if (this.#active.size === 0) this.#onIdle();
@@ -216,7 +182,7 @@ export class RequestServer {
   #countBytes(exchange: Exchange): void {
     const { received } = exchange.body;
     if (received === exchange.countedBytes) return;
-    this.#options.observer?.received(exchange.route, received - exchange.countedBytes);
+    this.#options.observer.received(exchange.route, received - exchange.countedBytes);
     exchange.countedBytes = received;
   }
 }
@@ -269,4 +235,26 @@ function unlessGivenUp(exchange: Exchange, answer: Promise<HttpResponse>): Promi
       (error: unknown) => reject(error as Error),
     );
   });
+}
+
+/** Notes what went wrong with a request, for its line in the log, and makes the answer that the client may see. */
+function failureAnswer(exchange: Exchange, thrown: unknown): HttpResponse {
+  const error = visibleError(exchange.abortReason ?? thrown);
+  exchange.failure = { ...howFailed(exchange, thrown, error), code: error.code };
+  const { id, path } = exchange;
+  return { status: error.status, ...renderError(error, { id, path, accept: exchange.header('accept') }) };
+}
+
+function howFailed(
+  { aborted }: Exchange,
+  thrown: unknown,
+  { status, cause }: ApiError,
+): Omit<Failure, 'code'> {
+  if (aborted) return { level: 'debug', text: 'request ended without its client', err: thrown };
+  if (status > 500 && cause !== undefined) {
+    // a store that is away, overloaded or full, which its operator should hear of
+    return { level: 'warn', text: 'request failed for now', err: thrown };
+  }
+  if (thrown instanceof ApiError && status !== 500) return { level: 'info', text: 'request refused' };
+  return { level: 'error', text: 'request failed', err: thrown };
 }

@@ -1,11 +1,6 @@
 import { deadlineExceeded, requestTimeout } from '../errors/catalogue.ts';
 import type { Exchange } from './exchange.ts';
-
-/** Milliseconds. */
-interface Deadlines {
-  readonly bodyIdleTimeout: number;
-  readonly requestTimeout: number;
-}
+import type { HttpServerOptions } from './http-types.ts';
 
 export const tickMilliseconds = 250;
 /** uWebSockets.js cuts a connection that moves less than 16 KB/s for 10 s; a pause and resume sets its clock anew. */
@@ -13,11 +8,11 @@ const rearmTicks = 16;
 
 /** Gives up what takes too long, and keeps the native side from cutting what does not. */
 export class Watchdog {
-  readonly #deadlines: Deadlines;
+  readonly #deadlines: Pick<HttpServerOptions, 'bodyIdleTimeout' | 'requestTimeout'>;
   #ticks = 0;
 
-  constructor(deadlines: Deadlines) {
-    this.#deadlines = deadlines;
+  constructor(options: HttpServerOptions) {
+    this.#deadlines = options;
   }
 
   /** To be called every `tickMilliseconds`. */

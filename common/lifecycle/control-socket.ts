@@ -1,9 +1,7 @@
-import { createHash } from 'node:crypto';
-import { chmod, lstat, mkdir, rm } from 'node:fs/promises';
+import { chmod, open, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { CommandError } from '../errors/command-error.ts';
 import type { Log } from '../log/log.ts';
@@ -23,34 +21,16 @@ async function runCommand(commands: Commands, name: string, order: unknown): Pro
   return command(order);
 }
 
-/** Where the process of a data directory takes commands from this machine's user. */
-function controlSocketPath(dataDir: string): string {
-  const path = join(dataDir, 'control.sock');
-  if (Buffer.byteLength(path) <= longestSocketPath) return path;
-  const digest = createHash('sha256').update(dataDir).digest('hex').slice(0, 16);
-  return join(sharedFolder(), `${digest}.sock`);
-}
-
-/** For sockets whose path would be too long. Everybody may write beside it, so both sides look whose it is. */
-function sharedFolder(): string {
-  return join(tmpdir(), `sluice-${process.getuid?.() ?? 0}`);
-}
-
 /**
- * Throws when others could put a socket of theirs in the place of ours: they would hear tokens that are to be revoked.
- * lstat(2), so that a link of somebody else is not followed. @returns false when there is no such folder
+ * Where the process of a data directory takes commands from this machine's user. Where the path would be too long, Linux
+ * finds the directory by the number of an open file.
  */
-async function isOwnFolder(folder: string): Promise<boolean> {
-  try {
-    const stats = await lstat(folder);
-    if (stats.isDirectory() && stats.uid === process.getuid?.() && (stats.mode & 0o077) === 0) return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
-    throw error;
-  }
-  throw new Error(
-    `${folder} should be a directory of this user that nobody else can open; a shorter DATA_DIR needs none`,
-  );
+async function openSocketPath(dataDir: string): Promise<{ path: string; close(): Promise<void> }> {
+  const path = join(dataDir, 'control.sock');
+  if (Buffer.byteLength(path) <= longestSocketPath) return { path, close: async () => {} };
+  if (process.platform !== 'linux') throw new Error(`DATA_DIR ${dataDir} is too long for this system`);
+  const folder = await open(dataDir);
+  return { path: `/proc/self/fd/${folder.fd}/control.sock`, close: () => folder.close() };
 }
 
 /**
@@ -64,10 +44,7 @@ export async function serveControlSocket(args: {
   log: Log;
 }): Promise<{ close(): Promise<void> }> {
   const { commands, log } = args;
-  const path = controlSocketPath(args.dataDir);
-  if (dirname(path) === sharedFolder() && !(await isOwnFolder(sharedFolder()))) {
-    await mkdir(sharedFolder(), { mode: 0o700 });
-  }
+  const { path, close } = await openSocketPath(args.dataDir);
   const execute = async (incoming: IncomingMessage): Promise<string> => {
     const order = JSON.parse(await text(incoming)) as unknown;
     return runCommand(commands, (incoming.url ?? '').slice(1), order);
@@ -89,7 +66,7 @@ export async function serveControlSocket(args: {
   });
   if (await isServed(path)) {
     log.info('another process of this data directory takes its commands');
-    return { close: async () => {} };
+    return { close };
   }
   await rm(path, { force: true });
   await new Promise<void>((resolve, reject) => {
@@ -104,6 +81,7 @@ export async function serveControlSocket(args: {
       server.closeAllConnections();
       await new Promise<void>((resolve) => server.close(() => resolve()));
       await rm(path, { force: true });
+      await close();
     },
   };
 }
@@ -130,26 +108,32 @@ export async function sendCommand(args: {
   timeout?: number | undefined;
 }): Promise<string | null> {
   const { dataDir, command, order, timeout = sendTimeout } = args;
-  const path = controlSocketPath(dataDir);
-  if (dirname(path) === sharedFolder() && !(await isOwnFolder(sharedFolder()))) return null;
+  let socket: Awaited<ReturnType<typeof openSocketPath>> | undefined;
+  try {
+    socket = await openSocketPath(dataDir);
+    return await send(socket.path, command, order, timeout);
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ECONNREFUSED') return null;
+    if (code === 'EACCES')
+      throw new CommandError(`DATA_DIR ${dataDir} belongs to another user: run this as the server's user`);
+    if (code === 'ENOTDIR') throw new CommandError(`DATA_DIR ${dataDir} is not a directory`);
+    throw error;
+  } finally {
+    await socket?.close();
+  }
+}
+
+function send(socketPath: string, command: string, order: unknown, timeout: number): Promise<string> {
   return new Promise((resolve, reject) => {
-    const options = { socketPath: path, method: 'POST', path: `/${command}`, timeout };
-    const outgoing = request(options, (answer) => {
+    const outgoing = request({ socketPath, method: 'POST', path: `/${command}`, timeout }, (answer) => {
       text(answer).then((result) => {
         if (answer.statusCode === 200) resolve(result);
         else reject(new CommandError(result));
       }, reject);
     });
     outgoing.on('timeout', () => outgoing.destroy(new Error('the server does not answer')));
-    outgoing.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') resolve(null);
-      else if (error.code === 'EACCES') {
-        reject(
-          new CommandError(`DATA_DIR ${dataDir} belongs to another user: run this as the server's user`),
-        );
-      } else if (error.code === 'ENOTDIR') reject(new CommandError(`DATA_DIR ${dataDir} is not a directory`));
-      else reject(error);
-    });
+    outgoing.on('error', reject);
     outgoing.end(JSON.stringify(order));
   });
 }

@@ -1,9 +1,9 @@
 import { AccessTokens } from '../auth/access-tokens.ts';
 import { type Authenticate, createAuthenticate } from '../auth/authenticate.ts';
 import { SessionStore } from '../auth/session-store.ts';
-import { createSharedTokens } from '../auth/shared-tokens.ts';
+import { createSharedTokens, unshared } from '../auth/shared-tokens.ts';
 import { createStoredKeys } from '../auth/signing-keys.ts';
-import { AccessTokenCheck, type TokenCheck } from '../auth/token-check.ts';
+import { TokenCheck } from '../auth/token-check.ts';
 import { createTokenGate } from '../auth/token-gate.ts';
 import { type CountedDatabase, countStatements } from '../clickhouse/count-statements.ts';
 import { openDatabase } from '../clickhouse/open-database.ts';
@@ -18,13 +18,12 @@ import { Projects } from '../metadata/projects.ts';
 import { UsageCounts } from '../metadata/usage-counts.ts';
 import { Users } from '../metadata/users.ts';
 import { openLimiters, type RequestLimiters } from '../rate-limits/open-limiters.ts';
-import type { Invalidation } from '../redis/invalidation.ts';
+import { type Invalidation, unannounced } from '../redis/invalidation.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
 import { RedisInvalidation } from '../redis/redis-invalidation.ts';
-import type { Metrics } from '../telemetry/create-metrics.ts';
-import { type ObserveCall, unobserved } from '../telemetry/observe-call.ts';
+import { type Metrics, unmeasured } from '../telemetry/create-metrics.ts';
+import type { ObserveCall } from '../telemetry/observe-call.ts';
 import { prepareDataDirectory } from './prepare-data-directory.ts';
-import { restoreFatalSignals } from './restore-fatal-signals.ts';
 
 /** What every process of the service stands on. */
 export interface Services {
@@ -45,19 +44,15 @@ export interface Services {
   readonly usage: UsageCounts;
   /** undefined: what processes must agree on is kept in this one. */
   readonly redis: RedisConnection | undefined;
-  /** undefined: there are no other processes, or no way to reach them. */
-  readonly invalidation: Invalidation | undefined;
+  readonly invalidation: Invalidation;
   close(): Promise<void>;
 }
 
-/**
- * Opens the stores that the configuration names and brings their tables up to date.
- * @param metrics absent: nobody measures
- */
+/** Opens the stores that the configuration names and brings their tables up to date. */
 export async function openServices(
   config: Config,
   log: Log,
-  { observeCall = unobserved, cache }: Partial<Pick<Metrics, 'observeCall' | 'cache'>> = {},
+  { observeCall, cache }: Pick<Metrics, 'observeCall' | 'cache'> = unmeasured,
 ): Promise<Services> {
   await prepareDataDirectory(config.dataDir);
   const db = countStatements(await openDatabase(config, log), observeCall);
@@ -71,19 +66,15 @@ export async function openServices(
   const redis = config.redis === undefined ? undefined : await connectRedis(config.redis, log, observeCall);
   // the embedded engine serves one process
   const alone = config.clickhouse === undefined;
-  const invalidation = redis === undefined || alone ? undefined : new RedisInvalidation({ redis, log });
-  const sharing =
-    redis === undefined || invalidation === undefined
-      ? undefined
-      : {
-          invalidation,
-          tokens: createSharedTokens({ redis, invalidation, keys: createStoredKeys({ db, database }), log }),
-        };
+  const shares = redis !== undefined && !alone;
+  const invalidation = shares ? new RedisInvalidation({ redis, log }) : unannounced;
+  const keys = createStoredKeys({ db, database });
+  const shared = shares ? createSharedTokens({ redis, invalidation, keys, log }) : unshared;
   const users = new Users({ db, database });
   const sessions = new SessionStore({ db, database, users });
   const gate = createTokenGate({ tokens, deployment, alone });
-  const counts = cache && { counts: cache('tokens') };
-  const tokenCheck = new AccessTokenCheck({ ...{ tokens, sessions, log, alone, sharing, gate }, ...counts });
+  const counts = cache('tokens');
+  const tokenCheck = new TokenCheck({ tokens, sessions, log, alone, invalidation, shared, gate, counts });
   const usage = new UsageCounts({ db, database, log });
   usage.start();
   const limiters = openLimiters(config, { redis, log });
@@ -108,7 +99,7 @@ export async function openServices(
       limiters.token.close();
       await tokenCheck.close();
       await usage.close();
-      await invalidation?.close();
+      await invalidation.close();
       await redis?.close();
       await db.close();
     },
@@ -119,4 +110,21 @@ export async function openServices(
 async function connectRedis(config: RedisConfig, log: Log, observe: ObserveCall): Promise<RedisConnection> {
   const { openRedis } = await import('../redis/open-redis.ts');
   return openRedis(config, log, undefined, observe);
+}
+
+/** What the engine catches when it starts. SIGTSTP is Ctrl-Z, which it takes for one of them. */
+const caught = ['SIGSEGV', 'SIGABRT', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGTRAP', 'SIGSYS', 'SIGTSTP'] as const;
+
+/**
+ * Gives fatal signals back to the kernel, which ends the process at once and reports it to the waiting parent. The
+ * embedded engine catches them for a report of its own, and then hangs for minutes with the port open
+ * (docs/decisions/019-fatal-signals.md). To be called after the engine has started.
+ */
+function restoreFatalSignals(): void {
+  const nothing = (): void => {};
+  for (const signal of caught) {
+    // libuv installs its handler for the first listener, and the kernel's default, SIG_DFL, after the last
+    process.on(signal, nothing);
+    process.removeListener(signal, nothing);
+  }
 }

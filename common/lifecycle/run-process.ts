@@ -4,7 +4,7 @@ import type { TracingConfig } from '../config/read-tracing.ts';
 import { secretsOf } from '../config/secrets-of.ts';
 import { createLog, type Log } from '../log/log.ts';
 import { createMetrics } from '../telemetry/create-metrics.ts';
-import type { Tracing } from '../telemetry/tracing.ts';
+import { type Tracing, untraced } from '../telemetry/tracing.ts';
 import { commandLine, failStart, helpIfAsked } from './command-line.ts';
 import { endedNode } from './ended-node.ts';
 import { openServices } from './open-services.ts';
@@ -60,10 +60,9 @@ async function start(
   load: LoadServices,
   worker: WorkerPlace | null,
 ): Promise<void> {
-  const tracing = config.tracing === undefined ? undefined : await loadTracing(config.tracing, log);
+  const tracing = config.tracing === undefined ? untraced : await loadTracing(config.tracing, log);
   const measured = createMetrics({ worker: worker?.index ?? 1 });
-  const observeCall = tracing?.traced(measured.observeCall) ?? measured.observeCall;
-  const metrics = { ...measured, observeCall };
+  const metrics = { ...measured, observeCall: tracing.traced(measured.observeCall) };
   // the stores are opened while the modules are loaded: most of either is waiting
   const loading = load();
   loading.catch(() => {});

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { bootstrap } from '../auth/bootstrap.ts';
-import { createTokenCommands, type TokenOrder } from '../auth/issue-token.ts';
+import { bootstrap, executeTokenOrder, type TokenOrder } from '../auth/issue-token.ts';
 import type { Config } from '../config/read-config.ts';
 import { shuttingDown, stillStarting } from '../errors/catalogue.ts';
 import { type HttpServer, startHttpServer } from '../http/http-server.ts';
@@ -13,13 +12,12 @@ import { metricsRoute } from '../process-routes/metrics-route.ts';
 import type { Metrics } from '../telemetry/create-metrics.ts';
 import { renderMetrics } from '../telemetry/render-metrics.ts';
 import type { Tracing } from '../telemetry/tracing.ts';
-import { closeTimeout } from './close-timeout.ts';
 import { type Commands, serveControlSocket } from './control-socket.ts';
 import { dashboardLine, firstStartText } from './first-start-text.ts';
 import { listenedUrl, reachText } from './listened-addresses.ts';
 import type { Services } from './open-services.ts';
 import type { Service, ServiceFactory } from './service.ts';
-import { stopOnSignals } from './stop-signals.ts';
+import { closeTimeout, stopOnSignals } from './stop-signals.ts';
 import type { Peer } from './workers/peer.ts';
 import { createRunningUploads } from './workers/running-uploads.ts';
 import type { GatheredMetrics } from './workers/supervisor.ts';
@@ -37,7 +35,7 @@ export interface ServingProcessDeps {
   readonly services: Services;
   /** Gets the services as they start. */
   readonly running: Service[];
-  readonly tracing: Tracing | undefined;
+  readonly tracing: Tracing;
   readonly metrics: Metrics;
 }
 
@@ -144,9 +142,8 @@ export class ServingProcess {
 
   #commands(): Commands {
     const { services, running } = this.#deps;
-    const tokenCommands = createTokenCommands(services);
     return {
-      token: (order) => tokenCommands.execute(order as TokenOrder),
+      token: (order) => executeTokenOrder(services, order as TokenOrder),
       ...Object.assign({}, ...running.map((service) => service.commands)),
     };
   }
@@ -174,7 +171,7 @@ export class ServingProcess {
     await this.#socket?.close();
     for (const service of running) await service.close();
     await services.close();
-    await tracing?.close();
+    await tracing.close();
   }
 
   /** False: this is not the first start. @param configured whether the configured token was made just now */

@@ -1,5 +1,7 @@
 import type { Log } from '../log/log.ts';
 
+/** How long closing the stores may take after the drain. Milliseconds. */
+export const closeTimeout = 20_000;
 /** npm and a terminal may both pass on one key press: what follows so soon is no second wish. Milliseconds. */
 const repetition = 200;
 

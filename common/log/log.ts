@@ -1,6 +1,5 @@
 import { isatty } from 'node:tty';
-import { destination, type Logger, pino } from 'pino';
-import type { LogLevel } from './log-levels.ts';
+import { destination, type LevelWithSilent, type Logger, pino } from 'pino';
 import { createRedaction } from './redact.ts';
 import { terminalLine } from './terminal-line.ts';
 
@@ -17,7 +16,10 @@ export interface LogOptions {
 }
 
 /** JSON lines for machines; lines for people where a terminal shows them. */
-export function createLog(level: LogLevel, { facts = {}, secrets = [], output }: LogOptions = {}): Log {
+export function createLog(
+  level: LevelWithSilent,
+  { facts = {}, secrets = [], output }: LogOptions = {},
+): Log {
   const redacted = createRedaction(secrets);
   const terminal = output?.terminal ?? isatty(2);
   const stream = output ?? destination({ fd: 2, sync: true });

@@ -5,7 +5,7 @@ import { tooManyProjects } from '../errors/catalogue.ts';
 import { CountLimit } from '../limits/count-limit.ts';
 import { upTo } from '../limits/up-to.ts';
 import { Freshness, type ReadMoment } from '../redis/freshness.ts';
-import type { Invalidation } from '../redis/invalidation.ts';
+import { type Invalidation, unannounced } from '../redis/invalidation.ts';
 import { rowLine, timestampText } from './row-values.ts';
 import { uuidV5 } from './uuid-v5.ts';
 
@@ -54,13 +54,20 @@ export class Projects {
     readonly maxProjects?: number;
     readonly alone?: boolean;
     readonly knownFor?: number;
-    readonly invalidation?: Invalidation | undefined;
+    readonly invalidation?: Invalidation;
   }) {
-    const { db, database, maxProjects, alone = true, knownFor = usualTime, invalidation } = args;
+    const {
+      db,
+      database,
+      maxProjects,
+      alone = true,
+      knownFor = usualTime,
+      invalidation = unannounced,
+    } = args;
     this.#db = db;
     this.#table = `${database}.projects`;
     this.#limit = maxProjects === undefined ? null : this.#countLimit(maxProjects);
-    const alwaysFor = invalidation === undefined ? knownFor : Number.NEGATIVE_INFINITY;
+    const alwaysFor = invalidation === unannounced ? knownFor : Number.NEGATIVE_INFINITY;
     this.#freshness = new Freshness({
       ...{ invalidation, announcedFor },
       otherwiseFor: alone ? Number.POSITIVE_INFINITY : alwaysFor,

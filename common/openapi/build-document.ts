@@ -89,10 +89,9 @@ function operationObject(
   info: DocumentInfo,
   components: Components,
 ): JsonObject {
-  const plain = (schema: Schema): Json => components.schema(schema);
   const parameters = [
-    ...pathParameters(api, path, info, plain),
-    ...(api.parameters ?? []).map((parameter) => parameterObject(parameter, plain)),
+    ...pathParameters(api, path, info, components),
+    ...(api.parameters ?? []).map((parameter) => parameterObject(parameter, components)),
   ].map((parameter) => components.shared('parameters', `${parameter.in}.${parameter.name}`, parameter));
   const errors = errorStatuses(api.errors).map((status): [string, Json] => {
     const answer = answerObject(errorAnswer(status), components);
@@ -102,42 +101,30 @@ function operationObject(
     operationId: api.id,
     tags: [api.tag],
     summary: api.summary,
-    ...(api.description === undefined ? {} : { description: api.description }),
-    security: security(api.access),
-    ...(parameters.length === 0 ? {} : { parameters }),
-    ...(api.body === undefined
-      ? {}
-      : {
-          requestBody: {
-            description: api.body.description,
-            required: true,
-            content: contentObject(api.body.content, components),
-          },
-        }),
+    description: api.description,
+    security: security[api.access],
+    parameters: parameters.length === 0 ? undefined : parameters,
+    requestBody: api.body && {
+      description: api.body.description,
+      required: true,
+      content: contentObject(api.body.content, components),
+    },
     responses: {
       ...mapValues(api.answers, (answer) => answerObject(answer, components)),
       ...Object.fromEntries(errors),
     },
     // of those of each status the ones that this operation has
     'x-error-codes': [...new Set(api.errors)].sort(),
-    ...(api.sample === undefined
-      ? {}
-      : { 'x-codeSamples': [{ lang: 'Shell', label: 'curl', source: api.sample(info.base) }] }),
+    'x-codeSamples': api.sample && [{ lang: 'Shell', label: 'curl', source: api.sample(info.base) }],
   };
 }
 
-function security(access: ApiOperation['access']): Json {
-  switch (access) {
-    case 'token':
-      return [{ accessToken: [] }];
-    case 'optional':
-      return [{}, { accessToken: [] }];
-    case 'metrics':
-      return [{}, { metricsToken: [] }];
-    case 'none':
-      return [];
-  }
-}
+const security: Readonly<Record<ApiOperation['access'], Json>> = {
+  token: [{ accessToken: [] }],
+  optional: [{}, { accessToken: [] }],
+  metrics: [{}, { metricsToken: [] }],
+  none: [],
+};
 
 const slugs: Readonly<Record<string, { description: string; schema: Schema; example: string }>> = {
   project: {
@@ -156,7 +143,7 @@ function pathParameters(
   api: ApiOperation,
   path: string,
   { fixed = {} }: DocumentInfo,
-  plain: (schema: Schema) => Json,
+  components: Components,
 ): JsonObject[] {
   const names = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name as string);
   return names
@@ -165,26 +152,24 @@ function pathParameters(
       const known = api.pathParameters?.[name] ?? slugs[name];
       if (known === undefined) throw new Error(`${api.id} has no description of {${name}}`);
       const { schema, ...more } = known;
-      return { name, in: 'path', required: true, ...more, schema: plain(schema) };
+      return { name, in: 'path', required: true, ...more, schema: components.schema(schema) };
     });
 }
 
-function parameterObject(parameter: ApiParameter, plain: (schema: Schema) => Json): JsonObject {
+function parameterObject(parameter: ApiParameter, components: Components): JsonObject {
   const { schema, json, example, required = false, ...rest } = parameter;
-  const shown = example === undefined ? {} : { example: example as Json };
-  if (json !== undefined)
-    return { ...rest, required, content: { 'application/json': { schema: plain(json), ...shown } } };
+  const shown = { schema: components.schema(json ?? (schema as Schema)), example: example as Json };
+  if (json !== undefined) return { ...rest, required, content: { 'application/json': shown } };
   const style = schema?.type === 'object' || schema?.type === 'array' ? { style: 'form', explode: true } : {};
-  return { ...rest, required, ...style, schema: plain(schema as Schema), ...shown };
+  return { ...rest, required, ...style, ...shown };
 }
 
 function contentObject(content: Readonly<Record<string, ApiMedia>>, components: Components): JsonObject {
   return mapValues(content, ({ schema, example, partHeaders }) => ({
     schema: components.schema(schema),
-    ...(example === undefined ? {} : { example: example as Json }),
-    ...(partHeaders === undefined
-      ? {}
-      : { encoding: mapValues(partHeaders, (headers) => ({ headers: headersObject(headers, components) })) }),
+    example: example as Json,
+    encoding:
+      partHeaders && mapValues(partHeaders, (headers) => ({ headers: headersObject(headers, components) })),
   }));
 }
 
@@ -193,36 +178,31 @@ function answerObject(answer: ApiAnswer, components: Components): JsonObject {
   return {
     description,
     headers: headersObject({ 'X-Request-Id': requestId, ...headers }, components),
-    ...(content === undefined ? {} : { content: contentObject(content, components) }),
+    content: content && contentObject(content, components),
   };
 }
 
 function headersObject(headers: Readonly<Record<string, ApiHeader>>, components: Components): JsonObject {
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, { description, schema, always }]) => {
-      const header = {
-        description,
-        ...(always === true ? { required: true } : {}),
-        schema: components.schema(schema),
-      };
-      return [name, components.shared('headers', name, header)];
-    }),
+  return mapValues(headers, ({ description, schema, always }, name) =>
+    components.shared('headers', name, { description, required: always, schema: components.schema(schema) }),
   );
 }
 
 function headOf(api: ApiOperation, head: NonNullable<ApiOperation['head']>): ApiOperation {
   const { sample: _, description: __, ...rest } = api;
-  const withoutBody = ({ content: ___, ...answer }: ApiAnswer): ApiAnswer => answer;
   const answers = Object.fromEntries(
     Object.entries(api.answers)
       .filter(([status]) => head.statuses.includes(Number(status)))
-      .map(([status, answer]) => [status, withoutBody(answer)]),
+      .map(([status, { content: ___, ...withoutBody }]) => [status, withoutBody]),
   );
   // RFC 9110 section 14.2: Range means something for GET only
   const errors = api.errors.filter((code) => code !== 'range_not_satisfiable');
   return { ...rest, errors, id: `${api.id}Head`, summary: head.summary, answers };
 }
 
-function mapValues<Value>(values: Readonly<Record<string, Value>>, map: (value: Value) => Json): JsonObject {
-  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, map(value)]));
+function mapValues<Value>(
+  values: Readonly<Record<string, Value>>,
+  map: (value: Value, key: string) => Json,
+): JsonObject {
+  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, map(value, key)]));
 }

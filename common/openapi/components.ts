@@ -1,7 +1,7 @@
 import { type Schema, target } from './schema.ts';
 
-/** JSON of an OpenAPI document. */
-export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
+/** JSON of an OpenAPI document; what is undefined is not in its text. */
+export type Json = string | number | boolean | null | undefined | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
 
 /** What a document says once, and refers to. */

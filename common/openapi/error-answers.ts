@@ -77,7 +77,7 @@ export function errorAnswer(status: number): ApiAnswer {
   const kinds = Object.entries(errorCodes).filter(([, kind]) => kind.status === status);
   return {
     description: kinds.map(([code, { title }]) => `\`${code}\`: ${title}`).join('\n\n'),
-    ...(headers === undefined ? {} : { headers }),
+    ...(headers && { headers }),
     content: {
       'application/json': { schema: errorSchema },
       'application/problem+json': { schema: problemSchema },

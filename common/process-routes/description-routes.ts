@@ -1,6 +1,6 @@
 import type { Route } from '../http/http-types.ts';
 import { type ApiOperation, doorErrors } from '../openapi/api-operation.ts';
-import { buildDocument, type DocumentInfo } from '../openapi/build-document.ts';
+import { buildDocument } from '../openapi/build-document.ts';
 import type { JsonObject } from '../openapi/components.ts';
 import { curl } from '../openapi/curl.ts';
 import {
@@ -12,6 +12,7 @@ import {
   wantedVersion,
 } from '../openapi/openapi-answer.ts';
 import { docsRoutes } from './docs-page.ts';
+import { getRoute } from './get-route.ts';
 
 const description = `Uploads stream into an object store; records are kept in record spaces with typed fields.
 
@@ -23,13 +24,14 @@ and OPTIONS with 204 and \`Allow\`; an address that is not listed gets 404 \`not
 
 OpenAPI does not know the method \`QUERY\` yet: operations with it are under \`x-query\`.`;
 
-const details: Omit<ApiOperation, 'errors'> = {
+const details: ApiOperation = {
   id: 'getDescription',
   tag: 'Description',
   summary: 'Describe the API',
   access: 'none',
   parameters: [versionParameter],
   answers: openApiAnswers,
+  errors: doorErrors,
   sample: (base) => curl({ url: `${base}/openapi.json` }),
 };
 
@@ -45,21 +47,17 @@ export function descriptionRoutes(args: {
 }): Route[] {
   const { publicUrl, baseUrl } = args;
   const texts = new Map<OpenApiVersion, string>();
-  const route: Route = {
-    operation: details.id,
-    method: 'GET',
-    path: '/openapi.json',
-    api: { ...details, errors: doorErrors },
-    handler(request) {
-      const version = wantedVersion(request);
-      const text = texts.get(version) ?? documentText(describe(), version);
-      texts.set(version, text);
-      return openApiAnswer(request, version, text);
-    },
-  };
+  const route = getRoute('/openapi.json', details, (request) => {
+    const version = wantedVersion(request);
+    const text = texts.get(version) ?? documentText(describe(), version);
+    texts.set(version, text);
+    return openApiAnswer(request, version, text);
+  });
   const own = [route, ...docsRoutes(publicUrl)];
-  const describe = (): JsonObject =>
-    buildDocument(documentInfo(publicUrl, baseUrl()), inOrder([...args.routes, ...own]));
+  const describe = (): JsonObject => {
+    const info = { title: 'Sluice', description, server: publicUrl ?? '/', base: baseUrl() };
+    return buildDocument(info, inOrder([...args.routes, ...own]));
+  };
   return own;
 }
 
@@ -67,8 +65,4 @@ export function descriptionRoutes(args: {
 function inOrder(routes: readonly Route[]): readonly Route[] {
   const aside = ['Description', 'Health'];
   return routes.toSorted((a, b) => aside.indexOf(a.api?.tag ?? '') - aside.indexOf(b.api?.tag ?? ''));
-}
-
-function documentInfo(publicUrl: string | undefined, base: string): DocumentInfo {
-  return { title: 'Sluice', description, server: publicUrl ?? '/', base };
 }

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { nothingHere } from '../errors/catalogue.ts';
 import type { HttpResponse, Route } from '../http/http-types.ts';
 import { type ApiOperation, doorErrors } from '../openapi/api-operation.ts';
+import { getRoute } from './get-route.ts';
 
 /** Scripts and styles of the page, by name. Their addresses begin with `_`, as no project's do. */
 const prefix = '/_docs_';
@@ -83,24 +84,12 @@ export function docsRoutes(publicUrl: string | undefined): Route[] {
     return files;
   };
   return [
-    {
-      operation: pageOperation.id,
-      method: 'GET',
-      path: '/docs',
-      api: pageOperation,
-      handler: () => load().get('') as HttpResponse,
-    },
-    {
-      operation: fileOperation.id,
-      method: 'GET',
-      path: `${prefix}/:file`,
-      api: fileOperation,
-      handler({ params: { file = '' } }) {
-        const answer = file === '' ? undefined : load().get(file);
-        if (answer === undefined) throw nothingHere();
-        return answer;
-      },
-    },
+    getRoute('/docs', pageOperation, () => load().get('') as HttpResponse),
+    getRoute(`${prefix}/:file`, fileOperation, ({ params: { file = '' } }) => {
+      const answer = file === '' ? undefined : load().get(file);
+      if (answer === undefined) throw nothingHere();
+      return answer;
+    }),
   ];
 }
 

@@ -1,6 +1,7 @@
 import type { HttpResponse, Route } from '../http/http-types.ts';
 import { type ApiOperation, doorErrors, header, jsonContent } from '../openapi/api-operation.ts';
 import { exactObject, string as text } from '../openapi/schema.ts';
+import { getRoute } from './get-route.ts';
 
 const title = 'Sluice';
 const about = 'A backend for files and records, over HTTP.';
@@ -51,7 +52,7 @@ export function frontPageRoute(routes: readonly Pick<Route, 'path'>[]): Route {
       name: title,
       description: about,
       documentation,
-      ...(dashboard === null ? {} : { dashboard }),
+      dashboard: dashboard ?? undefined,
       health: '/healthz',
     }),
   };
@@ -67,13 +68,7 @@ export function frontPageRoute(routes: readonly Pick<Route, 'path'>[]): Route {
           body: pageText,
         }
       : { status: 302, headers: { location: dashboard, vary: 'accept' } };
-  return {
-    operation: described.id,
-    method: 'GET',
-    path: '/',
-    api: described,
-    handler: (request) => (asksForHtml(request.header('accept')) ? page : json),
-  };
+  return getRoute('/', described, (request) => (asksForHtml(request.header('accept')) ? page : json));
 }
 
 /** The path of the dashboard; null where it is not among the routes. */

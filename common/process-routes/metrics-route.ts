@@ -1,9 +1,10 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { unauthorized } from '../errors/catalogue.ts';
-import type { Route } from '../http/http-types.ts';
+import type { Handler, Route } from '../http/http-types.ts';
 import { type ApiOperation, noStore } from '../openapi/api-operation.ts';
 import { string } from '../openapi/schema.ts';
 import { metricsContentType } from '../telemetry/render-metrics.ts';
+import { getRoute } from './get-route.ts';
 import { probeErrors } from './health-routes.ts';
 
 const described: ApiOperation = {
@@ -33,30 +34,21 @@ export function metricsRoute(args: { token: string | undefined; read: () => Prom
   const { token, read } = args;
   const wanted = token === undefined ? null : digest(`Bearer ${token}`);
   let reading: Promise<string> | null = null;
+  const answer: Handler = async (request) => {
+    const given = digest(request.header('authorization') ?? '');
+    if (wanted !== null && !timingSafeEqual(wanted, given)) {
+      throw unauthorized('The metrics token is missing or wrong');
+    }
+    // who asks at the same time gets the same
+    reading ??= read().finally(() => {
+      reading = null;
+    });
+    const headers = { 'content-type': metricsContentType, 'cache-control': 'no-store' };
+    return { status: 200, headers, body: await reading };
+  };
   return {
-    operation: described.id,
-    method: 'GET',
-    path: '/metrics',
-    api: described,
-    allowPlainHttp: true,
-    localOnly: wanted === null,
-    withoutCors: true,
-    async handler(request) {
-      const given = digest(request.header('authorization') ?? '');
-      if (wanted !== null && !timingSafeEqual(wanted, given)) {
-        throw unauthorized('The metrics token is missing or wrong');
-      }
-      // who asks at the same time gets the same
-      reading ??= read().finally(() => {
-        reading = null;
-      });
-      const body = await reading;
-      return {
-        status: 200,
-        headers: { 'content-type': metricsContentType, 'cache-control': 'no-store' },
-        body,
-      };
-    },
+    ...getRoute('/metrics', described, answer),
+    ...{ allowPlainHttp: true, localOnly: wanted === null, withoutCors: true },
   };
 }
 

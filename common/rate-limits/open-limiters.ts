@@ -3,7 +3,7 @@ import type { RequestLimits } from '../config/settings.ts';
 import type { Log } from '../log/log.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
 import { type Limiter, RequestLimiter, unlimited } from './request-limiter.ts';
-import { createSharedLimiter } from './shared-limiter.ts';
+import { createSharedLimiter, unsharedLimiter } from './shared-limiter.ts';
 
 export interface RequestLimiters {
   readonly token: Limiter;
@@ -17,7 +17,7 @@ export function openLimiters(
 ): RequestLimiters {
   const open = (kind: string, limits: RequestLimits): Limiter => {
     if (limits.rate === 0 && limits.inFlight === 0) return unlimited;
-    const shared = redis === undefined ? undefined : createSharedLimiter({ redis, kind, limits, log });
+    const shared = redis === undefined ? unsharedLimiter : createSharedLimiter({ redis, kind, limits, log });
     return new RequestLimiter({ limits, shared });
   };
   return { token: open('token', tokenLimits), address: open('address', addressLimits) };

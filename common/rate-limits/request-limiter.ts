@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { RequestLimits } from '../config/settings.ts';
 import { rateLimited } from '../errors/catalogue.ts';
-import type { SharedLimiter } from './shared-limiter.ts';
+import { type Admission, type SharedLimiter, unsharedLimiter } from './shared-limiter.ts';
 
 /** A token bucket: it holds so many requests, and fills with the rate up to the burst. */
 interface Bucket {
@@ -26,18 +26,19 @@ export const unlimited: Limiter = { admit: () => undefined, close() {} };
 /** Limits the requests of each sender, such as an access token or an address. */
 export class RequestLimiter {
   readonly #limits: RequestLimits;
-  readonly #shared: SharedLimiter | undefined;
+  readonly #shared: SharedLimiter;
   readonly #now: () => number;
   readonly #buckets = new LRUCache<string, Bucket>({ max: rememberedSenders });
   readonly #inFlight = new Map<string, number>();
   readonly #reporter: NodeJS.Timeout | undefined;
 
-  /** @param args.shared absent: this process counts alone @param args.now milliseconds of a clock that never goes back */
-  constructor(args: { limits: RequestLimits; shared?: SharedLimiter | undefined; now?: () => number }) {
-    this.#limits = args.limits;
-    this.#shared = args.shared;
-    this.#now = args.now ?? (() => performance.now());
-    if (args.shared !== undefined && args.limits.inFlight > 0) {
+  /** @param args.now milliseconds of a clock that never goes back */
+  constructor(args: { limits: RequestLimits; shared?: SharedLimiter; now?: () => number }) {
+    const { limits, shared = unsharedLimiter, now = () => performance.now() } = args;
+    this.#limits = limits;
+    this.#shared = shared;
+    this.#now = now;
+    if (shared !== unsharedLimiter && limits.inFlight > 0) {
       this.#reporter = setInterval(() => this.#report(), reportEvery).unref();
     }
   }
@@ -51,11 +52,8 @@ export class RequestLimiter {
     if (wait > 0) throw rateLimited(wait);
     const end = this.#begin(sender);
     onOver(end);
-    if (this.#shared === undefined) return undefined;
-    return this.#askOthers(this.#shared, sender).catch((error: unknown) => {
-      end();
-      throw error;
-    });
+    const answer = this.#shared.admit(sender, this.#inFlight.get(sender) ?? 0);
+    return answer === 'admitted' ? undefined : this.#followOthers(sender, answer, end);
   }
 
   close(): void {
@@ -90,13 +88,14 @@ export class RequestLimiter {
       const left = (this.#inFlight.get(sender) as number) - 1;
       if (left > 0) this.#inFlight.set(sender, left);
       else this.#inFlight.delete(sender);
-      this.#shared?.report(sender, left);
+      this.#shared.report(sender, left);
     };
   }
 
-  async #askOthers(shared: SharedLimiter, sender: string): Promise<void> {
-    const answer = await shared.admit(sender, this.#inFlight.get(sender) ?? 0);
+  async #followOthers(sender: string, asked: Admission | Promise<Admission>, end: () => void): Promise<void> {
+    const answer = await asked;
     if (answer === 'admitted') return;
+    end();
     const wait = answer === 'in-flight' ? inFlightWait.shared : answer.wait;
     // a flood that is refused asks no more than this
     const refusedUntil = this.#now() + wait;
@@ -107,6 +106,6 @@ export class RequestLimiter {
   }
 
   #report(): void {
-    for (const [sender, count] of this.#inFlight) this.#shared?.report(sender, count);
+    for (const [sender, count] of this.#inFlight) this.#shared.report(sender, count);
   }
 }

@@ -2,8 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { RequestLimits } from '../config/settings.ts';
 import type { Log } from '../log/log.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
-import { redisScript } from '../redis/redis-script.ts';
-import { unlessAway, unlessLate } from '../redis/without-redis.ts';
+import { redisScript } from '../redis/redis-connection.ts';
+import { ifQuick, unlessAway } from '../redis/without-redis.ts';
+
+export type Admission = 'admitted' | 'in-flight' | { readonly wait: number };
 
 /** A limit of all processes together. Nothing of it rejects: while Redis does not answer, each process counts alone. */
 export interface SharedLimiter {
@@ -11,13 +13,14 @@ export interface SharedLimiter {
    * Counts a request, unless it is refused: because there are too many in flight, or for so many milliseconds.
    * @param here requests of the sender in flight in this process, with this one
    */
-  admit(sender: string, here: number): Promise<'admitted' | 'in-flight' | { readonly wait: number }>;
+  admit(sender: string, here: number): Admission | Promise<Admission>;
   /** Reports the number of the sender's requests in flight here. Nobody waits for it. */
   report(sender: string, here: number): void;
 }
 
-/** Milliseconds after which a request goes on by the count of its own process. */
-const patience = 250;
+/** For a process that counts alone. */
+export const unsharedLimiter: SharedLimiter = { admit: () => 'admitted', report() {} };
+
 /** A report of a process counts for so long: until the next one, and not for ever after its death. Milliseconds. */
 const reportedFor = 45_000;
 
@@ -84,12 +87,12 @@ export function createSharedLimiter(deps: {
   const untilFull = rate === 0 ? 0 : Math.ceil((burst * 1000) / rate);
   const lifetime = Math.max(inFlight === 0 ? 0 : reportedFor, untilFull) + 1000;
   const keyOf = (sender: string): string => `sluice:rate:1:${kind}:${sender}`;
-  const tell = (error: unknown): void => log.warn({ err: error }, 'request rates can not be shared');
+  const tell = (err: unknown): void => log.warn({ err }, 'request rates can not be shared');
   return {
     async admit(sender, here) {
       const args = [rate, burst, inFlight, me, here, reportedFor, lifetime];
-      const asked = unlessAway(redis.run(admitScript, [keyOf(sender)], args), tell);
-      const answer = Number((await unlessLate(asked, patience)) ?? 0);
+      const asked = redis.run(admitScript, [keyOf(sender)], args);
+      const answer = Number((await ifQuick(asked, tell)) ?? 0);
       if (answer === 0) return 'admitted';
       return answer < 0 ? 'in-flight' : { wait: answer };
     },

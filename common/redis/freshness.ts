@@ -1,8 +1,5 @@
 import type { Invalidation, StreamPosition } from './invalidation.ts';
 
-/** Announces changes to other processes. */
-export type Announcements = Pick<Invalidation, 'position' | 'changedSince' | 'isCurrent' | 'publish'>;
-
 /** A moment before the store is read. */
 export interface ReadMoment {
   /** By `performance.now()` or a test's clock. */
@@ -14,8 +11,7 @@ export interface ReadMoment {
 }
 
 export interface FreshnessLimits {
-  /** Absent: no other process announces changes. */
-  readonly invalidation: Announcements | undefined;
+  readonly invalidation: Invalidation;
   /** Milliseconds while changes are announced. */
   readonly announcedFor: number;
   /** Milliseconds in any case. */
@@ -37,7 +33,7 @@ export class Freshness {
 
   /** To be called before the store is read. */
   begin(): ReadMoment {
-    const position = this.#limits.invalidation?.position() ?? null;
+    const position = this.#limits.invalidation.position();
     return { began: this.#now(), position, changes: this.#changes };
   }
 
@@ -50,15 +46,15 @@ export class Freshness {
   isFresh(id: string, { began, position }: ReadMoment, otherwiseFor = this.#limits.otherwiseFor): boolean {
     const { invalidation, announcedFor } = this.#limits;
     const age = this.#now() - began;
-    if (invalidation === undefined || position === null) return age <= otherwiseFor;
+    if (position === null) return age <= otherwiseFor;
     if (invalidation.changedSince(id, position)) return false;
     return age <= otherwiseFor || (age <= announcedFor && invalidation.isCurrent());
   }
 
   /** Announces a change that is stored. Resolves with false when other processes could not be reached. */
-  async changed(id: string): Promise<boolean> {
+  changed(id: string): Promise<boolean> {
     this.#changes++;
-    return this.#limits.invalidation?.publish(id) ?? true;
+    return this.#limits.invalidation.publish(id);
   }
 
   #now(): number {

@@ -30,3 +30,14 @@ export interface Invalidation {
   positionOf(stamp: string): StreamPosition | null;
   close(): Promise<void>;
 }
+
+/** Without Redis: nobody else changes what is stored, or nobody announces it. */
+export const unannounced: Invalidation = {
+  position: () => null,
+  changedSince: () => true,
+  isCurrent: () => false,
+  publish: async () => true,
+  stampOf: () => '',
+  positionOf: () => null,
+  async close() {},
+};

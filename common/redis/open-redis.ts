@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RedisConfig } from '../config/read-redis.ts';
+import { waitAtMost } from '../limits/wait-at-most.ts';
 import type { Log } from '../log/log.ts';
 import { type ObserveCall, unobserved } from '../telemetry/observe-call.ts';
 import { createRedisClient, isReplyError, type RedisClient, type RedisTimes } from './redis-client.ts';
@@ -9,9 +10,7 @@ import {
   type RedisListener,
   type RedisScript,
 } from './redis-connection.ts';
-import { createRedisListener } from './redis-listener.ts';
 import { RedisOutage } from './redis-outage.ts';
-import { withDeadline } from './with-deadline.ts';
 
 const usualTimes: RedisTimes = { connect: 5000, command: 2000, backoff: 2000 };
 /** Commands that wait for their answer. */
@@ -160,6 +159,12 @@ class ReconnectingRedis implements RedisConnection {
   }
 }
 
+/** The client has a deadline for each command, which begins when it is sent; this one is for those that it never gets to send. */
+async function withDeadline<Result>(work: Promise<Result>, milliseconds: number): Promise<Result> {
+  if (await waitAtMost(work, milliseconds)) return work;
+  throw new Error('Command timed out');
+}
+
 /** The error's text without a password: Redis repeats the arguments of commands that it does not know. */
 function reasonOf(error: unknown, config: RedisConfig): string {
   const text = error instanceof Error && error.message !== '' ? error.message : 'unknown failure';
@@ -167,4 +172,31 @@ function reasonOf(error: unknown, config: RedisConfig): string {
   const secrets = [config.password, config.mode === 'sentinel' ? config.sentinelPassword : undefined];
   for (const secret of secrets) if (secret !== undefined) reason = reason.replaceAll(secret, '***');
   return reason;
+}
+
+/** Shortest time between two reconnections that are asked for. Milliseconds. */
+const pause = 1000;
+
+/** Hears a channel over a client that does nothing else, and subscribes anew whenever that is connected. */
+function createRedisListener(
+  client: RedisClient,
+  channel: string,
+  onMessage: (message: string) => void,
+): RedisListener {
+  let reconnectedAt = performance.now();
+  const reconnect = (): void => {
+    if (client.status !== 'ready' || performance.now() - reconnectedAt < pause) return;
+    reconnectedAt = performance.now();
+    client.disconnect(true);
+  };
+  client.on('ready', () => {
+    client.subscribe(channel).catch(reconnect);
+  });
+  // a failure here also hits the commands beside it, and is logged there
+  client.on('error', () => {});
+  client.on('message', (from: string, message: string) => {
+    if (from === channel) onMessage(message);
+  });
+  client.connect().catch(() => {});
+  return { reconnect, close: () => client.disconnect() };
 }

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Log } from '../log/log.ts';
-import { type RedisConnection, RedisFailure } from './redis-connection.ts';
-import { redisScript } from './redis-script.ts';
+import { type RedisConnection, RedisFailure, redisScript } from './redis-connection.ts';
 
 /** Work that one process of a deployment does at a time. */
 export interface ProcessLock {

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { type Cluster, Redis, type RedisOptions, ReplyError } from 'ioredis';
-import type { RedisConfig } from '../config/read-redis.ts';
+import type { RedisConfig, RedisConfigOf } from '../config/read-redis.ts';
 import { RefreshedCluster } from './redis-cluster.ts';
 import { type Report, sentinelConnector, serverConnector } from './redis-connectors.ts';
 
@@ -72,10 +72,8 @@ function commonOptions({ username, password }: RedisConfig, times: RedisTimes) {
   } satisfies RedisOptions;
 }
 
-type ConfigOf<Mode extends RedisConfig['mode']> = Extract<RedisConfig, { readonly mode: Mode }>;
-
 function sentinelClient(
-  config: ConfigOf<'sentinel'>,
+  config: RedisConfigOf<'sentinel'>,
   common: CommonOptions,
   times: RedisTimes,
   report: Report,
@@ -99,7 +97,7 @@ function sentinelClient(
 }
 
 function clusterClient(
-  { nodes, tls, ca }: ConfigOf<'cluster'>,
+  { nodes, tls, ca }: RedisConfigOf<'cluster'>,
   { enableAutoPipelining, enableOfflineQueue, retryStrategy, ...common }: CommonOptions,
   times: RedisTimes,
   report: Report,

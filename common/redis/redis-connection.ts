@@ -1,8 +1,14 @@
+import { createHash } from 'node:crypto';
+
 /** A Lua script, which Redis runs as one step. */
 export interface RedisScript {
   readonly source: string;
   /** Hex SHA-1 of the source, by which Redis knows a script that it has seen. */
   readonly sha1: string;
+}
+
+export function redisScript(source: string): RedisScript {
+  return { source, sha1: createHash('sha1').update(source).digest('hex') };
 }
 
 /**

@@ -1,12 +1,12 @@
+import { waitAtMost } from '../limits/wait-at-most.ts';
 import { RedisFailure } from './redis-connection.ts';
 
 /** The work's result, or null when it takes longer than so many milliseconds: then it is quicker to do without Redis. */
-export function unlessLate<Result>(work: Promise<Result>, milliseconds: number): Promise<Result | null> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<null>((resolve) => {
-    timer = setTimeout(resolve, milliseconds, null);
-  });
-  return Promise.race([work, late]).finally(() => clearTimeout(timer));
+export async function unlessLate<Result>(
+  work: Promise<Result>,
+  milliseconds: number,
+): Promise<Result | null> {
+  return (await waitAtMost(work, milliseconds)) ? work : null;
 }
 
 /**
@@ -23,4 +23,15 @@ export async function unlessAway<Result>(
     if (!(error instanceof RedisFailure)) tell(error);
     return null;
   }
+}
+
+/** Milliseconds after which a request goes on by what its own process, or the store, knows. */
+const patience = 250;
+
+/** Both together, for what a request waits for. */
+export function ifQuick<Result>(
+  work: Promise<Result>,
+  tell: (error: unknown) => void,
+): Promise<Result | null> {
+  return unlessLate(unlessAway(work, tell), patience);
 }

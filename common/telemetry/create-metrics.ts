@@ -1,11 +1,20 @@
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import type { CacheCounts } from './cache-counts.ts';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { CacheCounts } from './cache-counts.ts';
+import { durationBuckets } from './duration-histogram.ts';
 import type { HttpObserver } from './http-observer.ts';
-import { type BatchName, measureBatches } from './measure-batches.ts';
-import { type CacheName, measureCaches } from './measure-caches.ts';
-import { measureCalls } from './measure-calls.ts';
 import { measureRequests } from './measure-requests.ts';
-import type { ObserveCall } from './observe-call.ts';
+import { type ObserveCall, type Outcome, outcomeOf, unobserved } from './observe-call.ts';
+
+type CacheName = 'tokens' | 'structures' | 'spaces' | 'records' | 'files' | 'file_bytes';
+
+/** Kinds of work that one statement does for several requests. */
+type BatchName =
+  | 'record_lookups'
+  | 'record_finds'
+  | 'record_inserts'
+  | 'record_changes'
+  | 'file_inserts'
+  | 'file_lookups';
 
 /** Measures of a process. No label ever holds a client's data. */
 export interface Metrics {
@@ -22,6 +31,12 @@ export interface Metrics {
   /** All of it, as JSON of prom-client, each series with its worker. */
   json(): Promise<object[]>;
 }
+
+/** For a process of which nobody reads metrics. */
+export const unmeasured: Pick<Metrics, 'observeCall' | 'cache'> = {
+  observeCall: unobserved,
+  cache: () => new CacheCounts(),
+};
 
 /** @param args.worker 1 for a process that is alone */
 export function createMetrics({ worker }: { worker: number }): Metrics {
@@ -67,4 +82,65 @@ export function createMetrics({ worker }: { worker: number }): Metrics {
       }));
     },
   };
+}
+
+/** Counts the hits and misses of each cache. Counting costs a cache no more than an addition. */
+function measureCaches(registry: Registry): (name: CacheName) => CacheCounts {
+  const caches = new Map<CacheName, CacheCounts>();
+  new Counter({
+    name: 'sluice_cache_requests_total',
+    help: 'Questions to the caches of the process, by whether they had the answer',
+    labelNames: ['cache', 'result'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [cache, { hits, misses }] of caches) {
+        this.inc({ cache, result: 'hit' }, hits);
+        this.inc({ cache, result: 'miss' }, misses);
+      }
+    },
+  });
+  return (name) => {
+    const counts = caches.get(name) ?? new CacheCounts();
+    caches.set(name, counts);
+    return counts;
+  };
+}
+
+/** Times calls to other systems, and counts them by how they ended. */
+function measureCalls(registry: Registry): ObserveCall {
+  const durations = new Histogram({
+    name: 'sluice_call_duration_seconds',
+    help: 'Time that a call to the engine, to S3, to Redis or to a webhook took; of streams, until their first bytes',
+    labelNames: ['system', 'call', 'outcome'],
+    buckets: durationBuckets,
+    registers: [registry],
+  });
+  return async (system, call, work, options) => {
+    const began = performance.now();
+    let outcome: Outcome = 'ok';
+    try {
+      return await work();
+    } catch (error) {
+      outcome = outcomeOf(error, options);
+      throw error;
+    } finally {
+      durations.observe({ system, call, outcome }, (performance.now() - began) / 1000);
+    }
+  };
+}
+
+/** Powers of two: one request, up to the most that a statement takes. */
+const batchBuckets = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
+
+/** Counts how many requests share a statement. */
+function measureBatches(registry: Registry): (name: BatchName) => (requests: number) => void {
+  const sizes = new Histogram({
+    name: 'sluice_batch_requests',
+    help: 'Requests that one statement was made for: look-ups of records and files, and group commits',
+    labelNames: ['batch'],
+    buckets: batchBuckets,
+    registers: [registry],
+  });
+  return (batch) => (requests) => sizes.observe({ batch }, requests);
 }

@@ -23,7 +23,7 @@ import type { Log } from '../log/log.ts';
 import { type ActiveSpan, activeSpan, withActiveSpan } from './active-span.ts';
 import type { FinishedRequest } from './http-observer.ts';
 import { outcomeOf, type System } from './observe-call.ts';
-import type { RequestSpan, Tracing } from './tracing.ts';
+import type { RequestSpan, TracedExchange, Tracing } from './tracing.ts';
 
 /** A stop does not wait longer for a collector. Milliseconds. */
 const closeTimeout = 3000;
@@ -52,7 +52,10 @@ export async function openTracing(config: TracingConfig, log: Pick<Log, 'warn'>)
   });
   const tracer = provider.getTracer('sluice');
   return {
-    begin: (method, header) => beginRequest(tracer, method, header),
+    serve(exchange, begin) {
+      exchange.span = beginRequest(tracer, exchange);
+      withActiveSpan(exchange.span, () => begin(exchange));
+    },
     traced: (observe) => (system, call, work, options) => {
       const parent = activeSpan();
       if (!(parent instanceof TracedSpan)) return observe(system, call, work, options);
@@ -125,20 +128,13 @@ class TracedRequest extends TracedSpan implements RequestSpan {
   }
 }
 
-function beginRequest(
-  tracer: Tracer,
-  method: string,
-  header: (name: string) => string | undefined,
-): TracedRequest {
-  const { traceparent, tracestate } = {
-    traceparent: header('traceparent'),
-    tracestate: header('tracestate'),
-  };
+function beginRequest(tracer: Tracer, exchange: TracedExchange): TracedRequest {
+  const [traceparent, tracestate] = [exchange.header('traceparent'), exchange.header('tracestate')];
   const parent =
     traceparent === undefined
       ? ROOT_CONTEXT
       : propagator.extract(ROOT_CONTEXT, { traceparent, tracestate }, defaultTextMapGetter);
-  const known = methodOf(method);
+  const known = methodOf(exchange.method);
   const span = tracer.startSpan(
     known,
     { kind: SpanKind.SERVER, attributes: { 'http.request.method': known } },

@@ -8,16 +8,26 @@ export interface RequestSpan extends ActiveSpan {
   end(request: FinishedRequest, code: string | undefined): void;
 }
 
-/** Traces in the HTTP server. */
-export interface RequestTracing {
-  /** @param header of the request, which may say that it belongs to a trace */
-  begin(method: string, header: (name: string) => string | undefined): RequestSpan;
+/** A request that may get a span. Its headers may say that it belongs to a trace. */
+export interface TracedExchange {
+  readonly method: string;
+  header(name: string): string | undefined;
+  span: RequestSpan | undefined;
 }
 
 /** Sends the spans of requests to a collector of OpenTelemetry. */
-export interface Tracing extends RequestTracing {
+export interface Tracing {
+  /** Serves a request within a span of its own. */
+  serve<Exchange extends TracedExchange>(exchange: Exchange, begin: (exchange: Exchange) => void): void;
   /** Makes each call a span of its request; a call for no request has none. */
   traced(observe: ObserveCall): ObserveCall;
   /** Sends the remaining spans. */
   close(): Promise<void>;
 }
+
+/** Nothing is traced. */
+export const untraced: Tracing = {
+  serve: (exchange, begin) => begin(exchange),
+  traced: (observe) => observe,
+  async close() {},
+};

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { CloudFile } from '../../common/metadata/cloud-file.ts';
 import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
 import { Freshness, type ReadMoment } from '../../common/redis/freshness.ts';
-import type { Invalidation } from '../../common/redis/invalidation.ts';
+import { type Invalidation, unannounced } from '../../common/redis/invalidation.ts';
 import { CacheCounts } from '../../common/telemetry/cache-counts.ts';
 
 /** The largest file that is kept. */
@@ -51,11 +51,11 @@ export class SmallFiles {
   constructor(args: {
     readonly bytes: number;
     readonly alone: boolean;
-    readonly invalidation?: Invalidation | undefined;
+    readonly invalidation?: Invalidation;
     readonly counts?: CacheCounts;
   }) {
-    const { bytes, alone, invalidation, counts = new CacheCounts() } = args;
-    const keeps = bytes > 0 && (alone || invalidation !== undefined);
+    const { bytes, alone, invalidation = unannounced, counts = new CacheCounts() } = args;
+    const keeps = bytes > 0 && (alone || invalidation !== unannounced);
     const ttl = alone ? keptFor.alone : keptFor.shared;
     this.#kept = keeps
       ? new LRUCache({
@@ -64,7 +64,7 @@ export class SmallFiles {
         })
       : null;
     this.#freshness = new Freshness({
-      invalidation: alone ? undefined : invalidation,
+      invalidation,
       announcedFor: keptFor.shared,
       otherwiseFor: alone ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY,
     });

@@ -5,7 +5,7 @@ import { overloaded, unavailable, uploadConflict } from '../../common/errors/cat
 import { waitAtMost } from '../../common/limits/wait-at-most.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { RedisConnection } from '../../common/redis/redis-connection.ts';
-import { redisScript } from '../../common/redis/redis-script.ts';
+import { redisScript } from '../../common/redis/redis-connection.ts';
 import { unlessAway } from '../../common/redis/without-redis.ts';
 import type { UploadState } from './upload-state.ts';
 

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import { type Announcements, Freshness, type ReadMoment } from '../../common/redis/freshness.ts';
+import { Freshness, type ReadMoment } from '../../common/redis/freshness.ts';
+import { type Invalidation, unannounced } from '../../common/redis/invalidation.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { type Structure, structureText } from '../structure/structure.ts';
 import { structureView } from './structure-view.ts';
@@ -23,7 +24,7 @@ interface KnownSpace {
 /**
  * What a process knows of record spaces, so that a request whose structure was seen before asks nobody. Another
  * process may change a space: what is older than `freshFor` is read again while it is still used, and what is
- * older than `staleAfter` is not used. With `invalidation`, what may have changed is read again before it is used.
+ * older than `staleAfter` is not used. Where changes are announced, what may have changed is read again before it is used.
  */
 export class KnownSpaces {
   readonly #spaces = new LRUCache<string, KnownSpace>({
@@ -43,7 +44,7 @@ export class KnownSpaces {
     freshFor: number;
     staleAfter: number;
     now?: () => number;
-    invalidation: Announcements;
+    invalidation: Invalidation;
   }) {
     const { freshFor, staleAfter, now = () => performance.now(), invalidation } = args;
     this.#freshFor = freshFor;
@@ -51,7 +52,7 @@ export class KnownSpaces {
     this.#freshness = new Freshness({
       invalidation,
       announcedFor: staleAfter,
-      otherwiseFor: Number.NEGATIVE_INFINITY,
+      otherwiseFor: invalidation === unannounced ? staleAfter : Number.NEGATIVE_INFINITY,
       now,
     });
   }

@@ -1,7 +1,7 @@
 import type { Hasher } from '../../common/auth/hasher.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { Projects } from '../../common/metadata/projects.ts';
-import type { Announcements } from '../../common/redis/freshness.ts';
+import { type Invalidation, unannounced } from '../../common/redis/invalidation.ts';
 import type { Metrics } from '../../common/telemetry/create-metrics.ts';
 import type { RecordHeaders } from '../input/record-headers.ts';
 import type { RecordStore } from '../store/record-store.ts';
@@ -40,22 +40,11 @@ export interface Freshness {
   readonly others: { readonly outdatedAfter: number; readonly abandonedAfter: number };
 }
 
-/** Nothing is announced: others read the catalogue again once their entry is stale. */
-export const unannounced: Announcements = {
-  position: () => ({ generation: 0, message: 0 }),
-  changedSince: () => false,
-  isCurrent: () => true,
-  publish: async () => true,
-};
-
 /** After this no process uses an entry whose change was announced, even if it missed the message. Milliseconds. */
 const announcedAfter = 1_000;
 
 /** What docs/api.md promises. */
-export function freshnessOf(
-  { alone }: Pick<RecordStore, 'alone'>,
-  announcements: Announcements | undefined,
-): Freshness {
+export function freshnessOf({ alone }: Pick<RecordStore, 'alone'>, invalidation: Invalidation): Freshness {
   const forever = Number.POSITIVE_INFINITY;
   // nobody else changes the catalogue
   if (alone) {
@@ -63,7 +52,7 @@ export function freshnessOf(
     return { freshFor: forever, staleAfter: forever, heardAfter: 0, outdatedAfter, others };
   }
   const staleAfter = 10_000;
-  const heardAfter = announcements === undefined ? staleAfter : announcedAfter;
+  const heardAfter = invalidation === unannounced ? staleAfter : announcedAfter;
   const others = { outdatedAfter, abandonedAfter };
   return { freshFor: 5_000, staleAfter, heardAfter, outdatedAfter, others };
 }
@@ -77,7 +66,7 @@ export interface SpacesDeps {
   readonly writes: InFlightWrites;
   readonly maxSpaces: number;
   readonly log: Pick<Log, 'warn'>;
-  readonly invalidation: Announcements;
+  readonly invalidation: Invalidation;
   readonly freshness: Freshness;
   readonly metrics: Pick<Metrics, 'cache'>;
 }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { unavailable } from '../../common/errors/catalogue.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { RedisConnection } from '../../common/redis/redis-connection.ts';
-import { redisScript } from '../../common/redis/redis-script.ts';
+import { redisScript } from '../../common/redis/redis-connection.ts';
 import { unlessAway, unlessLate } from '../../common/redis/without-redis.ts';
 import type { CacheOutages } from './cache-outages.ts';
 import { type SpaceVersions, versionLifetime } from './space-versions.ts';

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { RedisConnection, RedisScript } from '../../common/redis/redis-connection.ts';
-import { redisScript } from '../../common/redis/redis-script.ts';
+import { type RedisConnection, type RedisScript, redisScript } from '../../common/redis/redis-connection.ts';
 
 /**
  * All reservations are one hash, so that whatever removes a reservation that is not over - a flush, an

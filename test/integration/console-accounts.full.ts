@@ -1,7 +1,7 @@
 /** Accounts of the dashboard: who may register, log in and claim, and what a stranger can find out. */
 import t from 'tap';
 import { createHasher } from '../../common/auth/hasher.ts';
-import { createTokenCommands, developerEmail } from '../../common/auth/issue-token.ts';
+import { developerEmail, executeTokenOrder } from '../../common/auth/issue-token.ts';
 import { bootstrapToken, type ConsoleAnswer, passwordOf, serveConsole } from '../services/console-harness.ts';
 import { countingHasher } from '../services/counting-hasher.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
@@ -193,17 +193,21 @@ t.test(
   'the first account has tokens made and listed without its address, also after it was claimed',
   async (t) => {
     const { visitor, users, tokens } = await serveConsole(t, await openMigratedChdb(t));
-    const { execute } = createTokenCommands({ users, tokens, tokenCheck: { invalidate: async () => true } });
+    const services = { users, tokens, tokenCheck: { invalidate: async () => true } };
     const order = { action: 'create', email: null, createUser: false, expiresIn: null } as const;
-    await execute({ ...order, name: 'before' });
+    await executeTokenOrder(services, { ...order, name: 'before' });
     t.equal((await visitor().register(ada, { claimToken: bootstrapToken })).status, 201);
     await visitor().register('bob@example.com');
-    await execute({ ...order, name: 'after' });
-    const listed = await execute({ action: 'list', email: null });
+    await executeTokenOrder(services, { ...order, name: 'after' });
+    const listed = await executeTokenOrder(services, { action: 'list', email: null });
     t.match(listed.split('\n').sort(), [/./, /./, /./]);
     for (const name of ['first token', 'before', 'after']) t.match(listed, name);
-    t.equal(await execute({ action: 'list', email: ada }), listed, 'it is the account that was claimed');
-    t.equal(await execute({ action: 'list', email: 'bob@example.com' }), '');
+    t.equal(
+      await executeTokenOrder(services, { action: 'list', email: ada }),
+      listed,
+      'it is the account that was claimed',
+    );
+    t.equal(await executeTokenOrder(services, { action: 'list', email: 'bob@example.com' }), '');
   },
 );
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { AccessTokens, hashToken } from '../../common/auth/access-tokens.ts';
-import { AccessTokenCheck } from '../../common/auth/token-check.ts';
+import { TokenCheck } from '../../common/auth/token-check.ts';
 import { createTokenGate } from '../../common/auth/token-gate.ts';
 import { openDeployment } from '../../common/metadata/deployment.ts';
 import { everyToken } from '../services/every-token.ts';
@@ -24,7 +24,7 @@ async function openProcess(t: Test, { alone = false } = {}) {
   const deployment = await openDeployment({ db: counted, database });
   const tokens = new AccessTokens({ db: counted, database, deployment });
   const gate = createTokenGate({ tokens, deployment, alone });
-  const check = new AccessTokenCheck({ ...everyToken, tokens, log: silentLog(), alone: true, gate });
+  const check = new TokenCheck({ ...everyToken, tokens, log: silentLog(), alone: true, gate });
   t.teardown(() => check.close());
   const create = async (token?: string): Promise<string> =>
     (await tokens.create({ userId: 'user', name: '', expiresAt: null, token })).token;

@@ -1,7 +1,7 @@
 /** What processes do at once when they start on one server, and on one data directory. */
 import t from 'tap';
 import { AccessTokens, hashToken } from '../../common/auth/access-tokens.ts';
-import { bootstrap } from '../../common/auth/bootstrap.ts';
+import { bootstrap } from '../../common/auth/issue-token.ts';
 import { openClickhouse } from '../../common/clickhouse/clickhouse-database.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { sendCommand, serveControlSocket } from '../../common/lifecycle/control-socket.ts';

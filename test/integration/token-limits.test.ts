@@ -2,8 +2,8 @@
 import t from 'tap';
 import { AccessTokens } from '../../common/auth/access-tokens.ts';
 import { createAuthenticate } from '../../common/auth/authenticate.ts';
-import { createTokenCommands } from '../../common/auth/issue-token.ts';
-import { AccessTokenCheck } from '../../common/auth/token-check.ts';
+import { executeTokenOrder, type TokenOrder } from '../../common/auth/issue-token.ts';
+import { TokenCheck } from '../../common/auth/token-check.ts';
 import { openDeployment } from '../../common/metadata/deployment.ts';
 import { Users } from '../../common/metadata/users.ts';
 import { everyToken } from '../services/every-token.ts';
@@ -84,10 +84,10 @@ t.test('limits are stored with a token', async (t) => {
   const database = testDatabase;
   const deployment = await openDeployment({ db, database });
   const tokens = new AccessTokens({ db, database, deployment });
-  const check = new AccessTokenCheck({ ...everyToken, tokens, log: silentLog(), alone: true });
+  const check = new TokenCheck({ ...everyToken, tokens, log: silentLog(), alone: true });
   t.teardown(() => check.close());
   const users = new Users({ db, database });
-  const { execute } = createTokenCommands({ users, tokens, tokenCheck: check });
+  const execute = (order: TokenOrder) => executeTokenOrder({ users, tokens, tokenCheck: check }, order);
   const email = 'a@example.com';
   const make = (limits?: object) =>
     execute({ ...{ action: 'create', email, createUser: true, name: 'n', expiresIn: null }, limits });

@@ -1,11 +1,10 @@
 /** Failed logins that two processes count together, and what they do while Redis fails. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { type FailureDelays, failureDelays } from '../../common/auth/failure-delays.ts';
 import { LoginThrottle, loginThrottleDefaults } from '../../common/auth/login-throttle.ts';
-import { createSharedFailures } from '../../common/auth/shared-failures.ts';
+import { createSharedFailures, type FailureDelays } from '../../common/auth/shared-failures.ts';
 import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
-import type { StandaloneRedis } from '../../common/config/read-redis.ts';
+import type { RedisConfigOf } from '../../common/config/read-redis.ts';
 import { openRedis } from '../../common/redis/open-redis.ts';
 import { startRestrictedRedis } from '../services/redis-rights.ts';
 import { silentLog } from '../services/silent-log.ts';
@@ -25,10 +24,13 @@ t.teardown(async () => {
 });
 
 /** A process: it waits for nobody, so a delay shows as a 429. Its own clock stands: only Redis counts time. */
-async function openProcess(delays: Partial<FailureDelays> = {}, config: StandaloneRedis = server.config) {
+async function openProcess(
+  delays: Partial<FailureDelays> = {},
+  config: RedisConfigOf<'standalone'> = server.config,
+) {
   const redis = await openRedis({ ...config, ...server.user }, log, quick);
   closing.push(() => redis.close());
-  const all = { ...failureDelays, firstDelay: 8000, ...delays };
+  const all = { ...loginThrottleDefaults, firstDelay: 8000, ...delays };
   const shared = createSharedFailures({ redis, keys, delays: all, log });
   const options = { ...loginThrottleDefaults, ...all, longestWait: 0 };
   let looks = 0;
@@ -153,7 +155,7 @@ t.test('what Redis holds tells nobody who it is, and ends', async (t) => {
   for (const name of names) {
     t.match(name, /^sluice:login:1:[\w-]{43}$/);
     const left = Number(await server.command('PTTL', name));
-    t.ok(left > 0 && left <= failureDelays.rememberedFor, `${left}`);
+    t.ok(left > 0 && left <= loginThrottleDefaults.rememberedFor, `${left}`);
   }
 });
 

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { openRedis } from '../../common/redis/open-redis.ts';
-import { redisScript } from '../../common/redis/redis-script.ts';
+import { redisScript } from '../../common/redis/redis-connection.ts';
 import { certificateFor } from '../services/certificate.ts';
 import { freePorts } from '../services/free-port.ts';
 import { startRedis } from '../services/redis.ts';

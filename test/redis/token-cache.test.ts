@@ -4,7 +4,7 @@ import t, { type Test } from 'tap';
 import { type AccessToken, type AccessTokens, hashToken } from '../../common/auth/access-tokens.ts';
 import { createSharedTokens, keyOf } from '../../common/auth/shared-tokens.ts';
 import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
-import { AccessTokenCheck, tokenTrust } from '../../common/auth/token-check.ts';
+import { TokenCheck, tokenTrust } from '../../common/auth/token-check.ts';
 import { openRedis } from '../../common/redis/open-redis.ts';
 import { RedisInvalidation } from '../../common/redis/redis-invalidation.ts';
 import { everyToken } from '../services/every-token.ts';
@@ -55,10 +55,8 @@ async function openProcess(t: Test, server: Pick<RedisServer, 'config'>, store: 
   const redis = await openRedis(server.config, log, quick);
   const invalidation = new RedisInvalidation({ redis, log });
   const shared = createSharedTokens({ redis, invalidation, keys: secret, log });
-  const check = new AccessTokenCheck({
-    ...{ ...everyToken, tokens: store.tokens, log, alone: false },
-    sharing: { invalidation, tokens: shared },
-  });
+  const { tokens } = store;
+  const check = new TokenCheck({ ...everyToken, tokens, log, alone: false, invalidation, shared });
   t.teardown(async () => {
     await check.close();
     await invalidation.close();
@@ -281,9 +279,7 @@ t.test('under load', async (t) => {
 
 t.test('nobody to tell of revocations: a look is good for under a second', async (t) => {
   const store = new Store();
-  const check = new AccessTokenCheck({
-    ...{ ...everyToken, tokens: store.tokens, log: silentLog(), alone: false },
-  });
+  const check = new TokenCheck({ ...everyToken, tokens: store.tokens, log: silentLog(), alone: false });
   t.teardown(() => check.close());
   store.add('good');
   await check.check('good', signal);

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { AccessTokens, hashToken } from '../../common/auth/access-tokens.ts';
-import { bootstrap } from '../../common/auth/bootstrap.ts';
-import { createTokenCommands } from '../../common/auth/issue-token.ts';
+import { bootstrap, executeTokenOrder } from '../../common/auth/issue-token.ts';
 import { createTokenGate } from '../../common/auth/token-gate.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { GroupCommit } from '../../common/clickhouse/group-commit.ts';
@@ -316,12 +315,12 @@ async function driveControl(db: Database): Promise<void> {
   const tokens = new AccessTokens({ db, database, deployment });
   await createTokenGate({ tokens, deployment }).admits('unknown', '');
   await bootstrap({ users, tokens, token: undefined });
-  const tokenCommands = createTokenCommands({ users, tokens, tokenCheck: { invalidate: async () => true } });
+  const services = { users, tokens, tokenCheck: { invalidate: async () => true } };
   const email = 'a@x';
   const order = { action: 'create', email, createUser: true, name: 'n', expiresIn: 60_000 } as const;
-  const token = await tokenCommands.execute(order);
-  await tokenCommands.execute({ action: 'list', email });
-  await tokenCommands.execute({ action: 'revoke', token });
+  const token = await executeTokenOrder(services, order);
+  await executeTokenOrder(services, { action: 'list', email });
+  await executeTokenOrder(services, { action: 'revoke', token });
   await tokens.noteUses(new Map([[hashToken(token), new Date()]]));
   await new TableCatalogue({ db, database }).isEmpty(signal);
   await new Projects({ db, database, maxProjects: 5 }).ensure('somebody', 'limited', signal);

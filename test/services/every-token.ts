@@ -1,7 +1,7 @@
-import type { AccessTokenCheckDeps } from '../../common/auth/token-check.ts';
+import type { TokenCheckDeps } from '../../common/auth/token-check.ts';
 
 /** Every token is looked up, and none is of a session. */
-export const everyToken: Pick<AccessTokenCheckDeps, 'gate' | 'sessions'> = {
+export const everyToken: Pick<TokenCheckDeps, 'gate' | 'sessions'> = {
   gate: { admits: async () => true },
   sessions: { findToken: async () => null },
 };

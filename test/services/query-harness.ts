@@ -14,14 +14,14 @@ import { migrate } from '../../common/metadata/migrate.ts';
 import { migrations } from '../../common/metadata/migrations.ts';
 import { Projects } from '../../common/metadata/projects.ts';
 import { UsageCounts } from '../../common/metadata/usage-counts.ts';
-import type { Invalidation } from '../../common/redis/invalidation.ts';
+import { type Invalidation, unannounced } from '../../common/redis/invalidation.ts';
 import type { Metrics } from '../../common/telemetry/create-metrics.ts';
 import { webhookRoutes } from '../../events/webhook-routes.ts';
 import { Webhooks, type WebhooksDeps } from '../../events/webhooks.ts';
 import { MemoryTables } from '../../query/memory/memory-tables.ts';
 import { type QueryDeps, queryRoutes } from '../../query/query-service.ts';
 import { LoggedCatalogue } from '../../query/space/logged-catalogue.ts';
-import { freshnessOf, unannounced } from '../../query/space/spaces-deps.ts';
+import { freshnessOf } from '../../query/space/spaces-deps.ts';
 import { TableCatalogue } from '../../query/space/table-catalogue.ts';
 import { RecordsTable } from '../../query/sql/records-table.ts';
 import type { RecordStore } from '../../query/store/record-store.ts';
@@ -163,7 +163,7 @@ export async function openQueryHarness(
     return embedded;
   };
   const openRouter = (by: RecordStore): Router => {
-    const invalidation = options.invalidation?.();
+    const invalidation = options.invalidation?.() ?? unannounced;
     const projects = new Projects({
       ...{ db, database: testDatabase, alone, invalidation },
       ...(options.freshness?.staleAfter === undefined ? {} : { knownFor: options.freshness.staleAfter }),

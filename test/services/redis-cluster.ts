@@ -1,14 +1,14 @@
 import { execFile } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import type { ClusterRedis } from '../../common/config/read-redis.ts';
+import type { RedisConfigOf } from '../../common/config/read-redis.ts';
 import type { CertificateFiles } from './certificate.ts';
 import { freePorts } from './free-port.ts';
 import { type RedisServer, startRedis } from './redis.ts';
 import { redisArguments, redisTlsOptions } from './redis-tls.ts';
 
 export interface RedisCluster {
-  readonly config: ClusterRedis;
+  readonly config: RedisConfigOf<'cluster'>;
   /** The masters; behind them the replica of the first, where there is one. */
   readonly nodes: readonly RedisServer[];
   /** The node that serves a key. */

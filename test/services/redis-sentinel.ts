@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import type { SentinelRedis } from '../../common/config/read-redis.ts';
+import type { RedisConfigOf } from '../../common/config/read-redis.ts';
 import type { CertificateFiles } from './certificate.ts';
 import { freePorts } from './free-port.ts';
 import { type RedisServer, startRedis } from './redis.ts';
@@ -12,7 +12,7 @@ import { tiedCommand } from './tied-command.ts';
 import { watchChild } from './watch-child.ts';
 
 export interface RedisSentinel {
-  readonly config: SentinelRedis;
+  readonly config: RedisConfigOf<'sentinel'>;
   /** The one that begins as the master, and the one that begins as its replica. */
   readonly servers: readonly [RedisServer, RedisServer];
   /** Resolves when the Sentinel knows a master other than the first one. */

@@ -3,14 +3,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import type { StandaloneRedis } from '../../common/config/read-redis.ts';
+import type { RedisConfigOf } from '../../common/config/read-redis.ts';
 import { freePorts } from './free-port.ts';
 import { tiedCommand } from './tied-command.ts';
 import { type WatchedChild, watchChild } from './watch-child.ts';
 
 /** A real redis-server on loopback, without persistence. */
 export interface RedisServer {
-  readonly config: StandaloneRedis;
+  readonly config: RedisConfigOf<'standalone'>;
   readonly url: string;
   /** SIGKILL: what it knew is gone. */
   kill(): Promise<void>;

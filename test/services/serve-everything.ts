@@ -22,12 +22,13 @@ import { frontPageRoute } from '../../common/process-routes/front-page.ts';
 import { healthRoutes } from '../../common/process-routes/health-routes.ts';
 import { metricsRoute } from '../../common/process-routes/metrics-route.ts';
 import type { RequestLimiter } from '../../common/rate-limits/request-limiter.ts';
+import { unannounced } from '../../common/redis/invalidation.ts';
 import { webhookRoutes } from '../../events/webhook-routes.ts';
 import { draftFile } from '../../gateway/file-draft.ts';
 import { StateStore } from '../../gateway/resumable/state-store.ts';
 import { UploadKeys } from '../../gateway/upload-keys.ts';
 import { queryRoutes } from '../../query/query-service.ts';
-import { freshnessOf, unannounced } from '../../query/space/spaces-deps.ts';
+import { freshnessOf } from '../../query/space/spaces-deps.ts';
 import { TableCatalogue } from '../../query/space/table-catalogue.ts';
 import { EmbeddedStore } from '../../query/store-embedded/embedded-store.ts';
 import { createLocalReservations } from '../../query/unique/unique-reservations.ts';
@@ -98,8 +99,8 @@ export async function serveEverything(options: {
       ...{ store: records, catalogue: new TableCatalogue({ db, database }), database, projects },
       ...{ authenticate, hasher: quickHasher(), events: webhooks, log, metrics: unmeasured },
       ...{ throttle: new LoginThrottle(), reservations: createLocalReservations(), now: Date.now },
-      ...{ invalidation: unannounced, freshness: freshnessOf(records, undefined) },
-      ...{ usage: usage ?? new UsageCounts({ db, database }) },
+      ...{ invalidation: unannounced, freshness: freshnessOf(records, unannounced) },
+      usage: usage ?? new UsageCounts({ db, database }),
     }),
     ...webhookRoutes({ webhooks, authenticate }),
     ...testGateway({ authenticate, projects, store, cloudFiles, log, keys: uploadKeys, ...counted }),

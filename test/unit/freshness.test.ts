@@ -1,10 +1,10 @@
 import t from 'tap';
 import { Freshness } from '../../common/redis/freshness.ts';
-import type { Invalidation } from '../../common/redis/invalidation.ts';
+import { type Invalidation, unannounced } from '../../common/redis/invalidation.ts';
 import { LocalInvalidation } from '../services/local-invalidation.ts';
 
 /** A clock that stands still until it is set. */
-function clocked(invalidation?: Invalidation) {
+function clocked(invalidation: Invalidation = unannounced) {
   const clock = { time: 0 };
   const times = { announcedFor: 100, otherwiseFor: 10 };
   return { clock, freshness: new Freshness({ invalidation, ...times, now: () => clock.time }) };

@@ -1,7 +1,7 @@
 import t from 'tap';
+import { unannounced } from '../../common/redis/invalidation.ts';
 import { ChangeLimit } from '../../query/space/change-limit.ts';
 import { KnownSpaces } from '../../query/space/known-spaces.ts';
-import { unannounced } from '../../query/space/spaces-deps.ts';
 import { agrees, structureView } from '../../query/space/structure-view.ts';
 import type { Field } from '../../query/structure/field.ts';
 import { parseStructure } from '../../query/structure/parse-structure.ts';

@@ -1,9 +1,12 @@
 import t from 'tap';
 import { ApiError } from '../../common/errors/api-error.ts';
 import { RequestLimiter } from '../../common/rate-limits/request-limiter.ts';
-import type { SharedLimiter } from '../../common/rate-limits/shared-limiter.ts';
+import { type SharedLimiter, unsharedLimiter } from '../../common/rate-limits/shared-limiter.ts';
 
-function limiter(limits: { rate?: number; burst?: number; inFlight?: number }, shared?: SharedLimiter) {
+function limiter(
+  limits: { rate?: number; burst?: number; inFlight?: number },
+  shared: SharedLimiter = unsharedLimiter,
+) {
   const clock = { now: 1000 };
   const all = { rate: 0, burst: 1, inFlight: 0, ...limits };
   const requests = new RequestLimiter({ limits: all, shared, now: () => clock.now });

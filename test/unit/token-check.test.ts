@@ -1,9 +1,9 @@
 import t from 'tap';
 import { type AccessToken, type AccessTokens, hashToken } from '../../common/auth/access-tokens.ts';
-import { createTokenCommands } from '../../common/auth/issue-token.ts';
+import { executeTokenOrder } from '../../common/auth/issue-token.ts';
 import { sealedToken } from '../../common/auth/sealed-token.ts';
 import type { SharedTokens } from '../../common/auth/shared-tokens.ts';
-import { AccessTokenCheck } from '../../common/auth/token-check.ts';
+import { TokenCheck } from '../../common/auth/token-check.ts';
 import type { Users } from '../../common/metadata/users.ts';
 import { revokeToken } from '../../console/operations/revoke-token.ts';
 import { everyToken } from '../services/every-token.ts';
@@ -41,7 +41,7 @@ function countingStore(rows: AccessToken[]) {
       noted.push(...uses.keys());
     },
   } as unknown as AccessTokens;
-  const check = new AccessTokenCheck({ ...everyToken, tokens, log: silentLog(), alone: true });
+  const check = new TokenCheck({ ...everyToken, tokens, log: silentLog(), alone: true });
   return { state, noted, tokens, check };
 }
 
@@ -121,19 +121,14 @@ function processes(rows: AccessToken[], amount: number) {
     },
   });
   const open = () =>
-    new AccessTokenCheck({
-      ...{ ...everyToken, tokens, log: silentLog(), alone: false },
-      sharing: { invalidation, tokens: shared },
-    });
+    new TokenCheck({ ...everyToken, tokens, log: silentLog(), alone: false, invalidation, shared });
   return { invalidation, tokens, checks: Array.from({ length: amount }, open) };
 }
 
 const ways = {
-  'npm run token': async (tokens: AccessTokens, tokenCheck: AccessTokenCheck, token: AccessToken) =>
-    createTokenCommands({ users: {} as Users, tokens, tokenCheck }).execute({
-      ...{ action: 'revoke', token: token.id },
-    }),
-  'the dashboard': async (tokens: AccessTokens, tokenCheck: AccessTokenCheck, token: AccessToken) => {
+  'npm run token': async (tokens: AccessTokens, tokenCheck: TokenCheck, token: AccessToken) =>
+    executeTokenOrder({ users: {} as Users, tokens, tokenCheck }, { action: 'revoke', token: token.id }),
+  'the dashboard': async (tokens: AccessTokens, tokenCheck: TokenCheck, token: AccessToken) => {
     const session = { account: { id: token.userId } };
     const call = { request: fakeRequest({ params: { id: token.id } }), session };
     const args = [call, { tokens, tokenCheck }] as unknown as Parameters<typeof revokeToken>;
@@ -147,7 +142,7 @@ for (const [name, revoke] of Object.entries(ways)) {
     const token = stored('t', { id });
     const { checks, tokens } = processes([token], 3);
     for (const check of checks) t.match(await check.check('t', signal), { userId: 'user' });
-    await revoke(tokens, checks[0] as AccessTokenCheck, token);
+    await revoke(tokens, checks[0] as TokenCheck, token);
     for (const check of checks) {
       t.equal(check.checkKnown('t'), null, 'nothing that was known counts');
       t.equal(await check.check('t', signal), 'revoked');
@@ -158,7 +153,7 @@ for (const [name, revoke] of Object.entries(ways)) {
 t.test('a revocation that others can not be told of says so', async (t) => {
   const token = stored('t', { id });
   const { checks, tokens, invalidation } = processes([token], 1);
-  const [check] = checks as [AccessTokenCheck];
+  const [check] = checks as [TokenCheck];
   invalidation.away = true;
   t.match(await ways['npm run token'](tokens, check, token), /Redis does not answer/);
   await t.rejects(ways['the dashboard'](tokens, check, token), { status: 503, code: 'unavailable' });
@@ -171,7 +166,7 @@ t.test(
     const text = sealedToken('secret', 'web');
     const sessions = { lookups: 0, ended: false };
     const { tokens, noted, state } = countingStore([]);
-    const check = new AccessTokenCheck({
+    const check = new TokenCheck({
       ...{ ...everyToken, tokens, log: silentLog(), alone: true },
       sessions: {
         async findToken() {

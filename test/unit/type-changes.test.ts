@@ -1,4 +1,5 @@
 import t from 'tap';
+import { unannounced } from '../../common/redis/invalidation.ts';
 import { beginTypeChange, endTypeChange, retypedFields } from '../../query/space/retyped-fields.ts';
 import type { CatalogueEntry as Entry } from '../../query/space/space-catalogue.ts';
 import { freshnessOf } from '../../query/space/spaces-deps.ts';
@@ -26,7 +27,7 @@ function changesOf(alone: boolean) {
   const edits: (Structure | null)[] = [];
   let now = entryOf(stored);
   const deps = {
-    freshness: freshnessOf({ alone }, undefined),
+    freshness: freshnessOf({ alone }, unannounced),
     edit: async (_: string, change: (entry: Entry) => Structure | null) => {
       const structure = change(now);
       edits.push(structure);

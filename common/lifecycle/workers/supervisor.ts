@@ -3,8 +3,8 @@ import type { Config } from '../../config/read-config.ts';
 import { claimPort, type PortClaim } from '../../http/claim-port.ts';
 import type { Log } from '../../log/log.ts';
 import type { WorkerState } from '../../telemetry/render-metrics.ts';
-import { closeTimeout } from '../close-timeout.ts';
 import { failStart } from '../command-line.ts';
+import { closeTimeout } from '../stop-signals.ts';
 import { createPeer, type Peer } from './peer.ts';
 import { workerArguments } from './worker-place.ts';
 
