@@ -59,8 +59,8 @@ function readOrder(): TokenOrder {
 
 function readLimits(rows: string | undefined, time: string | undefined): ReadLimitsOfToken | undefined {
   const problems: string[] = [];
-  const maxRows = integer('--read-max-rows', undefined, [0, 1e15]).means('').read(rows, problems);
-  const timeout = integer('--read-timeout-ms', undefined, [100, 3_600_000]).means('').read(time, problems);
+  const maxRows = integer('--read-max-rows', undefined, [0, 1e15]).read(rows, problems);
+  const timeout = integer('--read-timeout-ms', undefined, [100, 3_600_000]).read(time, problems);
   if (problems.length > 0) throw new Error(problems.join('; '));
   return readLimitsOf(maxRows ?? null, timeout ?? null);
 }

@@ -13,34 +13,25 @@ const enginesOwn = /^(system|information_schema)$/i;
 const addressLimit = 64;
 
 const variables = {
-  url: variable('CLICKHOUSE_URL', readUrls).means(
-    'http or https address of a server (25.11 or later), without user and password. Or addresses of several servers with the same data, separated by commas and spelled the same for all processes',
-  ),
-  user: text('CLICKHOUSE_USER', { fallback: 'default' }).means('the user'),
-  password: text('CLICKHOUSE_PASSWORD', { fallback: '', shown: 'none' }).means('the password of that user'),
+  url: variable('CLICKHOUSE_URL', readUrls),
+  user: text('CLICKHOUSE_USER', { fallback: 'default' }),
+  password: text('CLICKHOUSE_PASSWORD', { fallback: '', shown: 'none' }),
   database: text('CLICKHOUSE_DATABASE', {
     fallback: 'sluice',
     // it stands in statements without quotes
     fits: (given) => /^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(given) && !enginesOwn.test(given),
     form: "a name of A-Z a-z 0-9 _ that is not the engine's own",
-  }).means('the database for all tables; created if it does not exist'),
-  caFile: text('CLICKHOUSE_CA_FILE', { shown: 'Node’s own list' }).means(
-    'the authority that signed the servers’ certificates, a PEM file',
-  ),
+  }),
+  caFile: text('CLICKHOUSE_CA_FILE', { shown: 'Node’s own list' }),
   cluster: text('CLICKHOUSE_CLUSTER', {
     fits: (given) => /^[A-Za-z_][A-Za-z0-9_.-]{0,62}$/.test(given),
     form: 'a name of A-Z a-z 0-9 _ . - as in system.clusters',
-  }).means(
-    '*experimental*: the cluster, as named in `system.clusters`, over which tables are replicated and sharded',
-  ),
-  experimentalCluster: flag('CLICKHOUSE_EXPERIMENTAL_CLUSTER', false).means(
-    'must be `true` for CLICKHOUSE_CLUSTER, which has not been tested on a real cluster',
-  ),
+  }),
+  experimentalCluster: flag('CLICKHOUSE_EXPERIMENTAL_CLUSTER', false),
 };
 
 export const clickhouse = {
   title: 'ClickHouse',
-  text: 'With CLICKHOUSE_URL, records and accounts are kept on a ClickHouse server ([clickhouse.md](clickhouse.md)).',
   variables: { clickhouse: variables },
 };
 

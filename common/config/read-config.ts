@@ -54,7 +54,7 @@ interface Made {
   readonly tracing: TracingConfig | undefined;
 }
 
-/** Everything that can be configured; what a setting means stands in its line of settings.ts. Sizes are bytes, times are milliseconds. */
+/** Everything that can be configured; docs/configuration.md says what it means. Sizes are bytes, times are milliseconds. */
 export interface Config extends Omit<Read, keyof Made>, Made {}
 
 /** Thrown when the environment holds values that can't be used; `problems` names each of them. */

@@ -8,7 +8,6 @@ import {
   refuseSet,
   type Source,
   text,
-  type Unexplained,
   type Values,
   type Variable,
 } from './variable.ts';
@@ -49,34 +48,27 @@ const form = 'redis://[[user]:password@]host[:port][/database], or rediss:// for
 const highestDatabase = 16_383;
 
 const places = {
-  url: parsed('REDIS_URL', { parse: parseUrl, form, fallback: undefined, secret: true }).means(
-    '`redis://[[user]:password@]host[:port][/database]`, or `rediss://` for TLS; a database for Sluice alone',
-  ),
-  sentinels: addresses('REDIS_SENTINELS', 26_379).means('Sentinels, as `host[:port]` separated by commas'),
-  nodes: addresses('REDIS_CLUSTER_NODES', 6379).means(
-    'some nodes of a Redis Cluster, as `host[:port]` separated by commas',
-  ),
+  url: parsed('REDIS_URL', { parse: parseUrl, form, fallback: undefined, secret: true }),
+  sentinels: addresses('REDIS_SENTINELS', 26_379),
+  nodes: addresses('REDIS_CLUSTER_NODES', 6379),
 };
 const ofSentinels = {
-  name: text('REDIS_SENTINEL_NAME').means('the name by which Sentinels know the master'),
-  sentinelUsername: text('REDIS_SENTINEL_USERNAME').means('the user at the Sentinels'),
-  sentinelPassword: text('REDIS_SENTINEL_PASSWORD').means('the password of that user'),
-  db: integer('REDIS_DATABASE', 0, [0, highestDatabase]).means('the database behind Sentinels'),
+  name: text('REDIS_SENTINEL_NAME'),
+  sentinelUsername: text('REDIS_SENTINEL_USERNAME'),
+  sentinelPassword: text('REDIS_SENTINEL_PASSWORD'),
+  db: integer('REDIS_DATABASE', 0, [0, highestDatabase]),
 };
 const user = {
-  username: text('REDIS_USERNAME').means('the user, if REDIS_URL does not name it'),
-  password: text('REDIS_PASSWORD').means('the password of that user'),
+  username: text('REDIS_USERNAME'),
+  password: text('REDIS_PASSWORD'),
 };
-const tls = { tls: flag('REDIS_TLS', false).means('whether Sentinels and clusters speak TLS') };
-const caFile = text('REDIS_TLS_CA_FILE', { shown: 'the system’s authorities' }).means(
-  'the only certificates that are trusted, a PEM file; also with `rediss://`',
-);
+const tls = { tls: flag('REDIS_TLS', false) };
+const caFile = text('REDIS_TLS_CA_FILE', { shown: 'the system’s authorities' });
 const variables = { ...places, ...ofSentinels, ...user, ...tls, caFile };
 type Read = Values<typeof variables>;
 
 export const redis = {
   title: 'Redis',
-  text: 'Redis 7.0 or later, or Valkey, for what several processes must agree on ([redis.md](redis.md)). Set one of the first three variables.',
   variables: { redis: variables },
 };
 
@@ -148,7 +140,7 @@ function readPem(path: string, problems: string[]): string | undefined {
 }
 
 /** `host[:port],...`; an IPv6 address stands in brackets. */
-function addresses(name: string, usualPort: number): Unexplained<readonly RedisAddress[] | undefined> {
+function addresses(name: string, usualPort: number): Variable<readonly RedisAddress[] | undefined> {
   const parse = (item: string): RedisAddress | undefined => {
     const [, host = '', port = `${usualPort}`] =
       /^(\[[0-9a-f:.]+\]|[^\s:/@[\]]+)(?::(\d{1,5}))?$/i.exec(item) ?? [];

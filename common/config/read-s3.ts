@@ -7,33 +7,24 @@ const variables = {
   bucket: text('S3_BUCKET', {
     fits: (given) => /^[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]$/.test(given),
     form: 'the name of a bucket',
-  }).means('the bucket'),
-  endpoint: variable('S3_ENDPOINT', readEndpoint, { shown: 'AWS' }).means('address of another S3 server'),
+  }),
+  endpoint: variable('S3_ENDPOINT', readEndpoint, { shown: 'AWS' }),
   region: text('S3_REGION', {
     fallback: 'us-east-1',
     fits: (given) => /^[a-z0-9][a-z0-9-]{0,62}$/.test(given),
     form: 'the name of a region such as eu-west-1',
-  }).means('the region of the bucket'),
-  accessKeyId: text('S3_ACCESS_KEY_ID', { shown: 'the AWS SDK’s usual chain' }).means(
-    'the key id; without it the SDK looks in the environment, in files and at the instance’s role',
-  ),
-  secretAccessKey: text('S3_SECRET_ACCESS_KEY').means('the secret of the key'),
-  forcePathStyle: flag('S3_FORCE_PATH_STYLE', undefined, 'true with S3_ENDPOINT, else false').means(
-    'whether the bucket is in the path instead of the host name',
-  ),
-  publicBucket: flag('S3_PUBLIC_BUCKET', false).means(
-    'whether the bucket is public; an s3Link is then the object’s own address. Not with FILE_LINKS=private',
-  ),
+  }),
+  accessKeyId: text('S3_ACCESS_KEY_ID', { shown: 'the AWS SDK’s usual chain' }),
+  secretAccessKey: text('S3_SECRET_ACCESS_KEY'),
+  forcePathStyle: flag('S3_FORCE_PATH_STYLE', undefined, 'true with S3_ENDPOINT, else false'),
+  publicBucket: flag('S3_PUBLIC_BUCKET', false),
 };
 
 export const s3 = {
   title: 'S3',
-  text: 'With S3_BUCKET, files are stored in a bucket.',
   variables: {
     s3: variables,
-    s3RequestTimeout: integer('S3_REQUEST_TIMEOUT_MS', 60_000, [100, 3_600_000]).means(
-      'how long a request to S3 may take, with all retries. When S3 answers nothing at all for a quarter of it, requests that need files get a 503',
-    ),
+    s3RequestTimeout: integer('S3_REQUEST_TIMEOUT_MS', 60_000, [100, 3_600_000]),
   },
 };
 

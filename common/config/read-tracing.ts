@@ -18,57 +18,36 @@ const samplers = [
 ] as const;
 const time = [1, 3_600_000] as const;
 const longestQueue = 1_000_000;
-const otlp = 'https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/';
 
+/** OpenTelemetry's own: https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/ */
 const variables = {
-  endpoint: baseUrl('OTEL_EXPORTER_OTLP_ENDPOINT').means(
-    'base address of a collector that speaks OTLP over HTTP, such as `http://collector:4318`',
-  ),
-  tracesEndpoint: baseUrl('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT').means(
-    'the same for traces alone, with the whole path',
-  ),
-  protocol: oneOf('OTEL_EXPORTER_OTLP_PROTOCOL', 'http/protobuf', protocols).means(
-    'the protocol; gRPC is not supported',
-  ),
+  endpoint: baseUrl('OTEL_EXPORTER_OTLP_ENDPOINT'),
+  tracesEndpoint: baseUrl('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'),
+  protocol: oneOf('OTEL_EXPORTER_OTLP_PROTOCOL', 'http/protobuf', protocols),
   tracesProtocol: oneOf(
     'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL',
     undefined,
     protocols,
     'OTEL_EXPORTER_OTLP_PROTOCOL',
-  ).means('the same for traces alone'),
-  headers: text('OTEL_EXPORTER_OTLP_HEADERS').means(
-    'headers for the collector, as `name=value` separated by commas; values are never logged',
   ),
-  tracesHeaders: text('OTEL_EXPORTER_OTLP_TRACES_HEADERS').means('the same for traces alone'),
-  timeout: integer('OTEL_EXPORTER_OTLP_TIMEOUT', 10_000, time).means('milliseconds for a batch of spans'),
-  tracesTimeout: integer('OTEL_EXPORTER_OTLP_TRACES_TIMEOUT', 10_000, time).means(
-    'the same for traces alone',
-  ),
-  serviceName: text('OTEL_SERVICE_NAME', { shown: 'sluice' }).means('the name of the service in traces'),
-  attributes: text('OTEL_RESOURCE_ATTRIBUTES').means(
-    'further attributes, as `name=value` separated by commas',
-  ),
-  sampler: oneOf('OTEL_TRACES_SAMPLER', 'parentbased_always_on', samplers).means('which traces are kept'),
-  samplerArg: text('OTEL_TRACES_SAMPLER_ARG', { shown: '1' }).means(
-    'the share of traces that a `traceidratio` sampler keeps',
-  ),
-  exporter: oneOf('OTEL_TRACES_EXPORTER', 'otlp', ['otlp', 'none']).means('`none` switches traces off'),
-  disabled: flag('OTEL_SDK_DISABLED', false).means('`true` switches traces off'),
-  delay: integer('OTEL_BSP_SCHEDULE_DELAY', 5000, time).means('milliseconds between two batches of spans'),
-  exportTimeout: integer('OTEL_BSP_EXPORT_TIMEOUT', 30_000, time).means(
-    'milliseconds until a batch is given up',
-  ),
-  queue: integer('OTEL_BSP_MAX_QUEUE_SIZE', 2048, [1, longestQueue]).means(
-    'size of the queue of spans; more are dropped',
-  ),
-  batch: integer('OTEL_BSP_MAX_EXPORT_BATCH_SIZE', undefined, [1, longestQueue], '512').means(
-    'spans in a batch, at most OTEL_BSP_MAX_QUEUE_SIZE',
-  ),
+  headers: text('OTEL_EXPORTER_OTLP_HEADERS'),
+  tracesHeaders: text('OTEL_EXPORTER_OTLP_TRACES_HEADERS'),
+  timeout: integer('OTEL_EXPORTER_OTLP_TIMEOUT', 10_000, time),
+  tracesTimeout: integer('OTEL_EXPORTER_OTLP_TRACES_TIMEOUT', 10_000, time),
+  serviceName: text('OTEL_SERVICE_NAME', { shown: 'sluice' }),
+  attributes: text('OTEL_RESOURCE_ATTRIBUTES'),
+  sampler: oneOf('OTEL_TRACES_SAMPLER', 'parentbased_always_on', samplers),
+  samplerArg: text('OTEL_TRACES_SAMPLER_ARG', { shown: '1' }),
+  exporter: oneOf('OTEL_TRACES_EXPORTER', 'otlp', ['otlp', 'none']),
+  disabled: flag('OTEL_SDK_DISABLED', false),
+  delay: integer('OTEL_BSP_SCHEDULE_DELAY', 5000, time),
+  exportTimeout: integer('OTEL_BSP_EXPORT_TIMEOUT', 30_000, time),
+  queue: integer('OTEL_BSP_MAX_QUEUE_SIZE', 2048, [1, longestQueue]),
+  batch: integer('OTEL_BSP_MAX_EXPORT_BATCH_SIZE', undefined, [1, longestQueue], '512'),
 };
 
 export const traces = {
   title: 'Traces',
-  text: `OpenTelemetry’s own variables ([what they mean](${otlp})). Nothing is traced, and nothing of OpenTelemetry is loaded, while no endpoint is set.`,
   variables: { tracing: variables },
 };
 

@@ -1,13 +1,12 @@
 import { readFileSync } from 'node:fs';
 
-/** An environment variable: how it is read, and what docs/configuration.md says of it. */
+/** An environment variable. docs/configuration.md says what it means. */
 export interface Variable<Value = unknown> {
   readonly name: string;
   /** Its default, as the page shows it. */
   readonly shown: string;
   /** What it may be, in words; empty: a text. */
   readonly values: string;
-  readonly meaning: string;
   /** @param text undefined: it is not set. What is wrong with it is added to the problems. */
   readonly read: Read<Value>;
 }
@@ -31,7 +30,6 @@ export type Values<Set extends Variables> = {
 /** A heading of docs/configuration.md. */
 export interface Section<Set extends Variables = Variables> {
   readonly title: string;
-  readonly text?: string;
   readonly variables: Set;
 }
 
@@ -66,18 +64,12 @@ export function refuseSet({ env, problems }: Source, variables: Variables, reaso
   }
 }
 
-/** A variable that lacks only its meaning. */
-export interface Unexplained<Value> {
-  readonly read: Read<Value>;
-  means(meaning: string): Variable<Value>;
-}
-
 export function variable<Value>(
   name: string,
   read: Read<Value>,
   { shown = '-', values = '' }: Partial<Pick<Variable, 'shown' | 'values'>> = {},
-): Unexplained<Value> {
-  return { read, means: (meaning) => ({ name, shown, values, meaning, read }) };
+): Variable<Value> {
+  return { name, shown, values, read };
 }
 
 interface Kind<Value, Fallback> {
@@ -97,7 +89,7 @@ interface Kind<Value, Fallback> {
 export function parsed<Value, Fallback>(
   name: string,
   { parse, form, fallback, secret = false, values = '', shown }: Kind<Value, Fallback>,
-): Unexplained<Value | Fallback> {
+): Variable<Value | Fallback> {
   const read: Read<Value | Fallback> = (given, problems) => {
     if (given === undefined) return fallback;
     const value = parse(given);
@@ -114,7 +106,7 @@ export function integer<Fallback extends number | undefined>(
   fallback: Fallback,
   [min, max]: readonly [min: number, max: number],
   shown?: string,
-): Unexplained<number | Fallback> {
+): Variable<number | Fallback> {
   const parse = (text: string): number | undefined => {
     const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
     return value >= min && value <= max ? value : undefined;
@@ -129,7 +121,7 @@ export function flag<Fallback extends boolean | undefined>(
   name: string,
   fallback: Fallback,
   shown?: string,
-): Unexplained<boolean | Fallback> {
+): Variable<boolean | Fallback> {
   const parse = (text: string): boolean | undefined => (Object.hasOwn(flags, text) ? flags[text] : undefined);
   return parsed(name, { parse, form: 'true or false', fallback, values: 'true, false', shown });
 }
@@ -139,7 +131,7 @@ export function oneOf<Value extends string, Fallback extends Value | undefined>(
   fallback: Fallback,
   allowed: readonly Value[],
   shown?: string,
-): Unexplained<Value | Fallback> {
+): Variable<Value | Fallback> {
   const values = allowed.join(', ');
   const parse = (text: string): Value | undefined => allowed.find((value) => value === text);
   return parsed(name, { parse, form: `one of ${values}`, fallback, values, shown });
@@ -157,13 +149,13 @@ interface TextKind<Fallback> {
 export function text<Fallback extends string | undefined = undefined>(
   name: string,
   { fallback, fits = () => true, form = '', ...more }: TextKind<Fallback> = {},
-): Unexplained<string | Fallback> {
+): Variable<string | Fallback> {
   const parse = (given: string): string | undefined => (fits(given) ? given : undefined);
   return parsed(name, { ...more, parse, form, fallback: fallback as Fallback });
 }
 
 /** An absolute http(s) URL without query or fragment; no trailing slash in the result. */
-export function baseUrl(name: string, shown?: string): Unexplained<string | undefined> {
+export function baseUrl(name: string, shown?: string): Variable<string | undefined> {
   const parse = (given: string): string | undefined =>
     isBaseUrl(given) ? given.replace(/\/+$/, '') : undefined;
   return parsed(name, { parse, form: 'an http or https address without query', fallback: undefined, shown });
@@ -183,7 +175,7 @@ export function list<Item, Fallback extends readonly Item[] | undefined>(
   name: string,
   fallback: Fallback,
   { parse, form }: Pick<Kind<Item, Fallback>, 'parse' | 'form'>,
-): Unexplained<readonly Item[] | Fallback> {
+): Variable<readonly Item[] | Fallback> {
   const read: Read<readonly Item[] | Fallback> = (given, problems) => {
     if (given === undefined) return fallback;
     const items = given.split(',').map((item) => item.trim());

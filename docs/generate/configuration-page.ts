@@ -1,24 +1,21 @@
 import { sections } from '../../common/config/read-config.ts';
 import { listVariables, type Section } from '../../common/config/variable.ts';
-import { wrapText } from './wrap-text.ts';
 
-/** docs/configuration.md. */
-export function configurationPage(): string {
-  return `# Configuration
-
-<!-- Written by \`npm run docs\` from common/config: do not edit it here. -->
-
-Sluice is configured by environment variables, which are read once at start. Bad values stop the
-start with one sentence that names them all. An empty variable counts as not set. Names that end in
-\`_MS\` are milliseconds, names that end in \`_BYTES\` are bytes.
-
-${sections.map(sectionText).join('\n')}`;
-}
-
-function sectionText({ title, text, variables }: Section): string {
-  const rows = listVariables(variables).map(
-    ({ name, shown, values, meaning }) => `| ${name} | ${shown} | ${values} | ${meaning} |\n`,
-  );
-  const intro = text === undefined ? '' : `${wrapText(text)}\n\n`;
-  return `## ${title}\n\n${intro}| variable | default | values | meaning |\n|---|---|---|---|\n${rows.join('')}`;
+/** docs/configuration.md with the variables of the code. What they mean, and all around the tables, stays as the page has it. */
+export function configurationPage(page: string): string {
+  const rows = page.matchAll(/^\| ([A-Z0-9_]+) \| .* \| (.+) \|$/gm);
+  const meanings = new Map([...rows].map(([, name, meaning]) => [name, meaning]));
+  const [begin, ...parts] = page.split(/^## /m);
+  const texts = new Map(parts.map((part) => [part.split('\n', 1)[0], part.replace(/^\|[\s\S]*/m, '')]));
+  const table = ({ title, variables }: Section): string => {
+    const lines = listVariables(variables).map(({ name, shown, values }) => {
+      const meaning = meanings.get(name);
+      if (meaning === undefined)
+        throw new Error(`what does ${name} mean? Add its row to docs/configuration.md`);
+      return `| ${name} | ${shown} | ${values} | ${meaning} |\n`;
+    });
+    const text = texts.get(title) ?? `${title}\n\n`;
+    return `## ${text}| variable | default | values | meaning |\n|---|---|---|---|\n${lines.join('')}`;
+  };
+  return `${begin}${sections.map(table).join('\n')}`;
 }

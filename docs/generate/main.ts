@@ -1,4 +1,4 @@
-/** Writes the pages that are made from the code: `npm run docs`. */
+/** Writes the tables that are made from the code: `npm run docs`. */
 import { writeFile } from 'node:fs/promises';
 import { generatedPages } from './pages.ts';
 

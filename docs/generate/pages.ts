@@ -1,13 +1,19 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { configurationPage } from './configuration-page.ts';
 import { errorsPage } from './errors-page.ts';
 
-const docs = join(import.meta.dirname, '..');
+const makers = { 'configuration.md': configurationPage, 'errors.md': errorsPage };
 
-/** The pages that are made from the code, and where they are. */
-export function generatedPages(): readonly { readonly path: string; readonly text: string }[] {
-  return [
-    { path: join(docs, 'configuration.md'), text: configurationPage() },
-    { path: join(docs, 'errors.md'), text: errorsPage() },
-  ];
+/** The pages whose tables are made from the code, and where they are. */
+export function generatedPages(): readonly {
+  readonly path: string;
+  readonly stored: string;
+  readonly text: string;
+}[] {
+  return Object.entries(makers).map(([name, make]) => {
+    const path = join(import.meta.dirname, '..', name);
+    const stored = readFileSync(path, 'utf8');
+    return { path, stored, text: make(stored) };
+  });
 }
