@@ -131,7 +131,6 @@ export class AccessTokens {
     return (await this.#db.rows<{ hash: string }>({ sql })).map(({ hash }) => hash);
   }
 
-  /** Whether any token was ever made. */
   async any(): Promise<boolean> {
     return (await this.#db.rows({ sql: `SELECT 1 AS one FROM ${this.#table} LIMIT 1` })).length > 0;
   }
@@ -142,7 +141,6 @@ export class AccessTokens {
     await this.#write({ ...token, revokedAt: new Date() }, false);
   }
 
-  /** Notes when tokens were last used. */
   async noteUses(uses: ReadonlyMap<string, Date>): Promise<void> {
     if (uses.size === 0) return;
     const lines = Buffer.concat([...uses].map(([hash, at]) => rowLine([hash, timestampText(at)])));

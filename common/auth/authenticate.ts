@@ -8,7 +8,6 @@ import type { CheckedToken, TokenCheck } from './token-check.ts';
 export interface Principal {
   readonly userId: string;
   readonly tokenId: string;
-  /** Of the token. */
   readonly limits?: ReadLimitsOfToken;
 }
 

@@ -82,7 +82,6 @@ export function createStoredKeys({ db, database }: { db: Database; database: str
   };
 }
 
-/** HMAC-SHA256 of a text. */
 export type KeyedHash = (text: string) => Promise<Buffer>;
 
 /** Hashes with a key of the store that is for one purpose alone: what signs login tokens signs nothing else. */

@@ -28,7 +28,6 @@ export class CorsPolicy {
     return { ...anyOrigin, 'access-control-allow-origin': origin, vary: 'Origin' };
   }
 
-  /** Headers of a preflight's answer. */
   preflightHeaders(origin: string, requestedHeaders: string | undefined, allow: readonly string[]): Headers {
     const headers = this.answerHeaders(origin);
     if (headers['access-control-allow-origin'] === undefined) return headers;

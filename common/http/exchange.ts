@@ -63,13 +63,11 @@ export class Exchange implements HttpRequest, SocketFlow {
   onGivenUp: ((reason: Error) => void) | null = null;
   /** Pattern of the route that it matched, for metrics: never its path. */
   route = '';
-  /** Name of its operation. */
   operation = '';
   /** Of the answer, once its head is sent. */
   status = 0;
   /** Bytes of the answer's body that were given to the connection. */
   sentBytes = 0;
-  /** Its span, where requests are traced. */
   span: RequestSpan | undefined;
   /** What to say of it when it is over, if something went wrong. */
   failure: Failure | null = null;

@@ -10,7 +10,6 @@ export interface HttpServer {
   readonly port: number;
   /** Requests that are not over. */
   readonly activeRequests: number;
-  /** What bodies of requests hold. */
   readonly bodyMemory: BodyMemory;
   /** From now on each answer closes its connection, so that clients look for another server. */
   announceStop(): void;

@@ -30,7 +30,6 @@ export interface Services {
   readonly config: Config;
   readonly log: Log;
   readonly db: CountedDatabase;
-  /** Name of the database that holds all tables. */
   readonly database: string;
   readonly deployment: Deployment;
   readonly users: Users;

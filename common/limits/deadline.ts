@@ -1,4 +1,3 @@
-/** The work took longer than it may. */
 export class DeadlinePassed extends Error {
   constructor(what: string, milliseconds: number) {
     super(`${what} for ${Math.round(milliseconds)} ms`);

@@ -89,7 +89,6 @@ export const accountErrors: readonly ErrorCode[] = [
   'unauthorized',
 ];
 
-/** Errors of reading a body of JSON. */
 export const bodyErrors: readonly ErrorCode[] = ['invalid_body', 'payload_too_large', 'request_timeout'];
 
 /** A header that each such answer has. */
@@ -103,7 +102,6 @@ export function queryParameter(name: string, description: string, schema: Schema
   return { name, in: 'query', description, schema };
 }
 
-/** A header that a request may have. */
 export function headerParameter(name: string, description: string, schema: Schema = string): ApiParameter {
   return { name, in: 'header', description, schema };
 }

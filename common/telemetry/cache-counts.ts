@@ -1,4 +1,3 @@
-/** Hits and misses of a cache. */
 export class CacheCounts {
   hits = 0;
   misses = 0;

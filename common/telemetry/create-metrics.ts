@@ -20,7 +20,6 @@ type BatchName =
 export interface Metrics {
   readonly observer: HttpObserver;
   readonly observeCall: ObserveCall;
-  /** The counters of a cache. */
   cache(name: CacheName): CacheCounts;
   /** To be called with the number of requests that a statement was made for. */
   batch(name: BatchName): (requests: number) => void;
