@@ -4,7 +4,7 @@ import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3';
 import t, { type Test } from 'tap';
-import { type Answer, call, structureOf } from '../services/record-client.ts';
+import { type Answer, call, fieldsOf, structureOf } from '../services/record-client.ts';
 import { sdkClient } from '../services/s3-sdk-client.ts';
 import { type S3Stub, startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
 import { stubSettings } from '../services/s3-stub/stub-settings.ts';
@@ -12,12 +12,11 @@ import { startChdbServer } from '../services/start-chdb-server.ts';
 import { runToEnd, type Sluice, startSluice } from '../services/start-sluice.ts';
 import { temporaryFolder } from '../services/temporary-folder.ts';
 
-const structure = structureOf('shop', 'users', [
-  { name: 'email', type: 'TEXT', unique: true },
-  { name: 'password', type: 'TEXT', hashed: true },
-  { name: 'level', type: 'NUMBER' },
-  { name: 'tags', type: 'ARRAY' },
-]);
+const structure = structureOf(
+  'shop',
+  'users',
+  fieldsOf('email TEXT unique, password TEXT hashed, level NUMBER, tags ARRAY'),
+);
 const fileBytes = randomBytes(6_000_000);
 const sha = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 

@@ -45,8 +45,7 @@ t.test(`${total} bad requests`, { timeout: 3_600_000 }, async (t) => {
   t.comment(`TEST_SEED=${seed}`);
   const sluice = await sluiceFor(t);
   const good = {
-    baseUrl: sluice.baseUrl,
-    token: sluice.token,
+    ...sluice,
     path: `/${project}/${space}`,
     structure: goodStructure(),
   };

@@ -1,12 +1,12 @@
 /** Requests that are broken as HTTP: whatever the answer is, the server goes on, and nothing is stored. */
 import t from 'tap';
 import { connectRaw } from '../services/raw-http.ts';
-import { call, structureOf } from '../services/record-client.ts';
+import { call, fieldsOf, structureOf } from '../services/record-client.ts';
 import { sluiceFor } from '../services/start-sluice.ts';
 
 const sluice = await sluiceFor(t);
-const structure = structureOf('p', 's', [{ name: 'a', type: 'TEXT' }]);
-const good = { baseUrl: sluice.baseUrl, token: sluice.token, path: '/p/s', structure };
+const structure = structureOf('p', 's', fieldsOf('a TEXT'));
+const good = { ...sluice, path: '/p/s', structure };
 const { body: stored } = await call({ ...good, body: [{ a: 'x' }] });
 
 const common = `host: x\r\nauthorization: Bearer ${sluice.token}\r\nstructure: ${structure}\r\n`;

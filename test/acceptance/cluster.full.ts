@@ -4,7 +4,7 @@
  */
 import t from 'tap';
 import { openAddress } from '../services/clickhouse-address.ts';
-import { call, structureOf } from '../services/record-client.ts';
+import { call, fieldsOf, structureOf } from '../services/record-client.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
 import { killAll, type Sluice, startSluice } from '../services/start-sluice.ts';
 
@@ -24,12 +24,9 @@ t.teardown(async () => {
   await server.close();
 });
 const [a, b] = sluices as [Sluice, Sluice];
-const structure = structureOf('p', 'people', [
-  { name: 'name', type: 'TEXT' },
-  { name: 'age', type: 'NUMBER' },
-]);
+const structure = structureOf('p', 'people', fieldsOf('name TEXT, age NUMBER'));
 const ask = (on: Sluice, path: string, more: object = {}) =>
-  call({ baseUrl: on.baseUrl, token: on.token, path: `/p/people${path}`, structure, ...more });
+  call({ ...on, path: `/p/people${path}`, structure, ...more });
 
 t.test('records that one process writes are found by the other', async (t) => {
   const { body } = await ask(a, '/_single_', { body: { name: 'Ada', age: 36 } });

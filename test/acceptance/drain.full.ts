@@ -34,35 +34,32 @@ t.test('during DRAIN_DELAY_MS requests are served, and /readyz says that no more
   await t.rejects(fetch(`${sluice.baseUrl}/healthz`));
 });
 
-t.test(
-  'an upload past the drain deadline leaves nothing in S3, however slowly that takes it back',
-  async (t) => {
-    const stub = await startS3Stub({ storage: 'discard' });
-    const sluice = await startSluice({
-      env: {
-        DRAIN_TIMEOUT_MS: '300',
-        ...stubSettings(stub),
-        UPLOAD_PART_BYTES: String(5 * 1024 * 1024),
-      },
-    });
-    t.teardown(async () => {
-      await sluice.stop();
-      await removeData(sluice);
-      await stub.close();
-    });
-    const raw = connectRaw(sluice.baseUrl);
-    raw.send(
-      `POST /_f_/drain/upload HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${sluice.token}\r\n` +
-        'Content-Type: multipart/form-data; boundary=b\r\nContent-Length: 9000000\r\n\r\n' +
-        '--b\r\nContent-Disposition: form-data; name="file"; filename="never.bin"\r\n\r\n',
-    );
-    raw.send(Buffer.alloc(7_000_000, 'x'));
-    await until(() => stub.openUploads().some(({ parts }) => parts.length > 0));
-    stub.fault({ operation: 'AbortMultipartUpload', action: { kind: 'delay', ms: 5000 } });
-    sluice.process.kill('SIGTERM');
-    t.match(await raw.until(/\}\r?\n?$/), /^HTTP\/1.1 503 .*"code":"shutting_down"/s);
-    t.equal(await sluice.ended(), 0);
-    t.strictSame(stub.openUploads(), []);
-    t.strictSame(stub.objects(), []);
-  },
-);
+t.test('an upload past the drain deadline leaves nothing in S3, even a slow one', async (t) => {
+  const stub = await startS3Stub({ storage: 'discard' });
+  const sluice = await startSluice({
+    env: {
+      DRAIN_TIMEOUT_MS: '300',
+      ...stubSettings(stub),
+      UPLOAD_PART_BYTES: String(5 * 1024 * 1024),
+    },
+  });
+  t.teardown(async () => {
+    await sluice.stop();
+    await removeData(sluice);
+    await stub.close();
+  });
+  const raw = connectRaw(sluice.baseUrl);
+  raw.send(
+    `POST /_f_/drain/upload HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${sluice.token}\r\n` +
+      'Content-Type: multipart/form-data; boundary=b\r\nContent-Length: 9000000\r\n\r\n' +
+      '--b\r\nContent-Disposition: form-data; name="file"; filename="never.bin"\r\n\r\n',
+  );
+  raw.send(Buffer.alloc(7_000_000, 'x'));
+  await until(() => stub.openUploads().some(({ parts }) => parts.length > 0));
+  stub.fault({ operation: 'AbortMultipartUpload', action: { kind: 'delay', ms: 5000 } });
+  sluice.process.kill('SIGTERM');
+  t.match(await raw.until(/\}\r?\n?$/), /^HTTP\/1.1 503 .*"code":"shutting_down"/s);
+  t.equal(await sluice.ended(), 0);
+  t.strictSame(stub.openUploads(), []);
+  t.strictSame(stub.objects(), []);
+});

@@ -1,15 +1,14 @@
 /** kill -9 while spaces are dropped and made again: what was dropped stays away, and what was acknowledged since is there. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { call, structureOf } from '../services/record-client.ts';
+import { call, fieldsOf, structureOf } from '../services/record-client.ts';
 import { removeData, startSluice } from '../services/start-sluice.ts';
 
 const spaces = 8;
 
 t.test('kill -9 while spaces are dropped and made again', { timeout: 300_000 }, async (t) => {
   const first = await startSluice();
-  const structure = (slug: string): string =>
-    structureOf('drops', slug, [{ name: 'n', type: 'NUMBER', unique: true }]);
+  const structure = (slug: string): string => structureOf('drops', slug, fieldsOf('n NUMBER unique'));
   const find = async (baseUrl: string, slug: string): Promise<{ id: string; n: number }[]> =>
     (await call({ baseUrl, token: first.token, path: `/drops/${slug}`, structure: structure(slug) })).body;
   const drop = async (baseUrl: string, slug: string): Promise<number> =>
@@ -32,7 +31,7 @@ t.test('kill -9 while spaces are dropped and made again', { timeout: 300_000 }, 
     for (;;) {
       for (let n = 0; n < 5; n++) {
         const answer = await call({
-          ...{ baseUrl: first.baseUrl, token: first.token, structure: structure(slug) },
+          ...{ ...first, structure: structure(slug) },
           ...{ path: `/drops/${slug}/_single_`, body: { n } },
         });
         t.equal(answer.status, 200, 'a value of the dropped one is free');

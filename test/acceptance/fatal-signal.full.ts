@@ -1,9 +1,9 @@
 /** A fatal native error of the embedded engine's process: it is gone, and a restart policy sees that. */
 import t from 'tap';
-import { call, structureOf } from '../services/record-client.ts';
-import { removeData, type Sluice, startSluice } from '../services/start-sluice.ts';
+import { call, fieldsOf, structureOf } from '../services/record-client.ts';
+import { type Sluice, sluiceFor } from '../services/start-sluice.ts';
 
-const structure = structureOf('crash', 'things', [{ name: 'n', type: 'NUMBER' }]);
+const structure = structureOf('crash', 'things', fieldsOf('n NUMBER'));
 
 async function upload(sluice: Sluice, content: string): Promise<string | null> {
   const body = new FormData();
@@ -42,11 +42,7 @@ async function writeUntilGone(sluice: Sluice, onFirst: () => void) {
 for (const signal of ['SIGSEGV', 'SIGABRT', 'SIGBUS'] as const) {
   // well below the minutes for which the engine's own handler hangs
   t.test(`${signal} ends the process, and what was acknowledged is there`, { timeout: 90_000 }, async (t) => {
-    const sluice = await startSluice();
-    t.teardown(async () => {
-      await sluice.kill();
-      await removeData(sluice);
-    });
+    const sluice = await sluiceFor(t);
     const { numbers, files } = await writeUntilGone(sluice, () => sluice.process.kill(signal));
     t.equal(await sluice.ended(), null);
     t.equal(sluice.process.signalCode, signal);

@@ -22,7 +22,7 @@ import type { Row } from '../services/filter-oracle.ts';
 import { fieldTypes, records, ways } from '../services/filter-trees.ts';
 import { type Answer, call, structureOf } from '../services/record-client.ts';
 import { malformed, spoilt } from '../services/spoilt-filters.ts';
-import { removeData, startSluice } from '../services/start-sluice.ts';
+import { sluiceFor } from '../services/start-sluice.ts';
 import { full, seed, sized } from '../services/test-size.ts';
 
 const total = Number(process.env.FILTER_TREES ?? sized(3000, 300));
@@ -39,11 +39,7 @@ const plainFind = {
   ...{ counted: false, onlyIds: false, one: false },
 };
 
-let sluice = await startSluice();
-t.teardown(async () => {
-  await sluice.stop();
-  await removeData(sluice);
-});
+let sluice = await sluiceFor(t);
 const rows = await prepare();
 
 async function prepare(): Promise<readonly Row[]> {
@@ -156,33 +152,28 @@ t.test('of records that the engine reads', { timeout: 3_600_000, skip: !full }, 
   t.equal(await compare(t, byEngineAlone, seed + total), 1);
 });
 
-t.test(
-  'filters that are wrong are refused with every problem that they have',
-  { timeout: 3_600_000 },
-  async (t) => {
-    const model = modelOf(sluice);
-    const stored = { ids: rows.map(({ id }) => id), times: [Date.now()] };
-    const differences: string[] = [];
-    const asks = ways.flatMap((way) =>
-      [
-        ...fc.sample(spoilt(way, stored), { numRuns: Math.ceil(bad / ways.length), seed }),
-        ...malformed(),
-      ].map((each) => ({ ...each, way })),
-    );
-    const count = asks.length;
-    await forEach(asks, async ({ way, branch, problems }) => {
-      const one: Ask = { way, branch, form: problems.length % 3, ...plainFind };
-      const body: Record<string, unknown> =
-        way === 'client'
-          ? await askByClient(model, one, null).catch((error: unknown) => error)
-          : (await askByFetch(sluice, one, null)).body;
-      const isWhole = way === 'client' ? isTold(body, problems) : isRefused(body, problems);
-      if (!isWhole) differences.push(shown({ way, branch, body, problems }));
-    });
-    t.strictSame(differences.slice(0, shownDifferences), []);
-    t.comment(`${count} filters`);
-  },
-);
+t.test('filters that are wrong are refused with every problem', { timeout: 3_600_000 }, async (t) => {
+  const model = modelOf(sluice);
+  const stored = { ids: rows.map(({ id }) => id), times: [Date.now()] };
+  const differences: string[] = [];
+  const asks = ways.flatMap((way) =>
+    [...fc.sample(spoilt(way, stored), { numRuns: Math.ceil(bad / ways.length), seed }), ...malformed()].map(
+      (each) => ({ ...each, way }),
+    ),
+  );
+  const count = asks.length;
+  await forEach(asks, async ({ way, branch, problems }) => {
+    const one: Ask = { way, branch, form: problems.length % 3, ...plainFind };
+    const body: Record<string, unknown> =
+      way === 'client'
+        ? await askByClient(model, one, null).catch((error: unknown) => error)
+        : (await askByFetch(sluice, one, null)).body;
+    const isWhole = way === 'client' ? isTold(body, problems) : isRefused(body, problems);
+    if (!isWhole) differences.push(shown({ way, branch, body, problems }));
+  });
+  t.strictSame(differences.slice(0, shownDifferences), []);
+  t.comment(`${count} filters`);
+});
 
 /** @param problems how each begins */
 function isRefused(

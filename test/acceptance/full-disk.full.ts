@@ -4,11 +4,11 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { call, structureOf } from '../services/record-client.ts';
+import { call, fieldsOf, structureOf } from '../services/record-client.ts';
 import { mountSmallDisk } from '../services/small-disk.ts';
 import { startSluice } from '../services/start-sluice.ts';
 
-const structure = structureOf('demo', 'notes', [{ name: 'text', type: 'TEXT' }]);
+const structure = structureOf('demo', 'notes', fieldsOf('text TEXT'));
 /** Nothing makes it smaller. */
 const randomText = (bytes: number): string => randomBytes(bytes / 2).toString('hex');
 

@@ -7,17 +7,13 @@
 import t from 'tap';
 import { recordHistory, requestedHistory, type Send } from '../services/record-history.ts';
 import { sendOverHttp } from '../services/send-over-http.ts';
-import { removeData, type Sluice, startSluice } from '../services/start-sluice.ts';
+import { sluiceFor } from '../services/start-sluice.ts';
 
 const { operations, seed } = requestedHistory({ usual: 1200, full: 10_000 });
 const kills = 2;
 t.setTimeout(300_000 + operations * 30);
 
-let sluice: Sluice = await startSluice();
-t.teardown(async () => {
-  await sluice.kill();
-  await removeData(sluice);
-});
+let sluice = await sluiceFor(t);
 
 t.test('acknowledged writes survive a kill, and histories over it are linearizable', async (t) => {
   let up: Promise<unknown> = Promise.resolve();

@@ -5,10 +5,10 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { structureOf } from '../services/record-client.ts';
-import { removeData, type Sluice, startSluice } from '../services/start-sluice.ts';
+import { fieldsOf, structureOf } from '../services/record-client.ts';
+import { type Sluice, sluiceFor } from '../services/start-sluice.ts';
 
-const structure = structureOf('p', 'notes', [{ name: 'text', type: 'TEXT' }]);
+const structure = structureOf('p', 'notes', fieldsOf('text TEXT'));
 const requests = {
   insertOne: {
     method: 'POST',
@@ -81,11 +81,7 @@ async function untilLogged(sluice: Sluice, log: string, text: string): Promise<v
 }
 
 t.test('kill -9 between an effect and its answer', { timeout: 240_000 }, async (t) => {
-  let sluice = await startSluice();
-  t.teardown(async () => {
-    await sluice.stop();
-    await removeData(sluice);
-  });
+  let sluice = await sluiceFor(t);
   // the space is there: the next insert is one write
   t.equal((await send(sluice, 'insertOne')).status, 200);
   for (const [name, log, text] of [

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { Attacker, attempts, operations } from '../services/attacker.ts';
 import { routeTable } from '../services/openapi-document.ts';
-import { call, structureOf } from '../services/record-client.ts';
+import { call, fieldsOf, structureOf } from '../services/record-client.ts';
 import { runToEnd, sluiceFor } from '../services/start-sluice.ts';
 import { seed, sized } from '../services/test-size.ts';
 
@@ -16,10 +16,7 @@ async function tokenOf(email: string): Promise<string> {
 
 const alice = await tokenOf('alice@example.com');
 const bob = await tokenOf('bob@example.com');
-const structure = structureOf('shared', 'notes', [
-  { name: 'text', type: 'TEXT', unique: true },
-  { name: 'n', type: 'NUMBER' },
-]);
+const structure = structureOf('shared', 'notes', fieldsOf('text TEXT unique, n NUMBER'));
 const as = (token: string) => ({
   find: (query = '') => call({ baseUrl: sluice.baseUrl, token, path: `/shared/notes${query}`, structure }),
   findOne: (query = '') =>
@@ -33,6 +30,10 @@ const as = (token: string) => ({
       headers: { 'use-pre-stored-structure': 'true', 'auto-create-record-space': 'false' },
     }),
 });
+
+type More = Omit<Parameters<typeof call>[0], 'baseUrl' | 'token' | 'path'>;
+/** A status or an answer as it should be, and what bob asks for or has got. */
+type Case = readonly [number | object, string | { status: number; body: unknown }, More?];
 
 const bytesOfUpload = 'application/offset+octet-stream';
 
@@ -55,24 +56,17 @@ t.test('records', async (t) => {
 t.test('every route: what another owns is not read, changed or listed', async (t) => {
   const { baseUrl } = sluice;
   const project = 'everything';
-  const notes = structureOf(project, 'notes', [
-    { name: 'text', type: 'TEXT', unique: true },
-    { name: 'n', type: 'NUMBER' },
-  ]);
-  const users = structureOf(project, 'users', [
-    { name: 'email', type: 'TEXT' },
-    { name: 'password', type: 'TEXT', hashed: true },
-  ]);
-  const keys = structureOf(project, 'keys', [{ name: 'theme', type: 'TEXT' }]);
-  const guarded = structureOf(project, 'guarded', [{ name: 'text', type: 'TEXT' }], {
+  const notes = structureOf(project, 'notes', fieldsOf('text TEXT unique, n NUMBER'));
+  const users = structureOf(project, 'users', fieldsOf('email TEXT, password TEXT hashed'));
+  const keys = structureOf(project, 'keys', fieldsOf('theme TEXT'));
+  const guarded = structureOf(project, 'guarded', fieldsOf('text TEXT'), {
     authOptions: { space: 'users', scope: ['find'] },
   });
   const preStored = { 'use-pre-stored-structure': 'true' };
-  const request = (
-    token: string,
-    path: string,
-    more: Omit<Parameters<typeof call>[0], 'baseUrl' | 'token' | 'path'>,
-  ) => call({ baseUrl, token, path: `/${project}${path}`, ...more });
+  const request = (token: string, path: string, more: More) =>
+    call({ baseUrl, token, path: `/${project}${path}`, ...more });
+  const files = (token: string, path: string, { headers, ...init }: RequestInit = {}) =>
+    fetch(`${baseUrl}/_f_/${path}`, { ...init, headers: { authorization: `Bearer ${token}`, ...headers } });
 
   // what alice owns; every text of it says so
   const [mine] = (await request(alice, '/notes', { structure: notes, body: [{ text: 'of alice', n: 1 }] }))
@@ -92,11 +86,7 @@ t.test('every route: what another owns is not read, changed or listed', async (t
   const form = new FormData();
   form.set('file', new Blob(['file of alice']), 'of-alice.txt');
   const upload = (token: string, body: FormData) =>
-    fetch(`${baseUrl}/_f_/${project}/upload`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}` },
-      body,
-    });
+    files(token, `${project}/upload`, { method: 'POST', body });
   const file = (await (await upload(alice, form)).json()) as {
     name: string;
     s3Link: string;
@@ -105,9 +95,9 @@ t.test('every route: what another owns is not read, changed or listed', async (t
 
   /** Requests about uploads that can go on. */
   const resumable = (token: string, method: string, name = '', headers: Record<string, string> = {}) =>
-    fetch(`${baseUrl}/_f_/${project}/resumable${name}`, {
+    files(token, `${project}/resumable${name}`, {
       method,
-      headers: { authorization: `Bearer ${token}`, 'tus-resumable': '1.0.0', ...headers },
+      headers: { 'tus-resumable': '1.0.0', ...headers },
       ...(method === 'PATCH' && { body: 'more' }),
     });
   const begun = await resumable(alice, 'POST', '', { 'upload-length': '8' });
@@ -130,8 +120,7 @@ t.test('every route: what another owns is not read, changed or listed', async (t
   t.match(before, /of alice.*file of alice/);
 
   const id = `id=${mine.id}`;
-  const asBob = (path: string, more: Omit<Parameters<typeof call>[0], 'baseUrl' | 'token' | 'path'>) =>
-    request(bob, path, more);
+  const ok = (body: unknown) => ({ status: 200, body });
   const noMatch = { status: 400, body: { code: 'no_match' } };
   const dropAs = async (token: string, path: string) => {
     const headers = { authorization: `Bearer ${token}` };
@@ -139,185 +128,135 @@ t.test('every route: what another owns is not read, changed or listed', async (t
     return { status, body: null };
   };
   const structure = notes;
-  const cases: Record<string, () => Promise<unknown[]>> = {
-    'GET /:project/:space': async () => [
-      [{ status: 404 }, await asBob('/notes', { headers: preStored })],
-      [{ status: 200, body: [] }, await asBob('/notes', { structure })],
-      [{ status: 200, body: [] }, await asBob(`/notes?${id}`, { structure })],
-      [{ status: 200, body: [] }, await asBob('/notes?text=of%20alice', { structure })],
+  const cases: Readonly<Record<string, readonly Case[] | (() => Promise<readonly Case[] | undefined>)>> = {
+    'GET /:project/:space': [
+      [404, '/notes', { headers: preStored }],
+      [ok([]), '/notes', { structure }],
+      [ok([]), `/notes?${id}`, { structure }],
+      [ok([]), '/notes?text=of%20alice', { structure }],
       // a login token of alice's user opens nothing of bob's, nor the other way about
-      [{ status: 401 }, await asBob('/guarded', { structure: guarded, headers: { token: loginToken } })],
+      [401, '/guarded', { structure: guarded, headers: { token: loginToken } }],
     ],
-    'QUERY /:project/:space': async () => [
-      [{ status: 200, body: [] }, await asBob('/notes', { method: 'QUERY', structure, body: { n: 1 } })],
+    'QUERY /:project/:space': [[ok([]), '/notes', { method: 'QUERY', structure, body: { n: 1 } }]],
+    'POST /:project/:space/_find_': [[ok([]), '/notes/_find_', { structure, body: { id: mine.id } }]],
+    'QUERY /:project/:space/_single_': [
+      [ok(null), '/notes/_single_', { method: 'QUERY', structure, body: { n: 1 } }],
     ],
-    'POST /:project/:space/_find_': async () => [
-      [{ status: 200, body: [] }, await asBob('/notes/_find_', { structure, body: { id: mine.id } })],
+    'POST /:project/:space/_single_/_find_': [
+      [ok(null), '/notes/_single_/_find_', { structure, body: { id: mine.id } }],
     ],
-    'QUERY /:project/:space/_single_': async () => [
+    'GET /:project/:space/_single_': [
+      [ok(null), `/notes/_single_?${id}`, { structure }],
+      [ok(null), '/users/_single_?email=alice@of-alice&password=of%20alice', { structure: users }],
+    ],
+    'GET /:project/:space/search': [
+      [ok([]), '/notes/search?searchText=&searchableFields=text', { structure }],
+    ],
+    'GET /:project/:space/_count_': [
+      [404, '/notes/_count_', { headers: preStored }],
+      [ok({ count: 0 }), `/notes/_count_?${id}`, { structure }],
+      [401, '/guarded/_count_', { structure: guarded, headers: { token: loginToken } }],
+    ],
+    'QUERY /:project/:space/_count_': [
+      [ok({ count: 0 }), '/notes/_count_', { method: 'QUERY', structure, body: { n: 1 } }],
+    ],
+    'POST /:project/:space/_aggregate_': [
+      [ok([]), '/notes/_aggregate_', { structure, body: { groupBy: ['text'] } }],
       [
-        { status: 200, body: null },
-        await asBob('/notes/_single_', { method: 'QUERY', structure, body: { n: 1 } }),
-      ],
-    ],
-    'POST /:project/:space/_single_/_find_': async () => [
-      [
-        { status: 200, body: null },
-        await asBob('/notes/_single_/_find_', { structure, body: { id: mine.id } }),
-      ],
-    ],
-    'GET /:project/:space/_single_': async () => [
-      [{ status: 200, body: null }, await asBob(`/notes/_single_?${id}`, { structure })],
-      [
-        { status: 200, body: null },
-        await asBob('/users/_single_?email=alice@of-alice&password=of%20alice', { structure: users }),
-      ],
-    ],
-    'GET /:project/:space/search': async () => [
-      [
-        { status: 200, body: [] },
-        await asBob('/notes/search?searchText=&searchableFields=text', { structure }),
-      ],
-    ],
-    'GET /:project/:space/_count_': async () => [
-      [{ status: 404 }, await asBob('/notes/_count_', { headers: preStored })],
-      [{ status: 200, body: { count: 0 } }, await asBob(`/notes/_count_?${id}`, { structure })],
-      [
-        { status: 401 },
-        await asBob('/guarded/_count_', { structure: guarded, headers: { token: loginToken } }),
-      ],
-    ],
-    'QUERY /:project/:space/_count_': async () => [
-      [
-        { status: 200, body: { count: 0 } },
-        await asBob('/notes/_count_', { method: 'QUERY', structure, body: { n: 1 } }),
-      ],
-    ],
-    'POST /:project/:space/_aggregate_': async () => [
-      [
-        { status: 200, body: [] },
-        await asBob('/notes/_aggregate_', { structure, body: { groupBy: ['text'] } }),
-      ],
-      [
-        { status: 401 },
-        await asBob('/guarded/_aggregate_', {
+        401,
+        '/guarded/_aggregate_',
+        {
           ...{ structure: guarded, headers: { token: loginToken } },
           body: { groupBy: ['text'] },
-        }),
+        },
       ],
     ],
-    'QUERY /:project/:space/_aggregate_': async () => [
+    'QUERY /:project/:space/_aggregate_': [
       [
-        { status: 200, body: [{ n: 0 }] },
-        await asBob('/notes/_aggregate_', { method: 'QUERY', structure, body: { values: { n: 'count' } } }),
+        ok([{ n: 0 }]),
+        '/notes/_aggregate_',
+        { method: 'QUERY', structure, body: { values: { n: 'count' } } },
       ],
     ],
-    'GET /:project/:space/get-key-values': async () => [
-      [{ status: 200, body: null }, await asBob('/keys/get-key-values', { structure: keys })],
+    'GET /:project/:space/get-key-values': [[ok(null), '/keys/get-key-values', { structure: keys }]],
+    'GET /:project/:space/openapi.json': [
+      [404, '/nowhere/openapi.json', {}],
+      [404, '/guarded/openapi.json', { headers: { token: loginToken } }],
     ],
-    'GET /:project/:space/openapi.json': async () => [
-      [{ status: 404 }, await asBob('/nowhere/openapi.json', {})],
-      [{ status: 404 }, await asBob('/guarded/openapi.json', { headers: { token: loginToken } })],
+    'GET /:project/:space/get-token-owner': [
+      [401, '/users/get-token-owner', { structure: users, headers: { token: loginToken } }],
     ],
-    'GET /:project/:space/get-token-owner': async () => [
-      [
-        { status: 401 },
-        await asBob('/users/get-token-owner', { structure: users, headers: { token: loginToken } }),
-      ],
+    'POST /:project/:space': [
+      [ok([{ n: 2 }]), '/notes', { structure, body: [{ text: 'of alice too', n: 2 }] }],
     ],
-    'POST /:project/:space': async () => [
-      [
-        { status: 200, body: [{ n: 2 }] },
-        await asBob('/notes', { structure, body: [{ text: 'of alice too', n: 2 }] }),
-      ],
+    'POST /:project/:space/_single_': [
+      [ok({ n: 3 }), '/notes/_single_', { structure, body: { text: 'of bob', n: 3 } }],
     ],
-    'POST /:project/:space/_single_': async () => [
-      [
-        { status: 200, body: { n: 3 } },
-        await asBob('/notes/_single_', { structure, body: { text: 'of bob', n: 3 } }),
-      ],
+    'POST /:project/:space/update': [
+      [noMatch, `/notes/update?${id}`, { structure, body: { n: 4 } }],
+      [noMatch, '/notes/update?text=of%20alice', { structure, body: { n: 4 } }],
     ],
-    'POST /:project/:space/update': async () => [
-      [noMatch, await asBob(`/notes/update?${id}`, { structure, body: { n: 4 } })],
-      [noMatch, await asBob('/notes/update?text=of%20alice', { structure, body: { n: 4 } })],
+    'POST /:project/:space/update-by-id': [
+      [noMatch, `/notes/update-by-id?${id}`, { structure, body: { n: 4 } }],
     ],
-    'POST /:project/:space/update-by-id': async () => [
-      [noMatch, await asBob(`/notes/update-by-id?${id}`, { structure, body: { n: 4 } })],
+    'POST /:project/:space/_update_': [
+      [ok({ updated: 0 }), '/notes/_update_', { structure, body: { where: { id: mine.id }, set: { n: 4 } } }],
     ],
-    'POST /:project/:space/_update_': async () => [
-      [
-        { status: 200, body: { updated: 0 } },
-        await asBob('/notes/_update_', { structure, body: { where: { id: mine.id }, set: { n: 4 } } }),
-      ],
+    'POST /:project/:space/_delete_': [
+      [ok({ deleted: 0 }), '/notes/_delete_', { structure, body: { where: { id: mine.id } } }],
     ],
-    'POST /:project/:space/_delete_': async () => [
-      [
-        { status: 200, body: { deleted: 0 } },
-        await asBob('/notes/_delete_', { structure, body: { where: { id: mine.id } } }),
-      ],
+    'POST /:project/:space/set-key-values': [
+      [ok({ theme: 'of bob' }), '/keys/set-key-values', { structure: keys, body: { theme: 'of bob' } }],
     ],
-    'POST /:project/:space/set-key-values': async () => [
-      [
-        { status: 200, body: { theme: 'of bob' } },
-        await asBob('/keys/set-key-values', { structure: keys, body: { theme: 'of bob' } }),
-      ],
+    'DELETE /:project/:space': [[noMatch, `/notes?${id}`, { structure, method: 'DELETE' }]],
+    'DELETE /:project/:space/clear-records': [
+      [200, '/notes/clear-records', { structure, method: 'DELETE' }],
+      [200, '/users/clear-records', { structure: users, method: 'DELETE' }],
     ],
-    'DELETE /:project/:space': async () => [
-      [noMatch, await asBob(`/notes?${id}`, { structure, method: 'DELETE' })],
-    ],
-    'DELETE /:project/:space/clear-records': async () => [
-      [{ status: 200 }, await asBob('/notes/clear-records', { structure, method: 'DELETE' })],
-      [{ status: 200 }, await asBob('/users/clear-records', { structure: users, method: 'DELETE' })],
-    ],
-    'POST /:project/function/login': async () => [[{ status: 401 }, await login(bob)]],
-    'POST /:project/function/send-otp': async () => [
-      [{ status: 501 }, await asBob('/function/send-otp', { body: credentials })],
-    ],
-    'POST /:project/function/send-push-notification': async () => [
-      [{ status: 501 }, await asBob('/function/send-push-notification', { body: credentials })],
+    'POST /:project/function/login': async () => [[401, await login(bob)]],
+    'POST /:project/function/send-otp': [[501, '/function/send-otp', { body: credentials }]],
+    'POST /:project/function/send-push-notification': [
+      [501, '/function/send-push-notification', { body: credentials }],
     ],
     'GET /_webhooks_/secret': async () => {
       const secretOf = async (token: string) =>
         (await call({ baseUrl, token, path: '/_webhooks_/secret' })).body.secret as string;
       t.not(await secretOf(alice), await secretOf(bob));
-      return [];
     },
     'GET /_webhooks_/deliveries': async () => {
       const { body } = await call({ baseUrl, token: bob, path: '/_webhooks_/deliveries' });
       t.strictSame(body, []);
-      return [];
     },
     'POST /_webhooks_/deliveries/:id/send': async () => {
-      const hooked = structureOf(project, 'hooked', [{ name: 'text', type: 'TEXT' }], {
+      const hooked = structureOf(project, 'hooked', fieldsOf('text TEXT'), {
         webhooks: { onInsertUrl: 'http://127.0.0.1:9/' },
       });
       await request(alice, '/hooked', { structure: hooked, body: [{ text: 'of alice' }] });
       const { body } = await call({ baseUrl, token: alice, path: '/_webhooks_/deliveries' });
       const path = `/_webhooks_/deliveries/${body[0].id}/send`;
-      return [[{ status: 404 }, await call({ baseUrl, token: bob, path, method: 'POST' })]];
+      return [[404, await call({ baseUrl, token: bob, path, method: 'POST' })]];
     },
-    'POST /:project/:space/set-structure': async () => [
+    'POST /:project/:space/set-structure': [
       [
-        { status: 200 },
-        await asBob('/notes/set-structure', {
+        200,
+        '/notes/set-structure',
+        {
           body: { recordStructure: [{ name: 'b', slug: 'b', type: 'TEXT' }] },
-        }),
+        },
       ],
       [
-        { status: 200 },
-        await asBob('/guarded/set-structure', {
+        200,
+        '/guarded/set-structure',
+        {
           body: { recordStructure: [], authOptions: { active: false } },
-        }),
+        },
       ],
     ],
-    'POST /:project/:space/set-inferred-structure': async () => [
-      [{ status: 200 }, await asBob('/keys/set-inferred-structure', { body: { other: 1 } })],
+    'POST /:project/:space/set-inferred-structure': [
+      [200, '/keys/set-inferred-structure', { body: { other: 1 } }],
     ],
-    'POST /:project/:space/get-inferred-structure': async () => [
-      [
-        { status: 200, body: { recordStructure: [{ name: 'x' }] } },
-        await asBob('/notes/get-inferred-structure', { body: { x: 1 } }),
-      ],
+    'POST /:project/:space/get-inferred-structure': [
+      [ok({ recordStructure: [{ name: 'x' }] }), '/notes/get-inferred-structure', { body: { x: 1 } }],
     ],
     'POST /_f_/:project/upload': async () => {
       const body = new FormData();
@@ -325,15 +264,12 @@ t.test('every route: what another owns is not read, changed or listed', async (t
       const answer = (await (await upload(bob, body)).json()) as { name: string; ownedBy: string };
       t.not(answer.name, file.name);
       t.not(answer.ownedBy, file.ownedBy);
-      return [];
     },
     'PUT /_f_/:project/:name': async () => {
-      const init = { method: 'PUT', headers: { authorization: `Bearer ${bob}` }, body: 'of bob' };
-      const answer = await fetch(`${baseUrl}/_f_/${project}/${file.name}`, init);
+      const answer = await files(bob, `${project}/${file.name}`, { method: 'PUT', body: 'of bob' });
       const { name, ownedBy } = (await answer.json()) as { name: string; ownedBy: string };
       t.not(name, file.name);
       t.not(ownedBy, file.ownedBy);
-      return [];
     },
     'POST /_f_/:project/resumable': async () => {
       const own = await resumable(bob, 'POST', '', { 'upload-length': '8' });
@@ -341,74 +277,52 @@ t.test('every route: what another owns is not read, changed or listed', async (t
       t.not(own.headers.get('location'), begun.headers.get('location'));
       const parts = { 'upload-concat': `final;${begun.headers.get('location')}` };
       t.equal((await resumable(bob, 'POST', '', parts)).status, 404);
-      return [];
     },
     'POST /_f_/:project/upload-link': async () => {
-      const link = await fetch(`${baseUrl}/_f_/${project}/upload-link`, {
-        ...{ method: 'POST', headers: { authorization: `Bearer ${bob}` }, body: '{"expiresIn":60}' },
-      });
+      const asked = { method: 'POST', body: '{"expiresIn":60}' };
+      const link = await files(bob, `${project}/upload-link`, asked);
       const { put } = (await link.json()) as { put: string };
       const answer = await fetch(put.replace('{name}', 'a'), { method: 'PUT', body: 'of bob' });
       t.not(((await answer.json()) as { ownedBy: string }).ownedBy, file.ownedBy);
-      return [];
     },
     'GET /_f_/:project/resumable/:name': async () => {
       for (const method of ['HEAD', 'GET']) t.equal((await resumable(bob, method, unfinished)).status, 404);
-      return [];
     },
     'PATCH /_f_/:project/resumable/:name': async () => {
       t.equal((await resumable(bob, 'PATCH', unfinished, bytes)).status, 404);
-      return [];
     },
     'POST /_f_/:project/resumable/:name': async () => {
       for (const method of ['PATCH', 'HEAD', 'DELETE']) {
         const headers = { ...bytes, 'x-http-method-override': method };
         t.equal((await resumable(bob, 'POST', unfinished, headers)).status, 404);
       }
-      return [];
     },
     'DELETE /_f_/:project/resumable/:name': async () => {
       t.equal((await resumable(bob, 'DELETE', unfinished)).status, 404);
-      return [];
     },
     'POST /_f_/:project/:name/link': async () => {
       for (const path of [`${project}/${file.name}`, `shared/${file.name}`]) {
-        const response = await fetch(`${baseUrl}/_f_/${path}/link`, {
-          method: 'POST',
-          headers: { authorization: `Bearer ${bob}`, 'content-type': 'application/json' },
-          body: '{"expiresIn":60}',
-        });
-        t.equal(response.status, 404, path);
+        const headers = { 'content-type': 'application/json' };
+        const init = { method: 'POST', headers, body: '{"expiresIn":60}' };
+        t.equal((await files(bob, `${path}/link`, init)).status, 404, path);
       }
-      return [];
     },
     'GET /_f_/:project': async () => {
-      const body = await (
-        await fetch(`${baseUrl}/_f_/${project}`, { headers: { authorization: `Bearer ${bob}` } })
-      ).text();
+      const body = await (await files(bob, project)).text();
       // a file of bob's may be called like hers
       t.notMatch(body, `"name":"${file.name}"`);
       t.notMatch(body, file.ownedBy);
-      return [];
     },
     'DELETE /_f_/:project/:name': async () => {
-      const headers = { authorization: `Bearer ${bob}` };
-      const init = { method: 'DELETE', headers };
-      t.equal((await fetch(`${baseUrl}/_f_/${project}/${file.name}`, init)).status, 404);
-      return [];
+      t.equal((await files(bob, `${project}/${file.name}`, { method: 'DELETE' })).status, 404);
     },
     'POST /_f_/:project/_delete_': async () => {
-      const response = await fetch(`${baseUrl}/_f_/${project}/_delete_`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${bob}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ names: [file.name] }),
-      });
+      const headers = { 'content-type': 'application/json' };
+      const init = { method: 'POST', headers, body: JSON.stringify({ names: [file.name] }) };
+      const response = await files(bob, `${project}/_delete_`, init);
       t.match(await response.json(), { deleted: 0, failed: [{ name: file.name, code: 'not_found' }] });
-      return [];
     },
-    'GET /_projects_': async () => [
-      [{ status: 200 }, await call({ baseUrl, token: bob, path: '/_projects_' })],
-    ],
+    'GET /_projects_': async () => [[200, await call({ baseUrl, token: bob, path: '/_projects_' })]],
     'GET /_projects_/:project/spaces': async () => [
       [{}, await call({ baseUrl, token: bob, path: `/_projects_/${project}/spaces` })],
     ],
@@ -417,7 +331,7 @@ t.test('every route: what another owns is not read, changed or listed', async (t
     ],
     'GET /_usage_': async () => {
       const carol = await tokenOf('carol@example.com');
-      return [[{ status: 200, body: { days: [] } }, await call({ baseUrl, token: carol, path: '/_usage_' })]];
+      return [[ok({ days: [] }), await call({ baseUrl, token: carol, path: '/_usage_' })]];
     },
     // bob may drop what is his, under the same slugs
     'DELETE /_projects_/:project/spaces/:space/fields/:field': async () => [
@@ -429,20 +343,19 @@ t.test('every route: what another owns is not read, changed or listed', async (t
     ],
     'DELETE /_projects_/:project': async () => [[{}, await dropAs(bob, `/${project}`)]],
     'GET /_f_/:project/:name': async () => {
-      const headers = { authorization: `Bearer ${bob}` };
       for (const path of [`${project}/${file.name}`, `shared/${file.name}`]) {
-        const response = await fetch(`${baseUrl}/_f_/${path}`, { headers });
+        const response = await files(bob, path);
         t.equal(response.status, 404, path);
         t.notMatch(await response.text(), /file of alice/);
       }
-      return [];
     },
   };
   t.strictSame(Object.keys(cases).sort(), routeTable(), 'every route has its case');
   for (const [route, run] of Object.entries(cases)) {
     await t.test(route, async (t) => {
-      for (const [expected, answer] of (await run()) as [object, { status: number; body: unknown }][]) {
-        t.match(answer, expected);
+      for (const [expected, asked, more] of (typeof run === 'function' ? await run() : run) ?? []) {
+        const answer = typeof asked === 'string' ? await request(bob, asked, more ?? {}) : asked;
+        t.match(answer, typeof expected === 'number' ? { status: expected } : expected);
         // a refusal repeats the id that was asked for
         const ids = answer.status === 200 ? `|${mine.id}|${user.id}` : '';
         t.notMatch(JSON.stringify(answer.body), new RegExp(`"of alice"|alice@of-alice${ids}`));

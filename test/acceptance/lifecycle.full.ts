@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import t from 'tap';
 import { freePorts } from '../services/free-port.ts';
 import { connectRaw } from '../services/raw-http.ts';
-import { call, structureOf } from '../services/record-client.ts';
+import { call, fieldsOf, structureOf } from '../services/record-client.ts';
 import {
   acceptanceToken,
   removeData,
@@ -20,18 +20,16 @@ import { watchChild } from '../services/watch-child.ts';
 
 const run = promisify(execFile);
 const nobody = 65532;
-const structure = structureOf('life', 'things', [{ name: 'n', type: 'NUMBER' }]);
+const structure = structureOf('life', 'things', fieldsOf('n NUMBER'));
 
 const insert = (sluice: Sluice, n: number) =>
   call({
-    baseUrl: sluice.baseUrl,
-    token: sluice.token,
+    ...sluice,
     path: '/life/things/_single_',
     structure,
     body: { n },
   });
-const find = (sluice: Sluice) =>
-  call({ baseUrl: sluice.baseUrl, token: sluice.token, path: '/life/things', structure });
+const find = (sluice: Sluice) => call({ ...sluice, path: '/life/things', structure });
 async function upload(sluice: Sluice, content: string): Promise<{ status: number; s3Link: string }> {
   const body = new FormData();
   body.set('file', new Blob([content]), 'a.txt');
@@ -66,6 +64,7 @@ t.test('the first start prints a token and three commands that work as printed',
 
   const again = await sluice.restart();
   t.notMatch(again.stdout(), /Access token/);
+  t.match(again.stdout(), /^Dashboard: +http\S+\/_console_\/$/m, 'every start says where the dashboard is');
   await again.stop();
 });
 
@@ -145,11 +144,7 @@ t.test('a restart keeps everything', async (t) => {
 });
 
 t.test('kill -9 during inserts and uploads loses nothing acknowledged', async (t) => {
-  let sluice = await startSluice();
-  t.teardown(async () => {
-    await sluice.stop();
-    await removeData(sluice);
-  });
+  let sluice = await sluiceFor(t);
   const records = new Set<number>();
   const attempted = new Set<number>();
   const files = new Map<string, string>();

@@ -1,21 +1,14 @@
 /** kill -9 in the middle of changes of many records: each is made of all of them, or of none. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { call, structureOf } from '../services/record-client.ts';
-import { removeData, startSluice } from '../services/start-sluice.ts';
+import { call, fieldsOf, structureOf } from '../services/record-client.ts';
+import { sluiceFor } from '../services/start-sluice.ts';
 
-const structure = structureOf('p', 'counters', [
-  { name: 'count', type: 'NUMBER' },
-  { name: 'kind', type: 'TEXT' },
-]);
+const structure = structureOf('p', 'counters', fieldsOf('count NUMBER, kind TEXT'));
 const many = 3000;
 
 t.test('kill -9 in the middle of a change of many records', { timeout: 240_000 }, async (t) => {
-  let sluice = await startSluice();
-  t.teardown(async () => {
-    await sluice.stop();
-    await removeData(sluice);
-  });
+  let sluice = await sluiceFor(t);
   const send = (path: string, body?: unknown) =>
     call({ ...sluice, path: `/p/counters${path}`, structure, ...(body === undefined ? {} : { body }) });
   await send(

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { call, structureOf } from '../services/record-client.ts';
+import { call, fieldsOf, structureOf } from '../services/record-client.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
 import { acceptanceToken, removeData, type Sluice, startSluice } from '../services/start-sluice.ts';
 import { startWorkers } from '../services/start-workers.ts';
@@ -48,7 +48,7 @@ t.test('plain node starts the server', { skip: major < 24 && 'Node 24 strips typ
   });
   const { s3Link } = (await upload.json()) as { s3Link: string };
   t.equal(await (await fetch(s3Link)).text(), 'hello');
-  const structure = structureOf('p', 's', [{ name: 'a', type: 'TEXT' }]);
+  const structure = structureOf('p', 's', fieldsOf('a TEXT'));
   const records = { baseUrl, token: acceptanceToken, path: '/p/s', structure };
   await call({ ...records, body: [{ a: 'x' }] });
   t.match((await call(records)).body, [{ a: 'x' }]);

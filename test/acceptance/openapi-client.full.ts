@@ -5,14 +5,11 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import openapiTS, { astToString } from 'openapi-typescript';
 import t from 'tap';
-import { call, structureOf } from '../services/record-client.ts';
+import { call, fieldsOf, structureOf } from '../services/record-client.ts';
 import { removeData, startSluice } from '../services/start-sluice.ts';
 
 const root = join(import.meta.dirname, '../..');
-const fields = [
-  { name: 'name', type: 'TEXT', required: true },
-  { name: 'age', type: 'NUMBER' },
-];
+const fields = fieldsOf('name TEXT required, age NUMBER');
 
 const program = `
 import createClient from 'openapi-fetch';

@@ -14,7 +14,7 @@ import {
 } from '../services/kill-round.ts';
 import { call } from '../services/record-client.ts';
 import { seededRandom } from '../services/s3-stub/seeded-random.ts';
-import { removeData, type Sluice, startSluice } from '../services/start-sluice.ts';
+import { type Sluice, sluiceFor } from '../services/start-sluice.ts';
 import { seed } from '../services/test-size.ts';
 
 const kills = Number(process.env.KILLS ?? 8);
@@ -22,11 +22,7 @@ const kills = Number(process.env.KILLS ?? 8);
 t.test(`kill -9 ${kills} times under writes`, { timeout: 3_600_000 }, async (t) => {
   t.comment(`TEST_SEED=${seed}`);
   const random = seededRandom(seed);
-  let sluice = await startSluice();
-  t.teardown(async () => {
-    await sluice.stop();
-    await removeData(sluice);
-  });
+  let sluice = await sluiceFor(t);
   const recordsOf = async (server: Sluice, round: number): Promise<readonly Stored[]> => {
     const { baseUrl, token } = server;
     const structure = structureOfRound(round);
@@ -88,4 +84,11 @@ t.test(`kill -9 ${kills} times under writes`, { timeout: 3_600_000 }, async (t) 
   t.equal(all.length, total.records, 'no record is of no round');
   t.equal(new Set(all.map(({ key }) => key)).size, all.length, 'every key is there once');
   t.comment(`${kills} kills: ${JSON.stringify(total)}`);
+
+  const space = { path, structure: structureOfRound(0) };
+  const clear = { ...space, path: `${path}/clear-records`, method: 'DELETE' };
+  t.equal((await call({ ...sluice, ...clear })).status, 200);
+  await sluice.kill();
+  sluice = await sluice.restart();
+  t.strictSame((await call({ ...sluice, ...space })).body, [], 'cleared for good');
 });

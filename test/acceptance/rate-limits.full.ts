@@ -1,14 +1,14 @@
 import t from 'tap';
-import { call, structureOf } from '../services/record-client.ts';
-import { removeData, runToEnd, startSluice } from '../services/start-sluice.ts';
+import { call, fieldsOf, structureOf } from '../services/record-client.ts';
+import { runToEnd, sluiceFor } from '../services/start-sluice.ts';
 
-const notes = structureOf('p', 'notes', [{ name: 'text', type: 'TEXT' }]);
+const notes = structureOf('p', 'notes', fieldsOf('text TEXT'));
 
 /** As a trusted proxy forwards it. */
 const from = (address: string) => ({ 'x-forwarded-proto': 'https', 'x-forwarded-for': address });
 
 t.test('a token and an address send so many requests, and get a 429 for more', async (t) => {
-  const sluice = await startSluice({
+  const sluice = await sluiceFor(t, {
     // nothing comes back while the test runs
     env: {
       TOKEN_RATE: '1',
@@ -17,10 +17,6 @@ t.test('a token and an address send so many requests, and get a 429 for more', a
       ADDRESS_BURST: '30',
       TRUSTED_PROXIES: '127.0.0.1',
     },
-  });
-  t.teardown(async () => {
-    await sluice.kill();
-    await removeData(sluice);
   });
   const find = (token: string, address: string) =>
     call({ ...sluice, token, path: '/p/notes', structure: notes, headers: from(address) });
@@ -50,11 +46,7 @@ t.test('a token and an address send so many requests, and get a 429 for more', a
 });
 
 t.test('quotas of stored files and bytes', async (t) => {
-  const sluice = await startSluice({ env: { MAX_STORED_FILES: '3', MAX_STORED_BYTES: '1000' } });
-  t.teardown(async () => {
-    await sluice.kill();
-    await removeData(sluice);
-  });
+  const sluice = await sluiceFor(t, { env: { MAX_STORED_FILES: '3', MAX_STORED_BYTES: '1000' } });
   const upload = async (server: typeof sluice, bytes: number) => {
     const body = new FormData();
     body.set('file', new File([Buffer.alloc(bytes)], 'a.bin'));

@@ -1,6 +1,6 @@
 /** `npm run sql-views` beside a running server, and without one. */
 import t from 'tap';
-import { call, structureOf } from '../services/record-client.ts';
+import { call, fieldsOf, structureOf } from '../services/record-client.ts';
 import { runToEnd, sluiceFor } from '../services/start-sluice.ts';
 
 const sluice = await sluiceFor(t);
@@ -9,7 +9,7 @@ const run = (...args: string[]) => runToEnd('sql-views.ts', args, { DATA_DIR: sl
 t.test('the running server makes the views, and the command alone does', async (t) => {
   const { baseUrl, token } = sluice;
   t.match(await run(), { status: 1, stderr: /there is no such record space/ });
-  const structure = structureOf('shop', 'orders', [{ name: 'total', type: 'NUMBER' }]);
+  const structure = structureOf('shop', 'orders', fieldsOf('total NUMBER'));
   await call({ baseUrl, token, path: '/shop/orders', structure, body: [{ total: 1 }] });
   const line = /^sluice_views\.shop_orders_[0-9a-f]{12} {2}developer@localhost shop\/orders\n$/;
   const beside = await run('--project', 'shop');

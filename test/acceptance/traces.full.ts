@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { type ReceivedSpan, startOtlpReceiver } from '../services/otlp-receiver.ts';
-import { call, structureOf } from '../services/record-client.ts';
+import { call, fieldsOf, structureOf } from '../services/record-client.ts';
 import { startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
 import { stubSettings } from '../services/s3-stub/stub-settings.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
@@ -34,7 +34,7 @@ const parent = '00f067aa0ba902b7';
 const under = (traceId: string, flags = '01') => ({ traceparent: `00-${traceId}-${parent}-${flags}` });
 const serverSpan = (spans: readonly ReceivedSpan[]) => spans.find(({ kind }) => kind === 2);
 const ended = (spans: readonly ReceivedSpan[]) => serverSpan(spans) !== undefined;
-const structure = structureOf('shop', 'people', [{ name: 'email', type: 'TEXT', unique: true }]);
+const structure = structureOf('shop', 'people', fieldsOf('email TEXT unique'));
 const path = '/shop/people';
 
 const upload = (sluice: Sluice, bytes: number, headers: Record<string, string>, name = 'a.bin') => {

@@ -8,7 +8,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { type Answer, call, type FieldInput, structureOf } from '../services/record-client.ts';
+import { type Answer, call, fieldsOf, structureOf } from '../services/record-client.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
 import { acceptanceToken, killAll, runToEnd, type Sluice, startSluice } from '../services/start-sluice.ts';
 import { temporaryFolder } from '../services/temporary-folder.ts';
@@ -39,14 +39,14 @@ interface Request {
   readonly headers?: Record<string, string>;
 }
 function ask(on: Sluice, { space, path = '', ...more }: Request): Promise<Answer> {
-  return call({ baseUrl: on.baseUrl, token: on.token, path: `/${project}/${space}${path}`, ...more });
+  return call({ ...on, path: `/${project}/${space}${path}`, ...more });
 }
 const preStored = { 'use-pre-stored-structure': 'true' };
-const fieldsOf = (...names: string[]): FieldInput[] => names.map((name) => ({ name, type: 'TEXT' }));
+const texts = (...names: string[]) => names.map((name) => ({ name, type: 'TEXT' }));
 const rounds = Array.from({ length: 8 }, (_, round) => round);
 
 t.test('the token made by either is good in both, for one account', async (t) => {
-  const structure = structureOf(project, 'first', fieldsOf('text'));
+  const structure = structureOf(project, 'first', texts('text'));
   t.equal((await ask(a, { space: 'first', structure, body: [{ text: 'by a' }] })).status, 200);
   t.match((await ask(b, { space: 'first', structure })).body, [{ text: 'by a' }]);
   t.match((await ask(b, { space: 'first', headers: preStored })).body, [{ text: 'by a' }]);
@@ -63,36 +63,33 @@ t.test('they do without the embedded engine', async (t) => {
   }
 });
 
-t.test(
-  'a space that both make at once, each with its own structure, gets one with the fields of both',
-  async (t) => {
-    for (const round of rounds) {
-      const space = `made-${round}`;
-      const insertOne = (on: Sluice, own: string) =>
-        ask(on, {
-          space,
-          path: '/_single_',
-          structure: structureOf(project, space, fieldsOf('common', own)),
-          body: { common: own, [own]: `value of ${own}` },
-        });
-      const answers = await Promise.all([insertOne(a, 'alpha'), insertOne(b, 'beta')]);
-      t.strictSame(
-        answers.map(({ status }) => status),
-        [200, 200],
-        JSON.stringify(answers.map(({ body }) => body)),
-      );
-      for (const on of both) {
-        const structure = structureOf(project, space, fieldsOf('common', 'alpha', 'beta'));
-        const records = (await ask(on, { space, structure })).body as { common: string }[];
-        records.sort((x, y) => (x.common < y.common ? -1 : 1));
-        t.match(records, [
-          { common: 'alpha', alpha: 'value of alpha', beta: null },
-          { common: 'beta', alpha: null, beta: 'value of beta' },
-        ]);
-      }
+t.test('a space that both make at once, each with its own structure, has the fields of both', async (t) => {
+  for (const round of rounds) {
+    const space = `made-${round}`;
+    const insertOne = (on: Sluice, own: string) =>
+      ask(on, {
+        space,
+        path: '/_single_',
+        structure: structureOf(project, space, texts('common', own)),
+        body: { common: own, [own]: `value of ${own}` },
+      });
+    const answers = await Promise.all([insertOne(a, 'alpha'), insertOne(b, 'beta')]);
+    t.strictSame(
+      answers.map(({ status }) => status),
+      [200, 200],
+      JSON.stringify(answers.map(({ body }) => body)),
+    );
+    for (const on of both) {
+      const structure = structureOf(project, space, texts('common', 'alpha', 'beta'));
+      const records = (await ask(on, { space, structure })).body as { common: string }[];
+      records.sort((x, y) => (x.common < y.common ? -1 : 1));
+      t.match(records, [
+        { common: 'alpha', alpha: 'value of alpha', beta: null },
+        { common: 'beta', alpha: null, beta: 'value of beta' },
+      ]);
     }
-  },
-);
+  }
+});
 
 t.test('a field that both type differently has one type', async (t) => {
   // without Redis the second one waits for what the first may still write
@@ -117,7 +114,7 @@ t.test('initialData is stored once', async (t) => {
   for (const round of rounds) {
     const space = `begun-${round}`;
     const initialData = [{ text: 'one' }, { text: 'two' }];
-    const structure = structureOf(project, space, fieldsOf('text'), { initialData });
+    const structure = structureOf(project, space, texts('text'), { initialData });
     const answers = await Promise.all([...both, ...both].map((on) => ask(on, { space, structure })));
     for (const { body } of answers) t.match(body, initialData);
     for (const on of both) t.equal((await ask(on, { space, structure })).body.length, 2);
@@ -126,7 +123,7 @@ t.test('initialData is stored once', async (t) => {
 
 t.test('what one acknowledges the other one reads', async (t) => {
   const space = 'fresh';
-  const structure = structureOf(project, space, [{ name: 'n', type: 'NUMBER' }]);
+  const structure = structureOf(project, space, fieldsOf('n NUMBER'));
   for (let n = 0; n < 30; n++) {
     const [writer, reader] = n % 2 === 0 ? [a, b] : [b, a];
     t.equal((await ask(writer, { space, structure, path: '/_single_', body: { n } })).status, 200);
@@ -143,7 +140,7 @@ t.test('what one acknowledges the other one reads', async (t) => {
 
 t.test('updates of different fields of one record both stay', async (t) => {
   const space = 'updated';
-  const structure = structureOf(project, space, fieldsOf('left', 'right', 'other'));
+  const structure = structureOf(project, space, texts('left', 'right', 'other'));
   const stored = Array.from({ length: 20 }, () => ({ left: 'old', right: 'old', other: 'same' }));
   const { body: records } = await ask(a, { space, structure, body: stored });
   const update = (on: Sluice, id: string, body: unknown) =>
@@ -166,10 +163,7 @@ t.test('updates of different fields of one record both stay', async (t) => {
 
 t.test('a login token of one is good in the other, at once', async (t) => {
   const space = 'users';
-  const structure = structureOf(project, space, [
-    { name: 'email', type: 'TEXT', unique: true },
-    { name: 'password', type: 'TEXT', hashed: true },
-  ]);
+  const structure = structureOf(project, space, fieldsOf('email TEXT unique, password TEXT hashed'));
   const user = { email: 'ada@x', password: 'correct horse battery' };
   await ask(a, { space, structure, path: '/_single_', body: user });
   const login = (on: Sluice) =>
@@ -202,7 +196,7 @@ t.test('npm run token works on the server, from anywhere', async (t) => {
   t.equal(list.status, 0);
   t.equal(list.stdout.trim().split('\n').length, 1, 'both processes made one account with one token');
   const { stdout } = await run();
-  const structure = structureOf(project, 'first', fieldsOf('text'));
+  const structure = structureOf(project, 'first', texts('text'));
   for (const { baseUrl } of both) {
     const answer = await call({ baseUrl, token: stdout.trim(), path: `/${project}/first`, structure });
     t.match(answer, { status: 200, body: [{ text: 'by a' }] }, 'of the same account');
@@ -262,7 +256,7 @@ t.test('starts that can not succeed say why in one sentence, without the passwor
 
 t.test('connections that break', async (t) => {
   const space = 'broken';
-  const structure = structureOf(project, space, [{ name: 'n', type: 'NUMBER' }]);
+  const structure = structureOf(project, space, fieldsOf('n NUMBER'));
   const insert = (n: number) => ask(a, { space, structure, path: '/_single_', body: { n } });
   const found = async (n: number) => (await ask(b, { space, structure, path: `?n=${n}` })).body.length;
   const into = (table: string) => ({ match: `^INSERT INTO \\W?acceptance\\W+${table}`, times: 1 });
@@ -293,7 +287,7 @@ t.test('connections that break', async (t) => {
 
 t.test('a server that goes away is a 503 until it is back', async (t) => {
   const space = 'first';
-  const structure = structureOf(project, space, fieldsOf('text'));
+  const structure = structureOf(project, space, texts('text'));
   await server.kill();
   for (const on of both) {
     t.match(await ask(on, { space, structure }), {
@@ -315,7 +309,7 @@ t.test('a server that goes away is a 503 until it is back', async (t) => {
 
 t.test('kill -9 of one: the other goes on, and nothing acknowledged is lost', async (t) => {
   const space = 'killed';
-  const structure = structureOf(project, space, [{ name: 'n', type: 'NUMBER' }]);
+  const structure = structureOf(project, space, fieldsOf('n NUMBER'));
   const acknowledged = new Set<number>();
   const counts = { a: 0, b: 0 };
   let running = true;

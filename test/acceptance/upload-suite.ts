@@ -79,17 +79,10 @@ export async function uploadSuite(t: Test, what: UploadSuiteArgs): Promise<void>
     t.equal(response.status, 200);
     t.match(response.headers.get('content-type'), /^application\/json/);
     const file = (await response.json()) as CloudFile;
-    t.strictSame(Object.keys(file).sort(), [
-      '_id',
-      'contentType',
-      'createdAt',
-      'name',
-      'originalName',
-      'ownedBy',
-      's3Link',
-      'size',
-      'updatedAt',
-    ]);
+    t.strictSame(
+      Object.keys(file).sort(),
+      '_id contentType createdAt name originalName ownedBy s3Link size updatedAt'.split(' '),
+    );
     t.match(file, { size: 5, contentType: 'image/jpeg' });
     t.match(file._id, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
     t.equal(file.originalName, 'photo.jpg');
@@ -149,7 +142,7 @@ export async function uploadSuite(t: Test, what: UploadSuiteArgs): Promise<void>
       t.equal(stdout.split('\n').at(-1), '413', extra.join(' '));
     }
     const boundary = 'x';
-    const head = `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n`;
+    const head = `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="endless"\r\n\r\n`;
     const endless = new ReadableStream({
       start(controller) {
         controller.enqueue(Buffer.from(head));
@@ -165,6 +158,8 @@ export async function uploadSuite(t: Test, what: UploadSuiteArgs): Promise<void>
       duplex: 'half',
     } as RequestInit);
     t.strictSame(await code(response), [413, 'payload_too_large']);
+    for (const name of ['over.bin', 'far.bin', 'endless'])
+      t.strictSame(await untilEmpty(() => what.leftovers(name)), [], name);
   });
 
   t.test('401 without a good token, before the body is looked at', async (t) => {
@@ -183,31 +178,6 @@ export async function uploadSuite(t: Test, what: UploadSuiteArgs): Promise<void>
       t.strictSame(await code(response), [401, 'unauthorized'], JSON.stringify(headers));
     }
     t.equal((await upload(form('x'), { authorization: `bearer ${sluice.token}` })).status, 200);
-  });
-
-  t.test('400 for what is not a whole multipart body with a file', async (t) => {
-    const post = (body: string, type = 'multipart/form-data; boundary=b') =>
-      fetch(uploadUrl, { method: 'POST', headers: { ...bearer, 'content-type': type }, body });
-    const part = '--b\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nhello\r\n';
-    const cases: [string, Promise<Response>, string][] = [
-      ['no boundary', post(`${part}--b--\r\n`, 'multipart/form-data'), 'invalid_multipart'],
-      ['not multipart', post('{}', 'application/json'), 'wrong_content_type'],
-      ['empty', post(''), 'invalid_multipart'],
-      ['no closing boundary', post(part), 'invalid_multipart'],
-      ['no parts', post('--b--\r\n'), 'missing_file_part'],
-      ['noise', post('hello, this is no multipart body'), 'invalid_multipart'],
-      ['wrong boundary', post(part.replaceAll('--b', '--c')), 'invalid_multipart'],
-      ['two files', post(`${part}${part}--b--\r\n`), 'invalid_multipart'],
-      [
-        'no file part',
-        post('--b\r\nContent-Disposition: form-data; name="other"\r\n\r\nhello\r\n--b--\r\n'),
-        'missing_file_part',
-      ],
-    ];
-    for (const [name, response, expected] of cases) {
-      t.strictSame(await code(await response), [400, expected], name);
-    }
-    t.equal((await post(`${part}--b--\r\n`)).status, 200);
   });
 
   t.test('checksums of the file are checked when they are given, over several parts as well', async (t) => {
@@ -288,12 +258,7 @@ export async function uploadSuite(t: Test, what: UploadSuiteArgs): Promise<void>
 
   t.test('file names survive as they were sent', async (t) => {
     const names = [
-      'say "hi".txt',
-      'two\r\nlines.txt',
-      'Ünïcödé 日本.png',
-      "it's.txt",
-      'a b.txt',
-      'semi;colon=.txt',
+      ...['say "hi".txt', 'two\r\nlines.txt', 'Ünïcödé 日本.png', "it's.txt", 'a b.txt', 'semi;colon=.txt'],
       '%41.txt',
       'x'.repeat(1000),
     ];

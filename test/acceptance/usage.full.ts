@@ -1,12 +1,12 @@
 /** What accounts use is stored when a process stops. */
 import t from 'tap';
-import { call, structureOf } from '../services/record-client.ts';
+import { call, fieldsOf, structureOf } from '../services/record-client.ts';
 import { removeData, startSluice } from '../services/start-sluice.ts';
 
 t.test('figures outlive a stop', { timeout: 120_000 }, async (t) => {
   const first = await startSluice();
   const { token } = first;
-  const structure = structureOf('demo', 'people', [{ name: 'name', type: 'TEXT' }]);
+  const structure = structureOf('demo', 'people', fieldsOf('name TEXT'));
   const body = [{ name: 'Ada' }, { name: 'Grace' }];
   const { status } = await call({ ...first, path: '/demo/people', structure, body });
   t.equal(status, 200);

@@ -127,15 +127,10 @@ t.test('a scrape of any worker tells of all, and says who did not answer', async
     const route = 'route="/:project/:space",method="GET"';
     t.ok(own.some((line) => line.startsWith(`sluice_http_requests_total{${route},status="200",worker`)));
     for (const name of [
-      'sluice_http_request_duration_seconds_bucket',
-      'sluice_http_requests_in_flight',
-      'sluice_uploads_in_flight',
-      'sluice_upload_memory_used_bytes',
-      'sluice_uploads_waiting',
-      'sluice_database_statements_in_flight',
-      'nodejs_eventloop_lag_p99_seconds',
-      'process_cpu_seconds_total',
-      'process_resident_memory_bytes',
+      ...'sluice_http_request_duration_seconds_bucket sluice_http_requests_in_flight'.split(' '),
+      ...'sluice_uploads_in_flight sluice_upload_memory_used_bytes sluice_uploads_waiting'.split(' '),
+      ...'sluice_database_statements_in_flight nodejs_eventloop_lag_p99_seconds'.split(' '),
+      ...'process_cpu_seconds_total process_resident_memory_bytes'.split(' '),
       `sluice_worker_up{worker="${worker}"} 1`,
       `sluice_worker_restarts_total{worker="${worker}"} ${worker - 1}`,
     ]) {

@@ -1,7 +1,7 @@
 /** Unique values, and changes of one record at once, where a process has its store for itself and where it has not. */
 import t from 'tap';
-import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
-import { type FieldInput, structureOf } from '../services/record-client.ts';
+import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
+import { type FieldInput, fieldsOf, structureOf } from '../services/record-client.ts';
 
 /** Sums of doubles of any size, always the same. */
 const exactSums = Array.from({ length: 12 }, (_, at) => {
@@ -11,15 +11,13 @@ const exactSums = Array.from({ length: 12 }, (_, at) => {
 
 for (const alone of [true, false]) {
   t.test(alone ? 'the only process of a store' : 'one of several processes', async (t) => {
-    const harness = await openQueryHarness({ alone });
-    t.teardown(() => harness.close());
-    const space = (slug: string, fields: readonly FieldInput[]) =>
-      spaceOf(harness, 'p', slug, structureOf('p', slug, fields));
+    const harness = await queryHarnessFor(t, { alone });
+    const space = (slug: string, fields: readonly FieldInput[]) => spaceOf(harness, 'p', slug, fields);
     const code = (unique: boolean): FieldInput[] => [{ name: 'code', type: 'NUMBER', unique }];
     const refused = { status: 400, code: 'not_unique' };
 
     t.test(
-      'a value is refused that an insert or an update brought, and its own record may keep it',
+      'a value that an insert or an update brought is refused; its own record may keep it',
       async (t) => {
         const codes = space('codes', code(true));
         const [first, second] = (await codes.insert([{ code: 1 }, { code: 2 }])).body;
@@ -58,53 +56,47 @@ for (const alone of [true, false]) {
       t.match((await wide.find()).body, [{ a: 0, b: 1, c: 2, d: 3, e: 4, f: 5 }]);
     });
 
-    t.test(
-      'what many add to a number at once is all there, and each is told what it made of it',
-      async (t) => {
-        const fields = ['count', 'other'].map((name): FieldInput => ({ name, type: 'NUMBER' }));
-        const counters = space('counters', [...fields, { name: 'text', type: 'TEXT' }]);
-        const { id } = (await counters.insertOne({ text: 'a' })).body;
-        const add = (_: unknown, at: number) =>
-          counters.updateOneById(id, { count: { $inc: 1 }, ...(at % 10 === 0 ? { text: `${at}` } : {}) });
-        const answers = await Promise.all(Array.from({ length: 100 }, add));
-        t.strictSame(
-          answers.map(({ body }) => body.count).sort((a, b) => a - b),
-          Array.from({ length: 100 }, (_, at) => at + 1),
-        );
-        const { body } = await counters.updateOne([['count', '100']], {
-          count: { $inc: -0.5 },
-          other: { $inc: 2 },
-        });
-        t.match(body, { count: 99.5, other: 2 });
-        t.equal((await counters.find('count=99.5')).body.length, 1);
-      },
-    );
+    t.test('what many add to a number at once is all there, and each is told its own sum', async (t) => {
+      const fields = ['count', 'other'].map((name): FieldInput => ({ name, type: 'NUMBER' }));
+      const counters = space('counters', [...fields, { name: 'text', type: 'TEXT' }]);
+      const { id } = (await counters.insertOne({ text: 'a' })).body;
+      const add = (_: unknown, at: number) =>
+        counters.updateOneById(id, { count: { $inc: 1 }, ...(at % 10 === 0 ? { text: `${at}` } : {}) });
+      const answers = await Promise.all(Array.from({ length: 100 }, add));
+      t.strictSame(
+        answers.map(({ body }) => body.count).sort((a, b) => a - b),
+        Array.from({ length: 100 }, (_, at) => at + 1),
+      );
+      const { body } = await counters.updateOne([['count', '100']], {
+        count: { $inc: -0.5 },
+        other: { $inc: 2 },
+      });
+      t.match(body, { count: 99.5, other: 2 });
+      t.equal((await counters.find('count=99.5')).body.length, 1);
+    });
 
-    t.test(
-      'a sum is the number that JavaScript makes of it, in a column and beyond the columns',
-      async (t) => {
-        const names = Array.from({ length: 17 }, (_, at) => `n${at}`);
-        const wide = space(
-          'sums',
-          names.map((name) => ({ name, type: 'NUMBER' })),
-        );
-        for (const [from, by] of [...exactSums, [0.1, 0.2], [1e20, 1e21], [5e-7, 5e-7], [-1, 1]] as const) {
-          const { id } = (await wide.insertOne({ n0: from, n16: from })).body;
-          const { body } = await wide.updateOneById(id, { n0: { $inc: by }, n16: { $inc: by } });
-          t.match(body, { n0: from + by, n16: from + by }, `${from} + ${by}`);
-          const sum = String(from + by);
-          const found = await wide.find([
-            ['id', id],
-            ['n0', sum],
-            ['n16', sum],
-          ]);
-          t.match(found.body, [{ id }], sum);
-        }
-      },
-    );
+    t.test('a sum is the one that JavaScript makes, in a column and beyond the columns', async (t) => {
+      const names = Array.from({ length: 17 }, (_, at) => `n${at}`);
+      const wide = space(
+        'sums',
+        names.map((name) => ({ name, type: 'NUMBER' })),
+      );
+      for (const [from, by] of [...exactSums, [0.1, 0.2], [1e20, 1e21], [5e-7, 5e-7], [-1, 1]] as const) {
+        const { id } = (await wide.insertOne({ n0: from, n16: from })).body;
+        const { body } = await wide.updateOneById(id, { n0: { $inc: by }, n16: { $inc: by } });
+        t.match(body, { n0: from + by, n16: from + by }, `${from} + ${by}`);
+        const sum = String(from + by);
+        const found = await wide.find([
+          ['id', id],
+          ['n0', sum],
+          ['n16', sum],
+        ]);
+        t.match(found.body, [{ id }], sum);
+      }
+    });
 
     t.test('what two processes add to one record is all there', async (t) => {
-      const structure = structureOf('p', 'between', [{ name: 'count', type: 'NUMBER' }]);
+      const structure = structureOf('p', 'between', fieldsOf('count NUMBER'));
       const both = [harness, alone ? harness : harness.another()].map((each) =>
         spaceOf(each, 'p', 'between', structure),
       );
@@ -115,13 +107,10 @@ for (const alone of [true, false]) {
     });
 
     t.test('only a number can be added, to a field that is one', async (t) => {
-      const counters = space('refusals', [
-        { name: 'count', type: 'NUMBER' },
-        { name: 'code', type: 'NUMBER', unique: true },
-        { name: 'pin', type: 'NUMBER', hashed: true },
-        { name: 'text', type: 'TEXT' },
-        { name: 'more', type: 'OBJECT' },
-      ]);
+      const counters = space(
+        'refusals',
+        fieldsOf('count NUMBER, code NUMBER unique, pin NUMBER hashed, text TEXT, more OBJECT'),
+      );
       const { id } = (await counters.insertOne({ count: 1.7e308, more: { $inc: 1 } })).body;
       const wrong = ['1', null, true, [1], {}, { $inc: 1 }, 1e308, -1e292];
       for (const by of wrong)
@@ -151,25 +140,19 @@ for (const alone of [true, false]) {
     });
 
     t.test('a key group counts from 0', async (t) => {
-      const visits = space('visits', [{ name: 'visits', type: 'NUMBER' }]);
+      const visits = space('visits', fieldsOf('visits NUMBER'));
       await Promise.all(Array.from({ length: 10 }, () => visits.setKeys({ visits: { $inc: 1 } })));
       t.match((await visits.getKeys()).body, { visits: 10 });
     });
 
-    t.test(
-      'of many that ask for a record that matches each changes another one, while there are any',
-      async (t) => {
-        const jobs = space('jobs', [
-          { name: 'state', type: 'TEXT' },
-          { name: 'by', type: 'NUMBER' },
-        ]);
-        await jobs.insert([{ state: 'free' }, { state: 'free' }]);
-        const take = (by: number) => jobs.updateOne([['state', 'free']], { state: 'taken', by });
-        const answers = await Promise.all([1, 2, 3, 4, 5].map(take));
-        const taken = answers.filter(({ body }) => body !== null).map(({ body }) => body.id);
-        t.equal(taken.length, 2);
-        t.equal(new Set(taken).size, 2);
-      },
-    );
+    t.test('of many that ask for a matching record each changes another, while there are any', async (t) => {
+      const jobs = space('jobs', fieldsOf('state TEXT, by NUMBER'));
+      await jobs.insert([{ state: 'free' }, { state: 'free' }]);
+      const take = (by: number) => jobs.updateOne([['state', 'free']], { state: 'taken', by });
+      const answers = await Promise.all([1, 2, 3, 4, 5].map(take));
+      const taken = answers.filter(({ body }) => body !== null).map(({ body }) => body.id);
+      t.equal(taken.length, 2);
+      t.equal(new Set(taken).size, 2);
+    });
   });
 }

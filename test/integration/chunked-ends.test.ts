@@ -88,24 +88,21 @@ t.test('answers to chunked bodies are complete, and nothing is served behind the
   }
 });
 
-t.test(
-  'a client that takes nothing of a large answer could still have a second request served',
-  async (t) => {
-    const large = Buffer.alloc(20_000_000, 'x');
-    for (const answer of [large, { chunks: twice(large) }]) {
-      const { baseUrl, seen } = await serve(t, { status: 200, body: answer });
-      const raw = connectRaw(baseUrl);
-      raw.socket.pause();
-      raw.send(head() + whole);
-      while (seen.read === 0) await meanwhile(baseUrl);
-      raw.send(second);
-      await meanwhile(baseUrl);
-      raw.socket.resume();
-      await raw.closed();
-      t.strictSame(seen, { read: 1, second: 0 });
-    }
-  },
-);
+t.test('a client that takes nothing of a large answer had a second request served', async (t) => {
+  const large = Buffer.alloc(20_000_000, 'x');
+  for (const answer of [large, { chunks: twice(large) }]) {
+    const { baseUrl, seen } = await serve(t, { status: 200, body: answer });
+    const raw = connectRaw(baseUrl);
+    raw.socket.pause();
+    raw.send(head() + whole);
+    while (seen.read === 0) await meanwhile(baseUrl);
+    raw.send(second);
+    await meanwhile(baseUrl);
+    raw.socket.resume();
+    await raw.closed();
+    t.strictSame(seen, { read: 1, second: 0 });
+  }
+});
 
 t.test('the answer to a HEAD with a chunked body has no body', async (t) => {
   for (const body of ['abc', { chunks: twice(Buffer.from('abc')), length: 6 }]) {

@@ -5,7 +5,7 @@ import { openClickhouse } from '../../common/clickhouse/clickhouse-database.ts';
 import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
 import { type AddressFault, openAddress } from '../services/clickhouse-address.ts';
 import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
-import { structureOf } from '../services/record-client.ts';
+import { fieldsOf, structureOf } from '../services/record-client.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
 
 const server = await startChdbServer();
@@ -32,10 +32,7 @@ t.teardown(async () => {
   await server.close();
 });
 
-const structure = structureOf('p', 'numbers', [
-  { name: 'n', type: 'NUMBER', required: true },
-  { name: 'text', type: 'TEXT' },
-]);
+const structure = structureOf('p', 'numbers', fieldsOf('n NUMBER required, text TEXT'));
 const space = spaceOf(harness, 'p', 'numbers', structure);
 let next = 0;
 

@@ -136,16 +136,13 @@ t.test('a connection cut before an insert ran: nobody knows, and it is not done 
   t.notMatch(JSON.stringify([error, error.cause, error.stack]), /hunter2|Basic/);
 });
 
-t.test(
-  'a connection cut after an insert ran: a group commit finds the rows and acknowledges them',
-  async (t) => {
-    const values = numbers(5);
-    const commit = commitOf(db);
-    await server.fault({ match: 'INSERT', times: 2, action: { kind: 'cut-after' } });
-    await Promise.all(values.map((i) => write(commit, i)));
-    t.equal(await count(values[0] as number), 5, 'each is there once');
-  },
-);
+t.test('a connection cut after an insert ran: a group commit finds and acknowledges the rows', async (t) => {
+  const values = numbers(5);
+  const commit = commitOf(db);
+  await server.fault({ match: 'INSERT', times: 2, action: { kind: 'cut-after' } });
+  await Promise.all(values.map((i) => write(commit, i)));
+  t.equal(await count(values[0] as number), 5, 'each is there once');
+});
 
 t.test('an insert that goes on after its connection was cut is waited for, and found', async (t) => {
   const values = numbers(4);
@@ -220,26 +217,23 @@ t.test('a stream that the engine fails in its middle throws, though the answer e
   }
 });
 
-t.test(
-  'a stream whose reader is slow outlives the deadline, one whose server is silent does not',
-  async (t) => {
-    const quick = openClickhouse({ url: server.url, ...login, timeout: 1000 });
-    t.teardown(() => quick.close());
-    const stream = await quick.stream({ sql: many, format: 'TSVRaw' });
-    let read = 0;
-    for await (const chunk of stream) {
-      if (read === 0) await new Promise((resolve) => setTimeout(resolve, 2000));
-      read += chunk.byteLength;
-    }
-    t.equal(read, 200_000 * 103);
+t.test('a stream with a slow reader outlives the deadline, one of a silent server does not', async (t) => {
+  const quick = openClickhouse({ url: server.url, ...login, timeout: 1000 });
+  t.teardown(() => quick.close());
+  const stream = await quick.stream({ sql: many, format: 'TSVRaw' });
+  let read = 0;
+  for await (const chunk of stream) {
+    if (read === 0) await new Promise((resolve) => setTimeout(resolve, 2000));
+    read += chunk.byteLength;
+  }
+  t.equal(read, 200_000 * 103);
 
-    // the engine sleeps a block's worth of time before each block
-    const silent =
-      "SELECT sleepEachRow(0.001), repeat('x', 100) FROM numbers(6000) SETTINGS max_block_size = 2000";
-    const error = await rejectionOf(quick.stream({ sql: silent, format: 'TSVRaw' }).then(allOf));
-    t.match(error, { status: 503, code: 'not_ready', cause: { message: /sent nothing|within 1000 ms/ } });
-  },
-);
+  // the engine sleeps a block's worth of time before each block
+  const silent =
+    "SELECT sleepEachRow(0.001), repeat('x', 100) FROM numbers(6000) SETTINGS max_block_size = 2000";
+  const error = await rejectionOf(quick.stream({ sql: silent, format: 'TSVRaw' }).then(allOf));
+  t.match(error, { status: 503, code: 'not_ready', cause: { message: /sent nothing|within 1000 ms/ } });
+});
 
 t.test('connections are used again', async (t) => {
   for (let i = 0; i < 10; i++) await db.rows({ sql: 'SELECT 1' });

@@ -86,26 +86,23 @@ t.test('neither answer nor work says whether an account exists', async (t) => {
   t.strictSame(comparable(own), comparable(taken), 'that of the first start can not be registered');
 });
 
-t.test(
-  'guesses for one address wait, whether it has an account or not, and the right password too',
-  async (t) => {
-    const { visitor } = await serveConsole(t, await openMigratedChdb(t));
-    await visitor().register(ada);
-    for (const email of [ada, 'nobody@example.com']) {
-      const seen: number[] = [];
-      for (let i = 0; i < 5; i++) seen.push((await visitor().logIn(email, `guess ${i}`)).status);
-      t.strictSame(seen, [401, 401, 401, 401, 429], email);
-    }
-    const refused = await visitor().logIn(ada);
-    t.match(refused, {
-      status: 429,
-      headers: { 'retry-after': /^[1-9]\d*$/ },
-      body: { code: 'too_many_attempts' },
-    });
-    t.equal((await visitor().register('bob@example.com')).status, 201);
-    t.equal((await visitor().logIn('bob@example.com')).status, 200, 'others log in meanwhile');
-  },
-);
+t.test('guesses for one address wait, with an account or without, and the right password too', async (t) => {
+  const { visitor } = await serveConsole(t, await openMigratedChdb(t));
+  await visitor().register(ada);
+  for (const email of [ada, 'nobody@example.com']) {
+    const seen: number[] = [];
+    for (let i = 0; i < 5; i++) seen.push((await visitor().logIn(email, `guess ${i}`)).status);
+    t.strictSame(seen, [401, 401, 401, 401, 429], email);
+  }
+  const refused = await visitor().logIn(ada);
+  t.match(refused, {
+    status: 429,
+    headers: { 'retry-after': /^[1-9]\d*$/ },
+    body: { code: 'too_many_attempts' },
+  });
+  t.equal((await visitor().register('bob@example.com')).status, 201);
+  t.equal((await visitor().logIn('bob@example.com')).status, 200, 'others log in meanwhile');
+});
 
 t.test('the password that is asked for a change is guessed behind the same throttle', async (t) => {
   const { visitor } = await serveConsole(t, await openMigratedChdb(t));
@@ -189,27 +186,24 @@ t.test('the account of the first start is claimed once, and its data stays its o
   t.match((await fresh.visitor().send('/session')).body, { canClaim: false, canRegister: false });
 });
 
-t.test(
-  'the first account has tokens made and listed without its address, also after it was claimed',
-  async (t) => {
-    const { visitor, users, tokens } = await serveConsole(t, await openMigratedChdb(t));
-    const services = { users, tokens, tokenCheck: { invalidate: async () => true } };
-    const order = { action: 'create', email: null, createUser: false, expiresIn: null } as const;
-    await executeTokenOrder(services, { ...order, name: 'before' });
-    t.equal((await visitor().register(ada, { claimToken: bootstrapToken })).status, 201);
-    await visitor().register('bob@example.com');
-    await executeTokenOrder(services, { ...order, name: 'after' });
-    const listed = await executeTokenOrder(services, { action: 'list', email: null });
-    t.match(listed.split('\n').sort(), [/./, /./, /./]);
-    for (const name of ['first token', 'before', 'after']) t.match(listed, name);
-    t.equal(
-      await executeTokenOrder(services, { action: 'list', email: ada }),
-      listed,
-      'it is the account that was claimed',
-    );
-    t.equal(await executeTokenOrder(services, { action: 'list', email: 'bob@example.com' }), '');
-  },
-);
+t.test('the first account has tokens made and listed without its address, claimed or not', async (t) => {
+  const { visitor, users, tokens } = await serveConsole(t, await openMigratedChdb(t));
+  const services = { users, tokens, tokenCheck: { invalidate: async () => true } };
+  const order = { action: 'create', email: null, createUser: false, expiresIn: null } as const;
+  await executeTokenOrder(services, { ...order, name: 'before' });
+  t.equal((await visitor().register(ada, { claimToken: bootstrapToken })).status, 201);
+  await visitor().register('bob@example.com');
+  await executeTokenOrder(services, { ...order, name: 'after' });
+  const listed = await executeTokenOrder(services, { action: 'list', email: null });
+  t.match(listed.split('\n').sort(), [/./, /./, /./]);
+  for (const name of ['first token', 'before', 'after']) t.match(listed, name);
+  t.equal(
+    await executeTokenOrder(services, { action: 'list', email: ada }),
+    listed,
+    'it is the account that was claimed',
+  );
+  t.equal(await executeTokenOrder(services, { action: 'list', email: 'bob@example.com' }), '');
+});
 
 t.test('a claim and a registration with one address at once make one account of it', async (t) => {
   const stores = await openMigratedChdb(t);

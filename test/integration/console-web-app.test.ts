@@ -29,7 +29,7 @@ t.test('until it is built, a page says how to', async (t) => {
 });
 
 t.test(
-  'every address of the app answers its page, which nobody may frame and nothing else runs in',
+  'every address of the app answers its page: nobody may frame it, nothing else runs in it',
   async (t) => {
     const paths = [
       '/',
@@ -109,28 +109,16 @@ t.test('what the build compressed is sent to who takes it', async (t) => {
 });
 
 t.test('nothing but the files of the build is served', async (t) => {
-  for (const path of [
-    '/assets/none.js',
-    '/assets/',
-    '/assets/main-ABC123.unknown',
-    '/api',
-    '/api/',
-    '/api/none',
-  ]) {
+  for (const path of '/assets/none.js /assets/ /assets/main-ABC123.unknown /api /api/ /api/none'.split(' ')) {
     t.match(await get(path), { status: 404, body: { code: 'not_found' } }, path);
   }
   // sent as they are: fetch would tidy them
   const hostile = [
-    '/_console_/../secret.txt',
-    '/_console_/..%2fsecret.txt',
-    '/_console_/%2e%2e/secret.txt',
-    '/_console_/assets/../../secret.txt',
-    '/_console_/assets/..%2f..%2fsecret.txt',
-    '/_console_/assets/%2e%2e/%2e%2e/secret.txt',
-    '/_console_//etc/passwd',
-    '/_console_/..%5c..%5csecret.txt',
-    '/_console_/%00',
-    '/_console_/assets/main-ABC123.js%00.html',
+    ...'/_console_/../secret.txt /_console_/..%2fsecret.txt /_console_/%2e%2e/secret.txt'.split(' '),
+    ...'/_console_/assets/../../secret.txt /_console_/assets/..%2f..%2fsecret.txt'.split(' '),
+    ...'/_console_/assets/%2e%2e/%2e%2e/secret.txt /_console_//etc/passwd'.split(' '),
+    ...'/_console_/..%5c..%5csecret.txt /_console_/%00'.split(' '),
+    ...'/_console_/assets/main-ABC123.js%00.html'.split(' '),
     `/_console_/${'a/'.repeat(1000)}`,
   ];
   for (const path of hostile) {

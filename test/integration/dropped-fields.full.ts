@@ -4,15 +4,15 @@ import t from 'tap';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import { sweepLeft } from '../../query/space/removals.ts';
 import { projectsOf } from '../services/projects-client.ts';
-import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
-import { structureOf } from '../services/record-client.ts';
+import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
+import { fieldsOf } from '../services/record-client.ts';
 import { silentLog } from '../services/silent-log.ts';
 
 const { signal } = new AbortController();
 const count = 45_000;
 /** Called with each UPDATE that clears values, before the engine gets it. */
 let onClear: () => Promise<void> = async () => {};
-const harness = await openQueryHarness({
+const harness = await queryHarnessFor(t, {
   wrap: (db) => ({
     ...db,
     async command(statement) {
@@ -22,12 +22,8 @@ const harness = await openQueryHarness({
   }),
   config: { maxRecordsBytes: 64 * 1024 ** 2 },
 });
-t.teardown(() => harness.close());
 
-const fields = [
-  { name: 'n', type: 'NUMBER' },
-  { name: 'word', type: 'TEXT' },
-];
+const fields = fieldsOf('n NUMBER, word TEXT');
 const { dropField } = projectsOf(harness);
 
 /** Records that still have a value in the slot of the second field. */
@@ -38,7 +34,7 @@ async function left(space: string): Promise<number> {
 }
 
 async function fill(space: string): Promise<ReturnType<typeof spaceOf>> {
-  const records = spaceOf(harness, 'many', space, structureOf('many', space, fields));
+  const records = spaceOf(harness, 'many', space, fields);
   const body = Array.from({ length: count }, (_, n) => ({ n, word: `word ${n}` }));
   t.equal((await records.insert(body)).status, 200);
   return records;
@@ -46,7 +42,7 @@ async function fill(space: string): Promise<ReturnType<typeof spaceOf>> {
 
 t.test('the answer waits for no record, and other records are written meanwhile', async (t) => {
   await fill('s');
-  const other = spaceOf(harness, 'many', 'other', structureOf('many', 'other', fields));
+  const other = spaceOf(harness, 'many', 'other', fields);
   let cleared = 0;
   let go: () => void = () => {};
   const gate = new Promise<void>((resolve) => {

@@ -1,17 +1,13 @@
 import t from 'tap';
 import { LocalInvalidation } from '../services/local-invalidation.ts';
 import { projectsOf } from '../services/projects-client.ts';
-import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
-import { structureOf } from '../services/record-client.ts';
+import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
+import { fieldsOf, structureOf } from '../services/record-client.ts';
 
-const fields = [
-  { name: 'email', type: 'TEXT', unique: true },
-  { name: 'level', type: 'NUMBER' },
-];
+const fields = fieldsOf('email TEXT unique, level NUMBER');
 
 t.test('other processes hear of a drop before it is acknowledged', async (t) => {
-  const shared = await openQueryHarness({ alone: false, freshness: { freshFor: 50, staleAfter: 200 } });
-  t.teardown(() => shared.close());
+  const shared = await queryHarnessFor(t, { alone: false, freshness: { freshFor: 50, staleAfter: 200 } });
   const structure = structureOf('two', 's', fields);
   const other = shared.another();
   const here = spaceOf(shared, 'two', 's', structure);
@@ -41,16 +37,15 @@ t.test('other processes hear of a drop before it is acknowledged', async (t) => 
 t.test('a structure that one process changes counts at once in others that would be told', async (t) => {
   const invalidation = new LocalInvalidation();
   const forever = Number.POSITIVE_INFINITY;
-  const shared = await openQueryHarness({
+  const shared = await queryHarnessFor(t, {
     alone: false,
     invalidation: () => invalidation,
     freshness: { freshFor: forever, staleAfter: forever },
   });
-  t.teardown(() => shared.close());
   const other = shared.another();
   const setRequired = (required: boolean) => {
     const asked = [...fields, { name: 'must', type: 'TEXT', required }];
-    return spaceOf(shared, 'two', 's', structureOf('two', 's', asked)).make();
+    return spaceOf(shared, 'two', 's', asked).make();
   };
   const insertThere = async () => {
     const headers = { 'use-pre-stored-structure': 'true' };

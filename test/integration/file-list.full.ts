@@ -74,49 +74,43 @@ t.test('a list reads as much whether others have many files or none', async (t) 
   t.strictSame(await listed('me', 7), names, 'another process finds them, too');
 });
 
-t.test(
-  'rows that are listed and not stored leave no hole, and those that are listed twice are there once',
-  async (t) => {
-    const files = createCloudFiles({ db, database: 'sluice' });
-    const own = filesOf('holes', 40);
-    for (const file of own) await files.insert(file, never);
-    const gone = own.filter((_, i) => i % 5 === 0 || (i > 10 && i < 25));
-    for (const { name } of gone) {
-      const sql = `DELETE FROM sluice.cloud_files WHERE name = '${name}' SETTINGS lightweight_delete_mode = 'lightweight_update_force'`;
-      await db.command({ sql });
-    }
-    await db.command({
-      sql: `INSERT INTO sluice.file_list SELECT * FROM sluice.file_list WHERE owner_id = 'holes'`,
-    });
-    const names = own.filter((file) => !gone.includes(file)).map(({ name }) => name);
-    for (const limit of [1, 2, 3, 7, 40]) t.strictSame(await listed('holes', limit), names, `by ${limit}`);
-    const query = { ownerId: 'holes', projectSlug: 'demo', limit: 3 };
-    t.equal(await files.count(query, never), own.length, 'those that are listed twice are counted once');
-  },
-);
+t.test('rows listed and not stored leave no hole, and those listed twice are there once', async (t) => {
+  const files = createCloudFiles({ db, database: 'sluice' });
+  const own = filesOf('holes', 40);
+  for (const file of own) await files.insert(file, never);
+  const gone = own.filter((_, i) => i % 5 === 0 || (i > 10 && i < 25));
+  for (const { name } of gone) {
+    const sql = `DELETE FROM sluice.cloud_files WHERE name = '${name}' SETTINGS lightweight_delete_mode = 'lightweight_update_force'`;
+    await db.command({ sql });
+  }
+  await db.command({
+    sql: `INSERT INTO sluice.file_list SELECT * FROM sluice.file_list WHERE owner_id = 'holes'`,
+  });
+  const names = own.filter((file) => !gone.includes(file)).map(({ name }) => name);
+  for (const limit of [1, 2, 3, 7, 40]) t.strictSame(await listed('holes', limit), names, `by ${limit}`);
+  const query = { ownerId: 'holes', projectSlug: 'demo', limit: 3 };
+  t.equal(await files.count(query, never), own.length, 'those that are listed twice are counted once');
+});
 
-t.test(
-  'a file whose row could not be stored is not listed, and one that is removed is in neither table',
-  async (t) => {
-    const faulty = new FaultyDatabase();
-    faulty.fails = ({ verb, table }) => verb === 'INSERT' && table === 'cloud_files';
-    const failed = newFile({ ownerId: 'few' });
-    await t.rejects(createCloudFiles({ db: faulty.wrap(db), database: 'sluice' }).insert(failed, never), {
-      message: 'disk full',
-    });
-    t.strictSame(await listed('few', 2), []);
-    const files = createCloudFiles({ db, database: 'sluice' });
-    const removed = newFile({ ownerId: 'few' });
-    await files.insert(removed, never);
-    t.strictSame(await listed('few', 2), [removed.name]);
-    await files.remove(removed.name, never);
-    t.strictSame(await listed('few', 2), []);
-    for (const table of ['cloud_files', 'file_list']) {
-      const sql = `SELECT 1 FROM sluice.${table} WHERE name = '${removed.name}'`;
-      t.strictSame(await db.rows({ sql }), [], table);
-    }
-  },
-);
+t.test('a file whose row could not be stored is not listed, a removed one is in neither table', async (t) => {
+  const faulty = new FaultyDatabase();
+  faulty.fails = ({ verb, table }) => verb === 'INSERT' && table === 'cloud_files';
+  const failed = newFile({ ownerId: 'few' });
+  await t.rejects(createCloudFiles({ db: faulty.wrap(db), database: 'sluice' }).insert(failed, never), {
+    message: 'disk full',
+  });
+  t.strictSame(await listed('few', 2), []);
+  const files = createCloudFiles({ db, database: 'sluice' });
+  const removed = newFile({ ownerId: 'few' });
+  await files.insert(removed, never);
+  t.strictSame(await listed('few', 2), [removed.name]);
+  await files.remove(removed.name, never);
+  t.strictSame(await listed('few', 2), []);
+  for (const table of ['cloud_files', 'file_list']) {
+    const sql = `SELECT 1 FROM sluice.${table} WHERE name = '${removed.name}'`;
+    t.strictSame(await db.rows({ sql }), [], table);
+  }
+});
 
 t.test('pages stay exact while files come and go', async (t) => {
   const files = createCloudFiles({ db, database: 'sluice' });
@@ -175,25 +169,18 @@ t.test('files that an earlier version stored are listed after the migration', as
   t.equal((await files.list({ ownerId: 'me', projectSlug: 'demo', limit: 20 }, never)).length, 8);
 });
 
-t.test(
-  'a hundred files that were deleted at once took two hundred statements, one after another',
-  async (t) => {
-    const { asked, wrap } = new FaultyDatabase();
-    const files = createCloudFiles({ db: wrap(db), database: 'sluice' });
-    const own = filesOf('many', 101);
-    await files.insertRows(own.map(fileRow));
-    const [kept, ...gone] = own;
-    const removed = await Promise.all(gone.map(({ name }) => files.remove(name, never)));
-    t.strictSame(new Set(removed), new Set([true]));
-    const deletes = () => asked.filter(({ verb }) => verb === 'DELETE').length;
-    t.equal(deletes(), 2, 'those that came while none was under way went into one');
-    t.strictSame(await listed('many', 7), [kept?.name]);
-    t.equal(
-      await files.count({ ownerId: 'many', projectSlug: 'demo', limit: 1 }, never),
-      1,
-      'nor in the list',
-    );
-    t.equal(await files.remove(gone[0]?.name ?? '', never), false, 'there is no row any more');
-    t.equal(deletes(), 2);
-  },
-);
+t.test('a hundred files deleted at once took two hundred statements, one after another', async (t) => {
+  const { asked, wrap } = new FaultyDatabase();
+  const files = createCloudFiles({ db: wrap(db), database: 'sluice' });
+  const own = filesOf('many', 101);
+  await files.insertRows(own.map(fileRow));
+  const [kept, ...gone] = own;
+  const removed = await Promise.all(gone.map(({ name }) => files.remove(name, never)));
+  t.strictSame(new Set(removed), new Set([true]));
+  const deletes = () => asked.filter(({ verb }) => verb === 'DELETE').length;
+  t.equal(deletes(), 2, 'those that came while none was under way went into one');
+  t.strictSame(await listed('many', 7), [kept?.name]);
+  t.equal(await files.count({ ownerId: 'many', projectSlug: 'demo', limit: 1 }, never), 1, 'nor in the list');
+  t.equal(await files.remove(gone[0]?.name ?? '', never), false, 'there is no row any more');
+  t.equal(deletes(), 2);
+});

@@ -84,24 +84,11 @@ t.test('files are listed newest first, page by page, and by what is asked for', 
   t.ok(await cloudFiles.findByName(uploaded[0]?.name as string, never));
 
   for (const query of [
-    'limit=0',
-    'limit=201',
-    'limit=1&limit=2',
-    'limit=x',
-    'after=x',
-    'after=2026-13-45T00:00:00.000Z_00000000-0000-0000-0000-000000000000',
-    'name=',
+    ...'limit=0 limit=201 limit=1&limit=2 limit=x after=x'.split(' '),
+    ...'after=2026-13-45T00:00:00.000Z_00000000-0000-0000-0000-000000000000 name='.split(' '),
     `name=${'x'.repeat(201)}`,
-    'type=image',
-    'type=*/*',
-    'type=',
-    'from=yesterday',
-    'from=2026-02-30',
-    'to=2026-11-22T25:00:00Z',
-    'colour=red',
-    'sort=size',
-    'order=down',
-    'count=1',
+    ...'type=image type=*/* type= from=yesterday from=2026-02-30 to=2026-11-22T25:00:00Z'.split(' '),
+    ...'colour=red sort=size order=down count=1'.split(' '),
     // what goes on in the order of time
     `sort=name&after=${(await list('limit=1')).next}`,
     `after=${(await list('limit=1&sort=name')).next}`,
@@ -165,48 +152,45 @@ t.test('of many deletions at once one says that it did it, or each; nothing is l
   t.strictSame(left, []);
 });
 
-t.test(
-  'files were deleted by a request each: many go by one, which says what it did not delete',
-  async (t) => {
-    const { ask, upload, cloudFiles, db, database } = await serveFiles(t, { quotaFiles: 9 });
-    const files = await Promise.all(
-      Array.from({ length: 8 }, async (_, i) => (await (await upload(`${i}`)).json()) as { name: string }),
-    );
-    const [kept, ...doomed] = files.map(({ name }) => name) as [string, ...string[]];
-    const theirs = (await (await upload('theirs', { account: eve })).json()) as { name: string };
-    const remove = async (names: unknown, { project = 'demo', account = ada } = {}) => {
-      const body = JSON.stringify({ names });
-      const answer = await ask(`/_f_/${project}/_delete_`, { method: 'POST', body, account });
-      return { status: answer.status, body: await answer.json() };
-    };
-    const missing = (name: string) => ({ name, code: 'not_found' });
-    t.match(await remove([kept], { account: eve }), {
-      status: 200,
-      body: { deleted: 0, failed: [missing(kept)] },
-    });
-    t.match(await remove([kept], { project: 'other' }), { body: { deleted: 0, failed: [missing(kept)] } });
-    t.strictSame(((await (await ask('/_f_/demo')).json()) as Listed).files.length, 8, 'nothing was theirs');
+t.test('files were deleted by a request each: one deletes many, and says what it left', async (t) => {
+  const { ask, upload, cloudFiles, db, database } = await serveFiles(t, { quotaFiles: 9 });
+  const files = await Promise.all(
+    Array.from({ length: 8 }, async (_, i) => (await (await upload(`${i}`)).json()) as { name: string }),
+  );
+  const [kept, ...doomed] = files.map(({ name }) => name) as [string, ...string[]];
+  const theirs = (await (await upload('theirs', { account: eve })).json()) as { name: string };
+  const remove = async (names: unknown, { project = 'demo', account = ada } = {}) => {
+    const body = JSON.stringify({ names });
+    const answer = await ask(`/_f_/${project}/_delete_`, { method: 'POST', body, account });
+    return { status: answer.status, body: await answer.json() };
+  };
+  const missing = (name: string) => ({ name, code: 'not_found' });
+  t.match(await remove([kept], { account: eve }), {
+    status: 200,
+    body: { deleted: 0, failed: [missing(kept)] },
+  });
+  t.match(await remove([kept], { project: 'other' }), { body: { deleted: 0, failed: [missing(kept)] } });
+  t.strictSame(((await (await ask('/_f_/demo')).json()) as Listed).files.length, 8, 'nothing was theirs');
 
-    const { body } = await remove([...doomed, theirs.name, 'never/../there', doomed[0]]);
-    t.match(body, { deleted: 7, failed: [missing(theirs.name), missing('never/../there')] });
-    const { files: left } = (await (await ask('/_f_/demo')).json()) as Listed;
-    t.match(left, [{ name: kept }]);
-    t.equal((await ask(`/_f_/demo/${doomed[0]}`)).status, 404);
-    t.equal((await ask(`/_f_/demo/${theirs.name}`, { account: eve })).status, 200);
-    const among = files.map(({ name }) => `'${name}'`).join();
-    const sql = `SELECT name FROM ${database}.cloud_files WHERE name IN (${among})`;
-    t.strictSame(await db.rows({ sql }), [{ name: kept }]);
-    t.equal((await upload('more')).status, 200, 'there is room again at once');
-    t.match(await remove(doomed), { body: { deleted: 0, failed: { length: 7 } } });
+  const { body } = await remove([...doomed, theirs.name, 'never/../there', doomed[0]]);
+  t.match(body, { deleted: 7, failed: [missing(theirs.name), missing('never/../there')] });
+  const { files: left } = (await (await ask('/_f_/demo')).json()) as Listed;
+  t.match(left, [{ name: kept }]);
+  t.equal((await ask(`/_f_/demo/${doomed[0]}`)).status, 404);
+  t.equal((await ask(`/_f_/demo/${theirs.name}`, { account: eve })).status, 200);
+  const among = files.map(({ name }) => `'${name}'`).join();
+  const sql = `SELECT name FROM ${database}.cloud_files WHERE name IN (${among})`;
+  t.strictSame(await db.rows({ sql }), [{ name: kept }]);
+  t.equal((await upload('more')).status, 200, 'there is room again at once');
+  t.match(await remove(doomed), { body: { deleted: 0, failed: { length: 7 } } });
 
-    for (const names of [undefined, null, [], 'x', [1], [kept, null], { 0: kept }, Array(1001).fill(kept)]) {
-      t.match(await remove(names), { status: 400, body: { code: 'invalid_body' } });
-    }
-    t.match(await remove([kept], { account: 'nobody' }), { status: 401 });
-    t.match(await remove([kept], { project: '-bad' }), { status: 400, body: { code: 'invalid_slug' } });
-    t.ok(await cloudFiles.findByName(kept, never));
-  },
-);
+  for (const names of [undefined, null, [], 'x', [1], [kept, null], { 0: kept }, Array(1001).fill(kept)]) {
+    t.match(await remove(names), { status: 400, body: { code: 'invalid_body' } });
+  }
+  t.match(await remove([kept], { account: 'nobody' }), { status: 401 });
+  t.match(await remove([kept], { project: '-bad' }), { status: 400, body: { code: 'invalid_slug' } });
+  t.ok(await cloudFiles.findByName(kept, never));
+});
 
 t.test('a deletion of many that the store does in part names the others, and keeps them', async (t) => {
   let refused: readonly string[] = [];

@@ -68,33 +68,29 @@ t.test('an object without a type and metadata has no description, and loses one 
 const linuxOnly =
   process.platform === 'linux' ? {} : { skip: 'the path of what is synced is read from /proc' };
 
-t.test(
-  'an object is on the disk when it is complete: bytes before its name, then the name',
-  linuxOnly,
-  async (t) => {
-    const root = await newRoot(t);
-    const there = () => ['meta/o/n.json', 'objects/o/n'].filter((name) => existsSync(join(root, name)));
-    const synced = await notedSyncs(t, (path) => {
-      // what a file is called at this moment: before its rename, the name of a temporary one
-      const name = relative(root, path).replace(/^tmp\/.*/, 'temporary file');
-      return [name, ...there()].join(' beside ');
-    });
-    const store = await createFileSystemStore({ root });
-    t.strictSame(synced.splice(0), ['../..', '..', '', '', ''], 'the names of new folders');
-    const writer = await store.create('o/n', plain, never);
-    await writer.writePart(partOf(Buffer.from('text')));
-    await writer.complete(emptyPart);
-    t.strictSame(synced.splice(0, 3), ['', 'meta', 'objects']);
-    t.strictSame(synced.splice(0).sort(), [
-      'meta/o beside meta/o/n.json',
-      'objects/o beside meta/o/n.json beside objects/o/n',
-      'temporary file',
-      'temporary file',
-    ]);
-    await store.delete('o/n', never);
-    t.strictSame(synced, ['objects/o beside meta/o/n.json', 'meta/o'], 'it does not come back');
-  },
-);
+t.test('a complete object is on the disk: bytes before its name, then the name', linuxOnly, async (t) => {
+  const root = await newRoot(t);
+  const there = () => ['meta/o/n.json', 'objects/o/n'].filter((name) => existsSync(join(root, name)));
+  const synced = await notedSyncs(t, (path) => {
+    // what a file is called at this moment: before its rename, the name of a temporary one
+    const name = relative(root, path).replace(/^tmp\/.*/, 'temporary file');
+    return [name, ...there()].join(' beside ');
+  });
+  const store = await createFileSystemStore({ root });
+  t.strictSame(synced.splice(0), ['../..', '..', '', '', ''], 'the names of new folders');
+  const writer = await store.create('o/n', plain, never);
+  await writer.writePart(partOf(Buffer.from('text')));
+  await writer.complete(emptyPart);
+  t.strictSame(synced.splice(0, 3), ['', 'meta', 'objects']);
+  t.strictSame(synced.splice(0).sort(), [
+    'meta/o beside meta/o/n.json',
+    'objects/o beside meta/o/n.json beside objects/o/n',
+    'temporary file',
+    'temporary file',
+  ]);
+  await store.delete('o/n', never);
+  t.strictSame(synced, ['objects/o beside meta/o/n.json', 'meta/o'], 'it does not come back');
+});
 
 t.test('another store on the same root finds the object with its description', async (t) => {
   const root = await newRoot(t);

@@ -1,11 +1,11 @@
 /** What an answer held before a write is not answered after it, whatever the service keeps. */
 import t from 'tap';
-import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
-import { structureOf } from '../services/record-client.ts';
+import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
+import { fieldsOf } from '../services/record-client.ts';
 
 /** Called before rows with the text `large` are stored by a statement. */
 let onInsert: () => Promise<void> = async () => {};
-const harness = await openQueryHarness({
+const harness = await queryHarnessFor(t, {
   wrap: (db) => ({
     ...db,
     async insert(statement) {
@@ -14,17 +14,7 @@ const harness = await openQueryHarness({
     },
   }),
 });
-t.teardown(() => harness.close());
-const space = (slug: string) =>
-  spaceOf(
-    harness,
-    'p',
-    slug,
-    structureOf('p', slug, [
-      { name: 'group', type: 'TEXT' },
-      { name: 'n', type: 'NUMBER' },
-    ]),
-  );
+const space = (slug: string) => spaceOf(harness, 'p', slug, fieldsOf('group TEXT, n NUMBER'));
 
 t.test('an update or a removal counts for who asked by the values before, and by those after', async (t) => {
   const people = space('people');

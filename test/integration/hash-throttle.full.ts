@@ -1,8 +1,8 @@
 import t from 'tap';
 import { createHasher, type Hasher } from '../../common/auth/hasher.ts';
-import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
+import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
 import { quickHasher } from '../services/quick-hasher.ts';
-import { structureOf } from '../services/record-client.ts';
+import { fieldsOf, structureOf } from '../services/record-client.ts';
 
 let verifications = 0;
 const quick = quickHasher();
@@ -13,15 +13,13 @@ const hasher: Hasher = {
     return quick.verifyValue(...args);
   },
 };
-const harness = await openQueryHarness({ hasher });
-t.teardown(() => harness.close());
+const harness = await queryHarnessFor(t, { hasher });
 
-const structure = structureOf('p', 'users', [
-  { name: 'email', type: 'TEXT', unique: true },
-  { name: 'nick', type: 'TEXT', unique: true },
-  { name: 'age', type: 'NUMBER' },
-  { name: 'password', type: 'TEXT', hashed: true },
-]);
+const structure = structureOf(
+  'p',
+  'users',
+  fieldsOf('email TEXT unique, nick TEXT unique, age NUMBER, password TEXT hashed'),
+);
 const users = spaceOf(harness, 'p', 'users', structure);
 
 async function makeUser(name: string): Promise<string> {

@@ -13,7 +13,7 @@ import { MemoryTables, type TableLoad } from '../../query/memory/memory-tables.t
 import { OrderedIndex } from '../../query/memory/ordered-index.ts';
 import { KnownRecords } from '../../query/store-embedded/known-records.ts';
 import { ResultCache } from '../../query/store-embedded/result-cache.ts';
-import { openQueryHarness, type QueryHarness } from '../services/query-harness.ts';
+import { type QueryHarness, queryHarnessFor } from '../services/query-harness.ts';
 import {
   type RecordedHistory,
   recordHistory,
@@ -95,14 +95,13 @@ async function open(
   send: (harness: QueryHarness) => Send = ({ call }) => call,
   updateShare = 0.8,
 ): Promise<(count: number, round?: number) => Promise<RecordedHistory>> {
-  const harness = await openQueryHarness({
+  const harness = await queryHarnessFor(t, {
     ...{ alone: true, wrap: slowPreloads },
     // kept results would be answered before anything is looked up
     cache: () => new ResultCache(0),
     // writes come into the table at once, so that preloads meet them
     pending: { known, fewestMisses: 1, times: { flushAfter: 3 } },
   });
-  t.teardown(() => harness.close());
   return (count, round = 0) =>
     recordHistory({
       ...{ processes: [send(harness)], operations: count, seed: seed + round },

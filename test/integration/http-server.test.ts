@@ -413,28 +413,25 @@ t.test('a stream goes out no faster than it is read, and ends its source', async
   }
 });
 
-t.test(
-  'a source that fails before its first byte is a proper error, after it a cut connection',
-  async (t) => {
-    const failing = (chunks: number): Route => ({
-      method: 'GET',
-      path: `/fail${chunks}`,
-      handler: () => ({
-        status: 200,
-        body: {
-          chunks: (async function* () {
-            for (let i = 0; i < chunks; i++) yield Buffer.alloc(10, 65);
-            throw new Error('source broke');
-          })(),
-        },
-      }),
-    });
-    const { baseUrl, log } = await serveRoutes(t, [failing(0), failing(2)]);
-    t.equal((await fetch(`${baseUrl}/fail0`)).status, 500);
-    await t.rejects((async () => (await fetch(`${baseUrl}/fail2`)).text())());
-    t.equal(log.failures.length, 2);
-  },
-);
+t.test('a source that fails before its first byte is an error, after it a cut connection', async (t) => {
+  const failing = (chunks: number): Route => ({
+    method: 'GET',
+    path: `/fail${chunks}`,
+    handler: () => ({
+      status: 200,
+      body: {
+        chunks: (async function* () {
+          for (let i = 0; i < chunks; i++) yield Buffer.alloc(10, 65);
+          throw new Error('source broke');
+        })(),
+      },
+    }),
+  });
+  const { baseUrl, log } = await serveRoutes(t, [failing(0), failing(2)]);
+  t.equal((await fetch(`${baseUrl}/fail0`)).status, 500);
+  await t.rejects((async () => (await fetch(`${baseUrl}/fail2`)).text())());
+  t.equal(log.failures.length, 2);
+});
 
 t.test('plain HTTP from elsewhere is refused, except for probes', async (t) => {
   const trustedProxies = new BlockList();
@@ -470,41 +467,38 @@ t.test('a port that is taken is an error with its address', async (t) => {
   await t.rejects(again, { message: new RegExp(`127.0.0.1:${server.port} can't be listened on`) });
 });
 
-t.test(
-  'closing serves what open connections bring, and answers 503 to what is not done in time',
-  async (t) => {
-    let finish: () => void = () => {};
-    const { server, baseUrl } = await serveRoutes(t, [
-      {
-        method: 'GET',
-        path: '/soon',
-        handler: () =>
-          new Promise((resolve) => {
-            finish = () => resolve({ status: 200, body: 'done' });
-          }),
-      },
-      { method: 'GET', path: '/never', handler: () => new Promise(() => {}) },
-      hello,
-    ]);
-    const soon = fetch(`${baseUrl}/soon`);
-    const never = fetch(`${baseUrl}/never`);
-    const idle = connectRaw(baseUrl);
-    await once(idle.socket, 'connect');
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    const closing = server.close(500);
-    idle.send('GET /hello HTTP/1.1\r\nHost: x\r\n\r\n');
-    const answer = await idle.closed();
-    t.match(answer, /^HTTP\/1.1 200 .*hi$/s, 'nobody could have sent it elsewhere');
-    t.match(answer, /\r\nconnection: close\r\n/i);
-    finish();
-    t.equal(await (await soon).text(), 'done');
-    const refused = await never;
-    t.equal(refused.status, 503);
-    t.match(await refused.json(), { code: 'shutting_down' });
-    await closing;
-    await t.rejects(fetch(`${baseUrl}/soon`));
-  },
-);
+t.test('closing serves what open connections bring; 503 to what is not done in time', async (t) => {
+  let finish: () => void = () => {};
+  const { server, baseUrl } = await serveRoutes(t, [
+    {
+      method: 'GET',
+      path: '/soon',
+      handler: () =>
+        new Promise((resolve) => {
+          finish = () => resolve({ status: 200, body: 'done' });
+        }),
+    },
+    { method: 'GET', path: '/never', handler: () => new Promise(() => {}) },
+    hello,
+  ]);
+  const soon = fetch(`${baseUrl}/soon`);
+  const never = fetch(`${baseUrl}/never`);
+  const idle = connectRaw(baseUrl);
+  await once(idle.socket, 'connect');
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  const closing = server.close(500);
+  idle.send('GET /hello HTTP/1.1\r\nHost: x\r\n\r\n');
+  const answer = await idle.closed();
+  t.match(answer, /^HTTP\/1.1 200 .*hi$/s, 'nobody could have sent it elsewhere');
+  t.match(answer, /\r\nconnection: close\r\n/i);
+  finish();
+  t.equal(await (await soon).text(), 'done');
+  const refused = await never;
+  t.equal(refused.status, 503);
+  t.match(await refused.json(), { code: 'shutting_down' });
+  await closing;
+  await t.rejects(fetch(`${baseUrl}/soon`));
+});
 
 t.test('after the announcement of a stop each answer asks for another connection', async (t) => {
   const chunks = async function* () {

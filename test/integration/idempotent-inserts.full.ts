@@ -2,23 +2,23 @@
 import t, { type Test } from 'tap';
 import { sweepReceipts } from '../../query/records/insert-receipts.ts';
 import { responseBytes } from '../services/fake-request.ts';
-import { openQueryHarness, type QueryHarness, testDatabase } from '../services/query-harness.ts';
+import {
+  type openQueryHarness,
+  type QueryHarness,
+  queryHarnessFor,
+  testDatabase,
+} from '../services/query-harness.ts';
 import { quickHasher } from '../services/quick-hasher.ts';
-import { structureOf } from '../services/record-client.ts';
+import { fieldsOf, structureOf } from '../services/record-client.ts';
 import { silentLog } from '../services/silent-log.ts';
 
 const day = 24 * 3600 * 1000;
 const structureAt = (project: string, space: string): string =>
-  structureOf(project, space, [
-    { name: 'text', type: 'TEXT' },
-    { name: 'code', type: 'TEXT', unique: true },
-    { name: 'secret', type: 'TEXT', hashed: true },
-  ]);
+  structureOf(project, space, fieldsOf('text TEXT, code TEXT unique, secret TEXT hashed'));
 const structure = structureAt('p', 'notes');
 
 async function setUp(t: Test, options: Parameters<typeof openQueryHarness>[0] = {}) {
-  const harness = await openQueryHarness({ hasher: quickHasher(), ...options });
-  t.teardown(() => harness.close());
+  const harness = await queryHarnessFor(t, { hasher: quickHasher(), ...options });
   return { harness, ...requestsTo(harness) };
 }
 

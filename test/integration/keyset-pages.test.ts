@@ -1,19 +1,16 @@
 /** Pages behind a record: together they are what one find answers, in any order, with writes that are not in the table yet. */
 import fc from 'fast-check';
 import t from 'tap';
-import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
-import { structureOf } from '../services/record-client.ts';
+import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
+import { fieldsOf, structureOf } from '../services/record-client.ts';
 import { seed, sized } from '../services/test-size.ts';
 
-const harness = await openQueryHarness();
-t.teardown(() => harness.close());
-const structure = structureOf('keyset', 's', [
-  { name: 'text', type: 'TEXT' },
-  { name: 'number', type: 'NUMBER' },
-  { name: 'yes', type: 'BOOLEAN' },
-  { name: 'list', type: 'ARRAY' },
-  { name: 'unique', type: 'NUMBER', unique: true },
-]);
+const harness = await queryHarnessFor(t);
+const structure = structureOf(
+  'keyset',
+  's',
+  fieldsOf('text TEXT, number NUMBER, yes BOOLEAN, list ARRAY, unique NUMBER unique'),
+);
 const space = spaceOf(harness, 'keyset', 's', structure);
 
 interface Shown {

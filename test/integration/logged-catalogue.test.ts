@@ -8,6 +8,7 @@ import type { CatalogueEntry } from '../../query/space/space-catalogue.ts';
 import { TableCatalogue } from '../../query/space/table-catalogue.ts';
 import { FaultyDatabase } from '../services/faulty-database.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
+import { fieldsOf } from '../services/record-client.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { storedStructure } from '../services/stored-structure.ts';
 
@@ -30,7 +31,7 @@ function entry(more: Partial<CatalogueEntry> = {}): CatalogueEntry {
     recordsId: id,
     ownerId: randomUUID(),
     projectId: randomUUID(),
-    structure: storedStructure([{ name: 'a', type: 'TEXT' }]),
+    structure: storedStructure(fieldsOf('a TEXT')),
     version: 1,
     initialRecords: '',
     createdAt: now,
@@ -44,7 +45,7 @@ t.test('a version is known before the table has it, and the newest counts', asyn
   const first = entry();
   t.equal(await catalogue.find(first.id, signal), null);
   t.equal(await catalogue.store(first, signal), true);
-  const second = { ...first, version: 2, structure: storedStructure([{ name: 'b', type: 'NUMBER' }]) };
+  const second = { ...first, version: 2, structure: storedStructure(fieldsOf('b NUMBER')) };
   await catalogue.store(second, signal);
   t.equal(await catalogue.find(first.id, signal), second);
   t.equal(await table.find(first.id, signal), null, 'not there yet');

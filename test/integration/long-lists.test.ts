@@ -1,33 +1,19 @@
 /** Long lists of `in` and `nin`, which the engine reads as one text: values mean themselves there as well. */
 import t from 'tap';
-import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
-import { structureOf } from '../services/record-client.ts';
+import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
+import { fieldsOf, structureOf } from '../services/record-client.ts';
 
 // rows in memory would answer
-const harness = await openQueryHarness({ pending: { cacheBytes: 0 } });
-t.teardown(() => harness.close());
-const structure = structureOf('p', 'lists', [
-  { name: 'key', type: 'TEXT', unique: true },
-  { name: 'text', type: 'TEXT' },
-  { name: 'number', type: 'NUMBER' },
-  { name: 'yes', type: 'BOOLEAN' },
-]);
+const harness = await queryHarnessFor(t, { pending: { cacheBytes: 0 } });
+const structure = structureOf(
+  'p',
+  'lists',
+  fieldsOf('key TEXT unique, text TEXT, number NUMBER, yes BOOLEAN'),
+);
 const lists = spaceOf(harness, 'p', 'lists', structure);
 
 const texts = [
-  '',
-  "'",
-  '\\',
-  "\\'",
-  '","',
-  "','",
-  ']',
-  '[a]',
-  '\n\t\0\b',
-  'é😀',
-  '\ufffd',
-  'NULL',
-  '%_',
+  ...['', "'", '\\', "\\'", '","', "','", ']', '[a]', '\n\t\0\b', 'é😀', '\ufffd', 'NULL', '%_'],
   "x') OR ('1",
 ];
 const numbers = [0, -1, 0.1, 0.30000000000000004, 5e-324, 1.7976931348623157e308, 1e23, 123456789.01];

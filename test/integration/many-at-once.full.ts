@@ -1,6 +1,6 @@
 /** Changes and deletions of many records by conditions, where a process has its store for itself and where it has not. */
 import t from 'tap';
-import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
+import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
 import { type FieldInput, structureOf } from '../services/record-client.ts';
 
 const fields: FieldInput[] = [
@@ -14,8 +14,7 @@ const fields: FieldInput[] = [
 
 for (const alone of [true, false]) {
   t.test(alone ? 'the only process of a store' : 'one of several processes', async (t) => {
-    const harness = await openQueryHarness({ alone, config: { maxStoredRecordBytes: 3_000_000 } });
-    t.teardown(() => harness.close());
+    const harness = await queryHarnessFor(t, { alone, config: { maxStoredRecordBytes: 3_000_000 } });
     const space = (slug: string, owner = 'owner') => {
       const structure = structureOf('p', slug, fields);
       const post =

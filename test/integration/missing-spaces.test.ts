@@ -1,15 +1,14 @@
 import t from 'tap';
 import { Projects } from '../../common/metadata/projects.ts';
-import { openQueryHarness, spaceOf, testDatabase } from '../services/query-harness.ts';
-import { structureOf } from '../services/record-client.ts';
+import { queryHarnessFor, spaceOf, testDatabase } from '../services/query-harness.ts';
+import { fieldsOf, structureOf } from '../services/record-client.ts';
 
-const harness = await openQueryHarness({ config: { maxSpaces: 3 } });
-t.teardown(() => harness.close());
+const harness = await queryHarnessFor(t, { config: { maxSpaces: 3 } });
 
-const fields = [{ name: 'name', type: 'TEXT' }] as const;
+const fields = fieldsOf('name TEXT');
 
 function space(project: string, slug: string, owner = 'owner') {
-  const structure = structureOf(project, slug, [...fields]);
+  const structure = structureOf(project, slug, fields);
   const call = (args: Parameters<typeof harness.call>[0]) => harness.call({ ...args, owner });
   return spaceOf({ call }, project, slug, structure);
 }
@@ -30,7 +29,7 @@ t.test('reads of a space or a project that does not exist make nothing', async (
   t.equal((await nobody.getKeys()).text, 'null');
   const owner = await harness.call({
     path: '/nowhere/nothing/get-token-owner',
-    structure: structureOf('nowhere', 'nothing', [...fields]),
+    structure: structureOf('nowhere', 'nothing', fields),
     headers: { token: 'none' },
   });
   t.equal(owner.status, 401);
@@ -52,7 +51,7 @@ t.test('a record is found as soon as there is one', async (t) => {
 
 t.test('a read makes a space that begins with records', async (t) => {
   const structure = JSON.stringify({
-    ...JSON.parse(structureOf('p', 'begun', [...fields])),
+    ...JSON.parse(structureOf('p', 'begun', fields)),
     initialData: [{ name: 'first' }],
   });
   const begun = spaceOf(harness, 'p', 'begun', structure);

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { operations } from '../../query/operations.ts';
 import { alertExpressions, dashboardExpressions } from '../services/monitoring-expressions.ts';
-import { call, structureOf } from '../services/record-client.ts';
+import { call, fieldsOf, structureOf } from '../services/record-client.ts';
 import { startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
 import { stubSettings } from '../services/s3-stub/stub-settings.ts';
 import { removeData, startSluice } from '../services/start-sluice.ts';
@@ -22,7 +22,7 @@ const upload = async (bytes: number): Promise<Response> => {
   const headers = { authorization: `Bearer ${token}` };
   return fetch(`${baseUrl}/_f_/secret-project/upload`, { method: 'POST', headers, body });
 };
-const structure = structureOf('secret-project', 'people', [{ name: 'email', type: 'TEXT', unique: true }]);
+const structure = structureOf('secret-project', 'people', fieldsOf('email TEXT unique'));
 const path = '/secret-project/people';
 for (const bytes of [10, 11_000_000]) await (await upload(bytes)).json();
 stub.fault({ operation: 'PutObject', times: 1, action: { kind: 'error', status: 503, code: 'SlowDown' } });

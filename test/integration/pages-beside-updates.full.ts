@@ -1,15 +1,12 @@
 /** Pages that share a statement, while records go from one value to another: each is a page of some state. */
 import t from 'tap';
 import { engineSettings } from '../../common/clickhouse/engine-settings.ts';
-import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
-import { structureOf } from '../services/record-client.ts';
+import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
+import { fieldsOf } from '../services/record-client.ts';
 
 const records = 60;
 const limit = 5;
-const fields = [
-  { name: 'place', type: 'NUMBER' },
-  { name: 'age', type: 'NUMBER' },
-];
+const fields = fieldsOf('place NUMBER, age NUMBER');
 
 t.test('pages beside updates', async (t) => {
   // a statement that numbers the records of a value, and reads those of a page, must not see two states
@@ -19,7 +16,7 @@ t.test('pages beside updates', async (t) => {
     'also where the engine has another default',
   );
   let shared = 0;
-  const harness = await openQueryHarness({
+  const harness = await queryHarnessFor(t, {
     alone: false,
     wrap: (db) => ({
       ...db,
@@ -29,8 +26,7 @@ t.test('pages beside updates', async (t) => {
       },
     }),
   });
-  t.teardown(() => harness.close());
-  const space = spaceOf(harness, 'p', 's', structureOf('p', 's', fields));
+  const space = spaceOf(harness, 'p', 's', fields);
   const { body } = await space.insert(Array.from({ length: records }, (_, place) => ({ place, age: 1 })));
   const ids = (body as { id: string }[]).map(({ id }) => id);
   /** Places of the records of a page. */

@@ -26,7 +26,7 @@ function readsOn(): boolean {
 }
 
 t.test(
-  'a client that sends faster than its bytes are stored waits: little is held of what comes after a pause',
+  'a client faster than the store waits: little is held of what comes after a pause',
   { skip: readsOn() && 'net.ipv4.tcp_rmem is larger here than docs/operations.md recommends' },
   async (t) => {
     const size = 64 * 1024 * 1024;

@@ -153,45 +153,42 @@ t.test('changes of thousands of records come into the table in one statement', a
   await pending.close();
 });
 
-t.test(
-  'a value that goes to another record is never in the table twice, nor missing where it came first',
-  async (t) => {
-    const texts: string[][] = [];
-    const spaceId = randomUUID();
-    const look = async (): Promise<void> => {
-      texts.push(Object.values(await storedIn(spaceId)).map(({ text }) => text));
-    };
-    const watched: Database = {
-      ...db,
-      command: (statement) => db.command(statement).finally(look),
-      insert: (rows) => db.insert(rows).finally(look),
-    };
-    const pending = await open(newDirectory(), { db: watched });
-    const [old, next, copy] = [new Subject(), new Subject(), new Subject()];
-    const at = '2026-01-01T00:00:00.000Z';
-    await writeAll(pending, [old.write(spaceId, contentOf('x'), at)]);
-    await pending.settled(spaceId);
-    texts.length = 0;
-    await writeAll(pending, [old.write(spaceId, null, at)]);
-    await writeAll(pending, [next.write(spaceId, contentOf('x'), at)]);
-    await pending.settled(spaceId);
-    t.notOk(
-      texts.some(({ length }) => length > 1),
-      'removed, and then made again',
-    );
-    t.strictSame(texts.at(-1), ['x']);
-    texts.length = 0;
-    await writeAll(pending, [copy.write(spaceId, contentOf('copy of x'), at)]);
-    await writeAll(pending, [next.write(spaceId, null, at)]);
-    await pending.settled(spaceId);
-    t.notOk(
-      texts.some(({ length }) => length === 0),
-      'copied, and then removed',
-    );
-    t.strictSame(texts.at(-1), ['copy of x']);
-    await pending.close();
-  },
-);
+t.test('a value that goes to another record is never there twice, nor missing where it was', async (t) => {
+  const texts: string[][] = [];
+  const spaceId = randomUUID();
+  const look = async (): Promise<void> => {
+    texts.push(Object.values(await storedIn(spaceId)).map(({ text }) => text));
+  };
+  const watched: Database = {
+    ...db,
+    command: (statement) => db.command(statement).finally(look),
+    insert: (rows) => db.insert(rows).finally(look),
+  };
+  const pending = await open(newDirectory(), { db: watched });
+  const [old, next, copy] = [new Subject(), new Subject(), new Subject()];
+  const at = '2026-01-01T00:00:00.000Z';
+  await writeAll(pending, [old.write(spaceId, contentOf('x'), at)]);
+  await pending.settled(spaceId);
+  texts.length = 0;
+  await writeAll(pending, [old.write(spaceId, null, at)]);
+  await writeAll(pending, [next.write(spaceId, contentOf('x'), at)]);
+  await pending.settled(spaceId);
+  t.notOk(
+    texts.some(({ length }) => length > 1),
+    'removed, and then made again',
+  );
+  t.strictSame(texts.at(-1), ['x']);
+  texts.length = 0;
+  await writeAll(pending, [copy.write(spaceId, contentOf('copy of x'), at)]);
+  await writeAll(pending, [next.write(spaceId, null, at)]);
+  await pending.settled(spaceId);
+  t.notOk(
+    texts.some(({ length }) => length === 0),
+    'copied, and then removed',
+  );
+  t.strictSame(texts.at(-1), ['copy of x']);
+  await pending.close();
+});
 
 t.test('it comes into the table by itself', async (t) => {
   const pending = await open(newDirectory(), { times: { flushAfter: 5 } });
@@ -203,38 +200,35 @@ t.test('it comes into the table by itself', async (t) => {
   await pending.close();
 });
 
-t.test(
-  'a table that does not accept them: they wait, what needs the table fails, none is stored twice',
-  async (t) => {
-    const directory = newDirectory();
-    const faulty = new FaultyDatabase();
-    const insertInto =
-      (name: string) =>
-      ({ verb, table }: Asked) =>
-        verb === 'INSERT' && table === name;
-    const log = silentLog();
-    const pending = await open(directory, { db: faulty.wrap(db), log });
-    const [spaceId, subject, second] = [randomUUID(), new Subject(), new Subject()];
-    await writeAll(pending, [
-      subject.write(spaceId, contentOf('a'), '2026-01-01T00:00:00.000Z'),
-      second.write(spaceId, contentOf('b'), '2026-01-01T00:00:00.000Z'),
-    ]);
-    for (const table of ['record_keys', 'records']) {
-      faulty.fails = insertInto(table);
-      await t.rejects(pending.settled(spaceId) as Promise<void>, { message: 'disk full' });
-    }
-    faulty.fails = () => false;
-    faulty.losesAnswer = insertInto('records');
-    await t.rejects(pending.settled(spaceId) as Promise<void>, { message: 'the answer is lost' });
-    t.match(log.failures.join(), /the table does not take them/);
-    t.ok(pending.find(spaceId, { id: subject.id })?.complete);
-    faulty.losesAnswer = () => false;
-    await writeAll(pending, [subject.write(spaceId, contentOf('c', 2), '2026-01-01T00:00:01.000Z')]);
-    await pending.settled(spaceId);
-    t.strictSame(await storedIn(spaceId), { [subject.id]: contentOf('c', 2), [second.id]: contentOf('b') });
-    await pending.close();
-  },
-);
+t.test('a table that takes none: they wait, what needs it fails, none is stored twice', async (t) => {
+  const directory = newDirectory();
+  const faulty = new FaultyDatabase();
+  const insertInto =
+    (name: string) =>
+    ({ verb, table }: Asked) =>
+      verb === 'INSERT' && table === name;
+  const log = silentLog();
+  const pending = await open(directory, { db: faulty.wrap(db), log });
+  const [spaceId, subject, second] = [randomUUID(), new Subject(), new Subject()];
+  await writeAll(pending, [
+    subject.write(spaceId, contentOf('a'), '2026-01-01T00:00:00.000Z'),
+    second.write(spaceId, contentOf('b'), '2026-01-01T00:00:00.000Z'),
+  ]);
+  for (const table of ['record_keys', 'records']) {
+    faulty.fails = insertInto(table);
+    await t.rejects(pending.settled(spaceId) as Promise<void>, { message: 'disk full' });
+  }
+  faulty.fails = () => false;
+  faulty.losesAnswer = insertInto('records');
+  await t.rejects(pending.settled(spaceId) as Promise<void>, { message: 'the answer is lost' });
+  t.match(log.failures.join(), /the table does not take them/);
+  t.ok(pending.find(spaceId, { id: subject.id })?.complete);
+  faulty.losesAnswer = () => false;
+  await writeAll(pending, [subject.write(spaceId, contentOf('c', 2), '2026-01-01T00:00:01.000Z')]);
+  await pending.settled(spaceId);
+  t.strictSame(await storedIn(spaceId), { [subject.id]: contentOf('c', 2), [second.id]: contentOf('b') });
+  await pending.close();
+});
 
 t.test('what waits is limited, and an account has half of it', async (t) => {
   const faulty = new FaultyDatabase();
@@ -312,60 +306,57 @@ const step: fc.Arbitrary<Step> = fc.record({
   after: fc.nat(4),
 });
 
-t.test(
-  'whenever a process dies, in the middle of a flush too, the next one has all that was acknowledged, once',
-  async (t) => {
-    const numRuns = Number(process.env.PENDING_RUNS ?? 40);
-    let crashes = 0;
-    const run = fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
-      const [directory, spaceId] = [newDirectory(), randomUUID()];
-      let left = Number.POSITIVE_INFINITY;
-      const faulty = new FaultyDatabase();
-      faulty.fails = () => left-- <= 0;
-      const mortal = faulty.wrap(db);
-      let pending = await open(directory, { db: mortal });
-      const subjects = Array.from({ length: 6 }, () => new Subject());
-      const gone = new Set<Subject>();
-      let time = Date.parse('2026-01-01T00:00:00.000Z');
-      const expected: Record<string, Content> = {};
-      for (const { kind, subjects: which, content, after } of steps) {
-        const at = new Date(++time).toISOString();
-        const chosen = which.map((i) => subjects[i] as Subject).filter((subject) => !gone.has(subject));
-        if (kind === 'write') {
-          if (chosen.length === 0) continue;
-          await writeAll(
-            pending,
-            chosen.map((subject) => subject.write(spaceId, content, at)),
-          );
-          for (const { id } of chosen) expected[id] = { ...content };
-        } else if (kind === 'remove') {
-          for (const subject of chosen.filter(({ row }) => row !== null)) {
-            await writeAll(pending, [subject.write(spaceId, null, at)]);
-            delete expected[subject.id];
-            gone.add(subject);
-          }
-        } else if (kind === 'flush') {
-          await pending.settled(spaceId);
-        } else {
-          left = after;
-          await pending.settled(spaceId)?.catch(() => {});
-          // the next start dies as well, if it comes so far
-          left = after;
-          await open(directory, { db: mortal }).catch(() => {});
-          left = Number.POSITIVE_INFINITY;
-          pending = await open(directory, { db: mortal });
-          crashes++;
+t.test('when a process dies, in a flush too, the next has all that was acknowledged, once', async (t) => {
+  const numRuns = Number(process.env.PENDING_RUNS ?? 40);
+  let crashes = 0;
+  const run = fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
+    const [directory, spaceId] = [newDirectory(), randomUUID()];
+    let left = Number.POSITIVE_INFINITY;
+    const faulty = new FaultyDatabase();
+    faulty.fails = () => left-- <= 0;
+    const mortal = faulty.wrap(db);
+    let pending = await open(directory, { db: mortal });
+    const subjects = Array.from({ length: 6 }, () => new Subject());
+    const gone = new Set<Subject>();
+    let time = Date.parse('2026-01-01T00:00:00.000Z');
+    const expected: Record<string, Content> = {};
+    for (const { kind, subjects: which, content, after } of steps) {
+      const at = new Date(++time).toISOString();
+      const chosen = which.map((i) => subjects[i] as Subject).filter((subject) => !gone.has(subject));
+      if (kind === 'write') {
+        if (chosen.length === 0) continue;
+        await writeAll(
+          pending,
+          chosen.map((subject) => subject.write(spaceId, content, at)),
+        );
+        for (const { id } of chosen) expected[id] = { ...content };
+      } else if (kind === 'remove') {
+        for (const subject of chosen.filter(({ row }) => row !== null)) {
+          await writeAll(pending, [subject.write(spaceId, null, at)]);
+          delete expected[subject.id];
+          gone.add(subject);
         }
+      } else if (kind === 'flush') {
+        await pending.settled(spaceId);
+      } else {
+        left = after;
+        await pending.settled(spaceId)?.catch(() => {});
+        // the next start dies as well, if it comes so far
+        left = after;
+        await open(directory, { db: mortal }).catch(() => {});
+        left = Number.POSITIVE_INFINITY;
+        pending = await open(directory, { db: mortal });
+        crashes++;
       }
-      await pending.settled(spaceId);
-      t.strictSame(await storedIn(spaceId), expected);
-      const keys = await keysOf(spaceId);
-      for (const [id, { text }] of Object.entries(expected)) {
-        t.ok(keys.has(`${keyOf('t0', text)} ${id}`));
-      }
-      await pending.close();
-    });
-    await fc.assert(run, { seed: 7, numRuns });
-    t.ok(crashes > 10, `${crashes} deaths`);
-  },
-);
+    }
+    await pending.settled(spaceId);
+    t.strictSame(await storedIn(spaceId), expected);
+    const keys = await keysOf(spaceId);
+    for (const [id, { text }] of Object.entries(expected)) {
+      t.ok(keys.has(`${keyOf('t0', text)} ${id}`));
+    }
+    await pending.close();
+  });
+  await fc.assert(run, { seed: 7, numRuns });
+  t.ok(crashes > 10, `${crashes} deaths`);
+});

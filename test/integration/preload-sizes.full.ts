@@ -4,8 +4,7 @@ import t, { type Test } from 'tap';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { MemoryTables } from '../../query/memory/memory-tables.ts';
 import { KnownRecords } from '../../query/store-embedded/known-records.ts';
-import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
-import { structureOf } from '../services/record-client.ts';
+import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
 
 interface Shape {
   readonly unique: boolean;
@@ -41,12 +40,11 @@ async function ask(t: Test, { unique, records }: Shape, bytes: number) {
       return db.stream(statement);
     },
   });
-  const harness = await openQueryHarness({
+  const harness = await queryHarnessFor(t, {
     ...{ alone: true, wrap, resultBytes: 0, pending: { known, fewestMisses: 50 } },
   });
-  t.teardown(() => harness.close());
   const fields = Array.from({ length: 6 }, (_, at) => ({ name: `f${at}`, type: 'TEXT', unique }));
-  const space = spaceOf(harness, 'p', 's', structureOf('p', 's', fields));
+  const space = spaceOf(harness, 'p', 's', fields);
   for (let from = 0; from < records.length; from += 1000)
     t.equal((await space.insert(records.slice(from, from + 1000))).status, 200);
   // what is written is in the table after the first of them

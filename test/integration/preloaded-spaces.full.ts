@@ -5,13 +5,9 @@ import type { Database } from '../../common/clickhouse/database.ts';
 import { MemoryTables } from '../../query/memory/memory-tables.ts';
 import { KnownRecords } from '../../query/store-embedded/known-records.ts';
 import { openQueryHarness, type QueryCall, spaceOf } from '../services/query-harness.ts';
-import { structureOf } from '../services/record-client.ts';
+import { fieldsOf, structureOf } from '../services/record-client.ts';
 
-const fields = [
-  { name: 'email', type: 'TEXT', unique: true },
-  { name: 'value', type: 'NUMBER' },
-  { name: 'about', type: 'TEXT' },
-];
+const fields = fieldsOf('email TEXT unique, value NUMBER, about TEXT');
 const emailOf = (index: number): string => `é-${index}@x`;
 const recordsOf = (count: number, about = 'text') =>
   Array.from({ length: count }, (_, index) => ({ email: emailOf(index), value: index, about }));
@@ -81,12 +77,7 @@ async function open(t: Test, { known, cacheBytes = 8e6, fewestMisses = 4 }: Opti
     return harness.close();
   });
   const spaceAt = (slug: string, owner = 'owner') =>
-    spaceOf(
-      { call: (call: QueryCall) => harness.call({ ...call, owner }) },
-      'p',
-      slug,
-      structureOf('p', slug, fields),
-    );
+    spaceOf({ call: (call: QueryCall) => harness.call({ ...call, owner }) }, 'p', slug, fields);
   return { harness, watch, spaceAt };
 }
 
@@ -251,31 +242,28 @@ t.test('what is preloaded takes no more than it may, and drops nothing that is i
   t.strictSame(watch.lookups, [], 'the first one is still there');
 });
 
-t.test(
-  'two accounts with the same slugs never share a record, and preload one after the other',
-  async (t) => {
-    const { watch, spaceAt } = await open(t);
-    const [mine, yours] = [spaceAt('same', 'me'), spaceAt('same', 'you')];
-    await fill(mine, 300, 'mine');
-    await fill(yours, 250, 'yours');
-    watch.hold();
-    await provoke(mine, watch);
-    for (let index = 0; index < 20; index++) t.equal((await byEmail(yours, index)).about, 'yours');
-    t.equal(watch.preloads, 1);
-    await finished(watch);
-    await provoke(yours, watch, 20);
-    await finished(watch);
-    t.equal(watch.most, 1);
-    watch.lookups.length = 0;
-    for (let index = 0; index < 250; index++) {
-      t.equal((await byEmail(mine, index)).about, 'mine');
-      t.equal((await byEmail(yours, index)).about, 'yours');
-    }
-    t.equal((await byEmail(mine, 250)).about, 'mine');
-    t.equal(await byEmail(yours, 250), null);
-    t.strictSame(watch.lookups, []);
-  },
-);
+t.test('two accounts with the same slugs share no record, and preload one after the other', async (t) => {
+  const { watch, spaceAt } = await open(t);
+  const [mine, yours] = [spaceAt('same', 'me'), spaceAt('same', 'you')];
+  await fill(mine, 300, 'mine');
+  await fill(yours, 250, 'yours');
+  watch.hold();
+  await provoke(mine, watch);
+  for (let index = 0; index < 20; index++) t.equal((await byEmail(yours, index)).about, 'yours');
+  t.equal(watch.preloads, 1);
+  await finished(watch);
+  await provoke(yours, watch, 20);
+  await finished(watch);
+  t.equal(watch.most, 1);
+  watch.lookups.length = 0;
+  for (let index = 0; index < 250; index++) {
+    t.equal((await byEmail(mine, index)).about, 'mine');
+    t.equal((await byEmail(yours, index)).about, 'yours');
+  }
+  t.equal((await byEmail(mine, 250)).about, 'mine');
+  t.equal(await byEmail(yours, 250), null);
+  t.strictSame(watch.lookups, []);
+});
 
 t.test('a process stops while it preloads', async (t) => {
   const { harness, watch, spaceAt } = await open(t);

@@ -1,12 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import t from 'tap';
-import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
-import { structureOf } from '../services/record-client.ts';
+import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
 import '../services/test-size.ts';
 
-const harness = await openQueryHarness();
-t.teardown(() => harness.close());
+const harness = await queryHarnessFor(t);
 
 const types = { text: 'TEXT', number: 'NUMBER', flag: 'BOOLEAN', list: 'ARRAY', map: 'OBJECT' } as const;
 const names = Object.keys(types) as (keyof typeof types)[];
@@ -15,29 +13,12 @@ const space = (slug: string) =>
     harness,
     'props',
     slug,
-    structureOf(
-      'props',
-      slug,
-      names.map((name) => ({ name, slug: `${name}-slug`, type: types[name] })),
-    ),
+    names.map((name) => ({ name, slug: `${name}-slug`, type: types[name] })),
   );
 type Fields = Record<string, unknown>;
 
 const hostile = fc.constantFrom(
-  "'",
-  '\\',
-  "\\'",
-  '\\\\',
-  '\0',
-  'NULL',
-  "'], 'x",
-  '%',
-  '\n',
-  '\t',
-  '[]',
-  '-0',
-  'true',
-  '',
+  ...["'", '\\', "\\'", '\\\\', '\0', 'NULL', "'], 'x", '%', '\n', '\t', '[]', '-0', 'true', ''],
 );
 const text = fc.oneof(hostile, fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme' }));
 const json = fc.oneof(fc.jsonValue({ stringUnit: 'binary' }), text);

@@ -76,13 +76,7 @@ t.test('digests of a body are checked, and those that nobody here knows are not'
       t.match(await answer.json(), { code: 'checksum_mismatch', message: new RegExp(name, 'i') });
     }
     for (const broken of [
-      '',
-      'sha-256',
-      'sha-256=AAAA',
-      'sha-256=:AAAA:',
-      'sha-256=:a*b:',
-      'SHA-256=:AAAA:',
-      ',',
+      ...['', 'sha-256', 'sha-256=AAAA', 'sha-256=:AAAA:', 'sha-256=:a*b:', 'SHA-256=:AAAA:', ','],
     ])
       t.match(
         await (await put('a', bytes, { [name]: broken })).json(),

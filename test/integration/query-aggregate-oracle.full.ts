@@ -1,7 +1,7 @@
 /** Random aggregations over random records of all types: the answer is what JavaScript makes of the same records. */
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
-import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
+import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
 import { type FieldInput, structureOf } from '../services/record-client.ts';
 import { full, seed, sized } from '../services/test-size.ts';
 
@@ -36,24 +36,9 @@ const records = fc.record(
   Object.fromEntries(Object.entries(values).map(([name, of]) => [name, fc.option(of)])),
 ) as fc.Arbitrary<Row>;
 
-const zones = [
-  'UTC',
-  'Europe/Paris',
-  'America/New_York',
-  'Asia/Kolkata',
-  'Australia/Lord_Howe',
-  'Africa/Cairo',
-];
+const zones = 'UTC Europe/Paris America/New_York Asia/Kolkata Australia/Lord_Howe Africa/Cairo'.split(' ');
 /** Days around changes of clocks. */
-const days = [
-  '2026-03-28',
-  '2026-10-24',
-  '2026-03-07',
-  '2026-10-31',
-  '2026-04-04',
-  '2024-04-25',
-  '2024-12-31',
-];
+const days = '2026-03-28 2026-10-24 2026-03-07 2026-10-31 2026-04-04 2024-04-25 2024-12-31'.split(' ');
 const times = fc
   .tuple(fc.constantFrom(...days), fc.integer({ min: 0, max: 60 * 3600 }))
   .map(([day, seconds]) => Date.parse(day) + seconds * 1000);
@@ -284,9 +269,8 @@ for (const alone of full ? [true, false] : [true]) {
 
 async function compare(t: Test, alone: boolean): Promise<void> {
   let now = 0;
-  const harness = await openQueryHarness({ alone, now: () => now });
-  t.teardown(() => harness.close());
-  const space = spaceOf(harness, 'p', 'records', structureOf('p', 'records', fields));
+  const harness = await queryHarnessFor(t, { alone, now: () => now });
+  const space = spaceOf(harness, 'p', 'records', fields);
   const rows: Row[] = [];
   for (const [index, time] of fc.sample(times, { numRuns: sized(60, 20), seed }).entries()) {
     now = time;

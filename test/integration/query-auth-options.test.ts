@@ -1,16 +1,12 @@
 /** authOptions: who may do what in a space, and what may not be got round. */
 import t from 'tap';
-import { openQueryHarness, type QueryCall, testDatabase } from '../services/query-harness.ts';
-import { type FieldInput, structureOf } from '../services/record-client.ts';
+import { type QueryCall, queryHarnessFor, testDatabase } from '../services/query-harness.ts';
+import { type FieldInput, fieldsOf, structureOf } from '../services/record-client.ts';
 
-const harness = await openQueryHarness({ config: { allowClearAllSpaces: true } });
-t.teardown(() => harness.close());
+const harness = await queryHarnessFor(t, { config: { allowClearAllSpaces: true } });
 
-const userFields: FieldInput[] = [
-  { name: 'email', type: 'TEXT', unique: true },
-  { name: 'password', type: 'TEXT', hashed: true },
-];
-const noteFields: FieldInput[] = [{ name: 'text', type: 'TEXT' }];
+const userFields: FieldInput[] = fieldsOf('email TEXT unique, password TEXT hashed');
+const noteFields: FieldInput[] = fieldsOf('text TEXT');
 const usersOf = (project: string, slug = 'user') => structureOf(project, slug, userFields);
 
 async function loginToken(
@@ -78,7 +74,7 @@ t.test('operations out of scope do not', async (t) => {
   t.match(await notes('implied', { space: 'User' }).insert(), refused);
 });
 
-t.test('what counts, groups and changes many records is in scope as well', async (t) => {
+t.test('each operation is in the scope of its family', async (t) => {
   const body = { where: { id: { exists: true } } };
   const scopes: Readonly<Record<string, readonly Partial<QueryCall>[]>> = {
     find: [
@@ -87,9 +83,23 @@ t.test('what counts, groups and changes many records is in scope as well', async
       { path: '_aggregate_', body: { values: { n: 'count' } } },
       { path: '_find_', body: {} },
       { path: 'search', query: 'searchText=x&searchableFields=text' },
+      { path: 'get-key-values' },
     ],
-    update: [{ path: '_update_', body: { ...body, set: { text: 'y' } } }],
-    delete: [{ path: '_delete_', body }],
+    insert: [
+      { path: '', body: [{ text: 'x' }] },
+      { path: '_single_', body: { text: 'x' } },
+    ],
+    update: [
+      { path: 'set-key-values', body: { text: 'x' } },
+      { path: 'update-by-id', query: 'id=none', body: { text: 'y' } },
+      { path: 'update', query: 'text=none', body: { text: 'y' } },
+      { path: '_update_', body: { ...body, set: { text: 'x' } } },
+    ],
+    delete: [
+      { path: '', method: 'DELETE', query: 'id=none' },
+      { path: '_delete_', body: { where: { text: 'none' } } },
+      { path: 'clear-records', method: 'DELETE' },
+    ],
   };
   for (const [scope, calls] of Object.entries(scopes)) {
     const others = Object.keys(scopes).filter((other) => other !== scope);
@@ -101,14 +111,29 @@ t.test('what counts, groups and changes many records is in scope as well', async
         (await notes(`scope-${scope}`).call({}, ada)).body.map((one: { text: string }) => one.text),
       );
     for (const one of calls) {
-      const at = (slug: string) => ({ ...one, path: `/p/${slug}/${one.path}` });
+      const at = (slug: string) => ({ ...one, path: `/p/${slug}${one.path && `/${one.path}`}` });
+      const before = await text();
       for (const token of [undefined, 'nonsense'])
         t.match(await inScope.call(at(`scope-${scope}`), token), refused, `${scope} ${one.path}`);
-      t.equal(await text(), '["x"]');
-      t.equal((await inScope.call(at(`scope-${scope}`), ada)).status, 200, `${scope} ${one.path}`);
-      t.equal((await outOfScope.call(at(`beside-${scope}`))).status, 200, `beside ${scope} ${one.path}`);
+      t.equal(await text(), before);
+      // what matches nothing, and so does no harm, is 400
+      const expected = one.query === undefined || one.path === 'search' ? 200 : 400;
+      t.equal((await inScope.call(at(`scope-${scope}`), ada)).status, expected, `${scope} ${one.path}`);
+      const beside = await outOfScope.call(at(`beside-${scope}`));
+      t.equal(beside.status, expected, `beside ${scope} ${one.path}`);
     }
   }
+});
+
+t.test('authOptions that make no sense are refused', async (t) => {
+  for (const options of [
+    {},
+    { active: true },
+    { active: 1, space: 'User' },
+    { space: 'User', scope: ['all'] },
+    [],
+  ])
+    t.match(await notes('nonsense', options).find(), { status: 400, code: 'invalid_structure' });
 });
 
 t.test('the rule is stored: leaving it out does not get round it', async (t) => {

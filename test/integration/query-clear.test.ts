@@ -1,13 +1,12 @@
 import t from 'tap';
-import { openQueryHarness, spaceOf, testDatabase } from '../services/query-harness.ts';
-import { structureOf } from '../services/record-client.ts';
+import { queryHarnessFor, spaceOf, testDatabase } from '../services/query-harness.ts';
+import { fieldsOf, structureOf } from '../services/record-client.ts';
 import { type StoredSpace, storedSpace } from '../services/stored-space.ts';
 
-const harness = await openQueryHarness({ config: { allowClearAllSpaces: true } });
-t.teardown(() => harness.close());
+const harness = await queryHarnessFor(t, { config: { allowClearAllSpaces: true } });
 
 function space(slug: string, project = 'p', more: object = {}) {
-  return spaceOf(harness, project, slug, structureOf(project, slug, [{ name: 'a', type: 'TEXT' }], more));
+  return spaceOf(harness, project, slug, fieldsOf('a TEXT'), more);
 }
 
 t.test('clear-all-spaces empties the spaces of one project of one owner first', async (t) => {
@@ -17,7 +16,7 @@ t.test('clear-all-spaces empties the spaces of one project of one owner first', 
   for (const each of [one, two, elsewhere]) await each.insert([{ a: 'old' }]);
   const foreign = {
     path: '/p/one',
-    structure: structureOf('p', 'one', [{ name: 'a', type: 'TEXT' }]),
+    structure: structureOf('p', 'one', fieldsOf('a TEXT')),
     owner: 'other',
   };
   await harness.call({ ...foreign, body: [{ a: 'foreign' }] });
@@ -38,9 +37,9 @@ t.test('clear in a structure empties its space', async (t) => {
 });
 
 t.test('a space that is cleared leaves no keys behind, but those of its last hour', async (t) => {
-  const fields = [{ name: 'a', type: 'TEXT', unique: true }];
-  const one = spaceOf(harness, 'p', 'keys', structureOf('p', 'keys', fields));
-  const other = spaceOf(harness, 'p', 'other-keys', structureOf('p', 'other-keys', fields));
+  const fields = fieldsOf('a TEXT unique');
+  const one = spaceOf(harness, 'p', 'keys', fields);
+  const other = spaceOf(harness, 'p', 'other-keys', fields);
   for (const each of [one, other]) await each.insert([{ a: 'x' }, { a: 'y' }]);
   // a read waits until what was written has come to the engine
   for (const each of [one, other]) t.equal((await each.find()).body.length, 2);

@@ -1,12 +1,11 @@
 /** Requests that say two things at once, and structures that leave something unsaid. */
 import t from 'tap';
-import { openQueryHarness } from '../services/query-harness.ts';
-import { structureOf } from '../services/record-client.ts';
+import { queryHarnessFor } from '../services/query-harness.ts';
+import { fieldsOf, structureOf } from '../services/record-client.ts';
 
-const harness = await openQueryHarness();
-t.teardown(() => harness.close());
+const harness = await queryHarnessFor(t);
 
-const structure = structureOf('p', 'said', [{ name: 'a', type: 'TEXT' }]);
+const structure = structureOf('p', 'said', fieldsOf('a TEXT'));
 const preStored = { 'use-pre-stored-structure': 'true' };
 const infer = { 'infer-structure': 'true' };
 
@@ -38,11 +37,11 @@ t.test('headers that contradict each other are refused by name, and nothing is s
 
 t.test('a structure without name and description keeps those that are stored', async (t) => {
   const set = (operation: string, body: unknown) => harness.call({ path: `/p/named/${operation}`, body });
-  const recordStructure = [{ name: 'a', slug: 'a', type: 'TEXT' }];
+  const recordStructure = fieldsOf('a/a TEXT');
   const called = { name: 'My people', description: 'All of them' };
   t.match((await set('set-structure', { recordStructure })).body, { name: 'named', description: '' });
   t.match((await set('set-structure', { ...called, recordStructure })).body, called);
-  const more = [{ name: 'b', slug: 'b', type: 'NUMBER' }];
+  const more = fieldsOf('b/b NUMBER');
   const { body } = await set('set-structure', { recordStructure: more });
   t.match(body, { ...called, recordStructure: [{ name: 'a' }, { name: 'b' }] });
   t.match((await set('set-inferred-structure', { c: true })).body, called);

@@ -3,8 +3,8 @@ import t from 'tap';
 import { ApiError } from '../../common/errors/api-error.ts';
 import { CorsPolicy } from '../../common/http/cors.ts';
 import { FaultyDatabase } from '../services/faulty-database.ts';
-import { openQueryHarness, type QueryCall, spaceOf } from '../services/query-harness.ts';
-import { structureOf } from '../services/record-client.ts';
+import { type QueryCall, queryHarnessFor, spaceOf } from '../services/query-harness.ts';
+import { fieldsOf, structureOf } from '../services/record-client.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
 
 const json = { 'content-type': 'application/json' };
@@ -12,8 +12,7 @@ const json = { 'content-type': 'application/json' };
 for (const alone of [true, false]) {
   t.test(alone ? 'a store of its own' : 'a store that others share', async (t) => {
     const { asked, wrap } = new FaultyDatabase();
-    const harness = await openQueryHarness({ alone, wrap });
-    t.teardown(() => harness.close());
+    const harness = await queryHarnessFor(t, { alone, wrap });
     const structure = structureOf('p', 'books', [
       { name: 'title', slug: 'the-title', type: 'TEXT' },
       { name: 'year', type: 'NUMBER' },
@@ -144,7 +143,7 @@ for (const alone of [true, false]) {
       t.equal(
         await total('$count=exact', {
           path: '/p/none',
-          structure: structureOf('p', 'none', [{ name: 'a', type: 'TEXT' }]),
+          structure: structureOf('p', 'none', fieldsOf('a TEXT')),
         }),
         '0',
       );
@@ -334,7 +333,7 @@ for (const alone of [true, false]) {
         }
       }
       const body = { values: { n: 'count' } };
-      const nowhere = structureOf('p', 'nowhere', [{ name: 'title', type: 'TEXT' }]);
+      const nowhere = structureOf('p', 'nowhere', fieldsOf('title TEXT'));
       for (const ask of [
         { path: '/p/books/_count_', structure },
         { path: '/p/books/_aggregate_', structure, body },

@@ -1,13 +1,13 @@
 /** READ_MAX_ROWS: what counts, aggregations and finds may read. */
 import t from 'tap';
 import type { Database } from '../../common/clickhouse/database.ts';
-import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
-import { structureOf } from '../services/record-client.ts';
+import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
+import { fieldsOf, structureOf } from '../services/record-client.ts';
 
 /** Limits of the engine that a test can't reach, and smaller ones in their place. */
 let smaller: readonly (readonly [string, string])[] = [];
 
-const limited = await openQueryHarness({
+const limited = await queryHarnessFor(t, {
   config: { readMaxRows: 5000 },
   // rows in memory would answer
   pending: { fewestMisses: 1e9 },
@@ -19,12 +19,8 @@ const limited = await openQueryHarness({
     },
   }),
 });
-t.teardown(() => limited.close());
 
-const structure = structureOf('p', 'many', [
-  { name: 'key', type: 'TEXT', unique: true },
-  { name: 'number', type: 'NUMBER' },
-]);
+const structure = structureOf('p', 'many', fieldsOf('key TEXT unique, number NUMBER'));
 const many = spaceOf(limited, 'p', 'many', structure);
 const refused = {
   ...{ status: 422, code: 'query_too_expensive' },
@@ -146,11 +142,7 @@ t.test('keys, and lists of all records, read as they like', async (t) => {
 });
 
 t.test('the records that a hashed value is compared with are searched for within the limit', async (t) => {
-  const fields = structureOf('p', 'hashed', [
-    { name: 'key', type: 'TEXT', unique: true },
-    { name: 'number', type: 'NUMBER' },
-    { name: 'secret', type: 'TEXT', hashed: true },
-  ]);
+  const fields = structureOf('p', 'hashed', fieldsOf('key TEXT unique, number NUMBER, secret TEXT hashed'));
   const hashed = spaceOf(limited, 'p', 'hashed', fields);
   for (const letter of ['a', 'b'])
     await hashed.insert(

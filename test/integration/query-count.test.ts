@@ -1,20 +1,18 @@
 /** GET /{project}/{space}/_count_: how many records match, in memory and by statements. */
 import t from 'tap';
-import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
-import { structureOf } from '../services/record-client.ts';
+import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
+import { fieldsOf, structureOf } from '../services/record-client.ts';
 
-const structure = structureOf('p', 'people', [
-  { name: 'name', type: 'TEXT' },
-  { name: 'age', type: 'NUMBER' },
-  { name: 'email', type: 'TEXT', unique: true },
-  { name: 'password', type: 'TEXT', hashed: true },
-]);
+const structure = structureOf(
+  'p',
+  'people',
+  fieldsOf('name TEXT, age NUMBER, email TEXT unique, password TEXT hashed'),
+);
 const path = '/p/people/_count_';
 
 for (const alone of [true, false]) {
   t.test(alone ? 'the store of one process' : 'the store of several processes', async (t) => {
-    const harness = await openQueryHarness({ alone });
-    t.teardown(() => harness.close());
+    const harness = await queryHarnessFor(t, { alone });
     const people = spaceOf(harness, 'p', 'people', structure);
     const count = async (query = '', headers: Record<string, string> = {}) => {
       const answer = await harness.call({ path, structure, query, headers });
@@ -67,10 +65,9 @@ for (const alone of [true, false]) {
 }
 
 t.test('authOptions of find are asked', async (t) => {
-  const harness = await openQueryHarness();
-  t.teardown(() => harness.close());
+  const harness = await queryHarnessFor(t);
   const authOptions = { active: true, space: 'users', scope: ['find'] };
-  const guarded = structureOf('p', 'guarded', [{ name: 'a', type: 'TEXT' }], { authOptions });
+  const guarded = structureOf('p', 'guarded', fieldsOf('a TEXT'), { authOptions });
   await spaceOf(harness, 'p', 'guarded', guarded).make();
   t.equal((await harness.call({ path: '/p/guarded/_count_', structure: guarded })).status, 401);
   const body = { values: { n: 'count' } };

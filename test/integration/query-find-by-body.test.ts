@@ -1,15 +1,10 @@
 /** find and findOne with their conditions in the body, for queries too long for an address. */
 import t from 'tap';
-import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
-import { structureOf } from '../services/record-client.ts';
+import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
+import { fieldsOf, structureOf } from '../services/record-client.ts';
 
-const harness = await openQueryHarness({ alone: true });
-t.teardown(() => harness.close());
-const structure = structureOf('p', 'people', [
-  { name: 'name', type: 'TEXT' },
-  { name: 'age', type: 'NUMBER' },
-  { name: 'tags', type: 'ARRAY' },
-]);
+const harness = await queryHarnessFor(t, { alone: true });
+const structure = structureOf('p', 'people', fieldsOf('name TEXT, age NUMBER, tags ARRAY'));
 const people = spaceOf(harness, 'p', 'people', structure);
 await people.insert([
   { name: 'Ada', age: 36, tags: ['a'] },

@@ -2,22 +2,15 @@
 import t, { type Test } from 'tap';
 import { openCanary } from '../services/canary.ts';
 import { brokenTexts, hostileTexts, oddJson } from '../services/hostile-texts.ts';
-import { openQueryHarness, type QueryAnswer, spaceOf } from '../services/query-harness.ts';
-import { type FieldInput, structureOf } from '../services/record-client.ts';
+import { type QueryAnswer, queryHarnessFor, spaceOf } from '../services/query-harness.ts';
+import { type FieldInput, fieldsOf } from '../services/record-client.ts';
 
-const harness = await openQueryHarness({ config: { maxRecordBytes: 32 * 1024 ** 2 } });
-t.teardown(() => harness.close());
+const harness = await queryHarnessFor(t, { config: { maxRecordBytes: 32 * 1024 ** 2 } });
 
-const fields: FieldInput[] = [
-  { name: 'text', type: 'TEXT' },
-  { name: 'key', type: 'TEXT', unique: true },
-  { name: 'number', type: 'NUMBER' },
-  { name: 'flag', type: 'BOOLEAN' },
-  { name: 'list', type: 'ARRAY' },
-  { name: 'map', type: 'OBJECT' },
-];
-const space = (slug: string, own: readonly FieldInput[] = fields) =>
-  spaceOf(harness, 'hostile', slug, structureOf('hostile', slug, own));
+const fields: FieldInput[] = fieldsOf(
+  'text TEXT, key TEXT unique, number NUMBER, flag BOOLEAN, list ARRAY, map OBJECT',
+);
+const space = (slug: string, own: readonly FieldInput[] = fields) => spaceOf(harness, 'hostile', slug, own);
 
 const canary = await openCanary(harness, 'hostile', 'values');
 const before = await canary.look();
@@ -88,36 +81,33 @@ t.test('a search takes every text literally', async (t) => {
   }
 });
 
-t.test(
-  'a record takes every text by update and by key group, and can be deleted by what it is',
-  async (t) => {
-    const values = space('updated');
-    const group = space('group');
-    const { body: other } = await values.insertOne({ text: 'other', key: 'other' });
-    const { body: first } = await values.insertOne(recordOf('first'));
-    let current = 'first';
-    for (const [index, text] of hostileTexts.entries()) {
-      const name = `text ${index}`;
-      const byId = await values.updateOneById(first.id, recordOf(text));
-      t.equal(byId.status, 200, `${name}: ${byId.problems.join()}`);
-      t.match(byId.body, { id: first.id, ...recordOf(text) }, `${name} by id`);
-      const back = await values.updateOne([['key', text]], { number: index });
-      t.match(back.body, { id: first.id, number: index, ...recordOf(text) }, `${name} by condition`);
-      t.equal(
-        (await values.updateOne([['key', current]], { number: -1 })).code,
-        'no_match',
-        `${name}: the last one is gone`,
-      );
-      t.equal((await values.insertOne({ key: text })).code, 'not_unique', name);
-      t.match((await group.setKeys({ text, map: { [text]: text } })).body, { text, map: { [text]: text } });
-      current = text;
-    }
-    t.equal((await group.find()).body.length, 1);
-    t.strictSame((await values.find([['id', other.id]])).body, [other], 'the other record was left alone');
-    t.match((await values.deleteOneById(first.id)).body, { text: current });
-    t.strictSame((await values.find()).body, [other]);
-  },
-);
+t.test('a record takes every text by update and by key group, and can be deleted by it', async (t) => {
+  const values = space('updated');
+  const group = space('group');
+  const { body: other } = await values.insertOne({ text: 'other', key: 'other' });
+  const { body: first } = await values.insertOne(recordOf('first'));
+  let current = 'first';
+  for (const [index, text] of hostileTexts.entries()) {
+    const name = `text ${index}`;
+    const byId = await values.updateOneById(first.id, recordOf(text));
+    t.equal(byId.status, 200, `${name}: ${byId.problems.join()}`);
+    t.match(byId.body, { id: first.id, ...recordOf(text) }, `${name} by id`);
+    const back = await values.updateOne([['key', text]], { number: index });
+    t.match(back.body, { id: first.id, number: index, ...recordOf(text) }, `${name} by condition`);
+    t.equal(
+      (await values.updateOne([['key', current]], { number: -1 })).code,
+      'no_match',
+      `${name}: the last one is gone`,
+    );
+    t.equal((await values.insertOne({ key: text })).code, 'not_unique', name);
+    t.match((await group.setKeys({ text, map: { [text]: text } })).body, { text, map: { [text]: text } });
+    current = text;
+  }
+  t.equal((await group.find()).body.length, 1);
+  t.strictSame((await values.find([['id', other.id]])).body, [other], 'the other record was left alone');
+  t.match((await values.deleteOneById(first.id)).body, { text: current });
+  t.strictSame((await values.find()).body, [other]);
+});
 
 t.test('ids that no record has match none', async (t) => {
   const values = space('ids');

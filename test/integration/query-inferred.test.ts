@@ -1,10 +1,9 @@
 /** infer-structure: true, with which a request needs no structure: its body says what there is. */
 import t from 'tap';
-import { openQueryHarness } from '../services/query-harness.ts';
-import { structureOf } from '../services/record-client.ts';
+import { queryHarnessFor } from '../services/query-harness.ts';
+import { fieldsOf, structureOf } from '../services/record-client.ts';
 
-const harness = await openQueryHarness();
-t.teardown(() => harness.close());
+const harness = await queryHarnessFor(t);
 
 const headers = { 'infer-structure': 'true' };
 const post = (path: string, body: unknown, more: Record<string, string> = {}) =>
@@ -59,10 +58,7 @@ t.test('of several records all fields count', async (t) => {
 });
 
 t.test('a space that exists gains fields, and what is stored of the others stays', async (t) => {
-  const fields = [
-    { name: 'email', type: 'TEXT', unique: true, required: true },
-    { name: 'password', type: 'TEXT', hashed: true },
-  ];
+  const fields = fieldsOf('email TEXT unique required, password TEXT hashed');
   const structure = structureOf('p', 'users', fields);
   await harness.call({ path: '/p/users', structure, body: [{ email: 'ada@x' }] });
   t.match(await post('/p/users/_single_', { email: 'ada@x' }), { status: 400, code: 'not_unique' });
@@ -82,7 +78,7 @@ t.test('a space that exists gains fields, and what is stored of the others stays
 });
 
 t.test('a structure that is sent counts, and a read needs one that is stored', async (t) => {
-  const structure = structureOf('p', 'sent', [{ name: 'a', type: 'TEXT' }]);
+  const structure = structureOf('p', 'sent', fieldsOf('a TEXT'));
   t.match(await harness.call({ path: '/p/sent', structure, headers, body: [{ b: 1 }] }), { status: 400 });
   t.match(await harness.call({ path: '/p/absent', headers }), {
     status: 404,

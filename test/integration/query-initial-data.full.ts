@@ -1,16 +1,15 @@
 /** The records that a space begins with: checked like an insert, and stored once, whichever request creates the space. */
 import t from 'tap';
 import { FaultyDatabase } from '../services/faulty-database.ts';
-import { openQueryHarness, type QueryHarness, spaceOf, testDatabase } from '../services/query-harness.ts';
+import { type QueryHarness, queryHarnessFor, spaceOf, testDatabase } from '../services/query-harness.ts';
 import { type FieldInput, structureOf } from '../services/record-client.ts';
 
 const faulty = new FaultyDatabase();
-const harness = await openQueryHarness({
+const harness = await queryHarnessFor(t, {
   alone: false,
   config: { allowClearAllSpaces: true },
   wrap: faulty.wrap,
 });
-t.teardown(() => harness.close());
 
 const fields: FieldInput[] = [
   { name: 'email', type: 'TEXT', required: true, unique: true },
@@ -23,7 +22,7 @@ const initialData = [
   { email: 'grace@x', level: 7 },
 ];
 const space = (slug: string, more: object = { initialData }, process: Pick<QueryHarness, 'call'> = harness) =>
-  spaceOf(process as QueryHarness, 'p', slug, structureOf('p', slug, fields, more));
+  spaceOf(process as QueryHarness, 'p', slug, fields, more);
 const rowsOf = async (slug: string): Promise<unknown[]> =>
   harness.db.rows({ sql: `SELECT * FROM ${testDatabase}.record_spaces WHERE slug = '${slug}'` });
 /** Texts of initial records that stay in the catalogue after they were stored. */

@@ -1,12 +1,11 @@
 import t from 'tap';
 import { FaultyDatabase } from '../services/faulty-database.ts';
-import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
-import { type FieldInput, structureOf } from '../services/record-client.ts';
+import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
+import { type FieldInput, fieldsOf, structureOf } from '../services/record-client.ts';
 
 const faulty = new FaultyDatabase();
 // the way of a store that several processes write to: statements, which the tests hold up and fail
-const harness = await openQueryHarness({ alone: false, wrap: faulty.wrap });
-t.teardown(() => harness.close());
+const harness = await queryHarnessFor(t, { alone: false, wrap: faulty.wrap });
 
 const settings: FieldInput[] = [
   { name: 'theme', type: 'TEXT' },
@@ -15,7 +14,7 @@ const settings: FieldInput[] = [
   { name: 'pin', type: 'TEXT', hashed: true },
 ];
 const space = (slug: string, fields: readonly FieldInput[] = settings) =>
-  spaceOf(harness, 'keys', slug, structureOf('keys', slug, fields));
+  spaceOf(harness, 'keys', slug, fields);
 
 t.test('no key group, then one that keys are merged into', async (t) => {
   const keys = space('one');
@@ -53,10 +52,7 @@ t.test('bodies that are not right', async (t) => {
 });
 
 t.test('required keys may come after the first call, and can not be cleared', async (t) => {
-  const keys = space('required', [
-    { name: 'a', type: 'TEXT', required: true },
-    { name: 'b', type: 'TEXT' },
-  ]);
+  const keys = space('required', fieldsOf('a TEXT required, b TEXT'));
   t.match(await keys.setKeys({ b: 'x' }), { status: 200, body: { a: null, b: 'x' } });
   t.match(await keys.setKeys({ a: 'x' }), { status: 200 });
   t.match(await keys.setKeys({ b: 'y' }), { status: 200, body: { a: 'x', b: 'y' } });

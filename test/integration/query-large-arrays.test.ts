@@ -1,11 +1,10 @@
 /** Arrays that have INSERTs of their own, of just the columns of their structures. */
 import t from 'tap';
 import { hostileTexts } from '../services/hostile-texts.ts';
-import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
-import { type FieldInput, structureOf } from '../services/record-client.ts';
+import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
+import { type FieldInput, fieldsOf } from '../services/record-client.ts';
 
-const harness = await openQueryHarness();
-t.teardown(() => harness.close());
+const harness = await queryHarnessFor(t);
 
 const size = 450;
 
@@ -18,13 +17,10 @@ const people: readonly FieldInput[] = [
   // the last ones have no column
   ...Array.from({ length: 26 }, (_, i) => ({ name: `text ${i}`, slug: `text-${i}`, type: 'TEXT' })),
 ];
-const readings: readonly FieldInput[] = [
-  { name: 'number', type: 'NUMBER', unique: true },
-  { name: 'place', type: 'OBJECT' },
-];
+const readings: readonly FieldInput[] = fieldsOf('number NUMBER unique, place OBJECT');
 
 function space(slug: string, fields: readonly FieldInput[]) {
-  return spaceOf(harness, 'arrays', slug, structureOf('arrays', slug, fields));
+  return spaceOf(harness, 'arrays', slug, fields);
 }
 
 const text = (i: number): string => hostileTexts[i % hostileTexts.length] as string;

@@ -1,16 +1,11 @@
 /** login without a hashed field, where functionOptions.login.compulsoryParams of the structure say so. */
 import t from 'tap';
-import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
-import { type FieldInput, structureOf } from '../services/record-client.ts';
+import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
+import { type FieldInput, fieldsOf, structureOf } from '../services/record-client.ts';
 
-const harness = await openQueryHarness();
-t.teardown(() => harness.close());
+const harness = await queryHarnessFor(t);
 
-const fields: FieldInput[] = [
-  { name: 'email', type: 'TEXT' },
-  { name: 'otpCode', slug: 'otp-code', type: 'NUMBER' },
-  { name: 'password', type: 'TEXT', hashed: true },
-];
+const fields: FieldInput[] = fieldsOf('email TEXT, otpCode/otp-code NUMBER, password TEXT hashed');
 const usersWith = (compulsoryParams?: unknown): string =>
   structureOf('p', 'users', fields, {
     functionOptions: compulsoryParams === undefined ? undefined : { login: { compulsoryParams } },

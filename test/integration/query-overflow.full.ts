@@ -1,27 +1,22 @@
 /** A space with more fields than the records table has columns: what overflows is as good, and merely slower. */
 import t from 'tap';
 import { slotColumns } from '../../common/metadata/migrations/record-tables.ts';
-import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
-import { type FieldInput, structureOf } from '../services/record-client.ts';
+import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
+import { type FieldInput, fieldsOf } from '../services/record-client.ts';
 import { storedSpace } from '../services/stored-space.ts';
 
-const harness = await openQueryHarness();
-t.teardown(() => harness.close());
+const harness = await queryHarnessFor(t);
 
 const textFields: FieldInput[] = Array.from({ length: 300 }, (_, i) => ({ name: `t${i}`, type: 'TEXT' }));
 const numberFields: FieldInput[] = Array.from({ length: 40 }, (_, i) => ({ name: `n${i}`, type: 'NUMBER' }));
 /** One of each type that has no column, because the fields before it took them. */
 const flags: FieldInput[] = Array.from({ length: 10 }, (_, i) => ({ name: `b${i}`, type: 'BOOLEAN' }));
-const rest: FieldInput[] = [
-  { name: 'list', type: 'ARRAY' },
-  { name: 'map', type: 'OBJECT' },
-  { name: 'secret', type: 'TEXT', hashed: true },
-  { name: 'code', type: 'TEXT', unique: true },
-  { name: 'serial', type: 'NUMBER', unique: true },
-  { name: 'only', type: 'BOOLEAN', unique: true },
-];
+const rest: FieldInput[] = fieldsOf(
+  'list ARRAY, map OBJECT, secret TEXT hashed, code TEXT unique, serial NUMBER unique',
+  'only BOOLEAN unique',
+);
 const fields = [...textFields, ...numberFields, ...flags, ...rest];
-const wide = spaceOf(harness, 'o', 'wide', structureOf('o', 'wide', fields));
+const wide = spaceOf(harness, 'o', 'wide', fields);
 const numbers = [0, -1.5, 1 / 3, 1e21, 5e-324, 1.7976931348623157e308, 0.1 + 0.2, 9007199254740991, 4.35];
 const recordOf = (i: number) => ({
   t0: `first ${i}`,
@@ -205,11 +200,7 @@ t.test('a field that overflows may become unique and required', async (t) => {
       harness,
       'o',
       'wide',
-      structureOf(
-        'o',
-        'wide',
-        fields.map((field) => (field.name === name ? { ...field, [flag]: true } : field)),
-      ),
+      fields.map((field) => (field.name === name ? { ...field, [flag]: true } : field)),
     );
   t.match(await strict('b9', 'unique').find(), { status: 400, problems: [/can not become unique/] });
   t.match(await strict('n39', 'required').find(), {
@@ -224,10 +215,10 @@ t.test('a field that overflows may become unique and required', async (t) => {
 t.test('fields that come later overflow, and those before them stay', async (t) => {
   const { count: columns } = slotColumns.n;
   const few = Array.from({ length: columns }, (_, i) => ({ name: `n${i}`, type: 'NUMBER' }));
-  const before = spaceOf(harness, 'o', 'grown', structureOf('o', 'grown', few));
+  const before = spaceOf(harness, 'o', 'grown', few);
   await before.insertOne({ n0: 1 });
   const more = [{ name: 'late', type: 'NUMBER' }, ...few.slice(1)];
-  const after = spaceOf(harness, 'o', 'grown', structureOf('o', 'grown', more));
+  const after = spaceOf(harness, 'o', 'grown', more);
   t.match((await after.insertOne({ late: 2, n1: 3 })).body, { late: 2, n1: 3 });
   t.match((await after.find([['late', '2']])).body, [{ n1: 3 }]);
   t.match((await before.find()).body, [{ n0: 1 }, { n0: null, n1: 3 }]);

@@ -1,8 +1,8 @@
 /** populate: records get the records of other spaces that their keys name. */
 import t from 'tap';
 import type { Database } from '../../common/clickhouse/database.ts';
-import { openQueryHarness, type QueryCall } from '../services/query-harness.ts';
-import { type FieldInput, structureOf } from '../services/record-client.ts';
+import { type QueryCall, queryHarnessFor } from '../services/query-harness.ts';
+import { type FieldInput, fieldsOf, structureOf } from '../services/record-client.ts';
 
 let statements: string[] = [];
 const counted = (db: Database): Database =>
@@ -17,22 +17,12 @@ const counted = (db: Database): Database =>
       };
     },
   });
-const harness = await openQueryHarness({ alone: true, wrap: counted });
-t.teardown(() => harness.close());
+const harness = await queryHarnessFor(t, { alone: true, wrap: counted });
 
-const userFields: FieldInput[] = [
-  { name: 'email', type: 'TEXT', unique: true },
-  { name: 'city', type: 'TEXT' },
-  { name: 'age', type: 'NUMBER' },
-  { name: 'password', type: 'TEXT', hashed: true },
-];
-const postFields: FieldInput[] = [
-  { name: 'title', type: 'TEXT' },
-  { name: 'authorId', slug: 'author-id', type: 'TEXT' },
-  { name: 'email', type: 'TEXT' },
-  { name: 'city', type: 'TEXT' },
-  { name: 'age', type: 'NUMBER' },
-];
+const userFields: FieldInput[] = fieldsOf('email TEXT unique, city TEXT, age NUMBER, password TEXT hashed');
+const postFields: FieldInput[] = fieldsOf(
+  'title TEXT, authorId/author-id TEXT, email TEXT, city TEXT, age NUMBER',
+);
 const users = structureOf('p', 'user', userFields);
 const posts = structureOf('p', 'post', postFields);
 

@@ -7,20 +7,15 @@ import { TableCatalogue } from '../../query/space/table-catalogue.ts';
 import { newFile } from '../services/new-file.ts';
 import { plainStore } from '../services/plain-store.ts';
 import { projectsOf } from '../services/projects-client.ts';
-import { openQueryHarness, type QueryAnswer, spaceOf, testDatabase } from '../services/query-harness.ts';
-import { structureOf } from '../services/record-client.ts';
+import { type QueryAnswer, queryHarnessFor, spaceOf, testDatabase } from '../services/query-harness.ts';
+import { fieldsOf, structureOf } from '../services/record-client.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { sized } from '../services/test-size.ts';
 
 const { signal } = new AbortController();
-const harness = await openQueryHarness();
-t.teardown(() => harness.close());
+const harness = await queryHarnessFor(t);
 
-const fields = [
-  { name: 'email', type: 'TEXT', unique: true },
-  { name: 'level', type: 'NUMBER' },
-  { name: 'secret', type: 'TEXT', hashed: true },
-];
+const fields = fieldsOf('email TEXT unique, level NUMBER, secret TEXT hashed');
 
 /** Rows of a space's records table, under whatever id. */
 async function rowsOf(project: string, space: string, generation = 0): Promise<number> {
@@ -149,83 +144,77 @@ t.test('a dropped space is gone, and one of the same slug begins empty', async (
     const stored = await harness.call({ path: '/drop/s', headers: { 'use-pre-stored-structure': 'true' } });
     t.match(stored, { status: 404 });
   }
-  const bare = spaceOf(harness, 'drop', 's', structureOf('drop', 's', [{ name: 'other', type: 'TEXT' }]));
+  const bare = spaceOf(harness, 'drop', 's', fieldsOf('other TEXT'));
   t.strictSame((await bare.find()).body, []);
   await bare.insertOne({ other: 'x' });
   t.match((await bare.find()).body, [{ other: 'x' }]);
   t.equal((await bare.find(`id=${ids[0]}`)).body.length, 0);
 });
 
-t.test(
-  'writes that go on while a space is dropped and made again never bring an old record back',
-  async (t) => {
-    const { dropSpace } = projectsOf(harness);
-    const structure = structureOf('busy', 's', fields);
-    const people = spaceOf(harness, 'busy', 's', structure);
-    let stop = false;
-    let written = 0;
-    const writer = async (own: number): Promise<void> => {
-      for (let i = 0; !stop; i++) {
-        const { status } = await people.insertOne({ email: `${own}-${i}@x`, level: i });
-        t.ok(status === 200 || status === 503, `${status}`);
-        written++;
-      }
-    };
-    await people.make();
-    const writers = [0, 1, 2, 3].map(writer);
-    for (let round = 0; round < sized(8, 3); round++) {
-      while (written < (round + 1) * 10) await new Promise((resolve) => setTimeout(resolve, 2));
-      const { body: old } = await people.find();
-      t.ok([204, 404].includes((await dropSpace('busy', 's')).status));
-      const after = new Set(((await people.find()).body as { id: string }[]).map(({ id }) => id));
-      t.notOk((old as { id: string }[]).some(({ id }) => after.has(id)));
+t.test('writes while a space is dropped and made again never bring an old record back', async (t) => {
+  const { dropSpace } = projectsOf(harness);
+  const structure = structureOf('busy', 's', fields);
+  const people = spaceOf(harness, 'busy', 's', structure);
+  let stop = false;
+  let written = 0;
+  const writer = async (own: number): Promise<void> => {
+    for (let i = 0; !stop; i++) {
+      const { status } = await people.insertOne({ email: `${own}-${i}@x`, level: i });
+      t.ok(status === 200 || status === 503, `${status}`);
+      written++;
     }
-    stop = true;
-    await Promise.all(writers);
-    t.equal((await dropSpace('busy', 's')).status, 204);
-    await people.insertOne({ email: 'last@x', level: 1 });
-    await harness.restart();
-    t.match((await people.find()).body, [{ email: 'last@x' }]);
-  },
-);
+  };
+  await people.make();
+  const writers = [0, 1, 2, 3].map(writer);
+  for (let round = 0; round < sized(8, 3); round++) {
+    while (written < (round + 1) * 10) await new Promise((resolve) => setTimeout(resolve, 2));
+    const { body: old } = await people.find();
+    t.ok([204, 404].includes((await dropSpace('busy', 's')).status));
+    const after = new Set(((await people.find()).body as { id: string }[]).map(({ id }) => id));
+    t.notOk((old as { id: string }[]).some(({ id }) => after.has(id)));
+  }
+  stop = true;
+  await Promise.all(writers);
+  t.equal((await dropSpace('busy', 's')).status, 204);
+  await people.insertOne({ email: 'last@x', level: 1 });
+  await harness.restart();
+  t.match((await people.find()).body, [{ email: 'last@x' }]);
+});
 
-t.test(
-  'a drop that a kill cut after its first step is whole, and the next start deletes the records',
-  async (t) => {
-    const structure = structureOf('cut', 's', fields);
-    const people = spaceOf(harness, 'cut', 's', structure);
-    await people.insert([
-      { email: 'a@x', level: 1 },
-      { email: 'b@x', level: 2 },
-    ]);
-    await harness.restart();
-    const catalogue = new TableCatalogue({ db: harness.db, database: testDatabase });
-    const entry = await catalogue.find(uuidV5('owner', 'cut', 's'), signal);
-    t.ok(await catalogue.drop(entry as NonNullable<typeof entry>, signal));
-    t.ok(await catalogue.drop(entry as NonNullable<typeof entry>, signal), 'two at once drop one space');
-    harness.forget();
-    t.strictSame((await people.find()).body, []);
-    t.match(await projectsOf(harness).space('cut', 's'), { status: 404 });
-    t.equal(await rowsOf('cut', 's'), 2, 'they are there, and nobody finds them');
-    const log = silentLog();
-    const store = plainStore(harness.db);
-    const args = { store, catalogue, log };
-    const own = { ...args, store: Object.assign(plainStore(harness.db), { alone: true }) };
-    await sweepLeft(args, signal);
-    t.equal(await rowsOf('cut', 's'), 2, 'other processes may write by what they know');
-    await sweepLeft(own, signal);
-    t.equal(await rowsOf('cut', 's'), 0);
-    t.strictSame(await catalogue.leftBehind(new Date(), 10, signal), []);
-    t.strictSame(log.failures, []);
-    await people.insertOne({ email: 'a@x', level: 3 });
-    await sweepLeft(own, signal);
-    t.match((await people.find()).body, [{ email: 'a@x', level: 3 }]);
-    t.notOk(
-      await catalogue.drop(entry as NonNullable<typeof entry>, signal),
-      'an old drop does not meet the new space',
-    );
-  },
-);
+t.test('a drop cut by a kill after its first step is whole, and the next start deletes all', async (t) => {
+  const structure = structureOf('cut', 's', fields);
+  const people = spaceOf(harness, 'cut', 's', structure);
+  await people.insert([
+    { email: 'a@x', level: 1 },
+    { email: 'b@x', level: 2 },
+  ]);
+  await harness.restart();
+  const catalogue = new TableCatalogue({ db: harness.db, database: testDatabase });
+  const entry = await catalogue.find(uuidV5('owner', 'cut', 's'), signal);
+  t.ok(await catalogue.drop(entry as NonNullable<typeof entry>, signal));
+  t.ok(await catalogue.drop(entry as NonNullable<typeof entry>, signal), 'two at once drop one space');
+  harness.forget();
+  t.strictSame((await people.find()).body, []);
+  t.match(await projectsOf(harness).space('cut', 's'), { status: 404 });
+  t.equal(await rowsOf('cut', 's'), 2, 'they are there, and nobody finds them');
+  const log = silentLog();
+  const store = plainStore(harness.db);
+  const args = { store, catalogue, log };
+  const own = { ...args, store: Object.assign(plainStore(harness.db), { alone: true }) };
+  await sweepLeft(args, signal);
+  t.equal(await rowsOf('cut', 's'), 2, 'other processes may write by what they know');
+  await sweepLeft(own, signal);
+  t.equal(await rowsOf('cut', 's'), 0);
+  t.strictSame(await catalogue.leftBehind(new Date(), 10, signal), []);
+  t.strictSame(log.failures, []);
+  await people.insertOne({ email: 'a@x', level: 3 });
+  await sweepLeft(own, signal);
+  t.match((await people.find()).body, [{ email: 'a@x', level: 3 }]);
+  t.notOk(
+    await catalogue.drop(entry as NonNullable<typeof entry>, signal),
+    'an old drop does not meet the new space',
+  );
+});
 
 t.test('a dropped field is gone with its values', async (t) => {
   const { dropField, space } = projectsOf(harness);

@@ -4,20 +4,15 @@ import t from 'tap';
 import { fold } from '../../query/input/filters/case-variants.ts';
 import { filterSql } from '../../query/sql/filter-sql.ts';
 import type { Field } from '../../query/structure/field.ts';
-import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
-import { type FieldInput, structureOf } from '../services/record-client.ts';
+import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
+import { type FieldInput, fieldsOf, structureOf } from '../services/record-client.ts';
 import { storedStructure } from '../services/stored-structure.ts';
 import { sized } from '../services/test-size.ts';
 
-const harness = await openQueryHarness();
-t.teardown(() => harness.close());
+const harness = await queryHarnessFor(t);
 
-const fields: FieldInput[] = [
-  { name: 'title', slug: 'the-title', type: 'TEXT' },
-  { name: 'body', type: 'TEXT' },
-  { name: 'n', type: 'NUMBER' },
-];
-const space = (slug: string) => spaceOf(harness, 'sea', slug, structureOf('sea', slug, fields));
+const fields: FieldInput[] = fieldsOf('title/the-title TEXT, body TEXT, n NUMBER');
+const space = (slug: string) => spaceOf(harness, 'sea', slug, fields);
 const numbers = (answer: { body: { n: number }[] }): number[] => answer.body.map(({ n }) => n);
 
 /** The definition, written apart from the service: equal as a regular expression with the flags i and u compares. */
@@ -105,7 +100,7 @@ t.test('an updated record is found by what it says now', async (t) => {
 });
 
 t.test('every letter with case is found by each of its forms and by no other letter', async (t) => {
-  const [field] = storedStructure([{ name: 'c', type: 'TEXT' }]).fields;
+  const [field] = storedStructure(fieldsOf('c TEXT')).fields;
   const groups = new Map<string, string[]>();
   for (let point = 0; point < 0x20000; point++) {
     if (point >= 0xd800 && point <= 0xdfff) continue;
@@ -146,22 +141,7 @@ t.test('any text is found where an oracle finds it', async (t) => {
   const docs = space('oracle');
   const letter = fc.constantFrom(
     ...'aAbkKsSſ\u212AßẞιΙςσΣµμΜİıiIéÉǆǅǄжЖﬀꞴꞵ𐐀𐐨ᾳᾼ',
-    '\u0345',
-    '\u0301',
-    '%',
-    '_',
-    '\\',
-    "'",
-    '"',
-    '.',
-    '*',
-    '(',
-    '[',
-    '`',
-    '\0',
-    '\n',
-    ' ',
-    '1',
+    ...['\u0345', '\u0301', '%', '_', '\\', "'", '"', '.', '*', '(', '[', '`', '\0', '\n', ' ', '1'],
   );
   const text = fc.oneof(
     { weight: 4, arbitrary: fc.string({ unit: letter, maxLength: 12 }) },

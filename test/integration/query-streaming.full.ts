@@ -1,24 +1,19 @@
 import t from 'tap';
 import { textLiteral } from '../../common/clickhouse/literal.ts';
 import type { StreamBody } from '../../common/http/http-types.ts';
-import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
-import { structureOf } from '../services/record-client.ts';
+import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
+import { fieldsOf, structureOf } from '../services/record-client.ts';
 import { storedSpace } from '../services/stored-space.ts';
 
-const harness = await openQueryHarness();
-t.teardown(() => harness.close());
+const harness = await queryHarnessFor(t);
 
 const rows = 200_000;
-const structure = structureOf('s', 'big', [
-  { name: 'name', type: 'TEXT' },
-  { name: 'age', type: 'NUMBER' },
-  { name: 'tags', type: 'ARRAY' },
-]);
+const structure = structureOf('s', 'big', fieldsOf('name TEXT, age NUMBER, tags ARRAY'));
 const big = spaceOf(harness, 's', 'big', structure);
 const tags = Array.from({ length: 80 }, (_, i) => `tag number ${i}`);
 
 t.test('records are inserted in arrays', async (t) => {
-  const structure = structureOf('s', 'arrays', [{ name: 'age', type: 'NUMBER' }]);
+  const structure = structureOf('s', 'arrays', fieldsOf('age NUMBER'));
   const arrays = spaceOf(harness, 's', 'arrays', structure);
   const stored = await arrays.insert(Array.from({ length: 30_000 }, (_, age) => ({ age })));
   t.equal(stored.status, 200);

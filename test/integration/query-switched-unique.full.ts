@@ -5,7 +5,7 @@
  */
 import t, { type Test } from 'tap';
 import type { Database } from '../../common/clickhouse/database.ts';
-import { openQueryHarness, type QueryHarness, spaceOf } from '../services/query-harness.ts';
+import { type QueryHarness, queryHarnessFor, spaceOf } from '../services/query-harness.ts';
 import { type FieldInput, structureOf } from '../services/record-client.ts';
 import { type StoredSpace, storedSpace } from '../services/stored-space.ts';
 
@@ -18,7 +18,7 @@ const count = 50;
 /** SELECTs of records by a key. */
 let byKeys = 0;
 async function open(t: Test, alone: boolean): Promise<QueryHarness> {
-  const harness = await openQueryHarness({
+  const harness = await queryHarnessFor(t, {
     alone,
     // what is known is looked up again behind each request
     freshness: { freshFor: 0, staleAfter: 10_000 },
@@ -30,7 +30,6 @@ async function open(t: Test, alone: boolean): Promise<QueryHarness> {
       },
     }),
   });
-  t.teardown(() => harness.close());
   const space = spaceOf(harness, 'p', 's', loose);
   const { body } = await space.insert(Array.from({ length: count }, (_, i) => ({ a: `a${i}`, b: 'x' })));
   await space.updateOneById(body[1].id, { a: 'changed' });

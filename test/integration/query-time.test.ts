@@ -3,15 +3,15 @@ import { join } from 'node:path';
 import t from 'tap';
 import { openChdb } from '../../common/clickhouse/chdb-database.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
-import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
-import { structureOf } from '../services/record-client.ts';
+import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
+import { fieldsOf, structureOf } from '../services/record-client.ts';
 
 /** A statement that would take minutes. */
 const endless = 'SELECT toString(sum(cityHash64(number))) AS _records FROM numbers(60000000000)';
 let isSlow = false;
 
 const reads = { timeout: 300, minRate: 16_384, minRatePeriod: 200 };
-const slow = await openQueryHarness({
+const slow = await queryHarnessFor(t, {
   alone: true,
   config: { readLimits: reads },
   open: async (folder) => openChdb({ path: join(folder, 'chdb'), reads }),
@@ -22,10 +22,9 @@ const slow = await openQueryHarness({
     stream: (statement) => db.stream(isSlow ? { ...statement, sql: endless, settings: '' } : statement),
   }),
 });
-t.teardown(() => slow.close());
 
 t.test('a find that takes the engine too long is a 422, and the next one is answered', async (t) => {
-  const structure = structureOf('p', 'many', [{ name: 'number', type: 'NUMBER' }]);
+  const structure = structureOf('p', 'many', fieldsOf('number NUMBER'));
   const space = spaceOf(slow, 'p', 'many', structure);
   await space.insert([{ number: 1 }]);
   isSlow = true;

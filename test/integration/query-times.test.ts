@@ -1,12 +1,11 @@
 import t from 'tap';
-import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
-import { structureOf } from '../services/record-client.ts';
+import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
+import { fieldsOf } from '../services/record-client.ts';
 
-const harness = await openQueryHarness();
-t.teardown(() => harness.close());
+const harness = await queryHarnessFor(t);
 
 t.test('a record is found by its time as other languages write it', async (t) => {
-  const things = spaceOf(harness, 'p', 'times', structureOf('p', 'times', [{ name: 'a', type: 'TEXT' }]));
+  const things = spaceOf(harness, 'p', 'times', fieldsOf('a TEXT'));
   const { body: made } = await things.insertOne({ a: 'x' });
   const found = async (time: string) => (await things.find([['createdAt', time]])).body;
   const elsewhere = new Date(Date.parse(made.createdAt) + 2 * 3_600_000).toISOString().slice(0, -1);

@@ -1,11 +1,10 @@
 /** A field's type changes while records are written, in a process of its own and in two that share a store. */
 import t from 'tap';
-import { openQueryHarness } from '../services/query-harness.ts';
+import { queryHarnessFor } from '../services/query-harness.ts';
 import { changeTypesUnderLoad } from '../services/type-change-load.ts';
 
 t.test('in the only process of a store, through its logs', async (t) => {
-  const harness = await openQueryHarness();
-  t.teardown(() => harness.close());
+  const harness = await queryHarnessFor(t);
   await changeTypesUnderLoad(t, [harness.call], { slug: 'plain', changes: 6, unique: false });
   await changeTypesUnderLoad(t, [harness.call], { slug: 'unique', changes: 5, unique: true });
   await harness.restart();
@@ -15,11 +14,10 @@ t.test('in the only process of a store, through its logs', async (t) => {
 });
 
 t.test('in two processes that tell each other nothing', async (t) => {
-  const harness = await openQueryHarness({
+  const harness = await queryHarnessFor(t, {
     alone: false,
     freshness: { freshFor: 50, staleAfter: 200, outdatedAfter: 1000 },
   });
-  t.teardown(() => harness.close());
   const other = harness.another();
   await changeTypesUnderLoad(t, [harness.call, other.call], { slug: 'two', changes: 6, unique: false });
 });

@@ -4,8 +4,8 @@ import t from 'tap';
 import { unavailable } from '../../common/errors/catalogue.ts';
 import type { SpaceVersions } from '../../query/store-shared/space-versions.ts';
 import { createLocalVersions } from '../services/local-versions.ts';
-import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
-import { structureOf } from '../services/record-client.ts';
+import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
+import { fieldsOf, structureOf } from '../services/record-client.ts';
 
 // long enough that only a change ends a version
 const local = createLocalVersions({ lifetime: 3_600_000 });
@@ -26,22 +26,18 @@ const versions: SpaceVersions = {
     };
   },
 };
-const harness = await openQueryHarness({
+const harness = await queryHarnessFor(t, {
   alone: false,
   versions: () => versions,
   config: { allowClearAllSpaces: true },
 });
-t.teardown(() => harness.close());
 
-const fields = [
-  { name: 'email', type: 'TEXT', unique: true },
-  { name: 'n', type: 'NUMBER' },
-];
+const fields = fieldsOf('email TEXT unique, n NUMBER');
 const structure = structureOf('p', 'people', fields);
 const people = spaceOf(harness, 'p', 'people', structure);
 const { body: first } = await people.insertOne({ email: 'first', n: 0 });
 const [space] = [...ids] as [string];
-const keys = spaceOf(harness, 'p', 'settings', structureOf('p', 'settings', [{ name: 'k', type: 'TEXT' }]));
+const keys = spaceOf(harness, 'p', 'settings', fieldsOf('k TEXT'));
 
 /** Whether the version is another one after the work. */
 async function changes(id: string, work: () => Promise<{ status: number }>): Promise<boolean> {
@@ -67,11 +63,7 @@ t.test('what writes', async (t) => {
     ['a structure that brings a field', () => spaceOf(harness, 'p', 'people', wider).find()],
     [
       'set-structure',
-      () =>
-        post(
-          '/p/people/set-structure',
-          JSON.parse(structureOf('p', 'people', [{ name: 'x', type: 'TEXT' }])),
-        ),
+      () => post('/p/people/set-structure', JSON.parse(structureOf('p', 'people', fieldsOf('x TEXT')))),
     ],
     ['set-inferred-structure', () => post('/p/people/set-inferred-structure', { inferred: 1 })],
     ['clear', () => people.clear()],
@@ -87,12 +79,7 @@ t.test('what writes', async (t) => {
   t.ok(await changes(settings, () => keys.setKeys({ k: 'changed' })), 'setKeys');
   ids.clear();
   const more = { initialData: [{ n: 1 }] };
-  await spaceOf(
-    harness,
-    'p',
-    'begun',
-    structureOf('p', 'begun', [{ name: 'n', type: 'NUMBER' }], more),
-  ).find();
+  await spaceOf(harness, 'p', 'begun', fieldsOf('n NUMBER'), more).find();
   t.equal(ids.size, 1, 'initialData');
 });
 

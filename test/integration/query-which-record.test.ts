@@ -1,17 +1,13 @@
 /** Which record an update means, and what it says where there is none. */
 import t from 'tap';
-import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
-import { structureOf } from '../services/record-client.ts';
+import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
+import { fieldsOf } from '../services/record-client.ts';
 
-const harness = await openQueryHarness();
-t.teardown(() => harness.close());
+const harness = await queryHarnessFor(t);
 
 function space(slug: string) {
-  const fields = [
-    { name: 'email', type: 'TEXT', unique: true },
-    { name: 'age', type: 'NUMBER' },
-  ];
-  return spaceOf(harness, 'which', slug, structureOf('which', slug, fields));
+  const fields = fieldsOf('email TEXT unique, age NUMBER');
+  return spaceOf(harness, 'which', slug, fields);
 }
 
 t.test('a client that drops undefined conditions does not change the oldest record', async (t) => {

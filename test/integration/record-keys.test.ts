@@ -3,12 +3,11 @@ import t from 'tap';
 import { keyOf } from '../../query/sql/record-keys.ts';
 import { RecordsTable } from '../../query/sql/records-table.ts';
 import { hostileTexts } from '../services/hostile-texts.ts';
-import { openQueryHarness, spaceOf, testDatabase } from '../services/query-harness.ts';
-import { type FieldInput, structureOf } from '../services/record-client.ts';
+import { queryHarnessFor, spaceOf, testDatabase } from '../services/query-harness.ts';
+import { type FieldInput, fieldsOf } from '../services/record-client.ts';
 import { storedSpace } from '../services/stored-space.ts';
 
-const harness = await openQueryHarness();
-t.teardown(() => harness.close());
+const harness = await queryHarnessFor(t);
 
 const types = ['TEXT', 'NUMBER', 'BOOLEAN', 'ARRAY', 'OBJECT'];
 const numbers = [
@@ -41,7 +40,7 @@ async function keysOf(
 ): Promise<{ made: string[]; expected: string[] }> {
   const slug = `${type.toLowerCase()}-${write}`;
   const fields: FieldInput[] = Array.from({ length: 26 }, (_, i) => ({ name: `f${i}`, type }));
-  const space = spaceOf(harness, 'k', slug, structureOf('k', slug, fields));
+  const space = spaceOf(harness, 'k', slug, fields);
   const records = (values[type] ?? []).map((value) => ({ f0: value, f25: value }));
   if (write === 'insert') {
     t.equal((await space.insert(records)).status, 200, type);
@@ -88,15 +87,7 @@ for (const type of types) {
 }
 
 t.test('a value that is not there has no key', async (t) => {
-  const space = spaceOf(
-    harness,
-    'k',
-    'empty',
-    structureOf('k', 'empty', [
-      { name: 'a', type: 'TEXT' },
-      { name: 'b', type: 'TEXT' },
-    ]),
-  );
+  const space = spaceOf(harness, 'k', 'empty', fieldsOf('a TEXT, b TEXT'));
   await space.insert([{ b: 'x' }, { a: null, b: 'y' }]);
   const stored = await storedSpace(harness.db, { project: 'k', slug: 'empty' });
   await harness.store.db.command(

@@ -2,9 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
-import { structureOf } from '../services/record-client.ts';
+import { fieldsOf, structureOf } from '../services/record-client.ts';
 
-const fields = [{ name: 'text', type: 'TEXT' }];
+const fields = fieldsOf('text TEXT');
 const refused = { status: 403, code: 'quota_exceeded' };
 const open = (alone: boolean) => openQueryHarness({ alone, config: { maxStoredRecordBytes: 10_000 } });
 
@@ -20,8 +20,8 @@ async function until(status: number, ask: () => Promise<{ readonly status: numbe
 t.test('an account stores so many bytes of records, of all spaces together', async (t) => {
   const harness = await open(true);
   t.teardown(() => harness.close());
-  const one = spaceOf(harness, 'quota', 'one', structureOf('quota', 'one', fields));
-  const two = spaceOf(harness, 'quota', 'two', structureOf('quota', 'two', fields));
+  const one = spaceOf(harness, 'quota', 'one', fields);
+  const two = spaceOf(harness, 'quota', 'two', fields);
   const { id } = (await one.insertOne({ text: 'x'.repeat(4000) })).body;
   t.equal((await two.insert([{ text: 'ä'.repeat(1000) }, { text: 'short' }])).status, 200);
   t.match(await one.insertOne({ text: 'x'.repeat(4000) }), refused);

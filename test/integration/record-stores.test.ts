@@ -30,6 +30,7 @@ import { SharedStore } from '../../query/store-shared/shared-store.ts';
 import type { Field } from '../../query/structure/field.ts';
 import type { RecordSpace } from '../../query/structure/record-space.ts';
 import { createLocalVersions } from '../services/local-versions.ts';
+import { fieldsOf } from '../services/record-client.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { spaceWith, storedStructure } from '../services/stored-structure.ts';
 import { unmeasured } from '../services/unmeasured.ts';
@@ -43,10 +44,7 @@ t.teardown(async () => {
   await rm(root, { recursive: true, force: true });
 });
 
-const structure = storedStructure([
-  { name: 'email', type: 'TEXT', unique: true },
-  { name: 'age', type: 'NUMBER' },
-]);
+const structure = storedStructure(fieldsOf('email TEXT unique, age NUMBER'));
 const keyed = { ...structure, fields: structure.fields.map((field) => ({ ...field, keyed: field.unique })) };
 const age = keyed.fields[1] as Field;
 const newId = createUuidV7();

@@ -58,11 +58,7 @@ const headers = fc.record({
     fc.oneof(
       text,
       fc.constantFrom(
-        'sha-256=:RIGHT:',
-        'sha-512=:RIGHT:',
-        'sha-256=:AAAA:',
-        'x=:AAAA:',
-        'sha-512=::, sha-256=1',
+        ...['sha-256=:RIGHT:', 'sha-512=:RIGHT:', 'sha-256=:AAAA:', 'x=:AAAA:', 'sha-512=::, sha-256=1'],
         ',,',
       ),
     ),
@@ -77,12 +73,7 @@ const headers = fc.record({
     fc.oneof(
       text,
       fc.constantFrom(
-        'partial',
-        'final',
-        'final;',
-        'final;/_f_/demo/resumable/x /',
-        'final;OWN',
-        'final;OWN OWN',
+        ...['partial', 'final', 'final;', 'final;/_f_/demo/resumable/x /', 'final;OWN', 'final;OWN OWN'],
       ),
     ),
   ),

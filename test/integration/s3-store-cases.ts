@@ -22,16 +22,8 @@ export async function s3StoreCases(t: Test, store: ObjectStore, pageSize = 1000)
 
   await t.test('keys with unusual characters', async (t) => {
     const names = [
-      "!-_.*'()",
-      'a b  c',
-      ' both ends ',
-      '100% +&?#=;:@,$',
-      '%41%2F%zz',
-      'ünïcödé-日本語-🙂',
-      'e\u0301 and \u00e9',
-      '<a>&amp;"quoted"',
-      '~tilde^{}[]|`',
-      'a..b...',
+      ...["!-_.*'()", 'a b  c', ' both ends ', '100% +&?#=;:@,$', '%41%2F%zz', 'ünïcödé-日本語-🙂'],
+      ...['e\u0301 and \u00e9', '<a>&amp;"quoted"', '~tilde^{}[]|`', 'a..b...'],
     ];
     const bytes = patternBytes(10);
     for (const name of names) {

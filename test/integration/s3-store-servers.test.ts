@@ -85,21 +85,18 @@ t.test('a part that was given up brings its upload back, which is aborted again 
   t.equal(aborts, 2);
 });
 
-t.test(
-  'a list without parts of an upload that is not among the open ones is its end (SeaweedFS)',
-  async (t) => {
-    const calls: string[] = [];
-    const { store, log } = await openStore(t, (req, res) => {
-      calls.push(`${req.method} ${/[?&](uploads|uploadId)/.exec(req.url ?? '')?.[1]}`);
-      if (req.method === 'DELETE') res.writeHead(204).end();
-      else if (req.url?.includes('uploadId')) res.end('<ListPartsResult></ListPartsResult>');
-      else res.end(openUploads('o/p/n2', 'y'));
-    });
-    await store.abortUpload({ key: 'o/p/n', id: 'x', since: new Date() }, never);
-    t.strictSame(calls, ['DELETE uploadId', 'GET uploadId', 'GET uploads']);
-    t.strictSame(log.failures, []);
-  },
-);
+t.test('a list without parts of an upload that is not open is its end (SeaweedFS)', async (t) => {
+  const calls: string[] = [];
+  const { store, log } = await openStore(t, (req, res) => {
+    calls.push(`${req.method} ${/[?&](uploads|uploadId)/.exec(req.url ?? '')?.[1]}`);
+    if (req.method === 'DELETE') res.writeHead(204).end();
+    else if (req.url?.includes('uploadId')) res.end('<ListPartsResult></ListPartsResult>');
+    else res.end(openUploads('o/p/n2', 'y'));
+  });
+  await store.abortUpload({ key: 'o/p/n', id: 'x', since: new Date() }, never);
+  t.strictSame(calls, ['DELETE uploadId', 'GET uploadId', 'GET uploads']);
+  t.strictSame(log.failures, []);
+});
 
 t.test('who may not list parts believes the second abort', async (t) => {
   const calls: string[] = [];

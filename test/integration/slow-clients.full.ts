@@ -76,7 +76,7 @@ async function readSlowly(path: string): Promise<number> {
 }
 
 t.test(
-  'slow senders, stalled senders, slow readers and slow handlers all finish',
+  'slow senders, stalled ones, slow readers and slow handlers all finish',
   { timeout: 300_000 },
   async (t) => {
     const [slow, slower, stalled, stream, file, thought] = await Promise.all([

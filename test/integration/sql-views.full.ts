@@ -2,34 +2,18 @@
 import t from 'tap';
 import { Users } from '../../common/metadata/users.ts';
 import { makeSpaceViews } from '../../query/space/space-views.ts';
-import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
-import { type FieldInput, structureOf } from '../services/record-client.ts';
+import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
+import { type FieldInput, fieldsOf, structureOf } from '../services/record-client.ts';
 
-const harness = await openQueryHarness({ alone: false });
-t.teardown(() => harness.close());
+const harness = await queryHarnessFor(t, { alone: false });
 const users = new Users({ db: harness.db, database: 'sluice' });
 await users.create({ id: 'owner', email: 'ada@example.com', name: '' });
 await users.create({ id: 'other', email: 'bob@example.com', name: '' });
 
 const odd = [
-  'space',
-  't0',
-  't1',
-  '_id',
-  '_doc',
-  'value_0',
-  'value_1',
-  'value__2',
-  '`; DROP TABLE sluice.records; --',
-  "it's",
-  'back\\slash',
-  'a.b',
-  'a',
-  'a.null',
-  'Größe 😀',
-  '*',
-  'select',
-  '{x:String}',
+  ...['space', 't0', 't1', '_id', '_doc', 'value_0', 'value_1', 'value__2'],
+  ...['`; DROP TABLE sluice.records; --', "it's", 'back\\slash', 'a.b', 'a', 'a.null', 'Größe 😀', '*'],
+  ...['select', '{x:String}'],
   'n'.repeat(128),
 ];
 const fields: FieldInput[] = odd.map((name, index) => ({ name, slug: `f${index}`, type: 'TEXT' }));
@@ -92,7 +76,7 @@ t.test('types, hashed fields, values that have no column', async (t) => {
 });
 
 t.test('a view has the records of its space only, and follows its structure', async (t) => {
-  const structure = structureOf('p', 's', [{ name: 'space', slug: 'a', type: 'TEXT' }]);
+  const structure = structureOf('p', 's', fieldsOf('space/a TEXT'));
   const { body } = await harness.call({ path: '/p/s', structure, body: [{ space: 'of ada' }] });
   const ids = (body as { id: string }[]).map(({ id }) => id);
   await harness.call({ path: '/p/s', structure, body: [{ space: 'of bob' }], owner: 'other' });
@@ -101,10 +85,7 @@ t.test('a view has the records of its space only, and follows its structure', as
   t.match(await harness.db.rows({ sql: `SELECT * FROM ${views[0]}` }), [{ space: 'of ada', id: ids[0] }]);
   t.match(await harness.db.rows({ sql: `SELECT * FROM ${views[1]}` }), [{ space: 'of bob' }]);
   t.equal((await make({ email: 'BOB@example.com' })).split('\n').length, 1);
-  const wider = structureOf('p', 's', [
-    { name: 'space', slug: 'a', type: 'TEXT' },
-    { name: 'more', type: 'NUMBER' },
-  ]);
+  const wider = structureOf('p', 's', fieldsOf('space/a TEXT, more NUMBER'));
   await harness.call({ path: '/p/s', structure: wider, body: [{ space: 'again', more: 2 }] });
   await make();
   t.match(await harness.db.rows({ sql: `SELECT * FROM ${views[0]} ORDER BY id` }), [

@@ -20,7 +20,7 @@ import { openAddress } from '../services/clickhouse-address.ts';
 import { driveEverything } from '../services/drive-everything.ts';
 import { untouchedQueryRoutes } from '../services/plain-store.ts';
 import { openQueryHarness, type QueryHarness, spaceOf } from '../services/query-harness.ts';
-import { structureOf } from '../services/record-client.ts';
+import { fieldsOf } from '../services/record-client.ts';
 import { type Recorded, recordingDatabase } from '../services/recording-database.ts';
 import { spaceProblem } from '../services/space-guard.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
@@ -209,7 +209,7 @@ async function checkPlans(t: Test, all: readonly Recorded[]): Promise<void> {
 
 /** So much that one store makes one statement of it. */
 async function changeManyAtOnce(harness: QueryHarness): Promise<void> {
-  const space = spaceOf(harness, 'p', 'large', structureOf('p', 'large', [{ name: 'text', type: 'TEXT' }]));
+  const space = spaceOf(harness, 'p', 'large', fieldsOf('text TEXT'));
   const { body } = await space.insert(Array.from({ length: 40 }, () => ({ text: '' })));
   const text = 'x'.repeat(20_000);
   const changes = (body as { id: string }[]).map(({ id }) => space.updateOneById(id, { text }));

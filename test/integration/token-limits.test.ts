@@ -8,15 +8,15 @@ import { openDeployment } from '../../common/metadata/deployment.ts';
 import { Users } from '../../common/metadata/users.ts';
 import { everyToken } from '../services/every-token.ts';
 import { fakeRequest } from '../services/fake-request.ts';
-import { openQueryHarness, spaceOf, testDatabase } from '../services/query-harness.ts';
-import { structureOf } from '../services/record-client.ts';
+import { queryHarnessFor, spaceOf, testDatabase } from '../services/query-harness.ts';
+import { fieldsOf, structureOf } from '../services/record-client.ts';
 import { silentLog } from '../services/silent-log.ts';
 
 /** A statement that would take minutes. */
 const endless = 'SELECT toString(sum(cityHash64(number))) AS _records FROM numbers(60000000000)';
 let isSlow = false;
 
-const harness = await openQueryHarness({
+const harness = await queryHarnessFor(t, {
   config: { readMaxRows: 5000 },
   pending: { cacheBytes: 0 },
   wrap: (db) => ({
@@ -31,8 +31,7 @@ const harness = await openQueryHarness({
       db.stream(isSlow ? { ...statement, sql: endless.replace('_records', 'r'), settings: '' } : statement),
   }),
 });
-t.teardown(() => harness.close());
-const structure = structureOf('p', 'many', [{ name: 'number', type: 'NUMBER' }]);
+const structure = structureOf('p', 'many', fieldsOf('number NUMBER'));
 const many = spaceOf(harness, 'p', 'many', structure);
 const few = { 'test-limits': JSON.stringify({ maxRows: 1000 }) };
 const more = { 'test-limits': JSON.stringify({ maxRows: 100_000 }) };

@@ -1,7 +1,7 @@
 /** A process that dies at any statement of a change of types: the next one finds all values, and goes on. */
 import t from 'tap';
 import type { Database } from '../../common/clickhouse/database.ts';
-import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
+import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
 import { structureOf } from '../services/record-client.ts';
 
 const structure = (type: string): string =>
@@ -47,11 +47,10 @@ for (const lastIsDone of [false, true]) {
   t.test(`at each statement, which is ${lastIsDone ? 'done' : 'not done'}`, async (t) => {
     const cut = new Cut();
     const forever = Number.POSITIVE_INFINITY;
-    const harness = await openQueryHarness({
+    const harness = await queryHarnessFor(t, {
       wrap: cut.wrap,
       freshness: { freshFor: forever, staleAfter: forever, outdatedAfter: 0 },
     });
-    t.teardown(() => harness.close());
     let answered = false;
     let cuts = 0;
     for (let statements = 1; !answered; statements++) {

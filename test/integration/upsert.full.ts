@@ -1,7 +1,7 @@
 /** Inserts that change, or skip, what is stored: where a process has its store for itself and where it has not. */
 import t from 'tap';
-import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
-import { type FieldInput, structureOf } from '../services/record-client.ts';
+import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
+import type { FieldInput } from '../services/record-client.ts';
 
 const fields: FieldInput[] = [
   { name: 'email', type: 'TEXT', unique: true },
@@ -16,10 +16,8 @@ const skip = options({ onConflict: { field: 'email', do: 'skip' } });
 
 for (const alone of [true, false]) {
   t.test(alone ? 'the only process of a store' : 'one of several processes', async (t) => {
-    const harness = await openQueryHarness({ alone });
-    t.teardown(() => harness.close());
-    const space = (slug: string, more: object = {}) =>
-      spaceOf(harness, 'p', slug, structureOf('p', slug, fields, more));
+    const harness = await queryHarnessFor(t, { alone });
+    const space = (slug: string, more: object = {}) => spaceOf(harness, 'p', slug, fields, more);
 
     t.test('of 100 at once with one value one makes the record, and the others change it', async (t) => {
       const people = space('people');
@@ -140,7 +138,7 @@ for (const alone of [true, false]) {
         call: (one: Parameters<typeof harness.call>[0]) => harness.call({ ...one, owner: 'other' }),
       };
       await space('apart').insertOne({ email: 'a@x', age: 1 });
-      const other = spaceOf(call, 'p', 'apart', structureOf('p', 'apart', fields));
+      const other = spaceOf(call, 'p', 'apart', fields);
       t.match((await other.insertOne({ email: 'a@x', age: 2 }, update)).body, { age: 2 });
       t.match((await space('apart').find()).body, [{ age: 1 }]);
     });

@@ -5,7 +5,7 @@ import { dayOf, UsageCounts, type UsageFigures } from '../../common/metadata/usa
 import { wholeContract } from '../services/contract.ts';
 import { FaultyDatabase } from '../services/faulty-database.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
-import { structureOf } from '../services/record-client.ts';
+import { fieldsOf, structureOf } from '../services/record-client.ts';
 import { serveEverything } from '../services/serve-everything.ts';
 
 const { signal } = new AbortController();
@@ -57,7 +57,7 @@ async function server(t: Test) {
 t.test('records, files and requests are counted at once, for their account alone', async (t) => {
   const { usage, ask, daysOf } = await server(t);
   const owner = 'counted';
-  const structure = structureOf('shop', 'people', [{ name: 'name', type: 'TEXT' }]);
+  const structure = structureOf('shop', 'people', fieldsOf('name TEXT'));
   const all = '{"where":{"id":{"exists":true}},"set":{"name":"f"}}';
   const bodies = ['[{"name":"a"},{"name":"b"},{"name":"c"}]', '{"name":"d"}', '{"name":"e"}', all];
   const [several = '', one = '', change = ''] = bodies;
@@ -107,14 +107,9 @@ t.test('records, files and requests are counted at once, for their account alone
 t.test('days are checked', async (t) => {
   const { ask } = await server(t);
   const bad = [
-    'from=yesterday',
-    'from=2026-02-30&to=2026-03-01',
-    'to=2026-11-22T00:00:00Z',
-    'from=2026-11-23&to=2026-11-22',
-    'from=2025-11-21&to=2026-11-22',
-    'from=2026-11-22&from=2026-11-22',
-    'since=2026-11-22',
-    'from=',
+    ...'from=yesterday from=2026-02-30&to=2026-03-01 to=2026-11-22T00:00:00Z'.split(' '),
+    ...'from=2026-11-23&to=2026-11-22 from=2025-11-21&to=2026-11-22'.split(' '),
+    ...'from=2026-11-22&from=2026-11-22 since=2026-11-22 from='.split(' '),
   ];
   for (const query of bad) t.equal((await ask('days', `/_usage_?${query}`)).status, 400, query);
   const good = ['', 'from=2025-11-22&to=2026-11-22', 'to=1970-01-01', 'from=2199-01-01&to=2199-12-31'];

@@ -7,8 +7,8 @@ import type { MemoryTable } from '../../query/memory/memory-table.ts';
 import { MemoryTables } from '../../query/memory/memory-tables.ts';
 import { KnownRecords } from '../../query/store-embedded/known-records.ts';
 import { ResultCache } from '../../query/store-embedded/result-cache.ts';
-import { openQueryHarness, type QueryAnswer, spaceOf } from '../services/query-harness.ts';
-import { structureOf } from '../services/record-client.ts';
+import { type QueryAnswer, queryHarnessFor, spaceOf } from '../services/query-harness.ts';
+import { fieldsOf, structureOf } from '../services/record-client.ts';
 import { sized } from '../services/test-size.ts';
 
 /** Answers only when it may. */
@@ -34,23 +34,15 @@ const counting = (db: Database): Database => ({
     return db.stream(statement);
   },
 });
-const harness = await openQueryHarness({
+const harness = await queryHarnessFor(t, {
   ...{ alone: true, wrap: counting, cache: () => new ResultCache(0) },
   pending: { known: new KnownRecords(tables), fewestMisses: 200 },
 });
-t.teardown(() => harness.close());
 
 const texts = ['', 'a', 'abcdef', 'abcdefg', 'Ä', 'ä', '😀', '\'\\\n"', '5'];
 const numbers = [-2, -0.5, 0, 5, 7, 1e21, 0.1];
-const fields = [
-  { name: 'text', type: 'TEXT' },
-  { name: 'other', type: 'TEXT' },
-  { name: 'number', type: 'NUMBER' },
-  { name: 'flag', type: 'BOOLEAN' },
-  { name: 'list', type: 'ARRAY' },
-  { name: 'home', type: 'OBJECT' },
-];
-const space = spaceOf(harness, 'p', 'ways', structureOf('p', 'ways', fields));
+const fields = fieldsOf('text TEXT, other TEXT, number NUMBER, flag BOOLEAN, list ARRAY, home OBJECT');
+const space = spaceOf(harness, 'p', 'ways', fields);
 const maybe = <Value>(values: readonly Value[]) => fc.option(fc.constantFrom(...values), { nil: undefined });
 const lists = [[], [1], ['a', null]];
 const homes = [{}, { city: 'Paris' }, { city: null, a: { b: [1e21, '\u0007/é'] } }, { city: { x: 1 }, a: 1 }];
@@ -197,7 +189,7 @@ t.test('pages of any depth share statements, and are those of the whole list', a
 });
 
 t.test('finds by ranges and lists share statements, and answer as alone', async (t) => {
-  const few = spaceOf(harness, 'p', 'few', structureOf('p', 'few', fields));
+  const few = spaceOf(harness, 'p', 'few', fields);
   const made = Array.from({ length: 500 }, (_, number) => ({
     ...(number % 7 === 0 ? {} : { number }),
     text: `${number % 50}`,

@@ -5,7 +5,7 @@ import t from 'tap';
 import type { Database } from '../../common/clickhouse/database.ts';
 import type { Webhooks } from '../../events/webhooks.ts';
 import { openQueryHarness, spaceOf, testWebhooks } from '../services/query-harness.ts';
-import { type FieldInput, structureOf } from '../services/record-client.ts';
+import { type FieldInput, fieldsOf, structureOf } from '../services/record-client.ts';
 import { startWebhookReceiver, type WebhookReceiver } from '../services/webhook-receiver.ts';
 
 const loopback = new BlockList();
@@ -30,14 +30,10 @@ t.beforeEach(() => {
   receiver.answers.length = 0;
 });
 
-const fields: FieldInput[] = [
-  { name: 'email', type: 'TEXT' },
-  { name: 'age', type: 'NUMBER' },
-  { name: 'password', type: 'TEXT', hashed: true },
-];
+const fields: FieldInput[] = fieldsOf('email TEXT, age NUMBER, password TEXT hashed');
 const hooked = (slug: string, { url }: Pick<WebhookReceiver, 'url'> = receiver) => {
   const hooks = { onInsertUrl: `${url}/insert`, onUpdateUrl: `${url}/update` };
-  return spaceOf(harness, 'p', slug, structureOf('p', slug, fields, { webhooks: hooks }));
+  return spaceOf(harness, 'p', slug, fields, { webhooks: hooks });
 };
 const list = async (owner = 'owner') =>
   (await harness.call({ path: '/_webhooks_/deliveries', query: 'limit=500', owner })).body as Record<
@@ -109,7 +105,7 @@ t.test('changes of many records are delivered, and what upserts make and change'
 
   const unique = fields.map((field) => (field.name === 'email' ? { ...field, unique: true } : field));
   const hooks = { onInsertUrl: `${receiver.url}/insert`, onUpdateUrl: `${receiver.url}/update` };
-  const upserts = spaceOf(harness, 'p', 'upserts', structureOf('p', 'upserts', unique, { webhooks: hooks }));
+  const upserts = spaceOf(harness, 'p', 'upserts', unique, { webhooks: hooks });
   receiver.received.length = 0;
   for (const [age, action] of [
     [1, 'update'],
@@ -141,7 +137,7 @@ t.test('a key group tells of its making and of its changes', async (t) => {
 t.test('what fails is sent again, and what concerns a record stays in order', async (t) => {
   const url = receiver.url;
   const hooks = { onUpdateUrl: `${url}/same` };
-  const space = spaceOf(harness, 'p', 'order', structureOf('p', 'order', fields, { webhooks: hooks }));
+  const space = spaceOf(harness, 'p', 'order', fields, { webhooks: hooks });
   const { body: first } = await space.insertOne({ email: 'a', age: 0 });
   const { body: second } = await space.insertOne({ email: 'b', age: 0 });
   receiver.answers.push(500, 503, 429);

@@ -7,12 +7,13 @@ import { unavailable } from '../../common/errors/catalogue.ts';
 import { recordTables } from '../../common/metadata/migrations/record-tables.ts';
 import { RecordsTable } from '../../query/sql/records-table.ts';
 import { createChangeCommit } from '../../query/store/change-commit.ts';
+import { fieldsOf } from '../services/record-client.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
 import { spaceWith, storedStructure } from '../services/stored-structure.ts';
 import { unmeasured } from '../services/unmeasured.ts';
 
 const table = 'permits.records';
-const space = spaceWith(storedStructure([{ name: 'a', type: 'TEXT' }]));
+const space = spaceWith(storedStructure(fieldsOf('a TEXT')));
 const idle = new AbortController().signal;
 const minute = 60_000;
 /** A permit that runs out after it was asked so often. */

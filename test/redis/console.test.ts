@@ -1,7 +1,7 @@
 /** The dashboard in two processes of its own beside a query process, on one ClickHouse server and one Redis. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { call, structureOf } from '../services/record-client.ts';
+import { call, fieldsOf, structureOf } from '../services/record-client.ts';
 import { startRestrictedRedis } from '../services/redis-rights.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
 import { acceptanceToken, killAll, startSluice } from '../services/start-sluice.ts';
@@ -29,7 +29,7 @@ t.teardown(async () => {
 });
 
 const ada = { email: 'ada@example.com', password: 'a password of ada' };
-const structure = structureOf('p', 'notes', [{ name: 'text', type: 'TEXT' }]);
+const structure = structureOf('p', 'notes', fieldsOf('text TEXT'));
 const find = async (token: string): Promise<number> =>
   (await call({ ...query, token, path: '/p/notes', structure })).status;
 

@@ -4,8 +4,8 @@ import { openRedis } from '../../common/redis/open-redis.ts';
 import { UploadKeys } from '../../gateway/upload-keys.ts';
 import { RedisReservations } from '../../query/unique/redis-reservations.ts';
 import { fakeRequest } from '../services/fake-request.ts';
-import { openQueryHarness } from '../services/query-harness.ts';
-import { structureOf } from '../services/record-client.ts';
+import { queryHarnessFor } from '../services/query-harness.ts';
+import { fieldsOf, structureOf } from '../services/record-client.ts';
 import { startRedis } from '../services/redis.ts';
 import { silentLog } from '../services/silent-log.ts';
 
@@ -56,13 +56,12 @@ t.test('of one key in two query processes one stores its records', async (t) => 
   // no server is killed here: commands have the time that a busy machine takes
   const redis = await openRedis(server.config, log);
   t.teardown(() => redis.close());
-  const harness = await openQueryHarness({
+  const harness = await queryHarnessFor(t, {
     alone: false,
     reservations: () => new RedisReservations({ redis, log, everUsed: async () => false }),
   });
-  t.teardown(() => harness.close());
   const processes = [harness, harness.another()];
-  const structure = structureOf('p', 'notes', [{ name: 'text', type: 'TEXT' }]);
+  const structure = structureOf('p', 'notes', fieldsOf('text TEXT'));
   const insert = (index: number, key: string) =>
     (processes[index % 2] as typeof harness).call({
       path: '/p/notes',

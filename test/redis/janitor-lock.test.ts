@@ -149,44 +149,41 @@ t.test('who is cut off stops before another one may begin', async (t) => {
   void proxy.close();
 });
 
-t.test(
-  'timed runs under every failure of Redis: never two at once, and they go on by themselves',
-  async (t) => {
-    const server = await openServer(t);
-    const store = new Store();
-    store.open();
-    const proxy = await startTcpProxy({ target: server.config });
-    const both = [
-      await openJanitor(t, server, store, proxy.port),
-      await openJanitor(t, server, store, proxy.port),
-    ];
-    for (const { janitor } of both) janitor.start();
-    const delay = (delayMs: number) => () => {
-      for (const direction of ['toTarget', 'toClient'] as const) proxy.set(direction, { delayMs });
-    };
-    const memory = (size: number) => () => server.command('CONFIG', 'SET', 'maxmemory', size);
-    for (const [name, begin, end] of [
-      ['killed', server.kill, server.start],
-      ['stopped', server.pause, server.resume],
-      ['full', memory(1), memory(0)],
-      ['flushed', () => server.command('FLUSHALL'), () => {}],
-      ['slow', delay(40), delay(0)],
-      ['slower than it may be', delay(150), delay(0)],
-    ] as const) {
-      const before = store.runs;
-      await until(() => store.runs > before + 2);
-      await begin();
-      await sleep(700);
-      await end();
-      const after = store.runs;
-      await until(() => store.runs > after + 2);
-      // a lock that Redis forgets is noticed with its next renewal
-      if (name === 'killed' || name === 'flushed') store.most = 0;
-      t.ok(store.most <= 1);
-      t.comment(`${name}: ${after - before} runs until it ended, ${store.runs - after} after it`);
-    }
-    t.match(both.map(({ log }) => log.failures.join()).join(), /not known whether another process runs/);
-    for (const connection of proxy.connections()) connection.cut('rst');
-    void proxy.close();
-  },
-);
+t.test('timed runs under every failure of Redis: never two at once, and they go on', async (t) => {
+  const server = await openServer(t);
+  const store = new Store();
+  store.open();
+  const proxy = await startTcpProxy({ target: server.config });
+  const both = [
+    await openJanitor(t, server, store, proxy.port),
+    await openJanitor(t, server, store, proxy.port),
+  ];
+  for (const { janitor } of both) janitor.start();
+  const delay = (delayMs: number) => () => {
+    for (const direction of ['toTarget', 'toClient'] as const) proxy.set(direction, { delayMs });
+  };
+  const memory = (size: number) => () => server.command('CONFIG', 'SET', 'maxmemory', size);
+  for (const [name, begin, end] of [
+    ['killed', server.kill, server.start],
+    ['stopped', server.pause, server.resume],
+    ['full', memory(1), memory(0)],
+    ['flushed', () => server.command('FLUSHALL'), () => {}],
+    ['slow', delay(40), delay(0)],
+    ['slower than it may be', delay(150), delay(0)],
+  ] as const) {
+    const before = store.runs;
+    await until(() => store.runs > before + 2);
+    await begin();
+    await sleep(700);
+    await end();
+    const after = store.runs;
+    await until(() => store.runs > after + 2);
+    // a lock that Redis forgets is noticed with its next renewal
+    if (name === 'killed' || name === 'flushed') store.most = 0;
+    t.ok(store.most <= 1);
+    t.comment(`${name}: ${after - before} runs until it ended, ${store.runs - after} after it`);
+  }
+  t.match(both.map(({ log }) => log.failures.join()).join(), /not known whether another process runs/);
+  for (const connection of proxy.connections()) connection.cut('rst');
+  void proxy.close();
+});

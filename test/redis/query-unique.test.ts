@@ -7,7 +7,7 @@ import type { LeaseTimes } from '../../query/unique/lease-sessions.ts';
 import { RedisReservations } from '../../query/unique/redis-reservations.ts';
 import type { UniqueReservations } from '../../query/unique/unique-reservations.ts';
 import { openQueryHarness, type QueryAnswer, spaceOf, testDatabase } from '../services/query-harness.ts';
-import { type FieldInput, structureOf } from '../services/record-client.ts';
+import { type FieldInput, fieldsOf, structureOf } from '../services/record-client.ts';
 import { startRedis } from '../services/redis.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { startTcpProxy } from '../services/tcp-proxy.ts';
@@ -46,11 +46,7 @@ t.teardown(async () => {
   await proxy.close();
 });
 
-const users: FieldInput[] = [
-  { name: 'email', type: 'TEXT', unique: true },
-  { name: 'code', type: 'NUMBER', unique: true },
-  { name: 'other', type: 'TEXT' },
-];
+const users: FieldInput[] = fieldsOf('email TEXT unique, code NUMBER unique, other TEXT');
 /** A space as two processes see it. */
 function bothOf(slug: string, fields: readonly FieldInput[] = users) {
   const structure = structureOf('u', slug, fields);
@@ -122,10 +118,7 @@ t.test('first calls of setKeys at both make one record with all keys', async (t)
   }
 });
 
-const jobs: FieldInput[] = [
-  { name: 'state', type: 'TEXT' },
-  { name: 'by', type: 'NUMBER' },
-];
+const jobs: FieldInput[] = fieldsOf('state TEXT, by NUMBER');
 
 t.test('of updates at both that take the next record no two get the same', async (t) => {
   const both = bothOf('jobs', jobs);
@@ -175,7 +168,7 @@ async function underLoad(
   },
 ): Promise<void> {
   const both = bothOf(slug);
-  const plain = bothOf(`${slug}-plain`, [{ name: 'n', type: 'NUMBER' }]);
+  const plain = bothOf(`${slug}-plain`, fieldsOf('n NUMBER'));
   // the outage of the test before may last for a moment
   for (;;) {
     const { status } = await both[0].insertOne({ email: 'first' });

@@ -14,7 +14,7 @@ import { RedisVersions } from '../../query/store-shared/redis-versions.ts';
 import { RedisReservations } from '../../query/unique/redis-reservations.ts';
 import { certificateFor } from '../services/certificate.ts';
 import { freePorts } from '../services/free-port.ts';
-import { call, structureOf } from '../services/record-client.ts';
+import { call, fieldsOf, structureOf } from '../services/record-client.ts';
 import { type RedisServer, startRedis } from '../services/redis.ts';
 import { startRedisCluster } from '../services/redis-cluster.ts';
 import { clusterRights, redisRights } from '../services/redis-rights.ts';
@@ -23,7 +23,7 @@ import { redisArguments, redisTlsOptions } from '../services/redis-tls.ts';
 import { everyWay } from '../services/redis-ways.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
 import { silentLog } from '../services/silent-log.ts';
-import { removeData, startSluice } from '../services/start-sluice.ts';
+import { sluiceFor } from '../services/start-sluice.ts';
 import { startTcpProxy } from '../services/tcp-proxy.ts';
 import { taken } from '../services/unique-reservations-suite.ts';
 
@@ -104,15 +104,11 @@ async function pushBetween(t: Test, redis: RedisConnection, other: RedisConnecti
   await Promise.all([a.close(), b.close()]);
 }
 
-const users = structureOf('p', 'users', [{ name: 'email', type: 'TEXT', unique: true }]);
+const users = structureOf('p', 'users', fieldsOf('email TEXT unique'));
 
 /** A real process whose variables say where Redis is. */
 async function serves(t: Test, env: Record<string, string>): Promise<void> {
-  const sluice = await startSluice({ env });
-  t.teardown(async () => {
-    await sluice.kill();
-    await removeData(sluice);
-  });
+  const sluice = await sluiceFor(t, { env });
   const insert = () => call({ ...sluice, path: '/p/users', structure: users, body: [{ email: 'a' }] });
   t.equal((await insert()).status, 200);
   t.match(await insert(), { status: 400, body: { code: 'not_unique' } });

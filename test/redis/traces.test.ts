@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { startOtlpReceiver } from '../services/otlp-receiver.ts';
-import { call, structureOf } from '../services/record-client.ts';
+import { call, fieldsOf, structureOf } from '../services/record-client.ts';
 import { startRedis } from '../services/redis.ts';
 import { removeData, startSluice } from '../services/start-sluice.ts';
 
@@ -21,7 +21,7 @@ t.teardown(async () => {
   await redis.stop();
   await receiver.close();
 });
-const structure = structureOf('p', 'users', [{ name: 'email', type: 'TEXT', unique: true }]);
+const structure = structureOf('p', 'users', fieldsOf('email TEXT unique'));
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
 const headers = { traceparent: `00-${traceId}-00f067aa0ba902b7-01` };
 

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { call, structureOf } from '../services/record-client.ts';
+import { call, fieldsOf, structureOf } from '../services/record-client.ts';
 import { startRestrictedRedis } from '../services/redis-rights.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
-import { killAll, removeData, runToEnd, type Sluice, startSluice } from '../services/start-sluice.ts';
+import { killAll, runToEnd, type Sluice, sluiceFor, startSluice } from '../services/start-sluice.ts';
 
 const server = await startChdbServer();
 const redis = await startRestrictedRedis();
@@ -40,7 +40,7 @@ async function token(on: Sluice | null, ...args: string[]): Promise<string> {
   return stdout.trim();
 }
 
-const structure = structureOf('p', 'notes', [{ name: 'text', type: 'TEXT' }]);
+const structure = structureOf('p', 'notes', fieldsOf('text TEXT'));
 const find = async (secret: string): Promise<number> =>
   (await call({ ...a, token: secret, path: '/p/notes', structure })).status;
 /** The smallest upload there is: a bad token is refused before its content. */
@@ -90,11 +90,7 @@ for (const [where, on] of [
 }
 
 t.test('a link for one upload lets one in, at whichever gateway', async (t) => {
-  const c = await startSluice({ script: 'gateway/main.ts', env });
-  t.teardown(async () => {
-    await c.kill();
-    await removeData(c);
-  });
+  const c = await sluiceFor(t, { script: 'gateway/main.ts', env });
   const headers = { authorization: `Bearer ${await token(null, '--name', 'links')}` };
   for (const maker of [b, c]) {
     const body = JSON.stringify({ expiresIn: 600, times: 1 });
@@ -115,10 +111,7 @@ t.test('a link for one upload lets one in, at whichever gateway', async (t) => {
 });
 
 t.test('a failed login is counted for all processes, until a success', async (t) => {
-  const users = structureOf('p', 'people', [
-    { name: 'email', type: 'TEXT', unique: true },
-    { name: 'password', type: 'TEXT', hashed: true },
-  ]);
+  const users = structureOf('p', 'people', fieldsOf('email TEXT unique, password TEXT hashed'));
   const user = { email: 'ada@example.com', password: 'right' };
   t.equal((await call({ ...a, path: '/p/people/_single_', structure: users, body: user })).status, 200);
   const login = async (body: object): Promise<number> => {
@@ -190,7 +183,7 @@ for (const [how, begin, end] of [
   ],
 ] as const) {
   t.test(`under load, Redis ${how}: nothing fails but writes of unique values`, async (t) => {
-    const users = structureOf('p', `users-${how}`, [{ name: 'email', type: 'TEXT', unique: true }]);
+    const users = structureOf('p', `users-${how}`, fieldsOf('email TEXT unique'));
     const ask = (body: object, space: string, text: string) =>
       call({ ...a, path: `/p/${space}/_single_`, structure: text, body });
     const counts = { finds: 0, uploads: 0, inserts: 0, unique: 0, refused: 0, unavailable: 0, failed: 0 };

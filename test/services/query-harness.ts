@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Test } from 'tap';
 import { createHasher } from '../../common/auth/hasher.ts';
 import { LoginThrottle } from '../../common/auth/login-throttle.ts';
 import { openChdb } from '../../common/clickhouse/chdb-database.ts';
@@ -36,6 +37,7 @@ import { createLocalReservations } from '../../query/unique/unique-reservations.
 import { queryContract } from './contract.ts';
 import { fakeRequest, responseBytes } from './fake-request.ts';
 import { queryConfig } from './plain-store.ts';
+import { type FieldInput, structureOf } from './record-client.ts';
 import { silentLog } from './silent-log.ts';
 import { guardSpaces } from './space-guard.ts';
 import { type ChdbServer, startChdbServer } from './start-chdb-server.ts';
@@ -71,6 +73,11 @@ export interface QueryCall {
  */
 const served = process.env.SLUICE_TEST_SERVED;
 const cluster = served === 'cluster' ? { name: 'one', database: 'sluice' } : undefined;
+
+/** An answer, for `t.match`, to a request that is not right. */
+export function refusal(code: string, ...problems: readonly (string | RegExp)[]) {
+  return { status: 400, code, ...(problems.length > 0 && { problems }) };
+}
 
 /** The query service's routes over a real engine, without a server before them. */
 export interface QueryHarness {
@@ -301,6 +308,16 @@ export async function openQueryHarness(
   };
 }
 
+/** The same, closed with the test. */
+export async function queryHarnessFor(
+  t: Pick<Test, 'teardown'>,
+  options?: Parameters<typeof openQueryHarness>[0],
+): Promise<QueryHarness> {
+  const harness = await openQueryHarness(options);
+  t.teardown(() => harness.close());
+  return harness;
+}
+
 /** The same database, where a look at the catalogue's table finds what its log holds. */
 function afterCatalogue(db: Database, catalogue: TableCatalogue): Database {
   return {
@@ -328,17 +345,21 @@ async function keepsContract(call: QueryCall, answer: HttpResponse): Promise<voi
   if (problem !== null) throw new ContractError(problem);
 }
 
-/** One space of a harness, with a structure to send along. */
+/** One space of a harness, with a structure to send along, or fields that make one. */
 export function spaceOf(
   harness: Pick<QueryHarness, 'call'>,
   project: string,
   slug: string,
-  structure: string,
+  fields: string | readonly FieldInput[],
+  more: object = {},
 ) {
   const path = `/${project}/${slug}`;
+  const structure = typeof fields === 'string' ? fields : structureOf(project, slug, fields, more);
   const optionsHeader = (options?: object | string): Record<string, string> =>
     options === undefined ? {} : { options: typeof options === 'string' ? options : JSON.stringify(options) };
   return {
+    path,
+    structure,
     /** Makes the space, which a read does not. */
     make: () => harness.call({ path: `${path}/set-structure`, body: structure }),
     insert: (body: unknown, headers: Record<string, string> = {}) =>

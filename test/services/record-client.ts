@@ -6,6 +6,17 @@ export interface FieldInput {
   readonly [flag: string]: unknown;
 }
 
+/** Fields as `name TYPE`, then what they are: `fieldsOf('email TEXT unique, fullName/full-name TEXT required')`. */
+export function fieldsOf(...rows: readonly string[]): FieldInput[] {
+  return rows
+    .flatMap((row) => row.split(', '))
+    .map((field) => {
+      const [called = '', type = '', ...flags] = field.split(' ');
+      const [name = '', slug = name] = called.split('/');
+      return { name, slug, type, ...Object.fromEntries(flags.map((flag) => [flag, true])) };
+    });
+}
+
 /** A field of each type. */
 export const personFields: readonly FieldInput[] = [
   { name: 'fullName', slug: 'full-name', type: 'TEXT', required: true },

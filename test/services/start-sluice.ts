@@ -108,12 +108,17 @@ export async function startSluice(options: StartOptions = {}): Promise<Sluice> {
   };
 }
 
-/** The same, stopped at the end of the test, and its data removed. */
+/** The same, stopped at the end of the test, as is what it was restarted as, and its data removed. */
 export async function sluiceFor(t: Pick<Test, 'teardown'>, options?: StartOptions): Promise<Sluice> {
-  const sluice = await startSluice(options);
+  let last: Sluice;
+  const following = (started: Sluice): Sluice => {
+    last = started;
+    return { ...started, restart: async (env) => following(await started.restart(env)) };
+  };
+  const sluice = following(await startSluice(options));
   t.teardown(async () => {
-    await sluice.stop();
-    await removeData(sluice);
+    await last.stop();
+    await removeData(last);
   });
   return sluice;
 }
