@@ -659,13 +659,14 @@ t.test('a large answer at hand goes out as its client takes it', async (t) => {
     t.equal(over.length, i, 'it waits for its client');
     const chunks: Buffer[] = [];
     let received = 0;
-    while (!received || received < body.byteLength + Buffer.concat(chunks).indexOf('\r\n\r\n') + 4) {
+    let head = 0;
+    while (head === 0 || received < head + body.byteLength) {
       if (socket.readableLength === 0) await once(socket, 'readable');
       const chunk = socket.read() as Buffer | null;
       if (chunk === null) continue;
       chunks.push(chunk);
       received += chunk.byteLength;
-      if (chunks.length > 50) chunks.splice(0, chunks.length, Buffer.concat(chunks));
+      if (head === 0) head = Buffer.concat(chunks).indexOf('\r\n\r\n') + 4;
     }
     const answer = Buffer.concat(chunks);
     t.ok(answer.subarray(-body.byteLength).equals(body));

@@ -18,6 +18,7 @@ import {
   queryTable,
 } from '../services/openapi-document.ts';
 import { personFields, structureOf } from '../services/record-client.ts';
+import { full } from '../services/test-size.ts';
 
 const processes = {
   both: [...gatewayTable(), ...queryTable(), ...consoleTable()],
@@ -172,11 +173,15 @@ t.test('a space is described with its own fields', async (t) => {
 });
 
 t.test('the slug of a described space is any name', async (t) => {
-  for (const slug of [...hostile, 'x'.repeat(200), '%2F..', ':project', '{space}?a=b#c']) {
+  const slugs = [...hostile, 'x'.repeat(200), '%2F..', ':project', '{space}?a=b#c'];
+  const together = slugs.join('');
+  for (const slug of [...slugs, together]) {
     const { structure } = parseStructure(structureOf('demo', slug, personFields), scopes);
     const document = describeSpace(operations, structure as Structure, '/');
-    t.equal(await problemsOf(document), '', slug);
-    t.equal(await problemsOf(asOpenApi30(document)), '', slug);
+    if (full || slug === together) {
+      t.equal(await problemsOf(document), '', slug);
+      t.equal(await problemsOf(asOpenApi30(document)), '', slug);
+    }
     const paths = new Set(operationsOf(document).map(({ path }) => path.split('/')[2]));
     t.strictSame([...paths], [encodeURIComponent(slug)]);
   }

@@ -68,13 +68,20 @@ async function open(t: Test, isHeld: (sql: string) => boolean = () => false) {
       };
     },
     async store(space: RecordSpace, records: readonly Values[]): Promise<void> {
-      const rows = records.map(({ name, age }) => {
-        const doc = [name === undefined ? [] : `'t0', '${name}'`, age === undefined ? [] : `'n0', '${age}'`];
-        const values = `${name === undefined ? 'NULL' : `'${name}'`}, ${age ?? 'NULL'}, map(${doc.flat().join()})`;
-        return `('${space.id}', '${newId()}', now64(3), now64(3), ${values})`;
+      const at = '2026-01-01 00:00:00.000';
+      const rows = records.map(({ name: t0, age: n0 }) => {
+        const _doc = { t0, n0: n0 === undefined ? undefined : String(n0) };
+        return JSON.stringify({
+          space: space.id,
+          _id: newId(),
+          _created_at: at,
+          _updated_at: at,
+          t0,
+          n0,
+          _doc,
+        });
       });
-      const columns = 'space, _id, _created_at, _updated_at, t0, n0, _doc';
-      await db.command({ sql: `INSERT INTO ${database}.records (${columns}) VALUES ${rows.join(', ')}` });
+      await db.command({ sql: `INSERT INTO ${database}.records FORMAT JSONEachRow ${rows.join('\n')}` });
     },
   };
 }
