@@ -149,7 +149,7 @@ export function databaseContract(t: Test, open: (t: Test) => Promise<Database>):
     );
     t.match(error.message, /throwIf/);
     t.ok(text.length > 100_000, 'it did begin');
-    t.notMatch(text, /exception/i, 'the message is not among the data');
+    t.notOk(/exception/i.test(text), 'the message is not among the data');
     t.strictSame(await db.rows({ sql: 'SELECT 1 AS one' }), [{ one: 1 }]);
   });
 
