@@ -92,7 +92,7 @@ async function post(
       });
     });
   });
-  // what it says beside its status is of no interest, and may be endless
+  // its body is of no interest, and may be endless
   answer.destroy();
   return { status: answer.statusCode ?? 0, location: answer.headers.location };
 }

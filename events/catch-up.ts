@@ -82,7 +82,7 @@ export class CatchUp {
     const { process, table, queue, backlog } = this.#deps;
     const ended = new Set<string>();
     this.#ended.set(ownerId, ended);
-    // what comes in meanwhile says so, and that it comes after something earlier
+    // changes that come meanwhile say so, and that they follow earlier ones
     backlog.behind.set(ownerId, { after: lastId, more: false });
     const found = await table.pendingOf(process, ownerId, after, limit);
     const refused = found.find((delivery) => !ended.has(delivery.id) && !queue.add(delivery));

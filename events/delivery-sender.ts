@@ -160,7 +160,7 @@ export class DeliverySender {
     const progress = this.#after(queued, outcome);
     const isOver = progress.state !== 'pending';
     const drops = isOver && !this.backlog.keeps(ownerId, bytes);
-    // what is not noted is sent again after a restart
+    // a delivery without its note is sent again after a restart
     await this.#deps.table.note(delivery, progress, drops).catch((error: unknown) => {
       this.#deps.log?.warn({ err: error }, 'the outcome of a webhook could not be stored');
     });

@@ -69,7 +69,7 @@ export const operations: readonly Operation[] = [
   row('getInferredStructure', others, `${space}/get-inferred-structure`, getInferredStructure),
 ];
 
-/** What `scope` of a structure's `authOptions` may list: families, and operations that are of one. */
+/** Names that `scope` of a structure's `authOptions` may list: families, and operations that are of one. */
 export const scopes: readonly string[] = [
   ...new Set([
     ...operations.flatMap(({ family }) => family ?? []),

@@ -41,7 +41,7 @@ import { exampleStructure } from './structure/example-structure.ts';
 import { createLocalReservations, type UniqueReservations } from './unique/unique-reservations.ts';
 import { usageRoutes } from './usage/usage-route.ts';
 
-/** What carries events, opened for a process, with routes of its own. */
+/** The carrier of events, opened for a process, with routes of its own. */
 type OpenEvents = (services: ProcessServices) => Promise<RecordEvents & Pick<Service, 'routes' | 'close'>>;
 
 /** How often receipts of inserts are swept. Milliseconds. */
@@ -54,7 +54,7 @@ Find records:
 ${curl} -H 'structure: ${JSON.stringify(exampleStructure)}' '${baseUrl}/demo/people?age=36'
 `;
 
-/** The query service on the stores of its process. @param openEvents what hears of writes */
+/** The query service on the stores of its process. @param openEvents opens the receiver of writes */
 export const queryService =
   (openEvents: OpenEvents): ServiceFactory =>
   async (services) => {

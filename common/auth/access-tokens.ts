@@ -5,7 +5,7 @@ import type { Deployment } from '../metadata/deployment.ts';
 import { rowLine, timestampText } from '../metadata/row-values.ts';
 import { sealedToken } from './sealed-token.ts';
 
-/** What a read with a token may take of the engine, where the operator said so. */
+/** Limits of a read with a token, where the operator set some. */
 export interface ReadLimitsOfToken {
   /** Records; 0: any number. */
   readonly maxRows?: number;

@@ -4,7 +4,7 @@ import { type Limiter, unlimited } from '../rate-limits/request-limiter.ts';
 import type { AccessToken, ReadLimitsOfToken } from './access-tokens.ts';
 import type { CheckedToken, TokenCheck } from './token-check.ts';
 
-/** Who sends a request. */
+/** The sender of a request. */
 export interface Principal {
   readonly userId: string;
   readonly tokenId: string;

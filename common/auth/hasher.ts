@@ -20,7 +20,7 @@ function loadArgon2(): Pick<typeof Argon2, 'hash' | 'verify'> {
   }
 }
 
-/** What can be hashed: a password of an account, or the value of a hashed field. */
+/** A text to hash: a password of an account, or the value of a hashed field. */
 export type Hashable = string | number | boolean;
 
 /** Makes and checks stored hashes. Accounts share the threads fairly. */

@@ -10,7 +10,7 @@ export const developerEmail = 'developer@localhost';
 const notPublished =
   'Redis does not answer: other processes may accept the token for another 70 seconds at most';
 
-/** What `npm run token` can ask for. */
+/** The commands of `npm run token`. */
 export type TokenOrder =
   | {
       readonly action: 'create';
@@ -42,7 +42,7 @@ export async function executeTokenOrder(
   const { users, tokens, tokenCheck } = services;
   if (order.action === 'revoke') {
     const token = (await tokens.findByHash(hashToken(order.token))) ?? (await tokens.findById(order.token));
-    // what was given may be a secret that was mistyped: it is not repeated
+    // the text may be a mistyped secret: it is not repeated
     if (token === null) throw new CommandError('there is no such access token');
     await tokens.revoke(token);
     const published = await tokenCheck.invalidate(token.hash);

@@ -14,7 +14,7 @@ interface Identity {
 }
 
 export interface LoginThrottleOptions extends FailureDelays {
-  /** What is to be waited for longer than this is answered with 429 instead. */
+  /** A longer delay is a 429 instead. */
   readonly longestWait: number;
   /** Requests of one identity, and of all, that may wait in this process. */
   readonly waitersPerIdentity: number;

@@ -5,7 +5,7 @@ import { ifQuick } from '../redis/without-redis.ts';
 import type { SigningKeys } from './signing-keys.ts';
 import { createKeyedHash } from './signing-keys.ts';
 
-/** What failed logins cost an identity. */
+/** The price of failed logins to an identity. */
 export interface FailureDelays {
   /** Failures that cost nothing; so many attempts of one identity may also run at once. */
   readonly free: number;

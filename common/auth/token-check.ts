@@ -29,7 +29,7 @@ export const tokenTrust = {
 const cachedTokens = 65_536;
 const unknownFor = 2_000;
 
-/** What the store, or Redis, said of a token. */
+/** The answer of the store, or of Redis, about a token. */
 interface Seen {
   /** Null: there is no such token. */
   readonly token: AccessToken | null;
@@ -40,7 +40,7 @@ interface Seen {
 
 export interface TokenCheckDeps {
   readonly tokens: AccessTokens;
-  /** Whose access tokens end with them. */
+  /** Sessions that end their access tokens with them. */
   readonly sessions: Pick<SessionStore, 'findToken'>;
   readonly log: Log;
   /** Whether no other process can revoke tokens of this store. */
@@ -128,7 +128,7 @@ export class TokenCheck {
   #lookUp(hash: string, ofSession: boolean): Promise<Seen> {
     const underWay = this.#lookups.get(hash);
     const now = performance.now();
-    // what a slow one finds may be over by now
+    // the result of a slow one may be over by now
     if (underWay !== undefined && now <= underWay.until) return underWay.seen;
     const begun = this.#freshness.begin();
     const lookup = {

@@ -219,7 +219,7 @@ function openClient(options: ServerOptions, connections: number): ClickHouseClie
     max_open_connections: connections,
     request_timeout: never,
     keep_alive: { enabled: true, idle_socket_ttl: idleLimit, eagerly_destroy_stale_sockets: true },
-    // what fails is thrown; its own log would show statements, and with them values
+    // failures are thrown; its own log would show statements, and with them values
     log: { level: ClickHouseLogLevel.OFF },
   });
 }

@@ -1,12 +1,12 @@
 /** A limit of its own (`SETTINGS`) that ended a statement. */
 export interface ExceededLimit {
   readonly of: 'rows' | 'time' | 'groups' | 'memory' | 'answer';
-  /** What it would have taken and what it may take, as the engine writes them; null: it does not say. */
+  /** The amount needed and the amount allowed, as the engine writes them; null: it does not say. */
   readonly found: string | null;
   readonly most: string | null;
 }
 
-/** What a statement of ours says (`throwIf`) that counts the records it reads. */
+/** The message of our own statements (`throwIf`) that count the records they read. */
 export const moreRead = 'more records were read than may be';
 
 /** The limit that ended a statement; null: none did. Both engines say it in their messages. */

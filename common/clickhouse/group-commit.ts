@@ -117,7 +117,7 @@ export class GroupCommit {
     } catch {
       return failAll();
     }
-    // what a broken connection hides may still come, and would be there twice
+    // the outcome that a broken connection hides may still come, and would be there twice
     if (entries.length === 1 || error instanceof UnknownOutcome) return failAll();
     // one request's rows may have failed the others: halves find it in few steps
     const middle = entries.length >> 1;

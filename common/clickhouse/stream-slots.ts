@@ -64,7 +64,7 @@ export class StreamSlots {
     const least = (minRate * minRatePeriod) / 1000;
     for (const slot of [...this.#held]) {
       if (this.#slots.waiters === 0) break;
-      // whose account alone is at its limit keeps nobody else waiting
+      // a read whose account alone is at its limit keeps no other waiting
       const concerned = this.#slots.exhausted || this.#slots.waiting.has(slot.account);
       if (concerned && slot.isSlow(least)) slot.cut();
       else slot.beginWindow();

@@ -1,2 +1,2 @@
-/** What the file system store asks its callers to gather. Bytes. */
+/** Bytes that callers of the file system store gather for a write. */
 export const fileSystemPartBytes = 1024 * 1024;

@@ -39,10 +39,10 @@ export const variableNames: ReadonlySet<string> = new Set(listVariables(variable
 
 type Read = Values<typeof variables>;
 
-/** What variables make together. */
+/** Values made of several variables. */
 interface Made {
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
-  /** What results of reads may take that are kept, in bytes; 0: none are. */
+  /** Bytes for kept results of reads; 0: none are kept. */
   readonly recordCacheBytes: number;
   /** undefined: files are stored under `dataDir`. */
   readonly s3: S3Config | undefined;

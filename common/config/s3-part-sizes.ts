@@ -3,7 +3,7 @@ const mebibyte = 1024 ** 2;
 const maxParts = 10_000;
 /** The same page: "Part size: 5 MiB to 5 GiB. There is no minimum size limit on the last part." */
 export const smallestPart = 5 * mebibyte;
-/** What uploads of unknown length begin with, in parts of the base size. */
+/** Parts of the base size at the beginning of an upload of unknown length. */
 const smallParts = 5_000;
 /** Fewer than there are, so that a size that is met exactly never needs one more. */
 const spareParts = 100;

@@ -12,7 +12,7 @@ import {
 } from './variable.ts';
 
 /**
- * What the environment may say, but for the stores and traces, by the headings of docs/configuration.md. That page says
+ * The variables, but for those of the stores and traces, by the headings of docs/configuration.md. That page says
  * what each variable means.
  */
 
@@ -108,7 +108,7 @@ function requestLimits(prefix: 'TOKEN' | 'ADDRESS') {
   };
 }
 
-/** What one sender may ask for. 0: no limit; the burst is at least 1. */
+/** Limits of one sender. 0: no limit; the burst is at least 1. */
 export type RequestLimits = Values<ReturnType<typeof requestLimits>>;
 
 export const limits = {
@@ -133,7 +133,7 @@ const readLimits = {
   minRatePeriod: integer('READ_MIN_RATE_PERIOD_MS', readLimitDefaults.minRatePeriod, [100, hour]),
 };
 
-/** What reads that clients ask for may take of the engine. */
+/** Limits of the reads that clients ask for. */
 export type ReadLimits = Values<typeof readLimits>;
 
 export const records = {

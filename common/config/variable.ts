@@ -5,7 +5,7 @@ export interface Variable<Value = unknown> {
   readonly name: string;
   /** Its default, as the page shows it. */
   readonly shown: string;
-  /** What it may be, in words; empty: a text. */
+  /** The range of its values, in words; empty: a text. */
   readonly values: string;
   /** @param text undefined: it is not set. What is wrong with it is added to the problems. */
   readonly read: Read<Value>;
@@ -18,7 +18,7 @@ export interface Variables {
   readonly [key: string]: Variable | Variables;
 }
 
-/** What is read of variables. */
+/** The values read of variables. */
 export type Values<Set extends Variables> = {
   readonly [Key in keyof Set]: Set[Key] extends Variable<infer Value>
     ? Value
@@ -75,7 +75,7 @@ export function variable<Value>(
 interface Kind<Value, Fallback> {
   /** Undefined: the text is not of this kind. */
   readonly parse: (text: string) => Value | undefined;
-  /** What it should be, as the end of a sentence. */
+  /** The wanted form, as the end of a sentence. */
   readonly form: string;
   readonly fallback: Fallback;
   readonly values?: string;
@@ -140,7 +140,7 @@ export function oneOf<Value extends string, Fallback extends Value | undefined>(
 interface TextKind<Fallback> {
   readonly fallback?: Fallback;
   readonly shown?: string;
-  /** What it has to be, and that in words. */
+  /** A test of its value, and the wanted form in words. */
   readonly fits?: (text: string) => boolean;
   readonly form?: string;
   readonly secret?: boolean;
@@ -167,7 +167,7 @@ export function isBaseUrl(given: string): boolean {
 }
 
 /**
- * What commas separate, each trimmed.
+ * A list between commas, each item trimmed.
  * @param parse undefined: it is none
  * @param form of each, as the end of a sentence
  */

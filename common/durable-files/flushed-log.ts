@@ -9,7 +9,7 @@ export interface FlushTimes {
 }
 
 interface Deps<Entry> {
-  /** What the entries are, in the lines of the log: `records`. */
+  /** The noun for entries in the service's log: `records`. */
   readonly what: string;
   /** Brings entries into the table. @param again some of them may be there already */
   readonly store: (entries: readonly Entry[], again: boolean) => Promise<void>;

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { checkedLines, readCheckedLines } from './checked-lines.ts';
 import { syncDirectory } from './durable-directories.ts';
 
-/** What is written: a line of text that ends with its only line break, and whatever is known of it. */
+/** An entry: a line of text that ends with its only line break, and whatever is known of it. */
 export interface LogEntry {
   readonly line: Uint8Array;
 }
@@ -12,7 +12,7 @@ export interface LogEntry {
 /** Entries that belong together: they were written between two seals. */
 export interface LogSegment<Entry extends LogEntry> {
   readonly entries: readonly Entry[];
-  /** What can't be read of it; null: all of it was read. */
+  /** The part that can't be read; null: all of it was read. */
   readonly damage: LogDamage | null;
   /**
    * Takes it out of the write-ahead log, and answers whether its file was still there. One with damage is kept beside it,
@@ -53,7 +53,7 @@ const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | consta
 
 /**
  * Lines of text that are durable as soon as `append` resolves: one write to one file, shared by all that wait meanwhile.
- * What was written before the process ended, in whatever way, is found when the write-ahead log is opened again.
+ * Entries written before the process ended, in whatever way, are found when the write-ahead log is opened again.
  */
 export class WriteAheadLog<Entry extends LogEntry> {
   readonly #directory: string;
@@ -94,7 +94,7 @@ export class WriteAheadLog<Entry extends LogEntry> {
     });
   }
 
-  /** What was appended since the last time; null when that is nothing. Later entries come into the next segment. */
+  /** Entries since the last call; null: there are none. Later entries come into the next segment. */
   async seal(): Promise<LogSegment<Entry> | null> {
     const segment = this.#segment;
     this.#segment = null;
@@ -108,7 +108,7 @@ export class WriteAheadLog<Entry extends LogEntry> {
   async #writeAll(): Promise<void> {
     this.#working = true;
     while (this.#waiting.length > 0) {
-      // what else came with it goes along: a write costs much more than a line of it
+      // other entries of the moment go along: a write costs much more than a line of it
       await new Promise<void>((resolve) => setImmediate(resolve));
       const batch = this.#waiting.splice(0);
       try {
@@ -199,7 +199,7 @@ async function writeEntries<Entry extends LogEntry>(
       written += bytesWritten;
     }
   } catch (error) {
-    // what is left of it would look like damage behind a shorter write
+    // its rest would look like damage behind a shorter write
     await segment.handle.truncate(segment.length).catch(() => {});
     throw error;
   }

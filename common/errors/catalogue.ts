@@ -46,7 +46,7 @@ export const checksumMismatch = (headers: readonly string[]) =>
     'checksum_mismatch',
     `The bytes of the file are not those that ${headers.join(' and ')} announced`,
   );
-/** @param sign what says that it is a chunk */
+/** @param sign the header that marks a chunk */
 export const chunksUnsupported = (sign: string) =>
   badRequest(
     'chunks_unsupported',
@@ -153,7 +153,7 @@ export const chunkChecksumMismatch = () =>
     'chunk_checksum_mismatch',
     'The bytes of the request are not those that Upload-Checksum announced: none of them counts',
   );
-/** @param limit bytes @param what what was limited, such as "File" or "Request body" */
+/** @param limit bytes @param what the limited thing, such as "File" or "Request body" */
 export const payloadTooLarge = (limit: number, what: string) =>
   new ApiError('payload_too_large', `${what} exceeds the size limit of ${limit} bytes`);
 export const rangeNotSatisfiable = (size: number) =>

@@ -9,7 +9,7 @@ const queueLimit = 1_000_000;
 /** A body up to this size counts as small: there is memory that only such bodies may use. */
 export const smallBody = 64 * 1024;
 
-/** What bodies of requests may hold, of a whole process. */
+/** The memory for bodies of requests, of a whole process. */
 export interface BodyMemory {
   /** Bytes that arrived before anybody knew whose they are. */
   readonly unidentified: FairShare;

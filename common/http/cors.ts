@@ -3,7 +3,7 @@ import type { Headers } from './http-types.ts';
 const exposed = [
   'etag, content-range, accept-ranges, repr-digest, x-request-id, retry-after, idempotent-replayed',
   'accept-query, sluice-total-count, server-timing',
-  // what tus clients read: https://tus.io/protocols/resumable-upload
+  // tus clients read these: https://tus.io/protocols/resumable-upload
   'location, upload-offset, upload-length, upload-defer-length, upload-metadata, upload-expires, upload-concat',
   'upload-complete, upload-limit, tus-resumable, tus-version, tus-extension, tus-max-size, tus-checksum-algorithm',
 ].join(', ');

@@ -39,7 +39,7 @@ export class Dispatcher {
     this.#isKnownHost = tls ? null : createKnownHosts(names);
   }
 
-  /** What the route's handler answers. Throws what refuses the request. */
+  /** The answer of the route's handler. Throws the refusal of the request. */
   dispatch(exchange: Exchange): HttpResponse | Promise<HttpResponse> {
     if (this.closed) throw shuttingDown();
     if (exchange.unclearFraming !== null) throw malformedRequest(exchange.unclearFraming);
@@ -61,12 +61,12 @@ export class Dispatcher {
     return admission === undefined ? route.handler(exchange) : admission.then(() => route.handler(exchange));
   }
 
-  /** Who sent a request. To be called while its connection is there. */
+  /** The sender of a request. To be called while its connection is there. */
   addressOf(exchange: Exchange): string {
     return clientAddress(exchange.peer, exchange.header('x-forwarded-for'), this.#transport.trustedProxies);
   }
 
-  /** What CORS adds to any answer to this request; undefined: nothing. */
+  /** The CORS headers of any answer to this request; undefined: none. */
   corsHeaders(exchange: Exchange): Headers | undefined {
     const origin = this.#crossOrigin(exchange);
     return origin === undefined ? undefined : this.#cors.answerHeaders(origin);

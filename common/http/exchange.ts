@@ -21,12 +21,12 @@ export class ClientGoneError extends Error {
   }
 }
 
-/** What the requests of a server have together. */
+/** State that all requests of a server share. */
 export interface ExchangeShare {
   readonly memory: BodyMemory;
   readonly joiner: ChunkJoiner;
   readonly peers: PeerAddresses;
-  /** Who sent a request; called while its connection is there. */
+  /** The sender of a request; called while its connection is there. */
   readonly addressOf: (exchange: Exchange) => string;
 }
 
@@ -69,7 +69,7 @@ export class Exchange implements HttpRequest, SocketFlow {
   /** Bytes of the answer's body that were given to the connection. */
   sentBytes = 0;
   span: RequestSpan | undefined;
-  /** What to say of it when it is over, if something went wrong. */
+  /** The failure to log when it is over, if there was one. */
   failure: Failure | null = null;
   /** Bytes of the body that metrics know of. */
   countedBytes = 0;

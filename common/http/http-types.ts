@@ -26,7 +26,7 @@ export interface HttpRequest {
   header(name: string): string | undefined;
   /** Aborted when the client goes away, a deadline passes or the server must stop. */
   readonly signal: AbortSignal;
-  /** Who sent it, as far as trusted proxies tell. */
+  /** Its sender, as far as trusted proxies tell. */
   readonly address: string;
   readonly body: RequestBody;
   /** Has something done when the answer is sent, or given up. */
@@ -97,7 +97,7 @@ export interface Route {
    */
   readonly path: string;
   readonly handler: Handler;
-  /** What it is called in metrics, logs and traces; absent: it has no name of its own there. */
+  /** Its name in metrics, logs and traces; absent: it has none of its own. */
   readonly operation?: string;
   /** How the description of the API shows it; absent: it does not. */
   readonly api?: ApiOperation;
@@ -107,7 +107,7 @@ export interface Route {
   readonly localOnly?: boolean;
   /** Its answers are for pages of its own origin: CORS allows no other one. */
   readonly withoutCors?: boolean;
-  /** What OPTIONS and a 405 of its path answer besides the methods. */
+  /** Headers of an OPTIONS or a 405 of its path besides the methods. */
   readonly optionsHeaders?: Headers;
   /** Not bounded by the request timeout, because bytes flow for as long as they flow. */
   readonly transfersBytes?: boolean;

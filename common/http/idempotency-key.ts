@@ -25,7 +25,7 @@ export function readIdempotencyKey(request: Pick<HttpRequest, 'header'>): string
   throw invalidHeader([`The header Idempotency-Key should have 1 to ${longestKey} characters of ASCII`]);
 }
 
-/** What stands for texts together: base64url of 256 bits. */
+/** A digest of several texts: base64url of 256 bits. */
 export function hashOfTexts(...texts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(texts)).digest('base64url');
 }

@@ -105,7 +105,7 @@ export class IncomingBody implements RequestBody, JoinedChunks {
     this.#queuedBytes += chunk.byteLength;
   }
 
-  /** Whose request it is, once that is known. */
+  /** The account of the request, once it is known. */
   get account(): string | null {
     return this.#account;
   }
@@ -147,7 +147,7 @@ export class IncomingBody implements RequestBody, JoinedChunks {
     if (this.#failure !== null) throw this.#failure;
     const atOnce = this.tryClaim(kind, amount);
     if (atOnce !== null) return atOnce;
-    // what has arrived is held while it waits
+    // the bytes so far are held while it waits
     const queued = this.#memory.small.tryClaim(this.#account ?? '', this.#queuedBytes);
     if (queued === null) throw overloaded('too many request bodies wait for memory');
     try {

@@ -59,7 +59,7 @@ export class JsonScanner {
         while (byte !== quote && byte !== backslash && ++i < length) byte = bytes[i] as number;
         if (byte === quote) inString = false;
         else if (byte === backslash) {
-          // what follows it belongs to it
+          // the next character belongs to it
           i++;
           this.#escaped = i >= length;
         }

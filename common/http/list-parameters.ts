@@ -68,7 +68,7 @@ export const limitParameter: ListParameter<number> = {
   },
 };
 
-/** @param problemOf what is wrong with a text; null: nothing */
+/** @param problemOf the problem of a text; null: there is none */
 export function textParameter(
   description: string,
   schema: Schema,

@@ -2,7 +2,7 @@ import type { Log } from '../log/log.ts';
 import type { ActiveSpan } from '../telemetry/active-span.ts';
 import type { FinishedRequest } from '../telemetry/http-observer.ts';
 
-/** What went wrong with a request, as its line in the log tells it. */
+/** The failure of a request, as its line in the log tells it. */
 export interface Failure {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
   readonly text: string;

@@ -21,7 +21,7 @@ export async function readJson(request: HttpRequest, limit: number): Promise<unk
     await body.claim('values', collector.scanner.values);
     return await parseJson(bytes, signal, collector.scanner.cuts);
   } finally {
-    // what was parsed from them counts by its values
+    // the parsed values count by their own size
     collector.release();
   }
 }

@@ -22,7 +22,7 @@ interface PathGroup {
  */
 export class Router {
   readonly #bySegmentCount = new Map<number, PathGroup[]>();
-  /** What paths matched before, by method. */
+  /** Routes of the paths that matched before, by method. */
   readonly #known = new Map<string, Map<string, RouteMatch>>();
   /** Those whose last segment is all the rest. */
   readonly #withRest: PathGroup[] = [];
@@ -80,7 +80,7 @@ export class Router {
     return { route, params: readParams(group.segments, segments) };
   }
 
-  /** What OPTIONS answers of a path. Throws 404 where there is nothing. */
+  /** The answer to OPTIONS of a path. Throws 404 where there is no route. */
   options(path: string): { readonly allow: readonly string[]; readonly optionsHeaders: Headers } {
     const group = this.#find(this.#withoutDoubledSlash(path).split('/'));
     if (group === undefined) throw nothingHere();

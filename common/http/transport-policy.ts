@@ -43,7 +43,7 @@ export function isForwarded(request: Headers): boolean {
 }
 
 /**
- * Who sent a request: the other end of the connection, or the client that trusted proxies tell of, each of which adds
+ * The sender of a request: the other end of the connection, or the client that trusted proxies tell of, each of which adds
  * the address that it was asked by at the end (X-Forwarded-For).
  * @param peer as in `TransportRequest`
  */

@@ -5,7 +5,7 @@ import type { Headers, HttpResponse, StreamBody } from './http-types.ts';
 /** Below this many bytes the rest of an unread body is let in and dropped, and the connection lives on. */
 const dropBytes = 256 * 1024;
 const pieceBytes = 64 * 1024;
-/** What of an answer at hand may wait on the native side for a client that does not read it. */
+/** Bytes of an answer at hand that may wait on the native side for a client that does not read. */
 const bufferedBytes = 16 * 1024;
 
 export function isStream(body: HttpResponse['body']): body is StreamBody {
@@ -37,7 +37,7 @@ function statusLine(status: number): string {
 function writeHead(exchange: Exchange, status: number, headers: Headers | undefined): void {
   const { res } = exchange;
   exchange.headSent = true;
-  // what the native side writes by itself
+  // the native side writes these by itself
   if (status !== 200) res.writeStatus(statusLine(status));
   for (const name in headers) res.writeHeader(name, headers[name] as string);
   res.writeHeader('x-request-id', exchange.id);

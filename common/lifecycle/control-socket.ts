@@ -11,7 +11,7 @@ const longestSocketPath = 100;
 const orderBytes = 16 * 1024;
 const sendTimeout = 10_000;
 
-/** What a running process does for its operator, by name. Each answers the text to print. */
+/** The commands of a running process for its operator, by name. Each resolves with the text to print. */
 export type Commands = Readonly<Record<string, (order: unknown) => Promise<string>>>;
 
 /** Rejects when there is no such command. */

@@ -15,7 +15,7 @@ function dashboardText(baseUrl: string, dashboard: string | null): string {
 }
 
 /**
- * What the first start on an empty store prints: the access token, this once, and commands to copy.
+ * The text of the first start on an empty store: the access token, this once, and commands to copy.
  * @param token null: it was configured, so it is a secret that somebody has, and is not printed
  * @param dashboard its path; null: this process does not serve it
  */

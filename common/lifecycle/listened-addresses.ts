@@ -10,7 +10,7 @@ export function listenedUrl(config: Listening, port: number): string {
   return urlOf(config, own ?? config.host, port);
 }
 
-/** What a start says beside that address: how other machines reach the server, or what is missing. Empty: they do not. */
+/** The sentence beside that address at start: how other machines reach the server, or what is missing. Empty: they do not. */
 export function reachText(config: Listening, port: number): string {
   const { host, tls, trustedProxies } = config;
   if (host === 'localhost' || host === '::1' || host.startsWith('127.')) return '';

@@ -25,7 +25,7 @@ import { type Metrics, unmeasured } from '../telemetry/create-metrics.ts';
 import type { ObserveCall } from '../telemetry/observe-call.ts';
 import { prepareDataDirectory } from './prepare-data-directory.ts';
 
-/** What every process of the service stands on. */
+/** The stores and connections of every process of the service. */
 export interface Services {
   readonly config: Config;
   readonly log: Log;
@@ -111,7 +111,7 @@ async function connectRedis(config: RedisConfig, log: Log, observe: ObserveCall)
   return openRedis(config, log, undefined, observe);
 }
 
-/** What the engine catches when it starts. SIGTSTP is Ctrl-Z, which it takes for one of them. */
+/** Signals that the engine catches when it starts. SIGTSTP is Ctrl-Z, which it takes for one of them. */
 const caught = ['SIGSEGV', 'SIGABRT', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGTRAP', 'SIGSYS', 'SIGTSTP'] as const;
 
 /**

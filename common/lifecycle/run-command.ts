@@ -11,13 +11,13 @@ import { openServices, type Services } from './open-services.ts';
 interface Command<Order> {
   readonly name: string;
   readonly help: string;
-  /** What the arguments ask for. Throws what is wrong with them. */
+  /** The order of the arguments. Throws their problem. */
   readonly readOrder: () => Order;
   /** Milliseconds without an answer of the running server; absent: a few seconds. */
   readonly timeout?: number | undefined;
   /** Info lines of the log are for who runs it; absent: standard error is for failures. */
   readonly informs?: true;
-  /** What the server would do, on the stores of a process of its own. */
+  /** The server's work, on the stores of a process of its own. */
   readonly alone: (services: Services, order: Order) => Promise<string>;
 }
 

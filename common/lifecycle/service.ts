@@ -10,16 +10,16 @@ import type { RunningUploads } from './workers/running-uploads.ts';
 export interface Service {
   readonly routes: readonly Route[];
   readonly readiness: readonly ReadinessCheck[];
-  /** What the first start shows. */
+  /** Examples for the text of the first start. */
   readonly examples: Examples;
   /** Called once the process serves requests, in one worker of several. */
   started?(): void;
-  /** What its operator may ask of it while it runs. */
+  /** The commands for its operator while it runs. */
   readonly commands?: Commands;
   close(): Promise<void>;
 }
 
-/** What a service stands on: the stores, and what the process knows of itself. */
+/** The base of a service: the stores, and facts about the process. */
 export interface ProcessServices extends Services {
   readonly uploads: RunningUploads;
   readonly metrics: Metrics;

@@ -48,7 +48,7 @@ export class ServingProcess {
   #socket: { close(): Promise<void> } | null = null;
   #routes: readonly Route[] = [];
   #stopping = false;
-  /** Who connects before may be with the supervisor, which refuses, and then closes. */
+  /** An earlier connection may be with the supervisor, which refuses, and then closes. */
   #starting: boolean;
 
   constructor(deps: ServingProcessDeps) {
@@ -60,7 +60,7 @@ export class ServingProcess {
 
   async start(): Promise<void> {
     const { config, log, worker, running } = this.#deps;
-    // who knows a configured token may ask as soon as anything listens
+    // a client that knows a configured token may ask as soon as anything listens
     const configured =
       this.#first && config.bootstrapToken !== undefined && (await this.#makeToken()) !== null;
     await this.#startServices();

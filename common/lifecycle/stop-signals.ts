@@ -13,7 +13,7 @@ const repetition = 200;
 export function stopOnSignals(args: {
   stop: () => Promise<void>;
   limit: number;
-  /** What the stop waits for, in words. */
+  /** The work that the stop waits for, in words. */
   waitsFor: () => string;
   log: Log;
 }): (reason: string) => void {

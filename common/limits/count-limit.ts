@@ -14,7 +14,7 @@ export class CountLimit {
     ttl: rememberedFor,
   });
 
-  /** @param args.count asks the store @param args.full what is thrown beyond the limit */
+  /** @param args.count asks the store @param args.full the error beyond the limit */
   constructor(args: {
     limit: number;
     count: (account: string, signal: AbortSignal) => Promise<number>;

@@ -33,7 +33,7 @@ export class ReadWriteLock {
   /** Runs work when the key is not locked, beside other such work. Rejects when the signal is aborted before. */
   async whenShared<Result>(key: string, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
     while (this.#locked.has(key)) await untilAborted(this.#locked.get(key) as Promise<void>, signal);
-    // what was given up is not begun: nobody waits for it
+    // abandoned work is not begun: nobody waits for it
     signal.throwIfAborted();
     this.#shared.set(key, (this.#shared.get(key) ?? 0) + 1);
     try {

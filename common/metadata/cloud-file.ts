@@ -18,7 +18,7 @@ export interface CloudFile {
   readonly updatedAt: Date;
 }
 
-/** What files an account has stored. */
+/** The stored files of an account. */
 export interface StorageUse {
   readonly files: number;
   readonly bytes: number;

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { Database } from '../clickhouse/database.ts';
 import { rowLine, timestampText } from './row-values.ts';
 
-/** What one process made for its deployment, and the store keeps. */
+/** The identity that one process made for its deployment, and the store keeps. */
 export interface DeploymentKey {
   /** UUID: begins the key of every object. */
   readonly id: string;

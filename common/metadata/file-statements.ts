@@ -32,7 +32,7 @@ const deleteSettings = `SETTINGS lightweight_delete_mode = 'lightweight_update_f
 export class FileStatements {
   readonly table: string;
   readonly list: string;
-  /** What reads stick to, when there are several servers. */
+  /** The key by which reads stick to one of several servers. */
   readonly home = 'cloud_files';
   readonly #db: Database;
 

@@ -1,6 +1,6 @@
 import { untilAborted } from '../limits/until-aborted.ts';
 
-/** What a statement may take. Milliseconds. */
+/** The deadline of a statement. Milliseconds. */
 const statementLimit = 30_000;
 const namesAtOnce = 500;
 
@@ -36,7 +36,7 @@ export class GatheredNames<Answer> {
     const answer = this.#last
       .catch(() => {})
       .then(() => {
-        // who comes from now on needs the next one
+        // requests from now on need the next one
         if (this.#next?.names === names) this.#next = null;
         return this.#run([...names], AbortSignal.timeout(statementLimit));
       });

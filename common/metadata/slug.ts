@@ -17,12 +17,12 @@ export const longestName = 200;
 const controlCharacter = /\p{Cc}/u;
 const loneSurrogate = /\p{Surrogate}/u;
 
-/** What is wrong with a text that people chose as a name, as the end of a sentence ("is empty"); null when nothing is. */
+/** The problem of a text that people chose as a name, as the end of a sentence ("is empty"); null when nothing is. */
 export function nameProblem(name: string): string | null {
   if (name === '') return 'is empty';
   if (name.length > longestName) return `has more than ${longestName} characters`;
   if (controlCharacter.test(name)) return 'has control characters';
-  // what bytes become that are not UTF-8
+  // bytes that are not UTF-8 become this
   if (name.includes('\uFFFD') || loneSurrogate.test(name)) return 'is not valid UTF-8';
   return null;
 }

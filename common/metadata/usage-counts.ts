@@ -5,7 +5,7 @@ import type { Log } from '../log/log.ts';
 import type { FinishedRequest } from '../telemetry/http-observer.ts';
 import { slugProblem } from './slug.ts';
 
-/** What an account did with a project on a day (UTC). */
+/** The use of a project by an account on a day (UTC). */
 export interface UsageDay {
   /** YYYY-MM-DD */
   readonly date: string;
@@ -25,7 +25,7 @@ interface Count {
   readonly day: UsageDay;
 }
 
-/** What is written with one INSERT. Its token lets it count once, however often it is sent. */
+/** The rows of one INSERT. Its token lets it count once, however often it is sent. */
 interface Batch {
   readonly counts: ReadonlyMap<string, Count>;
   readonly token: string;
@@ -51,7 +51,7 @@ const sums = `toFloat64(sum(request_count)) AS requests, toFloat64(sum(bytes_in)
   toFloat64(sum(records_written)) AS recordsWritten`;
 
 /**
- * What accounts use, by project and day: counted here, and added to the table once a minute. A process that is killed
+ * The use of accounts, by project and day: counted here, and added to the table once a minute. A process that is killed
  * loses the last minute of it.
  */
 export class UsageCounts {
@@ -147,7 +147,7 @@ export class UsageCounts {
 
   async #writeAll(): Promise<void> {
     try {
-      // what failed goes as it was, so that its token holds
+      // a failed batch goes as it was, so that its token holds
       if (this.#batch !== null) await this.#insert(this.#batch);
       if (this.#counts.size === 0) return;
       this.#batch = { counts: this.#counts, token: randomUUID() };
@@ -177,7 +177,7 @@ export class UsageCounts {
   }
 
   /**
-   * What an account used from one day to another, by day and project, with what this process has yet to write; null:
+   * The use of an account from one day to another, by day and project, with the counts that this process has yet to write; null:
    * these are too many to answer. Other processes write theirs within a minute.
    */
   async of(
@@ -193,7 +193,7 @@ export class UsageCounts {
       await this.#writing;
       const before = this.#written;
       const rows = await db.rows<{ day: string } & Omit<UsageDay, 'date'>>({ sql, signal, account });
-      // what is written in between would count twice, or not at all
+      // counts written in between would count twice, or not at all
       const settled = before === this.#written && this.#writing === null;
       if (!settled && reads < mostReads) continue;
       const stored = rows.map(({ day, ...figures }): UsageDay => ({ date: day, ...figures }));

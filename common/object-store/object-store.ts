@@ -16,7 +16,7 @@ export interface ObjectDescription {
   readonly contentType: string;
   /** Small text values kept beside the object: enough to make its CloudFile row again. */
   readonly metadata: Readonly<Record<string, string>>;
-  /** What the store tells those who read the object from it without us. Absent: `contentType`, and no disposition. */
+  /** The headers of the store's own answers to readers of the object. Absent: `contentType`, and no disposition. */
   readonly served?: { readonly contentType: string; readonly contentDisposition: string };
   /** There may be an object of this key, which a write that fails leaves as it was, or as it should be. */
   readonly replaces?: true;
@@ -56,7 +56,7 @@ export interface ObjectWriter {
   abort(): Promise<void>;
 }
 
-/** What is stored of an object that is not whole, so that any process can go on with it. Plain JSON. */
+/** The state of an object that is not whole, so that any process can go on with it. Plain JSON. */
 export interface WrittenBytes {
   /** Bytes from the beginning that are stored without a gap, and survive the process that wrote them. */
   readonly size: number;
@@ -68,7 +68,7 @@ export interface WrittenBytes {
 
 /** A writer of an object that may be left unfinished. A `complete` that fails keeps what was written. */
 export interface ResumableWriter extends ObjectWriter {
-  /** What is stored by now. */
+  /** The stored part so far. */
   written(): Promise<WrittenBytes>;
   /** Writes no more, and keeps what is stored: `written` still answers. Never rejects. */
   suspend(): Promise<void>;
@@ -78,7 +78,7 @@ export interface ResumableWriter extends ObjectWriter {
 export interface OpenUpload {
   /** Empty where the store does not know it: then all that it holds is ours. */
   readonly key: string;
-  /** What the store calls it. */
+  /** Its name in the store. */
   readonly id: string;
   /** No later than bytes of it last came: for many stores when it was begun. */
   readonly since: Date;
@@ -98,7 +98,7 @@ export interface ObjectStore {
   /**
    * How many bytes the caller should gather for a part. Grows where it must, so that the largest object that the
    * store was made for fits into as many parts as it takes. @param index of the part, from 0
-   * @param maxBytes what is known of the object's size: it is no larger
+   * @param maxBytes an upper bound of the object's size
    * @param small as small as the store can do with, because memory is short; the same for all parts of an object
    */
   partBytes(index: number, maxBytes: number, small?: boolean): number;
@@ -128,7 +128,7 @@ export interface ObjectStore {
   deleteAll(keys: readonly string[], signal: AbortSignal): Promise<readonly string[]>;
   /** All objects whose key starts with the prefix, in no given order. */
   list(prefix: string, signal: AbortSignal): AsyncIterable<ObjectInfo>;
-  /** What was begun and neither completed nor aborted, by any process. */
+  /** Uploads that were begun and neither completed nor aborted, by any process. */
   listOpenUploads(signal: AbortSignal): AsyncIterable<OpenUpload>;
   /** When bytes of it last came, or when it was begun; null when there is no such upload any more. */
   lastWrittenAt(upload: OpenUpload, signal: AbortSignal): Promise<Date | null>;

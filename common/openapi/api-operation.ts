@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../errors/error-codes.ts';
 import { type Schema, string } from './schema.ts';
 
-/** Who may ask. `optional`: with a token or without. `metrics`: with a token of its own, where one is set. */
+/** The token that it takes. `optional`: with a token or without. `metrics`: with a token of its own, where one is set. */
 export type Access = 'token' | 'none' | 'optional' | 'metrics';
 
 export interface ApiParameter {
@@ -47,12 +47,12 @@ export interface ApiOperation {
   readonly description?: string;
   readonly access: Access;
   readonly parameters?: readonly ApiParameter[];
-  /** What the parameters of the path stand for, by name; absent for slugs of projects and spaces. */
+  /** Descriptions of the parameters of the path, by name; absent for slugs of projects and spaces. */
   readonly pathParameters?: Readonly<
     Record<string, { readonly description: string; readonly schema: Schema }>
   >;
   readonly body?: { readonly description: string; readonly content: Readonly<Record<string, ApiMedia>> };
-  /** What a success answers, by status. */
+  /** The answers of a success, by status. */
   readonly answers: Readonly<Record<number, ApiAnswer>>;
   readonly errors: readonly ErrorCode[];
   /** Commands to paste into a shell that has an access token in TOKEN. @param base address without trailing slash */
@@ -61,7 +61,7 @@ export interface ApiOperation {
   readonly head?: { readonly summary: string; readonly statuses: readonly number[] };
 }
 
-/** What the description of an API takes of a route. */
+/** The part of a route that the description of the API takes. */
 export interface DescribedRoute {
   readonly method: string;
   readonly path: string;

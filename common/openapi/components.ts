@@ -4,7 +4,7 @@ import { type Schema, target } from './schema.ts';
 export type Json = string | number | boolean | null | undefined | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
 
-/** What a document says once, and refers to. */
+/** The parts of a document that it says once, and refers to. */
 export class Components {
   readonly #schemas = new Map<string, Json>();
   readonly #shared = { parameters: new Map<string, Json>(), headers: new Map(), responses: new Map() };

@@ -71,7 +71,7 @@ export function errorStatuses(codes: readonly ErrorCode[]): number[] {
   return [...new Set(codes.map((code) => errorCodes[code].status))].sort();
 }
 
-/** What a status answers, whatever the operation. */
+/** The answer of a status, whatever the operation. */
 export function errorAnswer(status: number): ApiAnswer {
   const headers = headersByStatus[status];
   const kinds = Object.entries(errorCodes).filter(([, kind]) => kind.status === status);

@@ -1,7 +1,7 @@
 import { longestName } from '../metadata/slug.ts';
 import type { Schema } from './schema.ts';
 
-/** What `nameProblem` lets pass: any text without control characters. */
+/** The names that `nameProblem` lets pass: any text without control characters. */
 export const nameSchema = {
   type: 'string',
   minLength: 1,

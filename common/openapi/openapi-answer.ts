@@ -4,7 +4,7 @@ import type { JsonObject } from './components.ts';
 import { asOpenApi30 } from './openapi-30.ts';
 import type { Schema } from './schema.ts';
 
-/** What is read of a request. */
+/** The part of a request that it reads. */
 interface Asked {
   readonly query: readonly (readonly [name: string, value: string])[];
   header(name: string): string | undefined;
@@ -46,7 +46,7 @@ export function wantedVersion(request: Asked): OpenApiVersion {
   return version.startsWith('3.0') ? '3.0' : '3.1';
 }
 
-/** What an Accept header says of it: null when it does not name the type. */
+/** The version in an Accept header: null when it does not name the type. */
 function acceptedVersion(accept = ''): OpenApiVersion | null {
   const ranges = accept
     .toLowerCase()

@@ -48,7 +48,7 @@ export function named(name: string, schema: Schema): Schema {
   return { $ref: `#/components/schemas/${name}`, [target]: { name, schema } };
 }
 
-/** What a schema refers to. */
+/** The component that a schema refers to. */
 export function resolved(schema: Schema): Schema {
   return schema[target]?.schema ?? schema;
 }

@@ -61,7 +61,7 @@ export function descriptionRoutes(args: {
   return own;
 }
 
-/** What a reader comes for is above what a process says of itself. */
+/** Operations of the service stand above those of the process itself. */
 function inOrder(routes: readonly Route[]): readonly Route[] {
   const aside = ['Description', 'Health'];
   return routes.toSorted((a, b) => aside.indexOf(a.api?.tag ?? '') - aside.indexOf(b.api?.tag ?? ''));

@@ -86,7 +86,7 @@ function probe(
   };
 }
 
-/** What is wrong with the stores: checked once in a while, for all that ask meanwhile. */
+/** The problems of the stores: checked once in a while, for all requests meanwhile. */
 function failedChecks(checks: readonly ReadinessCheck[]): () => Promise<readonly string[]> {
   let results: Promise<readonly string[]> | null = null;
   let began = 0;
@@ -108,7 +108,7 @@ function failedChecks(checks: readonly ReadinessCheck[]): () => Promise<readonly
   };
 }
 
-/** What else failed inside is for the log, not for the client. */
+/** Other failures are for the log, not for the client. */
 function problemOf(name: string, reason: unknown): string {
   if (isStorageFull(reason)) return `${name} has no room: its disk is full`;
   const problem = reason instanceof StoreUnavailable ? reason.problem : undefined;

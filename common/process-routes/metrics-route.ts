@@ -39,7 +39,7 @@ export function metricsRoute(args: { token: string | undefined; read: () => Prom
     if (wanted !== null && !timingSafeEqual(wanted, given)) {
       throw unauthorized('The metrics token is missing or wrong');
     }
-    // who asks at the same time gets the same
+    // requests at the same time get the same answer
     reading ??= read().finally(() => {
       reading = null;
     });

@@ -64,7 +64,7 @@ class ReconnectingRedis implements RedisConnection {
       // it would go on in the wrong database
       if (error.command?.name === 'select') client.disconnect(true);
     });
-    // what other nodes of a cluster hold goes on, and other Sentinels know as much
+    // keys of other nodes of a cluster go on, and other Sentinels know as much
     client.on('node error', (error: Error, server: string) => {
       outage.serverFailed(server, reasonOf(error, config));
     });
@@ -139,7 +139,7 @@ class ReconnectingRedis implements RedisConnection {
       this.#outage.refused(reason.split(' ', 1)[0] ?? '', reason);
       return new RedisFailure(reason, false);
     }
-    // what is still under way on this connection would be waited for by nobody, and without a bound
+    // calls under way on this connection would have no waiter, and no bound
     if (reason === 'Command timed out' && this.#config.mode !== 'cluster' && !this.#leaving) {
       this.#outage.begin('it does not answer in time');
       this.#leaving = true;

@@ -15,7 +15,7 @@ export const metricsContentType = Registry.PROMETHEUS_CONTENT_TYPE;
 
 /**
  * The text that Prometheus reads.
- * @param processes what each process measures, as `Metrics.json` answers it
+ * @param processes the metrics of each process, as `Metrics.json` gives them
  */
 export async function renderMetrics(
   processes: readonly (readonly object[])[],

@@ -29,7 +29,7 @@ export class Passwords {
 
   /**
    * The account, or null. Rejects with 429 when it is too early for another attempt.
-   * @param sender whose turn it is to have a password verified
+   * @param sender the one for whom a password is verified
    */
   check({ email, password }: Credentials, sender: string, signal: AbortSignal): Promise<Account | null> {
     return this.#deps.throttle.run(

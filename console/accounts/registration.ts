@@ -54,7 +54,7 @@ export class Registration {
     return this.#lastRead.state;
   }
 
-  /** @param sender whose turn it is to have a password hashed */
+  /** @param sender the one for whom a password is hashed */
   async register(account: NewAccount, sender: string, signal: AbortSignal): Promise<Account> {
     if (!(await this.#mayRegister())) throw registrationRefused();
     const row = await this.#rowOf(account, sender, signal);

@@ -15,7 +15,7 @@ export interface ConsoleDeps {
   readonly registration: Registration;
   readonly tokens: AccessTokens;
   readonly tokenCheck: Pick<TokenCheck, 'invalidate'>;
-  /** What reads may take at most; a token may be given less. */
+  /** The upper limits of reads; a token may be given less. */
   readonly readLimits: Required<ReadLimitsOfToken>;
   readonly mode: Config['registration'];
   /** Base address of the API; empty: the dashboard's own. */

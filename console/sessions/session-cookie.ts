@@ -12,7 +12,7 @@ export type SessionCookie = ReturnType<typeof createSessionCookie>;
  * @param args.tls whether the process takes TLS itself
  */
 export function createSessionCookie({ tls }: { readonly tls: boolean }) {
-  // what passed the transport policy without TLS and was forwarded came through a trusted proxy by HTTPS
+  // a forwarded request that passed the transport policy without TLS came through a trusted proxy by HTTPS
   const isSecure = (request: HttpRequest): boolean =>
     tls || request.header('x-forwarded-proto') !== undefined;
   const nameFor = (request: HttpRequest): string =>

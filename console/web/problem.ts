@@ -57,7 +57,7 @@ export function toProblem(thrown: unknown): Problem {
   if (thrown instanceof DOMException && thrown.name === 'TimeoutError') {
     return new Problem('The server took too long to answer. Try again.');
   }
-  // what fetch throws without an answer
+  // fetch throws this without an answer
   if (thrown instanceof TypeError && /fetch|network|load/i.test(thrown.message)) return noAnswer();
   return new Problem(thrown instanceof Error ? thrown.message : String(thrown), { code: 'unexpected' });
 }

@@ -53,7 +53,7 @@ export function splitBody(body: unknown, structure: Structure): Split<unknown> {
   const none = { conditions: body, controls: noControls };
   if (typeof body !== 'object' || body === null) return none;
   const entries: readonly unknown[] = Array.isArray(body) ? body : Object.entries(body);
-  // what is no entry is refused where conditions are read
+  // a text that is no entry is refused where conditions are read
   if (!entries.every(isEntry)) return none;
   const split = splitEntries(entries, structure);
   return split.controls.size === 0 ? none : split;

@@ -51,7 +51,7 @@ export function parseCredentials(body: unknown, structure: Structure): Condition
   if (problems.found) throw invalidValue(problems.list());
   const lacking = structure.loginParams.flatMap((name) => lackingParam(name, structure, body, seen) ?? []);
   if (plain.length === 0) lacking.push('Login needs a field that is not hashed, such as an email');
-  // what proves who somebody is may be stored as it is, such as a code that is sent to them, where the structure says so
+  // a proof of identity may be stored as it is, such as a code that is sent to users, where the structure says so
   if (hashed.length === 0 && structure.loginParams.length === 0) {
     lacking.push(
       'Login needs a hashed field, such as a password, or functionOptions.login.compulsoryParams in the structure',

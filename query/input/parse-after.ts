@@ -16,7 +16,7 @@ const longestId = 200;
 
 /**
  * Reads `pagination.after`: `{id, value}`, or with several sorts `{id, values}`. Null: something is wrong with it, which
- * `complain` heard. @param label what it is called in problems
+ * `complain` heard. @param label its name in problems
  */
 export function parseAfter(
   input: unknown,

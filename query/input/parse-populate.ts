@@ -24,7 +24,7 @@ export const maxPopulations = 10;
 /**
  * Reads `populate` of the options: `[{space, fields: {from, foreignKey, localKey, newField}}]`, as the published client
  * writes it. `from` names the space where `space` does not. Throws a 400 that lists every problem.
- * @param select what records have then, or null for all of it
+ * @param select the values that records have then, or null for all
  */
 export function parsePopulate(
   request: Pick<HttpRequest, 'header'>,

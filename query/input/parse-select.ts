@@ -8,7 +8,7 @@ export const maxSelected = 1000;
 /** As deep as values may be. */
 const maxLevels = 100;
 
-/** Reads which values records are answered with. Null: all. @param label what it is called in problems */
+/** Reads the choice of values in answers. Null: all. @param label its name in problems */
 export function parseSelect(
   value: unknown,
   structure: Structure,

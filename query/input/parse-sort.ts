@@ -15,7 +15,7 @@ export type Sorts = readonly [Sort, ...Sort[]];
 
 export const maxSorts = 10;
 
-/** Reads a sort, or an array of them. Null: in the order of insertion. @param label what it is called in problems */
+/** Reads a sort, or an array of them. Null: in the order of insertion. @param label its name in problems */
 export function parseSorts(
   value: unknown,
   structure: Structure,

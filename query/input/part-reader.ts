@@ -5,7 +5,7 @@ import { joinedProblems } from '../../common/errors/joined-problems.ts';
 export class PartReader {
   readonly #refusals: ApiError[] = [];
 
-  /** @param instead what a part that gets a 400 is taken for, until `check` throws */
+  /** @param instead the value of a part that gets a 400, until `check` throws */
   read<Part>(part: () => Part, instead: Part): Part {
     try {
       return part();

@@ -46,7 +46,7 @@ interface Args {
   readonly bytes: number;
   /** Its memory is to be counted. */
   readonly grown: (entry: HeldTable) => void;
-  /** What was built of it is good for nothing. */
+  /** The part built so far is useless. */
   readonly failed: (entry: HeldTable) => void;
 }
 

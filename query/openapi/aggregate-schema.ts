@@ -24,7 +24,7 @@ const bucket = exactObject(
 );
 
 /**
- * What parseAggregate takes, as JSON Schema.
+ * The input of parseAggregate, as JSON Schema.
  * @param namesOf fields whose values are of some kinds; null: there are none
  */
 export function aggregateBody(

@@ -15,7 +15,7 @@ import { queryableHeader, timingHeader, timingParameter } from './filter-schemas
 import { type Sample, sampleText, structureHeader } from './operation-sample.ts';
 import type { SpaceModel } from './space-model.ts';
 
-/** What the table of operations says of one to those who call it. */
+/** The part of the table of operations that callers see. */
 export interface DescribedOperation extends OperationIdentity {
   readonly method: 'GET' | 'POST' | 'DELETE' | 'QUERY';
   /** With `:name` for what a request fills in. */

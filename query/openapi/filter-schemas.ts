@@ -34,7 +34,7 @@ function valueSchema(target: Target): Schema {
   return target === 'id' ? string : dateTime;
 }
 
-/** What an operator compares with, as a body has it. @param element of an array */
+/** The operand of an operator, as a body has it. @param element of an array */
 function operandSchema(target: Target, operator: OperatorName, element: Schema): Schema {
   switch (operatorOf(operator).operand) {
     case 'value':
@@ -124,7 +124,7 @@ const controls = {
   $count: 'Adds the header `Sluice-Total-Count`',
 };
 
-/** What the `options` header says as well. */
+/** The keys that the `options` header takes as well. */
 export const controlParameters: readonly ApiParameter[] = Object.entries(controls).map(
   ([name, description]) =>
     queryParameter(

@@ -3,7 +3,7 @@ import { exampleStructure } from '../structure/example-structure.ts';
 
 /** A command that shows an operation; the rest of it follows from the operation's description. */
 export interface Sample {
-  /** What stands behind the address. */
+  /** The query string of the address. */
   readonly query?: string;
   /** Slug of its space; absent: people. */
   readonly space?: string;

@@ -13,7 +13,7 @@ import { exampleStructure } from '../structure/example-structure.ts';
 import { structureSchema } from '../structure/structure-schema.ts';
 import { aggregateBody } from './aggregate-schema.ts';
 
-/** What the description says of a record space: of any, or of a certain one. */
+/** The description of a record space: of any, or of a certain one. */
 export interface SpaceModel {
   /** How a request says which structure it goes by. */
   readonly structureHeaders: readonly ApiParameter[];

@@ -114,7 +114,7 @@ export function typedSpace({ fields }: Structure): SpaceModel {
   };
 }
 
-/** What may stand in place of a new value. */
+/** The forms that may stand in place of a new value. */
 function orIncrement({ type, unique, hashed }: Field, value: Schema): Schema {
   return type === 'NUMBER' && !unique && !hashed ? { anyOf: [value, incrementSchema] } : value;
 }

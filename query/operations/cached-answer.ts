@@ -77,7 +77,7 @@ async function withTotal(
   answer: () => HttpResponse | Promise<HttpResponse>,
 ): Promise<HttpResponse> {
   if (total === null) return answer();
-  // what it refuses comes first
+  // its refusals come first
   await populate;
   const records = await total();
   const response = await answer();
@@ -89,7 +89,7 @@ function isChecked(conditions: Conditions | null): boolean {
   return conditions !== null && conditions.hashed.length > 0;
 }
 
-/** Answers with one record, or `null`. @param empty what a space that does not exist has; null: what is read of it */
+/** Answers with one record, or `null`. @param empty the record of a space that does not exist; null: the one that is read of it */
 export function cachedRecord(
   call: CachedCall,
   prepare: () => Reading<string | null>,

@@ -22,7 +22,7 @@ export function operationRoute(
   deps: OperationDeps,
 ): Route {
   const { name, family, method, path, run, body, bodyLimit = 'maxRecordBytes' } = operation;
-  // what only reads has no record in its body
+  // a read has no record in its body
   const hasRecord = body !== undefined && operation.readsOnly !== true && operation.isRecord !== false;
   // how many a clear deletes says nothing of what it takes
   const isCounted = family !== null && family !== 'find' && name !== 'clear';

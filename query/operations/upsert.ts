@@ -54,7 +54,7 @@ export async function upsert(
   try {
     return await upserts.run();
   } finally {
-    // what was done before a failure is done
+    // work before a failure stays done
     if (inserted.length > 0) await announce(deps, space, 'record.inserted', inserted);
     if (updated.length > 0) await announce(deps, space, 'record.updated', updated);
     wrote(inserted.length + updated.length);
@@ -80,7 +80,7 @@ class Upserts {
   async run(): Promise<readonly string[]> {
     const { space, given, values, onConflict } = this.#upsert;
     await collectUniqueValues(space, values, this.#signal);
-    // what is wrong with one of them is said before anything is stored
+    // problems of any of them are said before anything is stored
     if (onConflict.do === 'update') for (const one of given) this.#changesOf(one);
     for (;;) {
       const left = [...this.#done.keys()].filter((at) => this.#done[at] === undefined);

@@ -41,7 +41,7 @@ import { type DropDeps, dropField, dropProject, dropSpace } from './drop-space.t
 type ProjectRouteDeps = DropDeps & { readonly authenticate: Authenticate };
 type Deps = ProjectRouteDeps & { readonly sizes: SpaceSizes };
 
-/** What an account may see of its projects and record spaces, and drop of them. */
+/** Projects and record spaces as their account may see and drop them. */
 export function projectRoutes(deps: ProjectRouteDeps): Route[] {
   return accountRoutes('Projects', operations, { ...deps, sizes: new SpaceSizes(deps.store) });
 }

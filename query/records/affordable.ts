@@ -7,7 +7,7 @@ import { keysIn } from '../sql/conditions-sql.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import type { Structure } from '../structure/structure.ts';
 
-/** What one read may take of the engine. */
+/** The bound of one read's use of the engine. */
 export interface ReadCost {
   /** Records; 0: any number. */
   readonly maxRows: number;

@@ -20,7 +20,7 @@ const maxCandidates = 10;
 interface Deps {
   readonly store: RecordStore;
   readonly checks: HashChecks;
-  /** What the search for them may take. */
+  /** The limits of the search for them. */
   readonly cost: ReadCost;
 }
 

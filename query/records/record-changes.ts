@@ -240,7 +240,7 @@ export class RecordChanges {
       if ('reservation' in result && taken.size === 0) return result.reservation;
       if ('reservation' in result) await result.reservation.settle(taken);
       if (taken.size > 0) throw alreadyStored(values, taken);
-      // what another write found to be stored is stored in this very record
+      // a value that another write found stored is stored in this very record
     }
   }
 }

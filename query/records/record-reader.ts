@@ -38,7 +38,7 @@ export class RecordReader {
   readonly #candidates: Candidates;
   readonly #cost: ReadCost;
 
-  /** @param args.cost what one statement may take */
+  /** @param args.cost the bound of one statement */
   constructor(args: { store: RecordStore; candidates: Candidates; cost: ReadCost }) {
     this.#store = args.store;
     this.#candidates = args.candidates;

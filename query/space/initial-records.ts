@@ -60,7 +60,7 @@ async function validate(
   signal: AbortSignal,
 ): Promise<{ readonly records: readonly RecordValues[]; readonly unique: Iterable<UniqueValue> }> {
   const { structure } = space;
-  // what a header's bytes become when they are not UTF-8
+  // bytes of a header that are not UTF-8 become this
   if (JSON.stringify(structure.initialData).includes('\uFFFD')) {
     throw invalidStructure([
       'The structure has initialData that is not valid UTF-8: write such characters as \\u escapes',

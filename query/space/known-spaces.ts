@@ -22,7 +22,7 @@ interface KnownSpace {
 }
 
 /**
- * What a process knows of record spaces, so that a request whose structure was seen before asks nobody. Another
+ * The record spaces that a process knows, so that a request whose structure was seen before asks nobody. Another
  * process may change a space: what is older than `freshFor` is read again while it is still used, and what is
  * older than `staleAfter` is not used. Where changes are announced, what may have changed is read again before it is used.
  */
@@ -141,7 +141,7 @@ export class KnownSpaces {
 
   /** An account with many spaces evicts its own, and not those of others. */
   #enter(account: string, id: string, size: number): void {
-    // what is larger than the cache is not kept at all
+    // an entry larger than the cache is not kept at all
     if (!this.#spaces.has(id)) return;
     let own = this.#accounts.get(account);
     if (own === undefined) {

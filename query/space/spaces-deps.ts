@@ -43,7 +43,7 @@ export interface Freshness {
 /** After this no process uses an entry whose change was announced, even if it missed the message. Milliseconds. */
 const announcedAfter = 1_000;
 
-/** What docs/api.md promises. */
+/** The promises of docs/api.md. */
 export function freshnessOf({ alone }: Pick<RecordStore, 'alone'>, invalidation: Invalidation): Freshness {
   const forever = Number.POSITIVE_INFINITY;
   // nobody else changes the catalogue

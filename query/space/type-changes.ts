@@ -81,7 +81,7 @@ export class TypeChanges {
       const reads = !request.stores && (structure === null || agrees(entry.structure, structure));
       return reads ? null : this.over(entry.id);
     }
-    // what a body was inferred from may be older than the stored types
+    // the values behind an inferred type may be older than the stored types
     if (structure === null || !headers.mutate || headers.inferStructure) return null;
     const plan = retypedFields(entry.structure, structure);
     if (plan.length === 0) return null;
@@ -139,7 +139,7 @@ export class TypeChanges {
       if (!(await edit(entry.id, end, own)))
         throw overloaded('the structure of the record space is being changed');
     } catch (error) {
-      // what can't be done now is done by the next request
+      // the next request does the rest
       await this.#cancel(entry.id, change, AbortSignal.timeout(idleLimit)).catch(() => {});
       throw own.aborted ? deadlineExceeded(changeLimit) : error;
     }

@@ -91,7 +91,7 @@ function compactLine(
   return `${columns},{${doc}},{${hashes}}]\n`;
 }
 
-/** Rows for the table of keys, as `keyLines` makes them. @param unique what the records have in unique fields */
+/** Rows for the table of keys, as `keyLines` makes them. @param unique the records' values of unique fields */
 export function newKeyLines(
   { id: spaceId }: RecordSpace,
   records: readonly NewRecord[],

@@ -9,7 +9,7 @@ export function keyOf(slot: string, value: StoredValue): string {
   return keyText(hashOf(slot, value));
 }
 
-/** What stands behind IN for many keys: as literals the engine would analyse each of them. */
+/** The right side of IN for many keys: as literals the engine would analyse each of them. */
 export function keysSql(keys: readonly string[]): string {
   return keys.length === 1 ? `(${keys[0]})` : `CAST('[${keys.join()}]', 'Array(UInt64)')`;
 }

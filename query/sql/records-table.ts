@@ -191,7 +191,7 @@ export class RecordsTable {
     return this.#about(spaceId, sql);
   }
 
-  /** Bytes of the values of all records, as text. @param overhead what each record counts beside them */
+  /** Bytes of the values of all records, as text. @param overhead bytes that each record counts beside them */
   sumBytes(spaceIds: readonly string[], overhead: number): Sql {
     const sql = `SELECT toFloat64(${overhead} * count() + sum(${valueBytes})) AS bytes
       FROM ${this.#records} WHERE space IN (${spaceIds.map(textLiteral).join(', ')})`;

@@ -44,7 +44,7 @@ export function valueLiteral(value: StoredValue | Date): string {
 /** More literals are slower than one text to be read: the engine analyses each of them. */
 const fewLiterals = 16;
 
-/** What stands behind IN for values of one field, one at least. */
+/** The right side of IN for values of one field, one at least. */
 export function listSql(values: readonly (StoredValue | Date)[]): string {
   const [first] = values;
   if (values.length <= fewLiterals || typeof first === 'boolean')

@@ -116,7 +116,7 @@ export class EmbeddedStore implements RecordStore {
   find<Result>(space: RecordSpace, plan: ReadPlan, signal: AbortSignal, answers: FindAnswers<Result>) {
     const { plain, others, hashed } = plan.conditions;
     const shapes = hashed.length === 0 ? shapesOf(plan) : [];
-    // what no index finds is found in memory only in a small space
+    // without an index only a small space is searched in memory
     const isScan = others.length > 0 && plain.length === 0 && shapes.length === 0;
     this.#preloads.missed(space, isScan ? 'look-up' : 'search');
     this.#tables.missed(space.id, shapes);

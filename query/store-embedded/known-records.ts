@@ -2,7 +2,7 @@ import type { MemoryTables, TableLoad } from '../memory/memory-tables.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
 import type { LookupKey } from '../store/record-store.ts';
 
-/** What one write did to one record. */
+/** The effect of one write on one record. */
 export interface RecordWrite {
   readonly spaceId: string;
   readonly id: string;

@@ -139,7 +139,7 @@ export class PendingRecords {
       signal.throwIfAborted();
       throw overloaded('the table does not take records', cause);
     }
-    // what was on its way into the log could not be flushed: it comes there meanwhile
+    // writes on their way into the log could not be flushed: they get there meanwhile
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
 

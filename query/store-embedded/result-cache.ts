@@ -45,7 +45,7 @@ interface SpaceEntries {
   readonly writes: Set<Write>;
 }
 
-/** What an entry takes beside its result and its key. */
+/** Bytes of an entry beside its result and its key. */
 const overhead = 800;
 /** The share of the cache that one result may have. */
 const largestShare = 1 / 64;

@@ -17,7 +17,7 @@ interface Deps extends Engine {
   readonly fewestMisses?: number | undefined;
 }
 
-/** What the engine had to do for a space, in look-ups. */
+/** The engine's work for a space, in look-ups. */
 interface Misses {
   count: number;
   /** With so many, reading the whole space is worth its price. */

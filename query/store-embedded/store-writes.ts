@@ -24,7 +24,7 @@ const insertLimit = 20_000;
 const changeLimit = 10_000;
 const lookLimit = 1000;
 
-/** What no client waits for is not given up. */
+/** Work that no client waits for is not given up. */
 const { signal: never } = new AbortController();
 
 /**
@@ -47,7 +47,7 @@ export async function storeWrites(
     const lines = await keyLines(some.map(withKeys), never);
     if (lines.byteLength > 0) await db.insert({ ...table.keyRows, lines, home: homeOf(table, some) });
   }
-  // who reads meanwhile must not see a unique value twice, nor miss a record that moved to another one
+  // reads meanwhile must not see a unique value twice, nor miss a record that moved to another one
   const isEarly = isBefore([...inserted, ...changed]);
   const remove = async (some: readonly Net[]): Promise<void> => {
     for (const part of chunks(some, changeLimit)) await db.command(table.remove(part));

@@ -78,7 +78,7 @@ export class CacheOutages {
       const [row] = await this.#db.rows<{ outages: number }>({ sql, signal: AbortSignal.timeout(trust) });
       this.#trustedUntil = row?.outages === 0 ? began + trust : Number.NEGATIVE_INFINITY;
     } catch {
-      // what was asked before is good for as long as it was
+      // earlier answers stay good for as long as they were
     } finally {
       this.#asking = false;
     }

@@ -109,7 +109,7 @@ export class RedisVersions implements SpaceVersions {
 
   async #read(spaceId: string): Promise<string | null> {
     await nextTurn();
-    // who begins from now on needs another one
+    // requests from now on need another one
     this.#reads.delete(spaceId);
     const { lifetime, readPatience, settledAfter } = this.#times;
     // whole seconds; the first one may be short

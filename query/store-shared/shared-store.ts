@@ -42,7 +42,7 @@ export class SharedStore implements RecordStore {
     readonly metrics: Pick<Metrics, 'batch' | 'cache'>;
   }): SharedStore {
     const { redis, config, db } = services;
-    // what a server of a cluster answers may be older than a write that another one acknowledged
+    // the answer of a server of a cluster may be older than a write that another one acknowledged
     if (redis === undefined || db.cluster !== undefined || db.servers > 1)
       return new SharedStore({ ...services, versions: noVersions, cacheBytes: 0 });
     const versions = new RedisVersions({ ...services, redis, outages: new CacheOutages(services) });

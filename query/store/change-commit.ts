@@ -53,9 +53,9 @@ export function createChangeCommit(
         const left = permitted(entries, ({ reject }, reason) => reject(reason));
         if (left.length < entries.length) return make(left);
       }
-      // what a broken connection hides may have been made: a record that was removed would seem never to have been
+      // a change whose answer a broken connection hides may have been made: a removed record would seem never to have been
       const isOver = error instanceof ApiError || error instanceof UnknownOutcome || entries.length === 1;
-      // what was added, and only then failed to be read, must not be added again
+      // an increment that was made, and only then failed to be read, must not be made again
       if (isOver || entries.some(adds)) {
         const reason = error instanceof StatementTimeout ? deadlineExceeded(error.timeLimit) : error;
         for (const { reject } of entries) reject(reason);

@@ -137,7 +137,7 @@ async function readCompared(engine: Engine, finds: readonly Find[]): Promise<Fou
 /**
  * Some of the records that meet a condition, in the order of the finds. Which they are does not matter, so the engine sorts
  * them when it has them: to read in order costs it three times as much.
- * @param many what stands behind LIMIT
+ * @param many the number behind LIMIT
  */
 function sorted({ table }: Engine, finds: readonly Find[], where: string, many: number | string): Shared {
   const [{ space, plan }] = finds as [Find];
@@ -191,7 +191,7 @@ function rowsByValues(
   return found;
 }
 
-/** What several finds ask for, by their values. */
+/** Several finds, by their values. */
 function askedIn(finds: readonly Find[]): ReadonlyMap<string, Asked> {
   const asked = new Map<string, Asked>();
   for (const { values, plan } of finds) {

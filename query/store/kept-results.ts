@@ -4,7 +4,7 @@ import type { RecordSpace } from '../structure/record-space.ts';
 export interface KeptResults {
   /** Bytes that a result may have to be kept. */
   readonly largest: number;
-  /** A kept result; undefined: there is none. @param request what a request of this view asks for, as it came */
+  /** A kept result; undefined: there is none. @param request the text of a request of this view, as it came */
   get(view: RecordSpace, request: string): Uint8Array | undefined;
   /** Keeps a result that was made of rows in memory in this same step. */
   keep(view: RecordSpace, request: string, conditions: Conditions | null, result: Uint8Array): void;

@@ -115,12 +115,12 @@ export class SharedReads {
     const [first] = finds as [WaitingFind];
     if (finds.length === 1) {
       first.resolve(null);
-      // what comes meanwhile gathers
+      // requests gather meanwhile
       return first.over;
     }
     const areAlike = finds.every(({ form }) => form === first.form);
     const read = readFinds(engine, finds).catch((error: unknown) => {
-      // what several cost together says nothing of one alone; but those of one form had their time
+      // the cost of several together says nothing of one alone; but those of one form had their time
       const limit = exceededLimit(error);
       if (limit === null || (limit.of === 'time' && areAlike)) throw error;
       return null;

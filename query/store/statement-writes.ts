@@ -68,7 +68,7 @@ export function createStatementWrites(
   return {
     async insert({ space, records, unique, receipt, signal, permit }) {
       const own = receipt === undefined ? null : await recordLines([receipt], signal);
-      // what a Distributed table sends to two shards is there on one first, which must not be that of the receipt
+      // rows that a Distributed table sends to two shards are there on one first, which must not be that of the receipt
       const apart = db.cluster !== undefined;
       const rows =
         records.length > manyRecords && (own === null || apart)

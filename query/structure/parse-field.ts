@@ -4,7 +4,7 @@ import { type Field, type FieldType, fieldTypes, isSystemKey } from './field.ts'
 import { readFieldValue } from './field-value.ts';
 import { isObject } from './is-object.ts';
 
-// what a header's bytes become when they are not UTF-8
+// bytes of a header that are not UTF-8 become this
 const replacement = '\uFFFD';
 
 /** Reads one element of `recordStructure`, and adds what is wrong with it to `problems`. */

@@ -2,7 +2,7 @@
 export interface Peer {
   /** Rejects when the other end fails, is gone, or does not answer within `timeout` ms. */
   ask(name: string, timeout: number): Promise<unknown>;
-  /** What is answered to questions of a name. */
+  /** The answers to questions, by name. */
   on(name: string, answer: () => unknown): void;
 }
 
@@ -12,10 +12,10 @@ interface Answer {
   readonly failure?: string;
 }
 
-/** What goes over the channel, as JSON. */
+/** A message of the channel, as JSON. */
 type Message = { readonly id: number; readonly name: string } | ({ readonly answerTo: number } & Answer);
 
-/** What `process` and a forked child have in common. */
+/** The interface that `process` and a forked child share. */
 export interface Channel {
   readonly connected?: boolean;
   send?(
@@ -48,7 +48,7 @@ export function createPeer(channel: Channel): Peer {
       questions.get(message.answerTo)?.(message);
       return;
     }
-    // who asked has a deadline for an answer that does not get through
+    // the asking side has a deadline for an answer that does not get through
     const reply = (answer: Answer): void => send({ answerTo: message.id, ...answer }, () => {});
     answer(message.name).then(
       (content) => reply({ content }),

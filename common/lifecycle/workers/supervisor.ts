@@ -15,9 +15,9 @@ const stopMargin = 5000;
 /** Workers answer from memory: one that takes longer is stuck, or on its way out. Milliseconds. */
 const metricsTimeout = 1000;
 
-/** What a scrape of any worker is answered from. */
+/** The source of the answer to a scrape of any worker. */
 export interface GatheredMetrics {
-  /** What each worker that answered measures, as prom-client's JSON. */
+  /** The metrics of each worker that answered, as prom-client's JSON. */
   readonly processes: readonly (readonly object[])[];
   readonly workers: readonly WorkerState[];
 }

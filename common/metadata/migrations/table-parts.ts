@@ -7,7 +7,7 @@ export const timestamp = `DateTime64(3, 'UTC')`;
 /** An acknowledged row survives a power cut: https://clickhouse.com/docs/operations/settings/merge-tree-settings */
 export const durable = 'fsync_after_insert = 1, fsync_part_directory = 1';
 
-/** What lightweight updates need. */
+/** The settings that lightweight updates need. */
 export const updatable = 'enable_block_number_column = 1, enable_block_offset_column = 1';
 
 /** INSERTs with a token that may come again while one process stalls, and, where there are replicas, seconds. */

@@ -4,7 +4,7 @@ import type { DurableDirectories } from '../../durable-files/durable-directories
 import { assertObjectKey } from '../object-key.ts';
 import type { ObjectDescription } from '../object-store.ts';
 
-/** What an object without a description is. */
+/** The description of an object that has none. */
 export const undescribed: ObjectDescription = { contentType: 'application/octet-stream', metadata: {} };
 
 /** Where the parts of a file system store lie. All paths are absolute. Bad keys throw. */

@@ -14,7 +14,7 @@ export class FileSystemWriter implements ResumableWriter {
   readonly #target: WriteTarget;
   readonly #path: string;
   readonly #file: FileHandle;
-  /** What is written survives a failure, and the process. */
+  /** The file survives a failure, and the process. */
   readonly #resumable: boolean;
   #position: number;
   /** Of whole parts. */
@@ -23,7 +23,7 @@ export class FileSystemWriter implements ResumableWriter {
   #written: Promise<void> = Promise.resolve();
   #state: 'open' | 'completing' | 'complete' | 'failed' = 'open';
   #aborting: Promise<void> | null = null;
-  /** What was written may not be there after a power cut. */
+  /** Bytes so far may not be there after a power cut. */
   #closeError: Error | null = null;
 
   private constructor(
@@ -201,7 +201,7 @@ export interface WriteTarget {
   readonly signal: AbortSignal;
 }
 
-/** What is left of the chunks when so many bytes are done. */
+/** The rest of the chunks when so many bytes are done. */
 function afterBytes(chunks: readonly Uint8Array[], bytes: number): Uint8Array[] {
   const rest = [...chunks];
   let done = bytes;

@@ -10,7 +10,7 @@ import { type S3Context, tryCommand, tryOrNull } from './s3-context.ts';
 import { isRefusal } from './s3-failure.ts';
 import { listUploads } from './s3-list.ts';
 
-/** What a failed writer may have left. */
+/** The remains of a failed writer. */
 export interface Leftovers {
   readonly key: string;
   readonly uploadId?: string | undefined;
@@ -79,7 +79,7 @@ export async function dropUpload(
     try {
       if (await isOver(context, input, signal)) return;
     } catch (error) {
-      // who may not list parts takes the word of the second abort
+      // a client that may not list parts takes the word of the second abort
       if (!isRefusal(error)) throw error;
       if (round > 0) return;
     }

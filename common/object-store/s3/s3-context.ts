@@ -7,7 +7,7 @@ import type { S3StoreOptions, S3Timing } from './s3-options.ts';
 import { type RetryLimits, retrying } from './s3-retry.ts';
 import type { PartSender } from './s3-send-part.ts';
 
-/** What the operations of one store share. */
+/** State that the operations of one store share. */
 export interface S3Context {
   readonly bucket: string;
   /** For small requests. */

@@ -16,7 +16,7 @@ export class S3Failure extends Error {
   }
 }
 
-/** What is known of something that was thrown. */
+/** The facts about a thrown value. */
 export interface FailureFacts {
   /** Of the answer; undefined when there was none. */
   readonly status: number | undefined;
@@ -48,7 +48,7 @@ export function failureOf(thrown: unknown): FailureFacts {
 /** https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html: what a client should try again. */
 const transientCodes = new Set(['InternalError', 'RequestTimeout', 'ServiceUnavailable', 'SlowDown']);
 
-/** What the system says of a connection that could not be made, or was lost. */
+/** The system's codes of a connection that could not be made, or was lost. */
 const connectionCodes = new Set([
   'EAI_AGAIN',
   'ECONNABORTED',
@@ -87,7 +87,7 @@ export function isStatus(thrown: unknown, status: number): boolean {
   return failureOf(thrown).status === status;
 }
 
-/** What the log and the operator get to see. */
+/** The text for the log and the operator. */
 export function storageError(operation: string, key: string, cause: unknown): Error {
   const { status, code, bucketRegion } = failureOf(cause);
   const reason = cause instanceof Error ? cause.message : String(cause);
@@ -133,7 +133,7 @@ const problems: Readonly<Record<string, string>> = {
   CredentialsProviderError: 'there are no credentials for S3: set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY',
 };
 
-/** What the operator has to put right before S3 does anything for us, whatever it is asked; undefined: nothing. */
+/** The fault of the settings for which S3 refuses every request; undefined: there is none. */
 function problemOf(cause: unknown): string | undefined {
   const { status, code, bucketRegion } = failureOf(cause);
   if (!isMoved(status) && code !== 'AuthorizationHeaderMalformed') return problems[code];

@@ -14,7 +14,7 @@ const writerName = 'sluice-writer';
 const typeName = 'sluice-content-type';
 const ourNames = new Set([writerName, typeName]);
 
-/** What is stored, with the writer's id and the object's own type. Names are lower case: S3 makes them so. */
+/** Metadata of the stored object, with the writer's id and the object's own type. Names are lower case: S3 makes them so. */
 export function storedMetadata(
   { contentType, metadata, served }: ObjectDescription,
   writerId: string,
@@ -31,7 +31,7 @@ export function storedMetadata(
   return stored;
 }
 
-/** What was given when the object was made. */
+/** The metadata given when the object was made. */
 export function givenMetadata(stored: Readonly<Record<string, string>>): Record<string, string> {
   const given: Record<string, string> = {};
   for (const [name, value] of Object.entries(stored)) {

@@ -21,9 +21,9 @@ export interface S3StoreOptions extends S3Place {
 
 /** Milliseconds. */
 export interface S3Timing {
-  /** What a request may take with all its retries; a part gets a second more for each of its MiB, completing twice as long. */
+  /** The deadline of a request with all its retries; a part gets a second more for each of its MiB, completing twice as long. */
   readonly request: number;
-  /** What a new connection may take. */
+  /** The deadline of a new connection. */
   readonly connect: number;
   /**
    * How long a connection may bring nothing and take nothing, or a small request may stay without an answer. When S3
@@ -34,7 +34,7 @@ export interface S3Timing {
   readonly answered: { at: number };
   /** How long the outcome of a request is waited for that is given up and may have made something. */
   readonly settle: number;
-  /** What taking back a failed object may take. */
+  /** The deadline for taking back a failed object. */
   readonly cleanup: number;
   /** The pause before retry n is random, up to firstPause * 2^n and no more than longestPause. */
   readonly firstPause: number;

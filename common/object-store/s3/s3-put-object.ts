@@ -4,7 +4,7 @@ import type { S3Context } from './s3-context.ts';
 import { isRefusal } from './s3-failure.ts';
 import { retrying } from './s3-retry.ts';
 
-/** What is written, and how it is recognised. */
+/** The object to write, and the id by which it is recognised. */
 export interface WriteTarget {
   readonly key: string;
   /** Also in the metadata. */
@@ -44,7 +44,7 @@ export async function countUnconfirmed<T>(
 /** Parts may be large, and S3 far away: a part may take a second more for each of these. Bytes. */
 const bytesASecond = 1024 ** 2;
 
-/** What a part may take with all its attempts. Milliseconds. */
+/** The deadline of a part with all its attempts. Milliseconds. */
 export function partTime({ timing }: Pick<S3Context, 'timing'>, part: Pick<Part, 'size'>): number {
   return timing.request + Math.ceil((part.size / bytesASecond) * 1000);
 }

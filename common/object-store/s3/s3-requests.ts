@@ -35,7 +35,7 @@ export async function deleteObject(context: S3Context, key: string, signal: Abor
   await controlOrNull(context, new DeleteObjectCommand({ Bucket: context.bucket, Key: key }), signal);
 }
 
-/** What one DeleteObjects takes: https://docs.aws.amazon.com/AmazonS3/latest/API/API_DeleteObjects.html */
+/** The keys that one DeleteObjects takes: https://docs.aws.amazon.com/AmazonS3/latest/API/API_DeleteObjects.html */
 const keysAtOnce = 1000;
 const singlesAtOnce = 8;
 

@@ -4,9 +4,9 @@ import { failureOf, isTransient } from './s3-failure.ts';
 import type { S3Timing } from './s3-options.ts';
 
 export interface RetryLimits {
-  /** What all attempts may take together. Milliseconds. */
+  /** The deadline of all attempts together. Milliseconds. */
   readonly total: number;
-  /** What one attempt may take. Milliseconds. */
+  /** The deadline of one attempt. Milliseconds. */
   readonly attempt: number;
   /**
    * How long an attempt may go on after the signal's abort, because its outcome must be known: an answer that comes is
@@ -17,7 +17,7 @@ export interface RetryLimits {
 
 /**
  * Tries until it succeeds, fails for good, or the time is over: exponential backoff with full jitter, so that many
- * who failed together do not come back together. Rejects with the last failure, or the signal's reason; an attempt
+ * requests that failed together do not come back together. Rejects with the last failure, or the signal's reason; an attempt
  * that succeeds within the grace is a success.
  */
 export async function retrying<T>(

@@ -121,7 +121,7 @@ function queryText(query: Readonly<Record<string, string>>): string {
 }
 
 /**
- * What an answer that is not a success says:
+ * The meaning of an answer that is not a success:
  * https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html, section "REST error responses".
  */
 export function readFailure({

@@ -27,7 +27,7 @@ const closePatience = 5_000;
 /** Keeps objects in a bucket of S3, or of a server that speaks its protocol. Nothing is sent before it is needed. */
 export function createS3Store(options: S3StoreOptions): ObjectStore {
   const { context, close } = connect(options);
-  /** What the log has of a problem that lasts. */
+  /** The problem that was logged last. */
   let logged: string | undefined;
   const abortUpload = (key: string, uploadId: string, signal: AbortSignal): Promise<void> => {
     signal.throwIfAborted();

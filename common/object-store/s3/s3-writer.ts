@@ -182,7 +182,7 @@ export class S3Writer implements ObjectWriter {
 
 /** Writes an object that may be left unfinished: what is written survives a failure, and the process. */
 export class ResumableS3Writer extends S3Writer implements ResumableWriter {
-  /** @param before what is written of the object */
+  /** @param before the part of the object that is stored */
   constructor(
     context: S3Context,
     key: string,

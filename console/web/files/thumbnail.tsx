@@ -38,7 +38,7 @@ export function Thumbnail({ project, file }: FileProps): JSX.Element {
       observer.disconnect();
     };
   }, [project, file.name]);
-  // what it shows is said by the name beside it
+  // the name beside it says its content
   return (
     <span class="thumbnail" ref={box}>
       {picture === null ? (

@@ -99,7 +99,7 @@ export function retryUpload(upload: Upload): void {
 /** Forgets an upload that is not complete, here and at the server. */
 export async function dropUnfinished(address: string): Promise<void> {
   forget(address);
-  // what can't be dropped now expires by itself
+  // an upload that can't be dropped now expires by itself
   await dropUpload(address).catch(() => {});
 }
 
@@ -193,7 +193,7 @@ function measured(upload: Upload): (sent: number) => void {
     upload.sent.value = sent;
     const now = performance.now();
     const elapsed = now - since;
-    // what the server has of an earlier try is no speed
+    // bytes of an earlier try are no speed
     if (before !== null && elapsed < rateEveryMs) return;
     if (before !== null) {
       const rate = (Math.max(0, sent - before) / elapsed) * 1000;
@@ -219,7 +219,7 @@ window.addEventListener('beforeunload', (event) => {
 });
 
 effect(() => {
-  // who has logged out sends nothing more, and goes on after the next login
+  // nothing is sent after a logout; uploads go on after the next login
   if (session.value?.account) return;
   for (const controller of running.values()) controller.abort();
   uploads.value = [];

@@ -5,7 +5,7 @@ export function useDraft(value: string, onSettled: (text: string) => void, settl
   const [text, setText] = useState(value);
   const sent = useRef(value);
   useEffect(() => {
-    // what was typed here may have gone on since
+    // the text here may have changed since
     if (sent.current !== value) setText(value);
     sent.current = value;
   }, [value]);

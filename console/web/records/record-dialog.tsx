@@ -41,7 +41,7 @@ export function RecordDialog(props: RecordDialogProps): JSX.Element {
       {id !== null && loaded.loading && record === null && <Skeleton lines={6} />}
       {record !== null && tab === 'json' && <JsonView record={record} />}
       {(id === null || record !== null) && (
-        // what was edited stays while the JSON is shown
+        // edits stay while the JSON is shown
         <div hidden={tab !== 'form'}>
           <RecordFormView
             {...props}

@@ -26,7 +26,7 @@ export function Legend(props: {
   readonly names: readonly string[];
   readonly colour: (name: string) => number;
   readonly textOf?: (name: string) => string;
-  /** What else stands there. */
+  /** Other text there. */
   readonly children?: ComponentChildren;
 }): JSX.Element | null {
   const { label, names, colour, textOf = String, children } = props;

@@ -182,7 +182,7 @@ class AggregateReader {
       const column = typeof by === 'string' ? columns.get(by) : undefined;
       const isOrder = (order === 'asc' || order === 'desc') && Object.keys(more).length === 0;
       if (column !== undefined && isOrder) return [{ column, descending: order === 'desc' }];
-      // what is wrong with it otherwise may be a problem of the name that it has
+      // its other problem may be one of its name
       if (!isOrder || typeof by !== 'string')
         this.#problems.push('sort should list objects with by, and order asc or desc');
       else if (!this.#names.has(by))

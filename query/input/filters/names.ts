@@ -2,7 +2,7 @@ import { isSystemKey, type Target } from '../../structure/field.ts';
 import type { Structure } from '../../structure/structure.ts';
 import type { Comparison } from './filter.ts';
 
-/** What a condition or a function of a group is about. */
+/** The subject of a condition, or of a function of a group. */
 export type Subject = Pick<Comparison, 'target' | 'path'>;
 
 /** A field by its name or slug, or a key that every record has; null: there is none. */

@@ -10,7 +10,7 @@ export interface Http1Answer {
   readonly keepAlive: boolean;
 }
 
-/** What came is no HTTP, or more of it than is read. The code begins as those of Node's own parser. */
+/** The bytes are no HTTP, or more of it than is read. The code begins as those of Node's own parser. */
 export class BrokenAnswer extends Error {
   readonly code = 'HPE_BROKEN_ANSWER';
   constructor(message: string) {
@@ -66,7 +66,7 @@ export class AnswerReader {
       }
       const head = readHead(bytes.toString('latin1', 0, end));
       bytes = bytes.subarray(end + 4);
-      // what comes before the answer itself, such as 100 Continue
+      // an interim answer, such as 100 Continue
       if (head.status >= 200) this.#head = head;
     }
     return this.#body(this.#head, bytes);
