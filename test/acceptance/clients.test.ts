@@ -78,7 +78,6 @@ const peopleSpace = (space: string): object => ({
     age: { type: Number },
     active: { type: Boolean, defaultValue: true },
     tags: Array,
-    address: Object,
     password: { type: String, hashed: true },
   },
 });
@@ -88,7 +87,6 @@ const ada = {
   age: 36,
   active: true,
   tags: ['maths'],
-  address: { city: 'London' },
   password: 'secret one',
 };
 const grace = {
@@ -97,7 +95,6 @@ const grace = {
   age: 85,
   active: false,
   tags: [],
-  address: { city: 'New York', zip: 10001 },
   password: 'secret two',
 };
 const shown = ({ password: _, ...record }: Record<string, unknown>): Record<string, unknown> => record;
@@ -218,7 +215,7 @@ const operations: readonly Operation[] = [
   {
     name: 'updateOneById',
     async check(t, { model, people, version }) {
-      const changes = { firstName: 'Admiral', active: true, address: { city: 'Paris' } };
+      const changes = { firstName: 'Admiral', active: true };
       const updated = await model.updateOneById(people[1].id, changes);
       t.match(updated, { ...shownGrace, id: people[1].id, ...changes });
       t.strictSame(await model.find({}), [people[0], updated]);
@@ -386,14 +383,29 @@ for (const version of full ? versions : versions.slice(0, 1)) {
       t.match(await model.find({}), { length: 2 });
     });
 
-    t.test('operators and groups, which new versions write in brackets', async (t) => {
-      const model = version.rowed(peopleSpace('Operators'));
-      await model.insert([ada, grace, { ...ada, firstName: 'Alan', email: 'alan@x', age: 41, tags: [] }], {});
-      const names = async (conditions: object) =>
-        (await model.find(conditions)).map(({ firstName }: { firstName: string }) => firstName);
-      for (const [conditions, expected] of version === versions[0] ? operators : [])
-        t.strictSame(await names(conditions), expected, JSON.stringify(conditions));
-    });
+    // older versions know neither
+    if (version === versions[0]) {
+      t.test('operators and groups', async (t) => {
+        const model = version.rowed(peopleSpace('Operators'));
+        const alan = { ...ada, firstName: 'Alan', email: 'alan@x', age: 41, tags: [] };
+        await model.insert([ada, grace, alan], {});
+        for (const [conditions, expected] of operators) {
+          const found: Any[] = await model.find(conditions);
+          const names = found.map(({ firstName }) => firstName);
+          t.strictSame(names, expected, JSON.stringify(conditions));
+        }
+      });
+
+      t.test('objects', async (t) => {
+        const model = version.rowed({ space: 'Homes', description: '', structure: { address: Object } });
+        const address = { city: 'New York', zip: 10001 };
+        const [{ id }] = await model.insert([{ address }, { address: { city: 'London' } }], {});
+        t.strictSame((await model.findOne({ id })).address, address);
+        const moved = await model.updateOneById(id, { address: { city: 'Paris' } });
+        t.match(moved, { address: { city: 'Paris' } });
+        t.match(await model.find({}), [{ address: { city: 'Paris' } }, { address: { city: 'London' } }]);
+      });
+    }
 
     t.test('failures reach the application as far as the version lets them', async (t) => {
       const model = version.rowed(peopleSpace('Failures'));
