@@ -2,8 +2,7 @@ import type { Log } from '../log/log.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
 import { redisScript } from '../redis/redis-connection.ts';
 import { ifQuick } from '../redis/without-redis.ts';
-import type { SigningKeys } from './signing-keys.ts';
-import { createKeyedHash } from './signing-keys.ts';
+import { createKeyedHash, type SigningKeys } from './signing-keys.ts';
 
 /** The price of failed logins to an identity. */
 export interface FailureDelays {

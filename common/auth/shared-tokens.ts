@@ -4,8 +4,7 @@ import type { Invalidation, StreamPosition } from '../redis/invalidation.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
 import { ifQuick, unlessAway } from '../redis/without-redis.ts';
 import { type AccessToken, type TokenJson, tokenOfJson } from './access-tokens.ts';
-import type { SigningKeys } from './signing-keys.ts';
-import { createKeyedHash } from './signing-keys.ts';
+import { createKeyedHash, type SigningKeys } from './signing-keys.ts';
 
 /** Access tokens that any process looked up, for all of them. */
 export interface SharedTokens {
@@ -50,20 +49,24 @@ export function createSharedTokens(deps: {
       log.warn('an access token in Redis has a wrong signature: it is not used');
       return null;
     }
-    const { stamp, at, ...token } = JSON.parse(text) as TokenJson & { stamp: string; at: number };
+    const { stamp, at, ...token } = JSON.parse(text) as Omit<TokenJson, 'hash'> & {
+      stamp: string;
+      at: number;
+    };
     const position = invalidation.positionOf(stamp);
     return position === null || Math.abs(Date.now() - at) > oldest
       ? null
-      : { token: tokenOfJson(token), position };
+      : { token: tokenOfJson({ ...token, hash }), position };
   };
 
   return {
     // the store knows everything that Redis does
     get: (hash) => ifQuick(read(hash), tell),
     async put(token, position) {
-      const text = JSON.stringify({ ...token, stamp: invalidation.stampOf(position), at: Date.now() });
-      const signature = (await sign(token.hash, text)).toString('base64url');
-      await unlessAway(redis.set(keyOf(token.hash), `${signature}.${text}`, lifetime), tell);
+      const { hash, ...rest } = token;
+      const text = JSON.stringify({ ...rest, stamp: invalidation.stampOf(position), at: Date.now() });
+      const signature = (await sign(hash, text)).toString('base64url');
+      await unlessAway(redis.set(keyOf(hash), `${signature}.${text}`, lifetime), tell);
     },
   };
 }

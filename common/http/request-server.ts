@@ -62,7 +62,7 @@ export class RequestServer {
     if (!exchange.body.complete) {
       res.onAborted(() => exchange.connectionLost());
       res.onData((chunk, isLast) => {
-        // bytes in the same segment behind the end of a chunked body is looked at first, and closes the connection
+        // bytes in the same segment behind the end of a chunked body are looked at first, and close the connection
         if (!isLast || exchange.body.contentLength !== undefined) exchange.body.push(chunk, isLast);
         else setImmediate(() => exchange.body.push(new ArrayBuffer(0), true));
       });

@@ -41,6 +41,7 @@ export class FileSystemWriter implements ResumableWriter {
 
   static async open(target: WriteTarget): Promise<FileSystemWriter> {
     target.signal.throwIfAborted();
+    // throws on a bad key, before there is a file
     target.layout.objectPath(target.key);
     const path = target.layout.newTemporaryPath(target.key);
     const file = await open(path, 'wx', 0o600);
