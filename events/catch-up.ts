@@ -19,7 +19,7 @@ export interface CatchUpDeps {
   readonly backlog: Backlog;
   readonly stopped: AbortSignal;
   readonly onFetched: () => void;
-  readonly log?: Pick<Log, 'warn'> | undefined;
+  readonly log: Pick<Log, 'warn'>;
 }
 
 /** Fetches deliveries of accounts that are behind, as memory has room for them. */
@@ -66,7 +66,7 @@ export class CatchUp {
       const running = this.#fetch(ownerId, after, limit)
         .catch((error: unknown) => {
           backlog.fallBehind(ownerId, after);
-          log?.warn({ err: error }, 'webhooks that wait could not be looked for');
+          log.warn({ err: error }, 'webhooks that wait could not be looked for');
         })
         .then(() => {
           this.#running.delete(running);

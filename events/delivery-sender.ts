@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { KeyedHash } from '../common/auth/signing-keys.ts';
 import type { Log } from '../common/log/log.ts';
-import { type ObserveCall, unobserved } from '../common/telemetry/observe-call.ts';
+import type { ObserveCall } from '../common/telemetry/observe-call.ts';
 import { Backlog } from './backlog.ts';
 import { type CallOutcome, callWebhook } from './call-webhook.ts';
 import { CatchUp } from './catch-up.ts';
@@ -38,8 +38,8 @@ export interface DeliverySenderDeps {
   readonly contentShare: number;
   /** Takes over what a version with other tables left. @returns whether there was any */
   readonly adoptOld: (process: string, since: Date | null) => Promise<boolean>;
-  readonly log?: Pick<Log, 'warn'> | undefined;
-  readonly observeCall?: ObserveCall | undefined;
+  readonly log: Pick<Log, 'warn'>;
+  readonly observeCall: ObserveCall;
   readonly delayAfter?: ((attempts: number) => number) | undefined;
   /** Milliseconds after which a process that says nothing is taken for dead. */
   readonly silence?: number | undefined;
@@ -162,7 +162,7 @@ export class DeliverySender {
     const drops = isOver && !this.backlog.keeps(ownerId, bytes);
     // a delivery without its note is sent again after a restart
     await this.#deps.table.note(delivery, progress, drops).catch((error: unknown) => {
-      this.#deps.log?.warn({ err: error }, 'the outcome of a webhook could not be stored');
+      this.#deps.log.warn({ err: error }, 'the outcome of a webhook could not be stored');
     });
     queued.attempts = progress.attempts;
     this.#queue.end(queued, isOver ? null : progress.nextAt.getTime());
@@ -175,7 +175,7 @@ export class DeliverySender {
   }
 
   async #call(delivery: Delivery): Promise<CallOutcome> {
-    const { findAddress, secretOf, observeCall = unobserved } = this.#deps;
+    const { findAddress, secretOf, observeCall } = this.#deps;
     const { signal } = this.#stop;
     const { id, url, ownerId } = delivery;
     const undelivered: CallOutcome = { delivered: false, status: 0, problem: '' };
@@ -196,7 +196,7 @@ export class DeliverySender {
     const fresh = this.#fresh.get(delivery.id);
     if (fresh !== undefined) return fresh;
     const content = await this.#deps.table.content(delivery).catch((error: unknown) => {
-      this.#deps.log?.warn({ err: error }, 'the content of a webhook could not be read');
+      this.#deps.log.warn({ err: error }, 'the content of a webhook could not be read');
       throw new Error('the content could not be read');
     });
     if (content === null) throw new Error('the content is kept no longer');
@@ -246,7 +246,7 @@ export class DeliverySender {
       for (const { ownerId, count, bytes } of adopted) this.backlog.found(ownerId, { count, bytes });
       this.#silent = new Set(silent);
     } catch (error) {
-      if (!this.#stop.signal.aborted) log?.warn({ err: error }, 'webhooks that wait could not be looked for');
+      if (!this.#stop.signal.aborted) log.warn({ err: error }, 'webhooks that wait could not be looked for');
     }
     for (const ownerId of this.backlog.behind.keys()) this.#catchUp.ask(ownerId);
   }

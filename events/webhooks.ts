@@ -33,8 +33,8 @@ export interface WebhooksDeps {
   readonly contentShare: number;
   /** Private networks that webhooks may reach; undefined: none. */
   readonly allowed: BlockList | undefined;
-  readonly log?: Pick<Log, 'warn'> | undefined;
-  readonly metrics?: Partial<Pick<Metrics, 'observeCall'>> | undefined;
+  readonly log: Pick<Log, 'warn'>;
+  readonly metrics: Pick<Metrics, 'observeCall'>;
   /** Of the sender, for tests. */
   readonly delayAfter?: (attempts: number) => number;
   readonly silence?: number;
@@ -56,7 +56,7 @@ export class Webhooks implements RecordEvents {
     this.#sender = new DeliverySender({
       ...deps,
       table,
-      observeCall: deps.metrics?.observeCall,
+      observeCall: deps.metrics.observeCall,
       secretOf: this.#keyOf,
       findAddress: createFindAddress(deps.allowed),
       adoptOld: (process, since) => adoptOldDeliveries({ db, database, table }, process, since),

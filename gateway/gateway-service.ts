@@ -3,21 +3,23 @@ import type { Config } from '../common/config/read-config.ts';
 import { CommandError } from '../common/errors/command-error.ts';
 import type { ProcessServices, ServiceFactory } from '../common/lifecycle/service.ts';
 import type { CloudFiles } from '../common/metadata/cloud-files.ts';
-import { createProcessLock, LockRefused } from '../common/redis/process-lock.ts';
+import { LockRefused, type Locks, ownLocks, redisLocks } from '../common/redis/process-lock.ts';
 import { checkStore } from './check-store.ts';
-import { FileDigests } from './digest/file-digests.ts';
+import { FileDigests, noDigests } from './digest/file-digests.ts';
 import { DownloadSlots } from './download/download-slots.ts';
 import { gatewayExamples } from './examples.ts';
 import { fileAddresses } from './file-addresses.ts';
 import { createFileLinks } from './file-links.ts';
-import { createJanitor, type Janitor, type JanitorOptions } from './janitor/janitor.ts';
+import { Janitor } from './janitor/janitor.ts';
+import { type LinkUses, noLinkUses, OwnLinkUses, RedisLinkUses } from './link-uses.ts';
 import { measureUploads } from './measure-uploads.ts';
 import { UploadMemory } from './memory/upload-memory.ts';
 import { openStores } from './open-stores.ts';
 import { ResumableUploads } from './resumable/resumable-uploads.ts';
 import { StateStore } from './resumable/state-store.ts';
+import { aloneLeases, redisLeases, type SharedLeases, unknownLeases } from './resumable/upload-leases.ts';
 import { gatewayRoutes } from './routes.ts';
-import { StorageQuota, storageUse } from './storage-quota.ts';
+import { noQuota, type Quota, StorageQuota, storageUse } from './storage-quota.ts';
 import { UploadKeys } from './upload-keys.ts';
 import { UploadLinks } from './upload-links.ts';
 
@@ -42,19 +44,24 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
   });
   const { memory, downloads } = openLimits(services, largestPart);
   const quota = quotaOf(config, { cloudFiles, states });
-  // undefined: the embedded stores are this process's alone; null: gateways do not know of each other
-  const redis = config.clickhouse === undefined ? undefined : (services.redis ?? null);
+  const { locks, leases, linkUses } = otherGateways(services);
   const keys = createStoredKeys({ db, database });
-  const digests = config.digest === 'sha-256' ? new FileDigests() : undefined;
+  const digests = config.digest === 'sha-256' ? new FileDigests() : noDigests;
   const resumable = new ResumableUploads({
     ...{ store, states, cloudFiles, projects, memory, digests, quota, usage, log },
     deploymentId: deployment.id,
     maxUploadBytes: config.maxUploadBytes,
     maxOpenUploads: config.maxOpenUploads,
     expireAfter: config.janitorStaleAfter,
-    redis,
+    leases,
   });
-  const janitor = openJanitor(services, { store, cloudFiles, digests, resumable });
+  const janitor = new Janitor({
+    ...{ store, cloudFiles, digests, resumable, deployment, uploads, log },
+    staleAfter: config.janitorStaleAfter,
+    grace: config.janitorGrace,
+    interval: config.janitorInterval,
+    lock: locks('janitor'),
+  });
   return {
     routes: gatewayRoutes({
       deploymentId: deployment.id,
@@ -64,7 +71,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
       store,
       memory,
       digests,
-      keys: new UploadKeys({ cloudFiles, redis: redis ?? undefined, log }),
+      keys: new UploadKeys({ cloudFiles, locks }),
       downloads,
       smallFiles,
       maxUploadBytes: config.maxUploadBytes,
@@ -74,7 +81,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
       fileLinks: config.fileLinks,
       ...fileAddresses({ config, baseUrl, objectUrl }),
       links: createFileLinks(keys),
-      uploadLinks: new UploadLinks({ keys, redis }),
+      uploadLinks: new UploadLinks({ keys, uses: linkUses }),
       uploads,
       log,
     }),
@@ -93,7 +100,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
       }
       await resumable.close(takeBackTimeout);
       await janitor.close();
-      await digests?.close();
+      await digests.close();
       await closeRows();
       memory.close();
       downloads.close();
@@ -120,26 +127,26 @@ function openLimits(
   return { memory, downloads };
 }
 
-/** undefined: accounts may store as much as they like. */
+/** What this gateway knows of others that have the same stores. */
+function otherGateways({ config, redis, log }: ProcessServices): {
+  readonly locks: Locks;
+  readonly leases: SharedLeases;
+  readonly linkUses: LinkUses;
+} {
+  // the embedded stores are this process's alone
+  if (config.clickhouse === undefined)
+    return { locks: ownLocks(), leases: aloneLeases, linkUses: new OwnLinkUses() };
+  if (redis === undefined) return { locks: ownLocks(), leases: unknownLeases, linkUses: noLinkUses };
+  const shared = { redis, log };
+  return { locks: redisLocks(shared), leases: redisLeases(shared), linkUses: new RedisLinkUses(redis) };
+}
+
 function quotaOf(
   { storageQuota: limits }: Config,
   stored: { readonly cloudFiles: CloudFiles; readonly states: StateStore },
-): StorageQuota | undefined {
-  if (limits.files === 0 && limits.bytes === 0) return undefined;
+): Quota {
+  if (limits.files === 0 && limits.bytes === 0) return noQuota;
   return new StorageQuota({ limits, use: storageUse(stored) });
-}
-
-function openJanitor(
-  { config, deployment, redis, uploads, log }: ProcessServices,
-  stores: Pick<JanitorOptions, 'store' | 'cloudFiles' | 'digests' | 'resumable'>,
-): Janitor {
-  return createJanitor({
-    ...{ ...stores, deployment, uploads, log },
-    staleAfter: config.janitorStaleAfter,
-    grace: config.janitorGrace,
-    interval: config.janitorInterval,
-    lock: redis === undefined ? undefined : createProcessLock({ redis, name: 'janitor', log }),
-  });
 }
 
 function janitorCommand(janitor: Janitor): (order: unknown) => Promise<string> {

@@ -35,11 +35,28 @@ interface Account {
   readonly claims: Set<Claim>;
 }
 
-/**
- * What an account may store: files, and uploads that are not complete. One process counts exactly; several may let in
- * what comes within ten seconds.
- */
-export class StorageQuota {
+/** Limits what an account stores: files, and uploads that are not complete. */
+export interface Quota {
+  /** Throws 403 when a file of so many bytes would be too much. */
+  check(owner: string, bytes: number, signal: AbortSignal): Promise<void>;
+  /** The same, and counts the file. */
+  claim(owner: string, bytes: number, signal: AbortSignal): Promise<CountedFile>;
+  /** Throws 403 when more bytes of an upload would be too much, and counts them. */
+  claimBytes(owner: string, bytes: number, signal: AbortSignal): Promise<CountedBytes>;
+  /** Something of the account is gone. */
+  freed(owner: string): void;
+}
+
+/** Accounts may store as much as they like. */
+export const noQuota: Quota = {
+  async check() {},
+  claim: async () => () => {},
+  claimBytes: async () => () => null,
+  freed() {},
+};
+
+/** One process counts exactly; several may let in what comes within ten seconds. */
+export class StorageQuota implements Quota {
   readonly #limits: Config['storageQuota'];
   readonly #use: (account: string, signal: AbortSignal) => Promise<StorageUse>;
   readonly #now: () => number;
@@ -58,12 +75,10 @@ export class StorageQuota {
     this.#now = args.now ?? (() => performance.now());
   }
 
-  /** Throws 403 when a file of so many bytes would be too much. */
   async check(owner: string, bytes: number, signal: AbortSignal): Promise<void> {
     await this.#admit(owner, { files: 1, bytes }, signal);
   }
 
-  /** The same, and counts the file. */
   async claim(owner: string, bytes: number, signal: AbortSignal): Promise<CountedFile> {
     const account = await this.#admit(owner, { files: 1, bytes }, signal);
     const [claim, tell] = this.#add(account, 1, bytes);
@@ -73,13 +88,11 @@ export class StorageQuota {
     };
   }
 
-  /** Throws 403 when more bytes of an upload would be too much, and counts them. */
   async claimBytes(owner: string, bytes: number, signal: AbortSignal): Promise<CountedBytes> {
     const account = await this.#admit(owner, { files: 0, bytes }, signal);
     return this.#add(account, 0, bytes)[1];
   }
 
-  /** Something of the account is gone. */
   freed(owner: string): void {
     this.#freedAt.set(owner, this.#now());
   }

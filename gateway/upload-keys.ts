@@ -2,11 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { idempotencyKeyInUse, idempotencyKeyReused, unavailable } from '../common/errors/catalogue.ts';
 import type { HttpRequest } from '../common/http/http-types.ts';
 import { daysOfKeys, hashOfTexts, keyLifetime, readIdempotencyKey } from '../common/http/idempotency-key.ts';
-import type { Log } from '../common/log/log.ts';
 import type { CloudFile } from '../common/metadata/cloud-file.ts';
 import type { CloudFiles } from '../common/metadata/cloud-files.ts';
-import { createProcessLock, LockRefused } from '../common/redis/process-lock.ts';
-import type { RedisConnection } from '../common/redis/redis-connection.ts';
+import { LockRefused, type Locks } from '../common/redis/process-lock.ts';
 import type { UploadGrant } from './upload-access.ts';
 
 /** A gateway that dies with a key keeps it for so long. Milliseconds. */
@@ -16,9 +14,8 @@ const prefixLength = 18;
 
 interface UploadKeysDeps {
   readonly cloudFiles: Pick<CloudFiles, 'findByPrefixes'>;
-  /** What gateways know of each other's uploads by; undefined: this one knows its own. */
-  readonly redis: RedisConnection | undefined;
-  readonly log: Log;
+  /** Keep requests with the same key apart. */
+  readonly locks: Locks;
   readonly now?: () => number;
 }
 
@@ -28,7 +25,6 @@ interface UploadKeysDeps {
  */
 export class UploadKeys {
   readonly #deps: UploadKeysDeps;
-  readonly #held = new Set<string>();
 
   constructor(deps: UploadKeysDeps) {
     this.#deps = deps;
@@ -42,28 +38,15 @@ export class UploadKeys {
   ): Promise<Result> {
     const key = readIdempotencyKey(request);
     if (key === undefined) return work(null);
-    const { redis, log } = this.#deps;
     // who uploads by a link has keys of their own
     const hash = hashOfTexts(ownerId, link?.id ?? '', key);
-    const start = (lost?: AbortSignal) => work(new KeyedUpload(this.#deps, { ownerId, hash, lost }));
-    const name = `upload:${hash}`;
-    if (redis === undefined) return this.#hold(name, start);
+    const lock = this.#deps.locks(`upload:${hash}`, lockTimes);
     try {
-      return await createProcessLock({ redis, name, log, times: lockTimes }).hold(start);
+      return await lock.hold((lost) => work(new KeyedUpload(this.#deps, { ownerId, hash, lost })));
     } catch (error) {
       if (!(error instanceof LockRefused)) throw error;
       if (error.reason === 'held') throw idempotencyKeyInUse();
       throw unavailable('Uploads with an Idempotency-Key can not be stored at the moment', error);
-    }
-  }
-
-  async #hold<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
-    if (this.#held.has(name)) throw idempotencyKeyInUse();
-    this.#held.add(name);
-    try {
-      return await work();
-    } finally {
-      this.#held.delete(name);
     }
   }
 }
@@ -74,9 +57,9 @@ export class KeyedUpload {
   readonly id: string;
   readonly #prefixes: readonly string[];
   readonly #deps: UploadKeysDeps;
-  readonly #key: { readonly ownerId: string; readonly lost: AbortSignal | undefined };
+  readonly #key: { readonly ownerId: string; readonly lost: AbortSignal };
 
-  constructor(deps: UploadKeysDeps, key: { ownerId: string; hash: string; lost: AbortSignal | undefined }) {
+  constructor(deps: UploadKeysDeps, key: { ownerId: string; hash: string; lost: AbortSignal }) {
     const { now = Date.now } = deps;
     this.#deps = deps;
     this.#key = key;
@@ -89,7 +72,7 @@ export class KeyedUpload {
     const { cloudFiles, now = Date.now } = this.#deps;
     const { ownerId, lost } = this.#key;
     const files = await cloudFiles.findByPrefixes(this.#prefixes, signal);
-    if (lost?.aborted) throw idempotencyKeyInUse();
+    if (lost.aborted) throw idempotencyKeyInUse();
     const since = now() - keyLifetime;
     return files.find((file) => file.ownerId === ownerId && file.createdAt.getTime() > since) ?? null;
   }

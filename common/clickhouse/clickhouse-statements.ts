@@ -21,7 +21,7 @@ export interface ClickhouseOptions extends Omit<ServerOptions, 'url' | 'reads'> 
   readonly reads?: Partial<ReadLimits>;
   /** Name of the cluster that the servers belong to, and of the database that holds the metadata tables. */
   readonly cluster?: { readonly name: string; readonly database: string } | undefined;
-  readonly log?: Pick<Log, 'warn' | 'info'> | undefined;
+  readonly log: Pick<Log, 'warn' | 'info'>;
   readonly times?: ReplicasOptions['times'] & { readonly catchUp?: number };
 }
 

@@ -22,7 +22,7 @@ export async function openDatabase(
     requestTimeout,
     readLimits: reads,
   }: Pick<Config, 'clickhouse' | 'dataDir' | 'requestTimeout' | 'readLimits'>,
-  log?: Pick<Log, 'warn' | 'info'>,
+  log: Pick<Log, 'warn' | 'info'>,
 ): Promise<Database> {
   if (clickhouse === undefined) {
     const { openChdb } = await import('./chdb-database.ts');

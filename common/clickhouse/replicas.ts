@@ -15,7 +15,7 @@ const usualPatience = 3000;
 export interface ReplicasOptions {
   readonly servers: readonly ClickhouseServer[];
   readonly catchUp: CatchUp;
-  readonly log?: Pick<Log, 'warn' | 'info'> | undefined;
+  readonly log: Pick<Log, 'warn' | 'info'>;
   readonly times?: (Partial<HealthTimes> & { readonly patience?: number }) | undefined;
 }
 
@@ -87,8 +87,8 @@ export class Replicas {
         times,
         changed(usable, reason) {
           const { url } = server;
-          if (usable) log?.info({ url }, 'a ClickHouse server is back');
-          else log?.warn({ url, err: reason }, 'a ClickHouse server is set aside');
+          if (usable) log.info({ url }, 'a ClickHouse server is back');
+          else log.warn({ url, err: reason }, 'a ClickHouse server is set aside');
         },
       }),
     }));

@@ -3,7 +3,7 @@ import { GroupCommit } from '../clickhouse/group-commit.ts';
 import { IdFilter } from '../clickhouse/id-filter.ts';
 import { textLiteral } from '../clickhouse/literal.ts';
 import type { Log } from '../log/log.ts';
-import type { Metrics } from '../telemetry/create-metrics.ts';
+import { type Metrics, unmeasured } from '../telemetry/create-metrics.ts';
 import type { CloudFile, StorageUse } from './cloud-file.ts';
 import { countFiles, type FileQuery, fileListColumns, listFiles } from './file-list.ts';
 import { type FileRow, fileColumns, fileRow } from './file-row.ts';
@@ -65,7 +65,7 @@ export function createCloudFiles({
   db,
   database,
   alone = false,
-  metrics,
+  metrics = unmeasured,
 }: {
   db: Database;
   database: string;
@@ -77,7 +77,7 @@ export function createCloudFiles({
   // a DELETE writes two parts, however few its rows
   const removals = new GatheredNames((names, signal) => statements.delete(names, signal));
   const announced = new Announced();
-  const onInsert = metrics?.batch('file_inserts');
+  const onInsert = metrics.batch('file_inserts');
   // one INSERT costs milliseconds and a part, however few its rows: uploads that end together share one
   const gather = { expected: () => announced.count, wait: gatherWait };
   const groupCommit = new GroupCommit({ db, pendingLimit, insertLimit, gather, onStatement: onInsert });

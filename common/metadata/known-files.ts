@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { upTo } from '../limits/up-to.ts';
-import { CacheCounts } from '../telemetry/cache-counts.ts';
+import type { CacheCounts } from '../telemetry/cache-counts.ts';
 import type { Metrics } from '../telemetry/create-metrics.ts';
 import type { CloudFile } from './cloud-file.ts';
 import type { FileStatements } from './file-statements.ts';
@@ -27,15 +27,15 @@ export class KnownFiles {
   constructor(args: {
     readonly statements: Pick<FileStatements, 'byNames'>;
     readonly alone: boolean;
-    readonly metrics: Pick<Metrics, 'cache' | 'batch'> | undefined;
+    readonly metrics: Pick<Metrics, 'cache' | 'batch'>;
   }) {
     const { statements, alone, metrics } = args;
-    const onLookup = metrics?.batch('file_lookups');
+    const onLookup = metrics.batch('file_lookups');
     this.#statements = statements;
-    this.#counts = metrics?.cache('files') ?? new CacheCounts();
+    this.#counts = metrics.cache('files');
     this.#known = new LRUCache({ ...upTo(cachedFiles), ttl: alone ? 0 : knownFor });
     this.#lookups = new GatheredNames((names, signal) => {
-      onLookup?.(names.length);
+      onLookup(names.length);
       return statements.byNames(names, signal);
     });
   }

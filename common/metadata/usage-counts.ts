@@ -55,7 +55,7 @@ const sums = `toFloat64(sum(request_count)) AS requests, toFloat64(sum(bytes_in)
  * loses the last minute of it.
  */
 export class UsageCounts {
-  readonly #deps: { readonly db: Database; readonly database: string; readonly log?: Pick<Log, 'warn'> };
+  readonly #deps: { readonly db: Database; readonly database: string; readonly log: Pick<Log, 'warn'> };
   readonly #most: number;
   #counts = new Map<string, Count>();
   /** The one that was added to last, of this day. */
@@ -70,9 +70,8 @@ export class UsageCounts {
   #lost = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param deps.log absent: failures are silent */
   constructor(
-    deps: { readonly db: Database; readonly database: string; readonly log?: Pick<Log, 'warn'> },
+    deps: { readonly db: Database; readonly database: string; readonly log: Pick<Log, 'warn'> },
     most = mostCounts,
   ) {
     this.#deps = deps;
@@ -156,7 +155,7 @@ export class UsageCounts {
       await this.#insert(this.#batch);
     } catch (error) {
       const facts = { err: error, lost: this.#lost };
-      this.#deps.log?.warn(facts, 'figures of usage could not be stored, and are kept for the next minute');
+      this.#deps.log.warn(facts, 'figures of usage could not be stored, and are kept for the next minute');
       this.#lost = 0;
     }
   }

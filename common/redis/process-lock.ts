@@ -48,18 +48,32 @@ if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 return redis.call('DEL', KEYS[1])
 `);
 
-/** A lock in Redis. A holder that dies keeps others out for one lease. @param args.name of the lock */
-export function createProcessLock(args: {
-  redis: RedisConnection;
-  name: string;
-  log: Log;
-  times?: LockTimes;
-}): ProcessLock {
-  const { redis, name, log, times = usualTimes } = args;
-  const key = `sluice:lock:1:${name}`;
+/** The lock of a name. */
+export type Locks = (name: string, times?: LockTimes) => ProcessLock;
 
-  return {
+/** Locks of a process that knows of no others. */
+export function ownLocks(): Locks {
+  const held = new Set<string>();
+  return (name) => ({
     async hold(work) {
+      if (held.has(name)) throw new LockRefused('held');
+      held.add(name);
+      try {
+        return await work(neverLost);
+      } finally {
+        held.delete(name);
+      }
+    },
+  });
+}
+
+const neverLost = new AbortController().signal;
+
+/** Locks in Redis. A holder that dies keeps others out for one lease. */
+export function redisLocks({ redis, log }: { redis: RedisConnection; log: Log }): Locks {
+  return (name, times = usualTimes) => ({
+    async hold(work) {
+      const key = `sluice:lock:1:${name}`;
       const owner = randomUUID();
       let sent = performance.now();
       const release = (): void => {
@@ -103,5 +117,5 @@ export function createProcessLock(args: {
         release();
       }
     },
-  };
+  });
 }

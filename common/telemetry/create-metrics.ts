@@ -32,9 +32,10 @@ export interface Metrics {
 }
 
 /** For a process of which nobody reads metrics. */
-export const unmeasured: Pick<Metrics, 'observeCall' | 'cache'> = {
+export const unmeasured: Pick<Metrics, 'observeCall' | 'cache' | 'batch'> = {
   observeCall: unobserved,
   cache: () => new CacheCounts(),
+  batch: () => () => {},
 };
 
 /** @param args.worker 1 for a process that is alone */

@@ -30,8 +30,32 @@ interface Asked {
   readonly piece: Uint8Array | null;
 }
 
-/** Takes the SHA-256 of files, in a thread of its own. */
-export class FileDigests {
+/** The SHA-256 of files, in lower-case hexadecimal digits. */
+export interface Digests {
+  /** Begins a file. */
+  begin(): Digest;
+  /** Of bytes that are read for it; undefined, and they are not read: files have none. */
+  of(chunks: AsyncIterable<Uint8Array>): Promise<string | undefined>;
+  close(): Promise<void>;
+}
+
+/** The SHA-256 of one file, whose bytes come in order. */
+export interface Digest {
+  /** Resolves when the bytes may be reused. */
+  update(part: Pick<Part, 'chunks' | 'size'>): Promise<void>;
+  /** @param last null: all bytes have come before */
+  end(last: Pick<Part, 'chunks' | 'size'> | null): Promise<string | undefined>;
+  /** The file is given up. */
+  drop(): void;
+}
+
+const noDigest: Digest = { async update() {}, end: async () => undefined, drop() {} };
+
+/** Files have no digest of their own. */
+export const noDigests: Digests = { begin: () => noDigest, of: async () => undefined, async close() {} };
+
+/** Takes them in a thread of its own. */
+export class FileDigests implements Digests {
   #worker: Worker | null = null;
   /** Those who wait for the thread, in order. */
   #asked: Asked[] = [];
@@ -46,12 +70,10 @@ export class FileDigests {
   /** Files before this one had begun when a thread ended. */
   #lostFiles = 0;
 
-  /** Begins a file. */
   begin(): FileDigest {
     return new FileDigest(this, this.#files++);
   }
 
-  /** In lower-case hexadecimal digits, of bytes that are read for it. */
   async of(chunks: AsyncIterable<Uint8Array>): Promise<string> {
     const digest = this.begin();
     // a message for each chunk would cost more than its copy
@@ -161,8 +183,7 @@ export class FileDigests {
   }
 }
 
-/** The SHA-256 of one file, whose bytes come in order. */
-export class FileDigest {
+class FileDigest implements Digest {
   readonly #digests: FileDigests;
   readonly #id: number;
   #added: Promise<void> | null = null;
@@ -173,7 +194,6 @@ export class FileDigest {
     this.#id = id;
   }
 
-  /** Resolves when the bytes may be reused. */
   update(part: Pick<Part, 'chunks' | 'size'>): Promise<void> {
     this.#bytes += part.size;
     const added = (this.#added ?? Promise.resolve()).then(() => this.#digests.add(this.#id, part));
@@ -183,7 +203,6 @@ export class FileDigest {
     return added;
   }
 
-  /** In lower-case hexadecimal digits. @param last null: all bytes have come before */
   async end(last: Pick<Part, 'chunks' | 'size'> | null): Promise<string> {
     if (this.#added === null && (last?.size ?? 0) <= smallBytes) {
       const hash = createHash('sha256');
@@ -196,7 +215,6 @@ export class FileDigest {
     return sha256;
   }
 
-  /** The file is given up. */
   drop(): void {
     void this.#added?.then(() => this.#digests.end(this.#id)).catch(() => {});
   }

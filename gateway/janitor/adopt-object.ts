@@ -1,7 +1,7 @@
 import type { CloudFile } from '../../common/metadata/cloud-file.ts';
 import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
-import type { FileDigests } from '../digest/file-digests.ts';
+import type { Digests } from '../digest/file-digests.ts';
 import { readFileKey } from '../file-key.ts';
 import { readObjectMetadata } from '../object-metadata.ts';
 import { keyPrefixOf } from '../upload-keys.ts';
@@ -9,8 +9,7 @@ import { keyPrefixOf } from '../upload-keys.ts';
 export interface AdoptDeps {
   readonly store: Pick<ObjectStore, 'head' | 'delete' | 'read'>;
   readonly cloudFiles: Pick<CloudFiles, 'insert' | 'findByPrefixes' | 'namesWithRow'>;
-  /** Absent: files have no digest of their own. */
-  readonly digests?: FileDigests | undefined;
+  readonly digests: Pick<Digests, 'of'>;
 }
 
 /**
@@ -35,7 +34,7 @@ export async function adoptObject(
     if (!dryRun) await store.delete(key, signal);
     return 'nothing there';
   }
-  const sha256 = dryRun ? undefined : await digests?.of(store.read(key, null, signal));
+  const sha256 = dryRun ? undefined : await digests.of(store.read(key, null, signal));
   const file: CloudFile = {
     ...known,
     name: parts.name,

@@ -6,15 +6,14 @@ import { accountErrors, noStore } from '../../common/openapi/api-operation.ts';
 import { curl } from '../../common/openapi/curl.ts';
 import { isStoredName } from '../file-name.ts';
 import { fileNotFound } from '../object-bytes.ts';
-import type { StorageQuota } from '../storage-quota.ts';
+import type { Quota } from '../storage-quota.ts';
 import { fileName, nameOfUpload, type OperationDefinition } from './operation.ts';
 
 export interface DeleteFileDeps {
   readonly authenticate: Authenticate;
   readonly cloudFiles: Pick<CloudFiles, 'findByName' | 'remove'>;
   readonly store: Pick<ObjectStore, 'delete' | 'deleteAll'>;
-  /** Absent: an account may store what it likes. */
-  readonly quota?: StorageQuota | undefined;
+  readonly quota: Pick<Quota, 'freed'>;
 }
 
 /** What the stores may take, once it has begun. Milliseconds. */
@@ -49,7 +48,7 @@ function deleteFileOperation({ authenticate, cloudFiles, store, quota }: DeleteF
     await store.delete(file.objectKey, signal);
     // what is known of a file may be older than its removal by another process
     if (!(await cloudFiles.remove(name, signal))) throw fileNotFound();
-    quota?.freed(userId);
+    quota.freed(userId);
     return { status: 204, headers: { 'cache-control': 'no-store' } };
   };
 }

@@ -101,7 +101,7 @@ function deleteFilesOperation({ authenticate, cloudFiles, store, quota }: Delete
     try {
       await Promise.all(files.map(remove));
     } finally {
-      quota?.freed(userId);
+      quota.freed(userId);
     }
     return noStoreJson({ deleted, failed });
   };

@@ -61,7 +61,7 @@ function putFileOperation(deps: UploadDeps): Handler {
         { id: keyed?.id ?? randomUUID(), deploymentId: deps.deploymentId, ownerId: userId, projectSlug },
       );
       mustFit(grant, draft.contentType, length);
-      if (keyed === null) await deps.quota?.check(userId, length, signal);
+      if (keyed === null) await deps.quota.check(userId, length, signal);
       const received = await receiveBody({
         ...{ body, signal, behind },
         rules: deps.store,

@@ -6,6 +6,7 @@ import type { CloudFile } from '../../common/metadata/cloud-file.ts';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import { cloudFileJson } from '../cloud-file-json.ts';
 import { draftFile, type FileDraft } from '../file-draft.ts';
+import type { Chunk } from '../resumable/chunk-receiver.ts';
 import {
   draftLimit,
   readDraftFile,
@@ -14,7 +15,6 @@ import {
   speaksDraft,
 } from '../resumable/draft-headers.ts';
 import type { ResumableUploads, Whose } from '../resumable/resumable-uploads.ts';
-import type { Chunk } from '../resumable/sitting.ts';
 import {
   readChunkCheck,
   readConcat,

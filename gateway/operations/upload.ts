@@ -13,7 +13,7 @@ import type { UsageCounts } from '../../common/metadata/usage-counts.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import { bytes, string } from '../../common/openapi/schema.ts';
 import { cloudFileJson } from '../cloud-file-json.ts';
-import type { FileDigests } from '../digest/file-digests.ts';
+import type { Digests } from '../digest/file-digests.ts';
 import { draftFile, type FileDraft } from '../file-draft.ts';
 import type { UploadMemory } from '../memory/upload-memory.ts';
 import { readBoundary } from '../multipart/boundary.ts';
@@ -21,7 +21,7 @@ import { type ChecksumName, checksumNames, digestNames, FileChecksums } from '..
 import { type FilePart, receiveFile } from '../multipart/receive-file.ts';
 import { objectDescription } from '../object-description.ts';
 import type { ReceivedObject } from '../receive/receive-body.ts';
-import type { CountedFile, StorageQuota } from '../storage-quota.ts';
+import type { CountedFile, Quota } from '../storage-quota.ts';
 import { mustFit, type UploadAccess, type UploadGrant } from '../upload-access.ts';
 import { type KeyedUpload, mustBeSame, type UploadKeys } from '../upload-keys.ts';
 import {
@@ -50,12 +50,10 @@ export interface UploadDeps {
   readonly cloudFiles: Pick<CloudFiles, 'announce' | 'insert'>;
   readonly store: Pick<ObjectStore, 'create' | 'delete' | 'partBytes' | 'concurrentParts' | 'shortParts'>;
   readonly memory: UploadMemory;
-  /** Absent: files have no digest of their own. */
-  readonly digests?: FileDigests | undefined;
+  readonly digests: Digests;
   readonly keys: UploadKeys;
   readonly maxUploadBytes: number;
-  /** Absent: an account may store what it likes. */
-  readonly quota?: StorageQuota | undefined;
+  readonly quota: Quota;
   readonly usage: Pick<UsageCounts, 'add'>;
   /** Address under which clients get the file. */
   readonly fileUrl: (file: CloudFile) => string;
@@ -143,7 +141,7 @@ async function storeForm(deps: UploadDeps, request: HttpRequest, form: Form): Pr
   const { userId } = grant;
   const leastBytes = Math.max(0, (request.body.contentLength ?? 0) - formOverheadBytes);
   // what was stored before is no more than there is
-  if (keyed === null) await deps.quota?.check(userId, leastBytes, request.signal);
+  if (keyed === null) await deps.quota.check(userId, leastBytes, request.signal);
 
   const id = keyed?.id ?? randomUUID();
   const { deploymentId } = deps;
@@ -245,12 +243,12 @@ async function completeObject(
   { projects, quota }: UploadDeps,
   { signal }: HttpRequest,
   { received, draft, behind }: Received,
-): Promise<CountedFile | undefined> {
+): Promise<CountedFile> {
   const { writer, last, size, release } = received;
   let counted: CountedFile | undefined;
   try {
     await projects.ensure(draft.ownerId, draft.projectSlug, signal);
-    counted = await quota?.claim(draft.ownerId, size, signal);
+    counted = await quota.claim(draft.ownerId, size, signal);
     // rejects when the signal is aborted
     await writer.complete(last);
     release();

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { combineCrc32 } from '../../common/object-store/crc32-combine.ts';
 import type { ObjectWriter, Part } from '../../common/object-store/object-store.ts';
-import type { FileDigest } from '../digest/file-digests.ts';
+import type { Digest } from '../digest/file-digests.ts';
 import type { MemoryLease } from '../memory/memory-lease.ts';
 
 /** What an object needs of its store while it is gathered. */
@@ -23,8 +23,8 @@ export interface Assembled {
   /** Bytes. */
   readonly size: number;
   readonly crc32: number;
-  /** Absent: nobody wants it. */
-  readonly sha256?: string | undefined;
+  /** undefined: files have no digest of their own. */
+  readonly sha256: string | undefined;
 }
 
 interface Slabs extends Part {
@@ -123,7 +123,7 @@ export class PartAssembler {
     }
     const writer = await this.#writer;
     while (this.#underWay.size > 0 || this.#ready.length > 0) await Promise.all(this.#underWay);
-    const sha256 = await this.#args.digest?.end(this.#index > 0 ? null : last);
+    const sha256 = await this.#args.digest.end(this.#index > 0 ? null : last);
     if (this.#stopped) throw new Error('the object was given up');
     this.#last = null;
     return { writer, last, size: this.#size, crc32: this.#sizeChecksum, sha256 };
@@ -135,7 +135,7 @@ export class PartAssembler {
    */
   async abort(): Promise<void> {
     this.#stopped = true;
-    this.#args.digest?.drop();
+    this.#args.digest.drop();
     const held = [this.#takePart(), ...this.#ready.splice(0)];
     if (this.#last !== null) held.push(this.#last);
     this.#last = null;
@@ -196,7 +196,7 @@ export class PartAssembler {
   }
 
   async #store(part: Part): Promise<void> {
-    const hashed = this.#args.digest?.update(part);
+    const hashed = this.#args.digest.update(part);
     const writer = await (this.#writer as Promise<ObjectWriter>);
     if (!this.#stopped) await Promise.all([writer.writePart(part), hashed]);
   }
@@ -208,7 +208,7 @@ export interface PartAssemblerArgs {
   readonly maxBytes: number;
   /** Memory is short. Decided once for an object, because some stores take parts of one size only. */
   readonly smallParts: boolean;
-  readonly digest?: FileDigest | undefined;
+  readonly digest: Digest;
   readonly memory: Pick<MemoryLease, 'take' | 'give' | 'shipped' | 'contended'>;
   /** The store has taken a part: `blocked` may have changed. */
   readonly onRoom: () => void;

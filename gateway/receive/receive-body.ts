@@ -1,7 +1,7 @@
 import { overloaded, payloadTooLarge, requestTimeout } from '../../common/errors/catalogue.ts';
 import type { BodySink, RequestBody } from '../../common/http/http-types.ts';
 import type { ObjectWriter } from '../../common/object-store/object-store.ts';
-import type { FileDigests } from '../digest/file-digests.ts';
+import type { Digests } from '../digest/file-digests.ts';
 import type { MemoryLease } from '../memory/memory-lease.ts';
 import type { UploadMemory } from '../memory/upload-memory.ts';
 import { type Assembled, PartAssembler, type PartRules } from './part-assembler.ts';
@@ -35,8 +35,7 @@ export interface ReceiveBodyArgs {
   readonly body: Pick<RequestBody, 'contentLength' | 'consume' | 'resume'>;
   readonly rules: PartRules;
   readonly memory: UploadMemory;
-  /** Absent: nobody wants the object's SHA-256. */
-  readonly digests?: FileDigests | undefined;
+  readonly digests: Pick<Digests, 'begin'>;
   /** Whose share of the memory it takes. */
   readonly account: string;
   readonly maxBodyBytes: number;
@@ -98,7 +97,7 @@ class BodyReception {
       rules: args.rules,
       maxBytes: args.body.contentLength ?? Number.POSITIVE_INFINITY,
       smallParts,
-      digest: args.digests?.begin(),
+      digest: args.digests.begin(),
       memory: this.#lease,
       onRoom: () => {
         if (this.#state === 'consuming' && !this.#parts.blocked) this.#want();

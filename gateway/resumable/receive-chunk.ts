@@ -1,10 +1,11 @@
-import { type Chunk, type Sat, Sitting, type SittingDeps } from './sitting.ts';
+import { noQuota } from '../storage-quota.ts';
+import { type Chunk, ChunkReceiver, type ChunkReceiverDeps, type ReceivedChunk } from './chunk-receiver.ts';
 import { finishTimeout, type Progress, type UploadEnds, type UploadEndsDeps } from './upload-ends.ts';
 import type { UploadLease } from './upload-leases.ts';
 import { isWhole, offsetOf, type UploadState } from './upload-state.ts';
 
-export interface ReceiveChunkDeps extends SittingDeps, UploadEndsDeps {
-  readonly store: SittingDeps['store'] & UploadEndsDeps['store'];
+export interface ReceiveChunkDeps extends ChunkReceiverDeps, UploadEndsDeps {
+  readonly store: ChunkReceiverDeps['store'] & UploadEndsDeps['store'];
   readonly maxUploadBytes: number;
 }
 
@@ -30,25 +31,25 @@ export async function receiveChunk(
   const most = chunk.body.contentLength ?? (chunk.check === null ? 0 : (state.length ?? maxBytes) - before);
   const signal = AbortSignal.timeout(finishTimeout);
   // bytes of partial uploads count already
-  const claimed = state.concat === 'final' ? undefined : quota;
-  const counted = await claimed?.claimBytes(state.file.ownerId, most, signal);
+  const claimed = state.concat === 'final' ? noQuota : quota;
+  const counted = await claimed.claimBytes(state.file.ownerId, most, signal);
   let end = before;
   const onSaved = (offset: number): Error | null => {
     end = offset;
-    return counted?.(end - before, false) ?? null;
+    return counted(end - before, false);
   };
-  let sat: Sat;
+  let received: ReceivedChunk;
   try {
-    sat = await new Sitting(deps, { ...chunk, state, lease, maxBytes, onSaved }).run();
-    if (sat.stored !== null) end = sat.state.length ?? 0;
+    received = await new ChunkReceiver(deps, { ...chunk, state, lease, maxBytes, onSaved }).run();
+    if (received.stored !== null) end = received.state.length ?? 0;
   } finally {
-    counted?.(end - before, true);
+    counted(end - before, true);
   }
   // it is part of what came
-  if (state.rest !== null && sat.state.rest !== state.rest) ends.removeRest(state.rest);
-  if (sat.stored !== null) return ends.store(sat.state, sat.stored.crc32, sat.sha256);
-  if (isWhole(sat.state)) return ends.finish(sat.state, lease, sat.sha256);
-  if (sat.failure !== null) throw sat.failure;
-  if (end > before) lease.left = sat.state;
-  return { state: sat.state, file: null };
+  if (state.rest !== null && received.state.rest !== state.rest) ends.removeRest(state.rest);
+  if (received.stored !== null) return ends.store(received.state, received.stored.crc32, received.sha256);
+  if (isWhole(received.state)) return ends.finish(received.state, lease, received.sha256);
+  if (received.failure !== null) throw received.failure;
+  if (end > before) lease.left = received.state;
+  return { state: received.state, file: null };
 }

@@ -10,15 +10,14 @@ import { CountLimit } from '../../common/limits/count-limit.ts';
 import { waitAtMost } from '../../common/limits/wait-at-most.ts';
 import type { CloudFile } from '../../common/metadata/cloud-file.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
-import type { RedisConnection } from '../../common/redis/redis-connection.ts';
 import type { FileDraft } from '../file-draft.ts';
 import { readFileKey } from '../file-key.ts';
 import { isStoredName } from '../file-name.ts';
 import { bodyOfParts } from './body-of-parts.ts';
+import type { Chunk } from './chunk-receiver.ts';
 import { type ReceiveChunkDeps, receiveChunk } from './receive-chunk.ts';
-import type { Chunk } from './sitting.ts';
 import { finishTimeout, type Progress, UploadEnds } from './upload-ends.ts';
-import { type UploadLease, UploadLeases } from './upload-leases.ts';
+import { type SharedLeases, type UploadLease, UploadLeases } from './upload-leases.ts';
 import {
   type About,
   goesOnAt,
@@ -40,8 +39,7 @@ export interface ResumableUploadsDeps extends ReceiveChunkDeps {
   readonly maxOpenUploads: number;
   /** Milliseconds without new bytes after which an upload is over. */
   readonly expireAfter: number;
-  /** Absent: no other process writes to the store. Null: gateways do not know of each other. */
-  readonly redis?: RedisConnection | null | undefined;
+  readonly leases: SharedLeases;
 }
 
 /** Of whom, where and which. */
@@ -58,7 +56,7 @@ export class ResumableUploads {
   constructor(deps: ResumableUploadsDeps) {
     const { states } = deps;
     this.#deps = deps;
-    this.#leases = new UploadLeases(deps);
+    this.#leases = new UploadLeases(deps.leases);
     this.#open = new CountLimit({
       limit: deps.maxOpenUploads,
       count: async (account, signal) => (await states.uploadsOf(account, signal)).length,

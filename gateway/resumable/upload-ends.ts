@@ -7,22 +7,21 @@ import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { Projects } from '../../common/metadata/projects.ts';
 import type { UsageCounts } from '../../common/metadata/usage-counts.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
-import type { FileDigests } from '../digest/file-digests.ts';
+import type { Digests } from '../digest/file-digests.ts';
 import { FileChecksums } from '../multipart/file-checksums.ts';
 import { objectDescription } from '../object-description.ts';
-import type { CountedFile, StorageQuota } from '../storage-quota.ts';
+import type { CountedFile, Quota } from '../storage-quota.ts';
 import type { StateStore } from './state-store.ts';
 import type { UploadLease } from './upload-leases.ts';
 import type { Remainder, UploadState } from './upload-state.ts';
 
 export interface UploadEndsDeps {
   readonly store: Pick<ObjectStore, 'resume' | 'dropWritten' | 'head' | 'delete' | 'read'>;
-  /** Absent: files have no digest of their own. */
-  readonly digests?: FileDigests | undefined;
+  readonly digests: Digests;
   readonly states: StateStore;
   readonly cloudFiles: Pick<CloudFiles, 'announce' | 'insert' | 'findByName'>;
   readonly projects: Pick<Projects, 'ensure'>;
-  readonly quota?: StorageQuota | undefined;
+  readonly quota: Quota;
   readonly usage: Pick<UsageCounts, 'add'>;
   readonly log: Log;
 }
@@ -85,10 +84,10 @@ export class UploadEnds {
       signal = finishDeadline();
       const now = new Date();
       file = { ...state.file, size, crc32, sha256, createdAt: now, updatedAt: now };
-      let counted: CountedFile | undefined;
+      let counted: CountedFile;
       try {
         // its bytes have been counted since they came
-        counted = await this.#deps.quota?.claim(ownerId, 0, signal);
+        counted = await this.#deps.quota.claim(ownerId, 0, signal);
       } catch (error) {
         // other files have come meanwhile
         await this.#takeBack(state, signal);
@@ -113,13 +112,11 @@ export class UploadEnds {
     const checksums = new FileChecksums();
     if (reprDigest !== undefined) checksums.expect('repr-digest', reprDigest);
     checksums.begin();
-    const taking = taken === undefined && concat !== 'partial' ? digests : undefined;
-    if (taking === undefined && !checksums.any) return taken;
     const signal = AbortSignal.timeout(finishTimeout + Math.ceil((length ?? 0) / slowestRead));
     const bytes = checking(store.read(file.objectKey, null, signal), checksums);
-    let sha256 = taken;
-    if (taking !== undefined) sha256 = await taking.of(bytes);
-    else for await (const _ of bytes);
+    const sha256 = taken ?? (concat === 'partial' ? undefined : await digests.of(bytes));
+    // none are left that a digest was taken of
+    if (checksums.any) for await (const _ of bytes);
     try {
       checksums.finish(crc32);
     } catch (error) {
@@ -162,7 +159,7 @@ export class UploadEnds {
     this.#work.add(removed);
   }
 
-  async #insert(file: CloudFile, counted: CountedFile | undefined, signal: AbortSignal): Promise<void> {
+  async #insert(file: CloudFile, counted: CountedFile, signal: AbortSignal): Promise<void> {
     const { cloudFiles, usage } = this.#deps;
     const rowIsOver = cloudFiles.announce();
     let stored = false;
@@ -172,7 +169,7 @@ export class UploadEnds {
       usage.add(file.ownerId, file.projectSlug, { files: 1, bytesStored: file.size });
     } finally {
       rowIsOver();
-      counted?.(stored);
+      counted(stored);
     }
   }
 
@@ -186,7 +183,7 @@ export class UploadEnds {
     await states.remove(states.addressOf(file), signal);
     if (concat !== 'final') this.#open.removed(file.ownerId, 1);
     // its bytes are a file's now, or gone: what the store said before may count them twice
-    quota?.freed(file.ownerId);
+    quota.freed(file.ownerId);
   }
 }
 

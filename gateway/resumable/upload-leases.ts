@@ -15,8 +15,10 @@ const renewEvery = 1_500;
 /** How long the next one waits for who holds it. Milliseconds. */
 const patience = 10_000;
 const pollEvery = 100;
-/** What the store may take to save a state: less than the lease lasts, where other gateways wait for it. Milliseconds. */
-const saveTimeout = { alone: 60_000, shared: 4_000 };
+/** What the store may take to save a state. Milliseconds. */
+const saveTimeout = 60_000;
+/** Less than the lease lasts, where other gateways wait for it. */
+const sharedSaveTimeout = 4_000;
 /** States that are kept for the next request, and the parts that they list: some 10 MB. */
 const leftStates = { max: 5_000, maxSize: 50_000, ttl: lifetime };
 
@@ -38,6 +40,38 @@ if redis.call('GET', KEYS[1]) ~= '!' .. ARGV[1] then return 0 end
 return redis.call('DEL', KEYS[1])
 `);
 
+/** The lease of an upload among gateways. Null answers count as yes. */
+interface SharedLease {
+  readonly id: string | undefined;
+  readonly saveTimeout: number;
+  /** Milliseconds; infinite: it needs no renewal. */
+  readonly renewEvery: number;
+  /** @returns the id of the one who had it last; null: that is not known */
+  take(): Promise<unknown>;
+  /** @param keeps nobody may take it over @returns whether nobody has */
+  renew(keeps: boolean): Promise<boolean>;
+  release(): void;
+}
+
+/** Makes the lease of an upload by what this gateway knows of others. */
+export type SharedLeases = (upload: string) => SharedLease;
+
+const lastHolderIs = (id: undefined | null): SharedLease => ({
+  id: undefined,
+  saveTimeout,
+  renewEvery: Number.POSITIVE_INFINITY,
+  take: async () => id,
+  renew: async () => true,
+  release() {},
+});
+/** There are no others. */
+export const aloneLeases: SharedLeases = () => lastHolderIs(undefined);
+/** Nothing is known of others. */
+export const unknownLeases: SharedLeases = () => lastHolderIs(null);
+/** They share a Redis. */
+export const redisLeases: (deps: { redis: RedisConnection; log: Log }) => SharedLeases = (deps) => (upload) =>
+  new RedisLease(deps, upload);
+
 /** The right to write to an upload. Who comes next takes it over. */
 export class UploadLease {
   readonly over: Promise<void>;
@@ -45,7 +79,7 @@ export class UploadLease {
   found: UploadState | undefined;
   /** What is stored after this request, for the next one to find. */
   left: UploadState | undefined;
-  readonly #shared: SharedLease | null;
+  readonly #shared: SharedLease;
   readonly #onRelease: () => void;
   #timer: NodeJS.Timeout | undefined;
   #taken = false;
@@ -56,7 +90,7 @@ export class UploadLease {
   #resolve: () => void = () => {};
 
   /** @internal of UploadLeases */
-  constructor(shared: SharedLease | null, onRelease: () => void) {
+  constructor(shared: SharedLease, onRelease: () => void) {
     this.#shared = shared;
     this.#onRelease = onRelease;
     this.over = new Promise((resolve) => {
@@ -66,7 +100,8 @@ export class UploadLease {
 
   /** Renews it from now on: to one who still waits for it, it would seem to be lost. @internal of UploadLeases */
   begin(): void {
-    if (this.#shared !== null) this.#timer = setInterval(() => void this.maySave(), renewEvery).unref();
+    const { renewEvery } = this.#shared;
+    if (Number.isFinite(renewEvery)) this.#timer = setInterval(() => void this.maySave(), renewEvery).unref();
   }
 
   /** Another request goes on: called at most once, and at once if one came before this. */
@@ -78,7 +113,7 @@ export class UploadLease {
   /** Saves something, unless another gateway goes on. None does meanwhile: what comes late would undo what it saved. */
   async save<Saved>(work: (signal: AbortSignal) => Promise<Saved>): Promise<Saved> {
     let saved: Saved;
-    const signal = AbortSignal.timeout(this.#shared === null ? saveTimeout.alone : saveTimeout.shared);
+    const signal = AbortSignal.timeout(this.#shared.saveTimeout);
     this.#saving = true;
     try {
       if (!(await this.maySave())) throw takenOver();
@@ -95,7 +130,7 @@ export class UploadLease {
 
   /** Whether no other gateway goes on. One in this process waits for the end. */
   async maySave(): Promise<boolean> {
-    if (!this.#lost && this.#shared !== null && !(await this.#shared.renew(this.#keeps || this.#saving))) {
+    if (!this.#lost && !(await this.#shared.renew(this.#keeps || this.#saving))) {
       this.#lost = true;
       this.#keeps = false;
       this.take();
@@ -119,7 +154,7 @@ export class UploadLease {
 
   release(): void {
     clearInterval(this.#timer);
-    this.#shared?.release();
+    this.#shared.release();
     this.#onRelease();
     this.#resolve();
   }
@@ -131,8 +166,7 @@ export class UploadLease {
  * which lie at the same places in every gateway, and the checksum of the whole keep the bytes right.
  */
 export class UploadLeases {
-  readonly #redis: RedisConnection | null | undefined;
-  readonly #log: Log;
+  readonly #shared: SharedLeases;
   readonly #held = new Map<string, UploadLease>();
   /** By upload, with the holder of its lease at that time. */
   readonly #left = new LRUCache<string, { readonly holder: string | undefined; readonly state: UploadState }>(
@@ -142,10 +176,8 @@ export class UploadLeases {
     },
   );
 
-  /** @param args.redis absent: there are no other gateways; null: nothing is known of them */
-  constructor(args: { redis?: RedisConnection | null | undefined; log: Log }) {
-    this.#redis = args.redis;
-    this.#log = args.log;
+  constructor(shared: SharedLeases) {
+    this.#shared = shared;
   }
 
   /** Throws 503 when the one who has it does not let go. */
@@ -154,17 +186,16 @@ export class UploadLeases {
       holder.take();
       if (!(await waitAtMost(holder.over, patience))) throw heldByAnother();
     }
-    const shared = this.#redis ? new SharedLease(this.#redis, upload, this.#log) : null;
+    const shared = this.#shared(upload);
     const lease = new UploadLease(shared, () => {
       if (this.#held.get(upload) === lease) this.#held.delete(upload);
-      if (lease.left !== undefined && this.#redis !== null)
-        this.#left.set(upload, { holder: shared?.id, state: lease.left });
+      if (lease.left !== undefined) this.#left.set(upload, { holder: shared.id, state: lease.left });
     });
     this.#held.set(upload, lease);
     const left = this.#left.get(upload);
     this.#left.delete(upload);
     try {
-      const before = await shared?.take();
+      const before = await shared.take();
       lease.begin();
       if (left !== undefined && left.holder === before) lease.found = left.state;
       return lease;
@@ -175,21 +206,21 @@ export class UploadLeases {
   }
 }
 
-/** What gateways know of each other's leases. Null answers of Redis count as yes. */
-class SharedLease {
+class RedisLease implements SharedLease {
   readonly #redis: RedisConnection;
   readonly #key: string;
   readonly #log: Log;
   readonly id: string = randomUUID();
+  readonly saveTimeout = sharedSaveTimeout;
+  readonly renewEvery = renewEvery;
   #kept = false;
 
-  constructor(redis: RedisConnection, upload: string, log: Log) {
+  constructor({ redis, log }: { redis: RedisConnection; log: Log }, upload: string) {
     this.#redis = redis;
     this.#key = `sluice:upload:1:${upload}`;
     this.#log = log;
   }
 
-  /** @returns who had it last, if that is known */
   async take(): Promise<unknown> {
     const until = performance.now() + patience;
     for (;;) {
@@ -200,7 +231,6 @@ class SharedLease {
     }
   }
 
-  /** @param keeps nobody may take it over */
   async renew(keeps: boolean): Promise<boolean> {
     this.#kept = keeps;
     return (await this.#run(renewScript, [this.id, keeps ? `!${this.id}` : this.id, lifetime])) !== 0;

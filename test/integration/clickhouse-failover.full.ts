@@ -1,12 +1,12 @@
 /** Two addresses of one engine, of which one fails in every way while requests run. */
 import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
-import { openClickhouse } from '../../common/clickhouse/clickhouse-database.ts';
 import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
 import { type AddressFault, openAddress } from '../services/clickhouse-address.ts';
 import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
 import { fieldsOf, structureOf } from '../services/record-client.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
+import { openTestClickhouse } from '../services/test-clickhouse.ts';
 
 const server = await startChdbServer();
 const addresses = [await openAddress(server.url), await openAddress(server.url)] as const;
@@ -18,10 +18,8 @@ const log = {
 const times = { firstPause: 40, longestPause: 300, probeLimit: 800, patience: 300 };
 const harness = await openQueryHarness({
   open: async () =>
-    openClickhouse({
+    openTestClickhouse({
       url: addresses.map(({ url }) => url).join(),
-      user: 'default',
-      password: '',
       log: log as never,
       times,
     }),

@@ -2,7 +2,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import t from 'tap';
-import { openClickhouse } from '../../common/clickhouse/clickhouse-database.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { StatementError } from '../../common/clickhouse/engine-failure.ts';
 import { GroupCommit } from '../../common/clickhouse/group-commit.ts';
@@ -10,10 +9,11 @@ import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
 import { ApiError } from '../../common/errors/api-error.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
+import { openTestClickhouse } from '../services/test-clickhouse.ts';
 
 const server = await startChdbServer({ user: 'sluice', password: 'hunter2-secret' });
 const login = { user: 'sluice', password: 'hunter2-secret' };
-const db = openClickhouse({ url: server.url, ...login });
+const db = openTestClickhouse({ url: server.url, ...login });
 t.teardown(async () => {
   await db.close();
   await server.close();
@@ -61,7 +61,7 @@ t.test('a server that is not there is a 503 for whatever is asked of it', async 
   const { port } = listener.address() as AddressInfo;
   listener.close();
   await once(listener, 'close');
-  const away = openClickhouse({ url: `http://127.0.0.1:${port}`, ...login });
+  const away = openTestClickhouse({ url: `http://127.0.0.1:${port}`, ...login });
   t.teardown(() => away.close());
   for (const work of [
     () => away.rows({ sql: 'SELECT 1' }),
@@ -84,7 +84,7 @@ t.test('a server that takes a statement and says nothing is given up after the d
   }).listen(0, '127.0.0.1');
   await once(listener, 'listening');
   const { port } = listener.address() as AddressInfo;
-  const silent = openClickhouse({ url: `http://127.0.0.1:${port}`, ...login, timeout: 200 });
+  const silent = openTestClickhouse({ url: `http://127.0.0.1:${port}`, ...login, timeout: 200 });
   t.teardown(async () => {
     await silent.close();
     for (const socket of sockets) socket.destroy();
@@ -118,7 +118,7 @@ t.test('a server that is overloaded is a 503, and a proxy without one is', async
 });
 
 t.test("a wrong password is the engine's error, and stands in no error", async (t) => {
-  const wrong = openClickhouse({ url: server.url, user: 'sluice', password: 'not-the-password' });
+  const wrong = openTestClickhouse({ url: server.url, user: 'sluice', password: 'not-the-password' });
   t.teardown(() => wrong.close());
   const error = await rejectionOf(wrong.ready());
   t.ok(error instanceof StatementError);
@@ -218,7 +218,7 @@ t.test('a stream that the engine fails in its middle throws, though the answer e
 });
 
 t.test('a stream with a slow reader outlives the deadline, one of a silent server does not', async (t) => {
-  const quick = openClickhouse({ url: server.url, ...login, timeout: 1000 });
+  const quick = openTestClickhouse({ url: server.url, ...login, timeout: 1000 });
   t.teardown(() => quick.close());
   const stream = await quick.stream({ sql: many, format: 'TSVRaw' });
   let read = 0;
@@ -273,7 +273,7 @@ t.test('more statements than connections wait their turn', async (t) => {
 
 t.test('a server that starts anew is used again', async (t) => {
   const own = await startChdbServer();
-  const served = openClickhouse({ url: own.url, user: 'default', password: '' });
+  const served = openTestClickhouse({ url: own.url });
   t.teardown(() => served.close());
   await served.ready();
   await own.kill();

@@ -2,22 +2,21 @@
 import { readFile } from 'node:fs/promises';
 import t, { type Test } from 'tap';
 import { checkServers } from '../../common/clickhouse/check-servers.ts';
-import { openClickhouse } from '../../common/clickhouse/clickhouse-database.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
 import { certificateFor } from '../services/certificate.ts';
 import { type ClickhouseAddress, openAddress } from '../services/clickhouse-address.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
+import { openTestClickhouse } from '../services/test-clickhouse.ts';
 
 const server = await startChdbServer();
 t.teardown(() => server.close());
-const login = { user: 'default', password: '' };
 // a sharded table, and the home that its statements name
 const tableHome = 'cloud_files';
 const table = `lag.${tableHome}`;
 const times = { firstPause: 250, longestPause: 500, probeLimit: 1000, patience: 1000, catchUp: 400 };
-const setUp = openClickhouse({ url: server.url, ...login });
+const setUp = openTestClickhouse({ url: server.url });
 await setUp.command({ sql: 'CREATE DATABASE lag' });
 for (const name of [tableHome, 'old']) {
   await setUp.command({ sql: `CREATE TABLE lag.${name} (i UInt32) ENGINE = MergeTree ORDER BY i` });
@@ -35,7 +34,7 @@ interface Pair {
 async function openPair(t: Test): Promise<Pair> {
   const [a, b] = [await openAddress(server.url), await openAddress(server.url)];
   const url = `${a.url},${b.url}`;
-  const db = openClickhouse({ url, ...login, times, cluster: { name: 'c', database: 'lag' } });
+  const db = openTestClickhouse({ url, times, cluster: { name: 'c', database: 'lag' } });
   t.teardown(async () => {
     await db.close();
     await a.close();
@@ -100,7 +99,7 @@ t.test('without SYSTEM SYNC REPLICA the read would be stale: the stub does lag',
   const { db, home, other } = await openPair(t);
   const first = await insert(db);
   other.lag = lag;
-  const alone = openClickhouse({ url: other.url, ...login });
+  const alone = openTestClickhouse({ url: other.url });
   t.teardown(() => alone.close());
   t.notOk(await isThere(alone, first));
   t.ok(await isThere(db, first));
@@ -178,7 +177,7 @@ t.test('servers that share no tables are refused, and so is a cluster that nobod
   await t.resolves(
     checkServers(
       { ...config, url: `${server.url},${server.url}` },
-      (url) => openClickhouse({ url, ...login }),
+      (url) => openTestClickhouse({ url }),
       signal,
     ),
   );
@@ -188,9 +187,8 @@ t.test('a server of which all connections are held by slow statements is not giv
   const addresses = [await openAddress(server.url), await openAddress(server.url)];
   const changes: string[] = [];
   const note = (_: object, text: string): void => void changes.push(text);
-  const db = openClickhouse({
+  const db = openTestClickhouse({
     url: addresses.map(({ url }) => url).join(),
-    ...login,
     log: { warn: note, info: note } as never,
     times: { patience: 100, probeLimit: 1000 },
   });
@@ -214,8 +212,8 @@ t.test('TLS with a certificate of a private authority', async (t) => {
   const { certFile, keyFile } = await certificateFor(t);
   const ca = await readFile(certFile);
   const address = await openAddress(server.url, { cert: ca, key: await readFile(keyFile) });
-  const known = openClickhouse({ url: address.url, ...login, ca });
-  const unknown = openClickhouse({ url: address.url, ...login });
+  const known = openTestClickhouse({ url: address.url, ca });
+  const unknown = openTestClickhouse({ url: address.url });
   t.teardown(async () => {
     await known.close();
     await unknown.close();

@@ -1,7 +1,7 @@
 /** A served engine as a `Database`: @clickhouse/client over HTTP. */
 import t from 'tap';
-import { openClickhouse } from '../../common/clickhouse/clickhouse-database.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
+import { openTestClickhouse } from '../services/test-clickhouse.ts';
 import { databaseContract } from './database-contract.ts';
 
 const login = { user: 'sluice', password: 'p:ä&%"' };
@@ -9,7 +9,7 @@ const server = await startChdbServer(login);
 t.teardown(() => server.close());
 
 databaseContract(t, async (t) => {
-  const db = openClickhouse({ url: server.url, ...login });
+  const db = openTestClickhouse({ url: server.url, ...login });
   t.teardown(() => db.close());
   await db.command({ sql: 'DROP DATABASE IF EXISTS contract' });
   return db;

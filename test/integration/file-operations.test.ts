@@ -1,11 +1,8 @@
 /** Lists of files, and their deletion: exact with rows that are in the write-ahead log alone, and for one account alone. */
 import t from 'tap';
-import { createRunningUploads } from '../../common/lifecycle/workers/running-uploads.ts';
-import { createJanitor } from '../../gateway/janitor/janitor.ts';
 import { testDeployment } from '../services/new-file.ts';
-import { noResumableUploads } from '../services/resumable-uploads.ts';
 import { ada, eve, serveFiles } from '../services/serve-files.ts';
-import { silentLog } from '../services/silent-log.ts';
+import { testJanitor } from '../services/test-janitor.ts';
 
 const never = new AbortController().signal;
 
@@ -230,12 +227,7 @@ t.test('a deletion that is cut between object and row leaves a 404 that can be d
   t.equal((await ask(path, { method: 'DELETE' })).status, 500);
   t.equal((await ask(path)).status, 404, 'a row without an object is no failure');
 
-  const janitor = createJanitor({
-    ...{ store, cloudFiles, log: silentLog() },
-    deployment: { keys: async () => [{ id: testDeployment, secret: '' }] },
-    ...{ uploads: createRunningUploads(), resumable: noResumableUploads },
-    ...{ staleAfter: 0, grace: 0, interval: 1e6 },
-  });
+  const janitor = testJanitor({ store, cloudFiles });
   t.match(await janitor.run({ dryRun: false }), { rowsMade: 0, failures: 0 });
   t.equal((await ask(path)).status, 404, 'the janitor does not bring it back');
   await janitor.close();

@@ -11,14 +11,14 @@ import { openDeployment } from '../../common/metadata/deployment.ts';
 import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import { FileDigests } from '../../gateway/digest/file-digests.ts';
-import { createJanitor, type JanitorOptions } from '../../gateway/janitor/janitor.ts';
+import type { JanitorOptions } from '../../gateway/janitor/janitor.ts';
 import { objectMetadata } from '../../gateway/object-metadata.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
 import { newFile, testDeployment } from '../services/new-file.ts';
-import { noResumableUploads } from '../services/resumable-uploads.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { partOf } from '../services/store-object.ts';
 import { openStubStore, stubPartBytes } from '../services/stub-store.ts';
+import { testJanitor } from '../services/test-janitor.ts';
 
 const { signal } = new AbortController();
 const { db, folder: root, database } = await openMigratedChdb(t);
@@ -49,12 +49,7 @@ async function setUp(t: Test, options: Partial<JanitorOptions> = {}) {
   await db.command({ sql: `TRUNCATE TABLE ${database}.cloud_files` });
   const cloudFiles = createCloudFiles({ db, database });
   const log = silentLog();
-  const janitor = createJanitor({
-    ...{ store, cloudFiles, log, deployment: { keys: async () => [{ id: testDeployment, secret: '' }] } },
-    ...{ uploads: createRunningUploads(), resumable: noResumableUploads },
-    ...{ staleAfter: 0, grace: 0, interval: 1e6 },
-    ...options,
-  });
+  const janitor = testJanitor({ store, cloudFiles, log, ...options });
   t.teardown(async () => {
     await janitor.close();
     await store.close();

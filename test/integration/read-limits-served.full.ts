@@ -2,16 +2,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { openClickhouse } from '../../common/clickhouse/clickhouse-database.ts';
 import { exceededLimit } from '../../common/clickhouse/exceeded-limit.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
+import { openTestClickhouse } from '../services/test-clickhouse.ts';
 
 const dataDir = await mkdtemp(join(tmpdir(), 'sluice-served-'));
 const server = await startChdbServer({ dataDir });
-const db = openClickhouse({
+const db = openTestClickhouse({
   url: server.url,
-  user: 'default',
-  password: '',
   reads: { timeout: 1000, minRate: 16_384, minRatePeriod: 200 },
 });
 t.teardown(async () => {

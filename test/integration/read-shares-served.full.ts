@@ -1,13 +1,11 @@
 /** Readers of a ClickHouse server that stall: each holds a connection and what the server computes for it. */
 import t from 'tap';
-import { openClickhouse } from '../../common/clickhouse/clickhouse-database.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
+import { openTestClickhouse } from '../services/test-clickhouse.ts';
 
 const server = await startChdbServer({ sessions: 64 });
-const db = openClickhouse({
+const db = openTestClickhouse({
   url: server.url,
-  user: 'default',
-  password: '',
   reads: { minRate: 16_384, minRatePeriod: 300 },
 });
 t.teardown(async () => {

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
+import { OwnLinkUses } from '../../gateway/link-uses.ts';
 import { StateStore } from '../../gateway/resumable/state-store.ts';
 import { UploadLinks } from '../../gateway/upload-links.ts';
 import { serveGatewayOn, testOwner } from '../services/gateway-on-s3.ts';
@@ -128,7 +129,7 @@ async function fuzz(t: Test, openStore: (t: Test) => Promise<ObjectStore>): Prom
   const signingKeys = createConfiguredKeys('a secret of a test, long enough for it');
   const { baseUrl, rows, log } = await serveGatewayOn(t, store, {
     ...{ maxUploadBytes: length, maxOpenUploads: 1_000_000 },
-    uploadLinks: new UploadLinks({ keys: signingKeys, now: () => clock.at }),
+    uploadLinks: new UploadLinks({ keys: signingKeys, uses: new OwnLinkUses(), now: () => clock.at }),
   });
   const links = await makeLinks(baseUrl, clock);
   const endpoint = `${baseUrl}/_f_/demo/resumable`;

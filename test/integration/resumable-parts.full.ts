@@ -2,14 +2,13 @@
 import { crc32 } from 'node:zlib';
 import t, { type Test } from 'tap';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
-import { createJanitor } from '../../gateway/janitor/janitor.ts';
 import { StateStore } from '../../gateway/resumable/state-store.ts';
 import { isFinal, offsetOf } from '../../gateway/resumable/upload-state.ts';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
 import { testOwner } from '../services/gateway-on-s3.ts';
 import { testDeployment } from '../services/new-file.ts';
 import { resumableUploadsOn } from '../services/resumable-uploads.ts';
-import { silentLog } from '../services/silent-log.ts';
+import { testJanitor } from '../services/test-janitor.ts';
 import { serveTus, tusStores } from '../services/tus-gateway.ts';
 import { patternBytes } from './object-store-contract.ts';
 
@@ -174,11 +173,9 @@ for (const [name, openStore] of Object.entries(tusStores)) {
     const expired = { expireAfter: -1000 };
     await partsOf(t, await serveTus(t, store), [patternBytes(10)]);
     for (const staleAfter of [1e9, 0, 0])
-      await createJanitor({
+      await testJanitor({
         resumable: resumableUploadsOn({ store, cloudFiles, memory, ...(staleAfter === 0 && expired) }),
-        ...{ store, cloudFiles, log: silentLog(), staleAfter, interval: 1e9, grace: -1000 },
-        deployment: { keys: async () => [{ id: testDeployment, secret: '' }] },
-        uploads: { openKeys: [] },
+        ...{ store, cloudFiles, staleAfter, grace: -1000 },
       }).run({ dryRun: false });
     t.equal(rows.size, 1, 'the row of the file that had lost it, and no other');
     t.strictSame(await left(), []);
@@ -188,12 +185,7 @@ for (const [name, openStore] of Object.entries(tusStores)) {
 t.test('S3: the janitor spares parts of a partial upload, and aborts unknown ones', async (t) => {
   const store = await tusStores.S3(t);
   const { begin, patch, cloudFiles, resumable, left, ask } = await serveTus(t, store);
-  const run = () =>
-    createJanitor({
-      ...{ store, cloudFiles, resumable, log: silentLog(), staleAfter: 0, grace: 1e9, interval: 1e9 },
-      deployment: { keys: async () => [{ id: testDeployment, secret: '' }] },
-      uploads: { openKeys: [] },
-    }).run({ dryRun: false });
+  const run = () => testJanitor({ store, cloudFiles, resumable, grace: 1e9 }).run({ dryRun: false });
   const bytes = patternBytes(200_000);
   const { path } = await begin(bytes.byteLength, { 'upload-concat': 'partial' });
   t.equal((await patch(path, 0, bytes.subarray(0, 150_000))).status, 204);

@@ -1,12 +1,10 @@
 import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
 import t from 'tap';
-import { createJanitor } from '../../gateway/janitor/janitor.ts';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
-import { testDeployment } from '../services/new-file.ts';
 import { resumableUploadsOn } from '../services/resumable-uploads.ts';
-import { silentLog } from '../services/silent-log.ts';
 import { stubPartBytes } from '../services/stub-store.ts';
+import { testJanitor } from '../services/test-janitor.ts';
 import { chunkType, serveTus, tusStores } from '../services/tus-gateway.ts';
 import { patternBytes } from './object-store-contract.ts';
 
@@ -325,11 +323,7 @@ for (const [name, openStore] of Object.entries(tusStores)) {
     await eventuallyEqual(t, left, []);
     const second = await begin(300_000, {}, bytes);
     const janitorOf = (uploads: typeof resumable, staleAfter: number) =>
-      createJanitor({
-        ...{ store, cloudFiles, resumable: uploads, log: silentLog(), staleAfter },
-        deployment: { keys: async () => [{ id: testDeployment, secret: '' }] },
-        ...{ uploads: { openKeys: [] }, grace: 1e9, interval: 1e9 },
-      });
+      testJanitor({ store, cloudFiles, resumable: uploads, staleAfter, grace: 1e9 });
     await janitorOf(resumable, 0).run({ dryRun: false });
     t.match(await ask(second.path), { status: 200, offset: '200000' }, 'a run beside it takes nothing');
     const over = resumableUploadsOn({ store, cloudFiles, memory, expireAfter: -1000 });

@@ -2,7 +2,6 @@
 import t from 'tap';
 import { AccessTokens, hashToken } from '../../common/auth/access-tokens.ts';
 import { bootstrap } from '../../common/auth/issue-token.ts';
-import { openClickhouse } from '../../common/clickhouse/clickhouse-database.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { sendCommand, serveControlSocket } from '../../common/lifecycle/control-socket.ts';
 import { openDeployment } from '../../common/metadata/deployment.ts';
@@ -12,10 +11,11 @@ import { Users } from '../../common/metadata/users.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
 import { temporaryFolder } from '../services/temporary-folder.ts';
+import { openTestClickhouse } from '../services/test-clickhouse.ts';
 
 const server = await startChdbServer();
 const processes: readonly Database[] = Array.from({ length: 4 }, () =>
-  openClickhouse({ url: server.url, user: 'default', password: '' }),
+  openTestClickhouse({ url: server.url }),
 );
 const [db] = processes as [Database, ...Database[]];
 t.teardown(async () => {

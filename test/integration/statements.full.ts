@@ -8,7 +8,6 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { openChdb } from '../../common/clickhouse/chdb-database.ts';
 import { checkServers } from '../../common/clickhouse/check-servers.ts';
-import { openClickhouse } from '../../common/clickhouse/clickhouse-database.ts';
 import { clusterSettings } from '../../common/clickhouse/cluster-settings.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { engineSettings } from '../../common/clickhouse/engine-settings.ts';
@@ -24,6 +23,7 @@ import { fieldsOf } from '../services/record-client.ts';
 import { type Recorded, recordingDatabase } from '../services/recording-database.ts';
 import { spaceProblem } from '../services/space-guard.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
+import { openTestClickhouse } from '../services/test-clickhouse.ts';
 
 const root = join(import.meta.dirname, '../..');
 const cluster = 'one';
@@ -167,11 +167,9 @@ async function checkPlans(t: Test, all: readonly Recorded[]): Promise<void> {
   const server = await startChdbServer({ cluster: 'two', shards: 2 });
   const open = {
     url: server.url,
-    user: 'default',
-    password: '',
     cluster: { name: 'two', database: 'sluice' },
   };
-  const db = openClickhouse(open);
+  const db = openTestClickhouse(open);
   t.teardown(async () => {
     await db.close();
     await server.close();
@@ -278,11 +276,10 @@ t.test('a cluster', async (t) => {
   // a second address, so that servers are brought up to date
   const second = await openAddress(server.url);
   const url = `${server.url},${second.url}`;
-  const alone = (address: string): Database =>
-    openClickhouse({ url: address, user: 'default', password: '' });
+  const alone = (address: string): Database => openTestClickhouse({ url: address });
   await t.resolves(checkServers({ url, database: 'sluice', cluster }, alone, AbortSignal.timeout(10_000)));
   const open = async (): Promise<Database> =>
-    openClickhouse({ url, user: 'default', password: '', cluster: { name: cluster, database: 'sluice' } });
+    openTestClickhouse({ url, cluster: { name: cluster, database: 'sluice' } });
   t.teardown(async () => {
     await second.close();
     await server.close();

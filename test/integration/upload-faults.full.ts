@@ -4,14 +4,10 @@
  */
 import { randomFillSync } from 'node:crypto';
 import t from 'tap';
-import { createRunningUploads } from '../../common/lifecycle/workers/running-uploads.ts';
-import { createJanitor } from '../../gateway/janitor/janitor.ts';
 import { serveGatewayOn } from '../services/gateway-on-s3.ts';
-import { testDeployment } from '../services/new-file.ts';
-import { noResumableUploads } from '../services/resumable-uploads.ts';
 import { seededRandom } from '../services/s3-stub/seeded-random.ts';
-import { silentLog } from '../services/silent-log.ts';
 import { openStubStore, stubPartBytes } from '../services/stub-store.ts';
+import { testJanitor } from '../services/test-janitor.ts';
 import { seed } from '../services/test-size.ts';
 
 const partBytes = stubPartBytes;
@@ -95,15 +91,7 @@ t.test(`${uploads} uploads under random faults`, { timeout: 560_000 }, async (t)
   const left = stub.openUploads().length + withoutRow().length;
   t.ok(left <= uploads / 100, `${left} things were left to the janitor`);
   await new Promise((resolve) => setTimeout(resolve, 1100));
-  const janitor = createJanitor({
-    ...{ store, cloudFiles: gateway.cloudFiles, log: silentLog() },
-    ...{
-      deployment: { keys: async () => [{ id: testDeployment, secret: '' }] },
-      uploads: createRunningUploads(),
-      resumable: noResumableUploads,
-    },
-    ...{ staleAfter: 0, grace: 0, interval: 1e6 },
-  });
+  const janitor = testJanitor({ store, cloudFiles: gateway.cloudFiles });
   t.match(await janitor.run({ dryRun: false }), { failures: 0 });
   // a row is removed by the second run that misses its object
   t.match(await janitor.run({ dryRun: false }), { failures: 0 });

@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import t, { type Test } from 'tap';
 import { Upload } from 'tus-js-client';
 import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
+import { OwnLinkUses } from '../../gateway/link-uses.ts';
 import { UploadLinks } from '../../gateway/upload-links.ts';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
 import { chunkType, serveTus, tusStores } from '../services/tus-gateway.ts';
@@ -104,7 +105,7 @@ t.test('tus-js-client uploads by a link, pauses and goes on', async (t) => {
 t.test('a link that was changed, is late, or has another project or purpose, is refused', async (t) => {
   const now = { at: Date.now() };
   const keys = createConfiguredKeys('a secret of a test, long enough for it');
-  const links = new UploadLinks({ keys, now: () => now.at });
+  const links = new UploadLinks({ keys, uses: new OwnLinkUses(), now: () => now.at });
   const { make, form, put, begin, patch, rows, baseUrl } = await serveLinks(t, links);
   const link = await make({ expiresIn: 600 });
   const begun = await begin(link.resumable, bytes.byteLength);

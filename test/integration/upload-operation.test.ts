@@ -11,7 +11,10 @@ import { createRunningUploads } from '../../common/lifecycle/workers/running-upl
 import type { CloudFile } from '../../common/metadata/cloud-file.ts';
 import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
+import { noDigests } from '../../gateway/digest/file-digests.ts';
+import { OwnLinkUses } from '../../gateway/link-uses.ts';
 import { type UploadDeps, uploadOperation } from '../../gateway/operations/upload.ts';
+import { noQuota } from '../../gateway/storage-quota.ts';
 import { UploadAccess, type UploadAccessDeps } from '../../gateway/upload-access.ts';
 import { UploadLinks } from '../../gateway/upload-links.ts';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
@@ -30,7 +33,10 @@ const never = new AbortController().signal;
 const accessOf = (authenticate: UploadAccessDeps['authenticate']) =>
   new UploadAccess({
     authenticate,
-    uploadLinks: new UploadLinks({ keys: createConfiguredKeys('a secret of a test, long enough for it') }),
+    uploadLinks: new UploadLinks({
+      keys: createConfiguredKeys('a secret of a test, long enough for it'),
+      uses: new OwnLinkUses(),
+    }),
     maxUploadBytes: 1_000_000,
     log: silentLog(),
   });
@@ -52,7 +58,7 @@ async function setUp(t: Test, change: Partial<UploadDeps> = {}) {
   });
   const upload = uploadOperation({
     deploymentId: testDeployment,
-    usage: noUsage,
+    ...{ usage: noUsage, digests: noDigests, quota: noQuota },
     access,
     projects: {
       async ensure(ownerId, slug) {
@@ -348,7 +354,7 @@ t.test('an object that cannot be taken back is logged', async (t) => {
   const { upload, log, store } = await setUp(t, {});
   const failing = uploadOperation({
     deploymentId: testDeployment,
-    usage: noUsage,
+    ...{ usage: noUsage, digests: noDigests, quota: noQuota },
     access,
     projects: { ensure: async (ownerId, slug) => ({ id: 'p', ownerId, slug }) },
     cloudFiles: { announce: () => () => {}, insert: () => Promise.reject(new Error('disk full')) },

@@ -7,9 +7,10 @@ import { FaultyDatabase } from '../services/faulty-database.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
 import { fieldsOf, structureOf } from '../services/record-client.ts';
 import { serveEverything } from '../services/serve-everything.ts';
+import { silentLog } from '../services/silent-log.ts';
 
 const { signal } = new AbortController();
-const stores = await openMigratedChdb(t);
+const stores = { ...(await openMigratedChdb(t)), log: silentLog() };
 const { database } = stores;
 const today = dayOf(Date.now());
 const ever = { from: '2000-01-01', to: '2199-12-31' };

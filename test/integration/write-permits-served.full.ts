@@ -1,11 +1,11 @@
 import t from 'tap';
-import { openClickhouse } from '../../common/clickhouse/clickhouse-database.ts';
 import { startChdbServer } from '../services/start-chdb-server.ts';
+import { openTestClickhouse } from '../services/test-clickhouse.ts';
 import { writePermitsSuite } from './write-permits.ts';
 
 const login = { user: 'sluice', password: 'secret' };
 const server = await startChdbServer(login);
-const db = openClickhouse({ url: server.url, ...login });
+const db = openTestClickhouse({ url: server.url, ...login });
 t.teardown(async () => {
   await db.close();
   await server.close();

@@ -1,6 +1,7 @@
 /** Idempotency-Keys between processes that share ClickHouse and Redis. */
 import t from 'tap';
 import { openRedis } from '../../common/redis/open-redis.ts';
+import { redisLocks } from '../../common/redis/process-lock.ts';
 import { UploadKeys } from '../../gateway/upload-keys.ts';
 import { RedisReservations } from '../../query/unique/redis-reservations.ts';
 import { fakeRequest } from '../services/fake-request.ts';
@@ -20,7 +21,10 @@ t.test('of one key in two gateways one stores its file', async (t) => {
   const gateway = async () => {
     const redis = await openRedis(server.config, log, quick);
     t.teardown(() => redis.close());
-    return new UploadKeys({ cloudFiles: { findByPrefixes: async () => [] }, redis, log });
+    return new UploadKeys({
+      cloudFiles: { findByPrefixes: async () => [] },
+      locks: redisLocks({ redis, log }),
+    });
   };
   const [one, two] = [await gateway(), await gateway()];
   const request = fakeRequest({ headers: { 'idempotency-key': 'k' } });

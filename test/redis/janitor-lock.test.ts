@@ -3,13 +3,12 @@ import t, { type Test } from 'tap';
 import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import { openRedis } from '../../common/redis/open-redis.ts';
-import { createProcessLock } from '../../common/redis/process-lock.ts';
-import { createJanitor } from '../../gateway/janitor/janitor.ts';
+import { redisLocks } from '../../common/redis/process-lock.ts';
 import { type RedisServer, startRedis } from '../services/redis.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
-import { noResumableUploads } from '../services/resumable-uploads.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { startTcpProxy } from '../services/tcp-proxy.ts';
+import { testJanitor } from '../services/test-janitor.ts';
 
 const quick = { connect: 1000, command: 200, backoff: 50 };
 const times = { lease: 900, renewEvery: 150 };
@@ -55,17 +54,16 @@ class Store {
 async function openJanitor(t: Test, server: RedisServer, store: Store, port = server.config.port) {
   const log = silentLog();
   const redis = await openRedis({ ...server.config, port }, log, quick);
-  const janitor = createJanitor({
+  const janitor = testJanitor({
     store: store.store,
     cloudFiles: {
       madeBetween: async () => [],
       namesWithRow: async () => new Set(),
     } as unknown as CloudFiles,
     log,
-    ...{ deployment: { keys: async () => [] }, uploads: { openKeys: [] } },
-    resumable: noResumableUploads,
+    deployment: { keys: async () => [] },
     ...{ staleAfter: 1, grace: 1, interval: 100 },
-    lock: createProcessLock({ redis, name: 'janitor', log, times }),
+    lock: redisLocks({ redis, log })('janitor', times),
   });
   t.teardown(async () => {
     store.open();

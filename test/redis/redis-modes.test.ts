@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { RedisConfig } from '../../common/config/read-redis.ts';
 import { openRedis } from '../../common/redis/open-redis.ts';
-import { createProcessLock } from '../../common/redis/process-lock.ts';
+import { redisLocks } from '../../common/redis/process-lock.ts';
 import type { RedisConnection } from '../../common/redis/redis-connection.ts';
 import { redisScript } from '../../common/redis/redis-connection.ts';
 import { RedisInvalidation } from '../../common/redis/redis-invalidation.ts';
@@ -160,7 +160,7 @@ t.test('a cluster of three nodes', async (t) => {
   await reserveBetween(t, few, too);
   await pushBetween(t, few, too);
   const times = { lease: 5000, renewEvery: 20 };
-  const lock = createProcessLock({ redis: few, name: 'tried', log: silentLog(), times });
+  const lock = redisLocks({ redis: few, log: silentLog() })('tried', times);
   await lock.hold(() => sleep(100));
   const quiet = { rows: async () => [{ outages: 0 }] as never[], command: async () => {} };
   const outages = new CacheOutages({ db: quiet, database: 'sluice' });

@@ -4,7 +4,12 @@ import t, { type Test } from 'tap';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import { openRedis } from '../../common/redis/open-redis.ts';
 import { draftFile } from '../../gateway/file-draft.ts';
-import { UploadLeases } from '../../gateway/resumable/upload-leases.ts';
+import {
+  aloneLeases,
+  redisLeases,
+  UploadLeases,
+  unknownLeases,
+} from '../../gateway/resumable/upload-leases.ts';
 import type { UploadState } from '../../gateway/resumable/upload-state.ts';
 import { patternBytes } from '../integration/object-store-contract.ts';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
@@ -29,13 +34,14 @@ async function gateway(t: Test) {
   const log = silentLog();
   const redis = await openRedis(server.config, log, quick);
   t.teardown(() => redis.close());
-  return { leases: new UploadLeases({ redis, log }), redis };
+  const shared = redisLeases({ redis, log });
+  return { leases: new UploadLeases(shared), redis, shared };
 }
 
 const served = async (t: Test, store: ObjectStore) =>
   [
-    await serveTus(t, store, { redis: (await gateway(t)).redis }),
-    await serveTus(t, store, { redis: (await gateway(t)).redis }),
+    await serveTus(t, store, { leases: (await gateway(t)).shared }),
+    await serveTus(t, store, { leases: (await gateway(t)).shared }),
   ] as const;
 
 t.test('a new gateway takes an upload over at once, and the other saves nothing more', async (t) => {
@@ -176,7 +182,7 @@ t.test('a gateway whose state is not saved gives the upload up before its lease 
 });
 
 t.test('a gateway that knows of no other one remembers nothing', async (t) => {
-  const leases = new UploadLeases({ redis: null, log: silentLog() });
+  const leases = new UploadLeases(unknownLeases);
   for (let i = 0; i < 2; i++) {
     const lease = await leases.take('left');
     t.equal(lease.found, undefined);
@@ -186,7 +192,7 @@ t.test('a gateway that knows of no other one remembers nothing', async (t) => {
 });
 
 t.test('a request that is taken over before its first byte ends at once', async (t) => {
-  const leases = new UploadLeases({ log: silentLog() });
+  const leases = new UploadLeases(aloneLeases);
   const first = await leases.take('early');
   const second = leases.take('early');
   let taken = 0;

@@ -2,6 +2,7 @@
 import t from 'tap';
 import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
 import { openRedis } from '../../common/redis/open-redis.ts';
+import { noLinkUses, RedisLinkUses } from '../../gateway/link-uses.ts';
 import { UploadLinks } from '../../gateway/upload-links.ts';
 import { startRedis } from '../services/redis.ts';
 import { silentLog } from '../services/silent-log.ts';
@@ -17,7 +18,7 @@ t.test('a link that may be used twice is used twice, at whichever gateways', asy
     [1, 2, 3].map(async () => {
       const redis = await openRedis(server.config, silentLog(), { connect: 1000, command: 500, backoff: 50 });
       t.teardown(() => redis.close());
-      return { redis, links: new UploadLinks({ keys, redis }) };
+      return { redis, links: new UploadLinks({ keys, uses: new RedisLinkUses(redis) }) };
     }),
   );
   const [one, two] = gateways as [(typeof gateways)[0], (typeof gateways)[0]];
@@ -40,7 +41,7 @@ t.test('a link that may be used twice is used twice, at whichever gateways', asy
 });
 
 t.test('processes that share no Redis make no link that counts', async (t) => {
-  const links = new UploadLinks({ keys, redis: null });
+  const links = new UploadLinks({ keys, uses: noLinkUses });
   await t.rejects(links.sign({ ...about, expires: 9e9, times: 1 }), { code: 'invalid_body' });
   await links.use(await links.read(await links.sign({ ...about, expires: 9e9, times: 0 }), 'demo'));
 });

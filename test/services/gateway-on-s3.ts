@@ -4,10 +4,10 @@ import { createRunningUploads } from '../../common/lifecycle/workers/running-upl
 import type { CloudFile } from '../../common/metadata/cloud-file.ts';
 import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
-import type { RedisConnection } from '../../common/redis/redis-connection.ts';
 import type { FileDigests } from '../../gateway/digest/file-digests.ts';
 import { UploadMemory } from '../../gateway/memory/upload-memory.ts';
 import { StateStore } from '../../gateway/resumable/state-store.ts';
+import type { SharedLeases } from '../../gateway/resumable/upload-leases.ts';
 import { StorageQuota, storageUse } from '../../gateway/storage-quota.ts';
 import type { UploadLinks } from '../../gateway/upload-links.ts';
 import { testDeployment } from './new-file.ts';
@@ -33,7 +33,7 @@ export async function serveGatewayOn(
     bodyIdleTimeout?: number;
     expireAfter?: number;
     maxOpenUploads?: number;
-    redis?: RedisConnection;
+    leases?: SharedLeases;
     quota?: StorageQuota;
     uploadLinks?: UploadLinks;
     /** 401 without the header `test-token`. */
@@ -69,7 +69,7 @@ export async function serveGatewayOn(
   const resumable = resumableUploadsOn({
     ...{ store, cloudFiles, memory, maxUploadBytes, log },
     ...(options.expireAfter === undefined ? {} : { expireAfter: options.expireAfter }),
-    ...(options.redis && { redis: options.redis }),
+    ...(options.leases && { leases: options.leases }),
     ...(options.maxOpenUploads && { maxOpenUploads: options.maxOpenUploads }),
     ...(quota && { quota }),
     ...(options.digests && { digests: options.digests }),

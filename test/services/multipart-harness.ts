@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib';
 import type { BodySink, RequestBody } from '../../common/http/http-types.ts';
 import type { ObjectWriter, Part } from '../../common/object-store/object-store.ts';
+import { noDigests } from '../../gateway/digest/file-digests.ts';
 import { UploadMemory } from '../../gateway/memory/upload-memory.ts';
 import { FileChecksums } from '../../gateway/multipart/file-checksums.ts';
 import {
@@ -142,6 +143,7 @@ export function startUpload(args: UploadArgs = {}): Upload {
     boundary: 'B',
     checksums: new FileChecksums(),
     rules: { concurrentParts, shortParts, partBytes: () => partBytes },
+    digests: noDigests,
     account: 'ada',
     maxFileBytes: 10_000_000,
     maxBodyBytes: 11_000_000,

@@ -5,7 +5,6 @@ import type { Test } from 'tap';
 import { createHasher } from '../../common/auth/hasher.ts';
 import { LoginThrottle } from '../../common/auth/login-throttle.ts';
 import { openChdb } from '../../common/clickhouse/chdb-database.ts';
-import { openClickhouse } from '../../common/clickhouse/clickhouse-database.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { renderError, visibleError } from '../../common/errors/render-error.ts';
 import type { HttpResponse } from '../../common/http/http-types.ts';
@@ -41,6 +40,7 @@ import { type FieldInput, structureOf } from './record-client.ts';
 import { silentLog } from './silent-log.ts';
 import { guardSpaces } from './space-guard.ts';
 import { type ChdbServer, startChdbServer } from './start-chdb-server.ts';
+import { openTestClickhouse } from './test-clickhouse.ts';
 import { unmeasured } from './unmeasured.ts';
 
 export interface QueryAnswer {
@@ -108,7 +108,8 @@ const authenticate: QueryDeps['authenticate'] = async (request) => ({
 
 /** Webhooks that are not started: they send what they hear of, and adopt nothing. */
 export function testWebhooks(deps: { db: Database; alone: boolean } & Partial<WebhooksDeps>): Webhooks {
-  return new Webhooks({ database: testDatabase, contentShare: 2 ** 28, allowed: undefined, ...deps });
+  const usual = { contentShare: 2 ** 28, allowed: undefined, log: silentLog(), metrics: unmeasured };
+  return new Webhooks({ database: testDatabase, ...usual, ...deps });
 }
 
 export async function openQueryHarness(
@@ -187,7 +188,7 @@ export async function openQueryHarness(
         reservations: options.reservations?.() ?? createLocalReservations(),
         freshness: { ...freshnessOf(by, invalidation), ...options.freshness },
         now: options.now ?? Date.now,
-        usage: new UsageCounts({ db, database: testDatabase }),
+        usage: new UsageCounts({ db, database: testDatabase, log }),
       }),
       ...webhookRoutes({ webhooks: events, authenticate }),
     ]);
@@ -201,7 +202,7 @@ export async function openQueryHarness(
     if (options.open !== undefined) return options.open(dataDir);
     if (served === undefined) return openChdb({ path: join(dataDir, 'chdb') });
     server = await startChdbServer({ dataDir, ...(cluster === undefined ? {} : { cluster: cluster.name }) });
-    return openClickhouse({ url: server.url, user: 'default', password: '', cluster });
+    return openTestClickhouse({ url: server.url, cluster });
   };
   const closeDatabase = async (): Promise<void> => {
     await written?.preloads.close();

@@ -1,7 +1,10 @@
 import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
+import { noDigests } from '../../gateway/digest/file-digests.ts';
 import { ResumableUploads, type ResumableUploadsDeps } from '../../gateway/resumable/resumable-uploads.ts';
 import { StateStore } from '../../gateway/resumable/state-store.ts';
+import { aloneLeases } from '../../gateway/resumable/upload-leases.ts';
+import { noQuota } from '../../gateway/storage-quota.ts';
 import { testDeployment } from './new-file.ts';
 import { silentLog } from './silent-log.ts';
 
@@ -27,7 +30,7 @@ export function resumableUploadsOn(
     maxUploadBytes: 100_000_000,
     maxOpenUploads: 100,
     expireAfter: 86_400_000,
-    usage: noUsage,
+    ...{ usage: noUsage, digests: noDigests, quota: noQuota, leases: aloneLeases },
     log: silentLog(),
     ...deps,
   });

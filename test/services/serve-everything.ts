@@ -23,6 +23,7 @@ import { healthRoutes } from '../../common/process-routes/health-routes.ts';
 import { metricsRoute } from '../../common/process-routes/metrics-route.ts';
 import type { RequestLimiter } from '../../common/rate-limits/request-limiter.ts';
 import { unannounced } from '../../common/redis/invalidation.ts';
+import { ownLocks } from '../../common/redis/process-lock.ts';
 import { webhookRoutes } from '../../events/webhook-routes.ts';
 import { draftFile } from '../../gateway/file-draft.ts';
 import { StateStore } from '../../gateway/resumable/state-store.ts';
@@ -85,7 +86,7 @@ export async function serveEverything(options: {
   projects.askForFiles(async ({ slug }) =>
     [...rows.values()].some(({ projectSlug }) => projectSlug === slug),
   );
-  const uploadKeys = new UploadKeys({ cloudFiles, redis: undefined, log });
+  const uploadKeys = new UploadKeys({ cloudFiles, locks: ownLocks() });
   // of an upload that goes on
   const busy = fakeRequest({ headers: { 'idempotency-key': 'busy' } });
   void uploadKeys.use(busy, { userId: 'owner' }, () => new Promise(() => {}));
@@ -100,7 +101,7 @@ export async function serveEverything(options: {
       ...{ authenticate, hasher: quickHasher(), events: webhooks, log, metrics: unmeasured },
       ...{ throttle: new LoginThrottle(), reservations: createLocalReservations(), now: Date.now },
       ...{ invalidation: unannounced, freshness: freshnessOf(records, unannounced) },
-      usage: usage ?? new UsageCounts({ db, database }),
+      usage: usage ?? new UsageCounts({ db, database, log }),
     }),
     ...webhookRoutes({ webhooks, authenticate }),
     ...testGateway({ authenticate, projects, store, cloudFiles, log, keys: uploadKeys, ...counted }),

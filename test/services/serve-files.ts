@@ -6,9 +6,10 @@ import { LoggedFiles } from '../../common/metadata/logged-files.ts';
 import { Projects } from '../../common/metadata/projects.ts';
 import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
-import type { FileDigests } from '../../gateway/digest/file-digests.ts';
+import { ownLocks } from '../../common/redis/process-lock.ts';
+import { type FileDigests, noDigests } from '../../gateway/digest/file-digests.ts';
 import { SmallFiles } from '../../gateway/download/small-files.ts';
-import { StorageQuota } from '../../gateway/storage-quota.ts';
+import { noQuota, StorageQuota } from '../../gateway/storage-quota.ts';
 import { UploadKeys } from '../../gateway/upload-keys.ts';
 import { openMigratedChdb } from './migrated-chdb.ts';
 import { serveRoutes } from './serve-routes.ts';
@@ -41,13 +42,13 @@ export async function serveFiles(
   const cloudFiles = smallFiles.over(await LoggedFiles.open({ table, directory, log, flushAfter }));
   const quota =
     options.quotaFiles === undefined
-      ? undefined
+      ? noQuota
       : new StorageQuota({
           limits: { files: options.quotaFiles, bytes: 0 },
           use: (account, signal) => cloudFiles.usedBy(account, signal),
         });
   t.teardown(() => cloudFiles.close());
-  const { digests, maxUploadBytes = 1_000_000 } = options;
+  const { digests = noDigests, maxUploadBytes = 1_000_000 } = options;
   const { baseUrl } = await serveRoutes(
     t,
     testGateway({
@@ -57,7 +58,7 @@ export async function serveFiles(
         return { userId, tokenId: 't' };
       },
       ...{ projects: new Projects({ db, database }), cloudFiles, store, quota, digests, maxUploadBytes, log },
-      keys: new UploadKeys({ cloudFiles, redis: undefined, log, ...(options.now && { now: options.now }) }),
+      keys: new UploadKeys({ cloudFiles, locks: ownLocks(), ...(options.now && { now: options.now }) }),
       smallFiles,
     }),
     { log },

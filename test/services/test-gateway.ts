@@ -4,8 +4,12 @@ import { createRunningUploads } from '../../common/lifecycle/workers/running-upl
 import type { CloudFile } from '../../common/metadata/cloud-file.ts';
 import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
+import { ownLocks } from '../../common/redis/process-lock.ts';
+import { noDigests } from '../../gateway/digest/file-digests.ts';
 import { createFileLinks } from '../../gateway/file-links.ts';
+import { OwnLinkUses } from '../../gateway/link-uses.ts';
 import { gatewayRoutes } from '../../gateway/routes.ts';
+import { noQuota } from '../../gateway/storage-quota.ts';
 import { UploadKeys } from '../../gateway/upload-keys.ts';
 import { UploadLinks } from '../../gateway/upload-links.ts';
 import { plentyOfMemory } from './multipart-harness.ts';
@@ -26,17 +30,36 @@ export function testGateway(
     Partial<GatewayDeps> & { readonly store: ObjectStore; readonly cloudFiles: CloudFiles },
 ): Route[] {
   const { log = silentLog(), memory = plentyOfMemory(), maxUploadBytes = 1_000_000, ...given } = deps;
-  const { store, cloudFiles, digests, quota, projects = { ensure: projectOf, find: projectOf } } = given;
+  const {
+    store,
+    cloudFiles,
+    digests = noDigests,
+    quota = noQuota,
+    projects = { ensure: projectOf, find: projectOf },
+  } = given;
   return gatewayRoutes({
-    ...{ deploymentId: testDeployment, usage: noUsage, projects, log, memory, maxUploadBytes },
+    ...{
+      deploymentId: testDeployment,
+      usage: noUsage,
+      projects,
+      log,
+      memory,
+      maxUploadBytes,
+      digests,
+      quota,
+    },
     ...{ fileUrl, downloadUrl: fileUrl, filesUrl: (slug) => `http://files.test/_f_/${slug}` },
     resumable: resumableUploadsOn({
       ...{ store, cloudFiles, memory, maxUploadBytes, projects, log },
       ...{ digests, quota },
     }),
-    keys: new UploadKeys({ cloudFiles, redis: undefined, log }),
+    keys: new UploadKeys({ cloudFiles, locks: ownLocks() }),
     ...{ uploads: createRunningUploads(), downloads: plentyOfSlots(), smallFiles: noSmallFiles() },
-    ...{ links: createFileLinks(keys), uploadLinks: new UploadLinks({ keys }), fileLinks: 'public' },
+    ...{
+      links: createFileLinks(keys),
+      uploadLinks: new UploadLinks({ keys, uses: new OwnLinkUses() }),
+      fileLinks: 'public',
+    },
     ...given,
   });
 }

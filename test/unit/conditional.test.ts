@@ -34,7 +34,7 @@ t.test('If-Modified-Since, in the three forms of a date', async (t) => {
     ['Sun Nov  6 08:49:37 1994', true],
     ['Sun, 06 Nov 1994 08:49:38 GMT', true],
     ['Sun, 06 Nov 1994 08:49:36 GMT', false],
-    ['Sat Nov  5 08:49:37 1994', false],
+    ['ReceivedChunk Nov  5 08:49:37 1994', false],
     ['yesterday', false],
     ['Sun, nonsense', false],
     ['0', false],

@@ -1,6 +1,7 @@
 import t from 'tap';
 import type { CloudFile } from '../../common/metadata/cloud-file.ts';
 import { KnownFiles } from '../../common/metadata/known-files.ts';
+import { unmeasured } from '../../common/telemetry/create-metrics.ts';
 
 const never = new AbortController().signal;
 
@@ -17,7 +18,7 @@ function openTable(present: Iterable<string> = []) {
     if (state.fail) throw new Error('the table is away');
     return new Map(names.filter((name) => rows.has(name)).map((name) => [name, fileOf(name)]));
   };
-  const known = new KnownFiles({ statements: { byNames }, alone: true, metrics: undefined });
+  const known = new KnownFiles({ statements: { byNames }, alone: true, metrics: unmeasured });
   const find = async (name: string, signal: AbortSignal) => (await known.find(name, signal))?.name ?? null;
   return { rows, statements, state, find, known };
 }

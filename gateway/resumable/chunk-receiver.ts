@@ -6,7 +6,7 @@ import type {
   Part,
   ResumableWriter,
 } from '../../common/object-store/object-store.ts';
-import type { FileDigests } from '../digest/file-digests.ts';
+import { type Digests, noDigests } from '../digest/file-digests.ts';
 import type { UploadMemory } from '../memory/upload-memory.ts';
 import { objectDescription } from '../object-description.ts';
 import {
@@ -28,15 +28,14 @@ const endTimeout = 60_000;
 /** For what is under way when another request takes the upload over. Milliseconds. */
 const yieldTimeout = 1500;
 
-export interface SittingDeps {
+export interface ChunkReceiverDeps {
   readonly store: Pick<ObjectStore, 'resume' | 'concurrentParts' | 'shortParts'>;
   readonly states: StateStore;
   readonly memory: UploadMemory;
-  /** Absent: files have no digest of their own. */
-  readonly digests?: FileDigests | undefined;
+  readonly digests: Digests;
 }
 
-export interface SittingArgs {
+export interface ChunkReceiverArgs {
   readonly state: UploadState;
   readonly lease: UploadLease;
   readonly body: Pick<RequestBody, 'contentLength' | 'consume' | 'resume'>;
@@ -51,10 +50,10 @@ export interface SittingArgs {
 }
 
 /** The bytes of one request. */
-export type Chunk = Pick<SittingArgs, 'body' | 'check' | 'isLast'>;
+export type Chunk = Pick<ChunkReceiverArgs, 'body' | 'check' | 'isLast'>;
 
 /** What one request left of an upload. */
-export interface Sat {
+export interface ReceivedChunk {
   readonly state: UploadState;
   /** All bytes have come, and the object is complete, where it took no more than one request of the store. */
   readonly stored: { readonly crc32: number } | null;
@@ -68,9 +67,9 @@ export interface Sat {
  * The bytes of one request on their way into an upload: through the same stages as a form's, into parts at fixed places.
  * What is stored survives the request, however it ends, and counts once it is saved.
  */
-export class Sitting {
-  readonly #deps: SittingDeps;
-  readonly #args: SittingArgs;
+export class ChunkReceiver {
+  readonly #deps: ChunkReceiverDeps;
+  readonly #args: ChunkReceiverArgs;
   readonly #stopped = new AbortController();
   #state: UploadState;
   #writer: ResumableWriter | null = null;
@@ -82,14 +81,14 @@ export class Sitting {
   #saving: Promise<void> = Promise.resolve();
   #saveTimer: NodeJS.Timeout | undefined;
 
-  constructor(deps: SittingDeps, args: SittingArgs) {
+  constructor(deps: ChunkReceiverDeps, args: ChunkReceiverArgs) {
     this.#deps = deps;
     this.#args = args;
     this.#state = args.state;
   }
 
   /** Rejects only when what came could not be saved; then the upload is where it was. */
-  async run(): Promise<Sat> {
+  async run(): Promise<ReceivedChunk> {
     const { state, lease, body } = this.#args;
     const { rest } = state;
     const before = rest && {
@@ -112,7 +111,7 @@ export class Sitting {
     }
   }
 
-  async #receive(whole: RestThenBody): Promise<Sat> {
+  async #receive(whole: RestThenBody): Promise<ReceivedChunk> {
     const { state } = this.#args;
     const { store, memory, digests } = this.#deps;
     let received: ReceivedObject;
@@ -125,7 +124,7 @@ export class Sitting {
           partBytes: () => state.partBytes,
         },
         memory,
-        digests: offsetOf(state) === 0 && state.concat !== 'partial' ? digests : undefined,
+        digests: offsetOf(state) === 0 && state.concat !== 'partial' ? digests : noDigests,
         account: state.file.ownerId,
         maxBodyBytes: Number.POSITIVE_INFINITY,
         signal: this.#stopped.signal,
@@ -208,7 +207,7 @@ export class Sitting {
     return offsetOf(this.#args.state) + this.#received === this.#state.length;
   }
 
-  async #end(received: ReceivedObject, failure: Error | null): Promise<Sat> {
+  async #end(received: ReceivedObject, failure: Error | null): Promise<ReceivedChunk> {
     const { state } = this.#args;
     const writer = this.#writer as ResumableWriter;
     const begun = state.written !== null && state.written.size > 0;
@@ -232,7 +231,7 @@ export class Sitting {
   }
 
   /** After a failure: parts that are stored without a gap count, unless nobody knows whether they are right. */
-  async #keep(failure: unknown): Promise<Sat> {
+  async #keep(failure: unknown): Promise<ReceivedChunk> {
     const { check, state } = this.#args;
     await this.#suspend();
     if (this.#writer !== null && check === null) await this.#saveProgress(this.#writer).catch(() => {});

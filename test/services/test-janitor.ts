@@ -1,0 +1,18 @@
+import { ownLocks } from '../../common/redis/process-lock.ts';
+import { noDigests } from '../../gateway/digest/file-digests.ts';
+import { Janitor, type JanitorOptions } from '../../gateway/janitor/janitor.ts';
+import { testDeployment } from './new-file.ts';
+import { noResumableUploads } from './resumable-uploads.ts';
+import { silentLog } from './silent-log.ts';
+
+/** A janitor to which nothing is too young, beside no uploads, over stores that a test brings. */
+export function testJanitor(
+  options: Partial<JanitorOptions> & Pick<JanitorOptions, 'store' | 'cloudFiles'>,
+): Janitor {
+  return new Janitor({
+    deployment: { keys: async () => [{ id: testDeployment, secret: '' }] },
+    ...{ uploads: { openKeys: [] }, resumable: noResumableUploads, digests: noDigests, log: silentLog() },
+    ...{ lock: ownLocks()('janitor'), staleAfter: 0, grace: 0, interval: 1e6 },
+    ...options,
+  });
+}
