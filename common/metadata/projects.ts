@@ -67,7 +67,7 @@ export class Projects {
     this.#db = db;
     this.#table = `${database}.projects`;
     this.#limit = maxProjects === undefined ? null : this.#countLimit(maxProjects);
-    const alwaysFor = invalidation === unannounced ? knownFor : Number.NEGATIVE_INFINITY;
+    const alwaysFor = invalidation.announces ? Number.NEGATIVE_INFINITY : knownFor;
     this.#freshness = new Freshness({
       ...{ invalidation, announcedFor },
       otherwiseFor: alone ? Number.POSITIVE_INFINITY : alwaysFor,

@@ -9,6 +9,8 @@ export type Admission = 'admitted' | 'in-flight' | { readonly wait: number };
 
 /** A limit of all processes together. Nothing of it rejects: while Redis does not answer, each process counts alone. */
 export interface SharedLimiter {
+  /** Whether it wants reports. */
+  readonly counts: boolean;
   /**
    * Counts a request, unless it is refused: because there are too many in flight, or for so many milliseconds.
    * @param here requests of the sender in flight in this process, with this one
@@ -19,7 +21,7 @@ export interface SharedLimiter {
 }
 
 /** For a process that counts alone. */
-export const unsharedLimiter: SharedLimiter = { admit: () => 'admitted', report() {} };
+export const unsharedLimiter: SharedLimiter = { counts: false, admit: () => 'admitted', report() {} };
 
 /** A report of a process counts for so long: until the next one, and not for ever after its death. Milliseconds. */
 const reportedFor = 45_000;
@@ -89,6 +91,7 @@ export function createSharedLimiter(deps: {
   const keyOf = (sender: string): string => `sluice:rate:1:${kind}:${sender}`;
   const tell = (err: unknown): void => log.warn({ err }, 'request rates can not be shared');
   return {
+    counts: true,
     async admit(sender, here) {
       const args = [rate, burst, inFlight, me, here, reportedFor, lifetime];
       const asked = redis.run(admitScript, [keyOf(sender)], args);

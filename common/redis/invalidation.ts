@@ -13,6 +13,8 @@ export interface StreamPosition {
  *   reader: position(); reads the store; keeps the answer for as long as isCurrent() and not changedSince(id, position)
  */
 export interface Invalidation {
+  /** Whether processes hear of each other's changes at all. */
+  readonly announces: boolean;
   /** The current place, taken before the store is read. Null: nothing that is read now may be kept. */
   position(): StreamPosition | null;
   /** Whether the id was published behind the position, or could have been and was missed. */
@@ -33,6 +35,7 @@ export interface Invalidation {
 
 /** Without Redis: nobody else changes what is stored, or nobody announces it. */
 export const unannounced: Invalidation = {
+  announces: false,
   position: () => null,
   changedSince: () => true,
   isCurrent: () => false,

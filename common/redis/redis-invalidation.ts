@@ -65,6 +65,7 @@ export interface RedisInvalidationDeps {
  * lost message, a connection that hangs, a restart and a failover are all noticed, and nothing is trusted meanwhile.
  */
 export class RedisInvalidation implements Invalidation {
+  readonly announces = true;
   readonly #redis: RedisConnection;
   readonly #log: Log;
   readonly #times: InvalidationTimes;

@@ -55,7 +55,7 @@ export class SmallFiles {
     readonly counts?: CacheCounts;
   }) {
     const { bytes, alone, invalidation = unannounced, counts = new CacheCounts() } = args;
-    const keeps = bytes > 0 && (alone || invalidation !== unannounced);
+    const keeps = bytes > 0 && (alone || invalidation.announces);
     const ttl = alone ? keptFor.alone : keptFor.shared;
     this.#kept = keeps
       ? new LRUCache({

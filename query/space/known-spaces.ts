@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { Freshness, type ReadMoment } from '../../common/redis/freshness.ts';
-import { type Invalidation, unannounced } from '../../common/redis/invalidation.ts';
+import type { Invalidation } from '../../common/redis/invalidation.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { type Structure, structureText } from '../structure/structure.ts';
 import { structureView } from './structure-view.ts';
@@ -52,7 +52,7 @@ export class KnownSpaces {
     this.#freshness = new Freshness({
       invalidation,
       announcedFor: staleAfter,
-      otherwiseFor: invalidation === unannounced ? staleAfter : Number.NEGATIVE_INFINITY,
+      otherwiseFor: invalidation.announces ? Number.NEGATIVE_INFINITY : staleAfter,
       now,
     });
   }

@@ -1,7 +1,7 @@
 import type { Hasher } from '../../common/auth/hasher.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { Projects } from '../../common/metadata/projects.ts';
-import { type Invalidation, unannounced } from '../../common/redis/invalidation.ts';
+import type { Invalidation } from '../../common/redis/invalidation.ts';
 import type { Metrics } from '../../common/telemetry/create-metrics.ts';
 import type { RecordHeaders } from '../input/record-headers.ts';
 import type { RecordStore } from '../store/record-store.ts';
@@ -52,7 +52,7 @@ export function freshnessOf({ alone }: Pick<RecordStore, 'alone'>, invalidation:
     return { freshFor: forever, staleAfter: forever, heardAfter: 0, outdatedAfter, others };
   }
   const staleAfter = 10_000;
-  const heardAfter = invalidation === unannounced ? staleAfter : announcedAfter;
+  const heardAfter = invalidation.announces ? announcedAfter : staleAfter;
   const others = { outdatedAfter, abandonedAfter };
   return { freshFor: 5_000, staleAfter, heardAfter, outdatedAfter, others };
 }

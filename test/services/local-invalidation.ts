@@ -2,6 +2,7 @@ import type { Invalidation, StreamPosition } from '../../common/redis/invalidati
 
 /** Processes of one test share it instead of Redis: what one publishes all know at once. */
 export class LocalInvalidation implements Invalidation {
+  readonly announces = true;
   /** Nothing can be published. */
   away = false;
   readonly #published: string[] = [];
