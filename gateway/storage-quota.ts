@@ -6,7 +6,7 @@ import type { StorageUse } from '../common/metadata/cloud-file.ts';
 import type { CloudFiles } from '../common/metadata/cloud-files.ts';
 
 /** How long the store's word on an account counts: what other processes store counts after that. Milliseconds. */
-const lookEvery = 10_000;
+const askEvery = 10_000;
 const rememberedAccounts = 10_000;
 
 /** What is about to be stored, or was stored since the store was asked. */
@@ -111,7 +111,7 @@ export class StorageQuota implements Quota {
 
   async #admit(owner: string, more: StorageUse, signal: AbortSignal): Promise<Account> {
     const known = this.#accounts.get(owner);
-    const isKnown = known !== undefined && this.#now() - known.askedAt <= lookEvery;
+    const isKnown = known !== undefined && this.#now() - known.askedAt <= askEvery;
     let account = isKnown ? known : await this.#ask(owner, signal);
     let excess = this.#excess(account, more);
     if (excess !== null && account.askedAt <= (this.#freedAt.get(owner) ?? Number.NEGATIVE_INFINITY)) {

@@ -6,7 +6,7 @@ const nothing = Buffer.alloc(0);
 
 /**
  * The data of an answer. When the engine fails after the answer has begun it writes its exception behind the data,
- * between marks that hold the `X-ClickHouse-Exception-Tag` of the answer's head, a random text: here that is thrown.
+ * between markers that hold the `X-ClickHouse-Exception-Tag` of the answer's head, a random text: here that is thrown.
  * (https://clickhouse.com/docs/interfaces/http#response-buffering; servers before 25.11 send no tag, but break the
  * chunked encoding, which is an error of `chunks`.)
  *
@@ -17,7 +17,7 @@ export async function* withoutException(
   tag: string | undefined,
 ): AsyncGenerator<Buffer, void, undefined> {
   if (tag === undefined) return yield* chunks;
-  const mark = Buffer.from(`\r\n__exception__\r\n${tag}`);
+  const marker = Buffer.from(`\r\n__exception__\r\n${tag}`);
   let held: Buffer = nothing;
   const failure: Buffer[] = [];
   let failureSize = 0;
@@ -29,14 +29,14 @@ export async function* withoutException(
         continue;
       }
       const bytes = held.byteLength === 0 ? chunk : Buffer.concat([held, chunk]);
-      const start = bytes.indexOf(mark);
+      const start = bytes.indexOf(marker);
       if (start >= 0) {
-        failure.push(bytes.subarray(start + mark.byteLength));
+        failure.push(bytes.subarray(start + marker.byteLength));
         failureSize = bytes.byteLength - start;
         if (start > 0) yield bytes.subarray(0, start);
         continue;
       }
-      const data = bytes.byteLength - heldLength(bytes, mark);
+      const data = bytes.byteLength - heldLength(bytes, marker);
       held = bytes.subarray(data);
       if (data > 0) yield bytes.subarray(0, data);
     }
@@ -48,10 +48,10 @@ export async function* withoutException(
   if (held.byteLength > 0) yield held;
 }
 
-/** How many bytes at the end may be the beginning of the mark. */
-function heldLength(bytes: Buffer, mark: Buffer): number {
-  for (let length = Math.min(mark.byteLength - 1, bytes.byteLength); length > 0; length--) {
-    if (bytes.subarray(bytes.byteLength - length).equals(mark.subarray(0, length))) return length;
+/** How many bytes at the end may be the beginning of the marker. */
+function heldLength(bytes: Buffer, marker: Buffer): number {
+  for (let length = Math.min(marker.byteLength - 1, bytes.byteLength); length > 0; length--) {
+    if (bytes.subarray(bytes.byteLength - length).equals(marker.subarray(0, length))) return length;
   }
   return 0;
 }

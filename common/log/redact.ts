@@ -1,4 +1,4 @@
-const mark = '***';
+const hidden = '***';
 /** A shorter secret would match many lines that do not mean it. */
 const shortestSecret = 8;
 
@@ -26,8 +26,8 @@ export function createRedaction(secrets: readonly string[]): (line: string) => s
     .flatMap((secret) => [...new Set([JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)])]);
   return (line) => {
     let clean = line;
-    for (const text of texts) clean = clean.replaceAll(text, mark);
-    for (const shape of shapes) clean = clean.replace(shape, `$1${mark}`);
+    for (const text of texts) clean = clean.replaceAll(text, hidden);
+    for (const shape of shapes) clean = clean.replace(shape, `$1${hidden}`);
     return clean;
   };
 }

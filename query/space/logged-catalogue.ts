@@ -68,10 +68,10 @@ export class LoggedCatalogue extends TableCatalogue {
     if (!this.#flushed.has(last)) await untilAborted(this.#flushed.flush(last), signal);
   }
 
-  override async look(id: string, signal: AbortSignal): Promise<FoundSpace> {
+  override async findVersioned(id: string, signal: AbortSignal): Promise<FoundSpace> {
     if (!this.#filter.mayHave(id)) return { entry: null, version: 0 };
     const entry = this.#pending.get(id);
-    return entry === undefined ? super.look(id, signal) : { entry, version: entry.version };
+    return entry === undefined ? super.findVersioned(id, signal) : { entry, version: entry.version };
   }
 
   override async store(entry: CatalogueEntry, signal: AbortSignal): Promise<boolean> {

@@ -200,7 +200,7 @@ export class Spaces {
   ): Promise<FoundSpace> {
     const project = await this.#deps.projects.find(ownerId, projectSlug, signal);
     if (project === null && !headers.autoCreateProject) throw projectNotFound(projectSlug);
-    const found = await this.#deps.catalogue.look(id, signal);
+    const found = await this.#deps.catalogue.findVersioned(id, signal);
     if (found.entry !== null) return found;
     if (structure === null) throw recordSpaceNotFound(slug, ', so it has no stored structure to use');
     if (!headers.autoCreateRecordSpace)

@@ -77,7 +77,7 @@ export class TableCatalogue {
   }
 
   async find(id: string, signal: AbortSignal): Promise<CatalogueEntry | null> {
-    return (await this.look(id, signal)).entry;
+    return (await this.findVersioned(id, signal)).entry;
   }
 
   /**
@@ -200,7 +200,7 @@ export class TableCatalogue {
   async close(): Promise<void> {}
 
   /** The same as `find`, with the newest version of its row: there is one also when the space was dropped. 0: there never was one. */
-  async look(id: string, signal: AbortSignal): Promise<FoundSpace> {
+  async findVersioned(id: string, signal: AbortSignal): Promise<FoundSpace> {
     const row = await this.#newest(id, signal);
     if (row === null || row.structure === '') return { entry: null, version: row?.version ?? 0 };
     return { entry: entryOf(id, row), version: row.version };

@@ -44,7 +44,7 @@ const changeLimit = 60_000;
 /** How long the writes of this process that began before may take. */
 const idleLimit = 10_000;
 /** How often a waiting request checks whether another process is done. */
-const lookEvery = 200;
+const checkEvery = 200;
 const limit = { per: 60_000, limit: 20 };
 /** Slots that a space may have left behind. */
 const mostRetired = 1000;
@@ -65,7 +65,7 @@ export class TypeChanges {
   readonly #limit = new ChangeLimit(limit);
   /** Changes that this process makes, by space. */
   readonly #running = new Map<string, Promise<void>>();
-  readonly #looks = new Map<string, Promise<void>>();
+  readonly #checks = new Map<string, Promise<void>>();
 
   constructor(deps: TypeChangesDeps) {
     this.#deps = deps;
@@ -102,8 +102,8 @@ export class TypeChanges {
     const running = this.#running.get(id);
     if (running !== undefined) return running.catch(() => {});
     // all waiting requests share one check
-    const next = this.#looks.get(id) ?? sleep(lookEvery).then(() => void this.#looks.delete(id));
-    this.#looks.set(id, next);
+    const next = this.#checks.get(id) ?? sleep(checkEvery).then(() => void this.#checks.delete(id));
+    this.#checks.set(id, next);
     return next;
   }
 
@@ -131,7 +131,7 @@ export class TypeChanges {
     const begin = (now: CatalogueEntry): Structure | null =>
       now.version === entry.version ? beginTypeChange(now.structure, plan, change) : null;
     try {
-      // another one was first: the request looks again
+      // another one was first: the request checks again
       if (!(await edit(entry.id, begin, own))) return;
       await this.#whenNobodyWrites(args, own);
       const end = (now: CatalogueEntry): Structure | null =>

@@ -19,7 +19,7 @@ interface Net {
   unique: readonly string[];
 }
 
-/** Rows of one INSERT, records of one UPDATE or DELETE, ids of one look. An UPDATE of few records costs nearly what one of many does. */
+/** Rows of one INSERT, records of one UPDATE or DELETE, ids of one look-up. An UPDATE of few records costs nearly what one of many does. */
 const insertLimit = 20_000;
 const changeLimit = 10_000;
 const lookLimit = 1000;

@@ -127,7 +127,7 @@ t.test('a space that never was is known without a look into the table', async (t
   // the filter is filled in the background
   const isNew = async (): Promise<boolean> => {
     asked.length = 0;
-    const { entry: found, version } = await next.look(randomUUID(), signal);
+    const { entry: found, version } = await next.findVersioned(randomUUID(), signal);
     t.equal(found, null);
     t.equal(version, 0);
     return asked.length === 0;
@@ -135,7 +135,7 @@ t.test('a space that never was is known without a look into the table', async (t
   while (!(await isNew())) await new Promise((resolve) => setTimeout(resolve, 10));
 
   for (const space of [stored, left]) t.match(await next.find(space.id, signal), { version: 1 });
-  const { entry: none, version } = await next.look(dropped.id, signal);
+  const { entry: none, version } = await next.findVersioned(dropped.id, signal);
   t.equal(none, null);
   t.ok(version > 1, 'a dropped one is looked up: its version goes on');
   const later = entry();
