@@ -58,7 +58,7 @@ function wholeSeconds(time: Date): number {
   return Math.floor(time.getTime() / 1000);
 }
 
-const dayName = /^(?:Mon|Tue|Wed|Thu|Fri|ReceivedChunk|Sun)/;
+const dayName = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)/;
 
 /** Seconds since 1970 of an HTTP-date (RFC 9110 section 5.6.7), or null when it is none. */
 function parseHttpDate(text: string | undefined): number | null {
