@@ -1,20 +1,20 @@
 /** Deliveries of an account that may wait in this process. */
 const mostWaiting = 10_000;
-/** Contents of ended deliveries that an account keeps a day, as a part of the bytes that it may have waiting. */
+/** Contents of ended deliveries that an account keeps per day, as a share of the bytes that it may have waiting. */
 const keptShare = 1 / 4;
 const day = 86_400_000;
 
 interface Waiting {
   readonly count: number;
-  /** Of their contents. */
+  /** Size of their contents. */
   readonly bytes: number;
 }
 
 /** Deliveries of an account in the store alone. */
 export interface Behind {
-  /** It comes after this id. */
+  /** Their ids come after this one. */
   after: string;
-  /** Whether some came while the store was asked. */
+  /** Whether some came during the read of the store. */
   more: boolean;
 }
 
@@ -23,7 +23,7 @@ export class Backlog {
   readonly behind = new Map<string, Behind>();
   readonly #contentShare: number;
   readonly #waiting = new Map<string, Waiting>();
-  /** Bytes of contents of today that are kept, by account. */
+  /** Bytes of today's kept contents, by account. */
   readonly #kept = new Map<string, number>();
   #today = 0;
 
@@ -32,7 +32,7 @@ export class Backlog {
     this.#contentShare = contentShare;
   }
 
-  /** Counts one more, if the account may have it. @returns why it may not; null: it may */
+  /** Counts one more delivery, if the account may have it. @returns the reason against it; null: it is counted */
   add(ownerId: string, more: number): string | null {
     const { count, bytes } = this.#waiting.get(ownerId) ?? { count: 0, bytes: 0 };
     if (count >= mostWaiting) return 'too many deliveries of the account wait';
@@ -47,7 +47,7 @@ export class Backlog {
     else this.#waiting.set(ownerId, { count: count - 1, bytes: Math.max(0, bytes - less) });
   }
 
-  /** Takes over what the store has of an account. */
+  /** Takes over the counts of an account from the store. */
   found(ownerId: string, stored: Waiting): void {
     const { count, bytes } = this.#waiting.get(ownerId) ?? stored;
     this.#waiting.set(ownerId, {

@@ -8,7 +8,7 @@ import type { FindAddress } from './network-guard.ts';
 export interface WebhookCall {
   readonly id: string;
   readonly url: string;
-  /** Makes the body. Asked for once somebody has answered at the address. */
+  /** Makes the body. Called once the address has accepted a connection. */
   readonly content: () => Promise<string>;
   readonly secret: Uint8Array;
 }
@@ -47,7 +47,7 @@ async function follow(
   for (let redirects = 0; redirects <= mostRedirects; redirects++) {
     const { status, location } = await post(url, call, findAddress, signal);
     if (status >= 200 && status < 300) return { delivered: true, status, problem: '' };
-    // of the redirects only these two say that the same request is meant
+    // only these two redirects ask for the same request again
     if ((status !== 307 && status !== 308) || location === undefined) {
       return { delivered: false, status, problem: `answered ${status}` };
     }
@@ -85,7 +85,7 @@ async function post(
       request.end(body);
     };
     request.on('response', resolve).on('error', reject);
-    // an address without an answer takes no memory for its body
+    // an address that accepts no connection costs no memory for a body
     request.on('socket', (socket) => {
       socket.once(isSecure ? 'secureConnect' : 'connect', () => {
         send().catch((error: Error) => request.destroy(error));

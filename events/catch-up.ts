@@ -4,10 +4,10 @@ import type { Delivery } from './delivery.ts';
 import type { DeliveryQueue } from './delivery-queue.ts';
 import type { DeliveryTable } from './delivery-table.ts';
 
-/** Deliveries that are fetched at once, and for how few nobody asks while calls of the account are under way. */
+/** Most deliveries of one read, and the fewest that are worth one while calls of the account are under way. */
 const mostFetched = 500;
 const leastFetched = 8;
-/** Accounts that are asked for at once. */
+/** Accounts that are read at once. */
 const atOnce = 4;
 /** Comes after every id. */
 const lastId = '~';
@@ -34,7 +34,7 @@ export class CatchUp {
     this.#deps = deps;
   }
 
-  /** Memory has no room for a delivery, so it is fetched later, and all of the account that come after it. */
+  /** Memory has no room for a delivery: it is fetched later, with all later ones of its account. */
   fallBehind({ ownerId, id }: Delivery): void {
     this.#deps.backlog.fallBehind(ownerId, before(id));
   }
@@ -43,7 +43,7 @@ export class CatchUp {
     this.#ended.get(ownerId)?.add(id);
   }
 
-  /** Fetches what an account has in the store, if it is behind, and when there is room for it. */
+  /** Fetches deliveries of an account from the store, if it is behind, once there is room for them. */
   ask(ownerId: string): void {
     if (!this.#deps.backlog.behind.has(ownerId)) return;
     this.#wanted.add(ownerId);
@@ -82,7 +82,7 @@ export class CatchUp {
     const { process, table, queue, backlog } = this.#deps;
     const ended = new Set<string>();
     this.#ended.set(ownerId, ended);
-    // changes that come meanwhile say so, and that they follow earlier ones
+    // deliveries that come meanwhile find the account behind: they set `more`, and follow earlier ones
     backlog.behind.set(ownerId, { after: lastId, more: false });
     const found = await table.pendingOf(process, ownerId, after, limit);
     const refused = found.find((delivery) => !ended.has(delivery.id) && !queue.add(delivery));
@@ -90,7 +90,7 @@ export class CatchUp {
     if (isAll && backlog.behind.get(ownerId)?.more !== true) backlog.behind.delete(ownerId);
     else {
       backlog.fallBehind(ownerId, refused === undefined ? (found.at(-1)?.id ?? after) : before(refused.id));
-      // otherwise memory is full, and asks again when a call ends
+      // otherwise memory is full, and the end of a call asks again
       if (refused === undefined) this.#wanted.add(ownerId);
     }
   }

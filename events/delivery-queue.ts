@@ -9,7 +9,7 @@ export const queueLimits = {
   memory: 64 * mebibyte,
   share: 8,
   least: 16,
-  /** Calls at once, of all and of an account. The last `reserve` are for accounts that have none. */
+  /** Concurrent calls, in all and of an account. The last `reserve` are for accounts without one. */
   calls: 512,
   callsOfAccount: 8,
   reserve: 64,
@@ -30,7 +30,7 @@ export interface Queued extends Slotted {
   attempts: number;
   /** Milliseconds since 1970. */
   nextAt: number;
-  /** How many before it have one of its records. */
+  /** Number of its records that an earlier delivery has as well. */
   waitsFor: number;
   /** Deliveries that wait for it. */
   readonly followers: Queued[];
@@ -41,7 +41,7 @@ interface Lane extends Slotted {
   readonly account: Account;
   readonly key: string;
   readonly ready: Heap<Queued>;
-  /** Of each record the last delivery. */
+  /** The last delivery of each record. */
   readonly last: Map<string, Queued>;
   turn: number;
 }
@@ -50,7 +50,7 @@ interface Account extends Slotted {
   readonly id: string;
   readonly deliveries: Map<string, Queued>;
   readonly lanes: Map<string, Lane>;
-  /** Lanes with something to send, the one that was served longest ago first. */
+  /** Lanes with something to send, the least recently served first. */
   readonly line: Heap<Lane>;
   memory: number;
   running: number;
@@ -81,7 +81,7 @@ export class DeliveryQueue {
     this.#limits = { ...queueLimits, ...limits };
   }
 
-  /** How many deliveries of one record an account may add at least. */
+  /** Estimated number of deliveries, of one record each, that an account may still add. */
   roomOf(ownerId: string): number {
     const { memory = 0, deliveries } = this.#accounts.get(ownerId) ?? {};
     const least = this.#limits.least - (deliveries?.size ?? 0);
@@ -119,12 +119,12 @@ export class DeliveryQueue {
     return true;
   }
 
-  /** When the next one may be sent that has to wait for a time; null: none has to. */
+  /** Time of the next delivery that waits for one, in milliseconds since 1970; null: none does. */
   get nextAt(): number | null {
     return this.#later.first?.nextAt ?? null;
   }
 
-  /** The one to send next. null: none may be sent now. */
+  /** The delivery to send next; null: none may be sent now. */
   take(now: number): Queued | null {
     for (let due = this.#later.first; due !== undefined && due.nextAt <= now; due = this.#later.first) {
       this.#later.remove(due);
@@ -137,20 +137,20 @@ export class DeliveryQueue {
         return null;
       const queued = account.line.first?.ready.first as Queued;
       if (this.#mayHold(account, this.#contentOf(queued))) return this.#begin(account, queued);
-      // one that has no call has the next bytes that are given back
+      // an account without a call gets the next bytes that are released
       if (account.running === 0) return null;
       this.#tooLarge.add(account);
       this.#place(account);
     }
   }
 
-  /** @param retryAt when it is to be sent again, in milliseconds since 1970; null: it is over */
+  /** @param retryAt time of the next attempt, in milliseconds since 1970; null: the delivery is over */
   end(queued: Queued, retryAt: number | null): void {
     const { account } = queued.lane;
     const content = this.#contentOf(queued);
     this.#running--;
     this.#contents -= content;
-    // the order in the heap depends on it
+    // its place in the heap depends on `running`
     this.#ready.remove(account);
     account.running--;
     account.contents -= content;
@@ -170,7 +170,7 @@ export class DeliveryQueue {
     return (memory - this.#memory) / share;
   }
 
-  /** A record may be larger than all that calls may hold: then it counts as a quarter of that. */
+  /** A large content counts as a quarter of the limit: a single record may be larger than the limit. */
   #contentOf({ delivery }: Queued): number {
     return Math.min(delivery.bytes, this.#limits.contents / 4);
   }
@@ -208,7 +208,7 @@ export class DeliveryQueue {
     if (account.slot === -1) this.#place(account);
   }
 
-  /** Puts an account in the line of those that may begin a call, or takes it out. */
+  /** Puts an account in the queue of accounts that may begin a call, or takes it out. */
   #place(account: Account): void {
     this.#ready.remove(account);
     const { line, running } = account;

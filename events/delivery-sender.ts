@@ -19,10 +19,10 @@ const sweepInterval = 30_000;
 const usualSilence = 120_000;
 /** Calls that begin in one turn of the event loop. */
 const begunAtOnce = 16;
-/** Characters, as they take memory, of contents that need not be read for a first attempt. */
+/** Memory for contents of new deliveries, so that a first attempt need not read them. Bytes. */
 const freshContents = 32 * 1024 ** 2;
 
-/** Doubles from 5 s up to an hour; between half of that and all of it, so that many do not come at once. */
+/** Doubles from 5 s up to an hour, with jitter down to half, so that many do not come at once. Milliseconds. */
 export function retryDelay(attempts: number, random = Math.random): number {
   const delay = Math.min(longestDelay, firstDelay * 2 ** Math.min(attempts - 1, 20));
   return Math.round(delay * (0.5 + random() / 2));
@@ -32,23 +32,23 @@ export interface DeliverySenderDeps {
   readonly table: DeliveryTable;
   readonly findAddress: FindAddress;
   readonly secretOf: KeyedHash;
-  /** Whether no other process has this store. */
+  /** Whether no other process uses this store. */
   readonly alone: boolean;
   /** Bytes of contents that an account may have waiting. */
   readonly contentShare: number;
-  /** Takes over what a version with other tables left. @returns whether there was any */
+  /** Takes over deliveries that a version with other tables left. @returns whether there were any */
   readonly adoptOld: (process: string, since: Date | null) => Promise<boolean>;
   readonly log: Pick<Log, 'warn'>;
   readonly observeCall: ObserveCall;
   readonly delayAfter?: ((attempts: number) => number) | undefined;
-  /** Milliseconds after which a process that says nothing is taken for dead. */
+  /** Milliseconds of silence after which a process is taken for dead. */
   readonly silence?: number | undefined;
   readonly limits?: Partial<typeof queueLimits> | undefined;
 }
 
 /** Sends deliveries until they arrive or expire. */
 export class DeliverySender {
-  /** Of this process, as deliveries name it. */
+  /** Id of this process in its deliveries. */
   readonly process = randomUUID();
   readonly backlog: Backlog;
   readonly #deps: DeliverySenderDeps;
@@ -77,7 +77,7 @@ export class DeliverySender {
     });
   }
 
-  /** Takes deliveries that are in the store, with their contents. They are in the backlog by then. */
+  /** Takes deliveries, with their contents, that are in the store and in the backlog already. */
   add(list: readonly NewDelivery[]): void {
     for (const [delivery, content] of list) {
       if (this.#enqueue(delivery)) this.#fresh.set(delivery.id, content);
@@ -85,12 +85,12 @@ export class DeliverySender {
     this.#pumpSoon();
   }
 
-  /** Whether memory has room for one more of an account. */
+  /** Whether memory has room for one more delivery of an account. */
   hasRoom(ownerId: string): boolean {
     return this.#queue.roomOf(ownerId) > 0;
   }
 
-  /** Sends one that was over, even before others that wait in the store. */
+  /** Sends an ended delivery again, even before others that wait in the store. */
   addAgain(delivery: Delivery): void {
     if (!this.#queue.add(delivery)) this.#catchUp.fallBehind(delivery);
     this.#pumpSoon();
@@ -133,7 +133,7 @@ export class DeliverySender {
     let begun = 0;
     for (let next = this.#queue.take(Date.now()); next !== null; next = this.#queue.take(Date.now())) {
       this.#run(this.#send(next));
-      // everything else that can run has its turn first
+      // all other work that is ready runs first
       if (++begun === begunAtOnce) {
         this.#pumpSoon();
         return;
@@ -236,7 +236,7 @@ export class DeliverySender {
     const since = alone ? null : new Date(Date.now() - this.#silence);
     try {
       if (since !== null) await table.sayAlive(process);
-      // alone, nobody leaves anything but those before it
+      // a process that is alone takes over from earlier processes only
       const silent = since === null ? [] : await table.silent(since);
       const known = this.#silent;
       const adopts = known === null || silent.some((other) => !known.has(other));

@@ -13,13 +13,13 @@ export const progressColumns = [
 const columns = [...keyColumns, ...changeColumns, ...progressColumns, 'content'];
 /** Columns without a change are left empty, so that notes and new deliveries share an INSERT. */
 const noChange = ['', '', '', '', '', [], 0];
-/** All that lists and the queue show, as a Delivery has it: never contents. */
+/** Columns of a Delivery, for lists and the queue: never contents. */
 const selection = `owner_id AS ownerId, id, space_id AS spaceId, event, project, space, url, record_ids AS recordIds,
   toFloat64(bytes) AS bytes, process, state, attempts, status, problem,
   arrayMap(time -> toFloat64(toUnixTimestamp64Milli(time)), [created_at, updated_at, next_at, expires_at]) AS times`;
 /** Replaces a content that was dropped. It is greater than any content: those begin with `{`. */
 const dropped = '~';
-/** Bytes of rows that may wait here, and of one INSERT; of contents that are read at once. */
+/** Most bytes of rows that wait here, of one INSERT, and of contents that are read at once. */
 const pendingLimit = 128 * 1024 ** 2;
 const insertLimit = 16 * 1024 ** 2;
 const readLimit = 8 * 1024 ** 2;
@@ -39,7 +39,7 @@ interface Wanted extends Queued {
 }
 
 /**
- * The table of deliveries. A delivery has rows that merges join: one with all of it, and a small one of each attempt.
+ * The table of deliveries. A delivery has rows that merges join: one with all columns, and a small one per attempt.
  * Rows and reads of several callers share statements, in fair shares of their accounts.
  */
 export class DeliveryTable {
@@ -65,7 +65,7 @@ export class DeliveryTable {
     });
   }
 
-  /** Resolves when they are durable. @param added of one account, with their contents */
+  /** Resolves when the deliveries are durable. @param added deliveries of one account, with their contents */
   store(added: readonly NewDelivery[]): Promise<void> {
     const lines = added.map(([delivery, content]) => {
       const { spaceId, event, project, space, url, recordIds, bytes } = delivery;
@@ -75,7 +75,7 @@ export class DeliveryTable {
     return this.#add(added[0]?.[0].ownerId ?? '', lines);
   }
 
-  /** Notes how far a delivery is. @param dropsContent it will not be sent any more */
+  /** Stores the progress of a delivery. @param dropsContent it will not be sent any more */
   note(key: Key, progress: Progress, dropsContent: boolean): Promise<void> {
     const content = dropsContent ? dropped : '';
     return this.#add(key.ownerId, [
@@ -83,7 +83,7 @@ export class DeliveryTable {
     ]);
   }
 
-  /** The content of a delivery; null: it is kept no longer. */
+  /** The content of a delivery; null: it is no longer kept. */
   content({ ownerId, id, bytes }: Pick<Delivery, 'ownerId' | 'id' | 'bytes'>): Promise<string | null> {
     const queued = { queue: '', shape: '', size: bytes, account: ownerId, signal: never };
     return this.#reads.add({ ...queued, id });
@@ -104,7 +104,7 @@ export class DeliveryTable {
     return this.#select(`${mine} ORDER BY id LIMIT ${limit}`);
   }
 
-  /** The newest of an account. */
+  /** The newest deliveries of an account. */
   recent(account: string, limit: number, signal: AbortSignal): Promise<Delivery[]> {
     const own = `owner_id = ${textLiteral(account)}`;
     // ids alone are read in the order of the table, from its end
@@ -118,7 +118,7 @@ export class DeliveryTable {
     return (await this.#select(where, { signal, account }))[0] ?? null;
   }
 
-  /** Gives what nobody sends to a process. @param since others live that were heard of later; null: there are none */
+  /** Gives orphaned deliveries to a process. @param since others seen after it live; null: there are no others */
   async adopt(process: string, since: Date | null): Promise<void> {
     const key = keyColumns.join(', ');
     const sql = `INSERT INTO ${this.#table} (${key}, ${progressColumns.join(', ')})
@@ -127,7 +127,7 @@ export class DeliveryTable {
     await this.#db.command({ sql });
   }
 
-  /** As a condition: that a delivery is not of this process, nor of one that lives. */
+  /** Condition that a delivery belongs neither to this process nor to another that lives. */
   isOrphan(process: string, since: Date | null): string {
     const others = `process != ${textLiteral(process)}`;
     if (since === null) return others;
@@ -141,7 +141,7 @@ export class DeliveryTable {
     return this.#db.insert({ table: this.#processes, columns: ['process', 'alive_at'], lines });
   }
 
-  /** Processes that were last heard of before a time, each with that time. */
+  /** Processes last seen before a time, each with its last sign of life. */
   async silent(since: Date): Promise<readonly string[]> {
     const rows = await this.#db.rows<{ process: string }>({
       sql: `SELECT concat(process, ' ', toString(max(alive_at))) AS process FROM ${this.#processes} AS seen

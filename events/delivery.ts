@@ -1,17 +1,17 @@
 import type { RecordEvent } from '../common/record-events/record-event.ts';
 
-/** Its progress: everything that an attempt writes. */
+/** Progress of a delivery: everything that an attempt writes. */
 export interface Progress {
-  /** That sends it. */
+  /** The process that sends it. */
   readonly process: string;
   readonly state: 'pending' | 'delivered' | 'failed';
   readonly attempts: number;
-  /** Of the last answer; 0: there was none. */
+  /** HTTP status of the last answer; 0: there was none. */
   readonly status: number;
   readonly problem: string;
   readonly updatedAt: Date;
   readonly nextAt: Date;
-  /** When it is given up. */
+  /** The time when it is given up. */
   readonly expiresAt: Date;
 }
 
@@ -21,7 +21,7 @@ export interface Delivery extends Progress, Omit<RecordEvent, 'type' | 'records'
   readonly createdAt: Date;
   readonly event: RecordEvent['type'];
   readonly recordIds: readonly string[];
-  /** Of its content: the body of its calls, with the records as they were when they were written. */
+  /** Size of its content: the body of its calls, with the records as they were written. */
   readonly bytes: number;
 }
 

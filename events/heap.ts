@@ -3,7 +3,7 @@ export interface Slotted {
   slot: number;
 }
 
-/** The first of many by an order. To put one in, or to take any out, takes as many steps as their number has digits. */
+/** A binary heap: the first of many by an order. Adding one, or removing any, takes a logarithmic number of steps. */
 export class Heap<Item extends Slotted> {
   readonly #items: Item[] = [];
   readonly #before: (one: Item, other: Item) => boolean;
@@ -22,7 +22,7 @@ export class Heap<Item extends Slotted> {
     this.#rise(item, this.#items.length - 1);
   }
 
-  /** Does nothing when it is not in. */
+  /** Does nothing for an item that is not in the heap. */
   remove(item: Item): void {
     const { slot } = item;
     if (slot === -1) return;

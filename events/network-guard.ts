@@ -2,7 +2,7 @@ import { lookup, Resolver } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
 import { FairShare } from '../common/limits/fair-share.ts';
 
-/** Where no webhook goes: networks that only this machine and its neighbours reach, and addresses that wrap theirs. */
+/** Networks closed to webhooks: those that only this machine and its neighbours reach, and ones that embed theirs. */
 const closed: readonly (readonly [network: string, prefix: number, family: 'ipv4' | 'ipv6'])[] = [
   ['0.0.0.0', 8, 'ipv4'],
   ['10.0.0.0', 8, 'ipv4'],
@@ -32,7 +32,7 @@ export interface Address {
 
 /**
  * Finds the address that a call goes to. It is looked up for each call, and the connection is made to the very address
- * that was checked: a name that means another one a moment later reaches nothing else.
+ * that was checked: a name that resolves to another one a moment later reaches nothing else.
  */
 export type FindAddress = (host: string) => Promise<Address>;
 
@@ -49,7 +49,7 @@ export function createFindAddress(allowed: BlockList | undefined, resolve = reso
   return async (host) => {
     const addresses = await resolve(host.replace(/^\[(.*)\]$/, '$1'));
     const [first] = addresses;
-    // one closed address among several is enough: which one is taken would be chance
+    // one closed address among several is enough: the choice between them would be chance
     if (first === undefined || !addresses.every(isOpen)) {
       throw new ClosedNetworkError('the address leads into a private network');
     }
@@ -57,7 +57,7 @@ export function createFindAddress(allowed: BlockList | undefined, resolve = reso
   };
 }
 
-/** Milliseconds that a name server has, and how often it is asked. */
+/** Milliseconds for the answer of a name server, and the number of tries. */
 const resolver = new Resolver({ timeout: 3000, tries: 2 });
 /**
  * A look-up by the system holds one of the threads that files and statements need, for as long as a name server stays

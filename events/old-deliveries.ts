@@ -7,8 +7,8 @@ const page = 100;
 
 /**
  * Takes over deliveries that an earlier version left pending in its own table, `webhook_deliveries`, where each row had
- * the whole body. During a rolling upgrade such a process still writes there, and may end at any time.
- * @param since other processes live that were heard of later; null: there are none
+ * the whole body. During a rolling upgrade a process of that version still writes there, and may end at any time.
+ * @param since other processes seen after it live; null: there are no others
  * @returns whether there were any
  */
 export async function adoptOldDeliveries(
@@ -33,7 +33,7 @@ export async function adoptOldDeliveries(
           JSONExtract(body, 'recordIds', 'Array(String)'), length(body),
           ${me}, state, attempts, status, problem, now64(3, 'UTC'), next_at, expires_at, body ${these}`,
     });
-    // it is there by now: nobody takes it over again
+    // they are in the new table by now: nobody takes them over again
     await db.command({
       sql: `INSERT INTO ${old} (owner_id, id, process, state, created_at, updated_at, next_at, expires_at, version)
         SELECT owner_id, id, ${me}, 'moved', created_at, now64(3, 'UTC'), next_at, expires_at, version + 1 ${these}`,

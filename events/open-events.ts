@@ -3,10 +3,10 @@ import type { RecordEvents } from '../common/record-events/record-event.ts';
 import { webhookRoutes } from './webhook-routes.ts';
 import { Webhooks } from './webhooks.ts';
 
-/** Bytes of contents that an account may have waiting; less where it may not store so many bytes of records. */
+/** Bytes of contents that an account may have waiting; less where it may store fewer bytes of records. */
 const contentShare = 256 * 1024 ** 2;
 
-/** Events on the stores of a process. Deliveries that were left are sent from now on. */
+/** Opens the events of a process on its stores, and begins to send deliveries that were left. */
 export async function openEvents(
   services: ProcessServices,
 ): Promise<RecordEvents & Pick<Service, 'routes' | 'close'>> {

@@ -19,7 +19,7 @@ export function webhookRoutes(deps: WebhookRouteDeps): Route[] {
   return accountRoutes('Webhooks', operations, deps);
 }
 
-/** How many deliveries a list has. */
+/** Deliveries in a list. */
 const listed = { usual: 50, most: 500 } as const;
 
 const delivery = named(

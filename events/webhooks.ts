@@ -13,15 +13,15 @@ import { DeliveryTable } from './delivery-table.ts';
 import { createFindAddress } from './network-guard.ts';
 import { adoptOldDeliveries } from './old-deliveries.ts';
 
-/** Records, and characters, of one delivery; a record alone may be longer. */
+/** Most records, and characters, of one delivery; a single record may be longer. */
 const mostRecords = 100;
 const mostCharacters = 1024 ** 2;
-/** Characters, and deliveries, of an event that are stored at once. */
+/** Characters, and deliveries, that an event stores at once. */
 const storedCharacters = 4 * mostCharacters;
 const storedDeliveries = 100;
 /** Milliseconds that an event keeps the event loop from everything else. */
 const busyFor = 2;
-/** How long after it was made a delivery may be sent again: its content is kept for a day longer. */
+/** Milliseconds after its creation in which a delivery may be sent again: its content is kept for a day longer. */
 const againFor = 2 * deliveryLifetime;
 const { signal: never } = new AbortController();
 
@@ -35,13 +35,13 @@ export interface WebhooksDeps {
   readonly allowed: BlockList | undefined;
   readonly log: Pick<Log, 'warn'>;
   readonly metrics: Pick<Metrics, 'observeCall'>;
-  /** Of the sender, for tests. */
+  /** Settings of the sender, for tests. */
   readonly delayAfter?: (attempts: number) => number;
   readonly silence?: number;
   readonly limits?: DeliverySenderDeps['limits'];
 }
 
-/** Events of records as calls of addresses: makes deliveries of them, and has them sent. */
+/** Makes deliveries of the events of records, and has them sent to their addresses. */
 export class Webhooks implements RecordEvents {
   readonly #table: DeliveryTable;
   readonly #sender: DeliverySender;
@@ -64,8 +64,8 @@ export class Webhooks implements RecordEvents {
   }
 
   /**
-   * Queues the deliveries for a write that is durable, and resolves when they are durable too. Those of many records are
-   * made and stored some at a time, and others run in between.
+   * Queues the deliveries for a durable write, and resolves when they are durable too. Deliveries of many records are
+   * made and stored in batches, and other work runs in between.
    */
   async publish(event: RecordEvent): Promise<void> {
     let made: NewDelivery[] = [];
@@ -147,7 +147,7 @@ export class Webhooks implements RecordEvents {
     const head = JSON.stringify({ ...known, time: now.toISOString() }).slice(0, -1);
     const content = `${head},"records":[${records.map(({ json }) => json).join(',')}]}`;
     const bytes = Buffer.byteLength(content);
-    // an address that is dead for long would fill the store; deliveries beyond that are listed all the same
+    // an address that stays dead would fill the store; deliveries beyond the limit are listed all the same
     const problem = this.#sender.backlog.add(ownerId, bytes);
     const delivery: Delivery = {
       ...{ ownerId, id, spaceId, event: type, project, space, url, recordIds, bytes, createdAt: now },

@@ -3,13 +3,13 @@ import { StoreUnavailable } from '../common/errors/store-unavailable.ts';
 import type { Log } from '../common/log/log.ts';
 import type { ObjectStore } from '../common/object-store/object-store.ts';
 
-/** What all of it may take: longer than the store tries to find out. Milliseconds. */
+/** Time limit of the whole check: longer than the store's own attempts. Milliseconds. */
 const checkTimeout = 60_000;
 
 /**
- * Says at the start what is wrong with the object store. The process serves nevertheless: /readyz keeps requests away,
- * and it goes on as soon as the store does.
- * @param publicUrl an object's own address, where s3Links are such; null: they are not
+ * Says at the start what is wrong with the object store. The process serves nevertheless: /readyz keeps requests away
+ * until the store recovers.
+ * @param publicUrl an object's own address, where s3Links are such addresses; null elsewhere
  */
 export async function checkStore(
   store: Pick<ObjectStore, 'ready' | 'create' | 'delete'>,
@@ -27,7 +27,7 @@ export async function checkStore(
   }
 }
 
-/** With an empty object of its own: a server that lists nothing to strangers answers 403 for one that is not there. */
+/** Checks with an empty object of its own: a server that shows strangers no list answers 403 for a missing object. */
 async function checkPublic(
   store: Pick<ObjectStore, 'create' | 'delete'>,
   publicUrl: (key: string) => string,

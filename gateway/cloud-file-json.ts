@@ -17,7 +17,7 @@ export function cloudFileJson(file: CloudFile, s3Link: string) {
   };
 }
 
-/** How that is described. */
+/** Its schema in the description of the API. */
 export const cloudFile = named(
   'CloudFile',
   exactObject(

@@ -1,4 +1,4 @@
-/** What identifies the state of a file: a strong entity tag with its quotes, and when it last changed. */
+/** Identifies the state of a file: a strong entity tag with its quotes, and the time of the last change. */
 export interface Validators {
   readonly etag: string;
   readonly lastModified: Date;

@@ -44,7 +44,7 @@ const downloads = new Set([
 
 /**
  * The headers a stored file is served under, so that nothing a user uploaded can act in our origin: only listed
- * types are shown, everything else is saved; nothing is sniffed, and what is shown all the same is sandboxed.
+ * types are shown, everything else is saved; nothing is sniffed, and a file that is shown all the same is sandboxed.
  */
 export function servingHeaders(contentType: string, originalName: string): Record<string, string> {
   const [type, disposition] = servedAs(contentType);
@@ -59,7 +59,7 @@ export function servingHeaders(contentType: string, originalName: string): Recor
 /** Header values of S3 objects share 2 KB with other things (https://docs.aws.amazon.com/AmazonS3/latest/userguide/UsingMetadata.html). */
 const maxDispositionBytes = 1024;
 
-/** The same for who reads the file from its store, which sends no more than these two. @param name as it is stored */
+/** The same for readers of the store itself, which sends these two headers only. @param name as it is stored */
 export function storedHeaders(
   contentType: string,
   originalName: string,

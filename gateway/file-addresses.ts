@@ -1,13 +1,13 @@
 import type { Config } from '../common/config/read-config.ts';
 import type { CloudFile } from '../common/metadata/cloud-file.ts';
 
-/** Where a file is read. */
+/** Addresses where files are read. */
 export interface FileAddresses {
-  /** Of all files of a project. */
+  /** Base address of a project's files. */
   filesUrl(projectSlug: string): string;
-  /** From us. */
+  /** Address of a file at this gateway. */
   downloadUrl(file: CloudFile): string;
-  /** As its CloudFile says: from us, from the bucket, or from a CDN before it. */
+  /** Address of a file in its CloudFile: at this gateway, in the bucket, or at a CDN before it. */
   fileUrl(file: CloudFile): string;
 }
 
@@ -31,7 +31,7 @@ export function fileAddresses(args: {
       if (config.publicFilesUrl !== undefined) {
         return `${config.publicFilesUrl}/${file.objectKey.split('/').map(encodeURIComponent).join('/')}`;
       }
-      // elsewhere an address of the bucket is 403 without a key of it
+      // in a private bucket an address answers 403 without credentials
       return config.s3?.publicBucket === true && objectUrl !== null
         ? objectUrl(file.objectKey)
         : downloadUrl(file);

@@ -3,10 +3,10 @@ import { fileKey } from './file-key.ts';
 import { cleanOriginalName, storedName } from './file-name.ts';
 import { mediaTypeOf } from './media-type.ts';
 
-/** What is known of a file before its bytes are. */
+/** The properties of a file that are known before its bytes. */
 export type FileDraft = Omit<CloudFile, 'size' | 'crc32' | 'sha256' | 'createdAt' | 'updatedAt'>;
 
-/** @param sent name and type as the client sent them; throws 400 for what is no name */
+/** @param sent name and type as the client sent them; throws 400 for an invalid name */
 export function draftFile(
   sent: { readonly fileName: string; readonly contentType: string | undefined },
   {

@@ -1,7 +1,7 @@
 import { slugProblem } from '../common/metadata/slug.ts';
 import { isStoredName } from './file-name.ts';
 
-/** What makes the key of a file's object. */
+/** The segments of the key of a file's object. */
 export interface FileKeyParts {
   readonly deploymentId: string;
   readonly ownerId: string;
@@ -10,14 +10,14 @@ export interface FileKeyParts {
 }
 
 /**
- * `<deployment>/<owner>/<project_slug>/<name>`. The deployment comes first, so that whatever lists a bucket that is shared
- * sees its own objects and uploads alone: S3 tells nothing of an open upload but its key.
+ * `<deployment>/<owner>/<project_slug>/<name>`. The deployment comes first, so that one that shares its bucket can list
+ * its own objects and uploads alone: S3 says nothing about an open upload but its key.
  */
 export function fileKey({ deploymentId, ownerId, projectSlug, name }: FileKeyParts): string {
   return `${deploymentId}/${ownerId}/${projectSlug}/${name}`;
 }
 
-/** What `fileKey` made the key of; null: it did not. */
+/** The parts that `fileKey` made a key from; null: it did not make this key. */
 export function readFileKey(key: string): FileKeyParts | null {
   const [deploymentId = '', ownerId = '', projectSlug = '', name = '', ...more] = key.split('/');
   const ours =

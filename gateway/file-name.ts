@@ -6,8 +6,8 @@ const extensionPattern = /(?<=[^.])\.([A-Za-z0-9]{1,16})$/;
 const storedNamePattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}_[A-Za-z0-9._-]{1,100}$/;
 
 /**
- * The name as the client sent it, which is what `originalName` means (interface.md section 2.1). Nothing in it is
- * changed: a path stays a path. Throws 400 when it is empty, longer than 1,000 characters, or has control characters other than line
+ * The name as the client sent it, as `originalName` has it (interface.md section 2.1). Nothing in it is changed: a path
+ * stays a path. Throws 400 when it is empty, longer than 1,000 characters, or has control characters other than line
  * breaks.
  */
 export function cleanOriginalName(raw: string): string {
@@ -20,7 +20,7 @@ export function cleanOriginalName(raw: string): string {
   return raw;
 }
 
-/** What comes after the last `/` or `\`. */
+/** The part after the last `/` or `\`. */
 export function baseName(path: string): string {
   return path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1);
 }
@@ -30,7 +30,7 @@ export function storedName(id: string, originalName: string): string {
   return `${id}_${cleanedName(originalName)}`;
 }
 
-/** Whether a name can be one that `storedName` made. */
+/** Whether a name has the form that `storedName` makes. */
 export function isStoredName(name: string): boolean {
   return storedNamePattern.test(name);
 }

@@ -23,12 +23,12 @@ import { noQuota, type Quota, StorageQuota, storageUse } from './storage-quota.t
 import { UploadKeys } from './upload-keys.ts';
 import { UploadLinks } from './upload-links.ts';
 
-/** Within what a stop may take in all. Milliseconds. */
+/** Less than the time limit of a whole stop. Milliseconds. */
 const takeBackTimeout = 10_000;
 
 /**
- * Below the connections that the S3 store reads with, and the files that a process may open. Who takes less than 8 KiB
- * a second over 10 s, or waits for more than 20 s, is given up while all are taken.
+ * Fewer than the connections for reads of the S3 store, and the files that a process may open. While all are taken,
+ * a client that reads less than 8 KiB a second over 10 s, or waits for more than 20 s, is given up.
  */
 const downloadLimits = { limit: 1000, minRate: 8192, ratePeriod: 10_000, waitLimit: 20_000 };
 
@@ -94,7 +94,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
     },
     commands: { janitor: janitorCommand(janitor) },
     async close() {
-      // an upload that was given up has had its answer, and may still be taking back what it had stored
+      // an upload that was given up has had its answer, and may still be removing the parts that it stored
       if (!(await uploads.untilIdle(takeBackTimeout))) {
         log.warn({ uploads: uploads.open }, 'the stop leaves uploads to the janitor');
       }
@@ -109,7 +109,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
   };
 };
 
-/** What uploads and downloads share of the process, measured. */
+/** The limits that uploads and downloads share, with their metrics. */
 function openLimits(
   { config, uploads, metrics }: ProcessServices,
   largestPart: number,
@@ -127,7 +127,7 @@ function openLimits(
   return { memory, downloads };
 }
 
-/** What this gateway knows of others that have the same stores. */
+/** Coordination with other gateways on the same stores. */
 function otherGateways({ config, redis, log }: ProcessServices): {
   readonly locks: Locks;
   readonly leases: SharedLeases;

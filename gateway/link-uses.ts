@@ -7,15 +7,15 @@ import { type RedisConnection, redisScript } from '../common/redis/redis-connect
 export interface LinkUses {
   /** Throws 400 where they can't be counted. @param lifetime of the link, in milliseconds */
   allow(id: string, times: number, lifetime: number): Promise<void>;
-  /** False when there are none left. */
+  /** False: no uses are left. */
   take(id: string): Promise<boolean>;
   giveBack(id: string): Promise<void>;
 }
 
-/** Links of a process that has its store to itself: more end the oldest. */
+/** Most links of a process that has its store to itself: more end the oldest. */
 const rememberedLinks = 100_000;
 
-/** In this process. */
+/** Counts in this process. */
 export class OwnLinkUses implements LinkUses {
   readonly #left = new LRUCache<string, number>({ ...upTo(rememberedLinks) });
 
@@ -39,7 +39,7 @@ export class OwnLinkUses implements LinkUses {
   }
 }
 
-/** Several processes that can't ask each other. */
+/** For several processes without Redis, which can't count together. */
 export const noLinkUses: LinkUses = {
   async allow() {
     throw invalidBody('times needs REDIS_URL: the processes of this server count together');
@@ -55,7 +55,7 @@ redis.call('SET', KEYS[1], left + ARGV[1], 'KEEPTTL')
 return 1
 `);
 
-/** Of all processes, in Redis. Throws 503 while it is away. */
+/** Counts for all processes, in Redis. Throws 503 while it is away. */
 export class RedisLinkUses implements LinkUses {
   readonly #redis: RedisConnection;
 

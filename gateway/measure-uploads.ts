@@ -5,13 +5,13 @@ import type { ObserveCall } from '../common/telemetry/observe-call.ts';
 import type { DownloadSlots } from './download/download-slots.ts';
 import type { UploadMemory } from './memory/upload-memory.ts';
 
-/** What the gateway adds to the metrics of its process. */
+/** Adds the metrics of the gateway to those of its process. */
 export function measureUploads(
   metrics: Metrics,
   args: {
     readonly uploads: RunningUploads;
     readonly memory: UploadMemory;
-    /** The most that it may hold. */
+    /** Most bytes that it may hold. */
     readonly memoryBytes: number;
     readonly downloads: DownloadSlots;
   },
@@ -37,7 +37,7 @@ export function measureUploads(
   );
 }
 
-/** What the calls of an object store are measured with. */
+/** Metrics for the calls of an object store. */
 export function countedCalls(metrics: Metrics): { observe: ObserveCall; onRetry: () => void } {
   let retries = 0;
   metrics.counter('sluice_s3_retries_total', 'Requests to S3 that were sent again', () => retries);
@@ -49,7 +49,7 @@ export function countedCalls(metrics: Metrics): { observe: ObserveCall; onRetry:
   };
 }
 
-/** A store that counts the parts in which uploads come, and the uploads that end without a file. */
+/** A store that counts the parts of uploads, the stored files, and the uploads that end without one. */
 export function measuredStore(store: ObjectStore, metrics: Metrics): ObjectStore {
   const counts = { parts: 0, stored: 0, aborted: 0 };
   metrics.counter('sluice_upload_parts_total', 'Parts that were stored', () => counts.parts);

@@ -6,7 +6,7 @@ export const unknownMediaType = 'application/octet-stream';
 const restrictedName = "[A-Za-z0-9][A-Za-z0-9!#$&^_.+'%*|~`-]{0,126}";
 const mediaTypePattern = new RegExp(`^(${restrictedName}/${restrictedName})[ \\t]*(?:;.*)?$`);
 
-/** What the library calls otherwise than browsers do. */
+/** Types that the library names differently from browsers. */
 const usualNames: Readonly<Record<string, string>> = { 'audio/x-flac': 'audio/flac' };
 
 /**
@@ -24,7 +24,7 @@ export function mediaTypeOf(partContentType: string | undefined, originalName: s
 
 export const filterPattern = new RegExp(`^${restrictedName}/(?:${restrictedName})?$`);
 
-/** What is wrong with a text as a filter: a media type, or the beginning of one up to its slash. */
+/** Null for a good filter, which is a media type, or the beginning of one up to its slash; else the problem with it. */
 export function mediaTypeFilterProblem(text: string): string | null {
   return filterPattern.test(text)
     ? null

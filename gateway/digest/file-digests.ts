@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { Worker } from 'node:worker_threads';
 import type { Part } from '../../common/object-store/object-store.ts';
 
-/** What is handed to the thread at a time, and how many of them there are for all files. */
+/** Bytes that the thread gets at a time, and the number of such pieces for all files. */
 const pieceBytes = 1024 * 1024;
 const mostPieces = 16;
-/** A file that is no larger is hashed where it is: the thread would cost more. */
+/** Files up to this size are hashed on the main thread: the other one would cost more. Bytes. */
 const smallBytes = 64 * 1024;
 
-/** As text, so that it is the same wherever the program runs from. Each message has one answer, in order. */
+/** The thread's code as text: the same wherever the process runs from. Each message has one answer, in order. */
 const program = `
 const { createHash } = require('node:crypto');
 const { parentPort, workerData } = require('node:worker_threads');
@@ -23,7 +23,7 @@ parentPort.on('message', ({ id, at, bytes, over }) => {
   parentPort.postMessage(sha256);
 });`;
 
-/** What the thread was asked, without its bytes. */
+/** A message that the thread has yet to answer. */
 interface Asked {
   readonly resolve: (sha256: string | null) => void;
   readonly reject: (error: Error) => void;
@@ -34,7 +34,7 @@ interface Asked {
 export interface Digests {
   /** Begins a file. */
   begin(): Digest;
-  /** Of bytes that are read for it; undefined, and they are not read: files have none. */
+  /** Reads bytes for their digest. Undefined, with nothing read, where files have no digests. */
   of(chunks: AsyncIterable<Uint8Array>): Promise<string | undefined>;
   close(): Promise<void>;
 }
@@ -51,13 +51,13 @@ export interface Digest {
 
 const noDigest: Digest = { async update() {}, end: async () => undefined, drop() {} };
 
-/** Files have no digest of their own. */
+/** For a process whose files have no digests. */
 export const noDigests: Digests = { begin: () => noDigest, of: async () => undefined, async close() {} };
 
-/** Takes them in a thread of its own. */
+/** Computes digests in a thread of its own. */
 export class FileDigests implements Digests {
   #worker: Worker | null = null;
-  /** Those who wait for the thread, in order. */
+  /** Messages without an answer, in order. */
   #asked: Asked[] = [];
   /** Shared with the thread: memory that moves between threads would be counted as garbage of both. */
   readonly #memory = new SharedArrayBuffer(mostPieces * pieceBytes);
@@ -67,7 +67,7 @@ export class FileDigests implements Digests {
   );
   readonly #waiting: (() => void)[] = [];
   #files = 0;
-  /** Files before this one had begun when a thread ended. */
+  /** Files with a smaller id had begun when a thread ended. */
   #lostFiles = 0;
 
   begin(): FileDigest {
@@ -100,7 +100,7 @@ export class FileDigests implements Digests {
     let piece: Uint8Array | null = null;
     let filled = 0;
     const send = (full: Uint8Array): void => {
-      // its answer gives the piece back; what is lost shows at the end
+      // its answer releases the piece; a loss shows at the end
       this.#ask(id, { piece: full, bytes: filled, over: false }).catch(() => {});
       piece = null;
       filled = 0;
@@ -118,7 +118,7 @@ export class FileDigests implements Digests {
     if (piece !== null) send(piece);
   }
 
-  /** Null: the thread knows nothing of the file. @internal */
+  /** Null: the thread has no bytes of the file. @internal */
   end(id: number): Promise<string | null> {
     return this.#ask(id, { piece: null, bytes: 0, over: true });
   }
@@ -158,7 +158,7 @@ export class FileDigests implements Digests {
     return worker;
   }
 
-  /** What it knew of files is gone; the next one gets another thread. */
+  /** Its hashes are gone; the next file gets another thread. */
   #lost(): void {
     this.#worker = null;
     this.#lostFiles = this.#files;

@@ -9,7 +9,7 @@ export interface DownloadSlotsOptions {
   readonly limit: number;
   /** Bytes a second below which a download is cut while others wait. */
   readonly minRate: number;
-  /** Milliseconds over which that rate is taken. */
+  /** Milliseconds over which that rate is measured. */
   readonly ratePeriod: number;
   /** Milliseconds that a download may wait for its slot; then it is 503. */
   readonly waitLimit: number;
@@ -19,9 +19,8 @@ export interface DownloadSlotsOptions {
 
 /** A download that has begun. */
 export interface DownloadSlot {
-  /** Tells that the client has taken so many bytes more. */
+  /** Reports that the client has taken this many more bytes. */
   sent(bytes: number): void;
-  /** It is over. */
   release(): void;
 }
 
@@ -35,8 +34,8 @@ interface Open extends DownloadSlot {
 }
 
 /**
- * How many downloads there may be at once, because each holds a file or a socket of the object store for as long as its
- * client likes. While others wait, a slow client is cut, and so is the slowest of the owner with the most: an owner (an
+ * Limits the downloads at once, because each holds a file or a socket of the object store for as long as its client
+ * likes. While others wait, a slow client is cut, and so is the slowest of the owner with the most: an owner (an
  * account, or an address) can have all slots only while nobody else wants one.
  */
 export class DownloadSlots {
@@ -90,7 +89,7 @@ export class DownloadSlots {
     clearInterval(this.#watcher);
   }
 
-  /** Cuts what holds up others. Called by a timer. */
+  /** Cuts downloads that hold up others. Called by a timer. */
   watch(): void {
     const now = this.#now();
     const { minRate, ratePeriod } = this.#options;

@@ -9,7 +9,7 @@ import { CacheCounts } from '../../common/telemetry/cache-counts.ts';
 export const smallFileBytes = 64 * 1024;
 
 /**
- * How long a file is kept. Milliseconds. Deletions are announced; this bounds the rest: an object that was removed from
+ * Lifetime of a kept file. Milliseconds. Deletions are announced; this bounds the rest: an object that was removed from
  * the store directly, and a deletion by a process that Redis does not answer while it answers this one.
  */
 const keptFor = { alone: 60_000, shared: 5000 } as const;
@@ -21,9 +21,9 @@ export interface ServedFile {
   readonly file: CloudFile;
   readonly etag: string;
   readonly lastModified: Date;
-  /** Of 304. */
+  /** Headers of a 304. */
   readonly copyHeaders: Readonly<Record<string, string>>;
-  /** Of its bytes. */
+  /** Headers of an answer with its bytes. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -46,7 +46,7 @@ export class SmallFiles {
   /**
    * @param args.bytes memory for all of them; 0: none are kept
    * @param args.alone no other process deletes files
-   * @param args.invalidation how others announce it; where they can not, none are kept
+   * @param args.invalidation announcements of others' deletions; without them, none are kept
    */
   constructor(args: {
     readonly bytes: number;
@@ -78,7 +78,7 @@ export class SmallFiles {
     return kept;
   }
 
-  /** To be called before a file is looked for. */
+  /** To be called before the look-up of a file. */
   begin(): ReadMoment {
     return this.#freshness.begin();
   }

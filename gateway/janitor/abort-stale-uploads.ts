@@ -8,13 +8,13 @@ import type { JanitorRun } from './janitor-run.ts';
 export interface StaleUploadDeps {
   readonly store: Pick<ObjectStore, 'listOpenUploads' | 'lastWrittenAt' | 'isUploadOf' | 'abortUpload'>;
   readonly uploads: Pick<RunningUploads, 'openKeys'>;
-  /** Knows the uploads that can go on, however long nothing of them came. */
+  /** Knows the resumable uploads, however old their last bytes are. */
   readonly resumable: Pick<ResumableUploads, 'isOpen'>;
   /** Milliseconds without a sign of life after which an upload is dead. */
   readonly staleAfter: number;
 }
 
-/** Uploads that a run looks at closely. */
+/** Most uploads that a run examines. */
 const candidatesPerRun = 10_000;
 
 /** Aborts uploads of this deployment that nobody writes to any more. @param ids of the deployment */
@@ -32,7 +32,7 @@ export async function abortStaleUploads(
     if (upload.since.getTime() > limit || !isOurs(upload)) continue;
     if (++candidates > candidatesPerRun) return;
     await run.attempt('abort an upload', async () => {
-      // a long upload may have begun before the limit, and get its parts all the same
+      // a long upload may have begun before the limit, and still get parts
       const written = await store.lastWrittenAt(upload, signal);
       if (written === null || written.getTime() > limit) return;
       if (uploads.openKeys.some((key) => store.isUploadOf(upload, key))) return;

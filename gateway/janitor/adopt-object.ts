@@ -13,8 +13,8 @@ export interface AdoptDeps {
 }
 
 /**
- * Gives an object that has no row the row that its metadata tells of. When they tell of none, or of another object, it is
- * left as it is: its bytes may be all that somebody has.
+ * Gives an object without a row the row that its metadata describes. When it describes none, or another object, the
+ * object is left as it is: it may be somebody's only copy.
  */
 export async function adoptObject(
   { store, cloudFiles, digests }: AdoptDeps,
@@ -41,13 +41,13 @@ export async function adoptObject(
     objectKey: key,
     contentType: stored.contentType,
     size: stored.size,
-    // it was not kept beside the object; the bytes are not read for it
+    // no checksum is kept beside the object, and the bytes are not read for one
     crc32: 0,
     sha256,
     createdAt: stored.lastModified,
     updatedAt: stored.lastModified,
   };
-  // reading it may have taken long
+  // the read may have taken long
   if (sha256 !== undefined && (await cloudFiles.namesWithRow([parts.name], signal)).size > 0)
     return 'nothing there';
   if (!dryRun) await cloudFiles.insert(file, signal);

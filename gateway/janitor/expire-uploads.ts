@@ -6,14 +6,14 @@ import type { JanitorRun } from './janitor-run.ts';
 export interface ExpireDeps {
   readonly store: Pick<ObjectStore, 'list' | 'delete'>;
   readonly resumable: Pick<ResumableUploads, 'expire' | 'isLeft'>;
-  /** Milliseconds without new bytes after which an upload that can go on is over. */
+  /** Milliseconds without new bytes after which a resumable upload expires. */
   readonly staleAfter: number;
 }
 
-/** Uploads that a run looks at closely. */
+/** Most uploads that a run examines. */
 const candidatesPerRun = 10_000;
 
-/** Drops uploads that can go on, and to which no bytes came for long. @param ids of the deployment */
+/** Drops resumable uploads that got no bytes for long. @param ids of the deployment */
 export async function expireUploads(
   { store, resumable, staleAfter }: ExpireDeps,
   ids: readonly string[],

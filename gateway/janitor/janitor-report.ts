@@ -1,23 +1,23 @@
-/** What a run of the janitor found and did; with dryRun, what it would have done. */
+/** Findings and actions of a run of the janitor; with dryRun, the actions that it would have taken. */
 export interface JanitorReport {
   readonly dryRun: boolean;
   /** Uploads of this deployment that were begun long ago, never ended, and got no part for long. */
   uploadsAborted: number;
-  /** Uploads that could go on, and to which no bytes came for long. */
+  /** Resumable uploads that got no bytes for long. */
   uploadsExpired: number;
   objectsSeen: number;
-  /** It saw as many as a run may: the next one goes on there. */
+  /** The run saw as many as it may: the next one continues there. */
   objectsGoOn: boolean;
   /** Objects that an interrupted upload left without a row: their row was made from their metadata. */
   rowsMade: number;
-  /** Objects without a row whose metadata tell of none. An object is never removed. */
+  /** Objects without a row whose metadata describes none. They are never removed. */
   objectsLeft: number;
   rowsChecked: number;
   /** Rows whose object was not there. */
   rowsWithoutObject: number;
-  /** Those of them that an earlier run had found so, too. */
+  /** Rows among them whose object an earlier run had missed as well. */
   rowsRemoved: number;
-  /** What could not be done this time; the next run tries again. */
+  /** Actions that failed; the next run tries them again. */
   failures: number;
   milliseconds: number;
 }

@@ -1,22 +1,22 @@
 import type { Log } from '../../common/log/log.ts';
 import { emptyReport, type JanitorReport } from './janitor-report.ts';
 
-/** Milliseconds between two lines about a run that goes on. */
+/** Milliseconds between two log lines during a run. */
 const tellEvery = 30_000;
 
 /** One run of the janitor, as its steps see it. */
 export interface JanitorRun {
   readonly report: JanitorReport;
   readonly dryRun: boolean;
-  /** To the end, however long it takes: somebody asked for it. */
+  /** It runs to the end, however long that takes: somebody asked for it. */
   readonly whole: boolean;
-  /** It ends with the process, and when another process may begin a run. */
+  /** Aborted with the process, and once another process may begin a run. */
   readonly signal: AbortSignal;
   /** Does one thing; a failure is counted and left to the next run. Rejects when the signal is aborted. */
   attempt(what: string, work: () => Promise<void>): Promise<void>;
 }
 
-/** Does the steps of a run one after the other, and tells of it in the log. Rejects when the signal is aborted. */
+/** Does the steps of a run one after the other, and logs its progress. Rejects when the signal is aborted. */
 export async function runSteps(
   args: { dryRun: boolean; whole: boolean; signal: AbortSignal; log: Log },
   steps: Readonly<Record<string, (run: JanitorRun) => Promise<void>>>,

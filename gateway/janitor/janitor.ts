@@ -18,28 +18,28 @@ export interface JanitorOptions {
   readonly cloudFiles: CloudFiles;
   readonly digests: Digests;
   readonly deployment: Pick<Deployment, 'keys'>;
-  /** Those of this process are alive, whatever the store tells of them. */
+  /** Uploads of this process are alive, whatever the store says about them. */
   readonly uploads: Pick<RunningUploads, 'openKeys'>;
   readonly resumable: Pick<ResumableUploads, 'expire' | 'isLeft' | 'isOpen'>;
   readonly log: Log;
   /** Milliseconds without a sign of life after which an upload that was begun is aborted. */
   readonly staleAfter: number;
   /**
-   * Milliseconds for which nothing younger is touched. Longer than an upload takes from its complete object to its
+   * Age in milliseconds below which nothing is touched. Longer than an upload takes from its complete object to its
    * row, so that a run beside live uploads takes nothing from them.
    */
   readonly grace: number;
   /** Milliseconds between runs. */
   readonly interval: number;
-  /** Objects that a run on the timer looks at: a thousand are one request to S3. */
+  /** Most objects that a run on the timer examines: a thousand are one request to S3. */
   readonly objectsPerRun?: number;
   /** Keeps runs of several processes apart. A dry run needs no lock. */
   readonly lock: ProcessLock;
 }
 
 /**
- * Puts right what interrupted uploads left: uploads that never ended, objects without a row, rows without an object.
- * Only keys that an upload of this deployment made are looked at, and no object is ever removed.
+ * Cleans up after interrupted uploads: uploads that never ended, objects without a row, rows without an object. Only
+ * keys made by uploads of this deployment are examined, and no object that may be an only copy is removed.
  */
 export class Janitor {
   readonly #options: JanitorOptions;
@@ -77,7 +77,7 @@ export class Janitor {
     await this.#objects.close();
   }
 
-  /** In its turn, and when no other process does the same. */
+  /** Waits for the last run of this process. A run that is not dry takes the lock as well. */
   #schedule(args: { dryRun: boolean; whole: boolean }): Promise<JanitorReport> {
     const closing = this.#closing.signal;
     const next = this.#last.then(() => {

@@ -7,18 +7,18 @@ import type { JanitorRun } from './janitor-run.ts';
 export interface ObjectDeps extends AdoptDeps {
   readonly store: AdoptDeps['store'] & Pick<ObjectStore, 'list'>;
   readonly log: Log;
-  /** Milliseconds for which an object that has no row is left alone. */
+  /** Age in milliseconds below which an object without a row is left alone. */
   readonly grace: number;
-  /** Of one run that nobody asked for. */
+  /** Most objects of one run on the timer. */
   readonly objectsPerRun: number;
-  /** Ends with the process: a walk lasts longer than a run. */
+  /** Aborted with the process: a walk lasts longer than a run. */
   readonly signal: AbortSignal;
 }
 
 /** Objects that are looked up with one statement. */
 const batchSize = 1000;
 
-/** Gives objects of this deployment that have no row theirs. Each run goes on where the one before it stopped. */
+/** Gives objects of this deployment their missing rows. Each run continues where the one before it stopped. */
 export class ObjectMatch {
   readonly #deps: ObjectDeps;
   #walk: AsyncIterator<ObjectInfo> | null = null;
@@ -41,7 +41,7 @@ export class ObjectMatch {
     await this.#adoptAll(batch, run);
   }
 
-  /** Gives back what a walk that is not at its end holds. */
+  /** Releases the resources of an unfinished walk. */
   async close(): Promise<void> {
     await this.#walk?.return?.().catch(() => {});
     this.#walk = null;

@@ -9,7 +9,7 @@ export interface RowDeps {
   readonly store: Pick<ObjectStore, 'head'>;
   readonly cloudFiles: Pick<CloudFiles, 'madeBetween' | 'remove'>;
   readonly log: Log;
-  /** Milliseconds for which a row is left alone, and between the two requests that find its object missing. */
+  /** Milliseconds: the age below which a row is left alone, and the time between two misses of its object. */
   readonly grace: number;
 }
 
@@ -19,10 +19,10 @@ const rowWindow = 48 * 3600 * 1000;
 const headsAtOnce = 8;
 const fewRows = 10;
 
-/** Removes rows whose object is not there, when a later run finds them so as well. */
+/** Removes rows whose object is missing, once a later run misses it as well. */
 export class RowMatch {
   readonly #deps: RowDeps;
-  /** When the object of a row was first missed, by the file's name. Only of rows that the last run missed. */
+  /** Time when the object of a row was first missed, by the file's name. Only for objects that the last run missed. */
   #missedSince = new Map<string, number>();
 
   constructor(deps: RowDeps) {
@@ -40,7 +40,7 @@ export class RowMatch {
       ({ name }) => this.#missedSince.has(name) && now - (since.get(name) ?? now) >= grace,
     );
     if (!run.dryRun) this.#missedSince = since;
-    // interrupted uploads leave few; where many are missing it is rather the store that is not the right one
+    // interrupted uploads leave few; many missing objects rather mean that this is the wrong store
     if (missing.length > fewRows && missing.length > report.rowsChecked / 10) {
       report.failures++;
       const counts = { missing: missing.length, checked: report.rowsChecked };

@@ -1,16 +1,16 @@
 import { AccountShare, type MemoryLease } from './memory-lease.ts';
 
-/** What an account may gather, as a share of what the others leave: there is always room for one that comes. */
+/** Limit of an account, as a share of the bytes that the others leave: a new account always finds room. */
 const accountShare = 7 / 8;
 
-/** Which accounts have uploads, and which of their uploads goes on next. */
+/** The accounts with uploads, and the choice of the upload that continues next. */
 export class AccountShares implements Iterable<AccountShare> {
   readonly #bytes: number;
   readonly #shares = new Map<string, AccountShare>();
-  /** Those with uploads that wait, by when one of theirs last went on. */
+  /** Accounts with uploads that wait, the least recently served first. */
   readonly #waiting = new Set<AccountShare>();
 
-  /** @param bytes what they share */
+  /** @param bytes of the memory that they share */
   constructor(bytes: number) {
     this.#bytes = bytes;
   }
@@ -66,12 +66,12 @@ export class AccountShares implements Iterable<AccountShare> {
     return largest;
   }
 
-  /** What an account may gather. @param gathered by all of them, with what they may still take */
+  /** Bytes that an account may gather. @param gathered bytes of all accounts, with those that they may still take */
   limitOf({ gathering }: AccountShare, gathered: number): number {
     return (this.#bytes - gathered + gathering) * accountShare;
   }
 
-  /** Of the accounts that may gather more, the one that holds least goes on. */
+  /** The next upload of the account that holds least, among the accounts that may gather more. */
   next(gathered: number): MemoryLease | undefined {
     let next: MemoryLease | undefined;
     for (const account of this.#waiting) {
@@ -81,7 +81,7 @@ export class AccountShares implements Iterable<AccountShare> {
     return next;
   }
 
-  /** Tells that an upload goes on: among accounts that hold the same, its own comes last. */
+  /** Notes that an upload continues: among accounts that hold the same, its own comes last. */
   served({ account, line }: MemoryLease): void {
     if (line !== null) account.line.served(line);
     this.#waiting.delete(account);

@@ -1,20 +1,20 @@
 import { slabBytes } from './slab-pool.ts';
 import { WaitingUploads } from './waiting-uploads.ts';
 
-/** What an upload does when its memory says so. */
+/** An upload, as its memory calls it. */
 export interface MemoryClient {
   /** There is room: the upload may read until its part is full. */
   resume(): void;
   /**
-   * Others wait for what it holds of a part, and it brings too little: it hands that to the store, and asks again for
-   * what is to come. False where the store takes whole parts only.
+   * Others wait for the memory of its part, and it brings too little: it sends its bytes to the store, and asks again
+   * for those to come. False where the store takes whole parts only.
    */
   flush(): boolean;
-  /** The same where it could not flush, or nothing has moved for too long while it waited. */
+  /** Ends the upload: it was slow and could not flush, or nothing has moved for too long while it waited. */
   cut(reason: 'slow' | 'waited'): void;
 }
 
-/** Whose memory it is: what each lease asks for, and tells. */
+/** The memory behind a lease: its requests and reports. */
 interface LeasedMemory {
   readonly contended: boolean;
   take(lease: MemoryLease): Buffer;
@@ -26,22 +26,22 @@ interface LeasedMemory {
   end(lease: MemoryLease): void;
 }
 
-/** What an upload may do at the moment. idle: it has not asked for room. */
+/** idle: the upload has not asked for room. */
 type LeaseState = 'idle' | 'waiting' | 'reading' | 'closed';
 
-/** The longest interval between TCP's tries (TCP_RTO_MAX of Linux). Milliseconds. */
+/** The longest interval between TCP's retransmissions (TCP_RTO_MAX of Linux). Milliseconds. */
 const longestRetry = 120_000;
 
 const sums = ['gathering', 'readers', 'waiting', 'slowReading', 'slowWaiting'] as const;
 
-/** New uploads begin up to this share of what the account may gather: what has begun, and what is small, goes on. */
+/** New uploads begin up to this share of the account's limit; the rest is for begun and small ones. */
 const beginningShare = 7 / 8;
-/** They begin while those who wait for their next part hold less than this share: there may not be too many of them. */
+/** They begin while uploads that wait for their next part hold less than this share, so that those stay few. */
 const waitingShare = 1 / 12;
-/** What the slow ones of an account may have while others wait, as a share of what the account may have. */
+/** Limit of an account's slow uploads while others wait, as a share of the account's limit. */
 export const slowShare = 1 / 2;
 
-/** What is counted of one lease. */
+/** The part of one lease in the sums of its account. */
 type CountedSums = Record<(typeof sums)[number], number>;
 const nothingCounted: CountedSums = {
   gathering: 0,
@@ -64,11 +64,11 @@ export class MemoryLease {
   claim = 0;
   /** Bytes of slabs that it asked for. */
   need = 0;
-  /** It asked for all that is still to come, so it will not come back for more. */
+  /** It asked for room for all its remaining bytes, and will not ask for more. */
   needsNoMore = false;
   /** Bytes of slabs in the part that is being gathered. */
   gathered = 0;
-  /** The part that the claim was for is with the store. */
+  /** The part of the claim is with the store. */
   shippedClaim = false;
   slow = false;
   /** Its bytes have stopped, or nearly, while others waited. */
@@ -77,18 +77,18 @@ export class MemoryLease {
   begun = false;
   /** It waits because its room was taken back: its socket is open, and nothing has come since. */
   stopped = false;
-  /** Bytes that have come, and since when, while it could read. */
+  /** Bytes that have come since `readSince`, when it was allowed to read. */
   readBytes = 0;
   readSince = 0;
   /** Bytes since the last watch. */
   recentBytes = 0;
-  /** Bytes of the period over which its rate is taken, and since when. */
+  /** Bytes of the period over which its rate is measured. */
   rateBytes = 0;
-  /** null until the first bytes come. */
+  /** The start of that period; null until the first bytes come. */
   rateSince: number | null = null;
-  /** Its rate does not count before. */
+  /** Its rate does not count before this time. */
   goesOnBy = 0;
-  /** What of it is counted in the memory's sums. */
+  /** Its part in the sums of its account. */
   counted: CountedSums = nothingCounted;
 
   constructor(memory: LeasedMemory, account: AccountShare, client: MemoryClient) {
@@ -102,12 +102,12 @@ export class MemoryLease {
     return this.state === 'reading';
   }
 
-  /** Whether uploads wait for memory, so that nobody should hold what does not help. */
+  /** Whether uploads wait for memory, so that none should hold memory in vain. */
   get contended(): boolean {
     return this.#memory.contended;
   }
 
-  /** A slab for bytes that have arrived. There is always one: what is short is the permission to read more. */
+  /** A slab for bytes that have arrived. There is always one: only the permission to read more is scarce. */
   take(): Buffer {
     return this.#memory.take(this);
   }
@@ -116,19 +116,19 @@ export class MemoryLease {
     if (slabs.length > 0) this.#memory.give(this, slabs);
   }
 
-  /** Tells that a part is full and on its way to the store, which will give its slabs back. */
+  /** Reports that a part is full and on its way to the store, which will release its slabs. */
   shipped(): void {
     this.#memory.shipped(this);
   }
 
-  /** Tells that a read has brought bytes, after slabs were taken for them. */
+  /** Reports that a read has brought bytes, after slabs were taken for them. */
   arrived(bytes: number): void {
     this.#memory.arrived(this, bytes);
   }
 
   /**
-   * The upload would read until its part is full. It goes on at once while its part has room that it was given; else it
-   * waits, and `resume` is called when there is room, which may be before this returns.
+   * The upload asks to read until its part is full. It continues at once while its part has room that it was granted;
+   * else it waits, and `resume` is called when there is room, which may be before this returns.
    * @param bytes that the part can still take, or that are still to come; @param last nothing comes after them
    */
   want(bytes: number, last: boolean): void {
@@ -141,8 +141,8 @@ export class MemoryLease {
   }
 
   /**
-   * @internal of UploadMemory. It may read again after a pause. TCP probes a closed window, and sends again what was
-   * dropped, in intervals that double: so the client's next try may be as far off as the pause was long.
+   * @internal of UploadMemory. It may read again after a pause. TCP probes a closed window, and resends dropped bytes,
+   * at intervals that double: so the client's next try may be as far off as the pause was long.
    */
   goesOn(): void {
     this.rateBytes = 0;
@@ -156,19 +156,19 @@ export class MemoryLease {
   }
 }
 
-/** What the uploads of one account have of the memory. Bytes of slabs. */
+/** Memory of the uploads of one account. Bytes of slabs. */
 export class AccountShare {
   readonly name: string;
   readonly line = new WaitingUploads<MemoryLease>();
   /** Its uploads that are not over. */
   readonly leases = new Set<MemoryLease>();
-  /** What they hold, with the store as well, and what they may still take. */
+  /** Slabs that they hold, those with the store included, and slabs that they may still take. */
   held = 0;
-  /** The same without what is with the store, which comes back by itself. */
+  /** The same without those with the store, which come back by themselves. */
   gathering = 0;
-  /** How many of them read. */
+  /** Uploads that read. */
   readers = 0;
-  /** What is held by those that wait, by slow ones that read, and by slow ones that wait. */
+  /** Slabs held by uploads that wait, by slow ones that read, and by slow ones that wait. */
   waiting = 0;
   slowReading = 0;
   slowWaiting = 0;
@@ -177,7 +177,7 @@ export class AccountShare {
     this.name = name;
   }
 
-  /** The upload that goes on next, if one may. @param limit what the account may gather */
+  /** The upload that continues next, if one may. @param limit bytes that the account may gather */
   next(limit: number): MemoryLease | undefined {
     return this.line.next((lease) => {
       const { slow, gathered, need } = lease;

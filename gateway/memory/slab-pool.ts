@@ -1,10 +1,10 @@
 import { MessageChannel } from 'node:worker_threads';
 
-/** Bytes of one slab: what an upload takes at a time, so that a slow one holds little more than what has arrived. */
+/** Bytes of one slab, the unit that an upload takes, so that a slow one holds little more than its arrived bytes. */
 export const slabBytes = 64 * 1024;
 /**
- * malloc gives what is larger than 32 MiB back to the system when it is freed, always (mallopt(3), M_MMAP_THRESHOLD);
- * what is smaller may stay in its arenas. Only what is written to is resident.
+ * malloc always returns blocks above 32 MiB to the system when they are freed (mallopt(3), M_MMAP_THRESHOLD); smaller
+ * ones may stay in its arenas. Only pages that were written to are resident.
  */
 const slabsInABlock = 513;
 
@@ -24,7 +24,7 @@ export class SlabPool {
   readonly #blocks: Block[] = [];
   readonly #byMemory = new Map<ArrayBufferLike, Block>();
 
-  /** Bytes of all blocks: an upper bound of what is resident. */
+  /** Bytes of all blocks: an upper bound of the resident memory. */
   get bytes(): number {
     return this.#blocks.reduce((sum, { slabs }) => sum + slabs * slabBytes, 0);
   }
@@ -39,7 +39,7 @@ export class SlabPool {
     (this.#byMemory.get(slab.buffer) as Block).free.push(slab);
   }
 
-  /** Gives back the blocks that were empty the last time already. */
+  /** Releases the blocks that have stayed empty since the last `trim`. */
   trim(): void {
     for (const block of [...this.#blocks]) {
       const unused = block.free.length === block.slabs;
@@ -68,8 +68,8 @@ const { port1: closedPort, port2 } = new MessageChannel();
 port2.close();
 
 /**
- * Frees the memory at once. A garbage collector that has little to do would come for it in hours. A message takes the
- * memory that is transferred with it away from here, and one that nobody can receive is dropped.
+ * Frees the memory at once. An idle garbage collector would take hours to come for it. A message takes its transferred
+ * memory away from here, and one that nobody can receive is dropped.
  */
 function release(memory: ArrayBuffer): void {
   closedPort.postMessage(null, [memory]);

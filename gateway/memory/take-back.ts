@@ -2,25 +2,25 @@ import { type AccountShare, type MemoryLease, slowShare } from './memory-lease.t
 
 /** An upload that brings less is slow: filling a part of 5 MiB takes it longer than 10 s. Bytes a second. */
 const slowRate = 512 * 1024;
-/** What slow uploads may hold that had to stop in the middle of a part, as a share of what their account may have. */
+/** Limit of slow uploads that had to stop in the middle of a part, as a share of their account's limit. */
 const slowWaitingShare = 1 / 4;
-/** Who holds much has to bring more: as much again within this time. Seconds. */
+/** An upload that holds much has to bring more: as much again within this time. Seconds. */
 const longestHold = 300;
-/** What uploads whose bytes have stopped may keep, as such a share: a few clients in a tunnel harm nobody. */
+/** Limit of uploads whose bytes have stopped, as such a share: a few clients in a tunnel harm nobody. */
 const silentShare = 1 / 16;
 
-/** How often uploads are judged. Milliseconds. */
+/** Interval between judgements of uploads. Milliseconds. */
 export const watchInterval = 500;
 
-/** How slow an upload may be. */
+/** The slowest rate of an upload that is not cut. */
 export interface RateLimit {
   /** Bytes a second. */
   readonly minRate: number;
-  /** Milliseconds over which that rate is taken. */
+  /** Milliseconds over which that rate is measured. */
   readonly ratePeriod: number;
 }
 
-/** Whether an upload brings too little for its claim, by what it brought since it may read. */
+/** Whether an upload brings too little for its claim, by its bytes since it was allowed to read. */
 export function bringsLittle(lease: MemoryLease, now: number): boolean {
   return lease.readBytes * 1000 < slowRate * (now - lease.readSince);
 }
@@ -48,7 +48,7 @@ function judge(
   lease.silent = wanted && minRate > 0 && rate < Math.max(minRate, lease.gathered / longestHold);
 }
 
-/** Takes the room of an upload: it waits. @returns whether it gave back what it held as well */
+/** Takes the room of an upload, which then waits. @returns whether it released the memory that it held as well */
 type Stop = (lease: MemoryLease) => boolean;
 
 /** Takes memory back from an account's uploads that bring too little, every `watchInterval`. */
@@ -61,9 +61,9 @@ export function takeBack(
     rates,
     stop,
   }: {
-    /** What the account may gather. */
+    /** Bytes that the account may gather. */
     readonly limit: number;
-    /** Other accounts wait for what this one has. */
+    /** Other accounts wait for memory that this one has. */
     readonly othersWait: boolean;
     readonly now: number;
     readonly rates: RateLimit;
@@ -86,10 +86,10 @@ export function takeBack(
   if (line.fastSize > 0 || othersWait) stopSlowOnes(account, limit, stop);
 }
 
-/** Stops an account's slow uploads, until they keep to their share of what it may have. */
+/** Stops an account's slow uploads, until they keep to their share of its limit. */
 export function stopSlowOnes(account: AccountShare, limit: number, stop: Stop): void {
   if (account.slowReading <= limit * slowShare) return;
-  // who has the longest way to go gives back the most, and keeps the least
+  // the upload with the longest way to go releases the most, and keeps the least
   const reading = [...account.leases].filter(({ slow, state }) => slow && state === 'reading');
   reading.sort((a, b) => a.gathered - b.gathered);
   for (const lease of reading) {
