@@ -4,8 +4,8 @@ import type { ByteRange, ObjectStore } from '../common/object-store/object-store
 export const fileNotFound = () => notFound('There is no such file');
 
 /**
- * The bytes of a file that has a row. When its object is not there they fail with 404 before the first chunk; to
- * find that out costs the store a second call in that case only.
+ * The bytes of a file that has a row. When its object is missing they fail with 404 before the first chunk; only a
+ * failure costs the store a second call.
  */
 export async function* objectBytes(
   store: ObjectStore,

@@ -4,7 +4,7 @@ import type { CloudFile } from '../common/metadata/cloud-file.ts';
 const maxNameBytes = 1024;
 
 /**
- * What is kept beside an object, so that its row can be made again. Values are ASCII: S3 sends them as headers.
+ * Metadata kept beside an object, so that its row can be made again. Values are ASCII: S3 sends them as headers.
  * A name that would take too much room loses its end.
  */
 export function objectMetadata(
@@ -29,7 +29,7 @@ function encodedStart(text: string, limit: number): string {
   return encoded;
 }
 
-/** What `objectMetadata` wrote, or null when it is not all there: the object is none of ours. */
+/** The values that `objectMetadata` wrote; null when some are missing: the object is none of ours. */
 export function readObjectMetadata(
   metadata: Readonly<Record<string, string>>,
 ): Pick<CloudFile, 'id' | 'originalName' | 'ownerId' | 'projectSlug'> | null {
@@ -42,7 +42,7 @@ export function readObjectMetadata(
   try {
     return { id, originalName: decodeURIComponent(name), ownerId, projectSlug };
   } catch {
-    // somebody else's idea of a name
+    // a name that was encoded elsewhere
     return null;
   }
 }

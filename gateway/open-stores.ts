@@ -7,14 +7,14 @@ import { type OpenedObjectStore, openObjectStore } from '../common/object-store/
 import { SmallFiles } from './download/small-files.ts';
 import { countedCalls, measuredStore } from './measure-uploads.ts';
 
-/** Where the gateway keeps files: their bytes, and their rows. */
+/** The stores of the gateway's files: of their bytes, and of their rows. */
 export interface GatewayStores extends Omit<OpenedObjectStore, 'store'> {
   readonly store: ObjectStore;
-  /** The same, not measured: for what is not a file. */
+  /** The same without metrics, for objects that are no files. */
   readonly states: ObjectStore;
   readonly cloudFiles: CloudFiles;
   readonly smallFiles: SmallFiles;
-  /** Puts rows that wait into the table. The object store is closed by itself, after all that uses it. */
+  /** Puts waiting rows into the table. The object store is closed separately, after all its users. */
   closeRows(): Promise<void>;
 }
 

@@ -37,7 +37,7 @@ const resumable = `${project}/resumable`;
 const file = `${project}/:name`;
 const transfersBytes = true;
 
-/** All operations of the gateway: routes, and what the description says of them, follow from this table. */
+/** All operations of the gateway: routes and their descriptions follow from this table. */
 export const gatewayOperations: readonly GatewayOperation[] = [
   { name: 'upload', method: 'POST', path: `${project}/upload`, transfersBytes, ...upload },
   { name: 'uploadLink', method: 'POST', path: `${project}/upload-link`, ...uploadLink },

@@ -4,12 +4,12 @@ import type { SigningKeys } from '../common/auth/signing-keys.ts';
 /** The id of the key, then HMAC-SHA256 in base64url. */
 const signaturePattern = /^([0-9a-f-]{16,36})\.([A-Za-z0-9_-]{43})$/;
 
-/** Signs texts so that every gateway of a store knows them again. Nothing is stored of them. */
+/** Signs texts so that every gateway of a store recognises them. Nothing about them is stored. */
 export class TextSigner {
   readonly #keys: SigningKeys;
   readonly #purpose: string;
 
-  /** @param purpose what is signed for one is worth nothing for another */
+  /** @param purpose a signature for one is worth nothing for another */
   constructor(keys: SigningKeys, purpose: string) {
     this.#keys = keys;
     this.#purpose = purpose;
@@ -25,7 +25,7 @@ export class TextSigner {
     const [, id, text] = signaturePattern.exec(signature) ?? [];
     const key = id === undefined ? null : await this.#keys.find(id);
     if (key === null || text === undefined) return false;
-    // as text: two of base64 may be the same bytes, and only one of them was signed
+    // as text: two texts in base64 may be the same bytes, and only one of them was signed
     const right = this.#mac(key.secret, parts).toString('base64url');
     return timingSafeEqual(Buffer.from(text), Buffer.from(right));
   }

@@ -5,31 +5,31 @@ import { upTo } from '../common/limits/up-to.ts';
 import type { StorageUse } from '../common/metadata/cloud-file.ts';
 import type { CloudFiles } from '../common/metadata/cloud-files.ts';
 
-/** How long the store's word on an account counts: what other processes store counts after that. Milliseconds. */
+/** Lifetime of the store's answer on an account: files of other processes count after that. Milliseconds. */
 const askEvery = 10_000;
 const rememberedAccounts = 10_000;
 
-/** What is about to be stored, or was stored since the store was asked. */
+/** Files and bytes that are about to be stored, or were stored since the store was asked. */
 interface Claim {
   readonly files: number;
   bytes: number;
-  /** Of these bytes the store has so many, since then, and has reported so many. */
+  /** Bytes that the store has by now, the time when it got them, and bytes that it has reported. */
   stored: number;
   storedAt: number;
   reported: number;
   over: boolean;
 }
 
-/** Tells that a file that was counted is stored, or will not be. */
+/** Reports that a file that was counted is stored, or will not be. */
 export type CountedFile = (stored: boolean) => void;
 /**
- * Tells how many of the bytes that were counted, or more, are stored by now. @param over no more of them come
- * @returns what speaks against more
+ * Reports how many of the counted bytes, or more, are stored by now. @param over no more of them come
+ * @returns the reason against more; null: there is none
  */
 export type CountedBytes = (stored: number, over: boolean) => Error | null;
 
 interface Account {
-  /** What the store said, and when it was asked. */
+  /** The answer of the store, and the time of the question. */
   stored: StorageUse;
   askedAt: number;
   readonly claims: Set<Claim>;
@@ -37,13 +37,13 @@ interface Account {
 
 /** Limits what an account stores: files, and uploads that are not complete. */
 export interface Quota {
-  /** Throws 403 when a file of so many bytes would be too much. */
+  /** Throws 403 when a file of this many bytes would be too much. */
   check(owner: string, bytes: number, signal: AbortSignal): Promise<void>;
   /** The same, and counts the file. */
   claim(owner: string, bytes: number, signal: AbortSignal): Promise<CountedFile>;
   /** Throws 403 when more bytes of an upload would be too much, and counts them. */
   claimBytes(owner: string, bytes: number, signal: AbortSignal): Promise<CountedBytes>;
-  /** Something of the account is gone. */
+  /** Files or bytes of the account are gone. */
   freed(owner: string): void;
 }
 
@@ -55,13 +55,13 @@ export const noQuota: Quota = {
   freed() {},
 };
 
-/** One process counts exactly; several may let in what comes within ten seconds. */
+/** One process counts exactly; several may let in too much within ten seconds. */
 export class StorageQuota implements Quota {
   readonly #limits: Config['storageQuota'];
   readonly #use: (account: string, signal: AbortSignal) => Promise<StorageUse>;
   readonly #now: () => number;
   readonly #accounts = new LRUCache<string, Account>({ ...upTo(rememberedAccounts) });
-  /** When something of an account last went: what the store said before may be too much. */
+  /** Time of the last removal from each account: earlier answers of the store may be too high. */
   readonly #freedAt = new LRUCache<string, number>({ ...upTo(rememberedAccounts) });
 
   /** @param args.use asks the store */
@@ -122,7 +122,7 @@ export class StorageQuota implements Quota {
     return account;
   }
 
-  /** What there would be too much of. */
+  /** The limit that would be exceeded; null: none would. */
   #excess({ stored, claims }: Account, more: StorageUse): string | null {
     const { files: mostFiles, bytes: mostBytes } = this.#limits;
     let files = stored.files + more.files;
@@ -154,7 +154,7 @@ export class StorageQuota implements Quota {
   }
 }
 
-/** Asks the stores what an account has, of files and of uploads that are not complete. */
+/** Asks the stores about the files and the incomplete uploads of an account. */
 export function storageUse({
   cloudFiles,
   states,
@@ -163,7 +163,7 @@ export function storageUse({
   readonly states: { bytesOf(account: string, signal: AbortSignal): Promise<number> };
 }): (account: string, signal: AbortSignal) => Promise<StorageUse> {
   return async (account, signal) => {
-    // in this order: what becomes a file meanwhile counts twice for a moment, and is not left out
+    // in this order: an upload that becomes a file meanwhile counts twice for a moment, and is not left out
     const unfinished = await states.bytesOf(account, signal);
     const { files, bytes } = await cloudFiles.usedBy(account, signal);
     return { files, bytes: bytes + unfinished };

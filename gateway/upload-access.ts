@@ -11,18 +11,18 @@ export interface UploadAccessDeps {
   readonly log: Pick<Log, 'warn'>;
 }
 
-/** For whom a file is stored, and what it may be. */
+/** The owner of a file to be stored, and its limits. */
 export interface UploadGrant {
   readonly userId: string;
   readonly maxBytes: number;
-  /** Absent: it has a token. */
+  /** Absent: the request has a token. */
   readonly link?: UploadLink;
 }
 
-/** Who may upload: with a token, or by a link. */
+/** The right to upload: with a token, or by a link. */
 export class UploadAccess {
   readonly #deps: UploadAccessDeps;
-  /** Of requests that are not over. */
+  /** Links used by requests that are not over. */
   readonly #used = new WeakMap<HttpRequest, UploadLink>();
 
   constructor(deps: UploadAccessDeps) {
@@ -45,7 +45,7 @@ export class UploadAccess {
     return { userId: link.ownerId, maxBytes, link };
   }
 
-  /** For a request about an upload that was begun: whose it is. The link that began it may be over. */
+  /** For a request about an upload that was begun: its owner. The link that began it may be over. */
   async goOn(request: HttpRequest, projectSlug: string, name: string): Promise<string> {
     const value = parameter(request, 'upload');
     if (value === undefined) return (await this.#deps.authenticate(request)).userId;
@@ -54,7 +54,7 @@ export class UploadAccess {
     return ownerId;
   }
 
-  /** What an address of an upload ends with, so that who began it by a link can go on. */
+  /** The query of an upload's address, so that a client that began it by a link can continue. */
   async addressQuery({ link }: UploadGrant, name: string): Promise<string> {
     return link === undefined ? '' : `?upload=${await this.#deps.uploadLinks.signUpload(link, name)}`;
   }
@@ -76,7 +76,7 @@ export class UploadAccess {
     try {
       await this.#deps.uploadLinks.giveBack(link);
     } catch (err) {
-      // the client hears what went wrong first; its link has one use less
+      // the client gets the first error; its link has one use less
       this.#deps.log.warn({ err, link: link.id }, 'a failed upload counts as a use of its link');
     }
   }

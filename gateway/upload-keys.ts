@@ -7,7 +7,7 @@ import type { CloudFiles } from '../common/metadata/cloud-files.ts';
 import { LockRefused, type Locks } from '../common/redis/process-lock.ts';
 import type { UploadGrant } from './upload-access.ts';
 
-/** A gateway that dies with a key keeps it for so long. Milliseconds. */
+/** A gateway that dies with a key keeps it for the time of the lease. Milliseconds. */
 const lockTimes = { lease: 10_000, renewEvery: 3_000 };
 /** Characters of a UUID up to its random half. */
 const prefixLength = 18;
@@ -21,7 +21,7 @@ interface UploadKeysDeps {
 
 /**
  * Uploads with an `Idempotency-Key`. The id of their file begins with a hash of account, key and day, so the row of the
- * file is all that is kept of a key: it is there as soon as the file is, and finds it by the order of the table.
+ * file is the only record of a key: it is there as soon as the file is, and is found by the order of the table.
  */
 export class UploadKeys {
   readonly #deps: UploadKeysDeps;
@@ -30,7 +30,7 @@ export class UploadKeys {
     this.#deps = deps;
   }
 
-  /** Does the work of a request, one at a time for each key. Throws 409 while another one with its key goes on. */
+  /** Does the work of a request, one at a time for each key. Throws 409 while another one with its key is under way. */
   async use<Result>(
     request: HttpRequest,
     { userId: ownerId, link }: Pick<UploadGrant, 'userId' | 'link'>,
@@ -38,7 +38,7 @@ export class UploadKeys {
   ): Promise<Result> {
     const key = readIdempotencyKey(request);
     if (key === undefined) return work(null);
-    // who uploads by a link has keys of their own
+    // each link has keys of its own
     const hash = hashOfTexts(ownerId, link?.id ?? '', key);
     const lock = this.#deps.locks(`upload:${hash}`, lockTimes);
     try {
@@ -51,9 +51,9 @@ export class UploadKeys {
   }
 }
 
-/** One of them. */
+/** An upload with an `Idempotency-Key`. */
 export class KeyedUpload {
-  /** UUIDv8 (RFC 9562 section 5.8). Its second half is random: the address of a file can't be guessed, or come again. */
+  /** UUIDv8 (RFC 9562 section 5.8). Its second half is random: the address of a file can't be guessed or repeated. */
   readonly id: string;
   readonly #prefixes: readonly string[];
   readonly #deps: UploadKeysDeps;
@@ -78,7 +78,7 @@ export class KeyedUpload {
   }
 }
 
-/** Throws 422 unless it is the same file, as far as is known of its bytes without keeping more: their number and CRC-32. */
+/** Throws 422 unless it is the same file. Of its bytes, only their number and CRC-32 are kept for the comparison. */
 export function mustBeSame(earlier: CloudFile, file: Omit<CloudFile, 'createdAt' | 'updatedAt'>): void {
   const { projectSlug, originalName, contentType, size, crc32 } = earlier;
   const same =
@@ -86,12 +86,12 @@ export function mustBeSame(earlier: CloudFile, file: Omit<CloudFile, 'createdAt'
     originalName === file.originalName &&
     contentType === file.contentType &&
     size === file.size &&
-    // 0: the row was made of the object, which does not know it
+    // 0: the row was made from the object, which has no CRC-32
     (crc32 === file.crc32 || crc32 === 0);
   if (!same) throw idempotencyKeyReused();
 }
 
-/** What the names of other files of the same key begin with; null: the file has none. */
+/** The prefix that the names of files with the same key share; null: the file has no key. */
 export function keyPrefixOf({ id }: Pick<CloudFile, 'id'>): string | null {
   return id[14] === '8' ? id.slice(0, prefixLength) : null;
 }

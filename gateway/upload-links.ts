@@ -4,7 +4,7 @@ import { linkRefused } from '../common/errors/catalogue.ts';
 import type { LinkUses } from './link-uses.ts';
 import { TextSigner } from './signed-text.ts';
 
-/** What an upload link lets in. */
+/** The owner, the project and the limits of an upload link. */
 export interface UploadLink {
   readonly id: string;
   readonly ownerId: string;
@@ -14,15 +14,15 @@ export interface UploadLink {
   readonly maxBytes: number;
   /** A media type, or the beginning of one up to its slash; empty: any. */
   readonly type: string;
-  /** How many uploads; 0: any number. */
+  /** Number of uploads; 0: any. */
   readonly times: number;
 }
 
 type Uploader = Pick<UploadLink, 'ownerId' | 'projectSlug'>;
 
 /**
- * Links by which those upload who have no token. They are checked by a key alone; only how often one may still be used
- * is stored. Where that is forgotten, the link has ended.
+ * Links for uploads without a token. A key alone is enough to check them; only the number of remaining uses is stored.
+ * Where that is forgotten, the link has ended.
  */
 export class UploadLinks {
   readonly #links: TextSigner;
@@ -30,7 +30,7 @@ export class UploadLinks {
   readonly #uses: LinkUses;
   readonly #now: () => number;
 
-  /** @param args.keys those of the store: every gateway accepts what another has signed */
+  /** @param args.keys of the store, so that every gateway accepts links that another has signed */
   constructor(args: { keys: SigningKeys; uses: LinkUses; now?: () => number }) {
     this.#links = new TextSigner(args.keys, 'sluice upload link 1');
     this.#uploads = new TextSigner(args.keys, 'sluice upload by link 1');
@@ -46,7 +46,7 @@ export class UploadLinks {
     return `${text}.${await this.#links.sign([text])}`;
   }
 
-  /** Throws 403 when it is over, is none of ours, or is one of another project. */
+  /** Throws 403 when the link has expired, was not signed by this store's keys, or is for another project. */
   async read(value: string, projectSlug: string): Promise<UploadLink> {
     const dot = value.indexOf('.');
     const text = value.slice(0, dot);
@@ -56,22 +56,22 @@ export class UploadLinks {
     return link;
   }
 
-  /** Throws 403 when it was used as often as it may be, and 503 when Redis does not know. */
+  /** Throws 403 when no uses are left, and 503 while Redis is away. */
   async use(link: UploadLink): Promise<void> {
     if (link.times > 0 && !(await this.#uses.take(link.id))) throw linkRefused('The link has been used');
   }
 
-  /** An upload failed. */
+  /** Returns the use of an upload that failed. */
   async giveBack(link: UploadLink): Promise<void> {
     if (link.times > 0) await this.#uses.giveBack(link.id);
   }
 
-  /** The value of the parameter `upload`, by which one upload goes on that a link began. */
+  /** The value of the parameter `upload`, which lets a client continue one upload that a link began. */
   async signUpload({ ownerId, projectSlug }: Uploader, name: string): Promise<string> {
     return `${ownerId}.${await this.#uploads.sign([ownerId, projectSlug, name])}`;
   }
 
-  /** Whose upload it is; throws 403 when it is not this one. */
+  /** The owner of the upload; throws 403 for the value of another one. */
   async readUpload(value: string, projectSlug: string, name: string): Promise<string> {
     const ownerId = value.slice(0, 36);
     if (!(await this.#uploads.isGood(value.slice(37), [ownerId, projectSlug, name]))) throw linkRefused();

@@ -3,7 +3,7 @@ import { type AccountShare, type MemoryClient, MemoryLease } from './memory-leas
 import { SlabPool, slabBytes } from './slab-pool.ts';
 import { bringsLittle, type RateLimit, stopSlowOnes, takeBack, watchInterval } from './take-back.ts';
 
-/** The most that a read brings: the native receive buffer. It may be the beginning of the next part. */
+/** Most bytes of one read: the native receive buffer. They may be the beginning of the next part. */
 export const largestRead = 512 * 1024;
 /** Parts may be large while less than this share of the budget is taken. */
 const plentyShare = 1 / 4;
@@ -20,14 +20,14 @@ export interface UploadMemoryOptions extends RateLimit {
 }
 
 /**
- * The memory of all uploads of a process. An upload reads when there is room for its whole part, or for all that is
- * still to come, and that room is its own until the part is with the store: so every part that is begun gets full, and
+ * The memory of all uploads of a process. An upload reads when there is room for its whole part, or for all its
+ * remaining bytes, and that room is its own until the part is with the store: so each part that is begun gets full, and
  * memory lies in parts that are on their way instead of parts that wait for each other. The others wait their turn with
- * their sockets paused, and hold at most what one read brought beyond the part before.
+ * their sockets paused, and hold at most the bytes that one read brought beyond the part before.
  *
  * Accounts share it: the one that holds least goes first, and none gathers so much that nothing is left for the next.
- * While others wait, slow uploads keep to half of what their account may have, and those whose bytes have stopped give
- * back what they hold. See docs/decisions/018-whole-parts.md and 043-upload-memory-by-account.md;
+ * While others wait, slow uploads keep to half of their account's limit, and uploads whose bytes have stopped release
+ * their memory. See docs/decisions/018-whole-parts.md and 043-upload-memory-by-account.md;
  * test/unit/upload-memory-*.test.ts simulate it.
  */
 export class UploadMemory {
@@ -39,10 +39,10 @@ export class UploadMemory {
   /** Bytes of slabs in parts that are being gathered. */
   #gathered = 0;
   #used = 0;
-  /** Bytes of slabs that uploads which read may still take. */
+  /** Bytes of slabs that reading uploads may still take. */
   #promised = 0;
   #readers = 0;
-  /** When bytes last came, or slabs came back. */
+  /** The last time when bytes came, or slabs came back. */
   #movedAt: number;
   #admitting = false;
 
@@ -63,7 +63,7 @@ export class UploadMemory {
     return this.#used;
   }
 
-  /** Bytes of slabs that are held for uploads, and of those that are free for the next ones. */
+  /** Bytes of all slabs: those that uploads hold, and free ones. */
   get allocated(): number {
     return this.#pool.bytes;
   }
@@ -170,8 +170,8 @@ export class UploadMemory {
   }
 
   /**
-   * Has uploads give back what others wait for, where they bring too little, and cuts what waits although nothing moves.
-   * Called by a timer.
+   * Takes memory that others wait for back from uploads that bring too little, and cuts uploads that wait although
+   * nothing moves. Called by a timer.
    */
   watch(): void {
     const now = this.#now();
@@ -196,7 +196,7 @@ export class UploadMemory {
     this.#pool.trim();
   }
 
-  /** An upload waits: the slow ones of its account, and of the one that gathers most, keep to their share at once. */
+  /** An upload waits: slow ones of its account, and of the account that gathers most, keep to their share at once. */
   #makeRoom(account: AccountShare): void {
     this.#changeAll(() => {
       for (const one of new Set([account, this.#accounts.largest ?? account])) {
@@ -206,8 +206,8 @@ export class UploadMemory {
   }
 
   /**
-   * Its room goes to others; it waits in line, and what it brings meanwhile is taken once.
-   * @returns whether it gave back what it held
+   * Gives the room of an upload to others; it waits in line, and one more read of it is accepted.
+   * @returns whether it released the memory of its part
    */
   #stop(lease: MemoryLease): boolean {
     if (lease.state === 'reading') {
@@ -223,7 +223,7 @@ export class UploadMemory {
     return this.#accounts.limitOf(account, this.#gathered + this.#promised);
   }
 
-  /** Nobody is let in before all is done. */
+  /** Makes several changes. No upload is let in before their end. */
   #changeAll(change: () => void): void {
     this.#admitting = true;
     change();
@@ -231,15 +231,15 @@ export class UploadMemory {
     this.#admit();
   }
 
-  /** Lets those who wait read, in turn, as far as memory reaches. */
+  /** Lets waiting uploads read, in turn, as far as memory reaches. */
   #admit(): void {
-    // who is let in may ask for more before `resume` returns
+    // an upload that is let in may ask for more before `resume` returns
     if (this.#admitting) return;
     this.#admitting = true;
     for (;;) {
       const next = this.#accounts.next(this.#gathered + this.#promised);
       if (next === undefined) break;
-      // what nobody can give back is not waited for
+      // no memory will come back: there is nothing to wait for
       const stuck = this.#readers === 0 && this.#used === this.#gathered;
       if (!stuck && this.#used + this.#promised + next.need > this.#options.bytes) break;
       this.#accounts.served(next);

@@ -1,4 +1,4 @@
-/** By what the line of an upload is chosen. */
+/** The fields that choose the line of an upload. */
 interface WaitingUpload {
   readonly slow: boolean;
   readonly begun: boolean;
@@ -6,23 +6,23 @@ interface WaitingUpload {
 }
 
 /**
- * Uploads of one account that wait for memory, in three lines, round robin; in a line who asked first comes first: a
- * Set iterates in the order of insertion, and to join and to leave takes constant time.
+ * Uploads of one account that wait for memory, in three lines, round robin; each line is first come, first served: a
+ * Set iterates in the order of insertion, and joining and leaving take constant time.
  */
 export class WaitingUploads<Upload extends WaitingUpload> {
   /** Uploads that have begun, and those whose bytes all fit into what they ask for. */
   readonly #begun = new Set<Upload>();
-  /** Uploads that would begin, and come back for more. */
+  /** Uploads that have yet to begin, and will come back for more. */
   readonly #new = new Set<Upload>();
   readonly #slow = new Set<Upload>();
-  /** The line that went on last comes last. */
+  /** The line that was served last comes last. */
   #lines = [this.#begun, this.#new, this.#slow];
 
   get size(): number {
     return this.fastSize + this.#slow.size;
   }
 
-  /** Those that are not known to be slow. */
+  /** Uploads that are not known to be slow. */
   get fastSize(): number {
     return this.#begun.size + this.#new.size;
   }
@@ -38,7 +38,7 @@ export class WaitingUploads<Upload extends WaitingUpload> {
     return undefined;
   }
 
-  /** Tells that the first of a line goes on. */
+  /** Moves a line behind the others, as its first upload continues. */
   served(line: Set<Upload>): void {
     this.#lines = [...this.#lines.filter((other) => other !== line), line];
   }

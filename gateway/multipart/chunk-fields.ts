@@ -1,6 +1,6 @@
 import { chunksUnsupported } from '../../common/errors/catalogue.ts';
 
-/** How upload libraries number the chunks of a file that they send as forms of their own: which one it is, and of how many. */
+/** Fields in which upload libraries number the chunks of a file, each sent as a form: its index, and their count. */
 const numbering: readonly (readonly [index: string, total: string])[] = [
   ['dzchunkindex', 'dztotalchunkcount'],
   ['resumableChunkNumber', 'resumableTotalChunks'],

@@ -9,10 +9,10 @@ const names = {
 } as const;
 export type ChecksumName = keyof typeof names;
 export const checksumNames = Object.keys(names) as ChecksumName[];
-/** RFC 9530: those of a request are of its whole body. */
+/** RFC 9530: the digests of a request cover its whole body. */
 export const digestNames = ['content-digest', 'repr-digest'] as const;
 
-/** Of the digests of RFC 9530, those that are checked: the others say less, or cost more. */
+/** The digests of RFC 9530 that are checked: the others prove less, or cost more. */
 const digestBytes: Readonly<Record<string, number>> = { 'sha-256': 32, 'sha-512': 64 };
 const md5Length = 16;
 const base64Pattern = /^[A-Za-z0-9+/]+={0,2}$/;
@@ -22,7 +22,7 @@ const digestPattern = /^([a-z*][a-z0-9_.*-]*)=:([A-Za-z0-9+/=]*):$/;
 
 interface Announced {
   readonly name: ChecksumName;
-  /** As OpenSSL calls it. */
+  /** Its name in OpenSSL. */
   readonly algorithm: string;
   readonly digest: Buffer;
 }
@@ -30,12 +30,12 @@ interface Announced {
 /**
  * A client's checksums of its file, so that damage on the way is noticed: Content-MD5 (RFC 1864: base64),
  * x-checksum-crc32 (base64 of four bytes, high one first, as S3 writes it; or eight hexadecimal digits), and the digests
- * of RFC 9530. Browsers can't set the headers of a part, so they may also be fields of the form: all that come must fit.
+ * of RFC 9530. Browsers can't set the headers of a part, so they may be fields of the form as well. All must match.
  */
 export class FileChecksums {
   readonly #crc32s: number[] = [];
   readonly #announced: Announced[] = [];
-  /** The CRC32 is taken of every file anyway; a hash only of those that come with one. */
+  /** The CRC32 of a file is computed anyway; a hash only when the client sent one. */
   readonly #hashes = new Map<string, Hash>();
   #begun = false;
 
@@ -83,7 +83,7 @@ export class FileChecksums {
   }
 }
 
-/** The checked ones; others may stand beside them. */
+/** The digests that are checked; others may stand beside them. */
 function readDigests(name: ChecksumName, text: string): Announced[] {
   return text.split(',').flatMap((member) => {
     const [, algorithm, digest] = digestPattern.exec(member.trim()) ?? [];

@@ -1,6 +1,6 @@
 const token = /^[ \t]*([!#$%&'*+.^_`|~0-9A-Za-z/-]+)[ \t]*/;
 const parameterName = /;[ \t]*(?:([!#$%&'*+.^_`|~0-9A-Za-z-]+)=)?/y;
-// two readings of a quoted value: with the escapes of RFC 9110 section 5.6.4, and with every backslash meant
+// two readings of a quoted value: with the escapes of RFC 9110 section 5.6.4, and with every backslash literal
 const escapedValue = /"((?:\\.|[^"\\])*)"[ \t]*(?=;|$)/y;
 const literalValue = /"([^"]*)"[ \t]*(?=;|$)/y;
 const bareValue = /([^;"]*)(?=;|$)/y;
@@ -47,7 +47,7 @@ function matchAt(pattern: RegExp, text: string, position: number): RegExpExecArr
   return pattern.exec(text);
 }
 
-/** Only `\"` and `\\` are escapes to those who send file names: elsewhere a backslash separates Windows folders. */
+/** Senders of file names use only `\"` and `\\` as escapes: elsewhere a backslash separates Windows folders. */
 function unescapeQuoted(text: string): string {
   return text.replace(/\\(["\\])/g, '$1');
 }

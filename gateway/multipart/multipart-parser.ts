@@ -7,7 +7,7 @@ const maxParts = 100;
 const maxHeaderBytes = 16 * 1024;
 
 export interface MultipartEvents {
-  /** A part begins. Answers what takes its bytes; a chunk is only valid during the call. Errors fail `feed`. */
+  /** A part begins. Returns the consumer of its bytes; a chunk is only valid during the call. Errors fail `feed`. */
   onPart(head: PartHead): (chunk: Uint8Array) => void;
   /** The closing boundary has been seen and all parts have been handed out. */
   onEnd(): void;

@@ -10,7 +10,7 @@ export interface PartHead {
   readonly fileName: string | undefined;
   /** As sent. */
   readonly contentType: string | undefined;
-  /** All of them, for those that only a file's part may have. */
+  /** All headers, for those that only a file's part may have. */
   readonly headers: RawHeaders;
 }
 
@@ -55,10 +55,9 @@ function headerBytes(headers: RawHeaders): number {
 }
 
 /**
- * RFC 6266 section 4.3: `filename*` goes before `filename`. RFC 7578 section 4.2 rules it out in forms, and some
- * clients send it all the same.
+ * The file name of a Content-Disposition. RFC 6266 section 4.3: `filename*` goes before `filename`. RFC 7578 section
+ * 4.2 rules it out in forms, and some clients send it all the same.
  */
-/** Of a Content-Disposition. */
 export function readFileName(parameters: ReadonlyMap<string, string>): string | undefined {
   const extended = parameters.get('filename*');
   const decoded = extended === undefined ? undefined : decodeExtValue(extended);
@@ -69,7 +68,7 @@ export function readFileName(parameters: ReadonlyMap<string, string>): string | 
   return undefined;
 }
 
-/** RFC 8187 section 3.2.1. Undefined when it is malformed or in a charset that nobody has to know. */
+/** RFC 8187 section 3.2.1. Undefined when it is malformed or in a charset that recipients need not support. */
 function decodeExtValue(value: string): string | undefined {
   const match = /^(utf-8|iso-8859-1)'[^']*'((?:[^%]|%[0-9A-Fa-f]{2})*)$/i.exec(value);
   if (match === null) return undefined;
@@ -82,7 +81,7 @@ function decodeExtValue(value: string): string | undefined {
 }
 
 /**
- * A name as browsers encode it: only these three, and no percent sign, so a name that really holds `%22` can't be told apart.
+ * A name as browsers encode it: only these three, and no percent sign, so that a real `%22` in a name looks the same.
  * https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data
  */
 function decodeName(bytes: string): string {

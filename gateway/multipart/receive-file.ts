@@ -15,7 +15,7 @@ import type { PartHead } from './part-head.ts';
 /** Name of the part that is stored (interface.md section 4.1). */
 const filePartName = 'file';
 const maxFieldBytes = 1024 * 1024;
-/** Of a field that means something here: longer ones are not valid. */
+/** Most characters of a field that is read: longer values are not valid. */
 const maxKnownField = 100;
 
 export interface FilePart {
@@ -34,7 +34,7 @@ export interface ReceiveFileArgs extends Omit<ReceiveBodyArgs, 'reader'> {
   readonly maxFileBytes: number;
   /** The checksums that the request announced; those of its form are added. */
   readonly checksums: FileChecksums;
-  /** Of the whole form. */
+  /** Checksums of the whole form. */
   readonly bodyChecksums?: FileChecksums;
   /** Begins the object for the file part. Its signal is aborted as soon as the upload fails. */
   readonly begin: (file: FilePart, signal: AbortSignal) => Promise<ObjectWriter>;
@@ -62,7 +62,7 @@ class FormReader implements BodyReader {
   readonly #object: ObjectStage;
   readonly #onFile: (file: FilePart) => void;
   readonly #parser: MultipartParser;
-  /** Fields that mean something here, with their values so far. */
+  /** Fields that are read, with their values so far. */
   readonly #fields: { readonly name: string; value: string }[] = [];
   #hasFile = false;
   #fileBytes = 0;
@@ -120,7 +120,7 @@ class FormReader implements BodyReader {
     };
   }
 
-  /** Takes what the fields so far say of the file. */
+  /** Takes checksums from the fields so far, and refuses a chunk of a file. */
   #takeFields(): void {
     const fields = this.#fields.splice(0);
     refuseChunk((field) => fields.find(({ name }) => name === field)?.value);
@@ -157,7 +157,7 @@ function isChecksum(name: string): name is ChecksumName {
   return (checksumNames as readonly string[]).includes(name);
 }
 
-/** Other parts are none of ours; a file is bounded by the body, a field is not meant to be large. */
+/** Skips a part. A file is bounded by the body; a field is not meant to be large. */
 function skip(head: PartHead): (chunk: Uint8Array) => void {
   let bytes = 0;
   return (chunk) => {

@@ -16,7 +16,7 @@ export interface DeleteFileDeps {
   readonly quota: Pick<Quota, 'freed'>;
 }
 
-/** What the stores may take, once it has begun. Milliseconds. */
+/** Time limit of the stores for a deletion that has begun. Milliseconds. */
 export const deletionDeadline = 30_000;
 
 export const deleteFile: OperationDefinition<DeleteFileDeps> = {
@@ -46,7 +46,7 @@ function deleteFileOperation({ authenticate, cloudFiles, store, quota }: DeleteF
     // a client that goes away does not leave half of it
     const signal = AbortSignal.timeout(deletionDeadline);
     await store.delete(file.objectKey, signal);
-    // what is known of a file may be older than its removal by another process
+    // the row that was found may be older than a removal by another process
     if (!(await cloudFiles.remove(name, signal))) throw fileNotFound();
     quota.freed(userId);
     return { status: 204, headers: { 'cache-control': 'no-store' } };

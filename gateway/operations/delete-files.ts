@@ -10,7 +10,7 @@ import { isStoredName } from '../file-name.ts';
 import { type DeleteFileDeps, deletionDeadline } from './delete-file.ts';
 import { nameOfUpload, type OperationDefinition, readProjectSlug } from './operation.ts';
 
-/** As many as DeleteObjects of S3 takes. */
+/** The limit of S3's DeleteObjects. */
 const mostNames = 1000;
 const maxBodyBytes = 1_000_000;
 

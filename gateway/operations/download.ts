@@ -33,22 +33,22 @@ export interface DownloadDeps {
   readonly downloads: DownloadSlots;
   readonly smallFiles: SmallFiles;
   readonly links: Pick<FileLinks, 'isGood'>;
-  /** public: who knows a file's address may read it. private: only its owner. */
+  /** public: anyone who knows a file's address may read it. private: only its owner. */
   readonly fileLinks: 'public' | 'private';
 }
 
-/** Who asks for a file. */
+/** The client that asks for a file. */
 interface Asker {
-  /** By a link that expires. */
+  /** It has a link that expires. */
   readonly linked: boolean;
-  /** By a token. */
+  /** The account of its token; null: it needs none. */
   readonly userId: string | null;
 }
 
-/** What of a file's bytes is to be sent; null: all of them. */
+/** The bytes of a range of a file; null: of the whole file. */
 type BytesOf = (range: ByteRange | null) => Uint8Array | StreamBody;
 
-// what is stored under a name never changes
+// the file under a name never changes
 const forAll = 'public, max-age=31536000, immutable';
 const forOne = 'private, no-cache';
 
@@ -164,7 +164,7 @@ function answer(request: HttpRequest, served: ServedFile, { linked }: Asker, byt
   return { status: 206, headers: { ...headers, 'content-range': contentRange }, body: bytes(range) };
 }
 
-/** A few chunks, as one. */
+/** Joins a few chunks. Throws unless they have this size. */
 async function wholeFile(chunks: AsyncIterable<Uint8Array>, size: number): Promise<Buffer> {
   const bytes = Buffer.allocUnsafeSlow(size);
   let filled = 0;
@@ -220,7 +220,7 @@ function isLinked({ links }: DownloadDeps, request: HttpRequest): boolean | Prom
   });
 }
 
-/** Whose token it has; null: none, and none is needed. Throws 401 for a bad one. */
+/** The account of the request's token; null: none is needed. Throws 401 for a bad one. */
 function identify(
   { authenticate, fileLinks }: DownloadDeps,
   request: HttpRequest,

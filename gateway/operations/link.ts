@@ -22,7 +22,7 @@ export interface LinkDeps {
 }
 
 const maxBodyBytes = 1024;
-/** As long as S3's own links may live. Seconds. */
+/** The longest life of S3's own links. Seconds. */
 export const longestLife = 7 * 24 * 3600;
 
 export const link: OperationDefinition<LinkDeps> = {
@@ -55,7 +55,7 @@ export const link: OperationDefinition<LinkDeps> = {
   handler: linkOperation,
 };
 
-/** POST /_f_/{project_slug}/{name}/link: an address that opens the file for a while, also for who has no token. */
+/** POST /_f_/{project_slug}/{name}/link: an address that opens the file for a while, also without a token. */
 export function linkOperation({ authenticate, cloudFiles, links, downloadUrl }: LinkDeps): Handler {
   return async (request) => {
     const { userId } = await authenticate(request);

@@ -102,7 +102,7 @@ function listFilesOperation({ authenticate, projects, cloudFiles, fileUrl }: Lis
       return noStoreJson({ files: [cloudFileJson(file, fileUrl(file))], next: null });
     }
     const query = { ...asked, ownerId, projectSlug };
-    // one more says whether there is another page
+    // one more file than the limit shows that there is another page
     const [found, count] = await Promise.all([
       cloudFiles.list({ ...query, limit: query.limit + 1 }, signal),
       counts ? cloudFiles.count(query, signal) : undefined,
@@ -134,7 +134,7 @@ function readQuery(pairs: QueryPairs): Asked {
   return { ...read, type: type?.toLowerCase(), byName, ascending, after, counts: count === 'true' };
 }
 
-/** The name is there where the order needs it. */
+/** The cursor has the name only where the order needs it. */
 function cursorOf({ createdAt, id, originalName }: CloudFile, { byName }: Pick<FileQuery, 'byName'>): string {
   const place = `${createdAt.toISOString()}_${id}`;
   return byName ? `${place}_${Buffer.from(originalName).toString('hex')}` : place;

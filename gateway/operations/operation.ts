@@ -14,7 +14,7 @@ import { curl, keeping } from '../../common/openapi/curl.ts';
 import { string } from '../../common/openapi/schema.ts';
 import { cloudFile } from '../cloud-file-json.ts';
 
-/** What the file of an operation says of it: what it does, and how that is described. The table says where it is. */
+/** An operation as its own file defines it: its handler and its description. The table has its address. */
 export interface OperationDefinition<Deps> extends Omit<ApiOperation, 'id' | 'tag'> {
   readonly handler: (deps: Deps) => Handler;
 }
@@ -23,10 +23,10 @@ export const fileName = {
   name: { description: 'The `name` of a CloudFile', schema: { type: 'string', minLength: 1 } },
 } as const;
 
-/** Of requests that a link lets in without a token. */
+/** For requests that a link lets in without a token. */
 export const linkParameter = queryParameter('link', 'Of an upload link, instead of a token');
 
-/** Of a file: headers of its part, headers of the request, or fields of the form. */
+/** Checksums of a file: headers of its part, headers of the request, or fields of the form. */
 export const checksums = {
   'Content-MD5': { description: 'Base64; a file with other bytes is refused', schema: string },
   'x-checksum-crc32': { description: 'Base64 of four bytes, or eight hexadecimal digits', schema: string },
@@ -34,7 +34,7 @@ export const checksums = {
   'Repr-Digest': { description: 'The same', schema: string },
 } as const;
 
-/** Of every way to send a file at once. */
+/** Parameters of every way to send a file at once. */
 export const sendingParameters = [
   linkParameter,
   ...Object.entries(checksums).map(([name, { description }]) => headerParameter(name, description)),
@@ -64,7 +64,7 @@ export const sendingErrors: readonly ErrorCode[] = [
   'link_refused',
 ];
 
-/** What a way to send a file at once answers. */
+/** The answer of every way to send a file at once. */
 export function storedAnswer(description: string): ApiOperation['answers'] {
   return { 200: { description, headers: replayedHeaders, content: jsonContent(cloudFile) } };
 }

@@ -44,7 +44,7 @@ function putFileOperation(deps: UploadDeps): Handler {
     const { body, signal } = request;
     const projectSlug = readProjectSlug(request);
     const sent = request.header('content-type');
-    // curl calls everything so that it sends by --data-binary
+    // curl gives this type to everything that it sends by --data-binary
     const contentType = sent?.trim() === 'application/x-www-form-urlencoded' ? undefined : sent;
     if (contentType !== undefined && /^\s*multipart\//i.test(contentType))
       throw wrongContentType('that of the file: a form is sent by POST');

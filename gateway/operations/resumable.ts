@@ -39,11 +39,11 @@ export interface ResumableDeps {
 }
 
 const noStore = { 'cache-control': 'no-store' };
-/** What an upload is called whose client tells no name. */
+/** Name of an upload whose client gives none. */
 const unnamed = 'file';
 
 /**
- * POST /_f_/{project_slug}/resumable: https://tus.io/protocols/resumable-upload#creation, and the same of the draft
+ * POST /_f_/{project_slug}/resumable: https://tus.io/protocols/resumable-upload#creation, and the same in the draft
  * Resumable Uploads for HTTP.
  */
 export function createUploadOperation(deps: ResumableDeps): Handler {
@@ -64,7 +64,7 @@ export function createUploadOperation(deps: ResumableDeps): Handler {
     const { userId: ownerId, maxBytes, link } = grant;
     if (link !== undefined && concat !== undefined)
       throw invalidHeader(['The header Upload-Concat needs a token: a link takes no partial uploads']);
-    // a client that asks again for a file of the same parts goes on with it
+    // a client that asks again for a file of the same parts continues it
     const id = isFinal ? uuidV5(ownerId, sent.fileName, ...concat) : randomUUID();
     const { deploymentId } = resumable;
     const file = draftFile(sent, { id, deploymentId, ownerId, projectSlug });
@@ -107,7 +107,7 @@ function firstChunk(
   const limit = Math.min(length ?? most, most);
   if (Math.max(length ?? 0, body.contentLength ?? 0) > limit) throw payloadTooLarge(limit, 'The upload');
   if (body.contentLength === 0) return null;
-  // in the draft it is the type of the file
+  // in the draft the Content-Type is that of the file
   if (!isDraft) requireChunkType(request);
   return { body, check: readChunkCheck(request) };
 }
@@ -136,7 +136,7 @@ export function appendOperation(deps: ResumableDeps): Handler {
   });
 }
 
-/** HEAD /_f_/{project_slug}/resumable/{name}: where the upload is. */
+/** HEAD /_f_/{project_slug}/resumable/{name}: the offset of the upload. */
 export function uploadOffsetOperation(deps: ResumableDeps): Handler {
   const { access, resumable } = deps;
   return spoken(deps, async (request, isDraft) => {
@@ -148,7 +148,7 @@ export function uploadOffsetOperation(deps: ResumableDeps): Handler {
   });
 }
 
-/** GET /_f_/{project_slug}/resumable/{name}: which file the upload became. */
+/** GET /_f_/{project_slug}/resumable/{name}: the file that the upload became. */
 export function uploadStateOperation(deps: ResumableDeps): Handler {
   const { access, resumable } = deps;
   const offset = uploadOffsetOperation(deps);
@@ -181,7 +181,7 @@ function stateHeaders(state: UploadState): Record<string, string> {
   };
 }
 
-/** What is known once the upload's state is gone. */
+/** Headers of a complete upload, whose state is gone. */
 function fileHeaders({ size, originalName, contentType }: CloudFile): Record<string, string> {
   const metadata = `filename ${base64(originalName)},filetype ${base64(contentType)}`;
   return { 'upload-offset': `${size}`, 'upload-length': `${size}`, 'upload-metadata': metadata };
@@ -218,7 +218,7 @@ const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 const jsonType = { 'content-type': 'application/json; charset=utf-8' };
 
-/** With the file, once the upload is complete. */
+/** Answers with the file, once the upload is complete. */
 function answer(
   status: number,
   progress: Progress,
@@ -236,7 +236,7 @@ function answer(
 }
 
 /**
- * Answers in the protocol of the request. Of tus: "The Tus-Resumable header MUST be included in every request and
+ * Answers in the protocol of the request. In tus: "The Tus-Resumable header MUST be included in every request and
  * response".
  */
 function spoken(

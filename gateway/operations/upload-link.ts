@@ -20,7 +20,7 @@ export interface UploadLinkDeps {
 }
 
 const maxBodyBytes = 1024;
-/** Uploads by one link that are counted. */
+/** The highest limit of uploads by one link. */
 const mostTimes = 1_000_000;
 
 const wishes: Readonly<Record<string, Schema>> = {

@@ -34,11 +34,11 @@ import {
   uploadSample,
 } from './operation.ts';
 
-/** What a form may hold beside its file: boundaries, headers, other fields. */
+/** Most bytes of a form beside its file: boundaries, headers, other fields. */
 const formOverheadBytes = 1024 * 1024;
 /** Headers of a form that are about its file, and not about the form. */
 const formHeaders = ['content-md5', 'x-checksum-crc32'] as const;
-/** How long the store may take for a file's row, or to take the object back. Milliseconds. */
+/** Time limit for storing a file's row, or for removing its object again. Milliseconds. */
 const commitTimeout = 30_000;
 const commitDeadline = createSharedDeadline(commitTimeout);
 
@@ -91,16 +91,16 @@ export function uploadOperation(deps: UploadDeps): Handler {
   return cleaningUp(deps, (request, behind) => storeUpload(deps, request, behind));
 }
 
-/** Takes what goes on behind a failure, and never rejects. */
+/** Takes the cleanup that continues after a failure, and never rejects. */
 export type Behind = (cleanup: Promise<void>) => void;
 
-/** An upload that counts as running until nothing of it goes on. */
+/** Counts an upload as running until its cleanups have ended. */
 export function cleaningUp(
   { uploads }: Pick<UploadDeps, 'uploads'>,
   store: (request: HttpRequest, behind: Behind) => Promise<HttpResponse>,
 ): Handler {
   return async (request) => {
-    // no answer waits for what a failure leaves to be taken back; until then the upload is not over
+    // no answer waits for the cleanups after a failure; until they end the upload is not over
     const cleanups: Promise<void>[] = [];
     try {
       return await store(request, (cleanup) => cleanups.push(cleanup));
@@ -140,7 +140,7 @@ async function storeForm(deps: UploadDeps, request: HttpRequest, form: Form): Pr
   const { grant, projectSlug, boundary, checksums, bodyChecksums, maxBodyBytes, behind, keyed } = form;
   const { userId } = grant;
   const leastBytes = Math.max(0, (request.body.contentLength ?? 0) - formOverheadBytes);
-  // what was stored before is no more than there is
+  // a file that the key stored before is counted already
   if (keyed === null) await deps.quota.check(userId, leastBytes, request.signal);
 
   const id = keyed?.id ?? randomUUID();
@@ -205,7 +205,7 @@ export async function storeFile(
   }
 }
 
-/** The file of an earlier request with the same key, which this one should be: then its bytes are dropped. */
+/** The file of an earlier request with the same key. This one must be the same; its bytes are dropped. */
 async function storedBefore(
   keyed: KeyedUpload,
   { draft, received: { size, crc32, writer, release }, behind }: Received,
@@ -222,7 +222,7 @@ async function storedBefore(
   }
 }
 
-/** In the headers of a request. */
+/** Checksums in the headers of a request. */
 export function announcedChecksums(
   request: HttpRequest,
   names: readonly ChecksumName[] = checksumNames,
@@ -255,14 +255,14 @@ async function completeObject(
     return counted;
   } catch (error) {
     counted?.(false);
-    // until then the store may still read what the memory holds
+    // until then the store may still read the memory
     behind(writer.abort().then(release));
     throw error;
   }
 }
 
 /**
- * Stores the row, or takes the object back. The request's own signal has no say here: an insert that is given up
+ * Stores the row, or removes the object again. The request's own signal has no say here: an insert that is given up
  * may still succeed, and would leave a row without an object for no reason but a closed connection.
  */
 async function storeRow(
@@ -273,7 +273,7 @@ async function storeRow(
   try {
     await cloudFiles.insert(file, commitDeadline());
   } catch (cause) {
-    // known to be open until it is done; the answer does not wait for it
+    // the upload counts as open until the removal ends; the answer does not wait for it
     uploads.begin(file, file.objectKey);
     store
       .delete(file.objectKey, AbortSignal.timeout(commitTimeout))

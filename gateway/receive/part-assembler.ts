@@ -4,18 +4,18 @@ import type { ObjectWriter, Part } from '../../common/object-store/object-store.
 import type { Digest } from '../digest/file-digests.ts';
 import type { MemoryLease } from '../memory/memory-lease.ts';
 
-/** What an object needs of its store while it is gathered. */
+/** The store's rules for the parts of an object. */
 export interface PartRules {
   readonly concurrentParts: number;
-  /** A part may be shorter than that. */
+  /** A part may be shorter than `partBytes`. */
   readonly shortParts: boolean;
-  /** @param small where the store can do with less than it would like */
+  /** @param small as small as the store can do with, because memory is short */
   partBytes(index: number, maxBytes: number, small: boolean): number;
 }
 
 /**
- * An object whose bytes have all arrived. If it is one part, that has yet to be stored, by `complete`; of several the
- * last is empty, because the store has them all.
+ * An object whose bytes have all arrived. A single part has yet to be stored, by `complete`; after several, the last is
+ * empty, because the store has them all.
  */
 export interface Assembled {
   readonly writer: ObjectWriter;
@@ -46,10 +46,10 @@ export class PartAssembler {
   #index = 0;
   #partBytes: number;
   #writer: Promise<ObjectWriter> | null = null;
-  /** Full parts that wait for one of those under way. */
+  /** Full parts that wait for the end of one under way. */
   readonly #ready: Slabs[] = [];
   readonly #underWay = new Set<Promise<void>>();
-  /** What `finish` took, until its caller has it. */
+  /** The part that `finish` took, until its caller has it. */
   #last: Slabs | null = null;
   #stopped = false;
 
@@ -99,7 +99,7 @@ export class PartAssembler {
     }
   }
 
-  /** Hands over what there is of a part. False where the store takes whole parts only. */
+  /** Sends an unfinished part to the store. False where the store takes whole parts only. */
   flush(): boolean {
     if (this.#args.rules.shortParts && this.#filled > 0) this.#ship();
     return this.#args.rules.shortParts;
@@ -107,7 +107,7 @@ export class PartAssembler {
 
   /**
    * No more bytes come. Resolves when the store has every part, or there is only one.
-   * @param check is given the CRC32 of all bytes; what it throws fails the object
+   * @param check gets the CRC32 of all bytes; its error fails the object
    */
   async finish(check: (crc32: number) => void): Promise<Assembled> {
     if (this.#writer === null) throw new Error('no object has begun');
@@ -115,7 +115,7 @@ export class PartAssembler {
     this.#last = last;
     check(this.#sizeChecksum);
     if (this.#index > 0) {
-      // it need not wait for the parts before it, and its memory not for the object to be complete
+      // it need not wait for the parts before it, nor its memory for the end of the object
       this.#last = null;
       this.#ready.push(last);
       this.#pump();
@@ -130,8 +130,8 @@ export class PartAssembler {
   }
 
   /**
-   * Stores nothing more, gives back what the store does not have, and drops the object. Resolves once the store has let
-   * go of the rest. Never rejects.
+   * Stores nothing more, releases parts that the store does not have, and drops the object. Resolves once the store is
+   * done with the rest. Never rejects.
    */
   async abort(): Promise<void> {
     this.#stopped = true;
@@ -145,7 +145,7 @@ export class PartAssembler {
     await Promise.allSettled(this.#underWay);
   }
 
-  /** Gives the memory of a part back. */
+  /** Releases the memory of a part. */
   release(part: Part): void {
     this.#args.memory.give((part as Slabs).slabs);
   }

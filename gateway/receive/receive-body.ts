@@ -8,11 +8,11 @@ import { type Assembled, PartAssembler, type PartRules } from './part-assembler.
 
 /** An object whose bytes have all arrived: its writer waits for `complete` with the last part, or for `abort`. */
 export interface ReceivedObject extends Assembled {
-  /** Gives the memory of the last part back, once the writer is done with it. Call it in any case. */
+  /** Releases the memory of the last part. To be called in any case, once the writer is done with it. */
   readonly release: () => void;
 }
 
-/** Finds the object's bytes in a body. What its calls throw fails the upload. */
+/** Finds the object's bytes in a body. Errors of its calls fail the upload. */
 export interface BodyReader {
   /** The next bytes of the body. Their memory may be reused when the call returns. */
   feed(chunk: Uint8Array): void;
@@ -20,13 +20,13 @@ export interface BodyReader {
   end(): void;
 }
 
-/** What a reader does with what it finds. */
+/** Takes the object that a reader finds. */
 export interface ObjectStage {
   /** Begins the object. Its signal is aborted as soon as the upload fails. */
   begin(open: (signal: AbortSignal) => Promise<ObjectWriter>): void;
   /** The next bytes of the object. */
   write(bytes: Uint8Array): void;
-  /** The object is whole. @param check is given the CRC32 of its bytes; what it throws fails the upload */
+  /** The object is whole. @param check gets the CRC32 of its bytes; its error fails the upload */
   finish(check: (crc32: number) => void): void;
   fail(error: unknown): void;
 }
@@ -36,20 +36,20 @@ export interface ReceiveBodyArgs {
   readonly rules: PartRules;
   readonly memory: UploadMemory;
   readonly digests: Pick<Digests, 'begin'>;
-  /** Whose share of the memory it takes. */
+  /** The account whose share of the memory it takes. */
   readonly account: string;
   readonly maxBodyBytes: number;
   readonly signal: AbortSignal;
-  /** Takes what goes on behind a failure, and never rejects. Absent: the failure waits for it. */
+  /** Takes the cleanup that continues after a failure, and never rejects. Absent: the failure waits for it. */
   readonly behind?: (cleanup: Promise<void>) => void;
-  /** Of a form, or of the bytes as they come. */
+  /** Makes the reader of a form, or of the bytes as they come. */
   readonly reader: (object: ObjectStage) => BodyReader;
 }
 
 /**
  * Takes a body and stores the object that its reader finds in it, no faster than store and memory allow; nothing is
- * read before there is memory for it. Rejects with 408, 413, 503 or what the reader, the store or the body failed
- * with; the object is aborted behind that, so that nothing is left.
+ * read before there is memory for it. Rejects with 408, 413, 503 or the error of the reader, the store or the body; the
+ * object is aborted as well, so that nothing is left.
  */
 export function receiveBody(args: ReceiveBodyArgs): Promise<ReceivedObject> {
   return new Promise((resolve, reject) => {
@@ -124,7 +124,7 @@ class BodyReception {
     else this.#want();
   }
 
-  /** Goes on when there is room, which may be at once. */
+  /** Asks for room, and continues when there is some, which may be at once. */
   #want(): void {
     const { contentLength } = this.#args.body;
     const { room } = this.#parts;
@@ -163,7 +163,7 @@ class BodyReception {
       return false;
     }
     this.#lease.arrived(chunk.byteLength);
-    // the store's turn: memory is for those who can use it
+    // the store must catch up first: memory is for uploads that can use it
     if (this.#parts.blocked) this.#lease.idle();
     else this.#want();
     this.#paused = !this.#lease.reading;

@@ -1,7 +1,7 @@
 import { type Body, RestThenBody } from './rest-then-body.ts';
 import { offsetOf, type Remainder, type UploadState } from './upload-state.ts';
 
-/** The bytes of partial uploads behind an offset, as if somebody sent them. */
+/** The bytes of partial uploads from an offset on, as if a client sent them. */
 export function bodyOfParts(
   parts: readonly UploadState[],
   offset: number,

@@ -21,11 +21,11 @@ import type { ChunkCheck } from './tus-headers.ts';
 import { takenOver, type UploadLease } from './upload-leases.ts';
 import { offsetOf, type Remainder, type UploadState } from './upload-state.ts';
 
-/** While bytes come, what is stored of them counts at least so often. Milliseconds. */
+/** Interval between saves of the offset while bytes come. Milliseconds. */
 const saveEvery = 1000;
-/** What the stores may take for the end of a request whose client may be gone. Milliseconds. */
+/** Time limit of the stores for the end of a request whose client may be gone. Milliseconds. */
 const endTimeout = 60_000;
-/** For what is under way when another request takes the upload over. Milliseconds. */
+/** Time limit for work under way when another request takes the upload over. Milliseconds. */
 const yieldTimeout = 1500;
 
 export interface ChunkReceiverDeps {
@@ -39,33 +39,33 @@ export interface ChunkReceiverArgs {
   readonly state: UploadState;
   readonly lease: UploadLease;
   readonly body: Pick<RequestBody, 'contentLength' | 'consume' | 'resume'>;
-  /** Of the bytes of this request: without it, what came of a body that broke off counts. */
+  /** Check of the bytes of this request; without one, the bytes of a body that broke off count. */
   readonly check: ChunkCheck | null;
   /** The upload ends where the body does. */
   readonly isLast?: boolean;
-  /** Where the length is not known. */
+  /** Limit of an upload without a known length. */
   readonly maxBytes: number;
-  /** Called with every offset that is saved. @returns why no more may come */
+  /** Called with every offset that is saved. @returns the reason against more bytes; null: they may come */
   readonly onSaved: (offset: number) => Error | null;
 }
 
 /** The bytes of one request. */
 export type Chunk = Pick<ChunkReceiverArgs, 'body' | 'check' | 'isLast'>;
 
-/** What one request left of an upload. */
+/** An upload after one request. */
 export interface ReceivedChunk {
   readonly state: UploadState;
   /** All bytes have come, and the object is complete, where it took no more than one request of the store. */
   readonly stored: { readonly crc32: number } | null;
-  /** Of all bytes, where they came by this request and somebody wants it. */
+  /** Digest of all bytes, where they came by this request and files have digests. */
   readonly sha256?: string | undefined;
-  /** Why there are not more. */
+  /** The error that kept more bytes from coming; null: there was none. */
   readonly failure: unknown;
 }
 
 /**
  * The bytes of one request on their way into an upload: through the same stages as a form's, into parts at fixed places.
- * What is stored survives the request, however it ends, and counts once it is saved.
+ * Stored bytes survive the request, however it ends, and count once their offset is saved.
  */
 export class ChunkReceiver {
   readonly #deps: ChunkReceiverDeps;
@@ -74,7 +74,7 @@ export class ChunkReceiver {
   #state: UploadState;
   #writer: ResumableWriter | null = null;
   #whole: RestThenBody | null = null;
-  /** What was too little for a part. */
+  /** The last bytes, too few for a part. */
   #rest: Remainder | null = null;
   /** Bytes of this request. */
   #received = 0;
@@ -87,7 +87,7 @@ export class ChunkReceiver {
     this.#state = args.state;
   }
 
-  /** Rejects only when what came could not be saved; then the upload is where it was. */
+  /** Rejects only when the new bytes could not be saved; then the upload is where it was. */
   async run(): Promise<ReceivedChunk> {
     const { state, lease, body } = this.#args;
     const { rest } = state;
@@ -217,7 +217,7 @@ export class ChunkReceiver {
       await writer.complete(received.last);
       return { state: this.#state, stored: { crc32: received.crc32 }, failure };
     }
-    // without bytes it may bring the length
+    // a request without bytes may bring the length
     const goesOn = this.#received > 0 || this.#isAll;
     if (goesOn) await this.#store(writer, received.last);
     await this.#suspend();

@@ -6,10 +6,10 @@ import { readCount } from './tus-headers.ts';
 
 /** https://datatracker.ietf.org/doc/draft-ietf-httpbis-resumable-upload/: until it is an RFC it may change. */
 export const partialType = 'application/partial-upload';
-/** Of drafts before there was that type. */
+/** Interop versions of drafts without that type. */
 const untyped = ['3', '4', '5'];
 
-/** For answers, and for OPTIONS. */
+/** Header of answers, and of OPTIONS. */
 export function draftLimit(maxUploadBytes: number): Readonly<Record<string, string>> {
   return { 'upload-limit': `max-size=${maxUploadBytes}` };
 }
@@ -19,14 +19,14 @@ type Request = Pick<HttpRequest, 'method' | 'header' | 'body'>;
 /** Whether a request speaks the draft, and not tus. */
 export function speaksDraft(request: Pick<Request, 'method' | 'header'>): boolean {
   if (request.header('tus-resumable') !== undefined) return false;
-  // "The request MUST NOT include an Upload-Offset, Upload-Complete or Upload-Length": nothing tells what it is
+  // "The request MUST NOT include an Upload-Offset, Upload-Complete or Upload-Length": no header marks it
   if (request.method === 'HEAD' || request.method === 'DELETE') return true;
   return ['upload-complete', 'upload-draft-interop-version'].some(
     (name) => request.header(name) !== undefined,
   );
 }
 
-/** What a request says of the upload's length. */
+/** The length of an upload, as a request gives it. */
 export interface DraftLength {
   /** Null: nothing yet. */
   readonly length: number | null;
@@ -48,7 +48,7 @@ export function readDraftLength(request: Request, offset: number): DraftLength {
   return { length: declared ?? end ?? null, isLast: declared === undefined && end === undefined };
 }
 
-/** Throws 415 for a chunk that does not say that it is one. */
+/** Throws 415 for a chunk without the media type of chunks. */
 export function requirePartialType(request: Pick<Request, 'header'>): void {
   const type = request.header('content-type')?.trim().toLowerCase();
   if (type === partialType || untyped.includes(request.header('upload-draft-interop-version') ?? '')) return;

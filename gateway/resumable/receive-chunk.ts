@@ -27,7 +27,7 @@ export async function receiveChunk(
   const { maxUploadBytes, quota } = deps;
   const maxBytes = state.maxBytes ?? maxUploadBytes;
   const before = offsetOf(state);
-  // without a length what comes is counted as it is saved, where it is
+  // without a length bytes count as they are saved; with a check none are before the end, so the most is claimed
   const most = chunk.body.contentLength ?? (chunk.check === null ? 0 : (state.length ?? maxBytes) - before);
   const signal = AbortSignal.timeout(finishTimeout);
   // bytes of partial uploads count already
@@ -45,7 +45,7 @@ export async function receiveChunk(
   } finally {
     counted(end - before, true);
   }
-  // it is part of what came
+  // its bytes are stored again, before the new ones
   if (state.rest !== null && received.state.rest !== state.rest) ends.removeRest(state.rest);
   if (received.stored !== null) return ends.store(received.state, received.stored.crc32, received.sha256);
   if (isWhole(received.state)) return ends.finish(received.state, lease, received.sha256);

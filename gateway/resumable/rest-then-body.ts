@@ -3,8 +3,8 @@ import type { BodySink, RequestBody } from '../../common/http/http-types.ts';
 export type Body = Pick<RequestBody, 'contentLength' | 'consume' | 'resume'>;
 
 /**
- * The bytes that an earlier request left, and then those of this one, as one body. A body that breaks off ends: what has
- * come counts, and `failure` says why no more came.
+ * The bytes that an earlier request left, and then those of this one, as one body. A body that breaks off ends: its
+ * bytes count, and `failure` says why no more came.
  */
 export class RestThenBody implements Body {
   readonly contentLength: number | undefined;
@@ -33,7 +33,7 @@ export class RestThenBody implements Body {
     else this.#resumed?.();
   }
 
-  /** Ends it here. Answers false when nobody reads it yet. */
+  /** Ends the body here. Returns false when nobody reads it yet. */
   stop(reason: Error): boolean {
     if (this.#sink === null || this.#state === 'rest') return false;
     if (this.#state === 'body') this.#end(reason);

@@ -35,17 +35,17 @@ import {
 export interface ResumableUploadsDeps extends ReceiveChunkDeps {
   readonly deploymentId: string;
   readonly store: ReceiveChunkDeps['store'] & Pick<ObjectStore, 'partBytes'>;
-  /** Uploads of an account that are not complete. */
+  /** Most incomplete uploads of an account. */
   readonly maxOpenUploads: number;
-  /** Milliseconds without new bytes after which an upload is over. */
+  /** Milliseconds without new bytes after which an upload expires. */
   readonly expireAfter: number;
   readonly leases: SharedLeases;
 }
 
-/** Of whom, where and which. */
+/** Owner, project and name of an upload. */
 export type Whose = Omit<UploadAddress, 'deploymentId'>;
 
-/** Uploads that go on after whatever ended them, at any gateway (docs/decisions/045-resumable-uploads.md). */
+/** Uploads that continue after any interruption, at any gateway (docs/decisions/045-resumable-uploads.md). */
 export class ResumableUploads {
   readonly #deps: ResumableUploadsDeps;
   readonly #leases: UploadLeases;
@@ -73,7 +73,7 @@ export class ResumableUploads {
     return this.#deps.deploymentId;
   }
 
-  /** When an upload ends to which no more bytes come. */
+  /** The time when an upload expires unless more bytes come. */
   expiryOf({ savedAt }: UploadState): Date {
     return new Date(savedAt + this.#deps.expireAfter);
   }
@@ -89,7 +89,7 @@ export class ResumableUploads {
       try {
         return await (chunk === null ? this.#ends.finish(state, lease) : this.#receive(state, lease, chunk));
       } catch (error) {
-        // no answer said where it is, so nobody can go on
+        // no answer gave its address, so nobody can continue it
         const until = AbortSignal.timeout(finishTimeout);
         const left = await this.#deps.states.load(this.#addressOf(draft), until).catch(() => null);
         if (left !== null && !isWhole(left)) await this.#ends.drop(left, until).catch(() => {});
@@ -99,7 +99,7 @@ export class ResumableUploads {
   }
 
   /**
-   * Makes a file of the bytes of partial uploads, in this order, and drops these. Asked again, it goes on where it was.
+   * Makes a file of the bytes of partial uploads, in this order, and drops these. A repeated call continues the file.
    * @param names of the uploads
    */
   async concatenate(
@@ -131,7 +131,7 @@ export class ResumableUploads {
     return done;
   }
 
-  /** Takes more bytes. Throws 409 when they do not begin where the upload is. */
+  /** Takes more bytes. Throws 409 when they do not begin at the offset of the upload. */
   async append(
     whose: Whose,
     {
@@ -141,9 +141,9 @@ export class ResumableUploads {
       ...chunk
     }: Chunk & {
       readonly offset: number;
-      /** Of an upload whose length was deferred; null: it still is. */
+      /** Length of an upload that deferred it; null: it still does. */
       readonly length: number | null;
-      /** undefined: what was announced before holds. */
+      /** undefined: the digest announced before holds. */
       readonly reprDigest: string | undefined;
       readonly signal: AbortSignal;
     },
@@ -165,7 +165,7 @@ export class ResumableUploads {
     });
   }
 
-  /** Where the upload is. A request that writes to it is ended, so that it stays there; partial ones are joined on. */
+  /** Progress of an upload. Ends a request that writes to it, so that it stays so, but no join of partial ones. */
   find(whose: Whose, signal: AbortSignal): Promise<Progress> {
     if (isFinal(whose.name)) return this.#find(whose, null, signal);
     return this.#alone(whose, (lease) => this.#find(whose, lease, signal));
@@ -192,7 +192,7 @@ export class ResumableUploads {
     });
   }
 
-  /** Drops an upload to which no bytes came for too long; false: they did. */
+  /** Drops an upload that has expired; false: it has not, or is gone. */
   expire(whose: Whose, signal: AbortSignal): Promise<boolean> {
     return this.#alone(whose, async () => {
       const state = await this.#deps.states.load(this.#addressOf(whose), signal);
@@ -214,7 +214,7 @@ export class ResumableUploads {
     return address !== null && this.#deps.states.has(address, signal);
   }
 
-  /** Waits for requests whose clients are gone, or for so many milliseconds. */
+  /** Waits for requests whose clients are gone, for this many milliseconds at most. */
   async close(milliseconds: number): Promise<void> {
     await waitAtMost(Promise.allSettled(this.#work), milliseconds);
   }
@@ -255,7 +255,7 @@ export class ResumableUploads {
     return done;
   }
 
-  /** @param lease null: it only looks; else it completes what is whole */
+  /** @param lease null: it only looks; else it completes an upload with all its bytes */
   async #find(
     whose: Whose,
     lease: UploadLease | null,

@@ -20,7 +20,7 @@ const readAtOnce = 16;
 const nothingToSay = { contentType: 'application/octet-stream', metadata: {}, replaces: true } as const;
 
 /**
- * Keeps what is known of uploads as objects beside their bytes, so that the finder of one finds the other. Saving a
+ * Keeps the states of uploads as objects beside their bytes, so that a gateway with the one has the other. Saving a
  * state is one atomic write: an offset counts from then on.
  */
 export class StateStore {
@@ -46,14 +46,14 @@ export class StateStore {
     return uploads;
   }
 
-  /** What is stored of them. */
+  /** Stored bytes of these uploads. */
   async bytesOf(ownerId: string, signal: AbortSignal): Promise<number> {
     const uploads = [...(await this.uploadsOf(ownerId, signal))];
     let bytes = 0;
     while (uploads.length > 0) {
       const some = uploads.splice(-readAtOnce).map((upload) => this.load(upload, signal));
       for (const state of await Promise.all(some)) {
-        // those of partial uploads count already
+        // the bytes of partial uploads count already
         if (state !== null && state.concat !== 'final') bytes += offsetOf(state);
       }
     }

@@ -15,7 +15,7 @@ export const chunkType = 'application/offset+octet-stream';
 const checksumBytes = { sha1: 20, sha256: 32, crc32: 4 } as const;
 type Algorithm = keyof typeof checksumBytes;
 
-/** What OPTIONS answers. */
+/** Headers of the answer to OPTIONS. */
 export function tusOptions(maxUploadBytes: number): Readonly<Record<string, string>> {
   return {
     'tus-resumable': tusVersion,
@@ -60,7 +60,7 @@ export function readLength(request: Headers): number | null {
   return length ?? null;
 }
 
-/** Partial uploads that one file may be made of. */
+/** Most partial uploads of one file. */
 const mostParts = 100;
 const uploadAddress = /\/_f_\/([^/?#]+)\/resumable\/([^/?#]+)(?:\?[^#]*)?$/;
 
@@ -86,7 +86,7 @@ const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3
 /** "The key MUST NOT contain spaces and commas and MUST NOT be empty. The key SHOULD be ASCII encoded". */
 const pairPattern = /^([\x21-\x2b\x2d-\x7e]+)(?: +(\S*))?$/;
 
-/** Upload-Metadata: names, and values in base64. Throws 400 where it is not that. */
+/** Upload-Metadata: names, and values in base64. Throws 400 for anything else. */
 export function readMetadata(text: string): ReadonlyMap<string, string> {
   const pairs = new Map<string, string>();
   if (text.trim() === '') return pairs;
@@ -113,7 +113,7 @@ function utf8(key: string, bytes: Buffer): string {
 /** Checks the bytes of one request. */
 export interface ChunkCheck {
   update(bytes: Uint8Array): void;
-  /** Throws 460 when they are not what was announced. */
+  /** Throws 460 when the bytes do not match the checksum. */
   finish(): void;
 }
 

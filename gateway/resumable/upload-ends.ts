@@ -26,22 +26,22 @@ export interface UploadEndsDeps {
   readonly log: Log;
 }
 
-/** What the stores may take once all bytes have come. Milliseconds. */
+/** Time limit of the stores once all bytes have come. Milliseconds. */
 export const finishTimeout = 60_000;
-/** Bytes a millisecond that the object store is read with, at least. */
+/** The slowest read of the object store. Bytes per millisecond. */
 const slowestRead = 1000;
 const finishDeadline = createSharedDeadline(finishTimeout);
 
-/** Where an upload is after a request. `file`: it is complete. */
+/** Progress of an upload after a request. `file`: it is complete. */
 export type Progress = { readonly state: UploadState; readonly file: null } | { readonly file: CloudFile };
 
-/** How uploads end: as files, or as nothing. */
+/** Ends uploads: as files, or as nothing. */
 export class UploadEnds {
   readonly #deps: UploadEndsDeps;
   readonly #open: Pick<CountLimit, 'removed'>;
   readonly #work: Set<Promise<unknown>>;
 
-  /** @param args.open counts uploads that have not ended @param args.work that no answer waits for, and a stop does */
+  /** @param args.open counts uploads that have not ended @param args.work a stop waits for it, and no answer does */
   constructor(
     deps: UploadEndsDeps,
     { open, work }: { open: Pick<CountLimit, 'removed'>; work: Set<Promise<unknown>> },
@@ -51,7 +51,7 @@ export class UploadEnds {
     this.#work = work;
   }
 
-  /** Makes the object of what is written, unless it was made before, and a file of it. */
+  /** Makes an object of the written bytes, unless it was made before, and a file of the object. */
   async finish(state: UploadState, lease: UploadLease, sha256?: string): Promise<Progress> {
     const { store } = this.#deps;
     const { file, written } = state;
@@ -65,8 +65,8 @@ export class UploadEnds {
   }
 
   /**
-   * The object is there: its row, and nothing more of the upload. One of a partial upload waits for the others.
-   * @param taken while the bytes came, all by one request; else they are read again for it
+   * Makes the row of an object that is there, and removes its upload. A partial upload waits for the others.
+   * @param taken SHA-256 of bytes that all came by one request; else they are read again for it
    */
   async store(state: UploadState, crc32: number, taken?: string): Promise<Progress> {
     let signal = finishDeadline();
@@ -80,7 +80,7 @@ export class UploadEnds {
     let file = await this.#deps.cloudFiles.findByName(name, signal);
     if (file === null) {
       const sha256 = await this.#digestOf(state, crc32, taken);
-      // that may have taken longer
+      // the digest may have taken longer
       signal = finishDeadline();
       const now = new Date();
       file = { ...state.file, size, crc32, sha256, createdAt: now, updatedAt: now };
@@ -95,7 +95,7 @@ export class UploadEnds {
       }
       await this.#insert(file, counted, signal);
     }
-    // the file is there: what is left of its upload does no harm
+    // the file is there: remains of its upload do no harm
     await this.#forget(state, signal).catch((err: unknown) => {
       this.#deps.log.warn({ err, name }, 'the state of an upload is left to the janitor');
     });
@@ -103,8 +103,8 @@ export class UploadEnds {
   }
 
   /**
-   * The SHA-256 if it is wanted. Throws 400 when the bytes are not those that the client announced: then none is left. They
-   * are read once for both, however many there are: a deadline that all must meet would be met by no retry either.
+   * The SHA-256, where files have one. Throws 400, and keeps no bytes, when they do not match the client's digest. They
+   * are read once for both, and the deadline grows with their number: no retry of a large file would meet a fixed one.
    */
   async #digestOf(state: UploadState, crc32: number, taken?: string): Promise<string | undefined> {
     const { digests, store } = this.#deps;
@@ -115,7 +115,7 @@ export class UploadEnds {
     const signal = AbortSignal.timeout(finishTimeout + Math.ceil((length ?? 0) / slowestRead));
     const bytes = checking(store.read(file.objectKey, null, signal), checksums);
     const sha256 = taken ?? (concat === 'partial' ? undefined : await digests.of(bytes));
-    // none are left that a digest was taken of
+    // after a digest no bytes are left to read
     if (checksums.any) for await (const _ of bytes);
     try {
       checksums.finish(crc32);
@@ -126,7 +126,7 @@ export class UploadEnds {
     return sha256;
   }
 
-  /** An object that must not become a file. */
+  /** Removes an object that must not become a file, with its upload. */
   async #takeBack(state: UploadState, signal: AbortSignal): Promise<void> {
     await this.#deps.store.delete(state.file.objectKey, signal);
     await this.#forget(state, signal);
@@ -140,7 +140,7 @@ export class UploadEnds {
     return { state: whole, file: null };
   }
 
-  /** The state goes last, so that the finder of it finds the rest. */
+  /** The state goes last: while it is there, the rest can be found. */
   async drop(state: UploadState, signal: AbortSignal): Promise<void> {
     const { file, written, rest } = state;
     await this.#deps.store.dropWritten(file.objectKey, written, signal);
@@ -182,7 +182,7 @@ export class UploadEnds {
     const { states, quota } = this.#deps;
     await states.remove(states.addressOf(file), signal);
     if (concat !== 'final') this.#open.removed(file.ownerId, 1);
-    // its bytes are a file's now, or gone: what the store said before may count them twice
+    // its bytes are a file's now, or gone: an earlier answer of the store may count them twice
     quota.freed(file.ownerId);
   }
 }

@@ -9,20 +9,20 @@ import { redisScript } from '../../common/redis/redis-connection.ts';
 import { unlessAway } from '../../common/redis/without-redis.ts';
 import type { UploadState } from './upload-state.ts';
 
-/** How long a lease lasts whose gateway does not renew it. Milliseconds. */
+/** Lifetime of a lease without renewal. Milliseconds. */
 const lifetime = 5_000;
 const renewEvery = 1_500;
-/** How long the next one waits for who holds it. Milliseconds. */
+/** Time that a request waits for the holder of a lease. Milliseconds. */
 const patience = 10_000;
 const pollEvery = 100;
-/** What the store may take to save a state. Milliseconds. */
+/** Time limit of the store for saving a state. Milliseconds. */
 const saveTimeout = 60_000;
-/** Less than the lease lasts, where other gateways wait for it. */
+/** Less than the lifetime of a lease, where other gateways wait for it. */
 const sharedSaveTimeout = 4_000;
 /** States that are kept for the next request, and the parts that they list: some 10 MB. */
 const leftStates = { max: 5_000, maxSize: 50_000, ttl: lifetime };
 
-/** Taken from its holder, or its last one, unless that one completes the upload. */
+/** Takes the lease from its holder, or its last one, unless that one completes the upload. */
 const takeScript = redisScript(`
 local holder = redis.call('GET', KEYS[1])
 if holder and string.sub(holder, 1, 1) == '!' then return 0 end
@@ -46,14 +46,14 @@ interface SharedLease {
   readonly saveTimeout: number;
   /** Milliseconds; infinite: it needs no renewal. */
   readonly renewEvery: number;
-  /** @returns the id of the one who had it last; null: that is not known */
+  /** @returns the id of the last holder; null: that is not known */
   take(): Promise<unknown>;
   /** @param keeps nobody may take it over @returns whether nobody has */
   renew(keeps: boolean): Promise<boolean>;
   release(): void;
 }
 
-/** Makes the lease of an upload by what this gateway knows of others. */
+/** Makes the lease of an upload, by the means that its gateways share. */
 export type SharedLeases = (upload: string) => SharedLease;
 
 const lastHolderIs = (id: undefined | null): SharedLease => ({
@@ -64,20 +64,20 @@ const lastHolderIs = (id: undefined | null): SharedLease => ({
   renew: async () => true,
   release() {},
 });
-/** There are no others. */
+/** For a gateway that is alone. */
 export const aloneLeases: SharedLeases = () => lastHolderIs(undefined);
-/** Nothing is known of others. */
+/** For gateways that know nothing about each other. */
 export const unknownLeases: SharedLeases = () => lastHolderIs(null);
-/** They share a Redis. */
+/** For gateways that share a Redis. */
 export const redisLeases: (deps: { redis: RedisConnection; log: Log }) => SharedLeases = (deps) => (upload) =>
   new RedisLease(deps, upload);
 
-/** The right to write to an upload. Who comes next takes it over. */
+/** The right to write to an upload. The next request takes it over. */
 export class UploadLease {
   readonly over: Promise<void>;
-  /** What is stored, where the request before ran in this process and no other gateway has written since. */
+  /** The stored state, where the request before ran in this process and no other gateway has written since. */
   found: UploadState | undefined;
-  /** What is stored after this request, for the next one to find. */
+  /** The stored state after this request, for the next one to find. */
   left: UploadState | undefined;
   readonly #shared: SharedLease;
   readonly #onRelease: () => void;
@@ -98,19 +98,19 @@ export class UploadLease {
     });
   }
 
-  /** Renews it from now on: to one who still waits for it, it would seem to be lost. @internal of UploadLeases */
+  /** Renews it from now on: while a request still waits for it, it would seem to be lost. @internal of UploadLeases */
   begin(): void {
     const { renewEvery } = this.#shared;
     if (Number.isFinite(renewEvery)) this.#timer = setInterval(() => void this.maySave(), renewEvery).unref();
   }
 
-  /** Another request goes on: called at most once, and at once if one came before this. */
+  /** Another request takes over: called at most once, and immediately if one already has. */
   set onTaken(listener: () => void) {
     this.#onTaken = listener;
     if (this.#taken) listener();
   }
 
-  /** Saves something, unless another gateway goes on. None does meanwhile: what comes late would undo what it saved. */
+  /** Saves something, unless another gateway has taken over. None does meanwhile: a late write would undo its own. */
   async save<Saved>(work: (signal: AbortSignal) => Promise<Saved>): Promise<Saved> {
     let saved: Saved;
     const signal = AbortSignal.timeout(this.#shared.saveTimeout);
@@ -123,12 +123,12 @@ export class UploadLease {
     } finally {
       this.#saving = false;
     }
-    // a process that stood still has lost it
+    // a process that stood still has lost the lease
     if (!(await this.maySave())) throw takenOver();
     return saved;
   }
 
-  /** Whether no other gateway goes on. One in this process waits for the end. */
+  /** Whether no other gateway has taken over. A request in this process waits for the end. */
   async maySave(): Promise<boolean> {
     if (!this.#lost && !(await this.#shared.renew(this.#keeps || this.#saving))) {
       this.#lost = true;
@@ -138,7 +138,7 @@ export class UploadLease {
     return !this.#lost;
   }
 
-  /** From now on nobody takes it over. Answers false when somebody has. */
+  /** From now on nobody takes it over. Returns false when somebody has. */
   async keep(): Promise<boolean> {
     if (this.#taken) return false;
     this.#keeps = true;
@@ -161,14 +161,14 @@ export class UploadLease {
 }
 
 /**
- * One writer of an upload at a time: the newest. Within a process the one before has ended when the next begins; another
- * gateway's finds out before it saves anything. While Redis is away gateways do not know of each other: then the parts,
- * which lie at the same places in every gateway, and the checksum of the whole keep the bytes right.
+ * One writer of an upload at a time: the newest. Within a process the one before has ended when the next begins; one in
+ * another gateway notices before it saves anything. While Redis is away gateways do not know about each other: then the
+ * parts, which lie at the same places in every gateway, and the checksum of the whole keep the bytes right.
  */
 export class UploadLeases {
   readonly #shared: SharedLeases;
   readonly #held = new Map<string, UploadLease>();
-  /** By upload, with the holder of its lease at that time. */
+  /** States by upload, each with the holder of its lease at that time. */
   readonly #left = new LRUCache<string, { readonly holder: string | undefined; readonly state: UploadState }>(
     {
       ...leftStates,
@@ -180,7 +180,7 @@ export class UploadLeases {
     this.#shared = shared;
   }
 
-  /** Throws 503 when the one who has it does not let go. */
+  /** Throws 503 when its holder does not release it. */
   async take(upload: string): Promise<UploadLease> {
     for (let holder = this.#held.get(upload); holder !== undefined; holder = this.#held.get(upload)) {
       holder.take();
@@ -236,7 +236,7 @@ class RedisLease implements SharedLease {
     return (await this.#run(renewScript, [this.id, keeps ? `!${this.id}` : this.id, lifetime])) !== 0;
   }
 
-  /** One that is not kept anybody may take anyway, and its value tells whether somebody has. */
+  /** A lease that is not kept can be taken anyway, and its value shows whether it was. */
   release(): void {
     if (this.#kept) void this.#run(releaseScript, [this.id]);
   }

@@ -3,19 +3,19 @@ import type { WrittenBytes } from '../../common/object-store/object-store.ts';
 import type { FileDraft } from '../file-draft.ts';
 import { isStoredName } from '../file-name.ts';
 
-/** Bytes behind those that are written, too few for a part: an object of their own. */
+/** Bytes behind the written parts, too few for another one: an object of their own. */
 export interface Remainder {
   readonly key: string;
   readonly size: number;
 }
 
-/** Everything that is known of an upload that can go on. Plain JSON, kept beside its bytes. */
+/** State of a resumable upload. Plain JSON, kept beside its bytes. */
 export interface UploadState {
   /** Its name is also the upload's. */
   readonly file: FileDraft;
   /** Upload-Metadata as it was sent. */
   readonly metadata: string;
-  /** Null: the client has yet to tell. */
+  /** Null: the client has yet to send it. */
   readonly length: number | null;
   /** Absent: MAX_UPLOAD_BYTES. */
   readonly maxBytes?: number;
@@ -23,22 +23,22 @@ export interface UploadState {
   readonly partBytes: number;
   readonly written: WrittenBytes | null;
   readonly rest: Remainder | null;
-  /** Milliseconds of the epoch. */
+  /** Milliseconds since 1970. */
   readonly savedAt: number;
-  /** Repr-Digest as it was sent last: of all bytes. */
+  /** The last Repr-Digest, which covers all bytes. */
   readonly reprDigest?: string;
-  /** Its bytes become some of a file, or are those of such uploads. */
+  /** partial: its bytes become part of a file. final: it joins such uploads. */
   readonly concat?: 'partial' | 'final';
-  /** Of a file of partial uploads: their names. */
+  /** Names of the partial uploads that a final one joins. */
   readonly parts?: readonly string[];
-  /** Of a partial upload: the name of the file that it is joined to. Of no other one, so that its bytes count once. */
+  /** Name of the file that a partial upload is joined to, and to no other one, so that its bytes count once. */
   readonly into?: string;
 }
 
-/** What is known of an upload that begins. */
+/** The state of an upload as its first request gives it. */
 export type About = Omit<UploadState, 'file' | 'partBytes' | 'written' | 'rest' | 'savedAt' | 'into'>;
 
-/** All bytes of a partial upload have come: they are an object, and what is left of the upload. */
+/** All bytes of a partial upload have come: they are an object, which is its remainder. */
 export function isWholePart({ concat, rest, file }: UploadState): boolean {
   return concat === 'partial' && rest?.key === file.objectKey;
 }
@@ -48,17 +48,17 @@ export function isFinal(name: string): boolean {
   return name[14] === '5';
 }
 
-/** Bytes that survive whatever happens to a process. */
+/** Bytes that survive the end of a process. */
 export function offsetOf({ written, rest }: UploadState): number {
   return (written?.size ?? 0) + (rest?.size ?? 0);
 }
 
-/** All bytes are written: what is missing is the object and its row. */
+/** All bytes are written: only the object and its row are missing. */
 export function isWhole({ length, written }: UploadState): boolean {
   return length !== null && length === (written?.size ?? 0);
 }
 
-/** @param length as a request tells it, which may be the first one that does; throws 409 for another one */
+/** @param length in a request, perhaps the first with one; throws 409 for a different one */
 export function withLength(state: UploadState, length: number | null): UploadState {
   if (length === null || length === state.length) return state;
   if (state.length !== null)
@@ -82,11 +82,11 @@ export interface UploadAddress {
   readonly deploymentId: string;
   readonly ownerId: string;
   readonly projectSlug: string;
-  /** Of the file to be. */
+  /** Stored name of the file to be. */
   readonly name: string;
 }
 
-/** No file's key has five segments, and no file's owner is called so. */
+/** No file's key has five segments, and no file's owner has this name. */
 const folder = '_resumable';
 
 export function uploadsPrefix(deploymentId: string): string {
@@ -110,7 +110,7 @@ export function partKey(address: UploadAddress): string {
   return restKey(address, 0);
 }
 
-/** Whose state or remainder has this key; null: nobody's. */
+/** The upload whose state or remainder has this key; null: there is none. */
 export function readUploadKey(key: string): (UploadAddress & { readonly isRest: boolean }) | null {
   const [deploymentId = '', middle, ownerId = '', projectSlug = '', last = '', ...more] = key.split('/');
   const [name = '', rest] = last.split(restMark);
