@@ -21,7 +21,7 @@ export async function checkStore(
     await store.ready(signal);
     if (publicUrl !== null) await checkPublic(store, publicUrl, { log, signal });
   } catch (err) {
-    // the store itself has said what its operator has to put right
+    // the store itself has said what its operator has to fix
     if (!(err instanceof StoreUnavailable && err.problem !== undefined))
       log.warn({ err }, 'the object store fails a first check');
   }

@@ -4,7 +4,7 @@ export interface Validators {
   readonly lastModified: Date;
 }
 
-// RFC 9110 section 8.8.3; obs-text arrives as whatever the server decoded it to
+// RFC 9110 section 8.8.3; obs-text arrives as the characters that the server decoded it to
 const entityTag = /(?:W\/)?"[\x21\x23-\x7e\u0080-\uffff]*"/y;
 const separator = /[ \t]*(?:,[ \t]*|$)/y;
 

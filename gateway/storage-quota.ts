@@ -35,7 +35,7 @@ interface Account {
   readonly claims: Set<Claim>;
 }
 
-/** Limits what an account stores: files, and uploads that are not complete. */
+/** Limits the storage of an account: its files, and its incomplete uploads. */
 export interface Quota {
   /** Throws 403 when a file of this many bytes would be too much. */
   check(owner: string, bytes: number, signal: AbortSignal): Promise<void>;

@@ -60,7 +60,7 @@ export class DownloadSlots {
     return this.#places.used;
   }
 
-  /** Owners who wait. */
+  /** Owners that wait. */
   get waiting(): number {
     return this.#places.waiting.size;
   }

@@ -13,7 +13,7 @@ export interface JanitorReport {
   /** Objects without a row whose metadata describes none. They are never removed. */
   objectsLeft: number;
   rowsChecked: number;
-  /** Rows whose object was not there. */
+  /** Rows whose object was missing. */
   rowsWithoutObject: number;
   /** Rows among them whose object an earlier run had missed as well. */
   rowsRemoved: number;

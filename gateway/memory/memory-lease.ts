@@ -150,7 +150,7 @@ export class MemoryLease {
     this.goesOnBy = this.readSince + Math.min(longestRetry, this.readSince - this.waitingSince);
   }
 
-  /** Ends the upload. All slabs must have been given back. */
+  /** Ends the upload. All slabs must have been released. */
   close(): void {
     this.#memory.end(this);
   }

@@ -10,7 +10,7 @@ interface WaitingUpload {
  * Set iterates in the order of insertion, and joining and leaving take constant time.
  */
 export class WaitingUploads<Upload extends WaitingUpload> {
-  /** Uploads that have begun, and those whose bytes all fit into what they ask for. */
+  /** Uploads that have begun, and those that ask for room for all their bytes. */
   readonly #begun = new Set<Upload>();
   /** Uploads that have yet to begin, and will come back for more. */
   readonly #new = new Set<Upload>();

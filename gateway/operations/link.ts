@@ -17,7 +17,7 @@ export interface LinkDeps {
   readonly authenticate: Authenticate;
   readonly cloudFiles: Pick<CloudFiles, 'findByName'>;
   readonly links: FileLinks;
-  /** Address of the download route, whatever s3Link is. */
+  /** Address of the download route, also where s3Link is another one. */
   readonly downloadUrl: (file: CloudFile) => string;
 }
 
