@@ -1,5 +1,5 @@
 /**
- * Goes on with a value: at once when it is there, without a promise. An error of `next` is thrown then, and otherwise
+ * Continues with a value: at once when it is there, without a promise. An error of `next` is thrown then, and otherwise
  * rejects.
  */
 export function continueWith<Value, Result>(

@@ -4,7 +4,7 @@ import { upTo } from './up-to.ts';
 const rememberedFor = 10_000;
 const rememberedAccounts = 10_000;
 
-/** A limit of an account's things of one kind. Those that other processes make count after a while. */
+/** A limit of an account's objects of one kind. Objects made by other processes count after a while. */
 export class CountLimit {
   readonly #limit: number;
   readonly #count: (account: string, signal: AbortSignal) => Promise<number>;
@@ -25,14 +25,14 @@ export class CountLimit {
     this.#full = args.full;
   }
 
-  /** To be called before one more is made. */
+  /** To be called before an object is made. */
   async admit(account: string, signal: AbortSignal): Promise<void> {
     const known = this.#counts.get(account) ?? (await this.#ask(account, signal));
     if (known.count >= this.#limit) throw this.#full(this.#limit);
     known.count++;
   }
 
-  /** Some of an account are gone. @param some how many; absent: nobody knows */
+  /** Notes that an account has fewer. @param some how many; absent: unknown */
   removed(account: string, some?: number): void {
     const known = this.#counts.get(account);
     if (some === undefined) this.#counts.delete(account);
@@ -41,7 +41,7 @@ export class CountLimit {
 
   async #ask(account: string, signal: AbortSignal): Promise<{ count: number }> {
     const count = await this.#count(account, signal);
-    // another one may have asked meanwhile, and been let in
+    // another request may have asked meanwhile, and been admitted
     const known = this.#counts.get(account) ?? { count };
     this.#counts.set(account, known, { noUpdateTTL: true });
     return known;

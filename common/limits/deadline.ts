@@ -22,7 +22,7 @@ export class Attempt {
     return this.#reason;
   }
 
-  /** The same for those who take nothing else. Made when it is asked for. */
+  /** The stop as a signal, for callees that take nothing else. Made when it is first read. */
   get signal(): AbortSignal {
     if (this.#controller === null) {
       this.#controller = new AbortController();
@@ -51,7 +51,7 @@ export class Attempt {
  * Use it wherever a deadline joins a signal. AbortSignal.any holds its sources weakly: Node 20 collects an
  * AbortSignal.timeout that stands in it alone, and then nothing ends the wait. It also leaves its traces on a signal
  * that lives longer; this leaves none.
- * @param grace how long the work may go on after the signal's abort. Milliseconds
+ * @param grace how long the work may continue after the signal's abort. Milliseconds
  */
 export async function withDeadline<T>(
   signal: AbortSignal,

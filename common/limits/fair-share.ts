@@ -4,7 +4,7 @@ import { overloaded } from '../errors/catalogue.ts';
 export interface Claim {
   /** It is held; before, it waits. */
   readonly granted: boolean;
-  /** Gives it back, or waits no more. A second call does nothing. */
+  /** Releases the amount, or stops waiting. A second call does nothing. */
   readonly release: () => void;
 }
 
@@ -40,7 +40,7 @@ export interface FairShareOptions {
  * A limited resource that accounts share: connections, sessions, memory. When nothing is left the
  * others wait. The account that holds least comes first; of accounts that hold the same, the one that was served longest
  * ago. The claims of an account keep their order. An account that has its share is passed over, but nobody overtakes a
- * claim that is larger than what is left: a large one would wait for ever behind small ones.
+ * claim that is larger than the rest: a large one would wait for ever behind small ones.
  */
 export class FairShare {
   readonly #options: FairShareOptions;
@@ -107,9 +107,9 @@ export class FairShare {
   }
 
   /**
-   * Claims one, and resolves with its release once it is held. Rejects with 503 when too many wait, or when it has
+   * Claims 1, and resolves with its release once it is held. Rejects with 503 when too many wait, or when it has
    * waited for too long, and with the signal's reason when that is aborted first.
-   * @param account absent: those without one are as one account
+   * @param account absent: all claims without one count as one account's
    */
   async take(signal: AbortSignal | undefined, account = ''): Promise<() => void> {
     signal?.throwIfAborted();
@@ -132,7 +132,7 @@ export class FairShare {
     }
   }
 
-  /** Rejects all who wait in `take`. */
+  /** Rejects all waiting calls of `take`. */
   failAll(error: Error): void {
     const all = [...this.#waiting.values()].flatMap((line) => [...line]);
     for (const { onFailed } of all) onFailed(error);

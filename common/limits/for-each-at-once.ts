@@ -1,6 +1,6 @@
 /**
- * Does something with every item, with so many at once. They begin in order. Rejects with the first failure; work
- * under way then goes on, and nothing more is begun.
+ * Runs work on every item, `atOnce` at a time, begun in order. Rejects with the first failure; work under way then
+ * continues, and nothing more is begun.
  */
 export async function forEachAtOnce<Item>(
   items: readonly Item[],

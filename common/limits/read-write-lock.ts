@@ -14,7 +14,7 @@ export class ReadWriteLock {
     return this.#locked.has(key);
   }
 
-  /** Resolves when one of the keys that are locked is so no longer. */
+  /** Resolves when one of the locked keys is unlocked. */
   async changed(): Promise<void> {
     await Promise.race(this.#locked.values());
   }
@@ -43,7 +43,7 @@ export class ReadWriteLock {
     }
   }
 
-  /** Runs work while no other has the key. Such work goes one by one. */
+  /** Runs work while no other work has the key: one at a time. */
   async alone<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
     while (this.#locked.has(key)) await this.#locked.get(key);
     let unlock: () => void = () => {};

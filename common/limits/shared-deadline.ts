@@ -1,10 +1,10 @@
-/** Those who ask within this time share a signal. Milliseconds. */
+/** Calls within this time share a signal. Milliseconds. */
 const shareFor = 1000;
 
 /**
  * Makes signals that are aborted after `milliseconds`, or up to a second sooner. They cost next to nothing, where
  * AbortSignal.timeout takes 10 microseconds of CPU: for deadlines that every request needs and none should reach.
- * Many share a signal, so it is for those who look at it and not for those who listen.
+ * Many callers share a signal: read `aborted`, and add no listeners.
  */
 export function createSharedDeadline(milliseconds: number): () => AbortSignal {
   let signal: AbortSignal | null = null;

@@ -1,4 +1,4 @@
-/** Settles with the work, or rejects as soon as the signal is aborted; the work itself goes on. */
+/** Settles with the work, or rejects as soon as the signal is aborted; the work itself continues. */
 export function untilAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason as Error);

@@ -1,4 +1,4 @@
-/** Resolves when the work has ended, or after so many milliseconds: answers which. The work itself goes on. */
+/** Resolves with true when the work has ended, or with false after the time. The work itself continues. */
 export async function waitAtMost(work: Promise<unknown>, milliseconds: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<boolean>((resolve) => {

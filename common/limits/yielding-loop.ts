@@ -14,7 +14,7 @@ export async function letOthersRun(signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Does something with every item, in order, and lets others run in between when it takes long. Rejects with the
+ * Runs work on every item, in order, and lets others run in between when it takes long. Rejects with the
  * work's error, or between two items with the signal's reason.
  */
 export async function forEachYielding<Item>(

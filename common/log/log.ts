@@ -7,7 +7,7 @@ import { terminalLine } from './terminal-line.ts';
 export type Log = Pick<Logger, 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'isLevelEnabled'>;
 
 export interface LogOptions {
-  /** They stand in every line. */
+  /** Fields of every line. */
   readonly facts?: Readonly<Record<string, unknown>>;
   /** Texts that no line may hold. */
   readonly secrets?: readonly string[];

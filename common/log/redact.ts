@@ -14,8 +14,8 @@ const shapes: readonly RegExp[] = [
 ];
 
 /**
- * Takes secrets out of a line of JSON, as the last thing before it is written: no code puts one in, but a message of
- * something else may repeat what a client sent, and a name that a client chose may hold its token.
+ * Removes secrets from a line of JSON right before it is written: no code puts one in, but the message of a library
+ * may repeat a client's text, and a name that a client chose may hold its token.
  * @param secrets texts that are secret whatever they look like, such as passwords from the environment
  */
 export function createRedaction(secrets: readonly string[]): (line: string) => string {

@@ -12,27 +12,27 @@ import { GatheredNames } from './gathered-names.ts';
 import { KnownFiles } from './known-files.ts';
 
 export interface CloudFiles {
-  /** Tells that a row will come soon, so that others wait for it a little. Call what it answers when it is over. */
+  /** Announces a row, so that others wait for it a little. Call the returned function when it is over. */
   announce(): () => void;
   /** Resolves when the row is durable. After a rejection it may still appear, if the engine was at work on it. */
   insert(file: CloudFile, signal: AbortSignal): Promise<void>;
   findByName(name: string, signal: AbortSignal): Promise<CloudFile | null>;
   /** Files whose names begin with one of these. */
   findByPrefixes(prefixes: readonly string[], signal: AbortSignal): Promise<readonly CloudFile[]>;
-  /** Which of the names have a row. @param names a few thousand at most */
+  /** The names that have a row. @param names a few thousand at most */
   namesWithRow(names: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>>;
   /** Rows that were made between two times, newest first. */
   madeBetween(after: Date, before: Date, limit: number, signal: AbortSignal): Promise<readonly CloudFile[]>;
   /** A page of the files of a project, newest first unless the query says otherwise. */
   list(query: FileQuery, signal: AbortSignal): Promise<readonly CloudFile[]>;
-  /** How many match the query. */
+  /** Number of files that match the query. */
   count(query: FileQuery, signal: AbortSignal): Promise<number>;
   /** Any file of a project with this SHA-256. */
   findByDigest(
     file: Pick<CloudFile, 'ownerId' | 'projectSlug'> & { readonly sha256: string },
     signal: AbortSignal,
   ): Promise<CloudFile | null>;
-  /** Files whose rows are durable, of one account. */
+  /** Number and bytes of an account's files with durable rows. */
   usedBy(ownerId: string, signal: AbortSignal): Promise<StorageUse>;
   /**
    * Removes the row of a file whose object is not there. From then on this process does not find it.
@@ -47,13 +47,13 @@ const insertLimit = 4 * 1024 * 1024;
 /** How long an INSERT waits for rows that were announced. Milliseconds (docs/decisions/009-rows-of-small-files.md). */
 const gatherWait = 6;
 
-/** The table itself, for who keeps rows elsewhere first. */
+/** The table itself, for `LoggedFiles`, which keeps rows in a log first. */
 export interface FileTable extends CloudFiles {
   /** Stores rows as one block, all or none. The name of each must be new. */
   insertRows(rows: readonly FileRow[]): Promise<void>;
   /** Notes that the table has the file, so that nobody has to ask. */
   remember(file: CloudFile): void;
-  /** Which names may be there. It is right when nobody else stores files, and each is added before. */
+  /** Filter of names that may be there. Right where no other process stores files, and each name is added before. */
   openFilter(log: Pick<Log, 'warn'>): IdFilter;
 }
 
@@ -124,7 +124,7 @@ export function createCloudFiles({
 class Announced {
   count = 0;
 
-  /** @returns says that it is over; said twice, it counts once */
+  /** @returns ends the announcement; a second call does nothing */
   add(): () => void {
     this.count++;
     let over = false;

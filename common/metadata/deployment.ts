@@ -12,7 +12,7 @@ export interface DeploymentKey {
 
 /** All processes that share a store. Several deployments may keep their files in one bucket. */
 export interface Deployment extends DeploymentKey {
-  /** Every one that counts: processes that start on an empty store at once make one each. */
+  /** All keys that count: processes that start on an empty store at once make one each. */
   keys(): Promise<readonly DeploymentKey[]>;
 }
 

@@ -14,7 +14,7 @@ export const fileListColumns = [
   'content_type',
 ] as const;
 
-/** Which files of a project somebody wants to see, newest first unless it says otherwise. */
+/** A query for files of a project, newest first by default. */
 export interface FileQuery {
   readonly ownerId: string;
   readonly projectSlug: string;
@@ -51,7 +51,7 @@ interface Entry {
  * A page of files by `table`, which knows their order (migrations/file-tables.ts). It may have files that are not
  * stored, because a process ended before their upload or their removal did: those are left out, and others take their
  * places, so that a page is short at the end alone.
- * @param args.filesOf answers those of the names that are stored
+ * @param args.filesOf finds the stored files among the names
  */
 export async function listFiles(
   args: {
@@ -85,7 +85,7 @@ export async function listFiles(
   return [...page.values()];
 }
 
-/** How many match, however many a page has; it may count a few that are not stored. */
+/** Number of matching files, whatever the size of a page; it may count a few that are not stored. */
 export async function countFiles(
   { db, table, home }: { readonly db: Database; readonly table: string; readonly home: string },
   query: FileQuery,
@@ -96,7 +96,7 @@ export async function countFiles(
   return row?.files ?? 0;
 }
 
-/** The order, and the condition of what is behind a file in it. */
+/** The order, and the condition for the files behind a given one. */
 function orderSql(
   { byName = false, ascending = false }: FileQuery,
   after: FileCursor | undefined,
@@ -111,7 +111,7 @@ function orderSql(
   }
   if (after === undefined) return { by: by('created_at'), behind: [] };
   const time = timeLiteral(after.createdAt);
-  // the first of the two is what the primary key can use
+  // the primary key can use the first of the two
   const behind = [
     `created_at ${sign}= ${time}`,
     `(created_at ${sign} ${time} OR id ${sign} ${textLiteral(after.id)})`,

@@ -18,7 +18,7 @@ export const fileColumns = [
   'sha256',
 ] as const;
 
-/** A file as the table gets it. */
+/** A file as rows for the tables. */
 export interface FileRow {
   readonly name: string;
   /** JSONCompactEachRow, with its line break. */

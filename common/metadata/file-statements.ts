@@ -25,7 +25,7 @@ interface Row {
   updated: number;
 }
 
-/** Without, a DELETE is a mutation, and waits for merges. */
+/** Without this, a DELETE is a mutation, and waits for merges. */
 const deleteSettings = `SETTINGS lightweight_delete_mode = 'lightweight_update_force'`;
 
 /** The statements about cloud_files, and about file_list, which has the order of a project's files. */
@@ -43,7 +43,7 @@ export class FileStatements {
     this.list = `${database}.file_list`;
   }
 
-  /** @param account whose share of the engine it takes; absent: nobody's */
+  /** @param account the account whose share of the engine it takes; absent: none's */
   async byNames(
     names: readonly string[],
     signal: AbortSignal,
@@ -99,7 +99,7 @@ export class FileStatements {
     return row ?? { files: 0, bytes: 0 };
   }
 
-  /** All or none. The list comes first, as in the group commit: what is in the list alone is not shown. */
+  /** All or none. The list comes first, as in the group commit: a row in the list alone is not shown. */
   async insert(rows: readonly FileRow[]): Promise<void> {
     const { home } = this;
     const listed = Buffer.concat(rows.map((row) => row.listed));
@@ -108,7 +108,7 @@ export class FileStatements {
     await this.#db.insert({ table: this.table, columns: fileColumns, lines, home });
   }
 
-  /** @returns those that had a row */
+  /** @returns the names that had a row */
   async delete(names: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>> {
     const files = await this.byNames(names, signal);
     if (files.size === 0) return new Set();
@@ -129,7 +129,7 @@ function isAmong(names: readonly string[]): string {
   return `name IN (${names.map(textLiteral).join(', ')})`;
 }
 
-/** An id is one file's alone; the others are what the primary key finds it by, and cost a fifth of as many ORs. */
+/** An id is unique; the other columns let the primary key find it, and cost a fifth of as many ORs. */
 function areListed(files: readonly CloudFile[]): string {
   const among = (column: string, literal: (file: CloudFile) => string): string =>
     `${column} IN (${[...new Set(files.map(literal))].join(', ')})`;

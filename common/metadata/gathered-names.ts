@@ -10,7 +10,7 @@ interface Gathered<Answer> {
 }
 
 /**
- * Runs statements about names. One for one name costs milliseconds, for many names little more: while one statement is
+ * Runs statements about names. One name costs milliseconds, many names little more: while one statement is
  * under way, the names that come gather for the next.
  */
 export class GatheredNames<Answer> {

@@ -13,7 +13,7 @@ const knownFor = 60_000;
 const missingNames = 10_000;
 const missingFor = 1000;
 
-/** The files that this process has met, before the table. They never change, but for their end. */
+/** A cache of files in front of the table. Files never change until they are removed. */
 export class KnownFiles {
   readonly #statements: Pick<FileStatements, 'byNames'>;
   readonly #counts: CacheCounts;
@@ -40,7 +40,7 @@ export class KnownFiles {
     });
   }
 
-  /** The table has it now. */
+  /** Notes that the table has the file now. */
   note(file: CloudFile): void {
     this.#known.set(file.name, file);
     this.#missing.delete(file.name);
@@ -58,7 +58,7 @@ export class KnownFiles {
     return file;
   }
 
-  /** Those that are stored. Names lie anywhere in the table: of those that are known nothing is read. */
+  /** The stored files among the names. Names lie anywhere in the table: nothing is read for known ones. */
   async findAll(
     names: readonly string[],
     account: string,
@@ -76,7 +76,7 @@ export class KnownFiles {
     return files;
   }
 
-  /** Nobody finds it from now on, unless the removal fails: who tries again has to. */
+  /** Hides the file from now on, unless the removal fails: a second attempt has to find it. */
   async removing(name: string, remove: () => Promise<boolean>): Promise<boolean> {
     this.#removed.set(name, true);
     this.#known.delete(name);

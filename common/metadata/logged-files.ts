@@ -6,16 +6,16 @@ import type { CloudFile } from './cloud-file.ts';
 import type { CloudFiles, FileTable } from './cloud-files.ts';
 import { type FileRow, fileRow, fileRowOfLine } from './file-row.ts';
 
-/** Names that one statement asks for, and what it may take. Milliseconds. */
+/** Names in one statement, and its deadline. Milliseconds. */
 const namesAtOnce = 2000;
 const namesTimeout = 30_000;
 /** Rows of one INSERT. */
 const rowsAtOnce = 10_000;
 
 /**
- * Rows of files that are durable in a write-ahead log before the table has them, so that an upload costs one small write and not a part of
- * the table (docs/decisions/017-write-ahead-log-of-file-rows.md). For a table that nobody else reads: the embedded engine's. The
- * answers are those of the table with the log's rows in it.
+ * Rows of files, durable in a write-ahead log before the table has them, so that an upload costs one small write and
+ * not a part of the table (docs/decisions/017-write-ahead-log-of-file-rows.md). For a table that nobody else reads:
+ * the embedded engine's. The answers are those of the table with the log's rows in it.
  */
 export class LoggedFiles implements CloudFiles {
   readonly #table: FileTable;
@@ -39,8 +39,8 @@ export class LoggedFiles implements CloudFiles {
   }
 
   /**
-   * Brings what an earlier process left into the table first.
-   * @param args.directory of the write-ahead log @param args.flushAfter how long a row waits for others to come with it into the table. Milliseconds
+   * Flushes the entries of an earlier process into the table first.
+   * @param args.directory of the write-ahead log @param args.flushAfter milliseconds that a row waits for others
    * @param args.pendingLimit bytes of rows that may wait for the table
    */
   static async open(args: {
@@ -58,7 +58,7 @@ export class LoggedFiles implements CloudFiles {
       stored: (rows) => files.#stored(rows),
       times: { flushAfter, retryAfter: flushAfter },
     });
-    // after what an earlier process left has come into the table
+    // once the entries of an earlier process are in the table
     const files = new LoggedFiles({ table, flushed, filter: table.openFilter(log), pendingLimit });
     return files;
   }
@@ -116,7 +116,7 @@ export class LoggedFiles implements CloudFiles {
     return (await this.#wholeTable()).remove(name, signal);
   }
 
-  /** Brings what the write-ahead log holds into the table. What can't be stays there for the next start. */
+  /** Flushes the write-ahead log into the table. Rows that fail stay in it for the next start. */
   close(): Promise<void> {
     return this.#flushed.close();
   }

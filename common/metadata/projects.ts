@@ -29,9 +29,9 @@ interface Known {
 }
 
 const cachedProjects = 10_000;
-/** How long a project is known without another read where nobody announces its removal. Milliseconds. */
+/** How long a project is known without another read where removals are not announced. Milliseconds. */
 const usualTime = 5_000;
-/** The same where others do: shorter than announcements are remembered (redis-invalidation.ts). */
+/** The same where they are announced: shorter than announcements are remembered (redis-invalidation.ts). */
 const announcedFor = 60_000;
 const columns = ['id', 'owner_id', 'slug', 'created_at', 'version'];
 
@@ -46,7 +46,7 @@ export class Projects {
   /**
    * @param args.maxProjects that an account may have; absent: any number
    * @param args.alone whether no other process removes projects
-   * @param args.knownFor milliseconds for which what was seen counts where others do, and nobody announces it
+   * @param args.knownFor milliseconds that a project is known where others remove some, unannounced
    */
   constructor(args: {
     readonly db: Database;
@@ -120,7 +120,7 @@ export class Projects {
     return rows.map(({ id, slug, created }) => ({ id, ownerId, slug, createdAt: new Date(created) }));
   }
 
-  /** Removes a project that is empty. Other processes may take it for there as long as they trust what they know. */
+  /** Removes a project that is empty. Other processes may still find it until their cached copy expires. */
   async remove({ id, ownerId, slug }: Project, signal: AbortSignal): Promise<void> {
     await this.#db.command({ sql: `DELETE FROM ${this.#table} WHERE id = ${textLiteral(id)}`, signal });
     this.#known.delete(cacheKey(ownerId, slug));
@@ -128,7 +128,7 @@ export class Projects {
     await this.#freshness.changed(id);
   }
 
-  /** Whether the project has files, as the table of files says, or who keeps their rows elsewhere first. */
+  /** Whether the project has files, by their table or by the service that keeps their rows in a log first. */
   hasFiles(project: Project, signal: AbortSignal): Promise<boolean> {
     return this.#hasFiles(project, signal);
   }

@@ -11,7 +11,7 @@ export interface UsageDay {
   readonly date: string;
   readonly project: string;
   requests: number;
-  /** Of request bodies. */
+  /** Bytes of request bodies. */
   bytesIn: number;
   files: number;
   bytesStored: number;
@@ -58,7 +58,7 @@ export class UsageCounts {
   readonly #deps: { readonly db: Database; readonly database: string; readonly log: Pick<Log, 'warn'> };
   readonly #most: number;
   #counts = new Map<string, Count>();
-  /** The one that was added to last, of this day. */
+  /** The count of today that was added to last. */
   #last: Count | null = null;
   #today = { date: '', ends: 0 };
   /** Being written, or waiting for the next try. */
@@ -66,7 +66,7 @@ export class UsageCounts {
   #writing: Promise<void> | null = null;
   /** Batches that were written. */
   #written = 0;
-  /** Counts that nothing could be done with. */
+  /** Counts that were dropped for lack of room. */
   #lost = 0;
   #timer: NodeJS.Timeout | undefined;
 
@@ -85,7 +85,7 @@ export class UsageCounts {
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    // one that began earlier has not got all
+    // a write that began earlier lacks the latest counts
     await this.#writing;
     await this.write();
   }
@@ -136,7 +136,7 @@ export class UsageCounts {
     return this.#today.date;
   }
 
-  /** Adds to the table what was counted. What can't be is kept for the next time. */
+  /** Adds the counts to the table. Those that fail are kept for the next time. */
   write(): Promise<void> {
     this.#writing ??= this.#writeAll().finally(() => {
       this.#writing = null;
@@ -176,8 +176,8 @@ export class UsageCounts {
   }
 
   /**
-   * The use of an account from one day to another, by day and project, with the counts that this process has yet to write; null:
-   * these are too many to answer. Other processes write theirs within a minute.
+   * The use of an account from one day to another, by day and project, with the counts that are yet to be written here;
+   * null: too many to answer. Other processes write theirs within a minute.
    */
   async of(
     account: string,

@@ -88,7 +88,7 @@ export class Users {
     );
     const after = await this.findById(id, signal);
     if (unknown !== null && (after === null || after.version < version)) throw unknown;
-    // equal values: they are what was to be stored, whichever process stored them
+    // equal values: the account is stored as it should be, whichever process did it
     return (
       after?.version === version &&
       after.email === email &&

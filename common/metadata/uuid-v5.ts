@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 
-/** Of ids that this service makes from names; it never changes, because ids are stored. */
+/** The namespace of ids that this service makes from names; it never changes, because ids are stored. */
 const namespace = '8a3f7c52-6d1e-4b90-9c47-2e5b10d7f6a4';
 
 /**
- * The id of what is named by these parts together, such as owner, project slug and space slug: the same in every
+ * The id of the thing that these parts name together, such as owner, project slug and space slug: the same in every
  * process. Different lists of parts have different ids, wherever their borders lie.
  */
 export function uuidV5(...parts: string[]): string {

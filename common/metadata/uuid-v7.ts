@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto';
 
-/** Random bytes of so many ids are made at once: two for the counter, eight for the id. */
+/** Ids whose random bytes are made at once, two for the counter and eight for the rest. */
 const pooledIds = 512;
 const idBytes = 10;
 

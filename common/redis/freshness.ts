@@ -6,7 +6,7 @@ export interface ReadMoment {
   readonly began: number;
   /** Null: a later change would not be announced. */
   readonly position: StreamPosition | null;
-  /** How many changes this process had made before. */
+  /** Number of changes that this process had made before. */
   readonly changes: number;
 }
 
@@ -20,8 +20,8 @@ export interface FreshnessLimits {
 }
 
 /**
- * For how long data counts that was read from the store: until this process changes it, or another one announces a
- * change, and never longer than its time.
+ * How long data that was read from the store counts: until this process changes it, or another one announces a change,
+ * and never longer than its time.
  */
 export class Freshness {
   readonly #limits: FreshnessLimits;
@@ -37,12 +37,12 @@ export class Freshness {
     return { began: this.#now(), position, changes: this.#changes };
   }
 
-  /** Whether what was read since may be kept: this process made no change meanwhile. */
+  /** Whether data that was read since may be kept: this process made no change meanwhile. */
   mayKeep({ changes }: ReadMoment): boolean {
     return changes === this.#changes;
   }
 
-  /** Whether what was read at that moment counts. @param otherwiseFor instead of the usual time */
+  /** Whether data that was read at that moment counts. @param otherwiseFor instead of the usual time */
   isFresh(id: string, { began, position }: ReadMoment, otherwiseFor = this.#limits.otherwiseFor): boolean {
     const { invalidation, announcedFor } = this.#limits;
     const age = this.#now() - began;

@@ -15,7 +15,7 @@ export interface StreamPosition {
 export interface Invalidation {
   /** Whether processes hear of each other's changes at all. */
   readonly announces: boolean;
-  /** The current place, taken before the store is read. Null: nothing that is read now may be kept. */
+  /** The current place, taken before the store is read. Null: no data that is read now may be kept. */
   position(): StreamPosition | null;
   /** Whether the id was published behind the position, or could have been and was missed. */
   changedSince(id: string, position: StreamPosition | null): boolean;
@@ -33,7 +33,7 @@ export interface Invalidation {
   close(): Promise<void>;
 }
 
-/** Without Redis: nobody else changes what is stored, or nobody announces it. */
+/** Without Redis: no other process changes the store, or none announces it. */
 export const unannounced: Invalidation = {
   announces: false,
   position: () => null,

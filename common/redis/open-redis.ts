@@ -17,8 +17,8 @@ const usualTimes: RedisTimes = { connect: 5000, command: 2000, backoff: 2000 };
 const commandLimit = 10_000;
 
 /**
- * A connection to Redis that comes back by itself. Resolves when it is there or has failed for the first time: without
- * Redis a process starts, and serves what does not need it.
+ * A connection to Redis that is restored by itself. Resolves when it is there or has failed for the first time: without
+ * Redis a process starts, and serves the requests that do not need it.
  */
 export async function openRedis(
   config: RedisConfig,
@@ -61,10 +61,10 @@ class ReconnectingRedis implements RedisConnection {
     });
     client.on('error', (error: Error & { command?: { name?: string } }) => {
       outage.begin(reasonOf(error, config));
-      // it would go on in the wrong database
+      // it would continue in the wrong database
       if (error.command?.name === 'select') client.disconnect(true);
     });
-    // keys of other nodes of a cluster go on, and other Sentinels know as much
+    // the other nodes of a cluster still serve their keys, and other Sentinels know as much
     client.on('node error', (error: Error, server: string) => {
       outage.serverFailed(server, reasonOf(error, config));
     });
@@ -159,7 +159,7 @@ class ReconnectingRedis implements RedisConnection {
   }
 }
 
-/** The client has a deadline for each command, which begins when it is sent; this one is for those that it never gets to send. */
+/** The client's own deadline for a command begins when it is sent; this one is for commands that are never sent. */
 async function withDeadline<Result>(work: Promise<Result>, milliseconds: number): Promise<Result> {
   if (await waitAtMost(work, milliseconds)) return work;
   throw new Error('Command timed out');

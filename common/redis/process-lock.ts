@@ -32,7 +32,7 @@ export interface LockTimes {
 }
 
 const usualTimes: LockTimes = { lease: 60_000, renewEvery: 15_000 };
-/** Of the lease, taken off by our own clock. */
+/** Share of the lease that is given up because clocks differ. */
 const marginShare = 0.1;
 
 const takeScript = redisScript(`
@@ -51,7 +51,7 @@ return redis.call('DEL', KEYS[1])
 /** The lock of a name. */
 export type Locks = (name: string, times?: LockTimes) => ProcessLock;
 
-/** Locks of a process that knows of no others. */
+/** Locks of a process that is alone. */
 export function ownLocks(): Locks {
   const held = new Set<string>();
   return (name) => ({
@@ -91,7 +91,7 @@ export function redisLocks({ redis, log }: { redis: RedisConnection; log: Log })
       const lose = (): void => lost.abort(new Error(`the lock ${name} was lost: another process may go on`));
       let over = false;
       let end: NodeJS.Timeout | undefined;
-      /** It lasts from when the command was sent that it was given by, or from a little later. */
+      /** Counts the lease from the moment when the command was sent: Redis began it no earlier. */
       const lasts = (): void => {
         clearTimeout(end);
         end = setTimeout(lose, times.lease * (1 - marginShare) - (performance.now() - sent)).unref();

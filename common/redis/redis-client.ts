@@ -23,7 +23,7 @@ const redirections = 5;
 export type RedisClient = Redis | Cluster;
 
 /**
- * A client that is not connected yet. It comes back by itself, and never sends a command twice that may have run. Emits
+ * A client that is not connected yet. It reconnects by itself, and never sends a command twice that may have run. Emits
  * `node error` (error, `host:port`) when a node of a cluster, or a Sentinel, can't be used.
  */
 export function createRedisClient(config: RedisConfig, times: RedisTimes): RedisClient {
@@ -42,7 +42,7 @@ function newClient(config: RedisConfig, times: RedisTimes, report: Report): Redi
   const { host, port, ca, db } = config;
   // RFC 6066 section 3: a server name can't be an address
   const tls = { ...(isIP(host) === 0 ? { servername: host } : {}), ...(ca === undefined ? {} : { ca }) };
-  // why there is no connection is an 'error' of the client itself
+  // the reason of a failed connection is an 'error' of the client itself
   const secure = { tls, Connector: serverConnector(() => {}) };
   return new Redis({ ...common, db, host, port, ...(config.tls ? secure : {}) });
 }

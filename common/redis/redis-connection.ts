@@ -12,7 +12,7 @@ export function redisScript(source: string): RedisScript {
 }
 
 /**
- * Redis as the rooms use it. Commands that are begun in one turn of the event loop leave together, and run in their
+ * Redis as the services use it. Commands that are begun in one turn of the event loop leave together, and run in their
  * order (on a cluster: those of one node). Nothing is queued and nothing tried again: all reject with a RedisFailure
  * when Redis is away, refuses, or doesn't answer in time, or when too many wait.
  */

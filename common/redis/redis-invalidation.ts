@@ -7,24 +7,24 @@ import { type RedisConnection, RedisFailure, type RedisListener, redisScript } f
 export interface InvalidationTimes {
   /** Between two requests for the number of the last message. */
   readonly poll: number;
-  /** Something that was published so long ago is known, or nothing is trusted. */
+  /** Age at which every message is known; otherwise nothing is trusted. */
   readonly trustFor: number;
 }
 
 const usualTimes: InvalidationTimes = { poll: 200, trustFor: 800 };
-/** Ids that were invalidated: how many, and for how long. Longer than anything is kept that was looked up before. */
+/** Invalidated ids that are remembered, and milliseconds: longer than any data is kept that was read before. */
 const idLimits = { max: 65_536, ttl: 180_000 };
 /** Ids that are not published yet. */
 const unsentLimit = 1000;
 /** Stands for all ids. */
 const everything = '*';
 
-/** Counts what is published. It has no time to live: one small number. */
+/** The count of messages. It has no time to live: one small number. */
 const invalidationKey = 'sluice:{invalidation}:1';
 const invalidationChannel = 'sluice:invalidation:1';
 
 /**
- * Whatever restarts a server, or puts another in its place, changes its run id. A count that was lost goes on from the
+ * Whatever restarts a server, or puts another in its place, changes its run id. A lost count continues from the
  * time in microseconds, which is always more. It is written also when the memory is full: it is one small number.
  */
 const prelude = `#!lua flags=allow-oom
@@ -36,7 +36,7 @@ if redis.call('EXISTS', KEYS[1]) == 0 then
 end
 `;
 
-/** Answers the run id and how many were published. */
+/** Answers the run id and the number of messages. */
 const positionScript = redisScript(`${prelude}
 return {run, redis.call('GET', KEYS[1])}
 `);
@@ -79,7 +79,7 @@ export class RedisInvalidation implements Invalidation {
   /** Where the generation began, and the last message of it. */
   #floor = 0;
   #last = 0;
-  /** Everything that was published before is known. */
+  /** Time before which every message is known. */
   #provenAt = Number.NEGATIVE_INFINITY;
   /** The number at the last check, if its message had not arrived. */
   #missing: number | null = null;
@@ -144,7 +144,7 @@ export class RedisInvalidation implements Invalidation {
     await this.#polling;
   }
 
-  /** Nothing that was learnt before may be kept. */
+  /** Begins a generation: no data that was read before may be kept. */
   #begin(at: number): void {
     this.#generation++;
     this.#floor = at;

@@ -1,7 +1,7 @@
 import { waitAtMost } from '../limits/wait-at-most.ts';
 import { RedisFailure } from './redis-connection.ts';
 
-/** The work's result, or null when it takes longer than so many milliseconds: then it is quicker to do without Redis. */
+/** The work's result, or null when it takes longer than `milliseconds`: then it is quicker to do without Redis. */
 export async function unlessLate<Result>(
   work: Promise<Result>,
   milliseconds: number,
@@ -25,10 +25,10 @@ export async function unlessAway<Result>(
   }
 }
 
-/** Milliseconds after which a request goes on by what its own process, or the store, knows. */
+/** Milliseconds after which a request continues with the data of its own process, or of the store. */
 const patience = 250;
 
-/** Both together, for what a request waits for. */
+/** Both together, for work that a request waits for. */
 export function ifQuick<Result>(
   work: Promise<Result>,
   tell: (error: unknown) => void,

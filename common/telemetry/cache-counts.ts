@@ -2,7 +2,7 @@ export class CacheCounts {
   hits = 0;
   misses = 0;
 
-  /** Counts one question, and answers what was found. */
+  /** Counts one lookup, and returns its result. */
   count<Found>(found: Found): Found {
     if (found === undefined || found === null) this.misses++;
     else this.hits++;

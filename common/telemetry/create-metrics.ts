@@ -23,7 +23,7 @@ export interface Metrics {
   cache(name: CacheName): CacheCounts;
   /** To be called with the number of requests that a statement was made for. */
   batch(name: BatchName): (requests: number) => void;
-  /** Adds a number that is read when somebody asks. */
+  /** Adds a number that is read whenever metrics are collected. */
   gauge(name: string, help: string, read: () => number): void;
   /** The same for one that never falls. */
   counter(name: string, help: string, read: () => number): void;
@@ -31,7 +31,7 @@ export interface Metrics {
   json(): Promise<object[]>;
 }
 
-/** For a process of which nobody reads metrics. */
+/** For a process whose metrics nobody reads. */
 export const unmeasured: Pick<Metrics, 'observeCall' | 'cache' | 'batch'> = {
   observeCall: unobserved,
   cache: () => new CacheCounts(),

@@ -15,15 +15,15 @@ export interface FinishedRequest {
   readonly userId: string | null;
   /** The project that its path names, as it stands there; '' for none. */
   readonly project: string;
-  /** Of the body that has arrived. */
+  /** Bytes of its body that have arrived. */
   readonly bytesIn: number;
-  /** Of the answer's body that were sent. */
+  /** Bytes of the answer's body that were sent. */
   readonly bytesOut: number;
 }
 
 /** Observes the server, for metrics. Called once or a few times a request: it must be quick, and never throw. */
 export interface HttpObserver {
   answered(request: FinishedRequest): void;
-  /** So many more bytes of a request's body have arrived. */
+  /** More bytes of a request's body have arrived. */
   received(route: string, bytes: number): void;
 }

@@ -22,7 +22,7 @@ export type ObserveCall = <Result>(
   options?: CallOptions,
 ) => Promise<Result>;
 
-/** For who measures nothing. */
+/** Measures nothing. */
 export const unobserved: ObserveCall = (_system, _call, work) => work();
 
 export function outcomeOf(error: unknown, { signal, isMissing }: CallOptions = {}): Outcome {

@@ -40,7 +40,7 @@ const systems: Readonly<Record<System, Readonly<Record<string, string>>>> = {
   webhook: {},
 };
 
-/** Starts to trace. The SDK reads what is not in `config` from the environment, by OpenTelemetry's own names. */
+/** Starts to trace. The SDK reads all other settings from the environment, by OpenTelemetry's own names. */
 export async function openTracing(config: TracingConfig, log: Pick<Log, 'warn'>): Promise<Tracing> {
   diag.setLogger(complaints(log), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
   const resource = resourceFromAttributes({ 'service.name': 'sluice' }).merge(
@@ -71,7 +71,7 @@ export async function openTracing(config: TracingConfig, log: Pick<Log, 'warn'>)
         },
         (error: unknown) => {
           const outcome = outcomeOf(error, options);
-          // the message may repeat what a client sent
+          // the message may repeat a client's text
           if (outcome === 'error') fail(span, errorType(error));
           else span.setAttribute('sluice.outcome', outcome);
           span.end();

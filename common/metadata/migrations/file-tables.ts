@@ -30,7 +30,7 @@ export const fileTables: readonly Migration[] = [
     },
   },
   {
-    // the SHA-256 of files, and what finds a file by it: among a million rows in a few granules
+    // the SHA-256 of files, and an index that finds a file by it: among a million rows in a few granules
     version: 26,
     name: 'file_digests',
     statements: (database, topology) => {

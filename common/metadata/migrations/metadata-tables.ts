@@ -62,7 +62,7 @@ export const metadataTables: readonly Migration[] = [
     },
   },
   {
-    // until when some process writes without telling Redis, so that nobody keeps results (docs/decisions/026)
+    // the time until which a process writes without telling Redis, so that nobody keeps results (docs/decisions/026)
     version: 14,
     name: 'cache outages',
     statements: (database, topology) => {
@@ -97,7 +97,7 @@ export const metadataTables: readonly Migration[] = [
     },
   },
   {
-    // what accounts use, by day and project. Processes add rows, and the engine sums them up
+    // the use of accounts, by day and project. Processes add rows, and the engine sums them up
     version: 21,
     name: 'usage',
     statements: (database, topology) => {
@@ -111,7 +111,7 @@ export const metadataTables: readonly Migration[] = [
     },
   },
   {
-    // what reads with an access token may take of the engine; null: as usual
+    // the engine's limits for reads with an access token; null: the usual ones
     version: 27,
     name: 'token_limits',
     statements: (database, { onCluster }) => [

@@ -13,7 +13,7 @@ const granuleBytes = 1024 * 1024;
  */
 const blockBytes = 64 * 1024;
 
-/** Columns for values, of which the catalogue gives each field of a space one: n0, n1 ... t0 ... b0 ... */
+/** Columns for values; the catalogue gives each field of a space one of them: n0, n1 ... t0 ... b0 ... */
 export const slotColumns = {
   n: { count: 16, type: 'Float64' },
   t: { count: 24, type: 'String' },

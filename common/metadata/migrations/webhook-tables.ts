@@ -29,8 +29,8 @@ export const webhookTables: readonly Migration[] = [
     },
   },
   {
-    // a delivery is a row, and each attempt adds one with what it changed (events/delivery-table.ts): merges join them, so
-    // what is written once is never written again. What a row leaves out is empty, and the greater value of the others
+    // a delivery is a row, and each attempt adds one with its changes (events/delivery-table.ts): merges join them, so
+    // no value is written twice. A column that a row leaves out is empty, and the greater value of the others
     // stays. `content` is the body of the calls, and '~' after it was dropped: bodies begin with '{'
     version: 25,
     name: 'webhook_calls',
@@ -49,7 +49,7 @@ export const webhookTables: readonly Migration[] = [
           PARTITION BY toDate(created_at) ORDER BY (owner_id, id) TTL toDateTime(created_at) + INTERVAL ${days} DAY
           SETTINGS ttl_only_drop_parts = 1, index_granularity = 1024, index_granularity_bytes = 1048576,
             enable_vertical_merge_algorithm = 0, ${durable}`,
-        // what is over is still listed; what waits is taken over by the process that sends it (events/old-deliveries.ts)
+        // ended ones are still listed; waiting ones are taken over by the process that sends them: events/old-deliveries.ts
         `INSERT INTO ${table} (owner_id, id, created_at, space_id, event, project, space, url, record_ids,
             process, state, attempts, status, problem, updated_at, next_at, expires_at, content)
           SELECT owner_id, id, created_at, space_id, event, project, space, url,
