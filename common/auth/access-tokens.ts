@@ -25,7 +25,7 @@ export interface AccessToken {
   readonly revokedAt: Date | null;
   /** Absent: READ_MAX_ROWS and READ_TIMEOUT_MS. */
   readonly limits?: ReadLimitsOfToken;
-  /** It ends with a session of the dashboard, and is no token that anybody made. */
+  /** It belongs to a session of the dashboard and ends with it; nobody made it by hand. */
   readonly ofSession?: true;
 }
 
@@ -184,7 +184,7 @@ export class AccessTokens {
   }
 }
 
-/** Those that are given; undefined: none is. */
+/** The given limits; undefined: there are none. */
 export function readLimitsOf(maxRows: number | null, timeout: number | null): ReadLimitsOfToken | undefined {
   if (maxRows === null && timeout === null) return undefined;
   return { ...(maxRows !== null && { maxRows }), ...(timeout !== null && { timeout }) };

@@ -1,7 +1,7 @@
 import type { HttpRequest, HttpResponse, Route } from '../http/http-types.ts';
 import type { Authenticate } from './authenticate.ts';
 
-/** An operation on what an account has: where it is, what it does, and how that is described. */
+/** An operation on an account's data: its place, its work, and its description. */
 export interface AccountOperation<Deps>
   extends Pick<Route, 'method' | 'path'>,
     Omit<NonNullable<Route['api']>, 'id' | 'tag' | 'access'> {

@@ -12,8 +12,8 @@ export interface Principal {
 }
 
 /**
- * Throws 401 unless the request carries a good access token (interface.md section 5). A promise only where somebody has to
- * be asked; it rejects with what else is thrown.
+ * Throws 401 unless the request carries a good access token (interface.md section 5). A promise only where a store
+ * has to be asked; it rejects with any other error as well.
  */
 export type Authenticate = (request: HttpRequest) => Principal | Promise<Principal>;
 
@@ -26,7 +26,7 @@ const refusals = {
   revoked: 'The access token has been revoked',
 } as const;
 
-/** @param limiter of tokens */
+/** @param limiter limits the requests of each token */
 export function createAuthenticate(tokenCheck: TokenCheck, limiter: Limiter = unlimited): Authenticate {
   const admit = (
     request: HttpRequest,

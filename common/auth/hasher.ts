@@ -6,7 +6,7 @@ import { forEachAtOnce } from '../limits/for-each-at-once.ts';
 
 /**
  * argon2id. @node-rs/argon2 takes half the time, and its binaries are optional packages; `npm ci --omit=optional` leaves
- * them out. Then argon2 does the same work: each reads what the other wrote.
+ * them out. Then argon2 does the same work: each reads the hashes of the other.
  * Node 20: later versions (24.7) have argon2 in node:crypto, which both packages can give way to.
  */
 const { hash, verify } = loadArgon2();

@@ -29,7 +29,7 @@ export type TokenOrder =
 
 /**
  * Carries out an order. Answers the text to print: the new token, the revoked token's id, or a line a token.
- * @param tokenCheck of the running server, so that a revocation counts at once; it tells the others, too
+ * @param tokenCheck of the running server, so that a revocation counts at once; it informs the others, too
  */
 export async function executeTokenOrder(
   services: {
@@ -63,7 +63,7 @@ export async function executeTokenOrder(
   return token;
 }
 
-/** By its id: its e-mail address is another one once it was claimed. */
+/** By its id: its e-mail address changes once it is claimed. */
 async function findFirst(users: Users): Promise<Account | null> {
   return (await users.findById(userIdOf(developerEmail))) ?? users.findByEmail(developerEmail);
 }
@@ -73,7 +73,7 @@ function noAccount({ action, email }: Exclude<TokenOrder, { action: 'revoke' }>)
   return `there is no account ${email}${action === 'create' ? '; --create-user creates it' : ''}`;
 }
 
-/** Id, name, and what became or will become of it. */
+/** Id, name, and its end: past, planned or none. */
 function describe({ id, name, createdAt, expiresAt, revokedAt, limits }: AccessToken): string {
   const end =
     revokedAt !== null

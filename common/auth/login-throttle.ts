@@ -4,7 +4,7 @@ import { overloaded, tooManyAttempts } from '../errors/catalogue.ts';
 import { upTo } from '../limits/up-to.ts';
 import type { FailureDelays, SharedFailures } from './shared-failures.ts';
 
-/** Failed attempts of one identity, and those that are under way. */
+/** Failed attempts of one identity, and attempts under way. */
 interface Identity {
   failures: number;
   running: number;
@@ -35,9 +35,9 @@ export const loginThrottleDefaults: LoginThrottleOptions = {
 };
 
 /**
- * Slows down who guesses passwords: after a few failures attempts of one identity run one by one, each after twice the
+ * Slows down guessing of passwords: after a few failures attempts of one identity run one by one, each after twice the
  * delay of the one before. A success forgets the failures. It makes no difference whether the identity exists. Each
- * process counts what it sees, and all count together where failures are shared: the longer delay holds.
+ * process counts its own failures, and all count together where they are shared: the longer delay holds.
  */
 export class LoginThrottle {
   readonly #options: LoginThrottleOptions;
@@ -88,7 +88,7 @@ export class LoginThrottle {
     if (wait > 0) await this.#counted(() => sleep(wait, undefined, { signal }));
   }
 
-  /** An attempt when it is its turn by what all processes counted. */
+  /** An attempt when it is its turn by the count of all processes. */
   async #sharedAttempt<Result>(
     key: string,
     attempt: () => Promise<Result | null>,

@@ -1,6 +1,6 @@
 import type { SigningKeys } from './signing-keys.ts';
 
-/** Whom a login token speaks for: a record in the space that holds an application's users. */
+/** The subject of a login token: a record in the space that holds an application's users. */
 export interface LoginClaims {
   /** UUIDv5 of owner and project slug: a token is good in one project of one account. */
   readonly projectId: string;
@@ -8,7 +8,7 @@ export interface LoginClaims {
   readonly recordId: string;
 }
 
-/** Login tokens: signed JWTs (RFC 7519) that nothing is stored of. They are no access tokens. */
+/** Login tokens: signed JWTs (RFC 7519), which are not stored. They are no access tokens. */
 export interface LoginTokens {
   issue(claims: LoginClaims): Promise<string>;
   /** Null for anything that is not a token of ours, was changed, or has expired. */

@@ -4,7 +4,7 @@ import type { RedisConnection } from '../redis/redis-connection.ts';
 import { LoginThrottle, loginThrottleDefaults } from './login-throttle.ts';
 import { createStoredKeys } from './signing-keys.ts';
 
-/** The throttle of a process. With Redis it counts what others see as well. */
+/** The throttle of a process. With Redis it counts the failures of other processes as well. */
 export async function openLoginThrottle(services: {
   readonly db: Database;
   readonly database: string;

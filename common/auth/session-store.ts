@@ -17,13 +17,13 @@ export interface Session {
   readonly expiresAt: Date;
 }
 
-/** A session that is not over, and whose it is. */
+/** A session that is not over, and its account. */
 export interface LiveSession {
   readonly session: Session;
   readonly account: Account;
 }
 
-/** A session that nobody uses for so long is over. Milliseconds. */
+/** An unused session ends after this time. Milliseconds. */
 export const idleTimeout = 12 * 3_600_000;
 
 /** A session as the table answers it: times are milliseconds since 1970. */
@@ -42,7 +42,7 @@ const columns = [
 const milliseconds = (column: string): string => `toFloat64(toUnixTimestamp64Milli(${column}))`;
 const selection = `hash, user_id AS userId, toFloat64(user_version) AS userVersion,
   ${milliseconds('created_at')} AS createdAt, ${milliseconds('used_at')} AS usedAt, ${milliseconds('expires_at')} AS expiresAt`;
-/** Of the row of a session that has ended, which wins over every other one. */
+/** Version of the row of an ended session, which wins over every other one. */
 const lastVersion = Number.MAX_SAFE_INTEGER;
 
 interface SessionStoreDeps {
@@ -51,7 +51,7 @@ interface SessionStoreDeps {
   readonly users: Pick<Users, 'findById'>;
 }
 
-/** Sessions, and the access tokens that end with them. Nothing is kept in memory: what is stored counts at once, everywhere. */
+/** Sessions, and the access tokens that end with them. Nothing is cached: a change counts at once, everywhere. */
 export class SessionStore {
   readonly #deps: SessionStoreDeps;
   readonly #table: string;
@@ -63,7 +63,7 @@ export class SessionStore {
     this.#tokens = `${deps.database}.session_tokens`;
   }
 
-  /** Stores a session, or when it was last used; one that has ended stays so. */
+  /** Stores a session, or its last use; an ended session stays ended. */
   put(session: Session): Promise<void> {
     return this.#write(session, false);
   }
@@ -80,7 +80,7 @@ export class SessionStore {
     return account?.version === session.userVersion ? { session, account } : null;
   }
 
-  /** Those of an account that have not ended, the one that was used last first. */
+  /** The live sessions of an account, the last used one first. */
   ofUser(userId: string, now: Date, signal?: AbortSignal): Promise<readonly Session[]> {
     return this.#select(`user_id = ${textLiteral(userId)}`, now, signal);
   }
@@ -97,7 +97,7 @@ export class SessionStore {
     });
   }
 
-  /** When the tokens of a session expire that have not yet, the first one first. */
+  /** Expiry times of a session's valid tokens, the earliest first. */
   async tokenExpiries(session: string, now: Date, signal?: AbortSignal): Promise<readonly Date[]> {
     const rows = await this.#deps.db.rows<{ expires: number }>({
       sql: `SELECT ${milliseconds('expires_at')} AS expires FROM ${this.#tokens}
@@ -107,7 +107,7 @@ export class SessionStore {
     return rows.map(({ expires }) => new Date(expires)).filter((expiry) => expiry > now);
   }
 
-  /** As an access token, while its session lives. */
+  /** A session's token as an access token, while the session lives. */
   async findToken(hash: string, now = new Date(), signal?: AbortSignal): Promise<AccessToken | null> {
     const [row] = await this.#deps.db.rows<{ session: string; created: number; expires: number }>({
       sql: `SELECT session, ${milliseconds('created_at')} AS created, ${milliseconds('expires_at')} AS expires
@@ -117,7 +117,7 @@ export class SessionStore {
     const live = row === undefined ? null : await this.find(row.session, now, signal);
     if (row === undefined || live === null) return null;
     return {
-      // one for all tokens of a session, so that its limits are those of one
+      // one id for all tokens of a session, so that they share the limits of one
       id: `session-${row.session.slice(0, 16)}`,
       hash,
       userId: live.account.id,

@@ -6,7 +6,7 @@ import { createKeyedHash, type SigningKeys } from './signing-keys.ts';
 
 /** The price of failed logins to an identity. */
 export interface FailureDelays {
-  /** Failures that cost nothing; so many attempts of one identity may also run at once. */
+  /** Failures that cost nothing, and attempts of one identity that may run at once. */
   readonly free: number;
   /** Milliseconds after the first failure that is not free; each further one doubles it. */
   readonly firstDelay: number;
@@ -15,16 +15,16 @@ export interface FailureDelays {
   readonly rememberedFor: number;
 }
 
-/** Failed logins that all processes count together. Nothing of it rejects. */
+/** Failed logins that all processes count together. No method rejects. */
 export interface SharedFailures {
   /**
    * Begins an attempt, which counts as failed until it has succeeded. Answers 0; or, with nothing counted, the
-   * milliseconds until the identity's next attempt may begin; or null when Redis can't tell.
+   * milliseconds until the identity's next attempt may begin; or null when Redis fails.
    */
   begin(identity: string): Promise<number | null>;
   /** Forgets the failures of an identity that logged in. */
   forget(identity: string): Promise<void>;
-  /** Takes back what was counted when an attempt began: nobody knows how it would have ended. */
+  /** Uncounts an attempt that began: nobody knows how it would have ended. */
   withdraw(identity: string): Promise<void>;
 }
 
@@ -34,7 +34,7 @@ local failures, readyAt = string.match(redis.call('GET', KEYS[1]) or '0 0', '^(%
 failures, readyAt = tonumber(failures) or 0, tonumber(readyAt) or 0
 `;
 
-/** free, first delay, longest delay, how long it is remembered. */
+/** Arguments: free, first delay, longest delay, lifetime of the key. */
 const beginScript = redisScript(`${read}
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -47,7 +47,7 @@ redis.call('SET', KEYS[1], string.format('%.0f %.0f', failures, now + delay), 'P
 return 0
 `);
 
-/** How long it is remembered. */
+/** Argument: lifetime of the key. */
 const withdrawScript = redisScript(`${read}
 if failures > 1 then redis.call('SET', KEYS[1], string.format('%.0f 0', failures - 1), 'PX', ARGV[1])
 else redis.call('DEL', KEYS[1]) end
@@ -55,8 +55,8 @@ return 0
 `);
 
 /**
- * Failures in Redis, under a keyed hash of the identity: who can read Redis can't find out whose they are. While Redis
- * is away or full each process goes by what it counted itself.
+ * Failures in Redis, under a keyed hash of the identity, which hides it from readers of Redis. While Redis is away or
+ * full each process goes by its own count.
  */
 export function createSharedFailures(deps: {
   redis: RedisConnection;

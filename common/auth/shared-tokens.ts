@@ -6,7 +6,7 @@ import { ifQuick, unlessAway } from '../redis/without-redis.ts';
 import { type AccessToken, type TokenJson, tokenOfJson } from './access-tokens.ts';
 import { createKeyedHash, type SigningKeys } from './signing-keys.ts';
 
-/** Access tokens that any process looked up, for all of them. */
+/** Access tokens that one process looked up, for all processes. */
 export interface SharedTokens {
   /** A stored token as of the position; null: it has to be looked up. Never rejects. */
   get(hash: string): Promise<{ readonly token: AccessToken; readonly position: StreamPosition } | null>;
@@ -16,15 +16,15 @@ export interface SharedTokens {
 
 /** Milliseconds that an entry lasts in Redis. */
 const lifetime = 60_000;
-/** And by the reader's clock, so that nobody can restore an old entry. Clocks differ a little. */
+/** The same by the reader's clock, so that nobody can restore an old entry. Clocks differ a little. */
 const oldest = 90_000;
 
 /** For a process that looks up every token itself. */
 export const unshared: SharedTokens = { get: async () => null, async put() {} };
 
 /**
- * Tokens in Redis, under their SHA-256. An entry is signed with a key of the store, so that who can write to Redis can
- * not act as somebody; and it says up to which invalidation it is right, so that it counts for nothing once its token was invalidated.
+ * Tokens in Redis, under their SHA-256. An entry is signed with a key of the store, so that a writer to Redis can not
+ * act as somebody; and it has its position among the invalidations, so that it ends once its token is invalidated.
  */
 export function createSharedTokens(deps: {
   redis: RedisConnection;

@@ -5,7 +5,7 @@ import { rowLine, timestampText } from '../metadata/row-values.ts';
 
 /** A secret that signs login tokens; it is never logged and never answered. */
 export interface SigningKey {
-  /** Stands in the header of what the key signed. */
+  /** Stands in the header of the tokens that the key signed. */
   readonly id: string;
   readonly secret: Uint8Array;
 }
@@ -19,7 +19,7 @@ export interface SigningKeys {
 /** The key that a configured secret stands for: the same in every process that has it. */
 export function createConfiguredKeys(secret: string): SigningKeys {
   const bytes = createHash('sha256').update('sluice login token\0').update(secret).digest();
-  // tells keys apart without telling anything of the secret
+  // tells keys apart without revealing anything of the secret
   const id = createHash('sha256').update('id\0').update(bytes).digest('hex').slice(0, 16);
   const key: SigningKey = { id, secret: bytes };
   return { current: async () => key, find: async (wanted) => (wanted === id ? key : null) };
@@ -31,7 +31,7 @@ const refreshInterval = 1000;
 
 /**
  * Keys in the store. Two processes that start on an empty store may make one each: both sign with the older one as
- * soon as they see it, and each accepts what the other signed.
+ * soon as they see it, and each accepts the other's signatures.
  */
 export function createStoredKeys({ db, database }: { db: Database; database: string }): SigningKeys {
   const table = `${database}.signing_keys`;
@@ -84,7 +84,7 @@ export function createStoredKeys({ db, database }: { db: Database; database: str
 
 export type KeyedHash = (text: string) => Promise<Buffer>;
 
-/** Hashes with a key of the store that is for one purpose alone: what signs login tokens signs nothing else. */
+/** Hashes with a key of the store for one purpose alone: the key of login tokens signs nothing else. */
 export function createKeyedHash(keys: Pick<SigningKeys, 'current'>, purpose: string): KeyedHash {
   return async (text) => {
     const { secret } = await keys.current();

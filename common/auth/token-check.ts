@@ -14,7 +14,7 @@ import { TokenUses } from './token-uses.ts';
 /** The stored token, or the reason why it is refused. */
 export type CheckedToken = AccessToken | 'unknown' | 'expired' | 'revoked';
 
-/** Milliseconds for which what the store says of a token is trusted. */
+/** Milliseconds for which the store's answer about a token is trusted. */
 export const tokenTrust = {
   /** The only process of its store: whatever revokes a token does so through it. */
   alone: 5000,
@@ -45,9 +45,9 @@ export interface TokenCheckDeps {
   readonly log: Log;
   /** Whether no other process can revoke tokens of this store. */
   readonly alone: boolean;
-  /** How others announce what they revoke. */
+  /** Announces the tokens that processes revoke. */
   readonly invalidation?: Invalidation;
-  /** What others read. */
+  /** The tokens that other processes read. */
   readonly shared?: SharedTokens;
   readonly gate: TokenGate;
   readonly counts?: CacheCounts;
@@ -96,7 +96,7 @@ export class TokenCheck {
   }
 
   /**
-   * Forgets what is cached of a token, because it was revoked or made. This process does so at once; resolves when the
+   * Drops a token from the caches, because it was revoked or made. This process does so at once; resolves when the
    * others know too, and with false when they could not be reached.
    */
   async invalidate(hash: string): Promise<boolean> {
@@ -159,7 +159,7 @@ export class TokenCheck {
     const read = this.#freshness.begin();
     const { position } = read;
     const token = await tokens.findByHash(hash);
-    // nobody waits for it; what is not there was never looked for, so guessing fills nothing
+    // nobody waits for it; tokens that do not exist are not shared, so guessing fills nothing
     if (token !== null && position !== null && this.#freshness.mayKeep(read)) {
       shared.put(token, position).catch((error: unknown) => {
         log.warn({ err: error }, 'an access token could not be put into Redis');

@@ -15,9 +15,9 @@ const refreshInterval = 250;
 export const mostUnsealed = 100_000;
 
 /**
- * Admits tokens with a right checksum, and those few that have none: configured ones, and those of earlier versions. Which
- * ones these are, and what other processes made, is read anew before a token is refused.
- * @param args.alone no other process writes to the store, and this one made its configured token before: reading them once is enough
+ * Admits tokens with a right checksum, and those few that have none: configured ones, and those of earlier versions.
+ * These, and the keys of other processes, are read anew before a token is refused.
+ * @param args.alone no other process writes to the store, and the configured token was made before: one read is enough
  */
 export function createTokenGate(args: {
   tokens: Pick<AccessTokens, 'unsealedHashes'>;

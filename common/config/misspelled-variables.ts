@@ -3,8 +3,8 @@ const shortest = 6;
 const farthest = 2;
 
 /**
- * A sentence for each variable that is set, that nothing reads, and whose name is nearly one of ours.
- * @param known names of ours
+ * A sentence for each set variable that nothing reads and whose name is nearly one of ours.
+ * @param known our names
  */
 export function misspelledVariables(
   env: Readonly<Record<string, string | undefined>>,

@@ -48,13 +48,13 @@ interface Made {
   readonly s3: S3Config | undefined;
   /** undefined: the embedded engine, under `dataDir`. */
   readonly clickhouse: ClickhouseConfig | undefined;
-  /** undefined: what processes must agree on is kept in this one. */
+  /** undefined: state that processes share is kept in this one. */
   readonly redis: RedisConfig | undefined;
   /** undefined: nothing is traced. */
   readonly tracing: TracingConfig | undefined;
 }
 
-/** Everything that can be configured; docs/configuration.md says what it means. Sizes are bytes, times are milliseconds. */
+/** The whole configuration, explained by docs/configuration.md. Sizes are bytes, times are milliseconds. */
 export interface Config extends Omit<Read, keyof Made>, Made {}
 
 /** Thrown when the environment holds values that can't be used; `problems` names each of them. */
@@ -110,10 +110,10 @@ function readTls({ certFile, keyFile }: Read['tls'], { problems }: Source): Conf
   return { certFile, keyFile };
 }
 
-/** Memory holds the part that an upload gathers, and what the sockets have brought meanwhile. */
+/** Memory holds the part that an upload gathers, and the bytes that sockets bring meanwhile. */
 const memoryBesidePart = 1024 ** 2;
 
-/** Values that are good by themselves, and not together. */
+/** Problems of values that are valid alone, and not together. */
 function contradictions(config: Config): string[] {
   const { uploadPartBytes, uploadMemoryBytes, maxUploadBytes, workers } = config;
   const problems: string[] = [];

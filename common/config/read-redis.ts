@@ -26,7 +26,7 @@ interface RedisLogin {
   readonly password: string | undefined;
 }
 
-/** Where Redis, or Valkey, is. */
+/** Address and login of Redis, or Valkey. */
 export type RedisConfig = RedisLogin &
   (
     | (RedisAddress & { readonly mode: 'standalone'; readonly db: number })
@@ -39,7 +39,7 @@ export type RedisConfig = RedisLogin &
         readonly sentinelPassword: string | undefined;
         readonly db: number;
       }
-    // some of its nodes; they tell of the others
+    // some of its nodes; they know the others
     | { readonly mode: 'cluster'; readonly nodes: readonly RedisAddress[] }
   );
 export type RedisConfigOf<Mode extends RedisConfig['mode']> = Extract<RedisConfig, { readonly mode: Mode }>;

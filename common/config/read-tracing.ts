@@ -1,6 +1,6 @@
 import { baseUrl, flag, integer, oneOf, type Source, text, type Values } from './variable.ts';
 
-/** Where traces go. OpenTelemetry's SDK reads everything else, from the same variables. */
+/** The destination of traces. OpenTelemetry's SDK reads everything else, from the same variables. */
 export interface TracingConfig {
   readonly protocol: (typeof protocols)[number];
   /** Values of headers that the collector wants. Never logged. */

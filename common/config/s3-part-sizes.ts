@@ -35,7 +35,7 @@ export function partBytesFor(sizes: PartSizes, index: number, maxBytes: number, 
   return afterSmallParts(sizes);
 }
 
-/** The largest that `partBytesFor` answers: memory must hold one such part. */
+/** The largest size that `partBytesFor` returns: memory must hold one such part. */
 export function largestPart({ partBytes, maxObjectBytes }: PartSizes): number {
   if (partBytes * (maxParts - spareParts) >= maxObjectBytes) return partBytes;
   return Math.max(uniform(partBytes, maxObjectBytes), afterSmallParts({ partBytes, maxObjectBytes }));

@@ -12,8 +12,8 @@ import {
 } from './variable.ts';
 
 /**
- * The variables, but for those of the stores and traces, by the headings of docs/configuration.md. That page says
- * what each variable means.
+ * The variables, but for those of the stores and traces, by the headings of docs/configuration.md. That page
+ * explains each variable.
  */
 
 const kibibyte = 1024;

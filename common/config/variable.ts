@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 
-/** An environment variable. docs/configuration.md says what it means. */
+/** An environment variable, explained by docs/configuration.md. */
 export interface Variable<Value = unknown> {
   readonly name: string;
   /** Its default, as the page shows it. */
   readonly shown: string;
   /** The range of its values, in words; empty: a text. */
   readonly values: string;
-  /** @param text undefined: it is not set. What is wrong with it is added to the problems. */
+  /** @param text undefined: it is not set. The faults of the text are added to the problems. */
   readonly read: Read<Value>;
 }
 
@@ -33,7 +33,7 @@ export interface Section<Set extends Variables = Variables> {
   readonly variables: Set;
 }
 
-/** Where variables are read from, and what is wrong with them. */
+/** The source of variables, and the problems found in them. */
 export interface Source {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly problems: string[];
@@ -57,7 +57,7 @@ function isVariable(one: Variable | Variables): one is Variable {
   return typeof one.read === 'function';
 }
 
-/** Complains of variables that are set where nobody would read them. */
+/** Adds a problem for variables that are set where nothing would read them. */
 export function refuseSet({ env, problems }: Source, variables: Variables, reason: string): void {
   for (const { name } of listVariables(variables)) {
     if (env[name]) problems.push(`${name} is set, but ${reason}`);
@@ -85,7 +85,7 @@ interface Kind<Value, Fallback> {
   readonly secret?: boolean;
 }
 
-/** One whose text stands for a value. */
+/** A variable whose text is parsed. */
 export function parsed<Value, Fallback>(
   name: string,
   { parse, form, fallback, secret = false, values = '', shown }: Kind<Value, Fallback>,

@@ -29,7 +29,7 @@ function markText(line: Uint8Array): string {
 }
 
 export interface CheckedLines {
-  /** Those whose checksum is right, wherever they stand: damage to one costs none of the others. */
+  /** Lines with a right checksum, wherever they are: damage to one costs no other. */
   readonly lines: readonly Uint8Array[];
   /** Lines with a wrong one. */
   readonly damaged: number;

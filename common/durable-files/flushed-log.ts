@@ -4,7 +4,7 @@ import { type LogEntry, type LogSegment, WriteAheadLog } from './write-ahead-log
 export interface FlushTimes {
   /** How long an entry waits for others to come with it into the table. Milliseconds. */
   readonly flushAfter: number;
-  /** Until a flush that failed is tried again. Milliseconds. */
+  /** Pause before a failed flush is tried again. Milliseconds. */
   readonly retryAfter: number;
 }
 
@@ -27,9 +27,9 @@ interface Flush {
 const usualTimes: FlushTimes = { flushAfter: 1000, retryAfter: 1000 };
 
 /**
- * A write-ahead log in front of a table: an entry is durable after one small write to a file, and the table gets what has
- * come a little later, many entries in one statement. A flush that fails is tried again until it succeeds; what is
- * left when the process ends is brought into the table by the next one, before anything else happens.
+ * A write-ahead log in front of a table: an entry is durable after one small write to a file, and the table gets it
+ * a little later, many entries in one statement. A flush that fails is tried again until it succeeds; entries that are
+ * left when the process ends are brought into the table by the next one, before anything else happens.
  */
 export class FlushedLog<Entry extends LogEntry> {
   readonly #deps: Deps<Entry>;
@@ -37,7 +37,7 @@ export class FlushedLog<Entry extends LogEntry> {
   readonly #wal: WriteAheadLog<Entry>;
   /** Segments that are closed and not in the table, the oldest first. */
   readonly #sealed: { readonly segment: LogSegment<Entry>; tried: boolean }[] = [];
-  /** Of the last entry that can be seen, and of the last that is in the table. */
+  /** Number of the last visible entry, and of the last one in the table. */
   #last = 0;
   #stored = 0;
   #current: Flush | null = null;
@@ -50,7 +50,7 @@ export class FlushedLog<Entry extends LogEntry> {
     this.#times = times;
   }
 
-  /** Brings what an earlier process left into the table first. @param args.entryOf makes an entry of a line that is found */
+  /** Flushes the entries of an earlier process first. @param args.entryOf makes an entry of a line that is found */
   static async open<Entry extends LogEntry>(
     args: Omit<Deps<Entry>, 'log'> & {
       readonly directory: string;
@@ -75,7 +75,7 @@ export class FlushedLog<Entry extends LogEntry> {
     return new FlushedLog(args, wal, { ...usualTimes, ...times });
   }
 
-  /** The number of the last entry that can be seen. */
+  /** The number of the last visible entry. */
   get last(): number {
     return this.#last;
   }
@@ -85,12 +85,12 @@ export class FlushedLog<Entry extends LogEntry> {
     return this.#wal.append(entry);
   }
 
-  /** Gives the next number: to an entry in the moment in which it can be seen, or to a change that was made elsewhere. */
+  /** Takes the next number: for an entry when it becomes visible, or for a change that was made elsewhere. */
   number(): number {
     return ++this.#last;
   }
 
-  /** Brings what has come into the table: soon, or at once. Needed after each entry. */
+  /** Flushes the new entries: soon, or at once. Needed after each entry. */
   schedule(now = false): void {
     if (now) this.#flushIn(0);
     else if (this.#timer === null && this.#next === null) this.#flushIn(this.#times.flushAfter);
@@ -101,7 +101,7 @@ export class FlushedLog<Entry extends LogEntry> {
     return upTo <= this.#stored;
   }
 
-  /** Resolves when the table has what can be seen up to this number. Infinity: all that has been appended. */
+  /** Resolves when the table has the visible entries up to this number. Infinity: all that were appended. */
   flush(upTo: number): Promise<void> {
     if (this.#current !== null && upTo <= this.#current.upTo) return this.#current.done;
     this.#next ??= (this.#current?.done ?? Promise.resolve())
@@ -113,7 +113,7 @@ export class FlushedLog<Entry extends LogEntry> {
     return this.#next;
   }
 
-  /** Brings what there is into the table. What can't be stays in the log for the next start. */
+  /** Flushes all entries. Those that fail stay in the log for the next start. */
   async close(): Promise<void> {
     this.#stop();
     await this.flush(Number.POSITIVE_INFINITY).catch((err: unknown) => {
@@ -129,7 +129,7 @@ export class FlushedLog<Entry extends LogEntry> {
     this.#timer = null;
   }
 
-  /** Those who need it hear of a failure; here it is tried again. */
+  /** Waiting callers learn of a failure; here the flush is tried again. */
   #flushIn(delay: number): void {
     if (this.#timer !== null && delay > 0) return;
     this.#stop();

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { checkedLines, readCheckedLines } from './checked-lines.ts';
 import { syncDirectory } from './durable-directories.ts';
 
-/** An entry: a line of text that ends with its only line break, and whatever is known of it. */
+/** An entry: a line of text that ends with its only line break, and data about it. */
 export interface LogEntry {
   readonly line: Uint8Array;
 }
@@ -26,7 +26,7 @@ export interface LogDamage {
   readonly lines: number;
   /** Bytes after the last line break: a write that was cut off, or a line break that is damaged. */
   readonly tail: number;
-  /** Where it is kept after `drop`. */
+  /** Its path after `drop`. */
   readonly keptAt: string;
 }
 
@@ -69,7 +69,7 @@ export class WriteAheadLog<Entry extends LogEntry> {
 
   /**
    * Makes the directory where it is missing.
-   * @param entryOf makes an entry of a line that is found @returns also what an earlier process left there
+   * @param entryOf makes an entry of a line that is found @returns also the segments of earlier processes
    */
   static async open<Entry extends LogEntry>(
     directory: string,
@@ -119,7 +119,7 @@ export class WriteAheadLog<Entry extends LogEntry> {
       }
       for (const { resolve } of batch) resolve();
     }
-    // in the same step as the last check: what comes later begins anew
+    // in the same step as the last check: later entries begin anew
     this.#working = false;
   }
 
@@ -145,8 +145,8 @@ export class WriteAheadLog<Entry extends LogEntry> {
 }
 
 /**
- * A power cut does not bring it back: what came after it may have gone past the log. What is gone already is passed
- * over: to fail would keep all later segments from the table.
+ * A power cut does not bring it back: later changes may have bypassed the log. A file that is gone already is no
+ * failure, which would keep all later segments from the table.
  */
 async function removeDurably(path: string): Promise<boolean> {
   try {
@@ -192,7 +192,7 @@ async function writeEntries<Entry extends LogEntry>(
   const bytes = checkedLines(entries.map(({ line }) => line));
   let written = 0;
   try {
-    // at a place of its own: what a write that failed has left is written over
+    // at a place of its own: the bytes of a failed write are overwritten
     while (written < bytes.byteLength) {
       const place = segment.length + written;
       const { bytesWritten } = await segment.handle.write(bytes, written, bytes.byteLength - written, place);

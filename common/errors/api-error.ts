@@ -1,6 +1,6 @@
 import { type ErrorCode, errorCodes } from './error-codes.ts';
 
-/** After so many seconds another attempt makes sense, where nobody knows better. */
+/** Seconds after which another attempt makes sense, where nothing better is known. */
 const usualWait = '1';
 
 interface ErrorDetails {

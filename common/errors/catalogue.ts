@@ -93,7 +93,7 @@ export const tooManyUploads = (limit: number) =>
     'too_many_uploads',
     `The account has ${limit} uploads that are not complete, and may not have more (MAX_OPEN_UPLOADS): complete or delete some, or wait until they expire`,
   );
-/** @param what the account may not store more of */
+/** @param what the limit, in words */
 export const quotaExceeded = (what: string) =>
   new ApiError('quota_exceeded', `The account may not store more than ${what}`);
 
@@ -145,7 +145,7 @@ export const unsupportedMediaType = (wanted: string, headers?: Readonly<Record<s
   new ApiError('unsupported_media_type', `Content-Type should be ${wanted}`, {
     ...(headers !== undefined && { headers }),
   });
-/** @param problem which limit, and what would help */
+/** @param problem the limit, and a remedy */
 export const queryTooExpensive = (problem: string, cause?: unknown) =>
   new ApiError('query_too_expensive', `The query ${problem}`, { cause });
 export const chunkChecksumMismatch = () =>

@@ -1,4 +1,4 @@
-/** Nobody reads more, and a body of a megabyte can have a hundred thousand things wrong with it. */
+/** Nobody reads more, and a body of a megabyte can have a hundred thousand problems. */
 const listed = 1000;
 
 /** The problems of a request: as many texts as are worth an answer, and the number of the others. */

@@ -19,7 +19,7 @@ interface FailedRequest {
   readonly accept: string | undefined;
 }
 
-/** Begins the `type` of a problem; its machine code ends it. */
+/** The beginning of a problem's `type`; its machine code follows. */
 export const problemTypePrefix = 'urn:problem-type:sluice:';
 const problemType = 'application/problem+json';
 

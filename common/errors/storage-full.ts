@@ -1,8 +1,8 @@
 import { ApiError } from './api-error.ts';
 
-/** Of a system call: the disk is full, or this user's quota of it. */
+/** Codes of system calls: the disk is full, or this user's quota of it. */
 const systemCodes: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT']);
-/** The same as the engine says it: its own code, and Linux' numbers of the two above. */
+/** The same in the engine's words: its own code, and Linux' numbers of the two above. */
 const engineText = /\(NOT_ENOUGH_SPACE\)|errno: (?:28|122)\b/;
 
 /** Whether something failed because a disk is full; that may be the cause of the thrown error. */

@@ -11,11 +11,11 @@ export const smallBody = 64 * 1024;
 
 /** The memory for bodies of requests, of a whole process. */
 export interface BodyMemory {
-  /** Bytes that arrived before anybody knew whose they are. */
+  /** Bytes that arrived before their account was known. */
   readonly unidentified: FairShare;
-  /** Bytes of small bodies, and what waits for memory. */
+  /** Bytes of small bodies, and of bodies that wait for memory. */
   readonly small: FairShare;
-  /** Bytes of the others. */
+  /** Bytes of other bodies. */
   readonly large: FairShare;
   /** Values of large JSON bodies, from being parsed until the request is answered. */
   readonly values: FairShare;
@@ -27,7 +27,7 @@ export type MemoryKind = Exclude<keyof BodyMemory, 'unidentified'>;
 export function createBodyMemory(): BodyMemory {
   const full = 'too much waits for the memory for request bodies';
   return {
-    // two takers instead of accounts: small ones, and those who sent more
+    // two takers instead of accounts: senders of small bodies, and senders of larger ones
     unidentified: halved(64 * mebibyte, { queueLimit: 0, full }),
     small: halved(64 * mebibyte, { accountQueueLimit: 1000, full }),
     large: halved(192 * mebibyte, { accountQueueLimit: 250, full }),

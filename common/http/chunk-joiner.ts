@@ -2,15 +2,15 @@
 const smallChunk = 4096;
 const bufferBytes = 64 * 1024;
 
-/** Takes what was joined. The memory is only valid during the call. */
+/** Takes the joined chunks. The memory is only valid during the call. */
 export interface JoinedChunks {
   deliver(chunk: Uint8Array): void;
 }
 
 /**
  * Joins the small chunks of a body that arrive together, since every byte of a body may be a chunk of its own
- * (RFC 9112 section 7.1), and what follows costs a call for each. One buffer serves a whole process: the native side
- * reads one socket at a time, and what it has read is handed on before anything of another socket, or at the end of
+ * (RFC 9112 section 7.1), and each would cost a call. One buffer serves a whole process: the native side
+ * reads one socket at a time, and its bytes are handed on before anything of another socket, or at the end of
  * this turn of the event loop.
  */
 export class ChunkJoiner {

@@ -8,14 +8,14 @@ import { loadUws } from './uws.ts';
 /** A port that is ours, though none of our workers listens there yet. */
 export interface PortClaim {
   readonly port: number;
-  /** Leaves it to the workers that listen there by now. */
+  /** Leaves it to the workers, which listen there by now. */
   release(): void;
 }
 
 /**
  * Takes a port for workers that will share it. Shared listening is open to any process of the same user, so it is
  * first listened on alone, which fails when anybody is there, and then, without a turn of the event loop between, in
- * the shared way, which makes the same attempt of others fail. Who connects meanwhile gets 503.
+ * the shared way, which makes the same attempt of others fail. Clients that connect meanwhile get 503.
  * Rejects when the port can't be listened on. @param address port 0: any that is free
  */
 export async function claimPort(address: {

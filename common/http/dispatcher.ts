@@ -72,7 +72,7 @@ export class Dispatcher {
     return origin === undefined ? undefined : this.#cors.answerHeaders(origin);
   }
 
-  /** The request's origin, unless what it asks for is for none. */
+  /** The request's origin, unless its path is without CORS. */
   #crossOrigin(exchange: Exchange): string | undefined {
     const origin = exchange.header('origin');
     return origin === undefined || this.#router.isWithoutCors(exchange.path) ? undefined : origin;

@@ -39,13 +39,13 @@ export class Exchange implements HttpRequest, SocketFlow {
   readonly method: string;
   readonly path: string;
   readonly rawQuery: string;
-  /** Of the request line and the headers; 0: not counted, because they can't be too many. */
+  /** Bytes of the request line and the headers; 0: not counted, because they can't be too many. */
   readonly headBytes: number;
   readonly body: IncomingBody;
   readonly startedAt: number;
   readonly res: Uws.HttpResponse;
   params: Readonly<Record<string, string>> = noParams;
-  /** The native handler has not returned: what is written now is corked. */
+  /** The native handler has not returned: writes are corked. */
   inHandler = true;
   /** The connection is gone: `res` may not be touched. */
   aborted = false;
@@ -64,14 +64,14 @@ export class Exchange implements HttpRequest, SocketFlow {
   /** Pattern of the route that it matched, for metrics: never its path. */
   route = '';
   operation = '';
-  /** Of the answer, once its head is sent. */
+  /** Status of the answer, once its head is sent. */
   status = 0;
   /** Bytes of the answer's body that were given to the connection. */
   sentBytes = 0;
   span: RequestSpan | undefined;
   /** The failure to log when it is over, if there was one. */
   failure: Failure | null = null;
-  /** Bytes of the body that metrics know of. */
+  /** Bytes of the body that metrics have counted. */
   countedBytes = 0;
   /** The request timeout no longer counts. */
   transfersBytes = false;
@@ -119,7 +119,7 @@ export class Exchange implements HttpRequest, SocketFlow {
     return this.#address as string;
   }
 
-  /** Reads it while the connection is there, for those who ask later. */
+  /** Reads it while the connection is there, for later use. */
   keepAddress(): void {
     this.#address ??= this.#shared.addressOf(this);
   }
@@ -140,7 +140,7 @@ export class Exchange implements HttpRequest, SocketFlow {
     return this.unclearFraming !== null || this.body.contentLength === undefined;
   }
 
-  /** Runs what writes to the connection, so that it goes out at once. */
+  /** Runs writes to the connection, so that they go out at once. */
   cork(write: () => void): void {
     if (this.inHandler) write();
     else this.res.cork(write);
@@ -234,8 +234,8 @@ function bytesOfHeaders(req: Uws.HttpRequest): number {
 }
 
 /**
- * RFC 9112 section 6.1 and 6.3. The native parser takes an empty header for none and any coding for `chunked`; what
- * stands before us may see it otherwise, and then the body would be a request to one of us.
+ * RFC 9112 section 6.1 and 6.3. The native parser takes an empty header for none and any coding for `chunked`; a
+ * proxy before us may see it otherwise, and then the body would be a request to one of us.
  */
 function framingProblem(headers: ReadonlyMap<string, string>): string | null {
   const length = headers.get('content-length');

@@ -14,7 +14,7 @@ export interface HttpServer {
   /** From now on each answer closes its connection, so that clients look for another server. */
   announceStop(): void;
   /**
-   * Stops accepting connections, lets requests finish for `drainTimeout` ms, with those that still come on open
+   * Stops accepting connections, lets requests finish for `drainTimeout` ms, and those that still arrive on open
    * connections, answers 503 to the rest, and closes.
    */
   close(drainTimeout: number): Promise<void>;
@@ -49,7 +49,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     bodyMemory: requests.bodyMemory,
     announceStop: () => requests.announceStop(),
     close(drainTimeout) {
-      // the native side frees what a second call would touch
+      // a second call would touch freed memory of the native side
       closing ??= close(drainTimeout);
       return closing;
     },

@@ -26,10 +26,10 @@ export interface HttpRequest {
   header(name: string): string | undefined;
   /** Aborted when the client goes away, a deadline passes or the server must stop. */
   readonly signal: AbortSignal;
-  /** Its sender, as far as trusted proxies tell. */
+  /** Its sender, as far as trusted proxies report it. */
   readonly address: string;
   readonly body: RequestBody;
-  /** Has something done when the answer is sent, or given up. */
+  /** Calls the listener when the answer is sent, or given up. */
   onOver(listener: () => void): void;
 }
 
@@ -52,14 +52,14 @@ export interface RequestBody {
   readonly contentLength: number | undefined;
   /** Starts the flow into the sink. At most once a request. */
   consume(sink: BodySink): void;
-  /** Goes on after a sink's `write` answered false. */
+  /** Continues after a sink's `write` answered false. */
   resume(): void;
-  /** Says whose request it is: from then on it holds memory of that account's share. */
+  /** Names the account of the request: from then on it holds memory of that account's share. */
   identify(account: string): void;
-  /** Takes back what a sink was just given and could not take; it comes again after `resume`. */
+  /** Takes back a chunk that a sink was just given and could not take; it comes again after `resume`. */
   putBack(chunk: Uint8Array): void;
   /**
-   * Claims memory of the process until the request is over, or what it resolves with is called. Waits while there is
+   * Claims memory of the process until the request is over, or the returned function is called. Waits while there is
    * none left, or while the account holds its share. Rejects with 503 when too many wait, or when the body fails.
    */
   claim(kind: MemoryKind, amount: number): Promise<() => void>;
@@ -70,9 +70,9 @@ export interface RequestBody {
 /** Bytes of an answer that are made while they are sent. */
 export interface StreamBody {
   readonly chunks: AsyncIterable<Uint8Array>;
-  /** Bytes in all when known: sent as Content-Length; otherwise the answer is chunked. */
+  /** Total of bytes when known: sent as Content-Length; otherwise the answer is chunked. */
   readonly length?: number;
-  /** Aborted when the answer should not go on: its connection is closed, even while the client takes nothing. */
+  /** Aborted when the answer should end early: its connection is closed, even while the client takes nothing. */
   readonly cut?: AbortSignal;
 }
 

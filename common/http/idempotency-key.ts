@@ -13,7 +13,7 @@ const keyPattern = new RegExp(`^[\\x20-\\x7e]{1,${longestKey}}$`);
 export const replayedHeader = { 'idempotent-replayed': 'true' } as const;
 
 /**
- * The key of a request that may come again; undefined: it has none. Throws 400 for what is no key.
+ * The key of a request that may come again; undefined: it has none. Throws 400 for an invalid key.
  * https://datatracker.ietf.org/doc/html/draft-ietf-httpapi-idempotency-key-header
  */
 export function readIdempotencyKey(request: Pick<HttpRequest, 'header'>): string | undefined {

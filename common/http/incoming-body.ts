@@ -11,7 +11,7 @@ export interface SocketFlow {
   resume(): void;
 }
 
-/** Bytes that wait for a sink, and what they hold of the memory while nobody knows whose they are. */
+/** Bytes that wait for a sink, and their share of the memory while their account is unknown. */
 interface Queued {
   readonly bytes: Uint8Array;
   readonly claim: Claim | null;
@@ -22,7 +22,7 @@ const minRate = { bytes: 8192, milliseconds: 5000 };
 
 /**
  * A request body between the native callbacks and a sink. Chunks pass to the sink without a copy while it keeps up;
- * what arrives before there is a sink, or after a pause (the native read loop finishes what it holds), is copied
+ * bytes that arrive before there is a sink, or after a pause (the native read loop finishes its buffer), are copied
  * and queued, and the socket is paused, so the queue stays below one receive buffer (512 KiB) plus one chunk.
  */
 export class IncomingBody implements RequestBody, JoinedChunks {
@@ -42,18 +42,18 @@ export class IncomingBody implements RequestBody, JoinedChunks {
   #discarding = false;
   #settled = false;
   #failure: Error | null = null;
-  /** When the period began over which the rate is taken, and how many bytes had come by then. */
+  /** Start of the period over which the rate is taken, and the bytes that had come by then. */
   #rateFrom: number;
   #rateReceived = 0;
   /** It brought too little in the last whole period. */
   #slow = false;
-  /** Called when what it waits for is not wanted any more. */
+  /** Called when the body fails while it waits for memory. */
   #onFailed: ((error: Error) => void) | null = null;
   /** All bytes have arrived from the socket. */
   complete: boolean;
   /** Bytes that have arrived from the socket. */
   received = 0;
-  /** When bytes last arrived or reading went on, in milliseconds of the monotonic clock. */
+  /** When bytes last arrived or reading continued, in milliseconds of the monotonic clock. */
   lastActivity: number;
 
   constructor(args: {

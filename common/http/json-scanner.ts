@@ -2,7 +2,7 @@ import { invalidBody } from '../errors/catalogue.ts';
 
 /** Values of a body; some take a hundred bytes when they are parsed. */
 export const maxBodyValues = 2_500_000;
-/** Values of one record, or of a body that is no array: what is parsed in one go. */
+/** Values of one record, or of a body that is no array: these are parsed in one go. */
 export const maxRecordValues = 100_000;
 /** Members of one object: with so many different keys V8 takes microseconds for each, in everything that touches it. */
 export const maxObjectMembers = 10_000;
@@ -21,7 +21,7 @@ const closeBrace = 0x7d;
 /**
  * Weighs a JSON text while it arrives, before it is parsed: how many values it has (three bytes of text can be sixty
  * of memory), and where an outermost array can be cut to be parsed in pieces. It knows brackets, commas and strings,
- * and leaves it to the parser to say what is no JSON.
+ * and leaves it to the parser to refuse invalid JSON.
  */
 export class JsonScanner {
   /** Offsets of commas between elements of the outermost array. */

@@ -1,7 +1,7 @@
 import type { Exchange } from './exchange.ts';
 
 interface LingerLimits {
-  /** Of the body that are still let in. */
+  /** Bytes of the body that are still let in. */
   readonly bytes: number;
   readonly milliseconds: number;
 }
@@ -23,7 +23,7 @@ const untilClosed = 10_000;
 
 /**
  * Sends answers while clients are still sending their bodies, in a way that they can read: the answer is written in
- * full, then what still arrives is dropped, up to a limit, and only then the connection is closed. Closing at once would
+ * full, then arriving bytes are dropped, up to a limit, and only then the connection is closed. Closing at once would
  * reset the connection and could take the answer with it (RFC 9112 section 9.6).
  */
 export class Linger {

@@ -3,11 +3,11 @@ import { type ApiParameter, queryParameter } from '../openapi/api-operation.ts';
 import { nullable, type Schema } from '../openapi/schema.ts';
 import type { QueryPairs } from './http-types.ts';
 
-/** A parameter of a list's query: how it is read, and what the description of the API says of it. */
+/** A parameter of a list's query: how it is read, and its text in the description of the API. */
 export interface ListParameter<Value> {
   readonly description: string;
   readonly schema: Schema;
-  /** @param refuse takes what is wrong, as the end of a sentence about the parameter */
+  /** @param refuse takes the problem, as the end of a sentence about the parameter */
   readonly read: (text: string | undefined, refuse: (problem: string) => void) => Value;
 }
 
@@ -18,7 +18,7 @@ type ListQuery<Set extends ListParameters> = {
 
 const mostProblems = 10;
 
-/** The values of a query. Throws a 400 that names everything that is wrong with it. */
+/** The values of a query. Throws a 400 that names all its problems. */
 export function readListQuery<Set extends ListParameters>(
   parameters: Set,
   query: QueryPairs,

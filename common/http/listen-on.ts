@@ -9,7 +9,7 @@ const listenFlags = { alone: 1, shared: 0 } as const;
 
 /**
  * Listens on an address. Rejects when it can't be listened on: alone, when anybody else listens there; shared, when
- * somebody does who does not share.
+ * somebody listens there without sharing.
  */
 export function listenOn(
   app: Uws.TemplatedApp,
@@ -42,7 +42,7 @@ const reasons: Readonly<Record<string, string>> = {
     'this user may not listen there; for ports below 1024 use a higher PORT behind a proxy, or CAP_NET_BIND_SERVICE',
 };
 
-/** Why an address can't be listened on, which the native server does not say: the same is tried with node:net. */
+/** The reason why an address can't be listened on. The native server does not say: the same is tried with node:net. */
 function whyNotListening(host: string, port: number): Promise<string> {
   const probe = createServer();
   return new Promise((resolve) => {

@@ -2,7 +2,7 @@ import type { Log } from '../log/log.ts';
 import type { ActiveSpan } from '../telemetry/active-span.ts';
 import type { FinishedRequest } from '../telemetry/http-observer.ts';
 
-/** The failure of a request, as its line in the log tells it. */
+/** The failure of a request, for its line in the log. */
 export interface Failure {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
   readonly text: string;
@@ -13,7 +13,7 @@ export interface Failure {
 
 /**
  * The one line of a request. Its path, query, headers and body are not in it, because any of them may hold a token; the
- * operation and the code of the error tell what was asked and why it was refused.
+ * operation and the code of the error identify the request and the reason of a refusal.
  */
 export function logRequest(
   log: Log,

@@ -16,7 +16,7 @@ export async function parseJson(
   const elements: unknown[] = [];
   for (let i = 0; i <= cuts.length; i++) {
     if (i > 0) await letOthersRun(signal);
-    // between two commas is what could stand in an array alone, or the whole is no JSON
+    // the text between two commas is the inside of an array, or the whole is no JSON
     const start = i === 0 ? 0 : (cuts[i - 1] as number) + 1;
     const part = bytes.subarray(start, cuts[i]);
     const text = decode(part, i === 0);

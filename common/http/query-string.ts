@@ -6,7 +6,7 @@ const none: QueryPairs = [];
 
 /**
  * Parses a query string as application/x-www-form-urlencoded (the URL standard's serialiser, and axios, write
- * spaces as `+`), but refuses what that parser would guess about: broken percent-encoding is a 400.
+ * spaces as `+`), but refuses the cases in which that parser would guess: broken percent-encoding is a 400.
  */
 export function parseQueryString(raw: string): QueryPairs {
   if (raw === '') return none;

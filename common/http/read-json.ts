@@ -28,7 +28,7 @@ export async function readJson(request: HttpRequest, limit: number): Promise<unk
 
 /**
  * Collects a body in one buffer: of its declared size, or, when it has none, first of a small one and then of the
- * largest that it may need. So what is claimed is what is allocated, and a request that has it needs no more to finish.
+ * largest that it may need. So the claim equals the allocation, and a request that has it needs no more to finish.
  */
 class BodyCollector implements BodySink {
   /** Weighs the body, unless it is a small one. */

@@ -51,12 +51,12 @@ export class RequestServer {
     return this.#shared.memory;
   }
 
-  /** Takes notice of a connection, before its first request. */
+  /** Notes a connection, before its first request. */
   connected(res: Uws.HttpResponse): void {
     this.#shared.peers.connected(res);
   }
 
-  /** Takes a request. What the native side gives is read before this returns. */
+  /** Takes a request. The data of the native side is read before this returns. */
   accept(res: Uws.HttpResponse, req: Uws.HttpRequest): void {
     const exchange = new Exchange(res, req, this.#shared);
     if (!exchange.body.complete) {
@@ -83,7 +83,7 @@ export class RequestServer {
     this.#draining = true;
   }
 
-  /** Lets requests finish for so many milliseconds, and answers 503 to the rest. */
+  /** Lets requests finish for `timeout` milliseconds, and answers 503 to the rest. */
   async drain(timeout: number): Promise<void> {
     this.announceStop();
     this.#linger.hurry();
@@ -101,7 +101,7 @@ export class RequestServer {
     await waitAtMost(idle, milliseconds);
   }
 
-  /** Answers at once what can be, without what only a wait needs: neither promises nor a word of the connection's end. */
+  /** Answers at once where it can, without the costs of a wait: no promises, no listener for the connection's end. */
   readonly #begin = (exchange: Exchange): void => {
     const answer = this.#dispatch(exchange);
     if (!(answer instanceof Promise) && exchange.body.complete && isWhole(exchange, answer)) {
@@ -154,7 +154,7 @@ export class RequestServer {
 
   async #send(exchange: Exchange, answer: HttpResponse): Promise<void> {
     if (exchange.aborted) return dispose(answer);
-    // of what the native side takes for unended, nobody but the watchdog sees whether the client takes it
+    // of an answer that the native side takes for unended, only the watchdog sees whether the client takes it
     const response = exchange.isLast ? inPieces(answer) : answer;
     const headers = this.#headersOf(exchange, response);
     exchange.status = response.status;
@@ -208,7 +208,7 @@ function isWhole(exchange: Exchange, response: HttpResponse): boolean {
 
 /** Whether the connection may serve another request. */
 function mayGoOn(exchange: Exchange, { status }: HttpResponse): boolean {
-  // an answer that the native side knows to be whole would let it serve what follows, which may be no request at all
+  // after an answer that the native side knows to be whole it would serve the next bytes, which may be no request
   if (exchange.isLast) return false;
   // a client that stalls is not waited for again
   return status !== 408 && restIsSmall(exchange);
@@ -237,7 +237,7 @@ function unlessGivenUp(exchange: Exchange, answer: Promise<HttpResponse>): Promi
   });
 }
 
-/** Notes what went wrong with a request, for its line in the log, and makes the answer that the client may see. */
+/** Notes the failure of a request, for its line in the log, and makes the answer that the client may see. */
 function failureAnswer(exchange: Exchange, thrown: unknown): HttpResponse {
   const error = visibleError(exchange.abortReason ?? thrown);
   exchange.failure = { ...howFailed(exchange, thrown, error), code: error.code };

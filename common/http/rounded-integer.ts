@@ -12,7 +12,7 @@ const isDigit = (byte: number | undefined): boolean => byte !== undefined && byt
 const isOfFraction = (byte: number | undefined): boolean =>
   byte === 0x2e || byte === 0x65 || byte === 0x45 || byte === 0x2b;
 
-/** Of a JSON text; `message` is the end of a sentence about it. */
+/** An integer of a JSON text that a double rounds; `message` is the end of a sentence about the text. */
 export class RoundedInteger extends Error {
   /** @param digits as they stand there */
   constructor(digits: string) {
@@ -21,7 +21,7 @@ export class RoundedInteger extends Error {
   }
 }
 
-/** As JSON.parse, but what would be kept as another number without a word throws a RoundedInteger. */
+/** As JSON.parse, but an integer that it would silently round throws a RoundedInteger. */
 export function parseExactly(json: string): unknown {
   const value = JSON.parse(json) as unknown;
   refuseRounded(new TextEncoder().encode(json));
@@ -74,7 +74,7 @@ export function isRounded(number: string): boolean {
 
 const withoutZeros = (digits: string): string => digits.replace(/^0+|0+$/g, '');
 
-/** Looks at every sixteenth byte alone: a run of so many digits can't lie between two of them. */
+/** Looks at every sixteenth byte alone: no run of sixteen digits fits between two of them. */
 function hasManyDigits(json: Uint8Array): boolean {
   for (let i = fewestDigits - 1; i < json.length; i += fewestDigits) {
     if (!isDigit(json[i])) continue;

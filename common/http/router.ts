@@ -24,7 +24,7 @@ export class Router {
   readonly #bySegmentCount = new Map<number, PathGroup[]>();
   /** Routes of the paths that matched before, by method. */
   readonly #known = new Map<string, Map<string, RouteMatch>>();
-  /** Those whose last segment is all the rest. */
+  /** Patterns whose last segment is all the rest. */
   readonly #withRest: PathGroup[] = [];
   readonly #hasWithoutCors: boolean;
 
@@ -87,7 +87,7 @@ export class Router {
     return { allow: allowedMethods(group), optionsHeaders: optionsHeadersOf(group) };
   }
 
-  /** Whether what is at a path is not for web pages of other origins. */
+  /** Whether a path is closed to web pages of other origins. */
   isWithoutCors(path: string): boolean {
     if (!this.#hasWithoutCors) return false;
     const methods = this.#find(path.split('/'))?.methods.values() ?? [];

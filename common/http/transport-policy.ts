@@ -12,7 +12,7 @@ interface TransportRequest extends Headers {
 
 /**
  * Whether a request may be served: HTTPS is required (interface.md section 5, rule 3). Plain HTTP passes only from this
- * machine itself, or through a trusted proxy that says that its client used HTTPS. Who says from this machine that it
+ * machine itself, or through a trusted proxy that says that its client used HTTPS. A sender on this machine that
  * forwards a request is a proxy, and must be a trusted one.
  */
 export function isSecure(
@@ -43,7 +43,7 @@ export function isForwarded(request: Headers): boolean {
 }
 
 /**
- * The sender of a request: the other end of the connection, or the client that trusted proxies tell of, each of which adds
+ * The sender of a request: the other end of the connection, or the client that trusted proxies name, each of which adds
  * the address that it was asked by at the end (X-Forwarded-For).
  * @param peer as in `TransportRequest`
  */

@@ -23,7 +23,7 @@ export function inPieces(response: HttpResponse): HttpResponse {
   return { ...response, body: { chunks: chunks(), length: bytes.byteLength } };
 }
 
-/** Whether so little of the request is still to come that it is cheaper to take it than to close. */
+/** Whether the rest of the request is so small that taking it is cheaper than closing. */
 export function restIsSmall(exchange: Exchange): boolean {
   const { body } = exchange;
   if (body.complete) return true;
@@ -50,8 +50,8 @@ function endHead({ res }: Exchange, length: number | undefined): void {
 }
 
 /**
- * Ends an answer whose head is written. The native side takes no length: it would wait for so many bytes, close the
- * connection when the next request comes, and of one that is undefined make 2^63.
+ * Ends an answer whose head is written. The native side takes no length: it would wait for that many bytes, close the
+ * connection when the next request comes, and turn undefined into 2^63.
  */
 function endWithoutBody(exchange: Exchange, length: number | undefined, closeConnection: boolean): void {
   const { res } = exchange;
@@ -83,7 +83,7 @@ export function writeUnended(exchange: Exchange, response: HttpResponse, headers
   });
 }
 
-/** RFC 9110 section 8.6: no Content-Length in a 204, and in a 304 only that of what would be sent. */
+/** RFC 9110 section 8.6: no Content-Length in a 204, and in a 304 only that of the body that a 200 would have. */
 function isWithoutLength({ status }: HttpResponse): boolean {
   return status === 204 || status === 304;
 }
@@ -196,10 +196,10 @@ export async function writeStream(
   }
 }
 
-/** Ends a chunked answer, unseen by the native side: with a trailer, because a header is what can be written as it is. */
+/** Ends a chunked answer, unseen by the native side: with a trailer, because a header can be written as it is. */
 function endChunks(exchange: Exchange): void {
   const { res } = exchange;
-  // with a listener of ours the native side sends what it holds only when it is asked to write, if only nothing
+  // with a listener of ours the native side sends its buffer only when it is asked to write, if only nothing
   exchange.onWritable = () => {
     if (!exchange.aborted) res.cork(() => {});
   };
@@ -226,7 +226,7 @@ async function writeChunk(exchange: Exchange, chunk: Uint8Array, length: number 
   if (!fits) await writeRest(exchange, chunk, length, start);
 }
 
-/** Writes what the client had no room for. @param start where the chunk begins in the body */
+/** Writes the rest of a chunk that the client had no room for. @param start where the chunk begins in the body */
 async function writeRest(
   exchange: Exchange,
   chunk: Uint8Array,

@@ -22,7 +22,7 @@ async function runCommand(commands: Commands, name: string, order: unknown): Pro
 }
 
 /**
- * Where the process of a data directory takes commands from this machine's user. Where the path would be too long, Linux
+ * The socket for commands to the process of a data directory. Where the path would be too long, Linux
  * finds the directory by the number of an open file.
  */
 async function openSocketPath(dataDir: string): Promise<{ path: string; close(): Promise<void> }> {
@@ -34,8 +34,8 @@ async function openSocketPath(dataDir: string): Promise<{ path: string; close():
 }
 
 /**
- * Lets commands such as `npm run token` work while the server holds the data directory. Who may write to the socket
- * file (its owner alone) could read the data directory as well, so no other proof is asked for. Of several processes
+ * Lets commands such as `npm run token` work while the server holds the data directory. The socket file's owner, who
+ * alone may write to it, could read the data directory as well, so no other proof is asked for. Of several processes
  * that share a data directory, as they can beside a ClickHouse server, the first one takes the commands.
  */
 export async function serveControlSocket(args: {
@@ -86,7 +86,7 @@ export async function serveControlSocket(args: {
   };
 }
 
-/** Whether a process listens there; what one left behind that is gone refuses connections. */
+/** Whether a process listens there; the socket file of a process that is gone refuses connections. */
 function isServed(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(path, () => {

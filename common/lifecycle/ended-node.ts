@@ -1,5 +1,5 @@
 /**
- * Node 20: what the log says at start, because this version has ended and its binary of uWebSockets.js is older than those
+ * Node 20: the warning at start, because this version has ended and its binary of uWebSockets.js is older than those
  * of later ones (docs/decisions/001-uwebsockets-from-npm.md). Empty for later versions.
  * @param version such as 20.19.0
  */

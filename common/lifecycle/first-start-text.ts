@@ -3,12 +3,12 @@ import { commandLine } from './command-line.ts';
 /** Commands that show what a service is for. @param curl `curl` with the token @param baseUrl without trailing slash */
 export type Examples = (curl: string, baseUrl: string) => string;
 
-/** Where the dashboard is. Empty: this process does not serve it. */
+/** The line with the dashboard's address. Empty: this process does not serve it. */
 export function dashboardLine(baseUrl: string, dashboard: string | null): string {
   return dashboard === null ? '' : `Dashboard:    ${baseUrl}${dashboard}\n`;
 }
 
-/** The same, and how its first account comes about. */
+/** The same, with the way to its first account. */
 function dashboardText(baseUrl: string, dashboard: string | null): string {
   if (dashboard === null) return '';
   return `${dashboardLine(baseUrl, dashboard)}              (register there with the access token below, and the account that it belongs to is yours)\n`;
@@ -16,7 +16,7 @@ function dashboardText(baseUrl: string, dashboard: string | null): string {
 
 /**
  * The text of the first start on an empty store: the access token, this once, and commands to copy.
- * @param token null: it was configured, so it is a secret that somebody has, and is not printed
+ * @param token null: it was configured, so the operator knows it, and it is not printed
  * @param dashboard its path; null: this process does not serve it
  */
 export function firstStartText(

@@ -4,7 +4,7 @@ import type { Config } from '../config/read-config.ts';
 
 type Listening = Pick<Config, 'host' | 'tls' | 'trustedProxies'>;
 
-/** The address by which this machine itself reaches what listens. Without trailing slash. */
+/** The address by which this machine itself reaches the server. Without trailing slash. */
 export function listenedUrl(config: Listening, port: number): string {
   const own = { '0.0.0.0': '127.0.0.1', '::': '::1' }[config.host];
   return urlOf(config, own ?? config.host, port);

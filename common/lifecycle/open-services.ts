@@ -35,13 +35,13 @@ export interface Services {
   readonly users: Users;
   readonly tokens: AccessTokens;
   readonly tokenCheck: TokenCheck;
-  /** Of the dashboard. */
+  /** Sessions of the dashboard. */
   readonly sessions: SessionStore;
   readonly limiters: RequestLimiters;
   readonly authenticate: Authenticate;
   readonly projects: Projects;
   readonly usage: UsageCounts;
-  /** undefined: what processes must agree on is kept in this one. */
+  /** undefined: state that processes share is kept in this one. */
   readonly redis: RedisConnection | undefined;
   readonly invalidation: Invalidation;
   close(): Promise<void>;
@@ -115,7 +115,7 @@ async function connectRedis(config: RedisConfig, log: Log, observe: ObserveCall)
 const caught = ['SIGSEGV', 'SIGABRT', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGTRAP', 'SIGSYS', 'SIGTSTP'] as const;
 
 /**
- * Gives fatal signals back to the kernel, which ends the process at once and reports it to the waiting parent. The
+ * Leaves fatal signals to the kernel, which ends the process at once and reports it to the waiting parent. The
  * embedded engine catches them for a report of its own, and then hangs for minutes with the port open
  * (docs/decisions/019-fatal-signals.md). To be called after the engine has started.
  */

@@ -11,11 +11,11 @@ import { openServices, type Services } from './open-services.ts';
 interface Command<Order> {
   readonly name: string;
   readonly help: string;
-  /** The order of the arguments. Throws their problem. */
+  /** Reads the order from the arguments. Throws their problem. */
   readonly readOrder: () => Order;
   /** Milliseconds without an answer of the running server; absent: a few seconds. */
   readonly timeout?: number | undefined;
-  /** Info lines of the log are for who runs it; absent: standard error is for failures. */
+  /** The log shows info lines to the operator; absent: standard error is for failures. */
   readonly informs?: true;
   /** The server's work, on the stores of a process of its own. */
   readonly alone: (services: Services, order: Order) => Promise<string>;

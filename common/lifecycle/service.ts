@@ -6,7 +6,7 @@ import type { Examples } from './first-start-text.ts';
 import type { Services } from './open-services.ts';
 import type { RunningUploads } from './workers/running-uploads.ts';
 
-/** A service as a process runs it: its routes, and what it opened for them. */
+/** A service as a process runs it: its routes, and the resources behind them. */
 export interface Service {
   readonly routes: readonly Route[];
   readonly readiness: readonly ReadinessCheck[];

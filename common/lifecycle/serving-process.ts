@@ -23,7 +23,7 @@ import { createRunningUploads } from './workers/running-uploads.ts';
 import type { GatheredMetrics } from './workers/supervisor.ts';
 import type { WorkerPlace } from './workers/worker-place.ts';
 
-/** Until the supervisor answers. Longer than it waits for metrics. Milliseconds. */
+/** Deadline of the supervisor's answer, longer than it waits for metrics. Milliseconds. */
 const answerTimeout = 10_000;
 
 export interface ServingProcessDeps {
@@ -39,10 +39,10 @@ export interface ServingProcessDeps {
   readonly metrics: Metrics;
 }
 
-/** A process from the first token to the end of its drain: what it serves and closes. */
+/** A process from the first token to the end of its drain. */
 export class ServingProcess {
   readonly #deps: ServingProcessDeps;
-  /** One process does what is done once. */
+  /** Whether this process does the work that only one of several does. */
   readonly #first: boolean;
   #server: HttpServer | null = null;
   #socket: { close(): Promise<void> } | null = null;
@@ -193,7 +193,7 @@ export class ServingProcess {
     await supervisor.ask('listening', answerTimeout);
   }
 
-  /** Of all workers, whichever of them a scrape reaches. */
+  /** The metrics of all workers, whichever of them a scrape reaches. */
   async #readMetrics(): Promise<string> {
     const { worker, metrics } = this.#deps;
     if (worker === null) {

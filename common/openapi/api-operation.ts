@@ -10,9 +10,9 @@ export interface ApiParameter {
   readonly in: 'query' | 'header';
   readonly description: string;
   readonly required?: boolean;
-  /** Of the text. An object: its properties are parameters of their own. */
+  /** Schema of the text. An object: its properties are parameters of their own. */
   readonly schema?: Schema;
-  /** Of the JSON that the text is; instead of `schema`. */
+  /** Schema of the JSON in the text; instead of `schema`. */
   readonly json?: Schema;
   readonly example?: unknown;
 }
@@ -78,7 +78,7 @@ export const doorErrors: readonly ErrorCode[] = [
   'shutting_down',
 ];
 
-/** Errors of what an account asks of the database, which tells whose a token is. */
+/** Errors of an account's requests to the database, which knows the account of a token. */
 export const accountErrors: readonly ErrorCode[] = [
   ...doorErrors,
   'internal_error',

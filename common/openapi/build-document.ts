@@ -15,7 +15,7 @@ import type { Schema } from './schema.ts';
 export interface DocumentInfo {
   readonly title: string;
   readonly description: string;
-  /** Of the server that answers, as browsers see it: absolute, or `/`. */
+  /** Address of the server that answers, as browsers see it: absolute, or `/`. */
   readonly server: string;
   /** The same for commands to paste: absolute. Without trailing slash. */
   readonly base: string;
@@ -113,7 +113,7 @@ function operationObject(
       ...mapValues(api.answers, (answer) => answerObject(answer, components)),
       ...Object.fromEntries(errors),
     },
-    // of those of each status the ones that this operation has
+    // the codes of this operation, among all codes of each status
     'x-error-codes': [...new Set(api.errors)].sort(),
     'x-codeSamples': api.sample && [{ lang: 'Shell', label: 'curl', source: api.sample(info.base) }],
   };

@@ -1,15 +1,15 @@
 import { type Schema, target } from './schema.ts';
 
-/** JSON of an OpenAPI document; what is undefined is not in its text. */
+/** JSON of an OpenAPI document; undefined values are not in its text. */
 export type Json = string | number | boolean | null | undefined | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
 
-/** The parts of a document that it says once, and refers to. */
+/** The parts of a document that stand in it once, and are referred to. */
 export class Components {
   readonly #schemas = new Map<string, Json>();
   readonly #shared = { parameters: new Map<string, Json>(), headers: new Map(), responses: new Map() };
 
-  /** The schema as JSON, with what it refers to added to the components. */
+  /** The schema as JSON, with the targets of its references added to the components. */
   schema(schema: Schema): Json {
     const visit = (part: unknown): void => {
       if (typeof part !== 'object' || part === null) return;

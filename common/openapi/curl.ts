@@ -1,6 +1,6 @@
 /** A call of the API as a command to paste into a POSIX shell; `$TOKEN` holds the access token. */
 export function curl(args: {
-  /** With what the shell may fill in, such as `$ID`. */
+  /** With variables of the shell, such as `$ID`. */
   readonly url: string;
   /** Absent: as curl chooses. */
   readonly method?: string;
@@ -32,7 +32,7 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** A command that keeps what another one answers under a key. */
+/** A command that keeps the value of a key in another one's answer. */
 export function keeping(variable: string, key: string, command: string): string {
   return `${variable}=$(${command} | sed 's/.*"${key}":"\\([^"]*\\)".*/\\1/')`;
 }

@@ -6,6 +6,6 @@ export const nameSchema = {
   type: 'string',
   minLength: 1,
   maxLength: longestName,
-  // U+FFFD is what bytes become that are not UTF-8
+  // bytes that are not UTF-8 become U+FFFD
   pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f\\ufffd]*$',
 } as const satisfies Schema;

@@ -11,7 +11,7 @@ export function asOpenApi30(document: JsonObject): JsonObject {
   };
 }
 
-/** Finds the schemas of what is none itself. */
+/** Converts the schemas inside a part that is none itself. */
 function convertOutside(part: Json): Json {
   if (Array.isArray(part)) return part.map(convertOutside);
   if (!isObject(part)) return part;

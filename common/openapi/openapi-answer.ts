@@ -14,7 +14,7 @@ export type OpenApiVersion = '3.0' | '3.1';
 
 const mediaType = 'application/vnd.oai.openapi+json';
 
-/** How a request says which version of OpenAPI it reads. */
+/** The version of OpenAPI that a request asks for. */
 export const versionParameter: ApiParameter = {
   name: 'version',
   in: 'query',
@@ -35,7 +35,7 @@ export const openApiAnswers: Readonly<Record<number, ApiAnswer>> = {
   },
 };
 
-/** Throws 400 for a version that there is not. */
+/** Throws 400 for an unknown version. */
 export function wantedVersion(request: Asked): OpenApiVersion {
   const given = request.query.filter(([name]) => name === 'version').map(([, value]) => value);
   if (given.length === 0) return acceptedVersion(request.header('accept')) ?? '3.0';

@@ -41,7 +41,7 @@ export interface NamedSchema {
   readonly schema: Schema;
 }
 
-/** Where a reference keeps what it refers to, so that a document can collect it. JSON does not show it. */
+/** The key under which a reference keeps its target, so that a document can collect it. JSON does not show it. */
 export const target = Symbol('target');
 
 export function named(name: string, schema: Schema): Schema {
@@ -75,7 +75,7 @@ export function arrayOf(items: Schema): Schema {
   return { type: 'array', items };
 }
 
-/** An object of exactly these properties, of which all but the optional ones are there. */
+/** An object of exactly these properties; only the optional ones may be missing. */
 export function exactObject(
   properties: Readonly<Record<string, Schema>>,
   { optional = [], ...more }: { readonly optional?: readonly string[] } & Schema = {},

@@ -15,7 +15,7 @@ const types: Readonly<Record<string, string>> = {
   'favicon-32x32.png': 'image/png',
 };
 
-// `?v=` changes with the content, so that what a browser keeps is never another version's
+// `?v=` changes with the content, so that a browser never mixes cached files of two versions
 const page = (v: string): string => `<!doctype html>
 <html lang="en">
 <head>
@@ -61,7 +61,7 @@ html.dark-mode { color-scheme: dark; background: #1c2022; }
 
 const headers = { 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' };
 
-/** Nothing runs or is loaded but what this origin serves; calls go to it, and to the address that clients see. */
+/** Nothing runs or is loaded from other origins; calls go to this one, and to the address that clients see. */
 function policy(publicUrl: string | undefined): string {
   const calls = publicUrl === undefined ? "'self'" : `'self' ${new URL(publicUrl).origin}`;
   return [
@@ -76,7 +76,7 @@ function policy(publicUrl: string | undefined): string {
   ].join('; ');
 }
 
-/** GET /docs: a page that shows the description and tries calls, and what it is made of. */
+/** GET /docs: a page that shows the description and tries calls, and its files. */
 export function docsRoutes(publicUrl: string | undefined): Route[] {
   let files: ReadonlyMap<string, HttpResponse> | null = null;
   const load = (): ReadonlyMap<string, HttpResponse> => {

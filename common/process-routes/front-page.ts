@@ -40,7 +40,7 @@ const described: ApiOperation = {
 };
 
 /**
- * `/`: what this is. The dashboard for people, whose browsers ask for HTML, or a page where there is none, and JSON for programs.
+ * `/`: the dashboard for people, whose browsers ask for HTML, or a page where there is none, and JSON for programs.
  * @param routes of the process, which say whether the dashboard is there
  */
 export function frontPageRoute(routes: readonly Pick<Route, 'path'>[]): Route {

@@ -19,7 +19,7 @@ const checkTimeout = 2000;
 const checkInterval = 1000;
 const headers = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
 
-/** Errors of what every process answers of itself over plain HTTP, too. */
+/** Errors of the routes about a process itself, which are served over plain HTTP, too. */
 export const probeErrors: readonly ErrorCode[] = [
   'malformed_request',
   'headers_too_large',

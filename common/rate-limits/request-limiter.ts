@@ -3,11 +3,11 @@ import type { RequestLimits } from '../config/settings.ts';
 import { rateLimited } from '../errors/catalogue.ts';
 import { type Admission, type SharedLimiter, unsharedLimiter } from './shared-limiter.ts';
 
-/** A token bucket: it holds so many requests, and fills with the rate up to the burst. */
+/** A token bucket: it holds a number of requests, and fills with the rate up to the burst. */
 interface Bucket {
   requests: number;
   filledAt: number;
-  /** Other processes let the sender ask for nothing until then. */
+  /** Other processes refuse the sender until then. */
   refusedUntil: number;
 }
 
@@ -20,7 +20,7 @@ const reportEvery = 15_000;
 
 export type Limiter = Pick<RequestLimiter, 'admit' | 'close'>;
 
-/** For senders that may send what they like. */
+/** For senders without a limit. */
 export const unlimited: Limiter = { admit: () => undefined, close() {} };
 
 /** Limits the requests of each sender, such as an access token or an address. */
@@ -45,7 +45,7 @@ export class RequestLimiter {
 
   /**
    * Counts a request, or throws 429. Answers a promise only where other processes have to be asked; it rejects with 429.
-   * @param onOver takes what is to be called when the request is over
+   * @param onOver takes a function to call when the request is over
    */
   admit(sender: string, onOver: (end: () => void) => void): Promise<void> | undefined {
     const wait = this.#take(sender);
@@ -77,7 +77,7 @@ export class RequestLimiter {
     return 0;
   }
 
-  /** @returns to be called once when the request is over */
+  /** @returns a function to call once when the request is over */
   #begin(sender: string): () => void {
     if (this.#limits.inFlight === 0) return () => {};
     this.#inFlight.set(sender, (this.#inFlight.get(sender) ?? 0) + 1);

@@ -7,7 +7,7 @@ import { ifQuick, unlessAway } from '../redis/without-redis.ts';
 
 export type Admission = 'admitted' | 'in-flight' | { readonly wait: number };
 
-/** A limit of all processes together. Nothing of it rejects: while Redis does not answer, each process counts alone. */
+/** A limit of all processes together. No method rejects: while Redis does not answer, each process counts alone. */
 export interface SharedLimiter {
   /** Whether it wants reports. */
   readonly counts: boolean;
@@ -23,12 +23,12 @@ export interface SharedLimiter {
 /** For a process that counts alone. */
 export const unsharedLimiter: SharedLimiter = { counts: false, admit: () => 'admitted', report() {} };
 
-/** A report of a process counts for so long: until the next one, and not for ever after its death. Milliseconds. */
+/** How long a report of a process counts: until the next one, and not for ever after its death. Milliseconds. */
 const reportedFor = 45_000;
 
 /**
  * A sender is one hash: field `b` is its bucket, "<requests> <filled at>", and `p:<process>` "<in flight> <reported at>".
- * Times are those of Redis' clock. A process reports numbers, not steps, so what got lost puts itself right.
+ * Times are those of Redis' clock. A process reports numbers, not steps, so the next report corrects a lost one.
  */
 const clock = `
 local time = redis.call('TIME')

@@ -8,9 +8,9 @@ import { closeTimeout } from '../stop-signals.ts';
 import { createPeer, type Peer } from './peer.ts';
 import { workerArguments } from './worker-place.ts';
 
-/** Before a worker that ended is started again, so that one that can't serve costs little. Milliseconds. */
+/** Pause before an ended worker is started again, so that one that can't serve costs little. Milliseconds. */
 const restartDelay = 1000;
-/** Beyond what workers take to drain and close: then they are killed. Milliseconds. */
+/** Time beyond the drain and close of workers, after which they are killed. Milliseconds. */
 const stopMargin = 5000;
 /** Workers answer from memory: one that takes longer is stuck, or on its way out. Milliseconds. */
 const metricsTimeout = 1000;
@@ -44,7 +44,7 @@ class Supervisor {
   readonly #log: Log;
   readonly #port: number;
   readonly #workers: readonly Worker[];
-  /** Until a worker listens. */
+  /** The claim of the port, until a worker listens. */
   #claim: PortClaim | null;
   #stopping = false;
   #whenAllEnded: () => void = () => {};
@@ -111,7 +111,7 @@ class Supervisor {
     }
   }
 
-  /** Those that do not answer in time are left out. */
+  /** The metrics of all workers; those that do not answer in time are left out. */
   async #metrics(): Promise<GatheredMetrics> {
     const answers = await Promise.all(
       this.#workers.map(({ running, serves }) =>

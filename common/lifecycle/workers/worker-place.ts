@@ -1,11 +1,11 @@
 import { parseArgs } from 'node:util';
 import { createPeer, type Peer } from './peer.ts';
 
-/** Which worker of several a process is. */
+/** The place of a process among several workers. */
 export interface WorkerPlace {
   /** 1 for the first. */
   readonly index: number;
-  /** Where all workers listen. */
+  /** The port of all workers. */
   readonly port: number;
   readonly supervisor: Peer;
 }
