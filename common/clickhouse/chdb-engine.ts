@@ -19,7 +19,7 @@ import type { WritePermit } from './write-permit.ts';
 const ownSessions = 4;
 const readSessions = 4;
 const computedStreams = 4;
-/** Of the last two, the most that one account may have at work. */
+/** The most read sessions, and the most computed streams, of one account at work. */
 const accountShare = 2;
 /** Streams that readers hold open; most of them wait for their readers. */
 const streamSessions = 16;
@@ -66,7 +66,7 @@ export class ChdbEngine {
     this.#own.warm();
   }
 
-  /** Runs on a session that nobody else gets before the engine is done, even when the caller stops waiting. */
+  /** Runs on a session that no other caller gets before the engine is done, even when the caller stops waiting. */
   async run<Result>(
     { signal, permit }: Omit<Caller, 'account'>,
     work: (session: Session) => Promise<Result>,
@@ -174,7 +174,7 @@ export class ChdbEngine {
     }
   }
 
-  /** @param release gives the place of the stream back */
+  /** @param release frees the place of the stream */
   async #stream(
     { sql, settings = '', format, signal, account, timeout = this.#limits.timeout }: StreamStatement,
     release: () => void,

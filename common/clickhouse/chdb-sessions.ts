@@ -17,14 +17,14 @@ export function loadChdb(): typeof import('chdb') {
   }
 }
 
-/** A session that nobody else has. One of the two gives it back; after that neither does anything. */
+/** A session for one caller alone. `release` or `replace` ends the turn; later calls do nothing. */
 export interface SessionTurn {
   readonly session: Session;
   /** The engine's name for statements of the session. */
   readonly name: string;
   release(): void;
   /**
-   * Gives back a session whose statement failed, and has another one opened in its place: the rows of that
+   * Releases a session whose statement failed, and has another one opened in its place: the rows of that
    * statement would come in front of the next result, which may be another account's.
    */
   replace(): void;
@@ -54,7 +54,7 @@ export class SessionPool {
     this.#slots = new FairShare({ ...args, full: 'too many statements wait' });
   }
 
-  /** Opens the first session now, so that what is wrong with the directory shows at start. */
+  /** Opens the first session now, so that a fault of the directory shows at start. */
   warm(): void {
     this.#idle.push(this.#fresh());
   }

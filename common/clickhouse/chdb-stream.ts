@@ -5,9 +5,9 @@ import { countChunk } from './chunk-garbage.ts';
 export interface StreamEnds {
   /** Runs the engine's work for a chunk, in its turn, and ends it when it takes too long. */
   readonly compute: (work: () => Promise<Uint8Array | null>) => Promise<Uint8Array | null>;
-  /** Ends what the engine computes just now. */
+  /** Ends the engine's work on the current chunk. */
   readonly kill: () => void;
-  /** Gives the session back. @param failed the engine may still hold what the stream was */
+  /** Releases the session. @param failed the engine may still hold the rest of the stream */
   readonly release: (failed: boolean) => void;
 }
 

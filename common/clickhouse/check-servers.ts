@@ -11,7 +11,7 @@ interface ServerFacts {
   readonly shards: number;
   /** Of them, shards in which a Distributed table writes to one replica, and leaves the others to that. */
   readonly replicating: number;
-  /** Which of the macros the server has that tell it its own place in the cluster. */
+  /** The server's macros for its own place in the cluster. */
   readonly macros: readonly string[];
 }
 

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** Bytes of chunks after which those that nobody holds any more are given back. */
+/** Bytes of chunks after which unused ones are collected. */
 const collectEvery = 4 * 1024 * 1024;
 
 let counted = 0;

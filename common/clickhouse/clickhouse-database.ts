@@ -6,7 +6,7 @@ import type { Database, ReadStatement } from './database.ts';
 import { streamSettings, wholeBlockSettings } from './engine-settings.ts';
 import { insertTarget } from './insert-target.ts';
 
-/** The longest statement before the rows: the server copies so much of a body before it reads it. */
+/** The longest statement before the rows: the server copies this much of a body before it reads it. */
 const insertHeadLimit = 64 * 1024;
 /** Bytes of a stream that are awaited before its reader gets the first. */
 const streamAhead = 64 * 1024;
@@ -74,11 +74,11 @@ function tokenSettings(token: string | undefined): Readonly<Record<string, strin
   return token === undefined ? {} : { insert_deduplicate: 1, insert_deduplication_token: token };
 }
 
-/** A SELECT that is answered as a whole, so that what fails has a status of its own. */
+/** A SELECT that is answered as a whole, so that a failure has a status of its own. */
 function readStatement(sql: string, settings: Statement['settings'], timeout: number): Statement {
   return {
     body: `${sql}\nFORMAT JSONEachRow`,
-    // a server goes on with abandoned statements
+    // a server continues abandoned statements
     settings: { ...settings, wait_end_of_query: 1, max_execution_time: timeout / 1000 },
     writes: false,
   };

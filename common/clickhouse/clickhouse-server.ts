@@ -42,13 +42,13 @@ export interface Statement {
 export interface Until {
   /** Ends the attempt: the caller's signal, the deadline, or that the server is given up. */
   readonly signal: AbortSignal;
-  /** The caller's alone: its own reason is thrown, and nobody waits for the outcome. */
+  /** The caller's signal alone: its own reason is thrown, and nobody waits for the outcome. */
   readonly caller: AbortSignal | undefined;
 }
 
 /** Connections for statements, and apart from them for streams, which slow readers hold for long. */
 const statementConnections = 32;
-/** Of them, those that reads of clients may take, and of those what one account may. */
+/** Statement connections that reads of clients may take, and those of one account among them. */
 const readConnections = 16;
 const accountShare = 8;
 const streamConnections = 64;
@@ -58,13 +58,13 @@ const full = 'too many statements wait';
 const timeoutExceeded = 'TIMEOUT_EXCEEDED';
 
 /**
- * The server closes a connection that nobody used for keep_alive_timeout: 10 s by default, 3 s before 23.11. One that
- * is taken up in that moment fails as a whole, so it has to be let go well before.
+ * The server closes a connection that nobody used for keep_alive_timeout: 10 s by default, 3 s before 23.11. A
+ * statement that takes it in that moment fails as a whole, so it has to be closed well before.
  */
 const idleLimit = 2500;
 /** The client's own deadline counts the time in which nobody reads; the largest timer switches it off. */
 const never = 2 ** 31 - 1;
-/** Of a statement that its caller has lost sight of: how long it is waited for, and how often looked after. */
+/** How long a statement with an unknown outcome is waited for, and the pause between two looks. Milliseconds. */
 const overLimit = 10_000;
 const overInterval = 50;
 
@@ -118,7 +118,7 @@ export class ClickhouseServer {
   }
 
   /**
-   * The chunks of a result. Rejects when the statement fails before the first, or before so many bytes.
+   * The chunks of a result. Rejects when the statement fails before the first, or before `args.ahead` bytes.
    * @param args.timeout milliseconds between chunks
    */
   async stream(
@@ -173,7 +173,7 @@ export class ClickhouseServer {
     await this.#streams.close();
   }
 
-  /** Holds the news that an outcome is unknown back until the statement is over, so that it can be looked up. */
+  /** Withholds the news of an unknown outcome until the statement is over, so that it can be looked up. */
   async #settled(queryId: string, failure: Error): Promise<Error> {
     if (!(failure instanceof UnknownOutcome) || failure.cause instanceof ServerSilent) return failure;
     const until = performance.now() + overLimit;

@@ -40,7 +40,7 @@ export interface Sending {
 
 /** Sends statements to the servers: each with a deadline, to its home, and again where that is safe. */
 export class ClickhouseStatements {
-  /** Of every statement. */
+  /** Settings of every statement. */
   readonly settings: Statement['settings'];
   readonly serverCount: number;
   readonly timeout: number;

@@ -1,7 +1,7 @@
 import type { WritePermit } from './write-permit.ts';
 
 /**
- * ClickHouse as the rooms use it, embedded or served. SQL text is complete: identifiers come from the
+ * ClickHouse as the services use it, embedded or served. SQL text is complete: identifiers come from the
  * catalogue and are quoted by `quoteIdentifier`, values are rendered by `literal.ts`. Nothing is bound, and no
  * statement depends on one before it (`SET`, `USE`).
  *

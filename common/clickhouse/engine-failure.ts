@@ -31,13 +31,13 @@ const overloadCodes: ReadonlySet<number> = new Set([159, 202, 241, 252, 439, 745
 const unableCodes: ReadonlySet<number> = new Set([242, 285, 225]);
 /** UNKNOWN_STATUS_OF_INSERT: a cluster that lost touch with Keeper can't tell. */
 const unknownStatusOfInsert = 319;
-/** TIMEOUT_EXCEEDED, also of DDL that goes on in the background. */
+/** TIMEOUT_EXCEEDED, also of DDL that continues in the background. */
 const timeoutExceeded = 159;
 const goesOn = /distributed_ddl_task_timeout|Distributed DDL task|in background/;
 
 /**
- * Of a server and not of a statement: TOO_MANY_SIMULTANEOUS_QUERIES, CANNOT_SCHEDULE_TASK, SERVER_OVERLOADED, and that
- * it lost touch with Keeper.
+ * Failures of a server and not of a statement: TOO_MANY_SIMULTANEOUS_QUERIES, CANNOT_SCHEDULE_TASK, SERVER_OVERLOADED,
+ * and a lost connection to Keeper.
  */
 const serverCodes: ReadonlySet<number> = new Set([202, 439, 745, 242, 225]);
 

@@ -43,8 +43,8 @@ export const streamSettings: Readonly<Record<string, number>> = {
 };
 
 /**
- * How long a read of low priority pauses before each block, while one of a higher priority runs. Bounded, so that it goes
- * on however many of those there are.
+ * How long a read of low priority pauses before each block, while one of a higher priority runs. Bounded, so that it
+ * continues however many of those there are.
  */
 export const pausingSettings: Readonly<Record<string, number>> = { low_priority_query_wait_time_ms: 100 };
 

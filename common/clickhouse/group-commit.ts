@@ -17,7 +17,7 @@ export interface RowBatch extends Rows {
   readonly account: string;
   /** Rows of another table that have to be there when these are: they are stored first. */
   readonly before?: Rows | undefined;
-  /** Finds a row when one of these is stored, and only then: when it is there, all are. */
+  /** A SELECT that finds a row only when one of these is stored: then all are. */
   readonly proof: string;
   /** The key of a lock; absent: none. */
   readonly lockKey?: string;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 /**
- * The order in which servers serve what has a key: all processes with the same addresses find the same one, without
+ * The order of the servers for a key: all processes with the same addresses find the same one, without
  * talking (rendezvous hashing, https://en.wikipedia.org/wiki/Rendezvous_hashing). There are few keys, and all are kept.
  */
 export class HomeOrder<Server extends { readonly url: string }> {

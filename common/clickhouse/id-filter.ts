@@ -7,13 +7,13 @@ import { StreamedFilter } from './streamed-filter.ts';
 const limits = { smallest: 100_000, largest: 16_000_000 };
 
 /**
- * Which rows a table may have, for a process that is the only writer of its store: a filter over the ids of all that ever
- * were. One that is surely not there needs no statement.
+ * Knows the rows that a table may have, for a process that is the only writer of its store: a filter over the ids of
+ * all rows that ever were. A row that is surely not there needs no statement.
  */
 export class IdFilter {
   readonly #filter = new StreamedFilter(limits);
 
-  /** @param args.id SQL of a row's id as text @param args.what the table has */
+  /** @param args.id SQL of a row's id as text @param args.what noun for its rows in the log */
   constructor(args: {
     readonly db: Database;
     readonly table: string;
@@ -43,7 +43,7 @@ export class IdFilter {
   }
 }
 
-/** Of a hash, because a client may choose an id that resembles an existing one. */
+/** Words of a hash, because a client may choose an id that resembles an existing one. */
 function wordsOf(id: string): [low: number, high: number] {
   const bytes = hash('md5', id, 'buffer');
   return [bytes.readInt32LE(0), bytes.readInt32LE(4)];

@@ -8,7 +8,7 @@ import type { Database } from './database.ts';
 
 /** Milliseconds for the first answer of a server. */
 const firstAnswer = 10_000;
-/** Statements also do what no request waits for. Milliseconds. */
+/** The deadline of statements; some do work that no request waits for. Milliseconds. */
 const statementTimeout = 60_000;
 
 /**

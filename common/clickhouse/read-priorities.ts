@@ -1,5 +1,5 @@
 /**
- * Which reads the engine computes first: those of accounts that ask for little at once. While such a one runs, the others
+ * The order of reads in the engine: those of accounts that ask for little at once come first. While one runs, others
  * pause between two blocks (https://clickhouse.com/docs/operations/settings/settings#priority).
  */
 export class ReadPriorities {

@@ -19,12 +19,12 @@ export interface ReplicasOptions {
   readonly times?: (Partial<HealthTimes> & { readonly patience?: number }) | undefined;
 }
 
-/** Brings what a server has of a key up to date, before this process takes it from there. */
+/** Brings a server's data of a key up to date, before this process reads it there. */
 export interface CatchUp {
   ready(member: Member, key: string, signal: AbortSignal): Promise<void>;
 }
 
-/** Of servers that have the same data at any time. */
+/** For servers that have the same data at any time. */
 export const sameData: CatchUp = { async ready() {} };
 
 interface Member {
@@ -40,7 +40,7 @@ interface Place {
   readonly ready: Promise<void>;
 }
 
-/** Of servers whose data may be older than that of another one. */
+/** For servers whose data may be older than that of another one. */
 export class ReplicaCatchUp implements CatchUp {
   readonly #work: (server: ClickhouseServer, key: string) => Promise<void>;
   readonly #places = new Map<string, Place>();
@@ -53,7 +53,7 @@ export class ReplicaCatchUp implements CatchUp {
     const { returns } = member.health;
     let place = this.#places.get(key);
     if (place?.member !== member || place.returns !== returns) {
-      // for all who wait, so no single caller's signal ends it
+      // for all waiting callers, so no single one's signal ends it
       const ready = this.#work(member.server, key);
       const fresh: Place = { member, returns, ready };
       this.#places.set(key, fresh);
@@ -132,7 +132,7 @@ export class Replicas {
     for (const { health } of this.#members) health.close();
   }
 
-  /** The servers to try, at most so many; those that were set aside only when the others fail. */
+  /** The servers to try, at most `attempts`; those that were set aside only when the others fail. */
   #candidates(key: string): readonly Member[] {
     const order = this.#order.of(key);
     const usable = order.filter(({ health }) => health.usable);

@@ -4,7 +4,7 @@ export interface HealthTimes {
   readonly longestPause: number;
   /** The longest probe. */
   readonly probeLimit: number;
-  /** A server that was in use for so long has made up for its failures. */
+  /** A server that was in use for this long has made up for its failures. */
   readonly goodFor: number;
 }
 

@@ -6,15 +6,15 @@ import { type ActiveSpan, activeSpan, withActiveSpan } from '../telemetry/active
 export interface Queued {
   /** Statements of one queue run one after the other. */
   readonly queue: string;
-  /** Only those of one shape go into one statement. */
+  /** Only items of one shape go into one statement. */
   readonly shape: string;
   /** Bytes or characters, counted against the limits. */
   readonly size: number;
   /** While several accounts wait, each gets its share of the next statement. */
   readonly account: string;
-  /** Something that can be locked for a while, such as a record space that is being cleared; absent: nothing. */
+  /** Key of a lock, such as that of a record space that is being cleared; absent: none. */
   readonly lockKey?: string;
-  /** No two with the same key go into one statement; absent: with any others. */
+  /** No two items with the same key go into one statement; absent: with any others. */
   readonly key?: string;
   /** Aborted: it is left out when its statement has not begun. */
   readonly signal: AbortSignal;
@@ -23,13 +23,13 @@ export interface Queued {
 export type Waiting<Item, Result> = Item & {
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
-  /** Of the request that it is for. */
+  /** Span of the request that it is for. */
   readonly span?: ActiveSpan | undefined;
 };
 
 /** Items that are about to come: the next statement waits for them a little, because it costs the same with them. */
 export interface Gather {
-  /** How many items are under way, those that wait here included. */
+  /** Number of items under way, those that wait here included. */
   expected(): number;
   /** Milliseconds. */
   readonly wait: number;
@@ -46,13 +46,13 @@ export interface StatementQueuesOptions<Item, Result> {
   readonly sizeLimit: number;
   /** Items of one statement. */
   readonly countLimit?: number;
-  /** Shared with others that change the same rows. Usually its own, because there are none. */
+  /** Shared with other queues that change the same rows. By default its own. */
   readonly lock?: ReadWriteLock | undefined;
-  /** Usually nothing is expected: items that come while a statement is under way are the next one. */
+  /** By default nothing is expected: items that come while a statement is under way are the next one. */
   readonly gather?: Gather | undefined;
   /**
-   * After a statement of several items the next one waits until so many are here again, for a part of the time that it took
-   * and so many milliseconds at most. Usually it does not.
+   * After a statement of several items the next one waits until as many more are here, for `part` of the time that it
+   * took, and `most` milliseconds at most. By default it does not.
    */
   readonly linger?: { readonly part: number; readonly most: number } | undefined;
   /** Called with the number of items that share a statement. */
@@ -128,7 +128,7 @@ export class StatementQueues<Item extends Queued, Result> {
     return lockKey !== undefined && this.#lock.isLocked(lockKey);
   }
 
-  /** All that waits is locked: resolves when something is so no longer, or something comes that is not. */
+  /** All waiting items are locked: resolves when one is unlocked, or when one comes that is not locked. */
   async #unlockedOrJoined(name: string): Promise<void> {
     const joined = new Promise<void>((resolve) => {
       this.#arrivals.set(name, (item) => {
@@ -168,7 +168,7 @@ class FairQueue<Item extends Queued & { readonly reject: (error: unknown) => voi
     this.size++;
   }
 
-  /** Takes what goes into the next statement: items of the first one's shape, until one does not fit. */
+  /** Takes the items of the next statement: those of the first one's shape, until one does not fit. */
   take(limits: {
     readonly sizeLimit: number;
     readonly countLimit?: number;
@@ -179,7 +179,7 @@ class FairQueue<Item extends Queued & { readonly reject: (error: unknown) => voi
     const keys = new Set<string>();
     const shapes = { first: undefined as string | undefined };
     let size = 0;
-    /** Whether it goes with those that are taken already. */
+    /** Whether an item goes with those that are taken already. */
     const fits = (item: Item): boolean =>
       (shapes.first ?? item.shape) === item.shape && !isLocked(item) && !(item.key && keys.has(item.key));
     const queues = [...this.#accounts].map(([account, items]) => ({

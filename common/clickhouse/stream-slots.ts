@@ -76,7 +76,7 @@ export class StreamSlots {
 /** The place of one stream. */
 export class StreamSlot {
   readonly account: string;
-  /** Gives the place back; it does no harm when it is called again. */
+  /** Releases the place; a second call does no harm. */
   readonly release: () => void;
   #taken = 0;
   /** Whether a whole window has begun since this stream did. */
@@ -111,7 +111,7 @@ export class StreamSlot {
     let rest: Uint8Array = new Uint8Array();
     this.#onCut = () => {
       rest = new Uint8Array();
-      // the engine's failure is nobody's any more
+      // nobody is interested in a failure of the engine any more
       source.return?.().catch(() => {});
     };
     const next = async (): Promise<IteratorResult<Uint8Array, undefined>> => {

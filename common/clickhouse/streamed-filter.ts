@@ -9,7 +9,7 @@ const rowBytes = 8;
 /** The source of a filter. */
 interface FilterSource {
   readonly count: () => Promise<number>;
-  /** Of RowBinary. */
+  /** In RowBinary. */
   readonly rows: () => Promise<AsyncIterable<Uint8Array>>;
 }
 
@@ -19,15 +19,15 @@ interface Layer {
 }
 
 /**
- * A Bloom filter over keys of 64 random bits that a table has, for a process that is the only writer of that table: what
- * it does not have needs no statement. Made by streaming the table once; until then, and with more keys than
+ * A Bloom filter over keys of 64 random bits that a table has, for a process that is the only writer of that table: a
+ * key that it does not have needs no statement. Made by streaming the table once; until then, and with more keys than
  * it may hold, every key may be there. It grows by layers, each twice as large as the one before.
  */
 export class StreamedFilter {
   readonly #smallest: number;
   readonly #largest: number;
   #layers: Layer[] | null = null;
-  /** Keys that all layers are made for, and those for which there is room. */
+  /** Keys that all layers are made for, and keys that still fit in. */
   #capacity = 0;
   #left = 0;
   /** Words of keys that were added while the table was streamed. */
@@ -39,7 +39,7 @@ export class StreamedFilter {
     this.#largest = args.largest;
   }
 
-  /** Fills it in the background; requests do without it until then. @param what the table has */
+  /** Fills it in the background; requests do without it until then. @param what noun for its rows in the log */
   fillLater(source: FilterSource, what: string, log: Pick<Log, 'warn'>): void {
     this.fill(source).catch((error: unknown) => {
       log.warn({ err: error }, `the filter of ${what} could not be made: each is looked up`);

@@ -1,7 +1,7 @@
 import { quoteIdentifier, textLiteral } from './literal.ts';
 
 /**
- * Where tables lie. Without a cluster: in one store, under their own names. With one:
+ * The place of tables. Without a cluster: in one store, under their own names. With one:
  * - metadata tables are whole on every server and replicated between all of them;
  * - sharded tables are two. The rows are in `<table>_local`, replicated between the servers of a shard, and `<table>`
  *   is a Distributed table over them, through which rows are read and inserted. Statements that a Distributed table
@@ -17,7 +17,7 @@ export interface Topology {
   readonly onCluster: string;
   /** The table that holds the rows of a sharded table. */
   rowsTable(table: string): string;
-  /** The same as a statement names it that changes rows on all servers (UPDATE, DELETE), or makes the table there. */
+  /** Its name in a statement that changes rows on all servers (UPDATE, DELETE), or makes the table there. */
   rowsEverywhere(table: string): string;
   /** The engine of a metadata table. @param engine such as `ReplacingMergeTree(version)` */
   metadataEngine(table: string, engine: string): string;
@@ -62,7 +62,7 @@ const single: Topology = {
   distributedEngine: () => null,
 };
 
-/** In Keeper. Names stay the same when a table is made by several processes at once; an id of the table would not. */
+/** Path in Keeper. Names stay the same when several processes make a table at once; an id of the table would not. */
 const keeperPath = '/clickhouse/tables/sluice';
 
 /** The layout of a store. @param store a `Database`, or its `cluster` */

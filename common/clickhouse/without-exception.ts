@@ -48,7 +48,7 @@ export async function* withoutException(
   if (held.byteLength > 0) yield held;
 }
 
-/** How many bytes at the end may be the beginning of the marker. */
+/** Number of bytes at the end that may begin the marker. */
 function heldLength(bytes: Buffer, marker: Buffer): number {
   for (let length = Math.min(marker.byteLength - 1, bytes.byteLength); length > 0; length--) {
     if (bytes.subarray(bytes.byteLength - length).equals(marker.subarray(0, length))) return length;

@@ -1,6 +1,6 @@
-/** Leave to write, of something that may run out before the statement begins. */
+/** Permission to write, which may run out before the statement begins. */
 export interface WritePermit {
-  /** Throws when the write must not begin any more. Asked in the moment in which the statement goes to the engine. */
+  /** Throws when the write must not begin any more. Called when the statement goes to the engine. */
   check(): void;
   /** Milliseconds that the statement may take from then on: after them it fails, and has done nothing. */
   readonly timeLimit: number;
@@ -21,7 +21,7 @@ interface Permitted {
   readonly permit?: WritePermit | null;
 }
 
-/** The permit of a statement that writes for several; undefined when none of them needs one. */
+/** The permit of a statement with several writes; undefined when none of them needs one. */
 export function joinPermits(writes: readonly Permitted[]): WritePermit | undefined {
   const permits = writes.flatMap(({ permit }) => permit ?? []);
   if (permits.length === 0) return undefined;

@@ -1,5 +1,5 @@
 /**
- * Where files live. Implementations: the file system store (embedded default) and S3.
+ * Storage of files. Implementations: the file system store (embedded default) and S3.
  * Every implementation passes test/integration/object-store-contract.ts.
  *
  * Keys are `/`-separated, relative, and made by us (gateway/file-key.ts).
@@ -46,31 +46,31 @@ export interface ObjectWriter {
   writePart(part: Part): Promise<void>;
   /**
    * Stores the last part, which may be short or empty, and makes the object visible and durable. Waits for parts
-   * that are under way. When it rejects, what was written is being dropped: `abort` resolves when it is.
+   * that are under way. When it rejects, the written bytes are being dropped: `abort` resolves when they are.
    */
   complete(last: Part): Promise<void>;
   /**
-   * Drops what was written. Resolves when nothing is left under the key, as far as the store can be reached within a
+   * Drops the written bytes. Resolves when nothing is left under the key, as far as the store can be reached within a
    * time of its own. Safe to call twice and after a failed `complete`; never rejects.
    */
   abort(): Promise<void>;
 }
 
-/** The state of an object that is not whole, so that any process can go on with it. Plain JSON. */
+/** The state of an object that is not whole, so that any process can continue it. Plain JSON. */
 export interface WrittenBytes {
   /** Bytes from the beginning that are stored without a gap, and survive the process that wrote them. */
   readonly size: number;
   /** CRC-32 of these bytes. */
   readonly crc32: number;
-  /** Where the store has them: its own affair. */
+  /** Their place in the store: its own affair. */
   readonly place: unknown;
 }
 
-/** A writer of an object that may be left unfinished. A `complete` that fails keeps what was written. */
+/** A writer of an object that may be left unfinished. A `complete` that fails keeps the written bytes. */
 export interface ResumableWriter extends ObjectWriter {
   /** The stored part so far. */
   written(): Promise<WrittenBytes>;
-  /** Writes no more, and keeps what is stored: `written` still answers. Never rejects. */
+  /** Writes no more, and keeps the stored bytes: `written` still answers. Never rejects. */
   suspend(): Promise<void>;
 }
 
@@ -80,7 +80,7 @@ export interface OpenUpload {
   readonly key: string;
   /** Its name in the store. */
   readonly id: string;
-  /** No later than bytes of it last came: for many stores when it was begun. */
+  /** No later than the arrival of its last bytes: for many stores its beginning. */
   readonly since: Date;
 }
 
@@ -105,7 +105,7 @@ export interface ObjectStore {
   /** Begins an object. Rejects when the signal is aborted; a later abort of the signal fails the writer's calls. */
   create(key: string, description: ObjectDescription, signal: AbortSignal): Promise<ObjectWriter>;
   /**
-   * Begins an object that may be left unfinished, or goes on with one behind what is written of it; bytes that are
+   * Begins an object that may be left unfinished, or continues one behind its written bytes; bytes that are
    * stored beyond that are written again, and no fewer parts: Ceph refuses a list that leaves one out. One writer of a
    * key at a time. No process takes it for a dead one's:
    * `dropWritten` ends it.
@@ -116,7 +116,7 @@ export interface ObjectStore {
     written: WrittenBytes | null,
     signal: AbortSignal,
   ): Promise<ResumableWriter>;
-  /** Drops what is written of an object that is not whole. Resolves as well when there is nothing. */
+  /** Drops the written bytes of an object that is not whole. Resolves as well when there is nothing. */
   dropWritten(key: string, written: WrittenBytes | null, signal: AbortSignal): Promise<void>;
   /** The object's description, or null when there is none under the key. */
   head(key: string, signal: AbortSignal): Promise<StoredObject | null>;
@@ -124,15 +124,15 @@ export interface ObjectStore {
   read(key: string, range: ByteRange | null, signal: AbortSignal): AsyncIterable<Uint8Array>;
   /** Removes the object; resolves as well when there is none. */
   delete(key: string, signal: AbortSignal): Promise<void>;
-  /** Removes all of them, in as few requests as the store can. Answers the keys of those that may still be there. */
+  /** Removes all of them, in as few requests as the store can. Answers the keys of objects that may still be there. */
   deleteAll(keys: readonly string[], signal: AbortSignal): Promise<readonly string[]>;
   /** All objects whose key starts with the prefix, in no given order. */
   list(prefix: string, signal: AbortSignal): AsyncIterable<ObjectInfo>;
   /** Uploads that were begun and neither completed nor aborted, by any process. */
   listOpenUploads(signal: AbortSignal): AsyncIterable<OpenUpload>;
-  /** When bytes of it last came, or when it was begun; null when there is no such upload any more. */
+  /** Arrival of its last bytes, or its beginning; null when there is no such upload any more. */
   lastWrittenAt(upload: OpenUpload, signal: AbortSignal): Promise<Date | null>;
-  /** Whether what is being written is to become the object of this key. */
+  /** Whether the upload is to become the object of this key. */
   isUploadOf(upload: OpenUpload, key: string): boolean;
   /** Drops an upload that was begun; resolves as well when there is no such upload any more. */
   abortUpload(upload: OpenUpload, signal: AbortSignal): Promise<void>;

@@ -9,7 +9,7 @@ import type { ObjectStore } from './object-store.ts';
 
 export interface OpenedObjectStore {
   readonly store: ObjectStore;
-  /** The most that `partBytes` asks for. */
+  /** The largest part that `partBytes` asks for. */
   readonly largestPart: number;
   /** An object's own address; null where it has none, because files are on the file system. */
   readonly objectUrl: ((key: string) => string) | null;

@@ -12,7 +12,7 @@ export interface CallOptions {
 }
 
 /**
- * Does one call to another system, and notes how long it took and how it ended. Settles as the work does.
+ * Does one call to another system, and notes its duration and its outcome. Settles as the work does.
  * @param call its name, of a small fixed set: never a name that a client chose
  */
 export type ObserveCall = <Result>(

@@ -8,7 +8,7 @@ export interface Peer {
 
 interface Answer {
   readonly content?: unknown;
-  /** There is none. */
+  /** The reason why there is none. */
   readonly failure?: string;
 }
 

@@ -7,7 +7,7 @@ export interface RunningUploads {
   readonly open: number;
   /** Object keys of the uploads that are open. */
   readonly openKeys: readonly string[];
-  /** Resolves when no upload is open, or after so many milliseconds: answers which. */
+  /** Resolves with true when no upload is open, or with false after the time. */
   untilIdle(milliseconds: number): Promise<boolean>;
 }
 

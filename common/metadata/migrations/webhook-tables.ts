@@ -49,7 +49,7 @@ export const webhookTables: readonly Migration[] = [
           PARTITION BY toDate(created_at) ORDER BY (owner_id, id) TTL toDateTime(created_at) + INTERVAL ${days} DAY
           SETTINGS ttl_only_drop_parts = 1, index_granularity = 1024, index_granularity_bytes = 1048576,
             enable_vertical_merge_algorithm = 0, ${durable}`,
-        // ended ones are still listed; waiting ones are taken over by a process that sends them (old-deliveries.ts)
+        // ended ones are still listed; waiting ones are taken over by their sender (events/old-deliveries.ts)
         `INSERT INTO ${table} (owner_id, id, created_at, space_id, event, project, space, url, record_ids,
             process, state, attempts, status, problem, updated_at, next_at, expires_at, content)
           SELECT owner_id, id, created_at, space_id, event, project, space, url,

@@ -7,7 +7,7 @@ import type { ObjectDescription } from '../object-store.ts';
 /** The description of an object that has none. */
 export const undescribed: ObjectDescription = { contentType: 'application/octet-stream', metadata: {} };
 
-/** Where the parts of a file system store lie. All paths are absolute. Bad keys throw. */
+/** The paths in a file system store. All are absolute. Bad keys throw. */
 export class FileSystemLayout {
   readonly directories: DurableDirectories;
   readonly objects: string;
@@ -23,7 +23,7 @@ export class FileSystemLayout {
     this.#meta = join(root, 'meta');
   }
 
-  /** The file whose existence is the object's. */
+  /** The file that is the object: one exists when the other does. */
   objectPath(key: string): string {
     assertObjectKey(key);
     return join(this.objects, key);
@@ -41,14 +41,14 @@ export class FileSystemLayout {
     return join(this.unfinished, hashOf(key));
   }
 
-  /** A file that is being written. Throws on what is no name of one. */
+  /** A file that is being written. Throws on an invalid id. */
   temporaryPath(id: string): string {
     assertObjectKey(id);
     if (id.includes('/')) throw new Error(`bad upload id ${JSON.stringify(id)}`);
     return join(this.temporary, id);
   }
 
-  /** A new one, for bytes or the description of this object. */
+  /** A new temporary path, for bytes or the description of this object. */
   newTemporaryPath(key: string): string {
     return join(this.temporary, `${hashOf(key)}.${randomUUID()}`);
   }

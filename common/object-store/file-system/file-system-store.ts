@@ -15,8 +15,8 @@ const leftoverAge = 60 * 60 * 1000;
 
 /**
  * Keeps objects as files below `root`, which several processes may share:
- * `objects/<key>` the bytes, `meta/<key>.json` the description, `tmp/` what is being written, `unfinished/` what may be
- * left so.
+ * `objects/<key>` the bytes, `meta/<key>.json` the description, `tmp/` files being written, `unfinished/` objects that
+ * may be left so.
  */
 export async function createFileSystemStore({ root }: { root: string }): Promise<ObjectStore> {
   const absolute = resolve(root);
@@ -60,7 +60,7 @@ export async function createFileSystemStore({ root }: { root: string }): Promise
       signal.throwIfAborted();
       const paths = keys.flatMap((key) => [layout.objectPath(key), layout.metaPath(key)]);
       for (const path of paths) await removeFile(path);
-      // once for all that lay in it
+      // once for all its files
       for (const directory of new Set(paths.map(dirname)))
         await syncDirectory(directory).catch(unlessMissing);
       return [];
@@ -197,8 +197,8 @@ async function* listObjects(
 }
 
 /**
- * Files that are being written, and those that a crash left; one that is dropped meanwhile is left out. Which key a
- * file is for is not known to other processes, because nothing but its bytes is stored before it is complete.
+ * Files that are being written, and those that a crash left; one that is dropped meanwhile is left out. Other
+ * processes do not know the key of a file, because nothing but its bytes is stored before it is complete.
  */
 async function* listTemporary(
   layout: FileSystemLayout,

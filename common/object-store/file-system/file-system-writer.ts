@@ -6,7 +6,7 @@ import { combineCrc32 } from '../crc32-combine.ts';
 import type { ObjectDescription, Part, ResumableWriter, WrittenBytes } from '../object-store.ts';
 import { type FileSystemLayout, undescribed } from './file-system-layout.ts';
 
-/** IOV_MAX of Linux and macOS: what one pwritev(2) takes. */
+/** IOV_MAX of Linux and macOS: the most buffers of one pwritev(2). */
 const maxVectors = 1024;
 
 /** Writes one object into a temporary file that becomes the object by an atomic rename. */
@@ -17,7 +17,7 @@ export class FileSystemWriter implements ResumableWriter {
   /** The file survives a failure, and the process. */
   readonly #resumable: boolean;
   #position: number;
-  /** Of whole parts. */
+  /** CRC-32 of whole parts. */
   #crc32: number;
   #size: number;
   #written: Promise<void> = Promise.resolve();
@@ -54,7 +54,7 @@ export class FileSystemWriter implements ResumableWriter {
     const before = written ?? { size: 0, crc32: 0 };
     const file = await open(path, constants.O_RDWR | constants.O_CREAT, 0o600);
     try {
-      // also what was never acknowledged: what comes now is written in its place
+      // drops bytes that were never acknowledged: new ones are written in their place
       const { size } = await file.stat();
       if (size < before.size) throw new Error(`${before.size - size} bytes of an unfinished object are gone`);
       await file.truncate(before.size);
@@ -136,7 +136,7 @@ export class FileSystemWriter implements ResumableWriter {
     return this.#aborting;
   }
 
-  /** After what was written before, in the order of the calls. */
+  /** Writes a part behind the earlier ones, in the order of the calls. */
   #append(part: Part): Promise<void> {
     const written = this.#written.then(() => this.#write(part));
     this.#written = written;
@@ -202,7 +202,7 @@ export interface WriteTarget {
   readonly signal: AbortSignal;
 }
 
-/** The rest of the chunks when so many bytes are done. */
+/** The rest of the chunks behind this many bytes. */
 function afterBytes(chunks: readonly Uint8Array[], bytes: number): Uint8Array[] {
   const rest = [...chunks];
   let done = bytes;

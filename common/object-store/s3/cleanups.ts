@@ -3,7 +3,7 @@ import { waitAtMost } from '../../limits/wait-at-most.ts';
 /** More at once are left to the janitor: a store that is gone fails many uploads, and each tries for a while. */
 const mostAtOnce = 1000;
 
-/** Cleaning up after failed writes, which goes on behind their answers. */
+/** Cleaning up after failed writes, which continues behind their answers. */
 export class Cleanups {
   readonly #underWay = new Set<Promise<void>>();
 
@@ -19,7 +19,7 @@ export class Cleanups {
     return true;
   }
 
-  /** Resolves when nothing is under way, or after so many milliseconds: answers how much is. */
+  /** Resolves when nothing is under way, or after the time. Answers the number of cleanups under way. */
   async settled(milliseconds: number): Promise<number> {
     await waitAtMost(Promise.all(this.#underWay), milliseconds);
     return this.#underWay.size;

@@ -12,9 +12,9 @@ export interface S3Place {
   readonly forcePathStyle: boolean;
 }
 
-/** Where the objects of a bucket are. */
+/** The address of a bucket's objects. */
 export interface S3Address {
-  /** Of the endpoint, with the bucket where it belongs; without a trailing slash. */
+  /** The endpoint, with the bucket where it belongs; without a trailing slash. */
   readonly base: URL;
   readonly signingRegion: string;
   /** The path of an object's URL. */

@@ -9,7 +9,7 @@ export function checksumText(crc32: number): string {
 }
 
 /**
- * Does what begins an object with x-amz-checksum-* headers; again without, when the server refuses these headers. That
+ * Begins an object with x-amz-checksum-* headers; again without, when the server refuses these headers. That
  * is remembered for the life of the store, so it costs one request. Most servers check them or ignore them.
  */
 export async function withoutChecksumsIfRefused<T>(

@@ -14,7 +14,7 @@ import { listUploads } from './s3-list.ts';
 export interface Leftovers {
   readonly key: string;
   readonly uploadId?: string | undefined;
-  /** An upload may have been begun whose id was never learnt. */
+  /** An upload with an unknown id may have been begun. */
   readonly unknownUpload?: boolean;
   /** Parts were given up under way: they may arrive after the abort, and Versity then makes the upload anew. */
   readonly lateParts?: boolean;
@@ -22,13 +22,13 @@ export interface Leftovers {
   readonly object?: boolean;
 }
 
-/** How often a removal is looked after before the store's word is taken for it. */
+/** How often a removal is checked before the store is taken at its word. */
 const rounds = 5;
 
 /**
- * Takes back what a writer may have left, within a time of its own, because the request that failed may be long gone.
+ * Removes the remains of a writer, within a time of its own, because the request that failed may be long gone.
  * No answer to a client waits for it.
- * Never rejects: what could not be removed is logged, and left to the janitor.
+ * Never rejects: failed removals are logged, and left to the janitor.
  */
 export async function removeLeftovers(context: S3Context, leftovers: Leftovers): Promise<void> {
   const { cleanups, log } = context;

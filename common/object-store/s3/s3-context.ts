@@ -12,7 +12,7 @@ export interface S3Context {
   readonly bucket: string;
   /** For small requests. */
   readonly client: S3Client;
-  /** For what may be read slowly. */
+  /** For objects, which may be read slowly. */
   readonly reader: S3Client;
   readonly address: S3Address;
   readonly sendPart: PartSender;
@@ -40,7 +40,7 @@ export function tryControl<T>(
   return retrying(timing, limits, signal, (attempt) => untilAborted(send(attempt.signal), attempt.signal));
 }
 
-/** Sends a command so. */
+/** Sends a command in the same way. */
 export function tryCommand<Input extends ServiceInputTypes, Output extends ServiceOutputTypes>(
   context: S3Context,
   command: S3Command<Input, Output>,

@@ -18,11 +18,11 @@ export class S3Failure extends Error {
 
 /** The facts about a thrown value. */
 export interface FailureFacts {
-  /** Of the answer; undefined when there was none. */
+  /** Status of the answer; undefined when there was none. */
   readonly status: number | undefined;
   /** S3's code such as NoSuchUpload, or the system's such as ECONNRESET. */
   readonly code: string;
-  /** Where the bucket is, when S3 says so. */
+  /** Region of the bucket, when S3 says so. */
   readonly bucketRegion: string | undefined;
 }
 
@@ -45,7 +45,7 @@ export function failureOf(thrown: unknown): FailureFacts {
   };
 }
 
-/** https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html: what a client should try again. */
+/** https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html: errors that a client should retry. */
 const transientCodes = new Set(['InternalError', 'RequestTimeout', 'ServiceUnavailable', 'SlowDown']);
 
 /** The system's codes of a connection that could not be made, or was lost. */
@@ -70,7 +70,7 @@ export function isTransient(thrown: unknown): boolean {
   if (thrown instanceof DeadlinePassed) return true;
   const { status, code } = failureOf(thrown);
   if (transientCodes.has(code)) return true;
-  // HPE: what came was cut off or is no HTTP
+  // HPE: the answer was cut off or is no HTTP
   if (status === undefined || status < 300) return connectionCodes.has(code) || code.startsWith('HPE_');
   // 501: Not Implemented stays so
   return status === 408 || status === 429 || (status >= 500 && status !== 501);
@@ -106,7 +106,7 @@ export function storageError(operation: string, key: string, cause: unknown): Er
     : new StoreUnavailable(message, { cause, problem });
 }
 
-/** Rejects with such an error, or with the signal's reason. @param key empty for what concerns the bucket */
+/** Rejects with such an error, or with the signal's reason. @param key empty for requests about the bucket */
 export async function explained<T>(
   operation: string,
   key: string,
@@ -133,7 +133,7 @@ const problems: Readonly<Record<string, string>> = {
   CredentialsProviderError: 'there are no credentials for S3: set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY',
 };
 
-/** The fault of the settings for which S3 refuses every request; undefined: there is none. */
+/** The fault of the settings that makes S3 refuse every request; undefined: there is none. */
 function problemOf(cause: unknown): string | undefined {
   const { status, code, bucketRegion } = failureOf(cause);
   if (!isMoved(status) && code !== 'AuthorizationHeaderMalformed') return problems[code];

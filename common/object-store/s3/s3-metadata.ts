@@ -1,14 +1,14 @@
 import type { ObjectDescription } from '../object-store.ts';
 
 /**
- * S3 sends metadata as headers, and what is not ASCII arrives in different shapes with different servers. Such values
+ * S3 sends metadata as headers, and non-ASCII text arrives in different forms with different servers. Such values
  * are kept as in RFC 8187 section 3.2.1; plain ones stay readable.
  */
 const marker = "utf-8''";
 const plain = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
 const namePattern = /^[a-z0-9-]+$/;
 
-/** Ours alone: which writer made the object. */
+/** Ours alone: the id of the object's writer. */
 const writerName = 'sluice-writer';
 /** Ours alone: the object's own type, where the store serves it under another. */
 const typeName = 'sluice-content-type';

@@ -25,7 +25,7 @@ export class MultipartUpload {
   readonly #context: S3Context;
   readonly #target: WriteTarget;
 
-  /** One that was begun before, perhaps by another process. */
+  /** An upload that was begun before, perhaps by another process. */
   constructor(
     context: S3Context,
     target: WriteTarget,
@@ -79,7 +79,7 @@ export class MultipartUpload {
     const { checksums } = this;
     const parts = this.parts.map(([ETag, , crc32], index) => ({
       ...{ PartNumber: index + 1, ETag },
-      // MinIO and Versity refuse a list that leaves out what was sent with a part
+      // MinIO and Versity refuse a list without the checksums that were sent with parts
       ...(checksums && { ChecksumCRC32: checksumText(crc32) }),
     }));
     const command = new CompleteMultipartUploadCommand({

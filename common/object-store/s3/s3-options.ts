@@ -27,12 +27,12 @@ export interface S3Timing {
   readonly connect: number;
   /**
    * How long a connection may bring nothing and take nothing, or a small request may stay without an answer. When S3
-   * has answered nothing at all for so long, it is away: nothing is tried again.
+   * has answered nothing at all for this long, it is away: nothing is tried again.
    */
   readonly quiet: number;
   /** When S3 last answered anything, by performance.now(). */
   readonly answered: { at: number };
-  /** How long the outcome of a request is waited for that is given up and may have made something. */
+  /** How long the outcome of an abandoned request that may have made something is waited for. */
   readonly settle: number;
   /** The deadline for taking back a failed object. */
   readonly cleanup: number;

@@ -9,14 +9,14 @@ export interface WriteTarget {
   readonly key: string;
   /** Also in the metadata. */
   readonly writerId: string;
-  /** Of what the store itself serves. */
+  /** The type that the store itself serves. */
   readonly contentType: string;
   readonly contentDisposition: string | undefined;
   /** As stored. */
   readonly metadata: Readonly<Record<string, string>>;
   /**
-   * How many requests may have left something that must be looked for when the writer fails: those that begin an upload,
-   * and those that make the object visible, of which one that succeeded counts as well.
+   * Number of requests that may have left something to look for when the writer fails: those that begin an upload,
+   * and those that make the object visible, successful ones included.
    */
   readonly unconfirmed: { upload: number; object: number };
 }

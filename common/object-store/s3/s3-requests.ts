@@ -39,7 +39,7 @@ export async function deleteObject(context: S3Context, key: string, signal: Abor
 const keysAtOnce = 1000;
 const singlesAtOnce = 8;
 
-/** Answers the keys of those that may still be there. */
+/** Answers the keys of objects that may still be there. */
 export async function deleteObjects(
   context: S3Context,
   keys: readonly string[],
@@ -71,7 +71,7 @@ export async function headBucket(context: S3Context, signal: AbortSignal): Promi
   const send = (abortSignal: AbortSignal) =>
     client.send(new HeadBucketCommand(input), { abortSignal }).catch(async (error: unknown) => {
       if (!isRefusal(error)) throw error;
-      // no answer to HEAD has a body, which says why
+      // no answer to HEAD has a body that says why
       await client.send(new ListObjectsV2Command(input), { abortSignal });
       throw error;
     });

@@ -9,7 +9,7 @@ export interface RetryLimits {
   /** The deadline of one attempt. Milliseconds. */
   readonly attempt: number;
   /**
-   * How long an attempt may go on after the signal's abort, because its outcome must be known: an answer that comes is
+   * How long an attempt may continue after the signal's abort, because its outcome must be known: an answer is
    * worth more than a read of the store, which the request may reach later than that read. Milliseconds.
    */
   readonly grace?: number;

@@ -21,7 +21,7 @@ export interface PartRequest {
 
 /**
  * Sends the bytes of a part and answers its ETag. When it settles, nothing refers to the chunks any more. Rejects
- * when the attempt is stopped, with an S3Failure, or with what the connection failed with.
+ * when the attempt is stopped, with an S3Failure, or with the error of the connection.
  */
 export type PartSender = (request: PartRequest, attempt: Attempt) => Promise<string>;
 
@@ -87,7 +87,7 @@ export function observedParts(send: PartSender, observe: ObserveCall): PartSende
   };
 }
 
-/** As a signal tells it, without the cost of one. */
+/** The stop in the form of a signal, without the cost of one. */
 function stopOf(attempt: Attempt): Pick<AbortSignal, 'aborted' | 'reason'> {
   return {
     get aborted() {

@@ -19,9 +19,9 @@ import { placeOf, ResumableS3Writer, S3Writer } from './s3-writer.ts';
 
 /** Connections for parts, and as many for small requests; many parts at once gain nothing, and each holds memory. */
 const writeSockets = 64;
-/** Connections for reading, apart from the others: who reads slowly holds one for long. */
+/** Connections for reading, apart from the others: a slow reader holds one for long. */
 const readSockets = 1024;
-/** How long closing waits for what is being taken back; within what a stop may take in all. Milliseconds. */
+/** How long closing waits for cleanups under way; a part of the time for a stop. Milliseconds. */
 const closePatience = 5_000;
 
 /** Keeps objects in a bucket of S3, or of a server that speaks its protocol. Nothing is sent before it is needed. */
@@ -110,7 +110,7 @@ function connect(options: S3StoreOptions): { readonly context: S3Context; close(
   const checksums = { on: true };
   return {
     context: { bucket, client, reader: reading.client, address, sendPart, timing, checksums, cleanups, log },
-    /** Waits a little for what is being taken back. */
+    /** Waits a little for cleanups under way. */
     async close() {
       const left = await cleanups.settled(closePatience);
       if (left > 0) log.warn({ writes: left }, 'the stop leaves failed objects to the janitor');

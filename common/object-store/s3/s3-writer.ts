@@ -78,7 +78,7 @@ export class S3Writer implements ObjectWriter {
       throw error;
     }
     this.unlisten();
-    // it is complete; but a begin that was tried twice may have begun two
+    // it is complete; but a begin that was tried twice may have begun two uploads
     if (this.target.unconfirmed.upload > 0) {
       void removeLeftovers(this.context, { key: this.target.key, unknownUpload: true });
     }
@@ -129,7 +129,7 @@ export class S3Writer implements ObjectWriter {
     this.#cancel?.abort(new Error(why));
   }
 
-  /** Goes on behind what is written. */
+  /** Continues behind the written bytes. */
   protected goOn(upload: MultipartUpload, { size, crc32 }: WrittenBytes): void {
     this.#listen();
     this.upload = Promise.resolve(upload);
@@ -152,7 +152,7 @@ export class S3Writer implements ObjectWriter {
     await this.#explained('CompleteMultipartUpload', upload.complete(whole, this.#signal));
   }
 
-  /** Waits until nothing of ours is under way, then removes what there may be. */
+  /** Waits until no request of ours is under way, then removes any remains. */
   async #takeBack(): Promise<void> {
     this.cut('the object was aborted');
     const parts = await Promise.allSettled(this.underWay);
@@ -180,7 +180,7 @@ export class S3Writer implements ObjectWriter {
   }
 }
 
-/** Writes an object that may be left unfinished: what is written survives a failure, and the process. */
+/** Writes an object that may be left unfinished: written bytes survive a failure, and the process. */
 export class ResumableS3Writer extends S3Writer implements ResumableWriter {
   /** @param before the part of the object that is stored */
   constructor(
@@ -218,7 +218,7 @@ export class ResumableS3Writer extends S3Writer implements ResumableWriter {
     this.cut('the object is left unfinished');
     await Promise.allSettled(this.underWay);
     if (this.upload === null || (await this.written()).size > 0) return;
-    // nobody will hear of it; what else there is of the key may be a later writer's
+    // nobody will learn of it; anything else under the key may be a later writer's
     const uploadId = (await this.upload.catch(() => null))?.id;
     await removeLeftovers(this.context, { key: this.target.key, uploadId, lateParts: true });
   }
@@ -228,9 +228,9 @@ export class ResumableS3Writer extends S3Writer implements ResumableWriter {
   }
 }
 
-/** Where the parts of an unfinished object are. */
+/** The place of an unfinished object's parts. */
 interface S3Place {
-  /** Of the multipart upload. */
+  /** Id of the multipart upload. */
   readonly id: string;
   readonly writerId: string;
   readonly checksums: boolean;

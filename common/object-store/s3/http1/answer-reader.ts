@@ -39,20 +39,20 @@ interface Head {
 }
 
 /**
- * Reads answers to PUT requests (RFC 9112). They are a few headers, and a few lines of XML when something failed, so what has
- * arrived is kept as it is until it is whole.
+ * Reads answers to PUT requests (RFC 9112). They are a few headers, and a few lines of XML when something failed, so an
+ * answer's bytes are kept as they are until it is whole.
  */
 export class AnswerReader {
   readonly #maxBody: number;
   #kept: Buffer | null = null;
   #head: Head | null = null;
 
-  /** @param maxBody bytes of a body, with what frames it */
+  /** @param maxBody bytes of a body, with its framing */
   constructor(maxBody: number) {
     this.#maxBody = maxBody;
   }
 
-  /** Takes what has arrived. Answers the answer once it is whole, and null before. Throws a BrokenAnswer. */
+  /** Takes the next bytes. Returns the answer once it is whole, and null before. Throws a BrokenAnswer. */
   feed(chunk: Buffer): Http1Answer | null {
     let bytes = this.#kept === null ? chunk : Buffer.concat([this.#kept, chunk]);
     while (this.#head === null) {
@@ -72,7 +72,7 @@ export class AnswerReader {
     return this.#body(this.#head, bytes);
   }
 
-  /** The connection has ended. Answers an answer that ends with it, and null when it is cut off. */
+  /** The connection has ended. Returns an answer that ends with it, and null when it is cut off. */
   end(): Http1Answer | null {
     if (this.#head?.framing.kind !== 'close') return null;
     return this.#answer(this.#head, this.#kept ?? Buffer.alloc(0), false);
@@ -95,7 +95,7 @@ export class AnswerReader {
     this.#kept = null;
     this.#head = null;
     const text = body.toString('utf8');
-    // bytes after the end belong to nothing that was asked for
+    // bytes after the end belong to no request
     return { status, reason, headers, text, keepAlive: keepAlive && clean };
   }
 }

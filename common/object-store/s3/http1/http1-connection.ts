@@ -67,7 +67,7 @@ export class Http1Connection {
 
   /**
    * Sends a request and reads its answer. When it settles nothing refers to the chunks any more, and the connection is
-   * free or closed. Rejects with the reason of a stop, or what the connection failed with.
+   * free or closed. Rejects with the reason of a stop, or the error of the connection.
    */
   exchange({ head, chunks }: Http1Request, limits: ExchangeLimits): Promise<Http1Answer> {
     return new Promise((resolve, reject) => {
@@ -160,7 +160,7 @@ export class Http1Connection {
 
   #fail(error: unknown): void {
     this.#failure ??= error;
-    // with RST, so that a server doesn't carry out what has been given up; TLS has no such thing
+    // with RST, so that a server doesn't carry out an abandoned request; TLS has no such thing
     if (this.#secure) this.#socket.destroy();
     else this.#socket.resetAndDestroy();
   }

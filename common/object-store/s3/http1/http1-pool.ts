@@ -10,7 +10,7 @@ const queueLimit = 65_536;
 
 /**
  * Kept connections to one server, for requests that are sent as a whole. node:http does the same for twice the CPU
- * (docs/decisions/005-part-bodies-beside-the-sdk.md); what it can besides is not needed here.
+ * (docs/decisions/005-part-bodies-beside-the-sdk.md); its other abilities are not needed here.
  */
 export class Http1Pool {
   readonly #server: { readonly secure: boolean; readonly host: string; readonly port: number };
@@ -18,12 +18,12 @@ export class Http1Pool {
   readonly #slots: FairShare;
   readonly #idle: Http1Connection[] = [];
   readonly #open = new Set<Socket>();
-  /** Of an earlier connection: the next one needs no full handshake. */
+  /** The session of an earlier connection: the next one needs no full handshake. */
   #tlsSession: Buffer | undefined;
   #closed = false;
 
   /**
-   * @param args.base of the server @param args.limit connections at once; who finds none free waits
+   * @param args.base of the server @param args.limit connections at once; further requests wait
    * @param args.connectTimeout milliseconds, the TLS handshake included
    */
   constructor(args: { base: URL; limit: number; connectTimeout: number }) {
@@ -57,7 +57,7 @@ export class Http1Pool {
     }
   }
 
-  /** Closes all connections; what is under way fails. */
+  /** Closes all connections; exchanges under way fail. */
   close(): void {
     this.#closed = true;
     for (const socket of this.#open) socket.destroy();
