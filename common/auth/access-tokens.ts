@@ -113,7 +113,7 @@ export class AccessTokens {
     return this.#select(`user_id = ${textLiteral(userId)} ORDER BY created_at, id`);
   }
 
-  /** When tokens were last used, by their hashes, as far as it has been noted. */
+  /** Times of the last uses of tokens, by their hashes, as far as they are noted. */
   async lastUses(tokens: readonly AccessToken[], signal?: AbortSignal): Promise<ReadonlyMap<string, Date>> {
     if (tokens.length === 0) return new Map();
     const among = tokens.map(({ hash }) => textLiteral(hash)).join(', ');

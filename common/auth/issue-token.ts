@@ -63,7 +63,7 @@ export async function executeTokenOrder(
   return token;
 }
 
-/** By its id: its e-mail address changes once it is claimed. */
+/** Finds the first account by its id: its e-mail address changes once it is claimed. */
 async function findFirst(users: Users): Promise<Account | null> {
   return (await users.findById(userIdOf(developerEmail))) ?? users.findByEmail(developerEmail);
 }

@@ -8,7 +8,7 @@ import type { FailureDelays, SharedFailures } from './shared-failures.ts';
 interface Identity {
   failures: number;
   running: number;
-  /** When the next attempt may begin. */
+  /** Earliest time of the next attempt. */
   readyAt: number;
   readonly waiting: (() => void)[];
 }

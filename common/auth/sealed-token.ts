@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
-/** How each kind begins. Their lengths differ by that alone, so that none can be taken for another. */
+/** The prefix of each kind. Their lengths differ by that alone, so that none can be taken for another. */
 const prefixes = { access: 'sluice_', web: 'sluice_web_', session: 'sluice_session_' } as const;
 /** `web`: an access token that ends with its session. `session`: no access token at all, but the cookie of a session. */
 export type TokenKind = keyof typeof prefixes;

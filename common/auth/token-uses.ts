@@ -5,7 +5,7 @@ const flushEvery = 60_000;
 /** Tokens whose use is remembered between two writes. */
 const limit = 65_536;
 
-/** When access tokens were used last, written to the store once a minute. */
+/** Times of the last uses of access tokens, written to the store once a minute. */
 export class TokenUses {
   readonly #tokens: Pick<AccessTokens, 'noteUses'>;
   readonly #log: Pick<Log, 'warn'>;

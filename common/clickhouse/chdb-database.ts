@@ -94,7 +94,7 @@ async function insertBlock(
   await session.queryAsync(`${into} SETTINGS ${settingsText(settings)} FORMAT ${format}\n${textOf(lines)}`);
 }
 
-/** Without a copy of the bytes. */
+/** The bytes as text, without a copy of them. */
 function textOf({ buffer, byteOffset, byteLength }: Uint8Array): string {
   return Buffer.from(buffer, byteOffset, byteLength).toString('utf8');
 }

@@ -9,7 +9,7 @@ interface ServerFacts {
   readonly engine: string;
   /** Shards of the cluster, as this server knows it. */
   readonly shards: number;
-  /** Of them, shards in which a Distributed table writes to one replica, and leaves the others to that. */
+  /** Shards among them in which a Distributed table writes to one replica, and leaves the others to that. */
   readonly replicating: number;
   /** The server's macros for its own place in the cluster. */
   readonly macros: readonly string[];

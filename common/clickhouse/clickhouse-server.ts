@@ -64,7 +64,7 @@ const timeoutExceeded = 'TIMEOUT_EXCEEDED';
 const idleLimit = 2500;
 /** The client's own deadline counts the time in which nobody reads; the largest timer switches it off. */
 const never = 2 ** 31 - 1;
-/** How long a statement with an unknown outcome is waited for, and the pause between two looks. Milliseconds. */
+/** How long a statement with an unknown outcome is waited for, and the pause between two checks. Milliseconds. */
 const overLimit = 10_000;
 const overInterval = 50;
 

@@ -66,7 +66,7 @@ export interface WriteStatement extends Omit<ReadStatement, 'account'> {
 }
 
 export interface InsertStatement extends Omit<WriteStatement, 'sql'> {
-  /** With its database. */
+  /** Name of the table with its database. */
   readonly table: string;
   readonly columns?: readonly string[] | undefined;
   /**

@@ -1,4 +1,4 @@
-/** How an INSERT begins, and the format of its rows. @param columns absent: rows name theirs */
+/** The beginning of an INSERT, and the format of its rows. @param columns absent: rows name theirs */
 export function insertTarget(
   table: string,
   columns: readonly string[] | undefined,

@@ -28,7 +28,7 @@ export const s3 = {
   },
 };
 
-/** Where files are stored instead of the file system. Without credentials the SDK’s usual chain finds some. */
+/** The bucket that stores files instead of the file system. Without credentials the SDK’s usual chain finds some. */
 export type S3Config = NonNullable<ReturnType<typeof readS3>>;
 
 /** The S3_* variables; undefined without S3_BUCKET. */

@@ -163,7 +163,7 @@ export class Exchange implements HttpRequest, SocketFlow {
     return this.#controller.signal;
   }
 
-  /** Why the answer is not wanted any more, if so. */
+  /** The reason why the answer is not wanted any more; null: it is wanted. */
   get abortReason(): Error | null {
     return this.#abortReason;
   }

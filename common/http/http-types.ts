@@ -99,7 +99,7 @@ export interface Route {
   readonly handler: Handler;
   /** Its name in metrics, logs and traces; absent: it has none of its own. */
   readonly operation?: string;
-  /** How the description of the API shows it; absent: it does not. */
+  /** Its place in the description of the API; absent: none. */
   readonly api?: ApiOperation;
   /** Probes are answered without TLS as well. */
   readonly allowPlainHttp?: boolean;

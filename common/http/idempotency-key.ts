@@ -4,7 +4,7 @@ import type { ErrorCode } from '../errors/error-codes.ts';
 import type { ApiHeader, ApiParameter } from '../openapi/api-operation.ts';
 import type { HttpRequest } from './http-types.ts';
 
-/** How long a key answers the same. Milliseconds. */
+/** How long a repeated key gets the same answer. Milliseconds. */
 export const keyLifetime = 24 * 3600 * 1000;
 const longestKey = 255;
 const keyPattern = new RegExp(`^[\\x20-\\x7e]{1,${longestKey}}$`);

@@ -285,7 +285,7 @@ export class IncomingBody implements RequestBody, JoinedChunks {
   }
 }
 
-/** The native callbacks know of no request: what a sink does belongs to the span of the request that gave it. */
+/** The native callbacks belong to no request: the work of a sink belongs to the span of the request that gave it. */
 function inSpan(sink: BodySink): BodySink {
   const span = activeSpan();
   if (span === undefined) return sink;

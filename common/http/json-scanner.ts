@@ -4,7 +4,7 @@ import { invalidBody } from '../errors/catalogue.ts';
 export const maxBodyValues = 2_500_000;
 /** Values of one record, or of a body that is no array: these are parsed in one go. */
 export const maxRecordValues = 100_000;
-/** Members of one object: with so many different keys V8 takes microseconds for each, in everything that touches it. */
+/** Members of one object: with this many different keys V8 takes microseconds for each, wherever it is touched. */
 export const maxObjectMembers = 10_000;
 /** Bytes of an array that are parsed in one go, unless one element is longer. */
 const defaultPiece = 64 * 1024;

@@ -49,7 +49,7 @@ export function describeList(parameters: ListParameters): readonly ApiParameter[
   );
 }
 
-/** Where the page after this one begins. */
+/** The beginning of the page after this one. */
 export const nextPage: Schema = nullable({
   type: 'string',
   description: 'The `after` of the next page; null: there is none',
@@ -57,7 +57,7 @@ export const nextPage: Schema = nullable({
 
 const limits = { usual: 50, most: 200 } as const;
 
-/** How many entries a page has. */
+/** The number of entries of a page. */
 export const limitParameter: ListParameter<number> = {
   description: 'How many at most',
   schema: { type: 'integer', minimum: 1, maximum: limits.most, default: limits.usual },

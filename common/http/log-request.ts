@@ -6,7 +6,7 @@ import type { FinishedRequest } from '../telemetry/http-observer.ts';
 export interface Failure {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
   readonly text: string;
-  /** Of the answer, from the catalogue of errors. */
+  /** Code of the answer, from the catalogue of errors. */
   readonly code: string;
   readonly err?: unknown;
 }

@@ -5,7 +5,7 @@ import type * as Uws from 'uWebSockets.js';
  * an answer, so it is not read where there is but one that it can be: that of the only client, or of the one proxy.
  */
 export class PeerAddresses {
-  /** Of all connections so far; null: they differ; undefined: there was none. */
+  /** The address of all connections so far; null: they differ; undefined: there was none. */
   #only: string | null | undefined;
 
   /** To be called with each connection, before its first request. */

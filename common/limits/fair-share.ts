@@ -20,11 +20,11 @@ interface Entry extends Claim {
 const nothing = (): void => {};
 
 export interface FairShareOptions {
-  /** How much there is to hold. A larger claim is let in when nothing else is held. */
+  /** The whole amount. A larger claim is let in when nothing else is held. */
   readonly capacity: number;
   /** The share of one account; by default all. A larger claim is let in when its account holds nothing else. */
   readonly share?: number;
-  /** How much of the capacity is kept for accounts that hold nothing; by default nothing. */
+  /** The part of the capacity that is kept for accounts that hold nothing; by default none. */
   readonly reserve?: number;
   /** Claims that may wait. */
   readonly queueLimit: number;
@@ -47,7 +47,7 @@ export class FairShare {
   readonly #share: number;
   readonly #reserve: number;
   readonly #held = new Map<string, number>();
-  /** By account, the one that was served longest ago first. */
+  /** Waiting claims by account, the one that was served longest ago first. */
   readonly #waiting = new Map<string, Set<Entry>>();
   #waiters = 0;
   #used = 0;

@@ -19,7 +19,7 @@ export interface FileQuery {
   readonly ownerId: string;
   readonly projectSlug: string;
   readonly limit: number;
-  /** By the original name in lower case, instead of by time. */
+  /** Sorted by the original name in lower case, instead of by time. */
   readonly byName?: boolean | undefined;
   readonly ascending?: boolean | undefined;
   /** The last file of the page before. */

@@ -34,7 +34,7 @@ export interface ApiHeader {
 export interface ApiAnswer {
   readonly description: string;
   readonly headers?: Readonly<Record<string, ApiHeader>>;
-  /** By media type; absent: no body. */
+  /** Bodies by media type; absent: no body. */
   readonly content?: Readonly<Record<string, ApiMedia>>;
 }
 

@@ -12,7 +12,7 @@ export interface SharedLimiter {
   /** Whether it wants reports. */
   readonly counts: boolean;
   /**
-   * Counts a request, unless it is refused: because there are too many in flight, or for so many milliseconds.
+   * Counts a request, unless it is refused: for too many in flight, or for a number of milliseconds.
    * @param here requests of the sender in flight in this process, with this one
    */
   admit(sender: string, here: number): Admission | Promise<Admission>;

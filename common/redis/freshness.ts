@@ -2,7 +2,7 @@ import type { Invalidation, StreamPosition } from './invalidation.ts';
 
 /** A moment before the store is read. */
 export interface ReadMoment {
-  /** By `performance.now()` or a test's clock. */
+  /** Time by `performance.now()` or a test's clock. */
   readonly began: number;
   /** Null: a later change would not be announced. */
   readonly position: StreamPosition | null;

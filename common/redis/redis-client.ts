@@ -14,7 +14,7 @@ export interface RedisTimes {
 }
 
 const firstBackoff = 50;
-/** How old a cluster's map of slots may be. Milliseconds. */
+/** The greatest age of a cluster's map of slots. Milliseconds. */
 const slotsFor = 1000;
 /** A command that another node has to carry out was not carried out by the first. */
 const redirections = 5;

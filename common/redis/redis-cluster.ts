@@ -4,7 +4,7 @@ type Arguments = ConstructorParameters<typeof Cluster<'legacy'>>;
 
 /**
  * A cluster whose map of slots is asked for again and again until it is disconnected. The library has an option for
- * that, but in ioredis 6.0.0 its timer goes on for ever, and keeps the process alive, when a cluster is disconnected
+ * that, but in ioredis 6.0.0 its timer never ends, and keeps the process alive, when a cluster is disconnected
  * while an answer is under way.
  */
 export class RefreshedCluster extends Cluster<'legacy'> {

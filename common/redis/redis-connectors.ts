@@ -20,7 +20,7 @@ type Connect = SentinelConnector['connect'];
 /** Called when a connection failed. @param address host:port */
 export type Report = (error: Error, address: string) => void;
 
-/** For a client of one server, or of a cluster's nodes. */
+/** Connector for a client of one server, or of a cluster's nodes. */
 export function serverConnector(report: Report): Connector {
   return class extends AbstractConnector {
     readonly #options: RedisOptions;
@@ -47,7 +47,7 @@ export function serverConnector(report: Report): Connector {
   };
 }
 
-/** For a client that gets its server's address from Sentinels. @param report called with the state of Sentinels */
+/** Connector for a client that finds its server by Sentinels. @param report called with the state of Sentinels */
 export function sentinelConnector(report: Report): Connector {
   const Connector = serverConnector(report);
   return class extends SentinelConnector {

@@ -76,7 +76,7 @@ export class RedisInvalidation implements Invalidation {
   readonly #unsent = new Set<string>();
   #run: string | null = null;
   #generation = 0;
-  /** Where the generation began, and the last message of it. */
+  /** Number of the message at which the generation began, and of its last one. */
   #floor = 0;
   #last = 0;
   /** Time before which every message is known. */

@@ -5,10 +5,10 @@ export const durationBuckets = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
 ];
 
-/** How long things with the same labels took. */
+/** The durations of calls or requests with the same labels. */
 export class Durations {
   readonly labels: Readonly<Record<string, string | number>>;
-  /** By bucket, the last one for durations above all of them. */
+  /** Counts by bucket, the last one for durations above all of them. */
   readonly #counts = new Array<number>(durationBuckets.length + 1).fill(0);
   #sum = 0;
 
@@ -23,7 +23,7 @@ export class Durations {
     this.#sum += seconds;
   }
 
-  /** As prom-client shows a histogram's. */
+  /** The series in the form of prom-client's histograms. */
   series(name: string) {
     let count = 0;
     const buckets = this.#counts.map((more, bucket) => {

@@ -1,6 +1,6 @@
 /** The uploads of this process that may leave something behind when it dies. */
 export interface RunningUploads {
-  /** Before anything of an upload reaches the store. @param upload the name of the upload here */
+  /** To be called before anything of an upload reaches the store. @param upload the name of the upload here */
   begin(upload: object, objectKey: string): void;
   /** The upload is over, one way or the other, and has cleaned up; it may never have begun. */
   end(upload: object): void;

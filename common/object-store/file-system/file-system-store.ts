@@ -197,7 +197,7 @@ async function* listObjects(
 }
 
 /**
- * Files that are being written, and those that a crash left; one that is dropped meanwhile is left out. Other
+ * Files being written, and leftovers of a crash; one that is dropped meanwhile is left out. Other
  * processes do not know the key of a file, because nothing but its bytes is stored before it is complete.
  */
 async function* listTemporary(

@@ -110,7 +110,7 @@ async function dropUploadsOf(context: S3Context, key: string, signal: AbortSigna
   }
 }
 
-/** Until it is seen to be gone: a request that was given up may take effect a little later. */
+/** Removes the object until it is seen to be gone: an abandoned request may take effect a little later. */
 async function dropObject(context: S3Context, key: string, signal: AbortSignal): Promise<void> {
   const input = { Bucket: context.bucket, Key: key };
   for (let round = 0; round < rounds; round++) {

@@ -20,7 +20,7 @@ export class MultipartUpload {
   readonly id: string;
   /** Whether its parts have checksums. */
   readonly checksums: boolean;
-  /** By their numbers, from 0; with gaps while parts are under way. */
+  /** Stored parts by their numbers, from 0; with gaps while parts are under way. */
   readonly parts: StoredPart[];
   readonly #context: S3Context;
   readonly #target: WriteTarget;

@@ -30,7 +30,7 @@ export interface S3Timing {
    * has answered nothing at all for this long, it is away: nothing is tried again.
    */
   readonly quiet: number;
-  /** When S3 last answered anything, by performance.now(). */
+  /** Time of S3's last answer to anything, by performance.now(). */
   readonly answered: { at: number };
   /** How long the outcome of an abandoned request that may have made something is waited for. */
   readonly settle: number;

@@ -12,7 +12,7 @@ export interface WriteTarget {
   /** The type that the store itself serves. */
   readonly contentType: string;
   readonly contentDisposition: string | undefined;
-  /** As stored. */
+  /** Metadata as it is stored. */
   readonly metadata: Readonly<Record<string, string>>;
   /**
    * Number of requests that may have left something to look for when the writer fails: those that begin an upload,

@@ -9,9 +9,9 @@ export interface S3Credentials {
 /** A request without its body, which is not signed. */
 export interface UnsignedRequest {
   readonly method: string;
-  /** As it is sent, escaped. */
+  /** The path as it is sent, escaped. */
   readonly path: string;
-  /** As it is sent, escaped and in order of the names; without the question mark. */
+  /** The query as it is sent, escaped and in order of the names; without the question mark. */
   readonly query: string;
   /** Lower-case names; `host` among them. */
   readonly headers: Readonly<Record<string, string>>;
