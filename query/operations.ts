@@ -42,7 +42,7 @@ function row(name: string, traits: Traits, path: string, definition: OperationDe
   return { name, ...traits, path, ...definition };
 }
 
-/** All operations: routes, authorisation, limits, what is refused and the description of the API follow from this table. */
+/** All operations: routes, authorisation, limits, refusals and the description of the API follow from this table. */
 export const operations: readonly Operation[] = [
   row('find', { ...reads, also: inBody(space) }, space, find),
   row('findOne', { ...reads, also: inBody(single) }, single, findOne),

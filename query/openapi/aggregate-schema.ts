@@ -25,7 +25,7 @@ const bucket = exactObject(
 
 /**
  * The input of parseAggregate, as JSON Schema.
- * @param namesOf fields whose values are of some kinds; null: there are none
+ * @param namesOf fields with values of some kinds; null: there are none
  */
 export function aggregateBody(
   where: Schema,

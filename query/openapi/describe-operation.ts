@@ -18,7 +18,7 @@ import type { SpaceModel } from './space-model.ts';
 /** The part of the table of operations that callers see. */
 export interface DescribedOperation extends OperationIdentity {
   readonly method: 'GET' | 'POST' | 'DELETE' | 'QUERY';
-  /** With `:name` for what a request fills in. */
+  /** With `:name` for each part that a request fills in. */
   readonly path: string;
   /** Other ways to ask for the same, with the conditions in the body. */
   readonly also?: readonly { readonly method: 'POST' | 'QUERY'; readonly path: string }[];
@@ -74,7 +74,7 @@ export const writeErrors: readonly ErrorCode[] = [
 /** RFC 10008 section 2.1. */
 const queryErrors: readonly ErrorCode[] = ['wrong_content_type', 'unsupported_media_type'];
 
-/** Of an operation that changes one record. */
+/** Body and answer of an operation that changes one record. */
 export const changedRecord: Pick<DescribedOperation, 'body' | 'answer'> = {
   body: ({ changes }) => changes,
   answer: ({ record }) => record,

@@ -67,7 +67,7 @@ export function filterParameters(targets: readonly Target[]): readonly ApiParame
   );
 }
 
-/** Of these types a query has values as JSON. */
+/** Whether values of a type are JSON in a query. */
 export function isJson(type: FieldType): boolean {
   return type === 'ARRAY' || type === 'OBJECT';
 }
@@ -134,7 +134,7 @@ export const controlParameters: readonly ApiParameter[] = Object.entries(control
     ),
 );
 
-/** Those that say which record is meant. */
+/** The controls that choose a record. */
 export const orderParameters = controlParameters.filter(
   ({ name }) => name !== '$select' && name !== '$count',
 );
@@ -177,7 +177,7 @@ export function conditionsObject(
 /** Asks for `Server-Timing`. */
 export const timingParameter = headerParameter('sluice-timing', '`true` adds the header `Server-Timing`');
 
-/** Of answers that can be timed. */
+/** Header of answers that can be timed. */
 export const timingHeader: Readonly<Record<string, ApiHeader>> = {
   'Server-Timing': {
     description:
@@ -194,7 +194,7 @@ export const queryableHeader: Readonly<Record<string, ApiHeader>> = {
   },
 };
 
-/** Of answers with records. */
+/** Headers of answers with records. */
 export const foundHeaders: Readonly<Record<string, ApiHeader>> = {
   'Sluice-Total-Count': { description: 'With `$count=exact`: the records on all pages', schema: string },
 };

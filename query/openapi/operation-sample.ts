@@ -13,7 +13,7 @@ export interface Sample {
   readonly body?: unknown;
   /** Arguments of curl as they are. */
   readonly more?: readonly string[];
-  /** Commands that make what it needs. @param base address without trailing slash */
+  /** Commands that prepare it. @param base address without trailing slash */
   readonly first?: (base: string) => string;
 }
 

@@ -7,7 +7,7 @@ import { type DescribedOperation, describeOperation } from './describe-operation
 import type { SpaceModel } from './space-model.ts';
 import { isSearchable, typedSpace } from './typed-space.ts';
 
-/** Of a document nothing is called. */
+/** A document calls no handler. */
 const handler: Route['handler'] = () => {
   throw new Error('a description serves no requests');
 };
@@ -35,7 +35,7 @@ export function describeSpace(
   );
 }
 
-/** Login, and what changes structures, is not about the records of this space. */
+/** Login and changes of structures are not about the records of this space. */
 function isOfSpace({ name, family }: DescribedOperation, { fields }: Structure): boolean {
   if (name === 'search') return fields.some(isSearchable);
   return family !== null || name === 'getTokenOwner';

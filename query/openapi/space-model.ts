@@ -32,7 +32,7 @@ export interface SpaceModel {
   /** As answers have it. */
   readonly record: Schema;
   readonly recordOrNull: Schema;
-  /** With what `populate` adds, and without what `select` leaves out. */
+  /** With the fields that `populate` adds, and without those that `select` leaves out. */
   readonly found: Schema;
   readonly foundOrNull: Schema;
   readonly newRecord: ApiMedia;

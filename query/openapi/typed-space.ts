@@ -127,7 +127,7 @@ function namesOf(fields: readonly Field[]): string[] {
   return [...new Set(fields.flatMap(({ name, slug }) => [name, slug]))];
 }
 
-/** Fields whose values are of some kinds; null: there are none. */
+/** Fields with values of some kinds; null: there are none. */
 function namesOfKinds(fields: readonly Field[], kinds: readonly ValueKind[] | 'all'): Schema | null {
   const isOne = (kind: ValueKind): boolean => kinds === 'all' || kinds.includes(kind);
   const system = systemKeys.filter((target) => isOne(kindOfValue({ target, path: [] })));

@@ -21,7 +21,7 @@ export interface StatementLimits {
   readonly counted?: string;
 }
 
-/** Of a request: its access token may have limits of its own. */
+/** The bound of a request: its access token may have limits of its own. */
 export function costFor({ limits }: RecordSpace, usual: ReadCost): ReadCost {
   return { ...usual, ...limits };
 }
@@ -45,7 +45,7 @@ export async function affordable<Result>(
   }
 }
 
-/** A read that may be done early: the limit is of records that the engine plans to read, and beyond it of those it reads. */
+/** A read that may be done early: where the engine plans to read more than the limit, it is stopped there. */
 export function untilDone<Result>(
   maxRows: number,
   read: (limits: StatementLimits) => Promise<Result>,
@@ -56,7 +56,7 @@ export function untilDone<Result>(
   });
 }
 
-/** Settings of a statement. @param space absent: a stream, whose readers may take their time */
+/** Settings of a statement. @param space absent: a stream, because its reader may be slow */
 export function costOf({ maxRows, counted }: StatementLimits, space?: RecordSpace): string {
   if (maxRows === null) return '';
   const cost = costSql(maxRows, space?.limits?.timeout);

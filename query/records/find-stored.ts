@@ -10,13 +10,13 @@ import { slotOf } from '../structure/slots.ts';
 import { valueKey } from '../unique/reservation-keys.ts';
 import type { UniqueValue } from './unique-values.ts';
 
-/** So few are looked up with those of other requests; more have statements of their own. */
+/** Up to this many values share look-ups with other requests; more have statements of their own. */
 const fewValues = 16;
-/** Of one IN list: values, and characters of them. */
+/** Values of one IN list, and their characters. */
 const chunkValues = 1000;
 const chunkCharacters = 1024 * 1024;
 
-/** The keys of those values that a stored record has. @param exceptId a record that does not count */
+/** The keys of the values that a stored record has. @param exceptId a record that does not count */
 export async function findStored(
   store: RecordStore,
   space: RecordSpace,

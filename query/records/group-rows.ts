@@ -10,7 +10,7 @@ import { slotOf } from '../structure/slots.ts';
 export type GroupRow = Readonly<Record<string, Comparable | null>>;
 
 /**
- * All groups of a plan, with those buckets between the first and the last that no record is in, and then as the plan asks
+ * All groups of a plan, with the empty buckets between the first and the last, and then as the plan asks
  * for them. Throws a 400 when they are too many.
  */
 export function wantedRows(plan: AggregatePlan, found: readonly GroupRow[]): readonly GroupRow[] {
@@ -80,7 +80,7 @@ function orderOf({ sort, groups }: AggregatePlan): (a: GroupRow, b: GroupRow) =>
     for (const { column, descending } of by) {
       const [one = null, other = null] = [a[column], b[column]];
       if (one === other) continue;
-      // those without a value come last
+      // groups without a value come last
       if (one === null || other === null) return one === null ? 1 : -1;
       const order = compare(one, other);
       if (order !== 0) return descending ? -order : order;

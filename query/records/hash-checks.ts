@@ -12,7 +12,7 @@ export interface Candidate {
   readonly hashes: readonly (string | null)[];
 }
 
-/** Slows down who guesses; null counts as a failure. */
+/** Slows down guesses; null counts as a failure. */
 export type Throttle = Pick<LoginThrottle, 'run'>;
 
 interface Deps {
@@ -20,7 +20,7 @@ interface Deps {
   readonly throttle: Throttle;
 }
 
-/** Of one attempt; the records that are found count beside them, by their ids. */
+/** Identities of one attempt; found records count beside them, by their ids. */
 const identities = 5;
 
 /**
@@ -37,7 +37,7 @@ export class HashChecks {
     this.#deps = deps;
   }
 
-  /** Those candidates that have the values of all conditions on hashed fields. Rejects with 429 when it is too early. */
+  /** The candidates with the values of all conditions on hashed fields. Rejects with 429 when it is too early. */
   async verified(
     space: RecordSpace,
     conditions: Conditions,

@@ -52,9 +52,9 @@ export class KeyedInsert {
   readonly #deps: KeyedInsertDeps;
   readonly #asked: InsertKey;
   readonly #receipts: RecordSpace;
-  /** Of its receipt, and of the one that it would have had yesterday. */
+  /** Ids of its receipt: of today, and of yesterday. */
   readonly #ids: readonly string[];
-  /** The key that is reserved while it goes on. */
+  /** The key that is reserved until it ends. */
   readonly reservation: string;
 
   constructor(deps: KeyedInsertDeps, space: RecordSpace, asked: InsertKey) {

@@ -19,7 +19,7 @@ export interface Inserted {
   readonly replayed: boolean;
 }
 
-/** Of a record that is to be the first of its space. */
+/** Conditions for a record that has to be the first of its space. */
 interface First {
   readonly key: string;
   readonly isTaken: () => Promise<boolean>;

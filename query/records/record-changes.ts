@@ -192,7 +192,7 @@ export class RecordChanges {
     return this.#lock.run(recordKey(space, id), shared, signal);
   }
 
-  /** The next change does not wait until other processes forget what they kept; the answer does. */
+  /** The next change does not wait until other processes have dropped their cached results; the answer does. */
   async #recordOf(space: RecordSpace, made: Promise<Outcome>, signal: AbortSignal): Promise<string | null> {
     const { row, invalidated } = await made;
     if (invalidated !== null) await untilAborted(invalidated, signal);

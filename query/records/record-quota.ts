@@ -11,10 +11,10 @@ export const recordOverhead = 64;
 
 /** Milliseconds after which an account that writes is counted again, with the writes of other processes. */
 const countEvery = 60_000;
-/** Counting reads all values of the account. The pause after it is so long, and so many times as long as the count. */
+/** Counting reads all values of the account. The pause after it: milliseconds at least, and a multiple of its time. */
 const leastPause = 2000;
 const pauseFactor = 50;
-/** Milliseconds that a write waits for a count that decides. A longer one goes on beside it. */
+/** Milliseconds that a write waits for a count that decides. A longer count continues in the background. */
 const firstWait = 1000;
 const rememberedAccounts = 10_000;
 
@@ -53,7 +53,7 @@ export class RecordQuota {
     this.#now = deps.now ?? (() => performance.now());
   }
 
-  /** Does a write that adds so many bytes at most. Throws 403 when they would be too many. */
+  /** Does a write that adds at most `bytes`. Throws 403 when the quota has no room for them. */
   async write<Result>(owner: string, bytes: number, work: () => Promise<Result>): Promise<Result> {
     const account = this.#account(owner);
     const old = this.#now() - account.countedAt >= countEvery;

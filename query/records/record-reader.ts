@@ -23,10 +23,10 @@ import { firstOf, isSearch, lookupOf, mayEndEarly, tailOf, whereOf } from './pla
 /** A page with no more of them is read in one piece, unless they are large. */
 const fewRecords = 1000;
 
-/** A search for records, with its limit of them: those that are planned to be read, or read. Null: it is no search. */
+/** A search, with its limit of records planned to be read, or read. Null: it is no search. */
 type Limited = Narrowed & StatementLimits;
 
-/** From rows that others read, or by a statement of its own. */
+/** Answers from rows of a shared statement, or by a statement of its own. */
 interface Answers<Result> extends Pick<FindAnswers<Result>, 'shared'> {
   readonly alone: (narrowed: Limited) => Promise<Result>;
 }
@@ -160,7 +160,7 @@ export class RecordReader {
     return this.#store.findNow(space, { conditions, sort: null, page: null })?.numbers.length ?? null;
   }
 
-  /** @param conditions absent: all are counted, whatever that costs. Else throws a 422 when it would cost too much */
+  /** @param conditions absent: all are counted, at any cost. Else throws a 422 when it would cost too much */
   async count(space: RecordSpace, signal: AbortSignal, conditions?: Conditions): Promise<number> {
     const narrowed = await this.#candidates.narrow(space, conditions ?? allRecords, signal);
     if (narrowed === null) return 0;
@@ -228,7 +228,7 @@ export class RecordReader {
 
   /**
    * The records of a plan that wants few.
-   * @param columns of `Row` @param rowOf the same of a whole row, which may have more than that
+   * @param columns of `Row` @param rowOf makes the same of a whole row
    */
   async #few<Row>(
     space: RecordSpace,

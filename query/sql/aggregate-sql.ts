@@ -20,7 +20,7 @@ export function costSql(rows: number, timeout?: number): string {
   return `max_rows_to_read = ${rows}${time}`;
 }
 
-/** A condition that fails with the first row beyond so many that were read. It has to be the first of all. */
+/** A condition that fails with the first row read beyond this number. It has to be the first of all. */
 export function countedSql(rows: number): string {
   return `throwIf(rowNumberInAllBlocks() >= ${rows}, '${moreRead}') = 0`;
 }
@@ -39,7 +39,7 @@ const settings = [
 /**
  * The groups of an aggregation, in its order.
  * @param cost settings
- * @param rows so many of all groups, whatever it asks for; null: as it asks
+ * @param rows limit of groups in place of the plan's own `having` and limit; null: as the plan asks
  */
 export function aggregateSql(
   plan: AggregatePlan,

@@ -24,7 +24,7 @@ export function idsSql(ids: readonly string[]): string {
 }
 
 /**
- * Ids and values of keyed fields of which every record that matches has one: the fewest that are known. Null: there may
+ * The shortest known list of ids, or values of keyed fields, with one for every matching record. Null: there may
  * be others.
  */
 export function keysIn({
@@ -54,7 +54,7 @@ function keysOf(filter: Filter): readonly Condition[] | null {
   );
 }
 
-/** Those of `keysIn`, where it takes the table of keys to find records by them. */
+/** The conditions of `keysIn` that need the table of keys to find their records. */
 export function keyedConditions(conditions: Omit<Conditions, 'hashed'>): readonly Condition[] {
   const keys = keysIn(conditions) ?? [];
   // the id is the key of the records themselves
@@ -74,7 +74,7 @@ export function orderColumns(sort: Sorts | null): readonly string[] {
   return fields.filter((slot) => kindOf(slot) !== 'm');
 }
 
-/** Columns of the values of some fields, and the number from 0 of the record among those that have them, in an order. */
+/** Columns of the values of some fields, and the number from 0 of each record among those with equal values, in order. */
 export function placedColumns(fields: readonly Target[], sort: Sorts | null): string {
   const columns = fields.map(valueSql);
   const place = `row_number() OVER (PARTITION BY ${columns.join(', ')} ORDER BY ${orderSql(sort)}) - 1`;

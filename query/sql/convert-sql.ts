@@ -6,7 +6,7 @@ import { kindOf, slotOf } from '../structure/slots.ts';
 export interface Conversion {
   /** Whether a value has its like in the other type. */
   readonly fits: string;
-  /** As `_doc` has it, and the column of a slot that is one. */
+  /** The new value as text for `_doc`, and for the column of a slot that is one. */
   readonly text: string;
   readonly column: string;
 }
@@ -30,7 +30,7 @@ export function conversionOf(from: Field, to: FieldType): Conversion | null {
 /**
  * A text is a number when it is how JavaScript writes that number, zeros behind its fraction aside: `12`, `-0.50` and
  * `1e+21`, and neither `007` nor digits that a double does not hold. Both write the shortest digits that are read as the
- * same double, so what is read from them is exact; the engine's exponents have no plus.
+ * same double, so the conversion is exact; the engine's exponents have no plus.
  */
 function numberOf(text: string): Conversion {
   const withoutZeros = `replaceRegexpOne(${text}, ${textLiteral('(\\.[0-9]*[1-9])0+$')}, '\\\\1')`;

@@ -35,7 +35,7 @@ function literalsOf(values: Comparison['values']): Omit<GivenSql, 'values'> {
   };
 }
 
-/** JSON texts as the engine writes them, which differ from ours in numbers. Those of a list are read by one call. */
+/** JSON texts as the engine writes them, which differ from ours in numbers. One call reads all texts of a list. */
 function elementsOf(values: Comparison['values']): Omit<GivenSql, 'values'> {
   const list = `JSONExtractArrayRaw(${textLiteral(`[${values.join(',')}]`)})`;
   return { literal: `${list}[1]`, list, isAmong: (expression) => `has(${list}, ${expression})` };

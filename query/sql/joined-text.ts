@@ -1,6 +1,6 @@
 import { forEachYielding } from '../../common/limits/yielding-loop.ts';
 
-/** Characters that are made bytes of at once. */
+/** Characters encoded at once. */
 const pieceLength = 64 * 1024;
 
 export async function joinedText<Item>(

@@ -19,7 +19,7 @@ export interface NewRecord {
 export interface KeyOfRecord {
   /** Begins with the key (`hashOf`). */
   readonly hash: string;
-  /** Of its record among those of the request. */
+  /** Place of its record in the request. */
   readonly index: number;
 }
 

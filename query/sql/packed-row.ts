@@ -1,7 +1,7 @@
 import type { StoredRow } from './stored-row.ts';
 
 /**
- * A record as the engine writes `rowColumns` in RowBinary: so what it streams is kept as it comes
+ * A record as the engine writes `rowColumns` in RowBinary: so streamed rows are kept as they come
  * (https://clickhouse.com/docs/interfaces/formats/RowBinary). A text is its length as LEB128 and its bytes, a time 64 bits
  * of milliseconds, a map the number of its pairs and they, one after the other.
  */
@@ -98,7 +98,7 @@ function endOfRow(bytes: Buffer, at: number): number {
 /** Rows of a stream. Its pieces may end in the middle of a row. */
 export class PackedRows {
   bytes: Buffer = Buffer.alloc(0);
-  /** Where the row lies that was gone on to. */
+  /** Place of the current row. */
   start = 0;
   end = 0;
 
@@ -108,7 +108,7 @@ export class PackedRows {
     this.end = 0;
   }
 
-  /** Goes on to the next row; false: it is not there as a whole. */
+  /** Moves to the next row; false: it has not arrived as a whole. */
   next(): boolean {
     const end = endOfRow(this.bytes, this.end);
     if (Number.isNaN(end)) return false;

@@ -40,7 +40,7 @@ function wordOf(bytes: string, at: number): number {
   return low | (bytes.charCodeAt(at + 2) << 16) | (bytes.charCodeAt(at + 3) << 24);
 }
 
-/** Of the space that was asked for last: a request asks for many values of one. */
+/** Words of the last space: a request asks for many values of one space. */
 let lastSpace = { id: '', low: 0, high: 0 };
 
 function spaceWords(id: string): { readonly low: number; readonly high: number } {

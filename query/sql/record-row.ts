@@ -38,7 +38,7 @@ export function engineTime(time: string): string {
   return `${time.slice(0, 10)} ${time.slice(11, -1)}`;
 }
 
-/** Rows for the table of keys: JSONCompactEachRow lines. @param slots those with keys of their values */
+/** Rows for the table of keys: JSONCompactEachRow lines. @param slots with keys of their values */
 export function keyLines(
   rows: readonly {
     readonly spaceId: string;

@@ -20,7 +20,7 @@ export interface Selection {
   readonly columns: string;
   /** Null: all records of the space. */
   readonly where?: string | null;
-  /** Records are among those that have one of these values. */
+  /** The records have one of these values, by the table of keys. */
   readonly keyed?: readonly Condition[];
   /** A condition that sees every row that is read, before any other one. */
   readonly counted?: string;
@@ -77,7 +77,7 @@ export class RecordsTable {
     return this.#homes === 1 ? 'records' : `records ${this.#homeNumber(spaceId)}`;
   }
 
-  /** Spaces that statements can be about together: those of one home, and so many. */
+  /** Groups of spaces that can share a statement: `spacesAtOnce` at most, all of one home. */
   *together(spaceIds: Iterable<string>): Generator<readonly string[]> {
     const byHome = new Map<string, string[]>();
     for (const id of spaceIds) {
@@ -141,7 +141,7 @@ export class RecordsTable {
     return { sql, home: this.#homeOfAll(rows) };
   }
 
-  /** Deletes the records of a space. @param before only those whose ids come before this one */
+  /** Deletes the records of a space. @param before only records with ids before this one */
   clear(spaceId: string, before?: string): Sql {
     const older = before === undefined ? '' : ` AND _id < ${textLiteral(before)}`;
     return this.#about(spaceId, deleteSql(this.#changed.records, `space = ${textLiteral(spaceId)}${older}`));
@@ -154,7 +154,7 @@ export class RecordsTable {
     return { sql, home: this.homeOf(spaceId) };
   }
 
-  /** The first id behind another one of the records of a space that have a value in a slot, or the one so many further. */
+  /** The first id behind another one, among records with a value in a slot. @param skip records to pass over first */
   nextOfSlot(spaceId: string, slot: string, after: string, skip: number): Sql {
     const where = `_id > ${textLiteral(after)} AND mapContains(${mapOf(slot)}, ${textLiteral(slot)})`;
     return this.select(spaceId, { columns: '_id', where, tail: `ORDER BY _id LIMIT 1 OFFSET ${skip}` });
@@ -205,7 +205,7 @@ export class RecordsTable {
     return { sql, home: this.homeOf(spaceIds[0] as string), space: allSpaces };
   }
 
-  /** The sizes of the records of a space, as `RowSizes` has them. @param some they are estimated from so many */
+  /** The sizes of the records of a space, as `RowSizes` has them. @param some number of records for an estimate */
   sizeOf(spaceId: string, some?: number): Sql {
     const from = `FROM ${this.#records} WHERE space = ${textLiteral(spaceId)}`;
     const limit = some === undefined ? '' : ` LIMIT ${some}`;

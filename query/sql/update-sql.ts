@@ -24,8 +24,8 @@ export interface RowUpdate {
 /**
  * The assignments of one lightweight UPDATE of many records: each column takes its value by the record's place in the
  * list of ids. It names only the slots that change, so other changes at the same time stay; maps are changed key by key,
- * and the engine runs updates that read what they write one after the other (docs/decisions/003-updates.md).
- * `_updated_at` always grows, also when the clock stands still or goes back.
+ * and the engine runs updates that read their own columns one after the other (docs/decisions/003-updates.md).
+ * `_updated_at` always grows, even when the clock stands still or goes back.
  */
 export function updateAssignments(rows: readonly RowUpdate[], now: Date): string {
   const first = rows.slice(0, 1);
@@ -85,7 +85,7 @@ function sumSql(slot: string, increments: readonly Increment[], place: string): 
   return `(${stored} + CAST([${added.join(', ')}], 'Array(Float64)')[${place}])`;
 }
 
-/** The map with some of its values set, and those that are null taken out. */
+/** The map with some values set, and the null ones removed. */
 function mapSql(column: string, lists: readonly (readonly Assignment[])[], place: string): string {
   const set = lists.map((list) =>
     Object.fromEntries(

@@ -18,7 +18,7 @@ export function valueSql(target: Target): string {
   }
 }
 
-/** Slots that are columns hold what they are declared as; in a map everything is text. */
+/** Slots that are columns hold values of the declared type; in a map everything is text. */
 function castSql({ type }: Field, text: string): string {
   if (type === 'NUMBER') return `toFloat64(${text})`;
   return type === 'BOOLEAN' ? `CAST(${text} = 'true', 'Bool')` : text;

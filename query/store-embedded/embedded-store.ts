@@ -20,7 +20,7 @@ import { afterPending, PendingRecords } from './pending-records.ts';
 import { ResultCache } from './result-cache.ts';
 import { SpacePreloads } from './space-preloads.ts';
 
-/** Of the bytes for what is kept, what records have; results have the rest. */
+/** Share of the cache for records; results have the rest. */
 const recordShare = 0.75;
 
 interface EmbeddedStoreArgs {
@@ -53,7 +53,7 @@ export class EmbeddedStore implements RecordStore {
   readonly #tables: MemoryTables;
   readonly #reads: SharedReads;
 
-  /** Brings what an earlier process left in its log into the table first. */
+  /** First brings the log of an earlier process into the table. */
   static async open(args: {
     readonly db: Database;
     readonly database: string;

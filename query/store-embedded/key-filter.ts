@@ -7,7 +7,7 @@ import type { Engine, StoredKeys } from '../store/record-store.ts';
 const limits = { smallest: 1_000_000, largest: 32_000_000 };
 
 /**
- * Which unique values may be stored, for a process that is the only writer of its store: a filter over the table of keys.
+ * The unique values that may be stored, for the only writer of a store: a filter over the table of keys.
  * A value that is surely new needs no statement.
  */
 export class KeyFilter implements StoredKeys {

@@ -8,7 +8,7 @@ export interface RecordWrite {
   readonly id: string;
   /** The record as it is then; null: it was removed. */
   readonly row: StoredRow | null;
-  /** By slot, hashes that it set, and null for those that it took out. */
+  /** Hashes by slot; null: the write removed it. */
   readonly hashes: Readonly<Record<string, string | null>>;
   /** Slots that it set; null: it made the record. */
   readonly changed: readonly string[] | null;
@@ -30,7 +30,7 @@ interface PendingRecord {
   readonly id: string;
   row: StoredRow | null;
   last: number;
-  /** Under which unique values it is found: those that it has, and those that it had. */
+  /** Its unique values, present and former: it is found by each. */
   readonly values: string[];
 }
 
@@ -38,7 +38,7 @@ const none: ReadonlySet<string> = new Set();
 
 /**
  * The newest state of records that have a write which is not in the table yet (a memtable), and all records of the spaces
- * that are held in memory. What it says goes before what the table says. It is only right where nobody else writes to the
+ * that are held in memory. Its state goes before the table's. It is only right where nobody else writes to the
  * table.
  */
 export class KnownRecords {

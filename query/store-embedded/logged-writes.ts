@@ -34,7 +34,7 @@ interface Deps {
 }
 
 /**
- * Writes through the write-ahead log, for the only process of its store. What a change does is known before it is made:
+ * Writes through the write-ahead log, for the only process of its store. A change's effect is known before it is made:
  * so it drops just the kept results that it concerns.
  */
 export class LoggedWrites implements RecordWrites {
@@ -141,7 +141,7 @@ function writeOf({ spaceId, row, hashes }: SpacedRow): RecordWrite {
   return { spaceId, id: row._id, row, hashes, changed: null, unique: [] };
 }
 
-/** The record with the values set. The time of its last change always grows, also when the clock stands still or goes back. */
+/** The record with the values set. `_updated_at` always grows, even when the clock stands still or goes back. */
 function changedRow(before: StoredRow, assignments: readonly Assignment[]): StoredRow {
   const doc: Record<string, string> = { ...before._doc };
   for (const { slot, value } of assignments) {

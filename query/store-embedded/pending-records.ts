@@ -29,7 +29,7 @@ export interface PendingWrite {
   readonly before: StoredRow | null;
 }
 
-/** Bytes of lines: what waits for the table at most, of all and of one account, and what is brought at once. */
+/** Bytes of lines: the most that wait for the table, of all and of one account, and the most of one flush. */
 const usualLimits = { pending: 32 * 1024 * 1024, account: 16 * 1024 * 1024, flush: 8 * 1024 * 1024 };
 const { signal: never } = new AbortController();
 const noBytes = new Uint8Array(0);
@@ -37,7 +37,7 @@ const noBytes = new Uint8Array(0);
 /**
  * Writes to records that are durable in a write-ahead log before the table has them, for a process that has its store
  * to itself (docs/decisions/023-write-ahead-log-of-records.md). A write is acknowledged after one small write to a file
- * that it shares with all that wait; the table gets what has come in a few large statements. Until then `KnownRecords` has
+ * that it shares with all that wait; the table gets the writes in a few large statements. Until then `KnownRecords` has
  * the newest state of a record.
  */
 export class PendingRecords {
@@ -57,7 +57,7 @@ export class PendingRecords {
     this.#limits = args.limits;
   }
 
-  /** Brings what an earlier process left in the log into the table first. @param args.directory of the log */
+  /** First brings the log of an earlier process into the table. @param args.directory of the log */
   static async open(
     args: Engine & {
       readonly directory: string;
@@ -120,7 +120,7 @@ export class PendingRecords {
     return signal === undefined ? flushed : untilAborted(flushed, signal);
   }
 
-  /** Brings what there is into the table. What can't be stays in the log for the next start. */
+  /** Brings all pending writes into the table. The log keeps the rest for the next start. */
   async close(): Promise<void> {
     await this.#log.close();
   }
@@ -174,7 +174,7 @@ function entryOf(line: Uint8Array): Entry {
   };
 }
 
-/** The same database, whose statements about all records of a space wait until they are in the table. */
+/** The same database, but statements about all records of a space wait until the table has them. */
 export function afterPending(db: Database, pending: Pick<PendingRecords, 'settled'>): Database {
   const after = <Result>({ space, signal }: ReadStatement, run: () => Promise<Result>): Promise<Result> => {
     const waiting = space === undefined ? null : pending.settled(space, signal);

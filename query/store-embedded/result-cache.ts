@@ -35,7 +35,7 @@ interface Group {
   readonly entries: Set<Entry>;
 }
 
-/** Entries of one space, found by what drops them. */
+/** Entries of one space, found by the writes that drop them. */
 interface SpaceEntries {
   readonly id: string;
   readonly byKey: Map<string, Entry>;
@@ -133,7 +133,7 @@ export class ResultCache implements ReadCache, KeptResults {
   }
 
   /**
-   * To be called before a write can be seen. What it answers is to be called when everybody sees the write, and before it
+   * To be called before a write can be seen. The function returned is to be called when all see the write, before it
    * is acknowledged. @param effects null: they are not known, or many
    */
   begin(spaceId: string, effects: readonly RecordEffect[] | null): () => void {
@@ -241,7 +241,7 @@ function sizeOf({ key, group, result }: Entry): number {
   return overhead + 2 * (key.length + (group.equalities?.values.length ?? 0)) + (result?.byteLength ?? 0);
 }
 
-/** Equalities that all have to hold decide alone which writes matter, whatever order and page are asked for. */
+/** Equalities that all have to hold decide alone which writes matter, with any order and page. */
 function equalitiesOf({ relationship, plain, others, hashed }: Conditions): Equalities {
   if (hashed.length > 0 || plain.length === 0) return null;
   if (relationship === 'Or' && plain.length + others.length > 1) return null;

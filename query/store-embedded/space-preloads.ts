@@ -20,7 +20,7 @@ interface Deps extends Engine {
 /** The engine's work for a space, in look-ups. */
 interface Misses {
   count: number;
-  /** With so many, reading the whole space is worth its price. */
+  /** From this count on, reading the whole space is worth its price. */
   threshold: number;
   /** Until then it is left alone. */
   notBefore: number;
@@ -31,13 +31,13 @@ const recordsPerMiss = 500;
 const costs = { 'look-up': 1, search: 20 } as const;
 const usualFewest = 64;
 const keptSpaces = 10_000;
-/** Milliseconds for which a space is left alone that does not fit, or can't be read. */
+/** Milliseconds before another try, where a space does not fit or can't be read. */
 const pause = 600_000;
-/** Its reads have a turn of their own: they do not wait behind the finds that they are to spare the engine. */
+/** Its reads have a queue of their own: they do not wait behind the finds that they replace. */
 const readsOfItsOwn = 'preloads';
-/** The size of a space is first estimated from so many of its records. */
+/** Records for the first estimate of the size of a space. */
 const sampledRecords = 1000;
-/** Milliseconds for which it keeps the event loop from everything else. */
+/** Milliseconds before it lets the event loop do other work. */
 const busyFor = 2;
 /** Bytes of a record that is not whole yet: a space with such records is not kept. */
 const largestRest = 1024 * 1024;
@@ -105,7 +105,7 @@ export class SpacePreloads {
     }
   }
 
-  /** @param some they are estimated from so many */
+  /** @param some number of records for an estimate */
   async #sizesOf({ id }: RecordSpace, some?: number): Promise<RowSizes> {
     const { db, table } = this.#deps;
     const [sizes] = await db.rows<RowSizes>({ ...table.sizeOf(id, some), account: readsOfItsOwn });
@@ -115,7 +115,7 @@ export class SpacePreloads {
   /** @returns whether there is room for all records */
   async #read({ id, ownerId, stored }: RecordSpace): Promise<boolean> {
     const { db, table, known } = this.#deps;
-    // before the reading begins: what is written from here on counts, and not what is read of it
+    // before the reading begins: writes from here on replace the rows that are read
     const load = known.load(id, ownerId, uniqueSlots(stored));
     if (load === null || this.#closed) return true;
     this.#load = load;

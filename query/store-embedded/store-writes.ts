@@ -19,7 +19,7 @@ interface Net {
   unique: readonly string[];
 }
 
-/** Rows of one INSERT, records of one UPDATE or DELETE, ids of one look-up. An UPDATE of few records costs nearly what one of many does. */
+/** Rows of an INSERT, records of an UPDATE or DELETE, ids of a look-up. A small UPDATE costs nearly as much as a large one. */
 const insertLimit = 20_000;
 const changeLimit = 10_000;
 const lookLimit = 1000;
@@ -91,7 +91,7 @@ function isBefore(stored: readonly Net[]): (removed: Net) => boolean {
   return ({ spaceId, at }) => at < (lastOf.get(spaceId) ?? 0);
 }
 
-/** Of most records all writes name the same slots. */
+/** The slots of both lists: most writes to a record name the same ones. */
 function union(some: readonly string[], more: readonly string[]): readonly string[] {
   return more.every((slot) => some.includes(slot)) ? some : [...new Set([...some, ...more])];
 }
@@ -125,7 +125,7 @@ function asUpdate({ spaceId, id, row, hashes, changed }: Net) {
   return { spaceId, id, assignments, updatedAt };
 }
 
-/** Those that set the same slots share a statement. */
+/** Records with the same slots to set share a statement. */
 function byShape(nets: readonly Net[]): Iterable<readonly Net[]> {
   const shapes = new Map<string, Net[]>();
   for (const net of nets) addToList(shapes, [...net.changed].sort().join(), net);

@@ -8,7 +8,7 @@ export type StoredValue = string | number | boolean;
 export interface Field {
   /** Its key in answers. */
   readonly name: string;
-  /** Tells it from the other fields of its space, whatever its name. */
+  /** Unique among the fields of its space. */
   readonly slug: string;
   readonly type: FieldType;
   readonly required: boolean;

@@ -36,7 +36,7 @@ function trainCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
-/** Of a value of parsed JSON. */
+/** The type of a value of parsed JSON. */
 function typeOf(value: unknown): FieldType | null {
   switch (typeof value) {
     case 'string':

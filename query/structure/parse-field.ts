@@ -7,7 +7,7 @@ import { isObject } from './is-object.ts';
 // bytes of a header that are not UTF-8 become this
 const replacement = '\uFFFD';
 
-/** Reads one element of `recordStructure`, and adds what is wrong with it to `problems`. */
+/** Reads one element of `recordStructure`, and adds its problems to `problems`. */
 export function parseField(input: unknown, index: number, problems: string[]): Field | null {
   if (!isObject(input)) {
     problems.push(`The field at index ${index} of the structure is not an object`);

@@ -3,9 +3,9 @@ import type { Structure } from './structure.ts';
 
 /** A record space as one request sees it. */
 export interface RecordSpace {
-  /** Of its records, and of all that is kept of them: another one after the space was dropped and made again. */
+  /** Id of its records, and of their cached results: another one after the space was dropped and made again. */
   readonly id: string;
-  /** Of its row in the catalogue: UUIDv5 of owner, project slug and space slug. */
+  /** Id of its row in the catalogue: UUIDv5 of owner, project slug and space slug. */
   readonly catalogueId: string;
   readonly ownerId: string;
   readonly projectId: string;
@@ -16,7 +16,7 @@ export interface RecordSpace {
   readonly structure: Structure;
   /** The catalogue's structure. */
   readonly stored: Structure;
-  /** Of the request's access token, in place of READ_MAX_ROWS and READ_TIMEOUT_MS. */
+  /** Limits of the request's access token, in place of READ_MAX_ROWS and READ_TIMEOUT_MS. */
   readonly limits?: ReadLimitsOfToken;
   /** It does not exist: there is nothing to read, and nothing is made for it. */
   readonly missing?: true;

@@ -8,7 +8,7 @@ import type { Structure } from './structure.ts';
  *   n0 ... n15   NUMBER, a Float64 column each
  *   t0 ... t23   TEXT, and ARRAY and OBJECT as JSON text, a String column each
  *   b0 ... b7    BOOLEAN, a Bool column each
- *   m0, m1 ...   what finds no column: only in `_doc`, the map that has all values of the record as text
+ *   m0, m1 ...   values without a column: only in `_doc`, the map that has all values of the record as text
  *   h0, h1 ...   hashed values, of any type: in `_hashes`, a map that nothing answers
  *
  * The catalogue gives a field its slot when it stores it first. It changes with the field's type only.
@@ -35,7 +35,7 @@ export function kindOf(slot: string): SlotKind {
 
 const uniques = new WeakMap<Structure, readonly string[]>();
 
-/** Of the fields whose values have keys in the table of keys. Writes that wait for the table share the list. */
+/** Slots of the unique fields: their values have keys. Writes that wait for the table share the list. */
 export function uniqueSlots(structure: Structure): readonly string[] {
   let slots = uniques.get(structure);
   if (slots === undefined) {
@@ -82,7 +82,7 @@ export function assignSlots(
  * the format of the catalogue (docs/decisions/022-one-records-table.md), as is the next one.
  */
 const retiredKey = '';
-/** In the text of a space with such slots. */
+/** Part of the text of a space with such slots. */
 export const retiredPart = `${JSON.stringify(retiredKey)}:`;
 /** The same, as no slug has a line break: the change of type that is under way. */
 const typeChangeKey = '\n';

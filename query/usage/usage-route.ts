@@ -39,7 +39,7 @@ interface UsageRouteDeps {
   readonly authenticate: Authenticate;
 }
 
-/** GET /_usage_: what an account used, by project and day. */
+/** GET /_usage_: the usage of an account, by project and day. */
 const getUsage: AccountOperation<UsageRouteDeps> = {
   ...{ name: 'getUsage', method: 'GET', path: '/_usage_' },
   summary: 'Get what the account used',
