@@ -19,7 +19,7 @@ export interface Inserted {
   readonly replayed: boolean;
 }
 
-/** Conditions for a record that has to be the first of its space. */
+/** The check of a record that has to be the first of its space. */
 interface First {
   readonly key: string;
   readonly isTaken: () => Promise<boolean>;

@@ -11,7 +11,7 @@ export const recordOverhead = 64;
 
 /** Milliseconds after which an account that writes is counted again, with the writes of other processes. */
 const countEvery = 60_000;
-/** Counting reads all values of the account. The pause after it: milliseconds at least, and a multiple of its time. */
+/** Counting reads all values of the account. Least pause after it, in milliseconds, and as a multiple of its time. */
 const leastPause = 2000;
 const pauseFactor = 50;
 /** Milliseconds that a write waits for a count that decides. A longer count continues in the background. */

@@ -74,7 +74,7 @@ export function orderColumns(sort: Sorts | null): readonly string[] {
   return fields.filter((slot) => kindOf(slot) !== 'm');
 }
 
-/** Columns of the values of some fields, and the number from 0 of each record among those with equal values, in order. */
+/** Columns of the values of some fields, and each record's number from 0 among those with equal values, in order. */
 export function placedColumns(fields: readonly Target[], sort: Sorts | null): string {
   const columns = fields.map(valueSql);
   const place = `row_number() OVER (PARTITION BY ${columns.join(', ')} ORDER BY ${orderSql(sort)}) - 1`;

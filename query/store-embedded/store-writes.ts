@@ -19,7 +19,7 @@ interface Net {
   unique: readonly string[];
 }
 
-/** Rows of an INSERT, records of an UPDATE or DELETE, ids of a look-up. A small UPDATE costs nearly as much as a large one. */
+/** Rows of an INSERT, records of an UPDATE or DELETE, ids of a look-up. A small UPDATE costs nearly as much. */
 const insertLimit = 20_000;
 const changeLimit = 10_000;
 const lookLimit = 1000;
