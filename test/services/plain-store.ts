@@ -1,6 +1,7 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import { readLimitDefaults } from '../../common/config/settings.ts';
 import type { Route } from '../../common/http/http-types.ts';
+import { unannounced } from '../../common/redis/invalidation.ts';
 import { type QueryDeps, queryRoutes } from '../../query/query-service.ts';
 import { SharedStore } from '../../query/store-shared/shared-store.ts';
 import { noVersions } from '../../query/store-shared/space-versions.ts';
@@ -21,6 +22,7 @@ export const queryConfig: QueryDeps['config'] = {
 
 /** The table of the query service. Nothing of it can be called. */
 export function untouchedQueryRoutes(): Route[] {
-  const deps = { config: queryConfig, store: plainStore({} as never), freshness: {}, metrics: unmeasured };
+  const untouched = { store: plainStore({} as never), freshness: {}, invalidation: unannounced };
+  const deps = { config: queryConfig, ...untouched, metrics: unmeasured };
   return queryRoutes(deps as unknown as QueryDeps);
 }
