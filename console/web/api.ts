@@ -11,7 +11,7 @@ export interface ApiCall extends Call {
 
 /**
  * Calls the public API with an access token of this session. Throws a Problem unless 2xx.
- * @param path made by `address`, so that what comes from data can't change it
+ * @param path made by `address`, so that data can't change it
  */
 export async function callApi(path: string, call: ApiCall = {}): Promise<Response> {
   const given = Object.entries(call.query ?? {}).filter((entry) => entry[1] !== undefined);

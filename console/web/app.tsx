@@ -20,7 +20,7 @@ export function App(): JSX.Element {
   );
 }
 
-/** Asks who this is, then shows the page. */
+/** Asks for the account, then shows the page. */
 function Start(): JSX.Element {
   const { problem, reload } = useLoad(loadSession, []);
   if (problem !== null) {

@@ -35,7 +35,7 @@ export function samePage(query: string): string {
   return `${window.location.pathname}${query === '' ? '' : `?${query}`}`;
 }
 
-/** Keeps what a page shows (a filter, an order) in its address. An empty text takes a parameter away. */
+/** Keeps the state of a page (a filter, an order) in its address. An empty text takes a parameter away. */
 export function setQuery(changes: Readonly<Record<string, string>>, { replace = true } = {}): void {
   const query = new URLSearchParams(place.value.query);
   for (const [name, value] of Object.entries(changes)) {

@@ -50,7 +50,7 @@ export function parseAsked({ body }: AskedConditions, request: HttpRequest, stru
     const options = parseOptions(request.header('options'), structure, asked.controls);
     return { options, conditions: parseConditions(asked.given, structure, options.paramRelationship) };
   } catch (error) {
-    // only what is refused is read part by part, which takes two microseconds more
+    // only a refused condition is read part by part, which takes two microseconds more
     const parts = new PartReader();
     askedParts(parts, asked, request, structure);
     parts.check();

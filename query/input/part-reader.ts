@@ -1,7 +1,7 @@
 import { ApiError } from '../../common/errors/api-error.ts';
 import { joinedProblems } from '../../common/errors/joined-problems.ts';
 
-/** Reads parts of a request one by one, so that one error lists what is wrong with all of them. */
+/** Reads parts of a request one by one, so that one error lists the problems of all of them. */
 export class PartReader {
   readonly #refusals: ApiError[] = [];
 

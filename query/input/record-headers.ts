@@ -10,7 +10,7 @@ export interface Flag {
   readonly meaning: string;
 }
 
-/** The fixed headers of interface.md section 4.2, which also fixes what their absence says, and one more. */
+/** The fixed headers of interface.md section 4.2, which also fixes the meaning of their absence, and one more. */
 export const recordFlags = {
   autoCreateProject: {
     header: 'auto-create-project',

@@ -25,7 +25,7 @@ export function readSpaceReference(
   };
 }
 
-/** The slugs of a path such as /{project}/{space}. Throws a 400 that lists what is wrong with them. */
+/** The slugs of a path such as /{project}/{space}. Throws a 400 that lists their problems. */
 export function readPath(params: HttpRequest['params']): SpacePath {
   const { project = '', space = '' } = params;
   const problems = [slugProblem('project', project), spaceSlugProblem(space)].filter(

@@ -48,7 +48,7 @@ export class StructureCache {
     return this.#keptOr(`in ${text}`, path, () => {
       const parsed = parse();
       // the same object as for a header with this structure, so both share everything that is known of it.
-      // Only what has been checked is not too deep to be written as text
+      // a structure that was checked is not too deep to be written as text
       return this.#keptOr(JSON.stringify(input), path, () => parsed);
     });
   }

@@ -6,7 +6,7 @@ import { type Subject, subjectOf } from './filters/names.ts';
 /** Names that are listed; the others are counted. */
 const listed = 50;
 
-/** Finds what names of a request mean. The first unknown one gets the list of those that there are. */
+/** Finds the fields that a request names. The problem of the first unknown name lists the known ones. */
 export class SubjectReader {
   readonly #structure: Structure;
   readonly #problems: string[];

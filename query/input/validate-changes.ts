@@ -19,7 +19,7 @@ export function validateChanges(body: unknown, structure: Structure): Changes {
   return changes;
 }
 
-/** The changes that can be read; what is wrong with the others is added to the problems. */
+/** The valid changes; the faults of the others are added to the problems. */
 export function readChanges(
   body: Readonly<Record<string, unknown>>,
   structure: Structure,

@@ -102,7 +102,7 @@ export class IndexBuilds {
 
   async #buildAll(): Promise<void> {
     this.#building = true;
-    // also what comes meanwhile
+    // also those that come meanwhile
     for (const [name, { entry, shape }] of this.#wanted) {
       try {
         await this.#build(entry, shape);

@@ -31,7 +31,7 @@ export interface TableLoad {
 }
 
 const span: Span = { start: 0, end: 0 };
-/** Of who asked: the outcome counts when they are gone, too. */
+/** Clients' signals do not count: the outcome matters when they are gone, too. */
 const unaborted = new AbortController().signal;
 
 /**
@@ -235,7 +235,7 @@ export class MemoryTables {
     this.#bytes -= entry.bytes;
   }
 
-  /** Counts what a table takes by now, and makes room for it. */
+  /** Counts the present bytes of a table, and makes room for them. */
   #measure(entry: HeldTable): void {
     if (entry.dropped.signal.aborted) return;
     const bytes = entry.table.bytes + overhead;

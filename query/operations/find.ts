@@ -11,7 +11,7 @@ import { queryableJson } from './json-answer.ts';
 import type { OperationCall, OperationDefinition, OperationDeps } from './operation.ts';
 import { preparePopulate } from './populate.ts';
 
-/** How find and findOne are asked, and what their answers have in common. */
+/** The parameters of find and findOne, and the common parts of their answers. */
 const foundRecords = {
   parameters: ({ conditions }) => [...conditions, ...controlParameters],
   timed: true,

@@ -24,7 +24,7 @@ export function operationRoute(
   const { name, family, method, path, run, body, bodyLimit = 'maxRecordBytes' } = operation;
   // a read has no record in its body
   const hasRecord = body !== undefined && operation.readsOnly !== true && operation.isRecord !== false;
-  // how many a clear deletes says nothing of what it takes
+  // the number of records that a clear deletes says nothing about its cost
   const isCounted = family !== null && family !== 'find' && name !== 'clear';
   return {
     operation: name,

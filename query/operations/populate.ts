@@ -20,7 +20,7 @@ interface Source extends Population {
   readonly from: { readonly space: RecordSpace; readonly target: Target } | null;
 }
 
-/** Records and characters for which the other spaces are asked at once. */
+/** Records, and their characters, that share a request to the other spaces. */
 const blockRecords = 500;
 const blockLength = 1024 ** 2;
 
@@ -79,7 +79,7 @@ function typeOf(target: Target): string {
   return typeof target === 'string' ? 'TEXT' : target.type;
 }
 
-/** Adds to records what `populate` of the options asks for. */
+/** Adds to records the fields that `populate` of the options names. */
 export class Populate {
   readonly #reader: RecordReader;
   readonly #sources: readonly Source[];

@@ -93,7 +93,7 @@ export class CatalogueVersions {
     return (await this.edit(id, without, signal)) ? dropped : null;
   }
 
-  /** Stores what `change` makes of the newest version; null: nothing. False: nothing was stored. */
+  /** Applies `change` to the newest version and stores the result, unless it is null. False: nothing was stored. */
   async edit(
     id: string,
     change: (entry: CatalogueEntry) => Structure | null,
@@ -136,7 +136,7 @@ export class CatalogueVersions {
 
 /**
  * Writes keys for all stored values of a slot. It need not be within `rewrite`: no record changes, and a key says only that
- * a record may have the value. Those who write meanwhile write their keys themselves, or are within the same `rewrite`.
+ * a record may have the value. Concurrent writes write their keys themselves, or are within the same `rewrite`.
  */
 export async function addKeys(
   { db, table, keys }: RecordStore,

@@ -6,7 +6,7 @@ import type { Handler, HttpRequest } from '../../common/http/http-types.ts';
  * began without it.
  */
 export class InFlightWrites {
-  /** Those whose handlers run, and the space that one has entered. */
+  /** Requests with running handlers, each with the space that it has entered. */
   readonly #requests = new Map<HttpRequest, string | null>();
   readonly #spaces = new Map<string, { count: number; readonly idle: (() => void)[] }>();
 

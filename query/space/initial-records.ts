@@ -76,7 +76,7 @@ async function validate(
 }
 
 /**
- * Stores what a space begins with. Of several processes at this, or one that died at it, one succeeds: their INSERTs
+ * Stores the initial records of a space. Of several processes at this, or one that died at it, one succeeds: their INSERTs
  * have one token, and the table takes the rows of a token once
  * (https://clickhouse.com/docs/guides/developer/deduplicating-inserts-on-retries).
  */

@@ -73,7 +73,7 @@ export async function deleteDropped(
 
 /**
  * Takes the values of a dropped field out of the records, some at a time. Nobody waits for it: they are seen by nobody,
- * and the next start does what is left. Never rejects.
+ * and the next start does the rest. Never rejects.
  */
 export async function clearSlot(
   { store, log }: Pick<RemovalDeps, 'store' | 'log'>,
@@ -100,7 +100,7 @@ export async function clearSlot(
   }
 }
 
-/** Removes what earlier processes left of dropped spaces and fields. Never rejects. */
+/** Removes remains of dropped spaces and fields that earlier processes left. Never rejects. */
 export async function sweepLeft(deps: RemovalDeps, signal: AbortSignal): Promise<void> {
   const { store, catalogue, log } = deps;
   try {

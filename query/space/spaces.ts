@@ -29,7 +29,7 @@ import type { SpaceRequest, SpacesDeps } from './spaces-deps.ts';
 import { StructureChanges } from './structure-changes.ts';
 import { type HeldUp, TypeChanges } from './type-changes.ts';
 
-/** A space is made for all who wait, so the work has a deadline of its own. Milliseconds, as the others. */
+/** A space is made for all requests that wait, so the work has a deadline of its own. Milliseconds, as the others. */
 const deadline = 30_000;
 const keptIds = 20_000;
 /** How long a request waits for the types of fields to change. */

@@ -38,7 +38,7 @@ export class StructureChanges {
     if (structure === null) return stored;
     const { mutate } = headers;
     const again = this.#deps.known.hasMerged(entry.id, structure);
-    // while types change only what agrees comes here, and nothing else is stored
+    // while types change only agreeing values come here, and no others are stored
     const reads = entry.structure.typeChange !== null;
     const settled =
       reads || (again && (agrees(entry.structure, structure) || this.#keepsStrict(entry, structure)));

@@ -16,7 +16,7 @@ type Entry = Waiting<RecordChange & Queued, Rows>;
 
 /** Characters of a waiting change beside its values. */
 const overhead = 500;
-/** Milliseconds for reading what the records of one statement became. */
+/** Milliseconds for reading the changed records of one statement. */
 const readTimeout = 30_000;
 
 /**

@@ -241,7 +241,7 @@ function areShared({ plain, others }: Conditions): boolean {
 }
 
 /**
- * Names what finds have in common.
+ * Names the common part of finds.
  * @param limits of the statement
  * @returns form: of those that compare the same; together: of those that can share a statement
  */

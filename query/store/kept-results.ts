@@ -9,7 +9,7 @@ export interface KeptResults {
   /** Keeps a result that was made of rows in memory in this same step. */
   keep(view: RecordSpace, request: string, conditions: Conditions | null, result: Uint8Array): void;
   /**
-   * Reads a result, once for all who ask meanwhile, and keeps it. Null: the result is too large to be shared or kept.
+   * Reads a result, once for all requests that ask meanwhile, and keeps it. Null: the result is too large to be shared or kept.
    * @param read answers null for such a result
    */
   load(

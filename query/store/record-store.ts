@@ -56,7 +56,7 @@ export interface RecordStore extends RecordWrites {
   close(): Promise<void>;
 }
 
-/** The engine alone: what statements are made and run with. */
+/** The engine, and the table of its records. */
 export type Engine = Pick<RecordStore, 'db' | 'table'>;
 
 /** One record by its id, or those that have a value of a keyed slot. */

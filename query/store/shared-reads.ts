@@ -106,7 +106,7 @@ export class SharedReads {
     const [{ queue, form }] = finds as [WaitingFind];
     if (queue === form) return this.#answer(engine, finds);
     if (this.#costly.has(queue)) return this.#sendApart(finds);
-    // those that compare other fields do not wait for what takes long
+    // reads that compare other fields do not wait for a slow statement
     if (!(await waitAtMost(this.#answer(engine, finds), patience)))
       this.#costly.set(queue, true, { ttl: apartFor });
   }

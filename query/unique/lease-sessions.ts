@@ -62,7 +62,7 @@ export class LeaseSession {
 
 /** For the question whether there ever were reservations. */
 const lookTimeout = 5000;
-/** For writes whose clients have gone, when the process ends. */
+/** Time for writes of clients that have gone, when the process ends. */
 const closeTimeout = 5000;
 
 interface Deps {
@@ -120,7 +120,7 @@ export class LeaseSessions {
     this.retire(session);
   }
 
-  /** Renews what there is, and sees to it that there is a current one. */
+  /** Renews the sessions, and makes sure that there is a current one. */
   keep(): void {
     this.#renewing ??= this.#keep()
       // the connection reports its outages; leases that can't be renewed run out, and their writes don't begin

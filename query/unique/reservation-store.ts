@@ -144,7 +144,7 @@ local owner = sameEpoch and redis.call('HGET', reservations, 'k' .. ARGV[1])
 return owner and isAlive(sessionOf(owner)) and 0 or 1
 `);
 
-/** cursor, count. Removes what processes left that died; answers the next cursor. */
+/** cursor, count. Removes reservations of dead processes; answers the next cursor. */
 const sweepScript = redisScript(`${prelude}
 if not sameEpoch then return '0' end
 local page = redis.call('HSCAN', reservations, ARGV[1], 'COUNT', ARGV[2])

@@ -22,7 +22,7 @@ function take(project: string, chosen: readonly ChosenFile[]): void {
   addUploads(project, chosen.slice(0, mostFiles));
 }
 
-/** The buttons that do what dropping does. */
+/** Buttons to choose files instead of dropping them. */
 export function ChooseFiles({ project }: { readonly project: string }): JSX.Element {
   const files = useRef<HTMLInputElement>(null);
   const folder = useRef<HTMLInputElement | null>(null);

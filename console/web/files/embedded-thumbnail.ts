@@ -9,7 +9,7 @@ const degreesOf: Readonly<Record<number, number>> = { 3: 180, 6: 90, 8: 270 };
 
 /**
  * The small picture that cameras and phones put at the beginning of a JPEG: CIPA DC-008 (Exif 2.32), 4.5.4 and 4.5.8.
- * @returns null when there is none, or it goes on beyond what was read
+ * @returns null when there is none, or it ends behind the bytes that were read
  */
 export function embeddedThumbnail(file: Uint8Array<ArrayBuffer>): EmbeddedThumbnail | null {
   try {

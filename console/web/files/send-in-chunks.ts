@@ -41,7 +41,7 @@ export async function sendInChunks<T>(target: ChunkTarget, options: SendOptions)
   }
 }
 
-/** Drops what the server has of an upload. */
+/** Drops the server's part of an upload. */
 export async function dropUpload(path: string): Promise<void> {
   await callApi(path, { method: 'DELETE', headers: tus });
 }

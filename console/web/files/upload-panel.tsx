@@ -112,7 +112,7 @@ function Bar({ upload }: { readonly upload: Upload }): JSX.Element {
   );
 }
 
-/** Its file is not at hand: a page can't open what was chosen in an earlier one. */
+/** Its file is not at hand: a page can't open a file that was chosen in an earlier one. */
 function UnfinishedBar({ upload }: { readonly upload: UnfinishedUpload }): JSX.Element {
   const { address, name, size } = upload;
   return (

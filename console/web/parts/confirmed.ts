@@ -10,7 +10,7 @@ export interface Question {
   readonly body: string;
   /** The verb on the button: "Delete 3 files". */
   readonly confirm: string;
-  /** For what destroys much: has to be typed first. */
+  /** A text that has to be typed first, before much is destroyed. */
   readonly typed?: string;
   /** The work after the confirmation, while the dialog is open. */
   readonly run?: (signal: AbortSignal, progress: ShowProgress) => Promise<void>;

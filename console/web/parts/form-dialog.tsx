@@ -20,7 +20,7 @@ export interface FormDialogProps {
   readonly children: ComponentChildren;
 }
 
-/** A dialog that sends what is filled in, and shows how far that is. */
+/** A dialog that sends its form, and shows the progress. */
 export function FormDialog(props: FormDialogProps): JSX.Element {
   const { title, verb, kind = 'primary', asks = true, blocked, send, children } = props;
   const [step, setStep] = useState<{ done: number; total: number | null } | null>(null);

@@ -55,7 +55,7 @@ export function formatSince(date: string | Date, now = Date.now()): string {
   return relative.format(-Math.trunc(seconds / length), unit);
 }
 
-/** Of what remains: "40 s", "3 min", "2 h". */
+/** The remaining time: "40 s", "3 min", "2 h". */
 export function formatDuration(seconds: number): string {
   if (seconds < 60) return `${Math.max(1, Math.ceil(seconds))} s`;
   if (seconds < 3_600) return `${Math.ceil(seconds / 60)} min`;

@@ -18,7 +18,7 @@ export interface Pages<Item> {
   readonly hasMore: boolean;
   readonly loadMore: () => void;
   readonly reload: () => void;
-  /** Changes what is shown, after something was deleted or added. */
+  /** Changes the shown list, after something was deleted or added. */
   readonly change: (change: (items: readonly Item[]) => readonly Item[]) => void;
 }
 

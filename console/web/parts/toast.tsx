@@ -16,12 +16,12 @@ const doneMs = 6_000;
 const mostShown = 4;
 let lastId = 0;
 
-/** Says what was done, for a while. Screen readers say it, too. */
+/** Confirms an action, for a while. Screen readers say it, too. */
 export function toast(text: string): void {
   add(text, 'done');
 }
 
-/** Says what went wrong; stays until it is closed. */
+/** Shows a failure; stays until it is closed. */
 export function toastProblem(thrown: unknown): void {
   add(toProblem(thrown).message, 'failed');
 }

@@ -18,7 +18,7 @@ export interface ImportReportProps {
 
 const shownRows = 100;
 
-/** How far the import is, and then what became of the rows. */
+/** The progress of the import, and then its outcome by rows. */
 export function ImportReportView({ state, size, onStop, onClose }: ImportReportProps): JSX.Element {
   const { report, read, over } = state;
   return (

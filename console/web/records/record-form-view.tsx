@@ -67,7 +67,7 @@ export function RecordFormView(props: RecordFormProps): JSX.Element {
     }
     props.onSaved();
   });
-  /** Says what is wrong at the fields, and leads to the first of them. */
+  /** Shows the problems at their fields, and moves to the first one. */
   const refuse = (found: ReadonlyMap<string, string>): void => {
     setProblems(found);
     const index = fields.findIndex(({ name }) => found.has(name));

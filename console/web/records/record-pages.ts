@@ -100,7 +100,7 @@ export class RecordPages {
     for (const { rows } of this.#pages) if (rows !== null) yield* rows;
   }
 
-  /** Says which rows are seen; reads what is missing of them, and some more. */
+  /** Says which rows are visible; reads the missing ones, and some more. */
   want(span: Span): void {
     this.#wanted = span;
     if (!this.#loading && this.#error === null) void this.#loadAll();

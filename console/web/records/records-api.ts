@@ -9,7 +9,7 @@ import { headerJson, type PageRequest, type RecordView, viewOptions, whereOf } f
 
 const headers = {
   'use-pre-stored-structure': 'true',
-  // a page that looks at what somebody has dropped meanwhile does not create it again
+  // a page of a space that somebody has dropped meanwhile does not create it again
   'auto-create-project': 'false',
   'auto-create-record-space': 'false',
 };

@@ -19,7 +19,7 @@ interface SnippetsDialogProps {
   readonly onClose: () => void;
 }
 
-/** Code that reads what is on the screen. */
+/** Code that reads the records on the screen. */
 export function SnippetsDialog({ project, space, view, onClose }: SnippetsDialogProps): JSX.Element {
   const [kind, setKind] = useState<keyof typeof kinds>('curl');
   const [wrong] = filterProblems(view, space.fields);

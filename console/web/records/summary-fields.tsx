@@ -128,7 +128,7 @@ function ValueFields({ fields, value, problem, onChange, onRemove }: ValueFields
   );
 }
 
-/** Also the one that is chosen, where an address names what is not there. */
+/** Also the chosen one, where an address names a field that does not exist. */
 function optionsOf(names: readonly string[], chosen: string, none = ''): [value: string, label: string][] {
   const all = names.includes(chosen) ? names : [...names, chosen];
   return all.map((value) => [value, value === '' ? none : value]);

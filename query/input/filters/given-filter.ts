@@ -20,7 +20,7 @@ export interface GivenGroup {
   readonly branches: readonly (readonly Given[])[];
 }
 
-/** A part that can't be read: what is wrong with it is listed beside the problems of the others. */
+/** A part that can't be read: its problem is listed beside those of the others. */
 export interface GivenProblem {
   readonly problem: string;
 }

@@ -63,7 +63,7 @@ function groupBy(
 ): Given {
   if (level > filterLimits.levels) return tooDeep;
   const branches = Array.isArray(value) ? value.map(entriesOf) : [];
-  // a client that leaves out what is undefined should not get every record
+  // a client that leaves out undefined values should not get every record
   if (branches.length === 0 || branches.some((branch) => branch?.length === 0))
     return { problem: `Query field: ${shownName(name)} should be a list of conditions, none of them empty` };
   return {

@@ -34,7 +34,7 @@ function equality(name: string, text: string): GivenComparison {
 
 const groupForm = 'should have a number and a field, such as $or[0][title]=x and $or[1][year][gt]=2';
 
-/** Keys with brackets: what belongs to one group or one list comes in a parameter each. */
+/** Keys with brackets: each member of a group or a list comes in a parameter of its own. */
 class BracketReader {
   readonly #given: Given[];
   readonly #structure: Structure;

@@ -20,7 +20,7 @@ import {
 
 type Reading = { readonly value: StoredValue | Date } | { readonly problem: string };
 
-/** Reads what a request gives by the structure of the space, and gathers every problem. */
+/** Reads the filter of a request by the structure of the space, and gathers every problem. */
 export class FilterReader {
   readonly problems: string[] = [];
   readonly #subjects: SubjectReader;
