@@ -1,5 +1,5 @@
 import { chmod, open, rm } from 'node:fs/promises';
-import { createServer, type IncomingMessage, request } from 'node:http';
+import { createServer, type IncomingMessage, request, type Server } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -64,17 +64,10 @@ export async function serveControlSocket(args: {
       },
     );
   });
-  if (await isServed(path)) {
+  if ((await isServed(path)) || !(await listenAnew(server, path))) {
     log.info('another process of this data directory takes its commands');
     return { close };
   }
-  await rm(path, { force: true });
-  await new Promise<void>((resolve, reject) => {
-    const mask = process.umask(0o177);
-    server.once('error', reject);
-    server.listen(path, () => resolve());
-    process.umask(mask);
-  });
   await chmod(path, 0o600);
   return {
     async close() {
@@ -84,6 +77,20 @@ export async function serveControlSocket(args: {
       await close();
     },
   };
+}
+
+/** Takes the place of a process that is gone. False: another one that starts at the same time was first. */
+async function listenAnew(server: Server, path: string): Promise<boolean> {
+  await rm(path, { force: true });
+  return new Promise((resolve, reject) => {
+    const mask = process.umask(0o177);
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EADDRINUSE') resolve(false);
+      else reject(error);
+    });
+    server.listen(path, () => resolve(true));
+    process.umask(mask);
+  });
 }
 
 /** Whether a process listens there; the socket file of a process that is gone refuses connections. */

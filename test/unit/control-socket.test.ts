@@ -30,3 +30,14 @@ t.test(
     }
   },
 );
+
+t.test('processes of one data directory that start at the same time all start', async (t) => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'sluice-socket-'));
+  t.teardown(() => rm(dataDir, { recursive: true, force: true }));
+  for (let start = 0; start < 10; start++) {
+    const serve = () => serveControlSocket({ dataDir, commands, log: silentLog() });
+    const sockets = await Promise.all([serve(), serve(), serve()]);
+    t.equal(await sendCommand({ dataDir, command: 'echo', order: { a: 1 } }), '{"a":1}');
+    for (const socket of sockets) await socket.close();
+  }
+});
