@@ -1,4 +1,4 @@
-import { chmod, open, rm } from 'node:fs/promises';
+import { open, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, request, type Server } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -68,7 +68,6 @@ export async function serveControlSocket(args: {
     log.info('another process of this data directory takes its commands');
     return { close };
   }
-  await chmod(path, 0o600);
   return {
     async close() {
       server.closeAllConnections();
@@ -83,6 +82,7 @@ export async function serveControlSocket(args: {
 async function listenAnew(server: Server, path: string): Promise<boolean> {
   await rm(path, { force: true });
   return new Promise((resolve, reject) => {
+    // only its owner may write to it
     const mask = process.umask(0o177);
     server.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EADDRINUSE') resolve(false);

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
@@ -21,6 +21,7 @@ t.test(
       t.equal(await send(), null, 'no server');
       const socket = await serveControlSocket({ dataDir, commands, log: silentLog() });
       t.strictSame(await readdir(dataDir), ['control.sock']);
+      t.equal((await stat(join(dataDir, 'control.sock'))).mode & 0o777, 0o600);
       t.equal(await send(), '{"a":1}');
       const other = await serveControlSocket({ dataDir, commands, log: silentLog() });
       await other.close();
