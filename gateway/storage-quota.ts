@@ -35,17 +35,7 @@ interface Account {
   readonly claims: Set<Claim>;
 }
 
-/** Limits the storage of an account: its files, and its incomplete uploads. */
-export interface Quota {
-  /** Throws 403 when a file of this many bytes would be too much. */
-  check(owner: string, bytes: number, signal: AbortSignal): Promise<void>;
-  /** The same, and counts the file. */
-  claim(owner: string, bytes: number, signal: AbortSignal): Promise<CountedFile>;
-  /** Throws 403 when more bytes of an upload would be too much, and counts them. */
-  claimBytes(owner: string, bytes: number, signal: AbortSignal): Promise<CountedBytes>;
-  /** Files or bytes of the account are gone. */
-  freed(owner: string): void;
-}
+export type Quota = Pick<StorageQuota, 'check' | 'claim' | 'claimBytes' | 'freed'>;
 
 /** Accounts may store as much as they like. */
 export const noQuota: Quota = {
@@ -55,8 +45,11 @@ export const noQuota: Quota = {
   freed() {},
 };
 
-/** One process counts exactly; several may let in too much within ten seconds. */
-export class StorageQuota implements Quota {
+/**
+ * Limits the storage of an account: its files, and its incomplete uploads. One process counts exactly; several may let
+ * in too much within ten seconds.
+ */
+export class StorageQuota {
   readonly #limits: Config['storageQuota'];
   readonly #use: (account: string, signal: AbortSignal) => Promise<StorageUse>;
   readonly #now: () => number;
@@ -75,10 +68,12 @@ export class StorageQuota implements Quota {
     this.#now = args.now ?? (() => performance.now());
   }
 
+  /** Throws 403 when a file of this many bytes would be too much. */
   async check(owner: string, bytes: number, signal: AbortSignal): Promise<void> {
     await this.#admit(owner, { files: 1, bytes }, signal);
   }
 
+  /** The same, and counts the file. */
   async claim(owner: string, bytes: number, signal: AbortSignal): Promise<CountedFile> {
     const account = await this.#admit(owner, { files: 1, bytes }, signal);
     const [claim, tell] = this.#add(account, 1, bytes);
@@ -88,11 +83,13 @@ export class StorageQuota implements Quota {
     };
   }
 
+  /** Throws 403 when more bytes of an upload would be too much, and counts them. */
   async claimBytes(owner: string, bytes: number, signal: AbortSignal): Promise<CountedBytes> {
     const account = await this.#admit(owner, { files: 0, bytes }, signal);
     return this.#add(account, 0, bytes)[1];
   }
 
+  /** Files or bytes of the account are gone. */
   freed(owner: string): void {
     this.#freedAt.set(owner, this.#now());
   }

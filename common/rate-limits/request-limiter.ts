@@ -38,7 +38,7 @@ export class RequestLimiter {
     this.#limits = limits;
     this.#shared = shared;
     this.#now = now;
-    if (shared.counts && limits.inFlight > 0) {
+    if (shared.wantsReports && limits.inFlight > 0) {
       this.#reporter = setInterval(() => this.#report(), reportEvery).unref();
     }
   }

@@ -9,8 +9,7 @@ export type Admission = 'admitted' | 'in-flight' | { readonly wait: number };
 
 /** A limit of all processes together. No method rejects: while Redis does not answer, each process counts alone. */
 export interface SharedLimiter {
-  /** Whether it wants reports. */
-  readonly counts: boolean;
+  readonly wantsReports: boolean;
   /**
    * Counts a request, unless it is refused: for too many in flight, or for a number of milliseconds.
    * @param here requests of the sender in flight in this process, with this one
@@ -21,7 +20,7 @@ export interface SharedLimiter {
 }
 
 /** For a process that counts alone. */
-export const unsharedLimiter: SharedLimiter = { counts: false, admit: () => 'admitted', report() {} };
+export const unsharedLimiter: SharedLimiter = { wantsReports: false, admit: () => 'admitted', report() {} };
 
 /** How long a report of a process counts: until the next one, and not for ever after its death. Milliseconds. */
 const reportedFor = 45_000;
@@ -91,7 +90,7 @@ export function createSharedLimiter(deps: {
   const keyOf = (sender: string): string => `sluice:rate:1:${kind}:${sender}`;
   const tell = (err: unknown): void => log.warn({ err }, 'request rates can not be shared');
   return {
-    counts: true,
+    wantsReports: true,
     async admit(sender, here) {
       const args = [rate, burst, inFlight, me, here, reportedFor, lifetime];
       const asked = redis.run(admitScript, [keyOf(sender)], args);

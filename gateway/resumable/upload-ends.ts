@@ -112,8 +112,9 @@ export class UploadEnds {
     const checksums = new FileChecksums();
     if (reprDigest !== undefined) checksums.expect('repr-digest', reprDigest);
     checksums.begin();
-    const signal = AbortSignal.timeout(finishTimeout + Math.ceil((length ?? 0) / slowestRead));
-    const bytes = checking(store.read(file.objectKey, null, signal), checksums);
+    const limit = finishTimeout + Math.ceil((length ?? 0) / slowestRead);
+    const read = () => store.read(file.objectKey, null, AbortSignal.timeout(limit));
+    const bytes = checking(read, checksums);
     const sha256 = taken ?? (concat === 'partial' ? undefined : await digests.of(bytes));
     // after a digest no bytes are left to read
     if (checksums.any) for await (const _ of bytes);
@@ -187,11 +188,12 @@ export class UploadEnds {
   }
 }
 
+/** Reads nothing before it is asked for a chunk. */
 async function* checking(
-  chunks: AsyncIterable<Uint8Array>,
+  read: () => AsyncIterable<Uint8Array>,
   checksums: FileChecksums,
 ): AsyncIterable<Uint8Array> {
-  for await (const chunk of chunks) {
+  for await (const chunk of read()) {
     checksums.update(chunk);
     yield chunk;
   }

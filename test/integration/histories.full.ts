@@ -8,6 +8,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { Database } from '../../common/clickhouse/database.ts';
+import { unmeasured } from '../../common/telemetry/create-metrics.ts';
 import type { RecordStore } from '../../query/store/record-store.ts';
 import { type RecordEffect, ResultCache } from '../../query/store-embedded/result-cache.ts';
 import { SharedStore } from '../../query/store-shared/shared-store.ts';
@@ -19,7 +20,6 @@ import {
   requestedHistory,
   type Send,
 } from '../services/record-history.ts';
-import { unmeasured } from '../services/unmeasured.ts';
 
 const { operations, seed } = requestedHistory({ usual: 3000, full: 100_000 });
 const cacheBytes = 8 * 1024 ** 2;

@@ -4,6 +4,7 @@
  *
  *   MEMORY_REQUESTS=1000000 npm test -- test/integration/memory-bound-requests.full.ts
  */
+
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
@@ -13,6 +14,7 @@ import { openChdb } from '../../common/clickhouse/chdb-database.ts';
 import { migrate } from '../../common/metadata/migrate.ts';
 import { migrations } from '../../common/metadata/migrations.ts';
 import { CacheCounts } from '../../common/telemetry/cache-counts.ts';
+import { unmeasured } from '../../common/telemetry/create-metrics.ts';
 import { EmbeddedStore } from '../../query/store-embedded/embedded-store.ts';
 import { responseBytes } from '../services/fake-request.ts';
 import { openQueryHarness, type QueryCall, testDatabase } from '../services/query-harness.ts';
@@ -20,7 +22,6 @@ import { structureOf } from '../services/record-client.ts';
 import { seededRandom } from '../services/s3-stub/seeded-random.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { seed } from '../services/test-size.ts';
-import { unmeasured } from '../services/unmeasured.ts';
 
 const requests = Number(process.env.MEMORY_REQUESTS ?? 9_000);
 const mebibyte = 1024 * 1024;

@@ -1,4 +1,5 @@
 /** What every store of records promises (query/store/record-store.ts), of each that there is, with rows in memory and without. */
+
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -11,6 +12,7 @@ import type { WritePermit } from '../../common/clickhouse/write-permit.ts';
 import { migrate } from '../../common/metadata/migrate.ts';
 import { migrations } from '../../common/metadata/migrations.ts';
 import { createUuidV7 } from '../../common/metadata/uuid-v7.ts';
+import { unmeasured } from '../../common/telemetry/create-metrics.ts';
 import { equals } from '../../query/input/parse-conditions.ts';
 import type { ReadPlan } from '../../query/input/read-plan.ts';
 import { MemoryTables } from '../../query/memory/memory-tables.ts';
@@ -33,7 +35,6 @@ import { createLocalVersions } from '../services/local-versions.ts';
 import { fieldsOf } from '../services/record-client.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { spaceWith, storedStructure } from '../services/stored-structure.ts';
-import { unmeasured } from '../services/unmeasured.ts';
 
 const database = 'sluice';
 const root = await mkdtemp(join(tmpdir(), 'sluice-stores-'));

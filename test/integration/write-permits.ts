@@ -5,12 +5,12 @@ import { topologyOf } from '../../common/clickhouse/topology.ts';
 import type { WritePermit } from '../../common/clickhouse/write-permit.ts';
 import { unavailable } from '../../common/errors/catalogue.ts';
 import { recordTables } from '../../common/metadata/migrations/record-tables.ts';
+import { unmeasured } from '../../common/telemetry/create-metrics.ts';
 import { RecordsTable } from '../../query/sql/records-table.ts';
 import { createChangeCommit } from '../../query/store/change-commit.ts';
 import { fieldsOf } from '../services/record-client.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
 import { spaceWith, storedStructure } from '../services/stored-structure.ts';
-import { unmeasured } from '../services/unmeasured.ts';
 
 const table = 'permits.records';
 const space = spaceWith(storedStructure(fieldsOf('a TEXT')));

@@ -2,10 +2,10 @@ import type { Database } from '../../common/clickhouse/database.ts';
 import { readLimitDefaults } from '../../common/config/settings.ts';
 import type { Route } from '../../common/http/http-types.ts';
 import { unannounced } from '../../common/redis/invalidation.ts';
+import { unmeasured } from '../../common/telemetry/create-metrics.ts';
 import { type QueryDeps, queryRoutes } from '../../query/query-service.ts';
 import { SharedStore } from '../../query/store-shared/shared-store.ts';
 import { noVersions } from '../../query/store-shared/space-versions.ts';
-import { unmeasured } from './unmeasured.ts';
 
 /** The records as a process has them that shares the engine, and keeps nothing. */
 export function plainStore(db: Database, database = 'sluice'): SharedStore {

@@ -16,6 +16,7 @@ import { Projects } from '../../common/metadata/projects.ts';
 import { UsageCounts } from '../../common/metadata/usage-counts.ts';
 import { type Invalidation, unannounced } from '../../common/redis/invalidation.ts';
 import type { Metrics } from '../../common/telemetry/create-metrics.ts';
+import { unmeasured } from '../../common/telemetry/create-metrics.ts';
 import { webhookRoutes } from '../../events/webhook-routes.ts';
 import { Webhooks, type WebhooksDeps } from '../../events/webhooks.ts';
 import { MemoryTables } from '../../query/memory/memory-tables.ts';
@@ -41,7 +42,6 @@ import { silentLog } from './silent-log.ts';
 import { guardSpaces } from './space-guard.ts';
 import { type ChdbServer, startChdbServer } from './start-chdb-server.ts';
 import { openTestClickhouse } from './test-clickhouse.ts';
-import { unmeasured } from './unmeasured.ts';
 
 export interface QueryAnswer {
   readonly status: number;

@@ -24,6 +24,7 @@ import { metricsRoute } from '../../common/process-routes/metrics-route.ts';
 import type { RequestLimiter } from '../../common/rate-limits/request-limiter.ts';
 import { unannounced } from '../../common/redis/invalidation.ts';
 import { ownLocks } from '../../common/redis/process-lock.ts';
+import { unmeasured } from '../../common/telemetry/create-metrics.ts';
 import { webhookRoutes } from '../../events/webhook-routes.ts';
 import { draftFile } from '../../gateway/file-draft.ts';
 import { StateStore } from '../../gateway/resumable/state-store.ts';
@@ -41,7 +42,6 @@ import { quickHasher } from './quick-hasher.ts';
 import { noUsage } from './resumable-uploads.ts';
 import { silentLog } from './silent-log.ts';
 import { filesInMemory, testGateway } from './test-gateway.ts';
-import { unmeasured } from './unmeasured.ts';
 
 /** A server of everything in this process, which fails when a request asks for it (header `test-fault`). */
 export interface FaultyServer {

@@ -2,13 +2,13 @@ import t from 'tap';
 import type { Database, ReadStatement, WriteStatement } from '../../common/clickhouse/database.ts';
 import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
 import { overloaded } from '../../common/errors/catalogue.ts';
+import { unmeasured } from '../../common/telemetry/create-metrics.ts';
 import { RecordsTable } from '../../query/sql/records-table.ts';
 import type { StoredRow } from '../../query/sql/stored-row.ts';
 import { createChangeCommit } from '../../query/store/change-commit.ts';
 import type { ChangeStep, RecordChange } from '../../query/store/record-store.ts';
 import { createStructure } from '../../query/structure/structure.ts';
 import { spaceWith, storedStructure } from '../services/stored-structure.ts';
-import { unmeasured } from '../services/unmeasured.ts';
 
 const structure = storedStructure([{ name: 'a', type: 'TEXT' }]);
 const space = spaceWith(structure);

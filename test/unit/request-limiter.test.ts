@@ -75,7 +75,7 @@ t.test('what other processes refuse is refused, and a flood of it asks them seld
   const { ask, clock, ends } = limiter(
     { rate: 1000, burst: 1000, inFlight: 10 },
     {
-      counts: true,
+      wantsReports: true,
       async admit() {
         asked++;
         return answer;
