@@ -6,7 +6,8 @@ import { rowLine, timestampText } from '../../common/metadata/row-values.ts';
 import { type ServedConsole, serveConsole, type Visitor } from '../services/console-harness.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
 
-const ada = 'ada@example.com';
+const stores = await openMigratedChdb(t);
+let visitors = 0;
 /** Within so many milliseconds what is revoked stops everywhere. */
 const promised = 1000;
 
@@ -14,14 +15,17 @@ async function whoami({ ask }: ServedConsole, token: string): Promise<number> {
   return (await ask({ path: '/test/whoami', headers: { authorization: `Bearer ${token}` } })).status;
 }
 
-async function registered(served: ServedConsole, email = ada): Promise<Visitor> {
+/** Somebody new: the tests share a store. */
+async function registered(
+  served: ServedConsole,
+  email = `visitor-${visitors++}@example.com`,
+): Promise<Visitor> {
   const visitor = served.visitor();
   await visitor.register(email);
   return visitor;
 }
 
 t.test('a token is made, shown once, listed with its last use, and revoked', async (t) => {
-  const stores = await openMigratedChdb(t);
   const [one, two] = await Promise.all([serveConsole(t, stores), serveConsole(t, stores)]);
   const visitor = await registered(one);
   t.strictSame((await visitor.send('/tokens')).body, { tokens: [] });
@@ -52,7 +56,7 @@ t.test('a token is made, shown once, listed with its last use, and revoked', asy
 });
 
 t.test('what is no token is refused', async (t) => {
-  const served = await serveConsole(t, await openMigratedChdb(t));
+  const served = await serveConsole(t, stores);
   const visitor = await registered(served);
   const times = ['yesterday', '2020-01-01T00:00:00Z', '2030-02-30', 7, '2027-13-01T00:00:00Z', {}, ''];
   for (const expiresAt of times) {
@@ -67,7 +71,7 @@ t.test('what is no token is refused', async (t) => {
 });
 
 t.test('a token may be given less of reads than the operator allows, not more', async (t) => {
-  const served = await serveConsole(t, await openMigratedChdb(t));
+  const served = await serveConsole(t, stores);
   const visitor = await registered(served);
   const wrong = [
     ...[0, 5001, -1, 1.5, '7', {}, 1e300].map((readMaxRows) => ({ readMaxRows })),
@@ -94,8 +98,8 @@ t.test('a token may be given less of reads than the operator allows, not more', 
 });
 
 t.test("a session of one account never reaches another's tokens", async (t) => {
-  const served = await serveConsole(t, await openMigratedChdb(t));
-  const [mine, other] = [await registered(served), await registered(served, 'eve@example.com')];
+  const served = await serveConsole(t, stores);
+  const [mine, other] = [await registered(served), await registered(served)];
   const { body } = await mine.send('/tokens', { name: 'mine' });
   t.strictSame((await other.send('/tokens')).body.tokens, []);
   t.equal((await other.send(`/tokens/${body.id}`, undefined, 'DELETE')).status, 404);
@@ -108,7 +112,7 @@ t.test("a session of one account never reaches another's tokens", async (t) => {
 });
 
 t.test('a cookie is no access token, and an access token no cookie', async (t) => {
-  const served = await serveConsole(t, await openMigratedChdb(t));
+  const served = await serveConsole(t, stores);
   const visitor = await registered(served);
   const value = visitor.cookie?.split('=')[1] as string;
   t.equal(await whoami(served, value), 401);
@@ -125,20 +129,20 @@ t.test('a cookie is no access token, and an access token no cookie', async (t) =
   }
 });
 
-for (const [what, end] of [
-  ['logging out', (visitor: Visitor) => visitor.send('/logout', {})],
+for (const [what, email, end] of [
+  ['logging out', 'ada@example.com', (visitor: Visitor) => visitor.send('/logout', {})],
   [
     'another password',
+    'eve@example.com',
     (visitor: Visitor) =>
-      visitor.send('/password', { current: `the password of ${ada}`, next: 'a new one!' }),
+      visitor.send('/password', { current: 'the password of eve@example.com', next: 'a new one!' }),
   ],
 ] as const) {
   t.test(`${what} ends the access tokens of the session in every process within a second`, async (t) => {
-    const stores = await openMigratedChdb(t);
     const [one, two] = await Promise.all([serveConsole(t, stores), serveConsole(t, stores)]);
-    const visitor = await registered(one);
+    const visitor = await registered(one, email);
     const other = two.visitor();
-    await other.logIn(ada);
+    await other.logIn(email);
     const [token, spare, others] = [await visitor.token(), await visitor.token(), await other.token()];
     for (const served of [one, two]) {
       for (const each of [token, spare, others]) t.equal(await whoami(served, each), 200);
@@ -153,7 +157,7 @@ for (const [what, end] of [
 }
 
 t.test('access tokens of sessions last 15 minutes, are never listed, and leave no trace', async (t) => {
-  const served = await serveConsole(t, await openMigratedChdb(t));
+  const served = await serveConsole(t, stores);
   const visitor = await registered(served);
   const { body, status } = await visitor.send('/token', {});
   t.equal(status, 200);
@@ -166,7 +170,7 @@ t.test('access tokens of sessions last 15 minutes, are never listed, and leave n
 
 t.test('an access token is not good for longer than its session', async (t) => {
   let ahead = 0;
-  const served = await serveConsole(t, await openMigratedChdb(t), { ahead: () => ahead });
+  const served = await serveConsole(t, stores, { ahead: () => ahead });
   const visitor = await registered(served);
   const begun = Date.now();
   for (; ahead < 30 * 24 * 3_600_000 - 5 * 60_000; ahead += 11 * 3_600_000) await visitor.send('/session');
@@ -176,7 +180,6 @@ t.test('an access token is not good for longer than its session', async (t) => {
 });
 
 t.test('a session has so many access tokens at most', async (t) => {
-  const stores = await openMigratedChdb(t);
   const served = await serveConsole(t, stores);
   const visitor = await registered(served);
   const { session } = (await served.store.find(

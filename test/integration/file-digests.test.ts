@@ -44,11 +44,12 @@ const ways: Readonly<Record<string, Send>> = {
   },
 };
 
+const digests = new FileDigests();
+t.teardown(() => digests.close());
+const files = await serveFiles(t, { digests, maxUploadBytes });
+
 for (const [way, send] of Object.entries(ways)) {
   t.test(way, async (t) => {
-    const digests = new FileDigests();
-    t.teardown(() => digests.close());
-    const files = await serveFiles(t, { digests, maxUploadBytes });
     for (const size of [3, 70_000, 3_500_000]) {
       const bytes = Buffer.from(randomBytes(size));
       const sha256 = hex(bytes);
@@ -76,9 +77,6 @@ for (const [way, send] of Object.entries(ways)) {
 }
 
 t.test('what is no SHA-256 is refused, and lists show it', async (t) => {
-  const digests = new FileDigests();
-  t.teardown(() => digests.close());
-  const files = await serveFiles(t, { digests });
   await files.upload('a', { content: 'abc' });
   const listed = (await (await files.ask('/_f_/demo')).json()) as { files: { sha256: string }[] };
   t.equal(listed.files[0]?.sha256, hex(Buffer.from('abc')));

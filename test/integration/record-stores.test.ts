@@ -110,7 +110,7 @@ class Client {
 
   /** Asks until it is answered from memory, if it ever is. */
   async warm(space: RecordSpace): Promise<boolean> {
-    for (let asked = 0; asked < 100; asked++) {
+    for (let asked = 0; asked < 20; asked++) {
       if (this.store.findNow(space, everything) !== null) return true;
       await this.ages(space, ofAge(-asked));
       await this.lookUp(space, 'nobody');
