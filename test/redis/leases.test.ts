@@ -39,7 +39,7 @@ async function openProcess(
     await reservations.close();
     await redis.close();
   });
-  return { log, reserve: (...keys: string[]) => reservations.reserve(keys, idle), close: reservations.close };
+  return { log, reserve: (...keys: string[]) => reservations.reserve(keys, idle) };
 }
 
 async function openServer(t: Test): Promise<RedisServer> {
