@@ -4,7 +4,6 @@
  *
  *   MEMORY_REQUESTS=1000000 npm test -- test/integration/memory-bound-requests.full.ts
  */
-
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';

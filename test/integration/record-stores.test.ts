@@ -1,5 +1,4 @@
 /** What every store of records promises (query/store/record-store.ts), of each that there is, with rows in memory and without. */
-
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -35,6 +34,7 @@ import { createLocalVersions } from '../services/local-versions.ts';
 import { fieldsOf } from '../services/record-client.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { spaceWith, storedStructure } from '../services/stored-structure.ts';
+import { sized } from '../services/test-size.ts';
 
 const database = 'sluice';
 const root = await mkdtemp(join(tmpdir(), 'sluice-stores-'));
@@ -110,7 +110,7 @@ class Client {
 
   /** Asks until it is answered from memory, if it ever is. */
   async warm(space: RecordSpace): Promise<boolean> {
-    for (let asked = 0; asked < 20; asked++) {
+    for (let asked = 0; asked < sized(100, 20); asked++) {
       if (this.store.findNow(space, everything) !== null) return true;
       await this.ages(space, ofAge(-asked));
       await this.lookUp(space, 'nobody');

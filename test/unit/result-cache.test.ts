@@ -43,14 +43,14 @@ const many = Array.from({ length: 5000 }, (_, index) => viewOf(`space-${index}`)
 const shapes: readonly Shape[] = [
   {
     name: 'small results with conditions',
-    amount: sized(60_000, 20_000),
+    amount: sized(60_000, 30_000),
     request: (number) => `findOne email=person-${number}@example.com`,
     conditions: (number) => byId(`person-${number}@example.com`),
     result: () => Buffer.from('null'),
   },
   {
     name: 'long requests and small results',
-    amount: sized(60_000, 20_000),
+    amount: sized(60_000, 30_000),
     request: (number) => `find ${'x'.repeat(2000)}${number}`,
     result: () => Buffer.from('[]'),
   },
@@ -63,7 +63,7 @@ const shapes: readonly Shape[] = [
   },
   {
     name: 'many spaces',
-    amount: sized(60_000, 20_000),
+    amount: sized(60_000, 30_000),
     request: (number) => `find ${number}`,
     conditions: (number) => byId(`${number}`),
     result: () => Buffer.from('[{"a":1}]'),

@@ -1,5 +1,4 @@
 /** Finds that share statements: each has its own records, and an expensive one holds up nobody else. */
-
 import { randomUUID } from 'node:crypto';
 import t, { type Test } from 'tap';
 import type { Database } from '../../common/clickhouse/database.ts';

@@ -227,13 +227,12 @@ t.test('whatever comes: each is in one statement, with its like, and a record ke
 
 t.test('a flood that is longer than a list of arguments may be is no more than a flood', async (t) => {
   const { add, statements, release } = openQueues({ countLimit: 5000 });
-  const length = sized(140_000, 20_000);
-  const flood = Array.from({ length }, (_, i) => add(String(i)));
+  const flood = Array.from({ length: 140_000 }, (_, i) => add(String(i)));
   const other = add('other', { account: 'b', shape: 'x' });
   release();
   await Promise.all([...flood, other]);
   t.strictSame(statements[2], ['other']);
-  t.equal(statements.length, length / 5000 + 2);
+  t.equal(statements.length, 30);
 });
 
 t.test(
