@@ -34,7 +34,7 @@ export function openChdb({ path, reads = {} }: { path: string; reads?: Partial<R
   }
   const engine = new ChdbEngine(chdb, path, { ...readLimitDefaults, ...reads });
   return {
-    cluster: undefined,
+    replicated: false,
     servers: 1,
     async command({ sql, signal, permit }) {
       // https://clickhouse.com/docs/operations/settings/settings#max_execution_time, in seconds

@@ -24,11 +24,12 @@ export function openClickhouse(options: ClickhouseOptions): Database {
     account === undefined ? timeout : Math.min(timeout, own);
 
   return {
-    cluster: options.cluster?.name,
+    replicated: options.replicated ?? false,
     servers: serverCount,
-    async command({ sql, signal, permit, home = metadataHome }) {
+    async command({ sql, signal, permit, onEach = false, home = metadataHome }) {
       const statement = { body: sql, settings: { ...settings, wait_end_of_query: 1 }, writes: true };
-      await statements.write(statement, { home, signal, permit });
+      if (onEach) await statements.writeOnEach(statement, { signal });
+      else await statements.write(statement, { home, signal, permit });
     },
     async rows<Row>({ sql, signal, account, home = metadataHome }: ReadStatement) {
       const limit = limitOf(account);
@@ -58,7 +59,7 @@ export function openClickhouse(options: ClickhouseOptions): Database {
         settings: { ...settings, ...wholeBlockSettings, ...limits, ...tokenSettings(token) },
         writes: true,
       };
-      await statements.insert(statement, { home, signal, permit });
+      await statements.write(statement, { home, signal, permit });
     },
     async ready(signal) {
       const statement = readStatement('SELECT 1', settings, timeout);

@@ -30,7 +30,7 @@ export function countStatements(db: Database, observe: ObserveCall = unobserved)
     }
   }
   return {
-    cluster: db.cluster,
+    replicated: db.replicated,
     servers: db.servers,
     get statementsInFlight() {
       return inFlight;

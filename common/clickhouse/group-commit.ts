@@ -106,8 +106,6 @@ export class GroupCommit {
       // a permit ran out while the INSERT waited for the engine: the rest is written
       return left.length < entries.length ? this.#store(left) : failAll();
     }
-    // in a cluster the rows lie on several shards, and one row proves nothing about the others
-    if (error instanceof UnknownOutcome && this.#db.cluster !== undefined) return failAll();
     try {
       // a connection that breaks does not say whether the rows are there; they are one block, so one row is proof
       if (await this.#isStored(entries[0] as Entry)) {

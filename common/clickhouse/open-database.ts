@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ClickhouseConfig } from '../config/read-clickhouse.ts';
 import type { Config } from '../config/read-config.ts';
 import type { Log } from '../log/log.ts';
 import { checkServers } from './check-servers.ts';
@@ -33,7 +32,6 @@ export async function openDatabase(
     openClickhouse({
       ...clickhouse,
       url,
-      cluster: clusterOf(clickhouse),
       ca: clickhouse.caFile === undefined ? undefined : readFileSync(clickhouse.caFile),
       timeout: Math.max(statementTimeout, requestTimeout),
       reads,
@@ -50,10 +48,6 @@ export async function openDatabase(
     });
   }
   return db;
-}
-
-function clusterOf({ cluster, database }: ClickhouseConfig): { name: string; database: string } | undefined {
-  return cluster === undefined ? undefined : { name: cluster, database };
 }
 
 /** The cause behind the text that clients see. */

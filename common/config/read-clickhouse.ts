@@ -23,11 +23,7 @@ const variables = {
     form: "a name of A-Z a-z 0-9 _ that is not the engine's own",
   }),
   caFile: text('CLICKHOUSE_CA_FILE', { shown: 'Node’s own list' }),
-  cluster: text('CLICKHOUSE_CLUSTER', {
-    fits: (given) => /^[A-Za-z_][A-Za-z0-9_.-]{0,62}$/.test(given),
-    form: 'a name of A-Z a-z 0-9 _ . - as in system.clusters',
-  }),
-  experimentalCluster: flag('CLICKHOUSE_EXPERIMENTAL_CLUSTER', false),
+  replicated: flag('CLICKHOUSE_REPLICATED', false),
 };
 
 export const clickhouse = {
@@ -42,7 +38,7 @@ export const clickhouse = {
 export type ClickhouseConfig = NonNullable<ReturnType<typeof readClickhouse>>;
 
 /** The CLICKHOUSE_* variables; undefined without CLICKHOUSE_URL. */
-export function readClickhouse({ experimentalCluster, ...read }: Values<typeof variables>, source: Source) {
+export function readClickhouse(read: Values<typeof variables>, source: Source) {
   const { problems } = source;
   const { url, caFile } = read;
   if (url === undefined) {
@@ -55,11 +51,6 @@ export function readClickhouse({ experimentalCluster, ...read }: Values<typeof v
       problems.push('CLICKHOUSE_CA_FILE is set, but CLICKHOUSE_URL has an address without https');
     }
     readFileOf(variables.caFile, caFile, problems);
-  }
-  if (source.env[variables.cluster.name] && !experimentalCluster) {
-    problems.push(
-      'CLICKHOUSE_CLUSTER is experimental, as no test has met a real cluster yet: CLICKHOUSE_EXPERIMENTAL_CLUSTER=true allows it',
-    );
   }
   return Object.freeze({ ...read, url });
 }

@@ -1,6 +1,5 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import { textLiteral } from '../../common/clickhouse/literal.ts';
-import { topologyOf } from '../../common/clickhouse/topology.ts';
 import { CommandError } from '../../common/errors/command-error.ts';
 import { RecordsTable } from '../sql/records-table.ts';
 import { spaceViewSql } from '../sql/space-view-sql.ts';
@@ -29,10 +28,9 @@ export async function makeSpaceViews(
   const { db, database, catalogue } = stores;
   const table = new RecordsTable(db, database);
   await catalogue.settled(AbortSignal.timeout(timeout));
-  const { onCluster } = topologyOf(db);
   const spaces = await db.rows<{ id: string; email: string }>({ sql: spacesSql(database, order) });
   if (spaces.length === 0) throw new CommandError('there is no such record space');
-  await db.command({ sql: `CREATE DATABASE IF NOT EXISTS ${database}_views${onCluster}` });
+  await db.command({ sql: `CREATE DATABASE IF NOT EXISTS ${database}_views`, onEach: true });
   const lines: string[] = [];
   for (const { id, email } of spaces) {
     const signal = AbortSignal.timeout(timeout);
@@ -42,8 +40,8 @@ export async function makeSpaceViews(
     const view = `${database}_views.${viewName(projectSlug, slug, id)}`;
     const place = `${email} ${projectSlug}/${slug}`;
     const select = spaceViewSql(table, entry.recordsId, fields);
-    const sql = `CREATE OR REPLACE VIEW ${view}${onCluster} AS ${select} COMMENT ${textLiteral(place)}`;
-    await db.command({ sql, signal });
+    const sql = `CREATE OR REPLACE VIEW ${view} AS ${select} COMMENT ${textLiteral(place)}`;
+    await db.command({ sql, signal, onEach: true });
     lines.push(`${view}  ${place}`);
   }
   return lines.join('\n');

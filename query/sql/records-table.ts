@@ -1,6 +1,5 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import { textLiteral } from '../../common/clickhouse/literal.ts';
-import { topologyOf } from '../../common/clickhouse/topology.ts';
 import { keysTable, recordsTable } from '../../common/metadata/migrations/record-tables.ts';
 import type { Condition } from '../input/parse-conditions.ts';
 import type { StoredValue } from '../structure/field.ts';
@@ -58,17 +57,14 @@ export class RecordsTable {
   readonly #keys: string;
   readonly recordRows: { readonly table: string };
   readonly keyRows: { readonly table: string; readonly columns: readonly string[] };
-  readonly #changed: { readonly records: string; readonly keys: string };
   /** Groups of spaces; each has its home on one of several servers. */
   readonly #homes: number;
 
-  constructor(db: Pick<Database, 'cluster' | 'servers'>, database: string) {
-    const { rowsEverywhere } = topologyOf(db);
+  constructor(db: Pick<Database, 'servers'>, database: string) {
     this.#records = `${database}.${recordsTable}`;
     this.#keys = `${database}.${keysTable}`;
     this.recordRows = { table: this.#records };
     this.keyRows = { table: this.#keys, columns: ['space', 'key', '_id'] };
-    this.#changed = { records: rowsEverywhere(this.#records), keys: rowsEverywhere(this.#keys) };
     this.#homes = db.servers > 1 ? mostHomes : 1;
   }
 
@@ -132,25 +128,25 @@ export class RecordsTable {
 
   /** Deletes records of any spaces of one home. */
   remove(records: readonly RecordAddress[]): Sql {
-    return { sql: deleteSql(this.#changed.records, addressesSql(records)), home: this.#homeOfAll(records) };
+    return { sql: deleteSql(this.#records, addressesSql(records)), home: this.#homeOfAll(records) };
   }
 
   /** Sets values of records of any spaces of one home; all set the same slots. */
   update(rows: readonly RowUpdate[], now: Date): Sql {
-    const sql = `UPDATE ${this.#changed.records} SET ${updateAssignments(rows, now)} WHERE ${addressesSql(rows)}`;
+    const sql = `UPDATE ${this.#records} SET ${updateAssignments(rows, now)} WHERE ${addressesSql(rows)}`;
     return { sql, home: this.#homeOfAll(rows) };
   }
 
   /** Deletes the records of a space. @param before only records with ids before this one */
   clear(spaceId: string, before?: string): Sql {
     const older = before === undefined ? '' : ` AND _id < ${textLiteral(before)}`;
-    return this.#about(spaceId, deleteSql(this.#changed.records, `space = ${textLiteral(spaceId)}${older}`));
+    return this.#about(spaceId, deleteSql(this.#records, `space = ${textLiteral(spaceId)}${older}`));
   }
 
   /** Deletes the keys of a space without records. @param which `old`: a write that another process has begun keeps its own */
   clearKeys(spaceId: string, which: 'all' | 'old'): Sql {
     const old = which === 'old' ? ' AND _written < now() - INTERVAL 1 HOUR' : '';
-    const sql = deleteSql(this.#changed.keys, `space = ${textLiteral(spaceId)}${old}`);
+    const sql = deleteSql(this.#keys, `space = ${textLiteral(spaceId)}${old}`);
     return { sql, home: this.homeOf(spaceId) };
   }
 
@@ -170,7 +166,7 @@ export class RecordsTable {
     const map = mapOf(slot);
     const column = kind === 'h' || kind === 'm' ? '' : `${slot} = NULL, `;
     const without = `${map} = mapFilter((slot, _) -> slot != ${textLiteral(slot)}, ${map})`;
-    const sql = `UPDATE ${this.#changed.records} SET ${column}${without}
+    const sql = `UPDATE ${this.#records} SET ${column}${without}
       WHERE space = ${textLiteral(spaceId)} AND _id > ${textLiteral(after)}
         ${upTo === undefined ? '' : `AND _id <= ${textLiteral(upTo)}`} AND mapContains(${map}, ${textLiteral(slot)})`;
     return this.#about(spaceId, sql);
@@ -186,7 +182,7 @@ export class RecordsTable {
   ): Sql {
     const column = kindOf(to) === 'm' ? '' : `${to} = ${conversion.column}, `;
     const doc = `_doc = mapUpdate(_doc, map(${textLiteral(to)}, ${conversion.text}))`;
-    const sql = `UPDATE ${this.#changed.records} SET ${column}${doc}
+    const sql = `UPDATE ${this.#records} SET ${column}${doc}
       WHERE space = ${textLiteral(spaceId)} AND mapContains(_doc, ${textLiteral(from)})`;
     return this.#about(spaceId, sql);
   }
@@ -293,7 +289,7 @@ function areOfOneSpace(records: readonly { readonly spaceId: string }[]): boolea
   return records.every(({ spaceId }) => spaceId === records[0]?.spaceId);
 }
 
-/** Pairs alone would do, but the engine finds the shards of a statement by a condition on the space itself. */
+/** Pairs alone would do, but a condition on the space itself lets the engine use the primary key. */
 function spacesSql(records: readonly { readonly spaceId: string }[]): string {
   return `space IN (${[...new Set(records.map(({ spaceId }) => textLiteral(spaceId)))].join(', ')})`;
 }
