@@ -5,6 +5,7 @@ import { type ClickhouseOptions, ClickhouseStatements, tookTooLong } from './cli
 import type { Database, ReadStatement } from './database.ts';
 import { streamSettings, wholeBlockSettings } from './engine-settings.ts';
 import { insertTarget } from './insert-target.ts';
+import { oneStore } from './store-list.ts';
 
 /** The longest statement before the rows: the server copies this much of a body before it reads it. */
 const insertHeadLimit = 64 * 1024;
@@ -26,6 +27,7 @@ export function openClickhouse(options: ClickhouseOptions): Database {
   return {
     replicated: options.replicated ?? false,
     servers: serverCount,
+    stores: oneStore(options.url),
     async command({ sql, signal, permit, onEach = false, home = metadataHome }) {
       const statement = { body: sql, settings: { ...settings, wait_end_of_query: 1 }, writes: true };
       if (onEach) await statements.writeOnEach(statement, { signal });
@@ -49,10 +51,10 @@ export function openClickhouse(options: ClickhouseOptions): Database {
       const stream = (server: ClickhouseServer, until: Until) => server.stream(statement, until, args);
       return statements.within({ home, signal }, stream, limit);
     },
-    async insert({ table, columns, lines, signal, permit, token, home = metadataHome }) {
+    async insert({ table, columns, lines, format: own, signal, permit, token, home = metadataHome }) {
       // the statement goes before the rows: as part of the address it could be too long for a proxy
       const { into, format } = insertTarget(table, columns);
-      const head = Buffer.from(`${into} FORMAT ${format}\n`);
+      const head = Buffer.from(`${into} FORMAT ${own ?? format}\n`);
       const limits = { max_query_size: insertHeadLimit, wait_end_of_query: 1 };
       const statement = {
         body: [head, lines],

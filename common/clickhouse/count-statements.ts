@@ -32,6 +32,7 @@ export function countStatements(db: Database, observe: ObserveCall = unobserved)
   return {
     replicated: db.replicated,
     servers: db.servers,
+    stores: db.stores,
     get statementsInFlight() {
       return inFlight;
     },

@@ -1,3 +1,4 @@
+import type { StoreList } from './store-list.ts';
 import type { WritePermit } from './write-permit.ts';
 
 /**
@@ -13,6 +14,7 @@ export interface Database {
   readonly replicated: boolean;
   /** Servers that hold the same data: how many homes there can be. */
   readonly servers: number;
+  readonly stores: StoreList;
   /** Runs a statement without a result: DDL, or a write. Resolves when it is done and durable. */
   command(statement: WriteStatement): Promise<void>;
   /** All rows of a SELECT as objects; for results that are known to be small. `sql` has no FORMAT clause. */
@@ -73,6 +75,8 @@ export interface InsertStatement extends Omit<WriteStatement, 'sql' | 'onEach'> 
    * a line, by the names of columns (JSONEachRow). Not changed until they are stored.
    */
   readonly lines: Uint8Array;
+  /** Of `lines`, where they are bytes of the engine's own; absent: as said there. */
+  readonly format?: 'Native' | undefined;
   /** An INSERT with a token that the table has seen is dropped, where the table keeps tokens. */
   readonly token?: string | undefined;
 }

@@ -6,7 +6,6 @@ import { createStoredKeys } from '../auth/signing-keys.ts';
 import { TokenCheck } from '../auth/token-check.ts';
 import { createTokenGate } from '../auth/token-gate.ts';
 import { type CountedDatabase, countStatements } from '../clickhouse/count-statements.ts';
-import { openDatabase } from '../clickhouse/open-database.ts';
 import type { Config } from '../config/read-config.ts';
 import type { RedisConfig } from '../config/read-redis.ts';
 import type { Log } from '../log/log.ts';
@@ -21,6 +20,7 @@ import { openLimiters, type RequestLimiters } from '../rate-limits/open-limiters
 import { type Invalidation, unannounced } from '../redis/invalidation.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
 import { RedisInvalidation } from '../redis/redis-invalidation.ts';
+import { openDatabase } from '../stores/open-database.ts';
 import { type Metrics, unmeasured } from '../telemetry/create-metrics.ts';
 import type { ObserveCall } from '../telemetry/observe-call.ts';
 import { prepareDataDirectory } from './prepare-data-directory.ts';
@@ -54,21 +54,24 @@ export async function openServices(
   { observeCall, cache }: Pick<Metrics, 'observeCall' | 'cache'> = unmeasured,
 ): Promise<Services> {
   await prepareDataDirectory(config.dataDir);
-  const db = countStatements(await openDatabase(config, log), observeCall);
+  const opened = await openDatabase(config, log);
+  const db = countStatements(opened.db, observeCall);
   if (config.clickhouse === undefined) restoreFatalSignals();
   const database = databaseName(config);
   for (const { version, name } of await migrate(db, database, migrations)) {
     log.info({ version, name }, 'migrated');
   }
   const deployment = await openDeployment({ db, database });
+  const keys = (await deployment.keys()).map(({ id }) => id);
+  await opened.join(keys, database);
   const tokens = new AccessTokens({ db, database, deployment });
   const redis = config.redis === undefined ? undefined : await connectRedis(config.redis, log, observeCall);
   // the embedded engine serves one process
   const alone = config.clickhouse === undefined;
   const shares = redis !== undefined && !alone;
   const invalidation = shares ? new RedisInvalidation({ redis, log }) : unannounced;
-  const keys = createStoredKeys({ db, database });
-  const shared = shares ? createSharedTokens({ redis, invalidation, keys, log }) : unshared;
+  const signing = createStoredKeys({ db, database });
+  const shared = shares ? createSharedTokens({ redis, invalidation, keys: signing, log }) : unshared;
   const users = new Users({ db, database });
   const sessions = new SessionStore({ db, database, users });
   const gate = createTokenGate({ tokens, deployment, alone });

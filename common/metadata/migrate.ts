@@ -59,7 +59,8 @@ export async function migrate(
   }
   const pending = migrations.filter(({ version }) => !done.some((row) => row.version === version));
   for (const { version, name, statements } of pending) {
-    for (const sql of statements(database, layout)) await db.command({ sql, onEach: !sql.startsWith('INSERT') });
+    for (const sql of statements(database, layout))
+      await db.command({ sql, onEach: !sql.startsWith('INSERT') });
     await db.command({
       sql: `INSERT INTO ${table} VALUES (${version}, ${textLiteral(name)}, now64(3, 'UTC'))`,
     });

@@ -1,10 +1,13 @@
 import type { Database } from '../../common/clickhouse/database.ts';
+import { homeIn } from '../../common/clickhouse/home.ts';
 import { textLiteral } from '../../common/clickhouse/literal.ts';
 import { keysTable, recordsTable } from '../../common/metadata/migrations/record-tables.ts';
 import type { Condition } from '../input/parse-conditions.ts';
 import type { StoredValue } from '../structure/field.ts';
 import { kindOf, slotOf } from '../structure/slots.ts';
 import type { Conversion } from './convert-sql.ts';
+import { idInStore, storeOfRecords } from './id-in-store.ts';
+import { allIds, type IdRange, rangeSql } from './id-range.ts';
 import { keyOf, keysSql } from './record-keys.ts';
 import { valueBytes } from './record-row.ts';
 import { type RowUpdate, updateAssignments } from './update-sql.ts';
@@ -70,7 +73,8 @@ export class RecordsTable {
 
   /** The key that chooses the server for statements about a space. Spaces of one home share statements. */
   homeOf(spaceId: string): string {
-    return this.#homes === 1 ? 'records' : `records ${this.#homeNumber(spaceId)}`;
+    const home = this.#homes === 1 ? 'records' : `records ${this.#homeNumber(spaceId)}`;
+    return homeIn(storeOfRecords(spaceId), home);
   }
 
   /** Groups of spaces that can share a statement: `spacesAtOnce` at most, all of one home. */
@@ -87,11 +91,11 @@ export class RecordsTable {
 
   /** The space of the receipts of inserts into a space: it has no owner, and the same home. */
   receiptsOf(spaceId: string): string {
-    return receiptSpace(this.#homeNumber(spaceId));
+    return receiptSpace(this.#homeNumber(spaceId), storeOfRecords(spaceId));
   }
 
-  get receiptSpaces(): readonly string[] {
-    return Array.from({ length: this.#homes }, (_, home) => receiptSpace(home));
+  receiptSpaces(store: number): readonly string[] {
+    return Array.from({ length: this.#homes }, (_, home) => receiptSpace(home, store));
   }
 
   select(spaceId: string, { columns, where = null, keyed = [], counted, tail = '' }: Selection): Sql {
@@ -141,6 +145,11 @@ export class RecordsTable {
   clear(spaceId: string, before?: string): Sql {
     const older = before === undefined ? '' : ` AND _id < ${textLiteral(before)}`;
     return this.#about(spaceId, deleteSql(this.#records, `space = ${textLiteral(spaceId)}${older}`));
+  }
+
+  clearRange(spaceId: string, range: IdRange): Sql {
+    const where = `space = ${textLiteral(spaceId)} AND ${rangeSql(range)}`;
+    return this.#about(spaceId, deleteSql(this.#records, where));
   }
 
   /** Deletes the keys of a space without records. @param which `old`: a write that another process has begun keeps its own */
@@ -212,10 +221,10 @@ export class RecordsTable {
   }
 
   /** Writes the keys of all stored values of a slot. A key may then be there twice, which is no harm. */
-  addKeys(spaceId: string, slot: string): Sql {
+  addKeys(spaceId: string, slot: string, range: IdRange = allIds): Sql {
     const key = `reinterpretAsUInt64(substring(MD5(concat('${slot}:', _doc['${slot}'])), 1, 8))`;
     const sql = `INSERT INTO ${this.#keys} (space, key, _id) SELECT space, ${key}, _id FROM ${this.#records}
-      WHERE space = ${textLiteral(spaceId)} AND mapContains(_doc, '${slot}')`;
+      WHERE space = ${textLiteral(spaceId)} AND ${rangeSql(range)} AND mapContains(_doc, '${slot}')`;
     return this.#about(spaceId, sql);
   }
 
@@ -267,9 +276,9 @@ function deleteSql(table: string, where: string): string {
   return `DELETE FROM ${table} WHERE ${where} SETTINGS lightweight_delete_mode = 'lightweight_update_force'`;
 }
 
-/** UUIDs of version 8: those of record spaces are of version 5. */
-function receiptSpace(home: number): string {
-  return `0${home.toString(16)}c6a1d2-51f3-8d4e-9b07-3e8a2f6c4d90`;
+/** UUIDs of version 8: those of record spaces in the first store are of version 5, and others end otherwise. */
+function receiptSpace(home: number, store: number): string {
+  return idInStore(`0${home.toString(16)}c6a1d2-51f3-8d4e-9b07-3e8a2f6c4d90`, store);
 }
 
 /** Which of the maps of a record has the values of a slot. */

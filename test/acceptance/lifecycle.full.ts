@@ -346,7 +346,15 @@ t.test(
 );
 
 t.test('commands say how they are used', async (t) => {
-  const scripts = ['main.ts', 'gateway/main.ts', 'query/main.ts', 'token.ts', 'janitor.ts', 'sql-views.ts'];
+  const scripts = [
+    'main.ts',
+    'gateway/main.ts',
+    'query/main.ts',
+    'token.ts',
+    'janitor.ts',
+    'sql-views.ts',
+    'move-space.ts',
+  ];
   for (const script of scripts) {
     t.match(await runToEnd(script, ['--help'], {}), { status: 0, stderr: '', stdout: /npm run -s/ }, script);
   }
@@ -355,7 +363,7 @@ t.test('commands say how they are used', async (t) => {
 t.test('a command in the wrong place says where it looked, and makes nothing', async (t) => {
   const folder = await temporaryFolder(t);
   const missing = join(folder, 'missing');
-  for (const script of ['token.ts', 'janitor.ts', 'sql-views.ts']) {
+  for (const script of ['token.ts', 'janitor.ts', 'sql-views.ts', 'move-space.ts']) {
     for (const DATA_DIR of [folder, missing]) {
       const { status, stderr, stdout } = await runToEnd(script, [], { DATA_DIR });
       t.match({ status, stdout }, { status: 1, stdout: '' });

@@ -22,8 +22,7 @@ export const metadataTables: readonly Migration[] = [
     version: 10,
     name: 'metadata tables',
     statements: (database, layout) => {
-      const engine = (name: string, engine: string): string =>
-        layout.engine(`${database}.${name}`, engine);
+      const engine = (name: string, engine: string): string => layout.engine(`${database}.${name}`, engine);
       return [
         `CREATE TABLE IF NOT EXISTS ${database}.users (
           id String, email String, name String, password_hash String,
@@ -113,6 +112,19 @@ export const metadataTables: readonly Migration[] = [
     statements: (database) => [
       `ALTER TABLE ${database}.access_tokens ADD COLUMN IF NOT EXISTS read_max_rows Nullable(UInt64),
         ADD COLUMN IF NOT EXISTS read_timeout_ms Nullable(UInt32)`,
+    ],
+  },
+  {
+    // the stores that have the records of spaces, and of each space the one that it is in. `left_records`: an id under
+    // which records of the space may lie that it does not have there, or not yet, while it moves to another store
+    version: 28,
+    name: 'stores',
+    statements: (database, layout) => [
+      `CREATE TABLE IF NOT EXISTS ${database}.stores (number UInt16, hosts String, mark UInt64)
+        ENGINE = ${layout.engine(`${database}.stores`, 'ReplacingMergeTree(mark)')} ORDER BY number
+        SETTINGS ${deduplication(layout)}, ${durable}`,
+      `ALTER TABLE ${database}.record_spaces ADD COLUMN IF NOT EXISTS store UInt16,
+        ADD COLUMN IF NOT EXISTS left_records String`,
     ],
   },
 ];
