@@ -39,7 +39,7 @@ import { queryConfig } from './plain-store.ts';
 import { type FieldInput, structureOf } from './record-client.ts';
 import { silentLog } from './silent-log.ts';
 import { guardSpaces } from './space-guard.ts';
-import { type ChdbServer, startChdbServer } from './start-chdb-server.ts';
+import { type ClickhouseProcess, startClickhouse } from './start-clickhouse.ts';
 import { openTestClickhouse } from './test-clickhouse.ts';
 
 export interface QueryAnswer {
@@ -66,12 +66,8 @@ export interface QueryCall {
   readonly signal?: AbortSignal;
 }
 
-/**
- * `npm test` with SLUICE_TEST_SERVED=1: the engine runs behind HTTP, in a process of its own; with
- * SLUICE_TEST_SERVED=cluster it stands for a cluster of one server there.
- */
+/** `npm test` with SLUICE_TEST_SERVED=1: the engine is a ClickHouse server. */
 const served = process.env.SLUICE_TEST_SERVED;
-const cluster = served === 'cluster' ? { name: 'one', database: 'sluice' } : undefined;
 
 /** An answer, for `t.match`, to a request that is not right. */
 export function refusal(code: string, ...problems: readonly (string | RegExp)[]) {
@@ -196,12 +192,12 @@ export async function openQueryHarness(
     store = openStore();
     router = openRouter(store);
   };
-  let server: ChdbServer | null = null;
+  let server: ClickhouseProcess | null = null;
   const openDatabase = async (): Promise<Database> => {
     if (options.open !== undefined) return options.open(dataDir);
     if (served === undefined) return openChdb({ path: join(dataDir, 'chdb') });
-    server = await startChdbServer({ dataDir, ...(cluster === undefined ? {} : { cluster: cluster.name }) });
-    return openTestClickhouse({ url: server.url, cluster });
+    server = await startClickhouse({ dataDir });
+    return openTestClickhouse({ url: server.url });
   };
   const closeDatabase = async (): Promise<void> => {
     await written?.preloads.close();

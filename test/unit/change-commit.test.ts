@@ -15,7 +15,7 @@ const space = spaceWith(structure);
 /** Of a home of its own, where there are several. */
 const elsewhere = { ...space, id: space.id.replace('00', '01') };
 const sibling = { ...space, id: space.id.replace(/.$/, '1') };
-const table = new RecordsTable({ cluster: undefined, servers: 2 }, 'd');
+const table = new RecordsTable({ servers: 2 }, 'd');
 const signal = new AbortController().signal;
 
 /** Records of ids are there unless they begin with "no"; a statement ends when the test says so. */

@@ -300,16 +300,6 @@ t.test('rows of an INSERT whose outcome is unknown are not inserted a second tim
   t.strictSame(lookups, ['b']);
 });
 
-t.test('in a cluster one row proves nothing of the others: an unknown outcome stays one', async (t) => {
-  const { group, db, lookups, answer } = open({}, () => true);
-  answer(() => new UnknownOutcome(new Error('the connection broke')));
-  await group.write(row('a'));
-  t.strictSame(lookups, ['a'], 'in one store the row is looked up');
-  const { group: sharded } = open({ db: { ...db, cluster: 'main' } });
-  await t.rejects(sharded.write(row('b')), UnknownOutcome);
-  t.strictSame(lookups, ['a']);
-});
-
 t.test('rows that have to be there first are, and those that they are for fail with them', async (t) => {
   const { group, inserts, answer } = open();
   const keyed = (id: string) =>
