@@ -10,12 +10,12 @@ import { HomeOrder } from '../clickhouse/home-order.ts';
 import type { StoreList, StoreState } from '../clickhouse/store-list.ts';
 import { databaseUnavailable } from '../errors/catalogue.ts';
 import type { Log } from '../log/log.ts';
-import { FurtherStore, markEvery, type OpenedStore, StoreMismatch } from './further-store.ts';
+import { checkEvery, FurtherStore, type OpenedStore, StoreMismatch } from './further-store.ts';
 import { readFacts, type StoreFacts, StoreRegistry } from './store-tables.ts';
 
 /** Milliseconds for what a start asks of all stores. */
 const startTimeout = 30_000;
-const markTimeout = 10_000;
+const checkTimeout = 10_000;
 
 /** The first store's state, which is that of the process. */
 interface FirstStore extends OpenedStore, StoreState {}
@@ -33,7 +33,7 @@ export class ClickhouseStores implements Database, StoreList {
   readonly #log: Pick<Log, 'warn' | 'info'>;
   #further: readonly FurtherStore[] = [];
   #order: HomeOrder<{ readonly url: string; readonly state: StoreState }>;
-  #marking: NodeJS.Timeout | undefined;
+  #checking: NodeJS.Timeout | undefined;
 
   /**
    * Finds the first store: the one with the accounts, in whatever place of the list. Where none has any, all is new, and
@@ -93,7 +93,7 @@ export class ClickhouseStores implements Database, StoreList {
     this.#further = further;
     this.#order = this.#orderOf();
     await this.#assertComplete(registry, signal);
-    if (further.length > 0) this.#marking = setInterval(() => void this.#mark(), markEvery).unref();
+    if (further.length > 0) this.#checking = setInterval(() => void this.#check(), checkEvery).unref();
   }
 
   get all(): readonly StoreState[] {
@@ -126,7 +126,7 @@ export class ClickhouseStores implements Database, StoreList {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#marking);
+    clearInterval(this.#checking);
     for (const store of this.#further) await store.close();
     const taken = new Set(this.#further.map(({ db }) => db));
     for (const { db } of this.#opened) if (!taken.has(db)) await db.close();
@@ -164,13 +164,8 @@ export class ClickhouseStores implements Database, StoreList {
     throw new StoreMismatch(`CLICKHOUSE_URL does not name ${texts.join('; nor ')}`);
   }
 
-  async #mark(): Promise<void> {
-    for (const store of this.#further) {
-      if (!store.available) continue;
-      await store.mark(AbortSignal.timeout(markTimeout)).catch((err: unknown) => {
-        this.#log.warn({ store: store.name, err }, 'a ClickHouse store could not be marked');
-      });
-    }
+  async #check(): Promise<void> {
+    for (const store of this.#further) await store.verify(AbortSignal.timeout(checkTimeout));
   }
 }
 

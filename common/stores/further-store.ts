@@ -34,8 +34,8 @@ interface Deps {
 
 /** How often a store that is away is asked whether it is back. Milliseconds, as the others. */
 const times = { firstPause: 500, longestPause: 1000, probeLimit: 10_000 };
-/** How often a store and the registry note that they belong together. */
-export const markEvery = 300_000;
+/** How often a store that answers is checked. */
+export const checkEvery = 300_000;
 /** A number is three hexadecimal digits of an id of records. */
 const mostStores = 1023;
 
@@ -109,8 +109,14 @@ export class FurtherStore implements StoreState {
     }
   }
 
+  /** Whether it is still what it was; and notes that it is. */
+  async verify(signal: AbortSignal): Promise<void> {
+    if (!this.available) return;
+    await this.#check(signal).catch((error: unknown) => this.#health.setAside(error));
+  }
+
   /** Notes in the store, and then in the registry, that they belong together now. */
-  async mark(signal: AbortSignal): Promise<void> {
+  async #mark(signal: AbortSignal): Promise<void> {
     const { database, registry, deployments } = this.#deps;
     const own = { number: this.number, mark: Date.now() };
     const identity = { ...own, deployment: deployments[0] as string };
@@ -144,7 +150,7 @@ export class FurtherStore implements StoreState {
           `the store ${this.name} has older data than it had: its newest note is of ${timeOf(identity.mark)}, and that of the first store is of ${timeOf(known.mark)}. Was it set back to a backup?`,
         );
       this.#number = identity.number;
-      await this.mark(signal);
+      await this.#mark(signal);
       this.#problem = '';
     } catch (error) {
       this.#note(error);

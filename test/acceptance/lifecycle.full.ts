@@ -363,7 +363,7 @@ t.test('commands say how they are used', async (t) => {
 t.test('a command in the wrong place says where it looked, and makes nothing', async (t) => {
   const folder = await temporaryFolder(t);
   const missing = join(folder, 'missing');
-  for (const script of ['token.ts', 'janitor.ts', 'sql-views.ts', 'move-space.ts']) {
+  for (const script of ['token.ts', 'janitor.ts', 'sql-views.ts']) {
     for (const DATA_DIR of [folder, missing]) {
       const { status, stderr, stdout } = await runToEnd(script, [], { DATA_DIR });
       t.match({ status, stdout }, { status: 1, stdout: '' });

@@ -47,7 +47,7 @@ const elsewhere = [
   /store-embedded\/store-writes\.ts:\d+ .*table\.selectByIds\(/,
   // clickhouse-addresses.full.ts
   /check-servers\.ts/,
-  // several-stores.full.ts
+  // several-stores.test.ts
   /common\/stores\/|space\/(move-space|records-copy)\.ts|TableCatalogue.*leftByMoves/,
 ];
 /** What is done only by a process that has the store to itself: keys of values that are stored already, and their filter. */
