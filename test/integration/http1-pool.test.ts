@@ -1,8 +1,11 @@
+import { readFile } from 'node:fs/promises';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createServer as createTlsServer } from 'node:tls';
 import t, { type Test } from 'tap';
 import { Http1Pool, type Http1PoolOptions } from '../../common/http-client/http1-pool.ts';
 import { Attempt } from '../../common/limits/deadline.ts';
+import { certificateFor } from '../services/certificate.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
 
 const limits = () => ({ quiet: 10_000, attempt: new Attempt() });
@@ -314,4 +317,29 @@ t.test('a connection is not used when the server may be about to close it', asyn
     await pool.exchange(request(10), limits());
     t.equal(sockets.length, connections, `kept for ${seconds} s`);
   }
+});
+
+t.test('a server with an authority of its own is trusted with its certificate alone', async (t) => {
+  const { certFile, keyFile, ca } = await certificateFor(t);
+  const server = createTlsServer({ cert: ca, key: await readFile(keyFile) }, (socket) => {
+    socket.on('error', () => {});
+    answering(10, ok)(socket);
+  });
+  server.listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as AddressInfo;
+  const base = new URL(`https://127.0.0.1:${port}`);
+  const trusting = poolOf(port, { base, ca: await readFile(certFile) });
+  const strict = poolOf(port, { base });
+  t.teardown(() => {
+    trusting.close();
+    strict.close();
+    server.close();
+  });
+  for (let i = 0; i < 2; i++) t.match(await trusting.exchange(request(10), limits()), { status: 200 });
+  // nothing was sent, as with a server that can't be reached
+  t.match(await rejectionOf(strict.exchange(request(10), limits())), {
+    code: 'DEPTH_ZERO_SELF_SIGNED_CERT',
+    syscall: 'connect',
+  });
 });
