@@ -1,51 +1,32 @@
-import type { Readable } from 'node:stream';
+import type { StreamedAnswer } from '../http-client/streamed-answer.ts';
 import { statementFailure } from './engine-failure.ts';
 
 const errorLimit = 64 * 1024;
 
 /** A good answer of the server, once its head has arrived. */
 export interface Answer {
-  readonly body: Readable;
+  readonly body: Pick<StreamedAnswer, 'destroy'>;
   /** The data, until the engine fails. */
   readonly data: AsyncGenerator<Buffer, void, undefined>;
 }
 
-/** Reads an answer to its end. The client no longer heeds the signal once the head is there. */
-export async function whole({ body, data }: Answer, signal: AbortSignal): Promise<Buffer> {
-  return closingOnAbort(body, signal, async () => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of data) chunks.push(chunk);
-    return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
-  });
+/** Reads an answer to its end. */
+export async function whole({ data }: Answer): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of data) chunks.push(chunk);
+  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
 }
 
 /** The beginning of an error's text; the rest is not worth waiting for. */
-export async function beginning(body: Readable, signal: AbortSignal): Promise<string> {
-  return closingOnAbort(body, signal, async () => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    for await (const chunk of body) {
-      chunks.push(chunk as Buffer);
-      size += (chunk as Buffer).byteLength;
-      if (size > errorLimit) break;
-    }
-    return Buffer.concat(chunks).toString('utf8').trim();
-  });
-}
-
-async function closingOnAbort<Result>(
-  body: Readable,
-  signal: AbortSignal,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  const onAbort = (): void => void body.destroy(signal.reason as Error);
-  if (signal.aborted) onAbort();
-  else signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await work();
-  } finally {
-    signal.removeEventListener('abort', onAbort);
+export async function beginning(body: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    size += chunk.byteLength;
+    if (size > errorLimit) break;
   }
+  return Buffer.concat(chunks).toString('utf8').trim();
 }
 
 /**
@@ -86,8 +67,6 @@ export async function readAnswer(
       clearTimeout(timer);
     }
   };
-  // an error that comes while nobody reads is met by the next read
-  body.on('error', () => {});
   const first = [await pull()];
   let size = 0;
   for (let last = first[0]; last?.done === false; last = first.at(-1)) {

@@ -79,3 +79,19 @@ export async function withDeadline<T>(
     signal.removeEventListener('abort', stop);
   }
 }
+
+/** Runs the work as an attempt that is stopped together with the signal, as long as the work goes on. */
+export async function whileWanted<T>(
+  signal: AbortSignal,
+  work: (attempt: Attempt) => Promise<T>,
+): Promise<T> {
+  signal.throwIfAborted();
+  const attempt = new Attempt();
+  const stop = (): void => attempt.stop(signal.reason);
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    return await work(attempt);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}

@@ -1,4 +1,4 @@
-/** A served engine as a `Database`: @clickhouse/client over HTTP. */
+/** A served engine as a `Database`, over HTTP. */
 import t from 'tap';
 import { startClickhouse } from '../services/start-clickhouse.ts';
 import { openTestClickhouse } from '../services/test-clickhouse.ts';

@@ -8,8 +8,8 @@ const root = join(import.meta.dirname, '../..');
 const rooms = {
   common: [
     ...['errors', 'limits', 'log', 'config', 'telemetry', 'durable-files', 'redis', 'rate-limits'],
-    ...['object-store', 'clickhouse', 'metadata', 'record-events', 'openapi', 'http', 'process-routes'],
-    ...['auth', 'lifecycle'],
+    ...['http-client', 'object-store', 'clickhouse', 'metadata', 'record-events', 'openapi', 'http'],
+    ...['process-routes', 'auth', 'lifecycle'],
   ],
   query: [
     ...['structure', 'input', 'sql', 'memory', 'unique', 'store', 'store-embedded', 'store-shared'],
@@ -20,7 +20,7 @@ const rooms = {
 } as const;
 
 /** How many pairs of rooms import from one to the other. Less is welcome: then lower the limit. */
-const mostArrows = { common: 65, query: 45 } as const;
+const mostArrows = { common: 68, query: 45 } as const;
 
 /** Packages that one folder alone imports. */
 const keepers: readonly (readonly [RegExp, string])[] = [

@@ -1,11 +1,11 @@
 import type { S3Client } from '@aws-sdk/client-s3';
+import type { Http1Pool } from '../../http-client/http1-pool.ts';
+import type { WholeAnswer } from '../../http-client/whole-answer.ts';
 import type { Attempt } from '../../limits/deadline.ts';
 import { untilAborted } from '../../limits/until-aborted.ts';
 import { traceHeaders } from '../../telemetry/active-span.ts';
 import type { ObserveCall } from '../../telemetry/observe-call.ts';
 import type { Part } from '../object-store.ts';
-import type { Http1Answer } from './http1/answer-reader.ts';
-import type { Http1Pool } from './http1/http1-pool.ts';
 import { escapeUri, type S3Address } from './s3-address.ts';
 import { S3Failure } from './s3-failure.ts';
 import type { S3Timing } from './s3-options.ts';
@@ -129,7 +129,7 @@ export function readFailure({
   reason,
   headers,
   text,
-}: Pick<Http1Answer, 'status' | 'reason' | 'headers' | 'text'>): S3Failure {
+}: Pick<WholeAnswer, 'status' | 'reason' | 'headers' | 'text'>): S3Failure {
   const code = element(text, 'Code') ?? `Http${status}`;
   const message = element(text, 'Message') ?? (reason || 'no message');
   const region = headers.get('x-amz-bucket-region') ?? element(text, 'Region');

@@ -1,10 +1,10 @@
 import { partBytesFor } from '../../config/s3-part-sizes.ts';
 import { StoreUnavailable } from '../../errors/store-unavailable.ts';
+import { Http1Pool } from '../../http-client/http1-pool.ts';
 import { unobserved } from '../../telemetry/observe-call.ts';
 import { assertKeyPrefix, assertObjectKey } from '../object-key.ts';
 import type { ObjectStore } from '../object-store.ts';
 import { Cleanups } from './cleanups.ts';
-import { Http1Pool } from './http1/http1-pool.ts';
 import { s3Address } from './s3-address.ts';
 import { dropUpload } from './s3-cleanup.ts';
 import { connectS3 } from './s3-client.ts';
@@ -21,6 +21,10 @@ import { placeOf, ResumableS3Writer, S3Writer } from './s3-writer.ts';
 const writeSockets = 64;
 /** Connections for reading, apart from the others: a slow reader holds one for long. */
 const readSockets = 1024;
+/** S3 keeps idle connections for longer. Milliseconds. */
+const idleLimit = 10_000;
+/** S3 answers a part with headers, and an error with a few lines of XML. Bytes. */
+const maxAnswer = 64 * 1024;
 /** How long closing waits for cleanups under way; a part of the time for a stop. Milliseconds. */
 const closePatience = 5_000;
 
@@ -104,7 +108,10 @@ function connect(options: S3StoreOptions): { readonly context: S3Context; close(
   const { client } = writing;
   const reading = connectS3({ ...shared, credentials: client.config.credentials, maxSockets: readSockets });
   const address = s3Address(client.config, options);
-  const pool = new Http1Pool({ base: address.base, limit: maxSockets, connectTimeout: timing.connect });
+  const pool = new Http1Pool({
+    ...{ base: address.base, name: 'the object store', limit: maxSockets },
+    ...{ connectTimeout: timing.connect, idleLimit, maxAnswer },
+  });
   const cleanups = new Cleanups();
   const sendPart = observedParts(createPartSender({ client, pool, address, timing }), observe);
   const checksums = { on: true };

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
-import { type Attempt, DeadlinePassed } from '../../../limits/deadline.ts';
-import { AnswerReader, type Http1Answer } from './answer-reader.ts';
+import { type Attempt, DeadlinePassed } from '../limits/deadline.ts';
+import { AnswerParser, type AnswerSink } from './answer-parser.ts';
 
 /** A request as it is sent: its head as text, and the bytes of its body. */
 export interface Http1Request {
@@ -10,53 +10,66 @@ export interface Http1Request {
 }
 
 export interface ExchangeLimits {
-  /** How long the connection may bring nothing and take nothing. Milliseconds. */
+  /** How long the connection may bring nothing and take nothing; 0: any time. Milliseconds. */
   readonly quiet: number;
   /** Stopped: the connection is cut. */
   readonly attempt: Attempt;
 }
 
-interface Exchange {
-  readonly resolve: (answer: Http1Answer) => void;
-  readonly reject: (reason: unknown) => void;
-  readonly limits: ExchangeLimits;
-  readonly reader: AnswerReader;
-  /** All bytes of the request are with the system, and nothing refers to the chunks any more. */
-  written: boolean;
-  answer: Http1Answer | null;
+/** An answer that may be read slowly. */
+export interface PacedSink extends AnswerSink {
+  /** It takes no more for now. */
+  readonly full?: boolean;
+  /** Called when it takes more again. Set by the connection. */
+  onRoom?: (() => void) | null;
 }
 
-/** S3 answers a part with headers, and an error with a few lines of XML. Bytes. */
-const maxAnswer = 64 * 1024;
-/** A connection is closed before the server would: S3 keeps idle ones for longer. Milliseconds. */
-const idleLimit = 10_000;
+interface Exchange {
+  readonly resolve: () => void;
+  readonly reject: (reason: unknown) => void;
+  readonly limits: ExchangeLimits;
+  readonly sink: PacedSink;
+  readonly parser: AnswerParser;
+  /** All bytes of the request are with the system, and nothing refers to the chunks any more. */
+  written: boolean;
+  /** The answer is whole. */
+  answered: boolean;
+}
+
+/** A connection is closed so long before the server would. Milliseconds. */
+const idleMargin = 500;
 
 /** A connection that is there, for one exchange after the other. */
 export class Http1Connection {
   readonly #socket: Socket;
   readonly #secure: boolean;
+  readonly #idleLimit: number;
+  /** When it can't be used any more: a busy process sees its end late. By `performance.now()`. */
+  #idleUntil = 0;
   #exchange: Exchange | null = null;
   #failure: unknown;
   #closed = false;
   #onClosed: () => void = () => {};
 
-  constructor(socket: Socket, secure: boolean) {
+  /** @param args.idleLimit milliseconds after which it is closed, before the server would */
+  constructor(socket: Socket, args: { secure: boolean; idleLimit: number }) {
     this.#socket = socket;
-    this.#secure = secure;
+    this.#secure = args.secure;
+    this.#idleLimit = args.idleLimit;
     socket.on('data', (chunk: Buffer) => this.#arrived(chunk));
     socket.on('end', () => this.#serverEnded());
     socket.on('timeout', () => this.#quietForTooLong());
-    socket.on('error', (error) => {
-      this.#failure ??= error;
-    });
+    socket.on('error', (error) => this.#broke(error));
     socket.on('close', () => this.#over());
     this.#closed = socket.destroyed;
-    socket.setTimeout(idleLimit);
+    this.#rest(Number.POSITIVE_INFINITY);
   }
 
   /** Another exchange may begin. */
   get usable(): boolean {
-    return !this.#closed && this.#exchange === null && !this.#socket.destroyed && this.#socket.writable;
+    const isFree = !this.#closed && this.#exchange === null;
+    const isOpen = !this.#socket.destroyed && this.#socket.writable;
+    return isFree && isOpen && performance.now() < this.#idleUntil;
   }
 
   /** Calls the listener once, when the connection is closed. There can be one. */
@@ -69,16 +82,13 @@ export class Http1Connection {
    * Sends a request and reads its answer. When it settles nothing refers to the chunks any more, and the connection is
    * free or closed. Rejects with the reason of a stop, or the error of the connection.
    */
-  exchange({ head, chunks }: Http1Request, limits: ExchangeLimits): Promise<Http1Answer> {
+  exchange({ head, chunks }: Http1Request, sink: PacedSink, limits: ExchangeLimits): Promise<void> {
     return new Promise((resolve, reject) => {
       const { attempt, quiet } = limits;
+      const parser = new AnswerParser(sink);
       const exchange: Exchange = {
-        resolve,
-        reject,
-        limits,
-        reader: new AnswerReader(maxAnswer),
-        written: false,
-        answer: null,
+        ...{ resolve, reject, limits, sink, parser },
+        ...{ written: false, answered: false },
       };
       this.#exchange = exchange;
       if (attempt.stopped) {
@@ -87,12 +97,13 @@ export class Http1Connection {
       }
       attempt.onStop = () => this.#fail(attempt.reason);
       const socket = this.#socket;
+      sink.onRoom = () => void socket.resume();
       socket.setTimeout(quiet);
       const written = (error?: Error | null): void => {
         // an error comes by its event, and with it the end
         if (error) return;
         exchange.written = true;
-        if (exchange.answer !== null) this.#finish(exchange, exchange.answer);
+        if (exchange.answered) this.#finish(exchange);
       };
       const last = chunks.length - 1;
       // one writev(2) for head and chunks
@@ -109,23 +120,24 @@ export class Http1Connection {
 
   #arrived(chunk: Buffer): void {
     const exchange = this.#exchange;
-    if (exchange === null || exchange.answer !== null) {
+    if (exchange === null || exchange.answered) {
       // nobody asked for it
       this.#socket.destroy();
       return;
     }
     try {
-      exchange.answer = exchange.reader.feed(chunk);
+      exchange.answered = exchange.parser.feed(chunk);
     } catch (error) {
       this.#fail(error);
       return;
     }
-    if (exchange.answer !== null) this.#answered(exchange, exchange.answer);
+    if (exchange.answered) this.#answered(exchange);
+    else if (exchange.sink.full === true) this.#socket.pause();
   }
 
-  #answered(exchange: Exchange, answer: Http1Answer): void {
+  #answered(exchange: Exchange): void {
     if (exchange.written) {
-      this.#finish(exchange, answer);
+      this.#finish(exchange);
       return;
     }
     // the news that all is written may come in the same turn of the event loop
@@ -135,27 +147,40 @@ export class Http1Connection {
     });
   }
 
-  #finish(exchange: Exchange, answer: Http1Answer): void {
+  #finish(exchange: Exchange): void {
     if (this.#exchange !== exchange) return;
-    if (!answer.keepAlive) {
+    if (!exchange.parser.keepAlive) {
       this.#socket.destroy();
       return;
     }
     this.#exchange = null;
     exchange.limits.attempt.onStop = null;
-    this.#socket.setTimeout(idleLimit);
-    exchange.resolve(answer);
+    exchange.sink.onRoom = null;
+    this.#rest(exchange.parser.idleTimeout);
+    exchange.resolve();
+  }
+
+  /** Waits for the next exchange. @param keptFor milliseconds after which the server closes it */
+  #rest(keptFor: number): void {
+    const limit = Math.max(1, Math.min(this.#idleLimit, keptFor - idleMargin));
+    this.#idleUntil = performance.now() + limit;
+    this.#socket.setTimeout(limit);
   }
 
   #serverEnded(): void {
     const exchange = this.#exchange;
-    if (exchange !== null) exchange.answer ??= exchange.reader.end();
+    if (exchange !== null) exchange.answered ||= exchange.parser.end();
     this.#socket.destroy();
   }
 
   #quietForTooLong(): void {
     if (this.#exchange === null) this.#socket.destroy();
     else this.#fail(new DeadlinePassed('the connection was quiet', this.#exchange.limits.quiet));
+  }
+
+  /** What breaks the connection behind an answer takes nothing away from it. */
+  #broke(error: Error): void {
+    if (this.#exchange?.answered !== true) this.#failure ??= error;
   }
 
   #fail(error: unknown): void {
@@ -172,7 +197,8 @@ export class Http1Connection {
     this.#onClosed();
     if (exchange === null) return;
     exchange.limits.attempt.onStop = null;
-    if (this.#failure === undefined && exchange.answer !== null) exchange.resolve(exchange.answer);
+    exchange.sink.onRoom = null;
+    if (this.#failure === undefined && exchange.answered) exchange.resolve();
     else exchange.reject(this.#failure ?? new ConnectionLost());
   }
 }
