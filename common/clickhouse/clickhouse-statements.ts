@@ -52,12 +52,13 @@ export class ClickhouseStatements {
   ): Promise<Result> {
     caller?.throwIfAborted();
     const controller = new AbortController();
-    const late = (): void => controller.abort(new Error(`the database did not answer within ${limit} ms`));
+    const stop = (reason: unknown): void => controller.abort(reason);
+    const late = (): void => stop(new Error(`the database did not answer within ${limit} ms`));
     const timer = setTimeout(late, limit);
     const onAbort = (): void => controller.abort(caller?.reason);
     caller?.addEventListener('abort', onAbort, { once: true });
     try {
-      return await this.#replicas.run(home, { signal: controller.signal, caller }, work);
+      return await this.#replicas.run(home, { signal: controller.signal, caller, stop }, work);
     } finally {
       clearTimeout(timer);
       caller?.removeEventListener('abort', onAbort);

@@ -1,5 +1,6 @@
 import { ApiError } from '../errors/api-error.ts';
 import { deadlineExceeded } from '../errors/catalogue.ts';
+import { UnknownOutcome } from '../errors/unknown-outcome.ts';
 import type { Database } from './database.ts';
 import {
   type Queued,
@@ -7,7 +8,6 @@ import {
   type StatementQueuesOptions,
   type Waiting,
 } from './statement-queues.ts';
-import { UnknownOutcome } from './unknown-outcome.ts';
 import { joinPermits, permitted, StatementTimeout, type WritePermit } from './write-permit.ts';
 
 /** The rows of one request, which are stored all or not at all. */

@@ -1,9 +1,9 @@
+import { UnknownOutcome } from '../errors/unknown-outcome.ts';
 import type { Log } from '../log/log.ts';
 import type { ClickhouseServer, Until } from './clickhouse-server.ts';
 import { isServerFailure, ServerSilent } from './engine-failure.ts';
 import { HomeOrder } from './home-order.ts';
 import { type HealthTimes, ServerHealth } from './server-health.ts';
-import { UnknownOutcome } from './unknown-outcome.ts';
 
 /** Servers that one statement is tried on. */
 const attempts = 3;
@@ -30,6 +30,9 @@ export class Replicas {
   readonly #members: readonly Member[];
   readonly #order: HomeOrder<Member>;
   readonly #patience: number;
+  /** Those of a server that is alone. */
+  readonly #statements = new Set<{ readonly since: number; readonly until: Until }>();
+  readonly #watching: NodeJS.Timeout | undefined;
 
   constructor({ servers, log, times }: ReplicasOptions) {
     this.#members = servers.map((server) => ({
@@ -47,6 +50,9 @@ export class Replicas {
     }));
     this.#order = new HomeOrder(this.#members);
     this.#patience = times?.patience ?? usualPatience;
+    const [only, second] = this.#members;
+    if (only !== undefined && second === undefined)
+      this.#watching = setInterval(() => void this.#checkAlone(only), this.#patience).unref();
   }
 
   /**
@@ -60,7 +66,8 @@ export class Replicas {
   ): Promise<Result> {
     const [only, second] = this.#members;
     // with nowhere else to go there is nothing to decide
-    if (only !== undefined && second === undefined) return work(only.server, until);
+    if (only !== undefined && second === undefined)
+      return this.#running(until, () => work(only.server, until));
     let failure: unknown;
     for (const member of this.#candidates(key)) {
       try {
@@ -78,7 +85,26 @@ export class Replicas {
   }
 
   close(): void {
+    clearInterval(this.#watching);
     for (const { health } of this.#members) health.close();
+  }
+
+  /** The same as `#watched` for a server that is alone: one timer for all statements. */
+  async #running<Result>(until: Until, work: () => Promise<Result>): Promise<Result> {
+    const statement = { since: performance.now(), until };
+    this.#statements.add(statement);
+    try {
+      return await work();
+    } finally {
+      this.#statements.delete(statement);
+    }
+  }
+
+  async #checkAlone({ health, url }: Member): Promise<void> {
+    const before = performance.now() - this.#patience;
+    const late = [...this.#statements].filter(({ since }) => since < before);
+    if (late.length === 0 || (await health.check()) !== 'away') return;
+    for (const { until } of late) until.stop?.(new ServerSilent(url));
   }
 
   /** The servers to try, at most `attempts`; those that were set aside only when the others fail. */

@@ -13,6 +13,8 @@ import { WholeAnswer } from './whole-answer.ts';
 
 /** Requests that wait for a connection. What they hold has lower limits in practice. */
 const queueLimit = 65_536;
+/** Milliseconds after which a server that keeps no connections has closed one. */
+const probation = 50;
 
 export interface Http1PoolOptions {
   readonly base: URL;
@@ -43,6 +45,8 @@ export class Http1Pool {
   /** The session of an earlier connection: the next one needs no full handshake. */
   #tlsSession: Buffer | undefined;
   #closed = false;
+  /** Whether a connection was seen to outlive its answer. */
+  #keepsAlive = false;
 
   constructor(options: Http1PoolOptions) {
     const { base, limit, name } = options;
@@ -80,7 +84,7 @@ export class Http1Pool {
     try {
       const connection = this.#takeIdle() ?? (await this.#connect(limits.attempt));
       await connection.exchange(request, sink, limits);
-      if (connection.usable) this.#idle.push(connection);
+      if (connection.usable) this.#keep(connection);
     } finally {
       release();
     }
@@ -90,6 +94,20 @@ export class Http1Pool {
   close(): void {
     this.#closed = true;
     for (const socket of this.#open) socket.destroy();
+  }
+
+  /** A server that does not say whether it keeps a connection may close the first one just when it is used again. */
+  #keep(connection: Http1Connection): void {
+    if (connection.announced || this.#keepsAlive) {
+      this.#idle.push(connection);
+      return;
+    }
+    const kept = (): void => {
+      if (!connection.usable) return;
+      this.#keepsAlive = true;
+      this.#idle.push(connection);
+    };
+    setTimeout(kept, probation).unref();
   }
 
   #takeIdle(): Http1Connection | undefined {

@@ -21,6 +21,7 @@ import { type Invalidation, unannounced } from '../redis/invalidation.ts';
 import type { RedisConnection } from '../redis/redis-connection.ts';
 import { RedisInvalidation } from '../redis/redis-invalidation.ts';
 import { openDatabase } from '../stores/open-database.ts';
+import { explained } from '../stores/start-problem.ts';
 import { type Metrics, unmeasured } from '../telemetry/create-metrics.ts';
 import type { ObserveCall } from '../telemetry/observe-call.ts';
 import { prepareDataDirectory } from './prepare-data-directory.ts';
@@ -54,16 +55,10 @@ export async function openServices(
   { observeCall, cache }: Pick<Metrics, 'observeCall' | 'cache'> = unmeasured,
 ): Promise<Services> {
   await prepareDataDirectory(config.dataDir);
-  const opened = await openDatabase(config, log);
-  const db = countStatements(opened.db, observeCall);
-  if (config.clickhouse === undefined) restoreFatalSignals();
   const database = databaseName(config);
-  for (const { version, name } of await migrate(db, database, migrations)) {
-    log.info({ version, name }, 'migrated');
-  }
-  const deployment = await openDeployment({ db, database });
-  const keys = (await deployment.keys()).map(({ id }) => id);
-  await opened.join(keys, database);
+  const { db, deployment } = await openTables(config, log, observeCall).catch((error: unknown) => {
+    throw config.clickhouse === undefined ? error : explained(error, config.clickhouse);
+  });
   const tokens = new AccessTokens({ db, database, deployment });
   const redis = config.redis === undefined ? undefined : await connectRedis(config.redis, log, observeCall);
   // the embedded engine serves one process
@@ -106,6 +101,25 @@ export async function openServices(
       await db.close();
     },
   };
+}
+
+/** The engine, with its tables up to date. */
+async function openTables(
+  config: Config,
+  log: Log,
+  observe: ObserveCall,
+): Promise<Pick<Services, 'db' | 'deployment'>> {
+  const opened = await openDatabase(config, log);
+  const db = countStatements(opened.db, observe);
+  if (config.clickhouse === undefined) restoreFatalSignals();
+  const database = databaseName(config);
+  for (const { version, name } of await migrate(db, database, migrations)) {
+    log.info({ version, name }, 'migrated');
+  }
+  const deployment = await openDeployment({ db, database });
+  const keys = (await deployment.keys()).map(({ id }) => id);
+  await opened.join(keys, database);
+  return { db, deployment };
 }
 
 /** The client is loaded only where there is a Redis. */

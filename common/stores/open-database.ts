@@ -2,12 +2,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkServers } from '../clickhouse/check-servers.ts';
 import type { Database } from '../clickhouse/database.ts';
+import { StatementError } from '../clickhouse/engine-failure.ts';
 import type { ClickhouseConfig } from '../config/read-clickhouse.ts';
 import type { Config } from '../config/read-config.ts';
 import { ApiError } from '../errors/api-error.ts';
 import type { Log } from '../log/log.ts';
 import { ClickhouseStores } from './clickhouse-stores.ts';
 import type { OpenedStore } from './further-store.ts';
+import { startProblem, versionProblem } from './start-problem.ts';
 
 /** Milliseconds for the first answer of a server. */
 const firstAnswer = 10_000;
@@ -58,14 +60,21 @@ async function openStores(
     for (const store of opened) {
       const { url, db } = store;
       try {
-        await db.ready(AbortSignal.timeout(firstAnswer));
+        const sql = 'SELECT version() AS version';
+        const signal = AbortSignal.timeout(firstAnswer);
+        const [row] = await db.rows<{ version: string }>({ sql, signal });
+        const problem = versionProblem(row?.version ?? '');
+        if (problem !== null) throw new Error(problem);
         await checkServers({ ...clickhouse, url }, open, AbortSignal.timeout(firstAnswer));
       } catch (cause) {
-        const failure = new Error(`the ClickHouse server at ${url} can't be used: ${reasonOf(cause)}`, {
-          cause,
-        });
+        const failure = new Error(
+          `the ClickHouse server at ${url} can't be used: ${startProblem(cause, clickhouse)}`,
+          {
+            cause,
+          },
+        );
         // a store that is away takes only its spaces with it
-        if (opened.length === 1 || !(cause instanceof ApiError)) throw failure;
+        if (opened.length === 1 || !isAway(cause)) throw failure;
         away.add(store);
       }
     }
@@ -83,9 +92,7 @@ function namesOf(url: string): Pick<OpenedStore, 'name' | 'hosts'> {
   return { name: hosts[0] as string, hosts: hosts.join() };
 }
 
-/** The cause behind the text that clients see. */
-function reasonOf(error: unknown): string {
-  const { cause, message, code } = error as NodeJS.ErrnoException & { cause?: unknown };
-  if (cause instanceof Error) return reasonOf(cause);
-  return message === '' ? (code ?? 'it does not answer') : message;
+/** It may come back by itself; what its operator has to change does not. */
+function isAway(error: unknown): boolean {
+  return error instanceof ApiError && !(error.cause instanceof StatementError);
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { textLiteral } from '../../common/clickhouse/literal.ts';
-import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
 import { CommandError } from '../../common/errors/command-error.ts';
+import { UnknownOutcome } from '../../common/errors/unknown-outcome.ts';
 import type { Services } from '../../common/lifecycle/open-services.ts';
 import { unmeasured } from '../../common/telemetry/create-metrics.ts';
 import { SharedStore } from '../store-shared/shared-store.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { overloaded } from '../../common/errors/catalogue.ts';
+import { outcomeUnknown } from '../../common/errors/catalogue.ts';
 import type { RecordStore } from '../store/record-store.ts';
 import { type DroppedSpace, droppedRecordsId, isMoving, type RetiredSlot } from './space-catalogue.ts';
 import { outdatedAfter, type SpacesDeps } from './spaces-deps.ts';
@@ -40,7 +40,7 @@ export async function clearProject(
     await clearSpace(store, recordsId, signal);
     const now = store.db.stores.all.length === 1 ? null : await catalogue.find(id, signal);
     if (now !== null && (now.recordsId !== recordsId || isMoving(now.structure)))
-      throw overloaded('a record space of the project is being moved to another store');
+      throw outcomeUnknown(new Error('a record space of the project is being moved to another store'));
   }
 }
 

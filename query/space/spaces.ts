@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import {
   deadlineExceeded,
+  outcomeUnknown,
   overloaded,
   projectNotFound,
   recordSpaceNotFound,
@@ -140,12 +141,12 @@ export class Spaces {
     return this.#locked(id, (own) => this.#versions.dropField(id, name, own), signal);
   }
 
-  /** Throws 503 when a space has moved, or is about to: what was done to its records may not be in the copy. */
+  /** For what was just done to records of a space. Throws when it has moved, or is about to: that may not be in the copy. */
   async assertInPlace({ catalogueId, id }: RecordSpace, signal: AbortSignal): Promise<void> {
     if (this.#deps.store.db.stores.all.length === 1) return;
     const now = await this.find(catalogueId, signal);
     if (now !== null && (now.id !== id || isMoving(now.stored)))
-      throw overloaded('the record space is being moved to another store');
+      throw outcomeUnknown(new Error('the record space is being moved to another store'));
   }
 
   /** Resolves when no process begins anything by an older version. */

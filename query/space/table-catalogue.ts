@@ -1,6 +1,6 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import { textLiteral } from '../../common/clickhouse/literal.ts';
-import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
+import { UnknownOutcome } from '../../common/errors/unknown-outcome.ts';
 import { timestampText } from '../../common/metadata/row-values.ts';
 import { parseStructure } from '../structure/parse-structure.ts';
 import { retiredPart, slotsText, typeChangeOf, withSlots } from '../structure/slots.ts';

@@ -28,7 +28,10 @@ function callsInSource(): readonly { readonly place: string; readonly text: stri
   for (const room of ['common', 'events', 'query', 'gateway', 'console']) {
     for (const file of readdirSync(join(root, room), { recursive: true, encoding: 'utf8' })) {
       // the engines themselves, and what passes every statement on to them
-      if (!file.endsWith('.ts') || /(chdb-database|clickhouse-database|clickhouse-stores|count-statements)\.ts$/.test(file))
+      if (
+        !file.endsWith('.ts') ||
+        /(chdb-database|clickhouse-database|clickhouse-stores|count-statements)\.ts$/.test(file)
+      )
         continue;
       const lines = readFileSync(join(root, room, file), 'utf8').split('\n');
       for (const [index, text] of lines.entries()) {

@@ -254,9 +254,8 @@ t.test('a move that is cut off leaves the space whole in one of the two stores',
 
 t.test('a move to a store that is killed meanwhile', async (t) => {
   const space = 'killed';
-  await first.restart().then((server) => {
-    first = server;
-  });
+  first = await first.restart();
+  await until(async () => (await fetch(`${a.baseUrl}/readyz`)).status === 200);
   await until(async () => (await insertOne(a, space, 'one')).status === 200);
   if ((await storeOf(space)) !== hostOf(first))
     t.match(await move(space, hostOf(first)), { status: 'arrived' });
@@ -273,7 +272,6 @@ t.test('a move to a store that is killed meanwhile', async (t) => {
   }
   second = await second.restart();
   await until(async () => (await insertOne(a, space, 'after')).status === 200);
-  t.match(await move(space, hostOf(first)), { stderr: /in that store already|/ });
   t.equal((await ask(b, space)).body.length, 3_002);
 });
 
@@ -386,7 +384,8 @@ class Writers {
   #refuse({ status, body }: Answer): void {
     const key = `${status} ${(body as { code?: string }).code}`;
     this.#refused.set(key, (this.#refused.get(key) ?? 0) + 1);
-    if (status !== 503) throw new Error(JSON.stringify(body));
+    if (status !== 503 && (body as { code?: string }).code !== 'outcome_unknown')
+      throw new Error(JSON.stringify(body));
   }
 }
 

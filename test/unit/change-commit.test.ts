@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { Database, ReadStatement, WriteStatement } from '../../common/clickhouse/database.ts';
-import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
 import { overloaded } from '../../common/errors/catalogue.ts';
+import { UnknownOutcome } from '../../common/errors/unknown-outcome.ts';
 import { unmeasured } from '../../common/telemetry/create-metrics.ts';
 import { RecordsTable } from '../../query/sql/records-table.ts';
 import type { StoredRow } from '../../query/sql/stored-row.ts';

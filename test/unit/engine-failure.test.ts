@@ -5,7 +5,7 @@ import {
   StatementError,
   statementFailure,
 } from '../../common/clickhouse/engine-failure.ts';
-import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
+import { UnknownOutcome } from '../../common/errors/unknown-outcome.ts';
 
 t.test(
   'DDL that goes on in the background has an unknown outcome, a statement that took too long has none',
