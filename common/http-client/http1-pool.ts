@@ -13,8 +13,6 @@ import { WholeAnswer } from './whole-answer.ts';
 
 /** Requests that wait for a connection. What they hold has lower limits in practice. */
 const queueLimit = 65_536;
-/** Milliseconds after which a server that keeps no connections has closed one. */
-const probation = 50;
 
 export interface Http1PoolOptions {
   readonly base: URL;
@@ -26,6 +24,11 @@ export interface Http1PoolOptions {
   readonly connectTimeout: number;
   /** Milliseconds after which a connection is closed that nobody uses, before the server would. */
   readonly idleLimit: number;
+  /**
+   * Milliseconds after which a server that keeps no connections, and does not say so, has closed one: so long the first is
+   * not used again. Absent: it says so.
+   */
+  readonly probation?: number;
   /** Bytes of an answer that is kept until it is whole. */
   readonly maxAnswer: number;
   /** PEM: the authority of the server's certificate; absent: the authorities that Node knows. */
@@ -98,7 +101,8 @@ export class Http1Pool {
 
   /** A server that does not say whether it keeps a connection may close the first one just when it is used again. */
   #keep(connection: Http1Connection): void {
-    if (connection.announced || this.#keepsAlive) {
+    const { probation = 0 } = this.#options;
+    if (probation === 0 || connection.announced || this.#keepsAlive) {
       this.#idle.push(connection);
       return;
     }

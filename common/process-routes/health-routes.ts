@@ -1,4 +1,3 @@
-import { oneStore, type StoreList } from '../clickhouse/store-list.ts';
 import type { ApiError } from '../errors/api-error.ts';
 import { notReady } from '../errors/catalogue.ts';
 import type { ErrorCode } from '../errors/error-codes.ts';
@@ -13,6 +12,11 @@ import { arrayOf, dateTime, exactObject, type Schema, string } from '../openapi/
 export interface ReadinessCheck {
   readonly name: string;
   check(signal: AbortSignal): Promise<void>;
+}
+
+/** What becomes of each store of ClickHouse. */
+interface StoreStates {
+  readonly all: readonly { readonly name: string; readonly available: boolean }[];
 }
 
 const checkTimeout = 2000;
@@ -36,7 +40,7 @@ export const probeErrors: readonly ErrorCode[] = [
 export function healthRoutes(
   checks: readonly ReadinessCheck[],
   unready: () => ApiError | null,
-  stores: StoreList = oneStore(''),
+  stores: StoreStates = { all: [] },
 ): Route[] {
   const failed = failedChecks(checks);
   const alive = { status: 200, headers, body: '{"status":"ok"}' };
@@ -60,7 +64,7 @@ export function healthRoutes(
         if (reason !== null) throw reason;
         const problems = await failed();
         if (problems.length > 0) throw notReady(problems);
-        if (stores.all.length === 1) return alive;
+        if (stores.all.length <= 1) return alive;
         const states = stores.all.map(({ name, available }) => ({ name, available }));
         return { ...alive, body: JSON.stringify({ status: 'ok', stores: states }) };
       },

@@ -2,18 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { textLiteral } from '../../common/clickhouse/literal.ts';
 import { CommandError } from '../../common/errors/command-error.ts';
 import { UnknownOutcome } from '../../common/errors/unknown-outcome.ts';
-import type { Services } from '../../common/lifecycle/open-services.ts';
-import { unmeasured } from '../../common/telemetry/create-metrics.ts';
-import { SharedStore } from '../store-shared/shared-store.ts';
 import { uniqueSlots } from '../structure/slots.ts';
 import { createStructure } from '../structure/structure.ts';
-import { CatalogueVersions } from './catalogue-versions.ts';
-import { KnownSpaces } from './known-spaces.ts';
+import type { CatalogueVersions } from './catalogue-versions.ts';
 import { RecordsCopy } from './records-copy.ts';
 import { clearMoved } from './removals.ts';
 import { type CatalogueEntry, droppedVersion, newMove, recordsIdOf } from './space-catalogue.ts';
-import { freshnessOf, type SpacesDeps } from './spaces-deps.ts';
-import { TableCatalogue } from './table-catalogue.ts';
+import type { SpacesDeps } from './spaces-deps.ts';
 
 export interface MoveDeps extends Pick<SpacesDeps, 'store' | 'catalogue' | 'freshness'> {
   readonly versions: CatalogueVersions;
@@ -84,56 +79,6 @@ export async function moveSpace(
   report(`the records are deleted where they were, in ${Math.round(outdatedAfter / 1000)} s`);
   await sleep(outdatedAfter, undefined, { signal });
   await clearMoved(deps, id, signal);
-}
-
-/** The same, as an operator says it. */
-export interface MoveOrder {
-  readonly project: string;
-  readonly slug: string;
-  /** Host and port of one of its addresses. */
-  readonly store: string;
-  readonly email: string | undefined;
-  readonly report: MoveDeps['report'];
-}
-
-/** On the stores of a process of its own. Throws a CommandError with one sentence. */
-export async function moveSpaceOf(
-  services: Omit<Services, 'close'>,
-  order: MoveOrder,
-  signal: AbortSignal,
-): Promise<void> {
-  const { db, invalidation } = services;
-  const target = db.stores.all.find(({ hosts }) => hosts.split(',').includes(order.store));
-  if (target === undefined) {
-    const names = db.stores.all.map(({ name }) => name).join(', ');
-    throw new CommandError(`CLICKHOUSE_URL names no store ${order.store}: there are ${names}`);
-  }
-  if (!target.available) throw new CommandError(`the store ${order.store} is away`);
-  const catalogue = new TableCatalogue(services);
-  const store = SharedStore.open({ ...services, metrics: unmeasured });
-  const freshness = freshnessOf(store, invalidation);
-  const known = new KnownSpaces({ ...freshness, invalidation });
-  const versions = new CatalogueVersions({ store, catalogue, invalidation, freshness, known });
-  const id = await idOf(services, order, signal);
-  const { report } = order;
-  await moveSpace({ store, catalogue, freshness, versions, report }, { id, store: target.number }, signal);
-}
-
-async function idOf(
-  { db, database }: Pick<Services, 'db' | 'database'>,
-  { project, slug, email }: MoveOrder,
-  signal: AbortSignal,
-): Promise<string> {
-  const conditions = [`s.project_slug = ${textLiteral(project)}`, `s.slug = ${textLiteral(slug)}`];
-  if (email !== undefined) conditions.push(`u.email = ${textLiteral(email.toLowerCase())}`);
-  const sql = `SELECT DISTINCT s.id AS id, u.email AS email
-    FROM ${database}.record_spaces AS s INNER JOIN ${database}.users AS u ON u.id = s.owner_id
-    WHERE ${conditions.join(' AND ')} ORDER BY email LIMIT 10`;
-  const [found, ...others] = await db.rows<{ id: string; email: string }>({ sql, signal });
-  if (found === undefined) throw new CommandError('there is no such record space');
-  if (others.length === 0) return found.id;
-  const emails = [found, ...others].map((space) => space.email).join(', ');
-  throw new CommandError(`several accounts have such a space: add --user, one of ${emails}`);
 }
 
 /** Notes where the copy will lie. */

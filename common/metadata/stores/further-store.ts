@@ -1,11 +1,11 @@
-import type { Database } from '../clickhouse/database.ts';
-import { isServerFailure, StatementError } from '../clickhouse/engine-failure.ts';
-import { ServerHealth } from '../clickhouse/server-health.ts';
-import type { StoreState } from '../clickhouse/store-list.ts';
-import { ApiError } from '../errors/api-error.ts';
-import { databaseUnavailable } from '../errors/catalogue.ts';
-import type { Log } from '../log/log.ts';
-import { migrate } from '../metadata/migrate.ts';
+import type { Database } from '../../clickhouse/database.ts';
+import { isServerFailure, StatementError } from '../../clickhouse/engine-failure.ts';
+import { ServerHealth } from '../../clickhouse/server-health.ts';
+import type { StoreState } from '../../clickhouse/store-list.ts';
+import { ApiError } from '../../errors/api-error.ts';
+import { databaseUnavailable } from '../../errors/catalogue.ts';
+import type { Log } from '../../log/log.ts';
+import { migrate } from '../migrate.ts';
 import {
   type RegisteredStore,
   readFacts,

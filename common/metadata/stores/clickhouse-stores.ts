@@ -4,12 +4,12 @@ import type {
   ReadStatement,
   StreamStatement,
   WriteStatement,
-} from '../clickhouse/database.ts';
-import { storeOf } from '../clickhouse/home.ts';
-import { HomeOrder } from '../clickhouse/home-order.ts';
-import type { StoreList, StoreState } from '../clickhouse/store-list.ts';
-import { databaseUnavailable } from '../errors/catalogue.ts';
-import type { Log } from '../log/log.ts';
+} from '../../clickhouse/database.ts';
+import { storeOf } from '../../clickhouse/home.ts';
+import { HomeOrder } from '../../clickhouse/home-order.ts';
+import type { StoreList, StoreState } from '../../clickhouse/store-list.ts';
+import { databaseUnavailable } from '../../errors/catalogue.ts';
+import type { Log } from '../../log/log.ts';
 import { checkEvery, FurtherStore, type OpenedStore, StoreMismatch } from './further-store.ts';
 import { readFacts, type StoreFacts, StoreRegistry } from './store-tables.ts';
 

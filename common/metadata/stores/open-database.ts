@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { checkServers } from '../clickhouse/check-servers.ts';
-import type { Database } from '../clickhouse/database.ts';
-import { StatementError } from '../clickhouse/engine-failure.ts';
-import type { ClickhouseConfig } from '../config/read-clickhouse.ts';
-import type { Config } from '../config/read-config.ts';
-import { ApiError } from '../errors/api-error.ts';
-import type { Log } from '../log/log.ts';
+import { checkServers } from '../../clickhouse/check-servers.ts';
+import type { Database } from '../../clickhouse/database.ts';
+import { StatementError } from '../../clickhouse/engine-failure.ts';
+import type { ClickhouseConfig } from '../../config/read-clickhouse.ts';
+import type { Config } from '../../config/read-config.ts';
+import { ApiError } from '../../errors/api-error.ts';
+import type { Log } from '../../log/log.ts';
 import { ClickhouseStores } from './clickhouse-stores.ts';
 import type { OpenedStore } from './further-store.ts';
 import { startProblem, versionProblem } from './start-problem.ts';
@@ -35,7 +35,7 @@ export async function openDatabase(
 ): Promise<OpenedDatabase> {
   const { clickhouse, dataDir, readLimits: reads } = config;
   if (clickhouse !== undefined) return openStores(config, clickhouse, log);
-  const { openChdb } = await import('../clickhouse/chdb-database.ts');
+  const { openChdb } = await import('../../clickhouse/chdb-database.ts');
   return { db: openChdb({ path: join(dataDir, 'chdb'), reads }), async join() {} };
 }
 
@@ -44,7 +44,7 @@ async function openStores(
   clickhouse: ClickhouseConfig,
   log: Pick<Log, 'warn' | 'info'>,
 ): Promise<OpenedDatabase> {
-  const { openClickhouse } = await import('../clickhouse/clickhouse-database.ts');
+  const { openClickhouse } = await import('../../clickhouse/clickhouse-database.ts');
   const open = (url: string): Database =>
     openClickhouse({
       ...clickhouse,

@@ -1,8 +1,8 @@
-import type { Database } from '../clickhouse/database.ts';
-import { textLiteral } from '../clickhouse/literal.ts';
-import type { Migration } from '../metadata/migrate.ts';
-import { recordTables } from '../metadata/migrations/record-tables.ts';
-import { deduplication, durable } from '../metadata/migrations/table-parts.ts';
+import type { Database } from '../../clickhouse/database.ts';
+import { textLiteral } from '../../clickhouse/literal.ts';
+import type { Migration } from '../migrate.ts';
+import { recordTables } from '../migrations/record-tables.ts';
+import { deduplication, durable } from '../migrations/table-parts.ts';
 
 /** What a store that is not the first says of itself. */
 export interface StoreIdentity {

@@ -1,4 +1,4 @@
-import { StatementError } from '../clickhouse/engine-failure.ts';
+import { StatementError } from '../../clickhouse/engine-failure.ts';
 
 /** The oldest version of the engine that has all that statements use: its major and minor number. */
 const oldest = [25, 11] as const;
