@@ -67,9 +67,15 @@ export class SharedReads {
   /** The rows that the table has, in the order of their ids: with those of whatever spaces and accounts. */
   lookUp(space: RecordSpace, wanted: LookupKey, signal: AbortSignal): Promise<readonly StoredRow[]> {
     const shape = 'id' in wanted ? 'ids' : 'keys';
+    const queue = `${shape} ${this.table.homeOf(space.id)}`;
     return this.#lookups.add({
-      ...{ queue: `${shape} ${this.table.homeOf(space.id)}`, shape, size: 1, account: space.ownerId },
-      ...{ signal, spaceId: space.id, wanted },
+      queue,
+      shape,
+      size: 1,
+      account: space.ownerId,
+      signal,
+      spaceId: space.id,
+      wanted,
     });
   }
 
@@ -93,9 +99,23 @@ export class SharedReads {
       end = resolve;
     });
     try {
-      const waiting = { queue, shape: '', size: 1, account: space.ownerId, signal };
-      const find = { ...waiting, ...compared, space, plan, form, over, settings, timeout };
-      const rows = await this.#finds.add(find);
+      const { fields, values } = compared;
+      // no spreads: they cost as much as all the rest of this
+      const rows = await this.#finds.add({
+        queue,
+        shape: '',
+        size: 1,
+        account: space.ownerId,
+        signal,
+        fields,
+        values,
+        space,
+        plan,
+        form,
+        over,
+        settings,
+        timeout,
+      });
       return rows === null ? await alone() : shared(rows);
     } finally {
       end();
