@@ -25,7 +25,7 @@ const costlyFor = 60_000;
 const patience = 500;
 const apartFor = 10_000;
 /** Clients that got answers mostly ask again at once, and a statement costs little more with them. Milliseconds. */
-const linger = { part: 1 / 4, most: 20 };
+const linger = { part: 1, most: 20 };
 
 /**
  * Reads that share statements: reads that come while one is under way gather for the next one. So an idle server adds no
