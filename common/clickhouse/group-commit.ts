@@ -52,7 +52,7 @@ export class GroupCommit {
       readonly insertLimit: number;
     } & Pick<
       StatementQueuesOptions<RowBatch & Queued, void>,
-      'pendingLimit' | 'lock' | 'gather' | 'onStatement'
+      'pendingLimit' | 'lock' | 'gather' | 'linger' | 'onStatement'
     >,
   ) {
     const { db, insertLimit, ...rest } = args;

@@ -78,12 +78,15 @@ export class StatementQueues<Item extends Queued, Result> {
     this.#pending = new FairShare({ capacity: pendingLimit, share: pendingLimit / 2, queueLimit: 0, full });
   }
 
-  /** Settles with the item's outcome. Rejects with 503 when too much waits. */
+  /**
+   * Settles with the item's outcome. Rejects with 503 when too much waits.
+   * @param item belongs to the queue from then on: a copy would cost more than the rest of this
+   */
   async add(item: Item): Promise<Result> {
     const pending = this.#pending.claim(item.account, item.size);
     try {
       return await new Promise<Result>((resolve, reject) => {
-        const waiting = { ...item, resolve, reject, span: activeSpan() };
+        const waiting = Object.assign(item, { resolve, reject, span: activeSpan() });
         const queue = this.#queues.get(item.queue);
         if (queue !== undefined) {
           queue.push(waiting);

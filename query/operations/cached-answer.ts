@@ -108,26 +108,30 @@ export function cachedRecord(
   });
 }
 
+/** All bytes of a list, or its pieces as they come. */
+type List = Uint8Array | AsyncIterable<Uint8Array>;
+
 /** The same for a list, which is streamed when it is too large to be kept. */
 export function cachedList(
   call: CachedCall,
-  prepare: () => Reading<AsyncIterable<Uint8Array>>,
+  prepare: () => Reading<List>,
 ): HttpResponse | Promise<HttpResponse> {
   const { space, headers } = call;
   return answerOf(call, prepare, async (cache, key, { conditions, populate, total, read }) => {
     const populated = await populate;
     if (space.missing) return jsonAnswer('[]', headers);
-    if (populated !== null) return jsonStream(populated.list(await read()), headers);
+    if (populated !== null) return jsonList(populated.list(inPieces(await read())), headers);
     if (cache.largest === 0 || total !== null || isChecked(conditions))
-      return jsonStream(await read(), headers);
-    let stream: AsyncIterable<Uint8Array> | null = null;
+      return jsonList(await read(), headers);
+    let large: List | null = null;
     const result = await cache.load(space, key, conditions, async () => {
-      const begun = await beginning(await read(), cache.largest);
-      if (begun instanceof Uint8Array) return begun;
-      stream = begun;
+      const list = await read();
+      const begun = list instanceof Uint8Array ? list : await beginning(list, cache.largest);
+      if (begun instanceof Uint8Array && begun.byteLength <= cache.largest) return begun;
+      large = begun;
       return null;
     });
-    return result === null ? jsonStream(stream ?? (await read()), headers) : jsonAnswer(result, headers);
+    return jsonList(result ?? large ?? (await read()), headers);
   });
 }
 
@@ -148,8 +152,15 @@ async function beginning(
   }
 }
 
-function jsonStream(chunks: AsyncIterable<Uint8Array>, headers: CachedCall['headers']): HttpResponse {
-  return { status: 200, headers, body: { chunks } };
+function jsonList(list: List, headers: CachedCall['headers']): HttpResponse {
+  return list instanceof Uint8Array
+    ? jsonAnswer(list, headers)
+    : { status: 200, headers, body: { chunks: list } };
+}
+
+async function* inPieces(list: List): AsyncGenerator<Uint8Array> {
+  if (list instanceof Uint8Array) yield list;
+  else yield* list;
 }
 
 async function* continued(

@@ -29,7 +29,7 @@ export const find: OperationDefinition = {
         return deps.reader.listNow(space, plan);
       },
       read() {
-        return deps.reader.stream(space, plan, call.request.signal);
+        return deps.reader.list(space, plan, call.request.signal);
       },
     })),
   summary: 'Find records',

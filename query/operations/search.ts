@@ -66,7 +66,7 @@ function answer(
       populate: preparePopulate(deps, request, space, select),
       total: count ? () => reader.total(space, plan, request.signal) : null,
       now: () => reader.listNow(space, plan),
-      read: () => reader.stream(space, plan, request.signal),
+      read: () => reader.list(space, plan, request.signal),
     };
   });
 }

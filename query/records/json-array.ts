@@ -2,9 +2,7 @@ const open = Buffer.from('[');
 const close = Buffer.from(']');
 
 /** Makes a JSON array of elements that each begin with a comma: `[` of the first one, and `]` behind the last. */
-export async function* asJsonArray(
-  lines: AsyncIterable<Uint8Array> | readonly Uint8Array[],
-): AsyncGenerator<Uint8Array> {
+export async function* asJsonArray(lines: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let begun = false;
   for await (const chunk of lines) {
     if (chunk.byteLength === 0) continue;

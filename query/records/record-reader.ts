@@ -45,7 +45,7 @@ export class RecordReader {
     this.#cost = args.cost;
   }
 
-  /** The answer of `stream`, if rows in memory can give it at once; null: they can't. */
+  /** The answer of `list`, if rows in memory can give it at once; null: they can't. */
   listNow(space: RecordSpace, plan: ReadPlan): Uint8Array | null {
     const found = this.#store.findNow(space, plan);
     return found === null ? null : found.table.list(shownBy(space, plan), found.numbers);
@@ -193,16 +193,19 @@ export class RecordReader {
   }
 
   /**
-   * The bytes of a JSON array of records. Many come as the engine makes them: they are never parsed, and memory does not
-   * grow with their number. Rejects when the statement fails before its first record.
+   * The bytes of a JSON array of records: all of few. Many come as the engine makes them: they are never parsed, and
+   * memory does not grow with their number. Rejects when the statement fails before its first record.
    */
-  async stream(space: RecordSpace, plan: ReadPlan, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
+  async list(
+    space: RecordSpace,
+    plan: ReadPlan,
+    signal: AbortSignal,
+  ): Promise<Uint8Array | AsyncIterable<Uint8Array>> {
     const now = this.listNow(space, plan);
-    if (now !== null) return oneChunk(now);
+    if (now !== null) return now;
     const shown = shownBy(space, plan);
-    return this.#read(space, plan, signal, {
-      shared: (rows): AsyncIterable<Uint8Array> =>
-        asJsonArray([Buffer.from(rows.map((row) => `,${storedJson(space.structure, row, shown)}`).join(''))]),
+    return this.#read<Uint8Array | AsyncIterable<Uint8Array>>(space, plan, signal, {
+      shared: (rows) => Buffer.from(`[${rows.map((row) => storedJson(space.structure, row, shown)).join()}]`),
       alone: (narrowed) => this.#streamRows(space, narrowed, plan, signal),
     });
   }
@@ -293,7 +296,3 @@ function shownBy({ structure }: RecordSpace, { select }: ReadPlan): RecordParts 
 }
 
 const noRecord = Buffer.from('null');
-
-async function* oneChunk(chunk: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield chunk;
-}

@@ -1,4 +1,9 @@
-import { type Queued, StatementQueues, type Waiting } from '../../common/clickhouse/statement-queues.ts';
+import {
+  type Queued,
+  StatementQueues,
+  type StatementQueuesOptions,
+  type Waiting,
+} from '../../common/clickhouse/statement-queues.ts';
 import { joinPermits, permitted, StatementTimeout } from '../../common/clickhouse/write-permit.ts';
 import { ApiError } from '../../common/errors/api-error.ts';
 import { deadlineExceeded } from '../../common/errors/catalogue.ts';
@@ -36,7 +41,7 @@ export function createChangeCommit(
     /** Shared with others that change the same rows. Usually its own, because there are none. */
     lock?: ReadWriteLock;
     metrics: Pick<Metrics, 'batch'>;
-  },
+  } & Pick<StatementQueuesOptions<RecordChange & Queued, Rows>, 'linger'>,
 ): { commit(change: RecordChange): Promise<Rows> } {
   const { db, table, pendingLimit, statementLimit, recordLimit, lock } = args;
 
@@ -108,6 +113,7 @@ export function createChangeCommit(
     sizeLimit: statementLimit,
     countLimit: recordLimit,
     lock,
+    linger: args.linger,
     onStatement: args.metrics.batch('record_changes'),
     run: make,
   });

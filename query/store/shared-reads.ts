@@ -25,7 +25,7 @@ const costlyFor = 60_000;
 const patience = 500;
 const apartFor = 10_000;
 /** Clients that got answers mostly ask again at once, and a statement costs little more with them. Milliseconds. */
-const linger = { part: 1 / 4, most: 20 };
+const linger = { part: 1, most: 20 };
 
 /**
  * Reads that share statements: reads that come while one is under way gather for the next one. So an idle server adds no
@@ -67,9 +67,15 @@ export class SharedReads {
   /** The rows that the table has, in the order of their ids: with those of whatever spaces and accounts. */
   lookUp(space: RecordSpace, wanted: LookupKey, signal: AbortSignal): Promise<readonly StoredRow[]> {
     const shape = 'id' in wanted ? 'ids' : 'keys';
+    const queue = `${shape} ${this.table.homeOf(space.id)}`;
     return this.#lookups.add({
-      ...{ queue: `${shape} ${this.table.homeOf(space.id)}`, shape, size: 1, account: space.ownerId },
-      ...{ signal, spaceId: space.id, wanted },
+      queue,
+      shape,
+      size: 1,
+      account: space.ownerId,
+      signal,
+      spaceId: space.id,
+      wanted,
     });
   }
 
@@ -93,9 +99,23 @@ export class SharedReads {
       end = resolve;
     });
     try {
-      const waiting = { queue, shape: '', size: 1, account: space.ownerId, signal };
-      const find = { ...waiting, ...compared, space, plan, form, over, settings, timeout };
-      const rows = await this.#finds.add(find);
+      const { fields, values } = compared;
+      // no spreads: they cost as much as all the rest of this
+      const rows = await this.#finds.add({
+        queue,
+        shape: '',
+        size: 1,
+        account: space.ownerId,
+        signal,
+        fields,
+        values,
+        space,
+        plan,
+        form,
+        over,
+        settings,
+        timeout,
+      });
       return rows === null ? await alone() : shared(rows);
     } finally {
       end();

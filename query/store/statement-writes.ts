@@ -23,6 +23,11 @@ export const manyRecords = 200;
 
 /** Bytes of rows: the most that wait in this process, and the most that are gathered for one INSERT. */
 const insertLimits = { pendingLimit: 128 * 1024 * 1024, insertLimit: 16 * 1024 * 1024 };
+/**
+ * Clients that got answers mostly write again at once, and a part costs the engine the same whatever is in it (docs/
+ * decisions/060-cost-of-a-served-request.md). Milliseconds.
+ */
+const linger = { part: 1, most: 40 };
 /** Characters of changes that wait in this process, and characters and records of one UPDATE. */
 const changeLimits = {
   pendingLimit: 64 * 1024 * 1024,
@@ -41,10 +46,10 @@ export function createStatementWrites(
 ): RecordWrites {
   const { db, table, beginWrite, metrics } = deps;
   const groupCommit = new GroupCommit({
-    ...{ ...deps, ...insertLimits },
+    ...{ ...deps, ...insertLimits, linger },
     onStatement: metrics.batch('record_inserts'),
   });
-  const changeCommit = createChangeCommit({ ...deps, ...changeLimits });
+  const changeCommit = createChangeCommit({ ...deps, ...changeLimits, linger });
 
   /** The keys come before the values: a key without its value is harmless, a value without its key is not found. */
   const addKeys = async ({ space, steps, permit, signal }: RecordChange): Promise<void> => {

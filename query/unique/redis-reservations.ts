@@ -174,11 +174,13 @@ export class RedisReservations implements UniqueReservations {
   }
 
   /** Nobody waits for Redis here: the next command of this process comes after, and a loss ends the session. */
-  #release({ session, claim }: Claimed): void {
-    this.#reservations
-      .release(claim)
-      .catch(() => this.#sessions.retire(session))
-      .finally(() => this.#sessions.leave(session));
+  async #release({ session, claim }: Claimed): Promise<void> {
+    try {
+      await this.#reservations.release(claim);
+    } catch {
+      this.#sessions.retire(session);
+    }
+    this.#sessions.leave(session);
   }
 
   #reservationOf(own: Reservation, claimed: Claimed): Reservation {
@@ -194,7 +196,7 @@ export class RedisReservations implements UniqueReservations {
       settle: async (stored) => {
         if (settled) return;
         settled = true;
-        this.#release(claimed);
+        void this.#release(claimed);
         await own.settle(stored);
       },
     };

@@ -1,4 +1,5 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
+import { TurnBatch } from '../../common/limits/turn-batch.ts';
 import { type RedisConnection, type RedisScript, redisScript } from '../../common/redis/redis-connection.ts';
 
 /**
@@ -96,45 +97,51 @@ for i = 1, #ARGV do redis.call('HDEL', reservations, 's' .. ARGV[i]) end
 return 1
 `);
 
-/** session, write, digests. Takes all or none. */
+/** session, write, digests, and so on. Takes all or none of each write, and answers for each. */
 export const reserveScript = redisScript(`${prelude}
-local session, write, digests = ARGV[1], ARGV[2], ARGV[3]
-if not sameEpoch or not isAlive(session) then return {'lost'} end
-if now < opensAt then return {'closed', opensAt - now} end
-local over = {}
-local held = eachChunk(digests, function(names, first)
-  for i, owner in ipairs(redis.call('HMGET', reservations, unpack(names))) do
-    if owner then
-      local other = sessionOf(owner)
-      if isAlive(other) then return {'held', first + i - 2} end
-      over[other] = true
+local function reserve(session, write, digests)
+  if not sameEpoch or not isAlive(session) then return {'lost'} end
+  if now < opensAt then return {'closed', opensAt - now} end
+  local over = {}
+  local held = eachChunk(digests, function(names, first)
+    for i, owner in ipairs(redis.call('HMGET', reservations, unpack(names))) do
+      if owner then
+        local other = sessionOf(owner)
+        if isAlive(other) then return {'held', first + i - 2} end
+        over[other] = true
+      end
     end
-  end
-end)
-if held then return held end
--- whose value is taken over must not go on, also when the server's clock is put back
-for other in pairs(over) do redis.call('HDEL', reservations, 's' .. other) end
-eachChunk(digests, function(names)
-  local fields = {}
-  for i, name in ipairs(names) do
-    fields[2 * i - 1] = name
-    fields[2 * i] = session .. ':' .. write
-  end
-  redis.call('HSET', reservations, unpack(fields))
-end)
-return {'taken'}
+  end)
+  if held then return held end
+  -- whose value is taken over must not go on, also when the server's clock is put back
+  for other in pairs(over) do redis.call('HDEL', reservations, 's' .. other) end
+  eachChunk(digests, function(names)
+    local fields = {}
+    for i, name in ipairs(names) do
+      fields[2 * i - 1] = name
+      fields[2 * i] = session .. ':' .. write
+    end
+    redis.call('HSET', reservations, unpack(fields))
+  end)
+  return {'taken'}
+end
+local answers = {}
+for i = 1, #ARGV, 3 do answers[#answers + 1] = reserve(ARGV[i], ARGV[i + 1], ARGV[i + 2]) end
+return answers
 `);
 
-/** session, write, digests. Gives back those that the write still holds. */
+/** session, write, digests, and so on. Gives back those that each write still holds. */
 const releaseScript = redisScript(`${prelude}
-local owner = ARGV[1] .. ':' .. ARGV[2]
-eachChunk(ARGV[3], function(names)
-  local mine = {}
-  for i, holder in ipairs(redis.call('HMGET', reservations, unpack(names))) do
-    if holder == owner then mine[#mine + 1] = names[i] end
-  end
-  if #mine > 0 then redis.call('HDEL', reservations, unpack(mine)) end
-end)
+for i = 1, #ARGV, 3 do
+  local owner = ARGV[i] .. ':' .. ARGV[i + 1]
+  eachChunk(ARGV[i + 2], function(names)
+    local mine = {}
+    for place, holder in ipairs(redis.call('HMGET', reservations, unpack(names))) do
+      if holder == owner then mine[#mine + 1] = names[place] end
+    end
+    if #mine > 0 then redis.call('HDEL', reservations, unpack(mine)) end
+  end)
+end
 return 1
 `);
 
@@ -174,17 +181,37 @@ export type ReserveAnswer =
   | { readonly kind: 'lost' };
 
 const sweepCount = 1000;
+/** Digests of the writes that share a script: it keeps all others waiting for some milliseconds at most. */
+const digestsTogether = 1000;
 
 /** Reservations in Redis: its scripts as calls. All reject with a RedisFailure. */
 export class ReservationStore {
   readonly #run: (script: RedisScript, values: readonly (string | number)[]) => Promise<unknown>;
   readonly #lease: number;
+  readonly #reserving: TurnBatch<Claim, [kind: ReserveAnswer['kind'], number?: number]>;
+  readonly #releasing: TurnBatch<Claim, void>;
 
   /** @param args.lease milliseconds that a session lasts without being renewed */
   constructor(args: { redis: RedisConnection; lease: number; key?: string | undefined }) {
     const { redis, lease, key = reservationsKey } = args;
     this.#run = (script, values) => redis.run(script, [key], values);
     this.#lease = lease;
+    const limits = { sizeOf: ({ digests }: Claim) => digests.length, sizeLimit: digestsTogether };
+    this.#releasing = new TurnBatch<Claim, void>({
+      ...limits,
+      run: async (claims) => {
+        await this.#run(releaseScript, valuesOf(claims));
+        return [];
+      },
+    });
+    this.#reserving = new TurnBatch({
+      ...limits,
+      run: (claims) => {
+        // what is given back by now is free
+        this.#releasing.flush();
+        return this.#run(reserveScript, valuesOf(claims)) as Promise<[ReserveAnswer['kind'], number?][]>;
+      },
+    });
   }
 
   async open(session: string): Promise<{ readonly began: boolean; readonly epoch: string }> {
@@ -205,15 +232,15 @@ export class ReservationStore {
     await this.#run(endScript, sessions);
   }
 
-  async reserve({ session, write, digests }: Claim): Promise<ReserveAnswer> {
-    const answer = await this.#run(reserveScript, [session, write, digests.join('')]);
-    const [kind, number = 0] = answer as [ReserveAnswer['kind'], number?];
-    if (kind === 'held') return { kind, digest: digests[number] as string };
+  /** With those of other writes that come in the same turn of the event loop. */
+  async reserve(claim: Claim): Promise<ReserveAnswer> {
+    const [kind, number = 0] = await this.#reserving.add(claim);
+    if (kind === 'held') return { kind, digest: claim.digests[number] as string };
     return kind === 'closed' ? { kind, wait: number } : { kind };
   }
 
-  async release({ session, write, digests }: Claim): Promise<void> {
-    await this.#run(releaseScript, [session, write, digests.join('')]);
+  release(claim: Claim): Promise<void> {
+    return this.#releasing.add(claim);
   }
 
   async isFree(digest: string): Promise<boolean> {
@@ -227,5 +254,9 @@ export class ReservationStore {
 
 /** A key as Redis knows it: short, and nothing of the value can be read in Redis. 144 bits of SHA-256. */
 export function digestOf(key: string): string {
-  return createHash('sha256').update(key).digest('base64').slice(0, digestLength);
+  return hash('sha256', key, 'base64').slice(0, digestLength);
+}
+
+function valuesOf(claims: readonly Claim[]): (string | number)[] {
+  return claims.flatMap(({ session, write, digests }) => [session, write, digests.join('')]);
 }

@@ -99,7 +99,8 @@ class Client {
 
   /** The ages of what a plan finds. */
   async ages(space: RecordSpace, plan: ReadPlan): Promise<readonly number[]> {
-    const found = JSON.parse(await text(await this.reader.stream(space, plan, signal)));
+    const list = await this.reader.list(space, plan, signal);
+    const found = JSON.parse(list instanceof Uint8Array ? Buffer.from(list).toString() : await text(list));
     return found.map(({ age }: { age: number }) => age);
   }
 

@@ -29,7 +29,7 @@ t.test('a session covers a write that ends before the lease, less the margin', a
 async function permitWith(leaseTimes: LeaseTimes) {
   const answers = new Map<RedisScript, unknown>([
     [openScript, [0, 'epoch']],
-    [reserveScript, ['taken']],
+    [reserveScript, [['taken']]],
   ]);
   const redis = {
     run: async (script: RedisScript) => answers.get(script) ?? [],
