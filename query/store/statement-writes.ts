@@ -75,7 +75,7 @@ export function createStatementWrites(
       const own = receipt === undefined ? null : await recordLines([receipt], signal);
       // rows that a Distributed table sends to two shards are there on one first, which must not be that of the receipt
       const apart = db.cluster !== undefined;
-      const rows =
+      const rows: { readonly lines: Uint8Array; readonly columns?: readonly string[] } =
         records.length > manyRecords && (own === null || apart)
           ? await newCompactLines(space, records, signal)
           : { lines: joined(await newRecordLines(space, records, signal), apart ? null : own) };
@@ -84,8 +84,9 @@ export function createStatementWrites(
       const end = await beginWrite(space.id);
       try {
         await groupCommit.write({
-          ...table.recordRows,
-          ...rows,
+          table: table.recordRows.table,
+          columns: rows.columns,
+          lines: rows.lines,
           // a key without a record is harmless, a record without its key would not be found
           before: keys.byteLength === 0 ? undefined : { ...table.keyRows, lines: keys },
           home: table.homeOf(space.id),
