@@ -13,6 +13,7 @@ Usage: sluice [COMMAND] [OPTIONS]
   token       makes, lists or revokes access tokens
   janitor     cleans up after interrupted uploads
   sql-views   makes a view of each record space, for SQL
+  move-space  moves a record space to another ClickHouse store
 
 COMMAND --help says more. Settings are environment variables: see docs/configuration.md.
 `;
@@ -24,6 +25,7 @@ const scripts: Readonly<Record<string, string>> = {
   token: 'token',
   janitor: 'janitor',
   'sql-views': 'sql-views',
+  'move-space': 'move-space',
 };
 
 const [command = 'start', ...options] = process.argv.slice(2);

@@ -17,6 +17,17 @@ export interface Suite {
 }
 
 const core = ['test/unit/*.test.ts', 'test/acceptance/*.test.ts', 'test/integration/*.test.ts'];
+/** What an engine may answer in its own way. */
+const servedFiles = [
+  ...['filters', 'query-filters', 'query-aggregate', 'query-unique', 'query-records', 'query-populate'],
+  ...['query-clear', 'query-search', 'query-find-by-body', 'query-keys', 'query-spaces', 'query-login'],
+].map((name) => `test/integration/${name}.test.ts`);
+const servedFullFiles = [
+  'query-aggregate-oracle',
+  'idempotent-inserts',
+  'query-updates',
+  'query-initial-data',
+].map((name) => `test/integration/${name}.full.ts`);
 /** The clients of docs/uploads.md. */
 const uploadSamples = ['test/docs/uploads.test.ts', 'test/docs/tuspy.test.ts'];
 
@@ -46,6 +57,14 @@ export const suites: Readonly<Record<string, Suite>> = {
     ],
   },
   redis: { jobs: 3, files: ['test/redis/*.test.ts'] },
+  /** The query service on a ClickHouse server: filters and groups against the oracle, keys of inserts, updates. */
+  served: { jobs: 2, env: { SLUICE_TEST_SERVED: '1' }, files: [...servedFullFiles, ...servedFiles] },
+  /** The same over two stores, but for tests that look into the table of one. */
+  stores: {
+    jobs: 2,
+    env: { SLUICE_TEST_SERVED: '2' },
+    files: servedFiles.filter((file) => !/query-(clear|records)/.test(file)),
+  },
   histories: {
     jobs: 1,
     timeout: 3600,

@@ -64,9 +64,9 @@ interface Running {
 
 async function start(subject: Subject): Promise<Running> {
   const folder = makeTemporaryDirectory();
-  const engine = subject === 'served' ? await startServedEngine(folder) : null;
+  const engine = subject === 'served' ? await startServedEngine() : null;
   const env = {
-    ...(engine !== null && { CLICKHOUSE_URL: engine.ready }),
+    ...(engine !== null && { CLICKHOUSE_URL: engine.url }),
     ...(subject === 'embedded, cold' && { RECORD_CACHE_BYTES: '0' }),
   };
   const service = await startService(folder, env, { script: 'query/main.ts' });

@@ -27,12 +27,12 @@ const variants: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 const kinds: readonly RequestKind[] = ['find', 'findByTwoMixed', 'findByTwo', 'mixed'];
 const folder = makeTemporaryDirectory();
-const engine = await startServedEngine(folder);
+const engine = await startServedEngine();
 const redis = await startRedis();
 const start = (name: string, more: Readonly<Record<string, string>>) =>
   startService(
     join(folder, name),
-    { CLICKHOUSE_URL: engine.ready, REDIS_URL: redis.url, ...more },
+    { CLICKHOUSE_URL: engine.url, REDIS_URL: redis.url, ...more },
     { script: 'bench/query/subject/ablated.ts' },
   );
 /** Answers that were kept, and questions for them, of a process so far. */

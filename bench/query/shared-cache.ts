@@ -9,11 +9,11 @@ import { spaceOf } from '../../test/services/query-harness.ts';
 import { structureOf } from '../../test/services/record-client.ts';
 import { startRedis } from '../../test/services/redis.ts';
 import { sendOverHttp } from '../../test/services/send-over-http.ts';
-import { startChdbServer } from '../../test/services/start-chdb-server.ts';
+import { startClickhouse } from '../../test/services/start-clickhouse.ts';
 import { removeData, type Sluice, startSluice } from '../../test/services/start-sluice.ts';
 import { quantile } from '../upload/harness/median.ts';
 
-const server = await startChdbServer();
+const server = await startClickhouse();
 const redis = await startRedis();
 const env = { CLICKHOUSE_URL: server.url, CLICKHOUSE_DATABASE: 'bench', REDIS_URL: redis.url };
 const start = (more: Record<string, string> = {}): Promise<Sluice> =>

@@ -9,6 +9,7 @@ import { isDirectoryLocked } from './directory-lock.ts';
 import { wholeBlockSettings } from './engine-settings.ts';
 import { insertTarget } from './insert-target.ts';
 import { settingsText } from './literal.ts';
+import { oneStore } from './store-list.ts';
 import { StatementTimeout, type WritePermit } from './write-permit.ts';
 
 /** The engine begins no part of a table with less room on the disk. Bytes. */
@@ -34,8 +35,9 @@ export function openChdb({ path, reads = {} }: { path: string; reads?: Partial<R
   }
   const engine = new ChdbEngine(chdb, path, { ...readLimitDefaults, ...reads });
   return {
-    cluster: undefined,
+    replicated: false,
     servers: 1,
+    stores: oneStore('embedded'),
     async command({ sql, signal, permit }) {
       // https://clickhouse.com/docs/operations/settings/settings#max_execution_time, in seconds
       const limit = permit === undefined ? '' : ` SETTINGS max_execution_time = ${permit.timeLimit / 1000}`;

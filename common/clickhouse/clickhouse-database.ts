@@ -5,6 +5,7 @@ import { type ClickhouseOptions, ClickhouseStatements, tookTooLong } from './cli
 import type { Database, ReadStatement } from './database.ts';
 import { streamSettings, wholeBlockSettings } from './engine-settings.ts';
 import { insertTarget } from './insert-target.ts';
+import { oneStore } from './store-list.ts';
 
 /** The longest statement before the rows: the server copies this much of a body before it reads it. */
 const insertHeadLimit = 64 * 1024;
@@ -24,11 +25,13 @@ export function openClickhouse(options: ClickhouseOptions): Database {
     account === undefined ? timeout : Math.min(timeout, own);
 
   return {
-    cluster: options.cluster?.name,
+    replicated: options.replicated ?? false,
     servers: serverCount,
-    async command({ sql, signal, permit, home = metadataHome }) {
+    stores: oneStore(options.url),
+    async command({ sql, signal, permit, onEach = false, home = metadataHome }) {
       const statement = { body: sql, settings: { ...settings, wait_end_of_query: 1 }, writes: true };
-      await statements.write(statement, { home, signal, permit });
+      if (onEach) await statements.writeOnEach(statement, { signal });
+      else await statements.write(statement, { home, signal, permit });
     },
     async rows<Row>({ sql, signal, account, home = metadataHome }: ReadStatement) {
       const limit = limitOf(account);
@@ -48,17 +51,17 @@ export function openClickhouse(options: ClickhouseOptions): Database {
       const stream = (server: ClickhouseServer, until: Until) => server.stream(statement, until, args);
       return statements.within({ home, signal }, stream, limit);
     },
-    async insert({ table, columns, lines, signal, permit, token, home = metadataHome }) {
+    async insert({ table, columns, lines, format: own, signal, permit, token, home = metadataHome }) {
       // the statement goes before the rows: as part of the address it could be too long for a proxy
       const { into, format } = insertTarget(table, columns);
-      const head = Buffer.from(`${into} FORMAT ${format}\n`);
+      const head = Buffer.from(`${into} FORMAT ${own ?? format}\n`);
       const limits = { max_query_size: insertHeadLimit, wait_end_of_query: 1 };
       const statement = {
         body: [head, lines],
         settings: { ...settings, ...wholeBlockSettings, ...limits, ...tokenSettings(token) },
         writes: true,
       };
-      await statements.insert(statement, { home, signal, permit });
+      await statements.write(statement, { home, signal, permit });
     },
     async ready(signal) {
       const statement = readStatement('SELECT 1', settings, timeout);

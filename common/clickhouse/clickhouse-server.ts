@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ReadLimits } from '../config/settings.ts';
 import { ApiError } from '../errors/api-error.ts';
 import { databaseUnavailable, deadlineExceeded } from '../errors/catalogue.ts';
+import { UnknownOutcome } from '../errors/unknown-outcome.ts';
 import { whileWanted } from '../limits/deadline.ts';
 import { FairShare } from '../limits/fair-share.ts';
 import { readAnswer, whole } from './clickhouse-answer.ts';
@@ -9,7 +10,6 @@ import { ClickhouseHttp, type HttpOptions, type StatementText } from './clickhou
 import { ServerSilent, StatementError, statementFailure } from './engine-failure.ts';
 import { textLiteral } from './literal.ts';
 import { StreamSlots } from './stream-slots.ts';
-import { UnknownOutcome } from './unknown-outcome.ts';
 import type { WritePermit } from './write-permit.ts';
 
 export interface ServerOptions extends HttpOptions {
@@ -28,6 +28,8 @@ export interface Until {
   readonly signal: AbortSignal;
   /** The caller's signal alone: its own reason is thrown, and nobody waits for the outcome. */
   readonly caller: AbortSignal | undefined;
+  /** Aborts the signal. */
+  readonly stop?: (reason: unknown) => void;
 }
 
 /** Connections for statements, and apart from them for streams, which slow readers hold for long. */
@@ -44,6 +46,8 @@ const timeoutExceeded = 'TIMEOUT_EXCEEDED';
 /** How long a statement with an unknown outcome is waited for, and the pause between two checks. Milliseconds. */
 const overLimit = 10_000;
 const overInterval = 50;
+/** How long a server may take to say that it works on a read. */
+const worksLimit = 2000;
 
 /** One server, over its HTTP interface. Nothing is asked of it before the first statement. */
 export class ClickhouseServer {
@@ -116,11 +120,13 @@ export class ClickhouseServer {
     } catch (error) {
       release();
       const ended = statement.account !== undefined && signal.aborted;
+      // a read that takes long says nothing of the server, if it works on it
+      const late = ended && !caller?.aborted && !(signal.reason instanceof ServerSilent);
+      const worked = late && sent && (await this.#worksOn(queryId));
       if (ended) this.#kill(queryId);
       caller?.throwIfAborted();
-      // a read that takes long says nothing of the server
-      if (ended && !(signal.reason instanceof ServerSilent))
-        throw deadlineExceeded(args.timeout, sent ? new Error(timeoutExceeded) : undefined);
+      if (worked) throw deadlineExceeded(args.timeout, new Error(timeoutExceeded));
+      if (late && !sent) throw deadlineExceeded(args.timeout);
       throw statementFailure(signal.aborted ? signal.reason : error, statement);
     }
   }
@@ -158,9 +164,26 @@ export class ClickhouseServer {
     return failure;
   }
 
-  async #isRunning(queryId: string): Promise<boolean> {
+  /** Whether the server is seen to work on a read. */
+  async #worksOn(queryId: string): Promise<boolean> {
+    try {
+      return await this.#isRunning(queryId, { on: this.#probes, limit: worksLimit });
+    } catch (error) {
+      // no right to list statements: it answers
+      const reason = error instanceof ApiError ? error.cause : error;
+      return reason instanceof StatementError;
+    }
+  }
+
+  async #isRunning(
+    queryId: string,
+    { on, limit }: { readonly on: ClickhouseHttp; readonly limit: number } = {
+      on: this.#statements,
+      limit: overLimit,
+    },
+  ): Promise<boolean> {
     const sql = `SELECT 1 FROM system.processes WHERE query_id = ${textLiteral(queryId)}\nFORMAT JSONEachRow`;
-    return (await ask(this.#statements, sql, AbortSignal.timeout(overLimit))).byteLength > 0;
+    return (await ask(on, sql, AbortSignal.timeout(limit))).byteLength > 0;
   }
 
   /** Ends a read that nobody waits for any more. */

@@ -30,8 +30,9 @@ export function countStatements(db: Database, observe: ObserveCall = unobserved)
     }
   }
   return {
-    cluster: db.cluster,
+    replicated: db.replicated,
     servers: db.servers,
+    stores: db.stores,
     get statementsInFlight() {
       return inFlight;
     },

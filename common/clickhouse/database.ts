@@ -1,3 +1,4 @@
+import type { StoreList } from './store-list.ts';
 import type { WritePermit } from './write-permit.ts';
 
 /**
@@ -9,13 +10,11 @@ import type { WritePermit } from './write-permit.ts';
  * connection broke under a statement that writes. Any other error is the engine's, and then nothing was written.
  */
 export interface Database {
-  /**
-   * Name of the cluster whose servers hold the tables; undefined: there is one store (`topologyOf`). A wrapper of a
-   * database has to pass it on: tables made for one store are of no use in a cluster.
-   */
-  readonly cluster: string | undefined;
+  /** Whether the engine replicates the tables between the servers (`layoutOf`). A wrapper of a database passes it on. */
+  readonly replicated: boolean;
   /** Servers that hold the same data: how many homes there can be. */
   readonly servers: number;
+  readonly stores: StoreList;
   /** Runs a statement without a result: DDL, or a write. Resolves when it is done and durable. */
   command(statement: WriteStatement): Promise<void>;
   /** All rows of a SELECT as objects; for results that are known to be small. `sql` has no FORMAT clause. */
@@ -42,8 +41,8 @@ export interface ReadStatement {
    */
   readonly account?: string | undefined;
   /**
-   * Of several servers, the one that took the last write of this home is asked: a sharded table's name (topology.ts), with
-   * its part if it has parts. Absent: the home of the service's own tables (accounts, tokens, the catalogue).
+   * Of several servers, the one that took the last write of this home is asked: a table's name, with its part if it
+   * has parts. Absent: the home of the service's own tables (accounts, tokens, the catalogue).
    */
   readonly home?: string | undefined;
   /** A record space: all its records have to be in their table first. Absent: none have to. */
@@ -61,11 +60,13 @@ export interface StreamStatement extends ReadStatement {
 }
 
 export interface WriteStatement extends Omit<ReadStatement, 'account'> {
+  /** DDL that the engine does not pass on: each of several servers runs it. */
+  readonly onEach?: boolean | undefined;
   /** Asked when the statement goes out; with one, `sql` has no SETTINGS clause. */
   readonly permit?: WritePermit | undefined;
 }
 
-export interface InsertStatement extends Omit<WriteStatement, 'sql'> {
+export interface InsertStatement extends Omit<WriteStatement, 'sql' | 'onEach'> {
   /** Name of the table with its database. */
   readonly table: string;
   readonly columns?: readonly string[] | undefined;
@@ -74,6 +75,8 @@ export interface InsertStatement extends Omit<WriteStatement, 'sql'> {
    * a line, by the names of columns (JSONEachRow). Not changed until they are stored.
    */
   readonly lines: Uint8Array;
+  /** Of `lines`, where they are bytes of the engine's own; absent: as said there. */
+  readonly format?: 'Native' | undefined;
   /** An INSERT with a token that the table has seen is dropped, where the table keeps tokens. */
   readonly token?: string | undefined;
 }

@@ -1,6 +1,6 @@
 import { ApiError } from '../errors/api-error.ts';
 import { databaseUnavailable, overloaded } from '../errors/catalogue.ts';
-import { UnknownOutcome } from './unknown-outcome.ts';
+import { UnknownOutcome } from '../errors/unknown-outcome.ts';
 
 /** The engine refused a statement, or failed at it: nothing was written. */
 export class StatementError extends Error {
@@ -23,23 +23,39 @@ export class ServerSilent extends Error {
 }
 
 /**
- * The server has too much to do at the moment, and did not do this: TOO_MANY_SIMULTANEOUS_QUERIES,
- * MEMORY_LIMIT_EXCEEDED, TOO_MANY_PARTS, CANNOT_SCHEDULE_TASK, SERVER_OVERLOADED, TIMEOUT_EXCEEDED.
+ * Failures of the server and not of the statement, which did nothing: `busy` has too much to do at the moment, `unable`
+ * can't do it at the moment, `denied` is not allowed to, by the server's operator. Names and numbers:
+ * https://github.com/ClickHouse/ClickHouse/blob/master/src/Common/ErrorCodes.cpp
  */
-const overloadCodes: ReadonlySet<number> = new Set([159, 202, 241, 252, 439, 745]);
-/** The server can't do it at the moment, and did nothing: TABLE_IS_READ_ONLY, TOO_FEW_LIVE_REPLICAS, NO_ZOOKEEPER. */
-const unableCodes: ReadonlySet<number> = new Set([242, 285, 225]);
-/** UNKNOWN_STATUS_OF_INSERT: a cluster that lost touch with Keeper can't tell. */
+const failures: Readonly<Record<number, 'busy' | 'unable' | 'denied'>> = {
+  159: 'busy', // TIMEOUT_EXCEEDED
+  173: 'busy', // CANNOT_ALLOCATE_MEMORY
+  201: 'busy', // QUOTA_EXCEEDED
+  202: 'busy', // TOO_MANY_SIMULTANEOUS_QUERIES
+  241: 'busy', // MEMORY_LIMIT_EXCEEDED
+  252: 'busy', // TOO_MANY_PARTS
+  439: 'busy', // CANNOT_SCHEDULE_TASK
+  745: 'busy', // SERVER_OVERLOADED
+  225: 'unable', // NO_ZOOKEEPER
+  236: 'unable', // ABORTED: it shuts down
+  242: 'unable', // TABLE_IS_READ_ONLY
+  243: 'unable', // NOT_ENOUGH_SPACE
+  285: 'unable', // TOO_FEW_LIVE_REPLICAS
+  289: 'unable', // REPLICA_IS_NOT_IN_QUORUM
+  164: 'denied', // READONLY
+  192: 'denied', // UNKNOWN_USER
+  291: 'denied', // DATABASE_ACCESS_DENIED
+  452: 'denied', // SETTING_CONSTRAINT_VIOLATION
+  497: 'denied', // ACCESS_DENIED
+  516: 'denied', // AUTHENTICATION_FAILED
+};
+/** CANNOT_WRITE_TO_FILE_DESCRIPTOR and others, when the disk is full. */
+const diskFull = /errno: 28\b|No space left on device/;
+/** UNKNOWN_STATUS_OF_INSERT: replicas that lost touch with Keeper can't tell. */
 const unknownStatusOfInsert = 319;
-/** TIMEOUT_EXCEEDED, also of DDL that continues in the background. */
-const timeoutExceeded = 159;
-const goesOn = /distributed_ddl_task_timeout|Distributed DDL task|in background/;
 
-/**
- * Failures of a server and not of a statement: TOO_MANY_SIMULTANEOUS_QUERIES, CANNOT_SCHEDULE_TASK, SERVER_OVERLOADED,
- * and a lost connection to Keeper.
- */
-const serverCodes: ReadonlySet<number> = new Set([202, 439, 745, 242, 225]);
+/** Failures for which the server is not to be asked for now; another one may be well. */
+const serverCodes: ReadonlySet<number> = new Set([202, 225, 236, 242, 243, 289, 439, 745]);
 
 const shownLength = 2000;
 
@@ -54,9 +70,9 @@ export function engineFailure(args: { text: string; code?: string | undefined })
     Number.isSafeInteger(code) ? code : 0,
     `the database failed: ${text.slice(0, shownLength)}`,
   );
-  if (code === timeoutExceeded && goesOn.test(text)) return new UnknownOutcome(error);
-  if (unableCodes.has(code)) return databaseUnavailable(error);
-  if (overloadCodes.has(code)) return overloaded('the database has too much to do', error);
+  const failure = diskFull.test(text) ? 'unable' : failures[code];
+  if (failure === 'busy') return overloaded('the database has too much to do', error);
+  if (failure !== undefined) return databaseUnavailable(error);
   return code === unknownStatusOfInsert ? new UnknownOutcome(error) : error;
 }
 

@@ -50,3 +50,18 @@ export const pausingSettings: Readonly<Record<string, number>> = { low_priority_
 
 /** Ends a statement with a larger result than an answer that may be kept (query/store-embedded/result-cache.ts). */
 export const wholeResult = `max_result_bytes = ${1024 * 1024}, result_overflow_mode = 'throw'`;
+
+/**
+ * Settings of every statement where the engine replicates tables between servers. A write is acknowledged when most of
+ * them have it, and a read on any of them sees all acknowledged writes, or fails and is tried on another one.
+ * https://clickhouse.com/docs/operations/settings/settings#insert_quorum
+ */
+export const replicatedSettings: Readonly<Record<string, string | number>> = {
+  insert_quorum: 'auto',
+  insert_quorum_parallel: 0,
+  insert_quorum_timeout: 10_000,
+  select_sequential_consistency: 1,
+  alter_sync: 2,
+  mutations_sync: 2,
+  lightweight_deletes_sync: 2,
+};

@@ -1,5 +1,6 @@
 import { ApiError } from '../errors/api-error.ts';
 import { deadlineExceeded } from '../errors/catalogue.ts';
+import { UnknownOutcome } from '../errors/unknown-outcome.ts';
 import type { Database } from './database.ts';
 import {
   type Queued,
@@ -7,7 +8,6 @@ import {
   type StatementQueuesOptions,
   type Waiting,
 } from './statement-queues.ts';
-import { UnknownOutcome } from './unknown-outcome.ts';
 import { joinPermits, permitted, StatementTimeout, type WritePermit } from './write-permit.ts';
 
 /** The rows of one request, which are stored all or not at all. */
@@ -121,8 +121,6 @@ export class GroupCommit {
       // a permit ran out while the INSERT waited for the engine: the rest is written
       return left.length < entries.length ? this.#store(left) : failAll();
     }
-    // in a cluster the rows lie on several shards, and one row proves nothing about the others
-    if (error instanceof UnknownOutcome && this.#db.cluster !== undefined) return failAll();
     try {
       // a connection that breaks does not say whether the rows are there; they are one block, so one row is proof
       if (await this.#isStored(entries[0] as Entry)) {

@@ -1,11 +1,9 @@
-import { databaseUnavailable } from '../errors/catalogue.ts';
-import { untilAborted } from '../limits/until-aborted.ts';
+import { UnknownOutcome } from '../errors/unknown-outcome.ts';
 import type { Log } from '../log/log.ts';
 import type { ClickhouseServer, Until } from './clickhouse-server.ts';
 import { isServerFailure, ServerSilent } from './engine-failure.ts';
 import { HomeOrder } from './home-order.ts';
 import { type HealthTimes, ServerHealth } from './server-health.ts';
-import { UnknownOutcome } from './unknown-outcome.ts';
 
 /** Servers that one statement is tried on. */
 const attempts = 3;
@@ -14,18 +12,9 @@ const usualPatience = 3000;
 
 export interface ReplicasOptions {
   readonly servers: readonly ClickhouseServer[];
-  readonly catchUp: CatchUp;
   readonly log: Pick<Log, 'warn' | 'info'>;
   readonly times?: (Partial<HealthTimes> & { readonly patience?: number }) | undefined;
 }
-
-/** Brings a server's data of a key up to date, before this process reads it there. */
-export interface CatchUp {
-  ready(member: Member, key: string, signal: AbortSignal): Promise<void>;
-}
-
-/** For servers that have the same data at any time. */
-export const sameData: CatchUp = { async ready() {} };
 
 interface Member {
   readonly url: string;
@@ -33,52 +22,19 @@ interface Member {
   readonly health: ServerHealth;
 }
 
-/** The server of a key, and the number of its returns at that time. */
-interface Place {
-  readonly member: Member;
-  readonly returns: number;
-  readonly ready: Promise<void>;
-}
-
-/** For servers whose data may be older than that of another one. */
-export class ReplicaCatchUp implements CatchUp {
-  readonly #work: (server: ClickhouseServer, key: string) => Promise<void>;
-  readonly #places = new Map<string, Place>();
-
-  constructor(work: (server: ClickhouseServer, key: string) => Promise<void>) {
-    this.#work = work;
-  }
-
-  async ready(member: Member, key: string, signal: AbortSignal): Promise<void> {
-    const { returns } = member.health;
-    let place = this.#places.get(key);
-    if (place?.member !== member || place.returns !== returns) {
-      // for all waiting callers, so no single one's signal ends it
-      const ready = this.#work(member.server, key);
-      const fresh: Place = { member, returns, ready };
-      this.#places.set(key, fresh);
-      place = fresh;
-      ready.catch(() => {
-        if (this.#places.get(key) === fresh) this.#places.delete(key);
-      });
-    }
-    await untilAborted(place.ready, signal).catch((error: unknown) => {
-      throw signal.aborted ? databaseUnavailable(error) : error;
-    });
-  }
-}
-
 /**
  * Several servers with the same data. A statement with a key goes to its home as long as that is well, so that reads see
- * earlier writes. A server that fails is set aside, and the next one takes its place once it has caught up.
+ * earlier writes. A server that fails is set aside, and the next one takes its place.
  */
 export class Replicas {
   readonly #members: readonly Member[];
   readonly #order: HomeOrder<Member>;
-  readonly #catchUp: CatchUp;
   readonly #patience: number;
+  /** Those of a server that is alone. */
+  readonly #statements = new Set<{ readonly since: number; readonly until: Until }>();
+  readonly #watching: NodeJS.Timeout | undefined;
 
-  constructor({ servers, catchUp, log, times }: ReplicasOptions) {
+  constructor({ servers, log, times }: ReplicasOptions) {
     this.#members = servers.map((server) => ({
       url: server.url,
       server,
@@ -93,8 +49,10 @@ export class Replicas {
       }),
     }));
     this.#order = new HomeOrder(this.#members);
-    this.#catchUp = catchUp;
     this.#patience = times?.patience ?? usualPatience;
+    const [only, second] = this.#members;
+    if (only !== undefined && second === undefined)
+      this.#watching = setInterval(() => void this.#checkAlone(only), this.#patience).unref();
   }
 
   /**
@@ -108,14 +66,12 @@ export class Replicas {
   ): Promise<Result> {
     const [only, second] = this.#members;
     // with nowhere else to go there is nothing to decide
-    if (only !== undefined && second === undefined) return work(only.server, until);
+    if (only !== undefined && second === undefined)
+      return this.#running(until, () => work(only.server, until));
     let failure: unknown;
     for (const member of this.#candidates(key)) {
       try {
-        return await this.#watched(member, until, async (own) => {
-          await this.#catchUp.ready(member, key, own.signal);
-          return work(member.server, own);
-        });
+        return await this.#watched(member, until, (own) => work(member.server, own));
       } catch (error) {
         until.caller?.throwIfAborted();
         failure = error;
@@ -129,7 +85,26 @@ export class Replicas {
   }
 
   close(): void {
+    clearInterval(this.#watching);
     for (const { health } of this.#members) health.close();
+  }
+
+  /** The same as `#watched` for a server that is alone: one timer for all statements. */
+  async #running<Result>(until: Until, work: () => Promise<Result>): Promise<Result> {
+    const statement = { since: performance.now(), until };
+    this.#statements.add(statement);
+    try {
+      return await work();
+    } finally {
+      this.#statements.delete(statement);
+    }
+  }
+
+  async #checkAlone({ health, url }: Member): Promise<void> {
+    const before = performance.now() - this.#patience;
+    const late = [...this.#statements].filter(({ since }) => since < before);
+    if (late.length === 0 || (await health.check()) !== 'away') return;
+    for (const { until } of late) until.stop?.(new ServerSilent(url));
   }
 
   /** The servers to try, at most `attempts`; those that were set aside only when the others fail. */

@@ -21,7 +21,6 @@ export class ServerHealth {
   #usable = true;
   #usableSince = 0;
   #failures = 0;
-  #returns = 0;
   #timer: NodeJS.Timeout | null = null;
   #probing: Promise<'well' | 'busy' | 'away'> | null = null;
   #closed = false;
@@ -42,11 +41,6 @@ export class ServerHealth {
 
   get usable(): boolean {
     return this.#usable;
-  }
-
-  /** How often the server came back: its data may be older than before. */
-  get returns(): number {
-    return this.#returns;
   }
 
   setAside(reason: unknown): void {
@@ -84,7 +78,6 @@ export class ServerHealth {
     if (state !== 'well') return this.#plan();
     this.#usable = true;
     this.#usableSince = performance.now();
-    this.#returns++;
     this.#changed(true, null);
   }
 }

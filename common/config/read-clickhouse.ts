@@ -13,7 +13,7 @@ const enginesOwn = /^(system|information_schema)$/i;
 const addressLimit = 64;
 
 const variables = {
-  url: variable('CLICKHOUSE_URL', readUrls),
+  stores: variable('CLICKHOUSE_URL', readStores),
   user: text('CLICKHOUSE_USER', { fallback: 'default' }),
   password: text('CLICKHOUSE_PASSWORD', { fallback: '', shown: 'none' }),
   database: text('CLICKHOUSE_DATABASE', {
@@ -23,11 +23,7 @@ const variables = {
     form: "a name of A-Z a-z 0-9 _ that is not the engine's own",
   }),
   caFile: text('CLICKHOUSE_CA_FILE', { shown: 'Node’s own list' }),
-  cluster: text('CLICKHOUSE_CLUSTER', {
-    fits: (given) => /^[A-Za-z_][A-Za-z0-9_.-]{0,62}$/.test(given),
-    form: 'a name of A-Z a-z 0-9 _ . - as in system.clusters',
-  }),
-  experimentalCluster: flag('CLICKHOUSE_EXPERIMENTAL_CLUSTER', false),
+  replicated: flag('CLICKHOUSE_REPLICATED', false),
 };
 
 export const clickhouse = {
@@ -36,50 +32,53 @@ export const clickhouse = {
 };
 
 /**
- * The ClickHouse servers that take the place of the embedded engine. Addresses have no trailing slash, user or password.
+ * The ClickHouse stores that take the place of the embedded engine, each as its addresses with commas between. Addresses have no trailing slash, user or password.
  * The password is never logged.
  */
 export type ClickhouseConfig = NonNullable<ReturnType<typeof readClickhouse>>;
 
 /** The CLICKHOUSE_* variables; undefined without CLICKHOUSE_URL. */
-export function readClickhouse({ experimentalCluster, ...read }: Values<typeof variables>, source: Source) {
+export function readClickhouse(read: Values<typeof variables>, source: Source) {
   const { problems } = source;
-  const { url, caFile } = read;
-  if (url === undefined) {
-    const { url: _, ...others } = variables;
+  const { stores, caFile } = read;
+  if (stores === undefined) {
+    const { stores: _, ...others } = variables;
     refuseSet(source, others, 'CLICKHOUSE_URL is not');
     return undefined;
   }
   if (caFile !== undefined) {
-    if (!url.split(',').every((item) => item.startsWith('https:'))) {
+    if (!stores.every((store) => store.split(',').every((address) => address.startsWith('https:')))) {
       problems.push('CLICKHOUSE_CA_FILE is set, but CLICKHOUSE_URL has an address without https');
     }
     readFileOf(variables.caFile, caFile, problems);
   }
-  if (source.env[variables.cluster.name] && !experimentalCluster) {
-    problems.push(
-      'CLICKHOUSE_CLUSTER is experimental, as no test has met a real cluster yet: CLICKHOUSE_EXPERIMENTAL_CLUSTER=true allows it',
-    );
-  }
-  return Object.freeze({ ...read, url });
+  return Object.freeze({ ...read, stores });
 }
 
-/** Whatever is wrong with one, the address is not repeated: it may hold a password. */
-function readUrls(given: string | undefined, problems: string[]): string | undefined {
+/**
+ * Stores with semicolons between, and commas between the addresses of one. Whatever is wrong with an address, it is not
+ * repeated: it may hold a password.
+ */
+function readStores(given: string | undefined, problems: string[]): readonly string[] | undefined {
   if (given === undefined) return undefined;
-  const urls = given.split(',').map((item) => item.trim().replace(/\/+$/, ''));
-  for (const item of urls) checkUrl(item, problems);
-  if (new Set(urls).size < urls.length) problems.push('CLICKHOUSE_URL names an address twice');
-  if (urls.length > addressLimit) {
+  const stores = given.split(';').map((store) => store.split(',').map(trimmed));
+  const addresses = stores.flat();
+  for (const address of addresses) checkUrl(address, problems);
+  if (new Set(addresses).size < addresses.length) problems.push('CLICKHOUSE_URL names an address twice');
+  if (addresses.length > addressLimit) {
     problems.push(`CLICKHOUSE_URL should have ${addressLimit} addresses at most`);
   }
-  return urls.join(',');
+  return stores.map((store) => store.join(','));
+}
+
+function trimmed(address: string): string {
+  return address.trim().replace(/\/+$/, '');
 }
 
 function checkUrl(given: string, problems: string[]): void {
   if (!isBaseUrl(given)) {
     problems.push(
-      'CLICKHOUSE_URL should be an http or https address without query, such as https://clickhouse.example.com:8443, or several with commas between',
+      'CLICKHOUSE_URL should be an http or https address without query, such as https://clickhouse.example.com:8443, or several with commas between, and semicolons between stores',
     );
     return;
   }

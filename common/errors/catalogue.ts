@@ -188,6 +188,13 @@ export const rateLimited = (wait: number) => {
 // 5xx
 export const internalError = (cause?: unknown) =>
   new ApiError('internal_error', 'Internal server error', { cause });
+/** Not a 503: a client that just sends a write again may make it twice. */
+export const outcomeUnknown = (cause: unknown) =>
+  new ApiError(
+    'outcome_unknown',
+    'The database was lost in the middle of a write, which may or may not have been made: look for it, or send the request again with the Idempotency-Key that it had',
+    { cause },
+  );
 export const notImplemented = (what: string) => new ApiError('not_implemented', `${what} is not implemented`);
 export const shuttingDown = () => new ApiError('shutting_down', 'The server is shutting down; try again');
 export const overloaded = (what: string, cause?: unknown) =>

@@ -60,6 +60,7 @@ export const errorCodes = {
   headers_too_large: { status: 431, title: 'The header block is too large' },
   chunk_checksum_mismatch: { status: 460, title: 'The chunk is not the one that was announced' },
   internal_error: { status: 500, title: 'Internal server error' },
+  outcome_unknown: { status: 500, title: 'The write may or may not have been made' },
   not_implemented: { status: 501, title: 'This is not implemented' },
   shutting_down: { status: 503, title: 'The server is shutting down' },
   overloaded: { status: 503, title: 'The server is busy' },

@@ -1,14 +1,16 @@
 import { ApiError } from './api-error.ts';
-import { internalError, storageFull, unavailable } from './catalogue.ts';
+import { internalError, outcomeUnknown, storageFull, unavailable } from './catalogue.ts';
 import { errorCodes } from './error-codes.ts';
 import { isStorageFull } from './storage-full.ts';
 import { StoreUnavailable } from './store-unavailable.ts';
+import { UnknownOutcome } from './unknown-outcome.ts';
 
-/** A thrown value as a client may see it: an ApiError as it is, a full disk, a store that is away, anything else as a bare internal error. */
+/** A thrown value as a client may see it: an ApiError as it is, a full disk, a store that is away, a write that nobody knows the outcome of, anything else as a bare internal error. */
 export function visibleError(thrown: unknown): ApiError {
   if (isStorageFull(thrown)) return storageFull(thrown);
   if (thrown instanceof StoreUnavailable)
     return unavailable('Files can not be stored or read at the moment', thrown);
+  if (thrown instanceof UnknownOutcome) return outcomeUnknown(thrown);
   return thrown instanceof ApiError ? thrown : internalError(thrown);
 }
 

@@ -10,7 +10,8 @@ export function isStorageFull(thrown: unknown): boolean {
   let error = thrown;
   for (let depth = 0; depth < 10 && error instanceof Error; depth++, error = error.cause) {
     if (error instanceof ApiError) {
-      if (error.status < 500) return false;
+      // a server of another machine has its own disk: not_ready
+      if (error.status < 500 || error.code === 'not_ready') return false;
       if (error.code === 'storage_full') return true;
     } else if (systemCodes.has((error as NodeJS.ErrnoException).code) || engineText.test(error.message)) {
       return true;

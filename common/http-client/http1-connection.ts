@@ -46,6 +46,7 @@ export class Http1Connection {
   readonly #idleLimit: number;
   /** When it can't be used any more: a busy process sees its end late. By `performance.now()`. */
   #idleUntil = 0;
+  #announced = false;
   #exchange: Exchange | null = null;
   #failure: unknown;
   #closed = false;
@@ -70,6 +71,11 @@ export class Http1Connection {
     const isFree = !this.#closed && this.#exchange === null;
     const isOpen = !this.#socket.destroyed && this.#socket.writable;
     return isFree && isOpen && performance.now() < this.#idleUntil;
+  }
+
+  /** Whether the server said for how long it keeps it. */
+  get announced(): boolean {
+    return this.#announced;
   }
 
   /** Calls the listener once, when the connection is closed. There can be one. */
@@ -162,6 +168,7 @@ export class Http1Connection {
 
   /** Waits for the next exchange. @param keptFor milliseconds after which the server closes it */
   #rest(keptFor: number): void {
+    this.#announced = Number.isFinite(keptFor);
     const limit = Math.max(1, Math.min(this.#idleLimit, keptFor - idleMargin));
     this.#idleUntil = performance.now() + limit;
     this.#socket.setTimeout(limit);

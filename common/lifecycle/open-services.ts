@@ -6,7 +6,6 @@ import { createStoredKeys } from '../auth/signing-keys.ts';
 import { TokenCheck } from '../auth/token-check.ts';
 import { createTokenGate } from '../auth/token-gate.ts';
 import { type CountedDatabase, countStatements } from '../clickhouse/count-statements.ts';
-import { openDatabase } from '../clickhouse/open-database.ts';
 import type { Config } from '../config/read-config.ts';
 import type { RedisConfig } from '../config/read-redis.ts';
 import type { Log } from '../log/log.ts';
@@ -15,6 +14,8 @@ import { type Deployment, openDeployment } from '../metadata/deployment.ts';
 import { migrate } from '../metadata/migrate.ts';
 import { migrations } from '../metadata/migrations.ts';
 import { Projects } from '../metadata/projects.ts';
+import { openDatabase } from '../metadata/stores/open-database.ts';
+import { explained } from '../metadata/stores/start-problem.ts';
 import { UsageCounts } from '../metadata/usage-counts.ts';
 import { Users } from '../metadata/users.ts';
 import { openLimiters, type RequestLimiters } from '../rate-limits/open-limiters.ts';
@@ -54,21 +55,18 @@ export async function openServices(
   { observeCall, cache }: Pick<Metrics, 'observeCall' | 'cache'> = unmeasured,
 ): Promise<Services> {
   await prepareDataDirectory(config.dataDir);
-  const db = countStatements(await openDatabase(config, log), observeCall);
-  if (config.clickhouse === undefined) restoreFatalSignals();
   const database = databaseName(config);
-  for (const { version, name } of await migrate(db, database, migrations)) {
-    log.info({ version, name }, 'migrated');
-  }
-  const deployment = await openDeployment({ db, database });
+  const { db, deployment } = await openTables(config, log, observeCall).catch((error: unknown) => {
+    throw config.clickhouse === undefined ? error : explained(error, config.clickhouse);
+  });
   const tokens = new AccessTokens({ db, database, deployment });
   const redis = config.redis === undefined ? undefined : await connectRedis(config.redis, log, observeCall);
   // the embedded engine serves one process
   const alone = config.clickhouse === undefined;
   const shares = redis !== undefined && !alone;
   const invalidation = shares ? new RedisInvalidation({ redis, log }) : unannounced;
-  const keys = createStoredKeys({ db, database });
-  const shared = shares ? createSharedTokens({ redis, invalidation, keys, log }) : unshared;
+  const signing = createStoredKeys({ db, database });
+  const shared = shares ? createSharedTokens({ redis, invalidation, keys: signing, log }) : unshared;
   const users = new Users({ db, database });
   const sessions = new SessionStore({ db, database, users });
   const gate = createTokenGate({ tokens, deployment, alone });
@@ -103,6 +101,25 @@ export async function openServices(
       await db.close();
     },
   };
+}
+
+/** The engine, with its tables up to date. */
+async function openTables(
+  config: Config,
+  log: Log,
+  observe: ObserveCall,
+): Promise<Pick<Services, 'db' | 'deployment'>> {
+  const opened = await openDatabase(config, log);
+  const db = countStatements(opened.db, observe);
+  if (config.clickhouse === undefined) restoreFatalSignals();
+  const database = databaseName(config);
+  for (const { version, name } of await migrate(db, database, migrations)) {
+    log.info({ version, name }, 'migrated');
+  }
+  const deployment = await openDeployment({ db, database });
+  const keys = (await deployment.keys()).map(({ id }) => id);
+  await opened.join(keys, database);
+  return { db, deployment };
 }
 
 /** The client is loaded only where there is a Redis. */

@@ -131,10 +131,14 @@ export class ServingProcess {
     ];
     return [
       frontPageRoute(this.#routes),
-      ...healthRoutes(readiness, () => {
-        if (this.#stopping) return shuttingDown();
-        return this.#starting ? stillStarting() : null;
-      }),
+      ...healthRoutes(
+        readiness,
+        () => {
+          if (this.#stopping) return shuttingDown();
+          return this.#starting ? stillStarting() : null;
+        },
+        services.db.stores,
+      ),
       metricsRoute({ token: config.metricsToken, read: () => this.#readMetrics() }),
       ...this.#routes,
     ];
@@ -212,6 +216,10 @@ function measureProcess(metrics: Metrics, { server, db }: { server: HttpServer; 
     'Statements that the database has not answered',
     () => db.statementsInFlight,
   );
+  if (db.stores.all.length > 1)
+    metrics.gauges('sluice_store_available', 'Whether a ClickHouse store answers', 'store', () =>
+      Object.fromEntries(db.stores.all.map(({ name, available }) => [name, available ? 1 : 0])),
+    );
   const { unidentified, small, large } = server.bodyMemory;
   metrics.gauge(
     'sluice_body_memory_used_bytes',

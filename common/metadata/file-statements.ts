@@ -1,6 +1,5 @@
 import type { Database } from '../clickhouse/database.ts';
 import { textLiteral } from '../clickhouse/literal.ts';
-import { topologyOf } from '../clickhouse/topology.ts';
 import type { CloudFile, StorageUse } from './cloud-file.ts';
 import { fileListColumns, timeLiteral } from './file-list.ts';
 import { type FileRow, fileColumns } from './file-row.ts';
@@ -119,8 +118,7 @@ export class FileStatements {
   }
 
   async #deleteFrom(table: string, where: string, signal: AbortSignal): Promise<void> {
-    const { rowsEverywhere } = topologyOf(this.#db);
-    const sql = `DELETE FROM ${rowsEverywhere(table)} WHERE ${where} ${deleteSettings}`;
+    const sql = `DELETE FROM ${table} WHERE ${where} ${deleteSettings}`;
     await this.#db.command({ sql, signal, home: this.home });
   }
 }

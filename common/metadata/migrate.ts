@@ -1,13 +1,13 @@
 import type { Database } from '../clickhouse/database.ts';
 import { textLiteral } from '../clickhouse/literal.ts';
-import { type Topology, topologyOf } from '../clickhouse/topology.ts';
+import { layoutOf, type TableLayout } from '../clickhouse/table-layout.ts';
 
 export interface Migration {
   /** Migrations run once each, in ascending order. */
   readonly version: number;
   readonly name: string;
   /** Each must do no harm when it runs again: a process may die between a statement and the note that it ran. */
-  readonly statements: (database: string, topology: Topology) => readonly string[];
+  readonly statements: (database: string, layout: TableLayout) => readonly string[];
 }
 
 /**
@@ -20,23 +20,23 @@ export async function migrate(
   migrations: readonly Migration[],
 ): Promise<readonly Migration[]> {
   // a user of a shared server may have this database and not the right to make one
-  const topology = topologyOf(db);
-  const { onCluster } = topology;
+  const layout = layoutOf(db);
   const present = await db.rows({
     sql: `SELECT 1 FROM system.databases WHERE name = ${textLiteral(database)}`,
   });
   if (present.length === 0)
-    await db.command({ sql: `CREATE DATABASE IF NOT EXISTS ${database}${onCluster}` });
+    await db.command({ sql: `CREATE DATABASE IF NOT EXISTS ${database}`, onEach: true });
   const table = `${database}.migrations`;
-  const engine = topology.metadataEngine(table, 'ReplacingMergeTree');
+  const engine = layout.engine(table, 'ReplacingMergeTree');
   const made = await db.rows({
     sql: `SELECT 1 FROM system.tables WHERE database = ${textLiteral(database)} AND name = 'migrations'`,
   });
-  // DDL of a cluster fails while a server is down, and then processes must start all the same
+  // tables are made on each server, which fails while one is down; processes must start all the same then
   if (made.length === 0) {
     await db.command({
-      sql: `CREATE TABLE IF NOT EXISTS ${table}${onCluster} (version UInt32, name String, applied_at DateTime64(3, 'UTC'))
+      sql: `CREATE TABLE IF NOT EXISTS ${table} (version UInt32, name String, applied_at DateTime64(3, 'UTC'))
        ENGINE = ${engine} ORDER BY version SETTINGS fsync_after_insert = 1, fsync_part_directory = 1`,
+      onEach: true,
     });
   }
   const done = await db.rows<{ version: number; name: string }>({
@@ -59,7 +59,8 @@ export async function migrate(
   }
   const pending = migrations.filter(({ version }) => !done.some((row) => row.version === version));
   for (const { version, name, statements } of pending) {
-    for (const statement of statements(database, topology)) await db.command({ sql: statement });
+    for (const sql of statements(database, layout))
+      await db.command({ sql, onEach: !sql.startsWith('INSERT') });
     await db.command({
       sql: `INSERT INTO ${table} VALUES (${version}, ${textLiteral(name)}, now64(3, 'UTC'))`,
     });

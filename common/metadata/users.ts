@@ -1,6 +1,6 @@
 import type { Database } from '../clickhouse/database.ts';
 import { textLiteral } from '../clickhouse/literal.ts';
-import { UnknownOutcome } from '../clickhouse/unknown-outcome.ts';
+import { UnknownOutcome } from '../errors/unknown-outcome.ts';
 import { rowLine, timestampText } from './row-values.ts';
 import { uuidV5 } from './uuid-v5.ts';
 

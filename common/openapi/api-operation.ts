@@ -82,6 +82,7 @@ export const doorErrors: readonly ErrorCode[] = [
 export const accountErrors: readonly ErrorCode[] = [
   ...doorErrors,
   'internal_error',
+  'outcome_unknown',
   'overloaded',
   'deadline_exceeded',
   'not_ready',

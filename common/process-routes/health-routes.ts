@@ -6,12 +6,17 @@ import { StoreUnavailable } from '../errors/store-unavailable.ts';
 import type { Handler, Route } from '../http/http-types.ts';
 import { untilAborted } from '../limits/until-aborted.ts';
 import { jsonAnswer } from '../openapi/api-operation.ts';
-import { dateTime, exactObject, type Schema } from '../openapi/schema.ts';
+import { arrayOf, dateTime, exactObject, type Schema, string } from '../openapi/schema.ts';
 
 /** Something the service can't work without. Rejects when it doesn't answer. */
 export interface ReadinessCheck {
   readonly name: string;
   check(signal: AbortSignal): Promise<void>;
+}
+
+/** What becomes of each store of ClickHouse. */
+interface StoreStates {
+  readonly all: readonly { readonly name: string; readonly available: boolean }[];
 }
 
 const checkTimeout = 2000;
@@ -30,8 +35,13 @@ export const probeErrors: readonly ErrorCode[] = [
 /**
  * `/healthz`, and `/health` for clients of the service before this one: the process is alive. `/readyz`: its stores answer, and it will go on.
  * @param unready why the process does not want requests, whatever its stores do; null when it does
+ * @param stores of ClickHouse: where there are several, a process is ready while others than the first are away
  */
-export function healthRoutes(checks: readonly ReadinessCheck[], unready: () => ApiError | null): Route[] {
+export function healthRoutes(
+  checks: readonly ReadinessCheck[],
+  unready: () => ApiError | null,
+  stores: StoreStates = { all: [] },
+): Route[] {
   const failed = failedChecks(checks);
   const alive = { status: 200, headers, body: '{"status":"ok"}' };
   return [
@@ -46,34 +56,40 @@ export function healthRoutes(checks: readonly ReadinessCheck[], unready: () => A
     }),
     probe('readyz', {
       summary: 'Do the stores answer?',
+      more: { stores: arrayOf(exactObject({ name: string, available: { type: 'boolean' } })) },
+      optional: ['stores'],
       errors: ['not_ready'],
       async handler() {
         const reason = unready();
         if (reason !== null) throw reason;
         const problems = await failed();
         if (problems.length > 0) throw notReady(problems);
-        return alive;
+        if (stores.all.length <= 1) return alive;
+        const states = stores.all.map(({ name, available }) => ({ name, available }));
+        return { ...alive, body: JSON.stringify({ status: 'ok', stores: states }) };
       },
     }),
   ];
 }
 
-/** @param more of the answer; @param errors of its own */
+/** @param more of the answer; @param optional of those; @param errors of its own */
 function probe(
   id: string,
   {
     summary,
     more = {},
+    optional = [],
     errors = [],
     handler,
   }: {
     readonly summary: string;
     readonly more?: Readonly<Record<string, Schema>>;
+    readonly optional?: readonly string[];
     readonly errors?: readonly ErrorCode[];
     readonly handler: Handler;
   },
 ): Route {
-  const schema = exactObject({ status: { type: 'string', enum: ['ok'] }, ...more });
+  const schema = exactObject({ status: { type: 'string', enum: ['ok'] }, ...more }, { optional });
   return {
     ...{ operation: id, method: 'GET', path: `/${id}`, allowPlainHttp: true, handler },
     api: {

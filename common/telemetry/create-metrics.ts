@@ -25,6 +25,8 @@ export interface Metrics {
   batch(name: BatchName): (requests: number) => void;
   /** Adds a number that is read whenever metrics are collected. */
   gauge(name: string, help: string, read: () => number): void;
+  /** The same for several numbers, each with its value of a label. */
+  gauges(name: string, help: string, label: string, read: () => Readonly<Record<string, number>>): void;
   /** The same for one that never falls. */
   counter(name: string, help: string, read: () => number): void;
   /** All of it, as JSON of prom-client, each series with its worker. */
@@ -55,6 +57,18 @@ export function createMetrics({ worker }: { worker: number }): Metrics {
         registers,
         collect() {
           this.set(read());
+        },
+      });
+    },
+    gauges(name, help, label, read) {
+      new Gauge({
+        name,
+        help,
+        labelNames: [label],
+        registers,
+        collect() {
+          this.reset();
+          for (const [value, number] of Object.entries(read())) this.set({ [label]: value }, number);
         },
       });
     },

@@ -62,6 +62,7 @@ export const samples: { readonly [Name in keyof typeof catalogue]: ApiError } = 
   internalError: catalogue.internalError(),
   notImplemented: catalogue.notImplemented('The function sendOtp'),
   shuttingDown: catalogue.shuttingDown(),
+  outcomeUnknown: catalogue.outcomeUnknown(undefined),
   overloaded: catalogue.overloaded('too many statements wait'),
   unavailable: catalogue.unavailable(
     'Unique values, and Idempotency-Keys, can not be reserved at the moment',

@@ -8,7 +8,7 @@ import type { OperationDefinition } from './operation.ts';
  * before. Within a process nothing is stored between the count and the end, so what is acknowledged is counted or there.
  */
 export const clear: OperationDefinition = {
-  async run({ request, open }, { store, reader }) {
+  async run({ request, open }, { store, reader, spaces }) {
     const { signal } = request;
     const space = await open();
     const deleted = await store.rewrite(space.id, async () => {
@@ -16,6 +16,7 @@ export const clear: OperationDefinition = {
       await deleteAll(store, space.id, 'old', signal);
       return found;
     });
+    await spaces.assertInPlace(space, signal);
     return jsonAnswer(JSON.stringify({ deleted }));
   },
   summary: 'Delete all records of a space',

@@ -88,11 +88,8 @@ export async function dropProject(
 type Entry = NonNullable<Awaited<ReturnType<Spaces['drop']>>>;
 
 function deleteRecords(deps: DropDeps, entry: Entry, signal: AbortSignal): Promise<void> {
-  const { id, ownerId, projectId, structure, version } = entry;
+  const { id, ownerId, projectId, structure, store, version } = entry;
   const { projectSlug } = structure;
-  return deleteDropped(
-    deps,
-    { id, ownerId, projectId, projectSlug, version: droppedVersion(version) },
-    signal,
-  );
+  const dropped = { id, ownerId, projectId, projectSlug, store, version: droppedVersion(version) };
+  return deleteDropped(deps, dropped, signal);
 }

@@ -1,5 +1,6 @@
 import { type AccountOperation, accountRoutes } from '../../common/auth/account-routes.ts';
 import type { Authenticate } from '../../common/auth/authenticate.ts';
+import type { StoreList } from '../../common/clickhouse/store-list.ts';
 import { invalidSlug, noSuchProject, recordSpaceNotFound } from '../../common/errors/catalogue.ts';
 import type { HttpRequest, HttpResponse, Route } from '../../common/http/http-types.ts';
 import {
@@ -27,6 +28,7 @@ import {
   dateTime,
   exactObject,
   named,
+  nullable,
   type Schema,
   string,
 } from '../../common/openapi/schema.ts';
@@ -71,8 +73,12 @@ const listedSpace = {
   description: string,
   fields: arrayOf(storedField),
   createdAt: dateTime,
-  records: { ...count, description: 'Counted when it is asked for' },
-  bytes: { ...count, description: 'What the values take as text, by the size of some records' },
+  records: { ...nullable(count), description: 'Counted when it is asked for; null while its store is away' },
+  bytes: { ...nullable(count), description: 'What the values take as text, by the size of some records' },
+  store: {
+    ...nullable(exactObject({ name: string, available: { type: 'boolean' } })),
+    description: 'The ClickHouse store that has its records; null where there is one',
+  },
 } as const satisfies Readonly<Record<string, Schema>>;
 
 const listedProject = {
@@ -201,7 +207,7 @@ async function listProjects(
 }
 
 async function listSpaces(
-  { projects, catalogue, sizes }: Deps,
+  { projects, catalogue, sizes, store }: Deps,
   request: HttpRequest,
   ownerId: string,
 ): Promise<HttpResponse> {
@@ -216,14 +222,15 @@ async function listSpaces(
   const page = found.slice(0, limit);
   const ids = page.map(({ recordsId }) => recordsId);
   const figures = ids.length === 0 ? new Map<string, SpaceFigures>() : await sizes.of(ids, ownerId, signal);
+  const { stores } = store.db;
   return noStoreJson({
-    spaces: page.map((entry) => listed(entry, figures.get(entry.recordsId))),
+    spaces: page.map((entry) => listed(entry, stores, figures.get(entry.recordsId))),
     next: found.length > limit ? page.at(-1)?.structure.slug : null,
   });
 }
 
 async function getSpace(
-  { catalogue, sizes }: Deps,
+  { catalogue, sizes, store }: Deps,
   request: HttpRequest,
   ownerId: string,
 ): Promise<HttpResponse> {
@@ -231,7 +238,8 @@ async function getSpace(
   const entry = await catalogue.find(id, request.signal);
   if (entry === null) throw recordSpaceNotFound(slug, '');
   const figures = await sizes.of([entry.recordsId], ownerId, request.signal);
-  return noStoreJson({ ...listed(entry, figures.get(entry.recordsId)), structure: shown(entry) });
+  const space = listed(entry, store.db.stores, figures.get(entry.recordsId));
+  return noStoreJson({ ...space, structure: shown(entry) });
 }
 
 const gone: HttpResponse = { status: 204, headers: { 'cache-control': 'no-store' } };
@@ -261,8 +269,14 @@ function shown({ structure }: CatalogueEntry): ShownStructure {
   return JSON.parse(structureText(structure)) as ShownStructure;
 }
 
-function listed(entry: CatalogueEntry, figures = noFigures) {
+function listed(entry: CatalogueEntry, { all }: StoreList, figures = noFigures) {
   const { name, description, recordStructure: fields } = shown(entry);
   const { slug } = entry.structure;
-  return { slug, name, description, fields, createdAt: entry.createdAt.toISOString(), ...figures };
+  const store = all.find(({ number }) => number === entry.store);
+  const isAway = store?.available !== true;
+  return {
+    ...{ slug, name, description, fields, createdAt: entry.createdAt.toISOString() },
+    ...(isAway ? { records: null, bytes: null } : figures),
+    store: all.length === 1 ? null : { name: store?.name ?? '', available: !isAway },
+  };
 }

@@ -51,6 +51,7 @@ const noStructure = createStructure({
 export class KeyedInsert {
   readonly #deps: KeyedInsertDeps;
   readonly #asked: InsertKey;
+  readonly #space: RecordSpace;
   readonly #receipts: RecordSpace;
   /** Ids of its receipt: of today, and of yesterday. */
   readonly #ids: readonly string[];
@@ -60,6 +61,7 @@ export class KeyedInsert {
   constructor(deps: KeyedInsertDeps, space: RecordSpace, asked: InsertKey) {
     this.#deps = deps;
     this.#asked = asked;
+    this.#space = space;
     const id = deps.store.table.receiptsOf(space.id);
     const hash = hashOfTexts(space.ownerId, asked.key);
     // the same for all accounts: an ordinary space, with the share of an account in memory
@@ -81,7 +83,8 @@ export class KeyedInsert {
   }
 
   async row({ firstId, createdAt }: Receipt, signal: AbortSignal): Promise<SpacedRow> {
-    const _doc = { m0: await digestOf(this.#asked, signal), m1: firstId };
+    // a space takes its receipts along when it moves to another store
+    const _doc = { m0: await digestOf(this.#asked, signal), m1: firstId, m2: this.#space.catalogueId };
     const row = { _id: this.#ids[0] as string, _created_at: createdAt, _updated_at: createdAt, _doc };
     return { spaceId: this.#receipts.id, row, hashes: {} };
   }
@@ -117,7 +120,8 @@ export async function sweepReceipts(
   const [, oldest] = daysOfKeys(now());
   const where = `_id < '${oldest}'`;
   try {
-    for (const id of table.receiptSpaces) {
+    const stores = db.stores.all.filter(({ available }) => available);
+    for (const id of stores.flatMap(({ number }) => table.receiptSpaces(number))) {
       const old = await db.rows({ ...table.select(id, { columns: '1', where, tail: 'LIMIT 1' }), signal });
       if (old.length > 0)
         await store.rewrite(id, () => db.command({ ...table.clear(id, String(oldest)), signal }));

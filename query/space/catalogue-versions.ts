@@ -6,7 +6,7 @@ import { slotOf } from '../structure/slots.ts';
 import { createStructure, type Structure } from '../structure/structure.ts';
 import { areToBeStored, begun, storeInitialRecords } from './initial-records.ts';
 import type { KnownSpaces } from './known-spaces.ts';
-import { type CatalogueEntry, generationOf, type RetiredSlot, storedSpace } from './space-catalogue.ts';
+import { type CatalogueEntry, type RetiredSlot, storedSpace } from './space-catalogue.ts';
 import type { SpacesDeps } from './spaces-deps.ts';
 
 interface Deps extends Pick<SpacesDeps, 'store' | 'catalogue' | 'invalidation' | 'freshness'> {
@@ -68,8 +68,8 @@ export class CatalogueVersions {
     const { catalogue, known } = this.#deps;
     const found = await catalogue.find(id, signal);
     for (let entry = found; entry !== null; entry = await catalogue.find(id, signal)) {
-      // somebody else dropped the one that was meant, and made another
-      if (generationOf(entry.version) !== generationOf(found?.version ?? 0)) break;
+      // somebody else dropped the one that was meant, and made another; one that moved keeps its time
+      if (entry.createdAt.getTime() !== found?.createdAt.getTime()) break;
       if (await catalogue.drop(entry, signal)) break;
     }
     known.forget(id);

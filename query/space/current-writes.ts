@@ -9,7 +9,10 @@ import type { Spaces } from './spaces.ts';
  * older structure. So it copies every value that was written by a structure which is still current after the write; any
  * other write is not acknowledged.
  */
-export function currentWrites(writes: RecordWrites, spaces: Pick<Spaces, 'find'>): RecordWrites {
+export function currentWrites(
+  writes: RecordWrites,
+  spaces: Pick<Spaces, 'find' | 'assertInPlace'>,
+): RecordWrites {
   const whileCurrent = async <Result>(
     space: RecordSpace,
     signal: AbortSignal,
@@ -18,6 +21,7 @@ export function currentWrites(writes: RecordWrites, spaces: Pick<Spaces, 'find'>
     // a write that is refused afterwards leaves a record without the value
     await check(space, signal);
     const result = await write();
+    await spaces.assertInPlace(space, signal);
     await check(space, signal);
     return result;
   };
@@ -29,12 +33,22 @@ export function currentWrites(writes: RecordWrites, spaces: Pick<Spaces, 'find'>
     }
   };
 
+  const whileInPlace = async <Result>(
+    space: RecordSpace,
+    signal: AbortSignal,
+    write: () => Promise<Result>,
+  ): Promise<Result> => {
+    const result = await write();
+    await spaces.assertInPlace(space, signal);
+    return result;
+  };
+
   return {
     insert: (rows) => whileCurrent(rows.space, rows.signal, () => writes.insert(rows)),
     change: (change) =>
       // a removal names no slot
       change.steps.every(({ assignments }) => assignments === null)
-        ? writes.change(change)
+        ? whileInPlace(change.space, change.signal, () => writes.change(change))
         : whileCurrent(change.space, change.signal, () => writes.change(change)),
   };
 }

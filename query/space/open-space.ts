@@ -91,7 +91,8 @@ export function createOpenSpace(deps: {
     const stores = storesRecords(operation);
     const makes = operation.readsOnly !== true;
     const onOpened = stores ? (id: string): void => writes.enter(request, id) : undefined;
-    const wanted = { ownerId, projectSlug, slug, structure, headers, makes, stores, onOpened };
+    const changes = makes || clear || headers.clearAllSpaces;
+    const wanted = { ownerId, projectSlug, slug, structure, headers, makes, stores, changes, onOpened };
     const known = spaces.resolveKnown(wanted);
     if (known !== null && !clear && !headers.clearAllSpaces && !hasRules(known)) return known;
     return openUnknown(asked, wanted, known, clear);
@@ -109,7 +110,10 @@ export function createOpenSpace(deps: {
     if (hasRules(space)) await authorize({ ...asked, operation });
     if (clearAllSpaces || clear) await authorize({ ...asked, operation: deps.clear });
     if (clearAllSpaces) await clearProject(deps, space.projectId, request.signal);
-    else if (clear && !space.missing) await clearSpace(deps.store, space.id, request.signal);
+    else if (clear && !space.missing) {
+      await clearSpace(deps.store, space.id, request.signal);
+      await spaces.assertInPlace(space, request.signal);
+    }
     return space;
   };
 

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { outcomeUnknown } from '../../common/errors/catalogue.ts';
 import type { RecordStore } from '../store/record-store.ts';
-import { type DroppedSpace, droppedRecordsId, type RetiredSlot } from './space-catalogue.ts';
+import { type DroppedSpace, droppedRecordsId, isMoving, type RetiredSlot } from './space-catalogue.ts';
 import { outdatedAfter, type SpacesDeps } from './spaces-deps.ts';
 
 export type RemovalDeps = Pick<SpacesDeps, 'store' | 'catalogue' | 'log'>;
@@ -11,6 +12,8 @@ const idleLimit = 5_000;
 const sweptAtOnce = 1000;
 /** Records of one UPDATE: the table's other updates wait for it. */
 const recordsAtOnce = 20_000;
+/** After this a move of a space that did not end was cut off. Milliseconds. */
+const moveLimit = 24 * 3_600_000;
 /** In which others have their turn. Milliseconds. */
 const pause = 50;
 
@@ -33,8 +36,12 @@ export async function clearProject(
   projectId: string,
   signal: AbortSignal,
 ): Promise<void> {
-  for (const { recordsId } of await catalogue.idsOfProject(projectId, signal))
+  for (const { id, recordsId } of await catalogue.idsOfProject(projectId, signal)) {
     await clearSpace(store, recordsId, signal);
+    const now = store.db.stores.all.length === 1 ? null : await catalogue.find(id, signal);
+    if (now !== null && (now.recordsId !== recordsId || isMoving(now.structure)))
+      throw outcomeUnknown(new Error('a record space of the project is being moved to another store'));
+  }
 }
 
 /** For work that rewrites the space: one statement, however many records there are, and one for their keys. */
@@ -57,7 +64,7 @@ export async function deleteDropped(
   dropped: DroppedSpace,
   signal: AbortSignal,
 ): Promise<void> {
-  const recordsId = droppedRecordsId(dropped.id, dropped.version);
+  const recordsId = droppedRecordsId(dropped);
   try {
     const idle = await writes.idle(recordsId, idleLimit).then(
       () => true,
@@ -100,18 +107,40 @@ export async function clearSlot(
   }
 }
 
-/** Removes remains of dropped spaces and fields that earlier processes left. Never rejects. */
+/** Removes remains of dropped and moved spaces, and of fields, that earlier processes left. Never rejects. */
 export async function sweepLeft(deps: RemovalDeps, signal: AbortSignal): Promise<void> {
   const { store, catalogue, log } = deps;
-  try {
+  const tried = async (work: () => Promise<void>): Promise<void> => {
+    try {
+      await work();
+    } catch (error) {
+      if (!signal.aborted) log.warn({ err: error }, 'what was dropped is left to the next start');
+    }
+  };
+  await tried(async () => {
     // no process writes any more to a space that was dropped before
     const before = new Date(Date.now() - (store.alone ? 0 : outdatedAfter));
-    for (const dropped of await catalogue.leftBehind(before, sweptAtOnce, signal)) {
-      await clearSpace(store, droppedRecordsId(dropped.id, dropped.version), signal, 'all');
-      await catalogue.swept(dropped, signal);
-    }
+    // the store of one may be away
+    for (const dropped of await catalogue.leftBehind(before, sweptAtOnce, signal))
+      await tried(async () => {
+        await clearSpace(store, droppedRecordsId(dropped), signal, 'all');
+        await catalogue.swept(dropped, signal);
+      });
+    for (const id of await catalogue.leftByMoves(new Date(Date.now() - moveLimit), sweptAtOnce, signal))
+      await tried(() => clearMoved(deps, id, signal));
     for (const retired of await catalogue.retiredSlots(signal)) await clearSlot(deps, retired, signal);
-  } catch (error) {
-    if (!signal.aborted) log.warn({ err: error }, 'what was dropped is left to the next start');
-  }
+  });
+}
+
+/** Deletes the records that a move of a space left in the other store, or in the one that it did not get to. */
+export async function clearMoved(
+  { store, catalogue }: Pick<RemovalDeps, 'store' | 'catalogue'>,
+  id: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const entry = await catalogue.find(id, signal);
+  if (entry === null || entry.leftRecords === '') return;
+  // first of all a move that goes on after all can't end with these: it stores the version that it found
+  const cleared = { ...entry, version: entry.version + 1, leftRecords: '' };
+  if (await catalogue.store(cleared, signal)) await clearSpace(store, entry.leftRecords, signal, 'all');
 }

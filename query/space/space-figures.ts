@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { forEachAtOnce } from '../../common/limits/for-each-at-once.ts';
 import { upTo } from '../../common/limits/up-to.ts';
 import { recordOverhead } from '../records/record-quota.ts';
+import { storeOfRecords } from '../sql/id-in-store.ts';
 import type { RecordStore } from '../store/record-store.ts';
 import type { SpacesDeps } from './spaces-deps.ts';
 
@@ -40,8 +41,9 @@ export class SpaceSizes {
     signal: AbortSignal,
   ): Promise<ReadonlyMap<string, SpaceFigures>> {
     const { db, table } = this.#store;
+    const here = ids.filter((id) => isAvailable(this.#store, id));
     const counted = await Promise.all(
-      [...table.together(ids)].map((some) =>
+      [...table.together(here)].map((some) =>
         db.rows<{ _space: string; records: number }>({ ...table.countAll(some), signal, account }),
       ),
     );
@@ -68,15 +70,23 @@ export class SpaceSizes {
   }
 }
 
-/** Asks the store how many bytes of records an account has, in all of its spaces. */
+/** Whether the store answers that has these records. */
+export function isAvailable({ db }: Pick<RecordStore, 'db'>, recordsId: string): boolean {
+  const number = storeOfRecords(recordsId);
+  return db.stores.all.some((store) => store.number === number && store.available);
+}
+
+/** Asks the store how many bytes of records an account has, in all of its spaces that can be asked. */
 export async function countRecordBytes(
-  { store: { db, table }, catalogue }: Pick<SpacesDeps, 'store' | 'catalogue'>,
+  { store, catalogue }: Pick<SpacesDeps, 'store' | 'catalogue'>,
   account: string,
 ): Promise<number> {
   const signal = AbortSignal.timeout(countTimeout);
+  const { db, table } = store;
   const spaces = await catalogue.idsOfOwner(account, signal);
+  const here = spaces.map(({ recordsId }) => recordsId).filter((id) => isAvailable(store, id));
   let sum = 0;
-  for (const ids of table.together(spaces.map(({ recordsId }) => recordsId))) {
+  for (const ids of table.together(here)) {
     const statement = table.sumBytes(ids, recordOverhead);
     const [row] = await db.rows<{ bytes: number }>({ ...statement, signal, account });
     sum += row?.bytes ?? 0;

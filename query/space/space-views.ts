@@ -1,6 +1,5 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import { textLiteral } from '../../common/clickhouse/literal.ts';
-import { topologyOf } from '../../common/clickhouse/topology.ts';
 import { CommandError } from '../../common/errors/command-error.ts';
 import { RecordsTable } from '../sql/records-table.ts';
 import { spaceViewSql } from '../sql/space-view-sql.ts';
@@ -23,17 +22,17 @@ const timeout = 30_000;
  * Answers a line a view: its name, the account, and the space.
  */
 export async function makeSpaceViews(
-  stores: { readonly db: Database; readonly database: string; readonly catalogue: TableCatalogue },
+  services: { readonly db: Database; readonly database: string; readonly catalogue: TableCatalogue },
   order: ViewsOrder,
 ): Promise<string> {
-  const { db, database, catalogue } = stores;
+  const { db, database, catalogue } = services;
   const table = new RecordsTable(db, database);
   await catalogue.settled(AbortSignal.timeout(timeout));
-  const { onCluster } = topologyOf(db);
   const spaces = await db.rows<{ id: string; email: string }>({ sql: spacesSql(database, order) });
   if (spaces.length === 0) throw new CommandError('there is no such record space');
-  await db.command({ sql: `CREATE DATABASE IF NOT EXISTS ${database}_views${onCluster}` });
   const lines: string[] = [];
+  /** Those with a database for views. */
+  const stores = new Set<number>();
   for (const { id, email } of spaces) {
     const signal = AbortSignal.timeout(timeout);
     const entry = await catalogue.find(id, signal);
@@ -42,8 +41,14 @@ export async function makeSpaceViews(
     const view = `${database}_views.${viewName(projectSlug, slug, id)}`;
     const place = `${email} ${projectSlug}/${slug}`;
     const select = spaceViewSql(table, entry.recordsId, fields);
-    const sql = `CREATE OR REPLACE VIEW ${view}${onCluster} AS ${select} COMMENT ${textLiteral(place)}`;
-    await db.command({ sql, signal });
+    const sql = `CREATE OR REPLACE VIEW ${view} AS ${select} COMMENT ${textLiteral(place)}`;
+    const home = table.homeOf(entry.recordsId);
+    if (!stores.has(entry.store)) {
+      const sql = `CREATE DATABASE IF NOT EXISTS ${database}_views`;
+      await db.command({ sql, signal, home, onEach: true });
+      stores.add(entry.store);
+    }
+    await db.command({ sql, signal, home, onEach: true });
     lines.push(`${view}  ${place}`);
   }
   return lines.join('\n');

@@ -19,6 +19,8 @@ export interface SpaceRequest extends SpacePath {
   readonly makes: boolean;
   /** Whether it may write values of records. */
   readonly stores: boolean;
+  /** The same, or delete records. */
+  readonly changes: boolean;
   /** Called with the space's id in the moment in which it is decided which structure counts. */
   readonly onOpened?: ((spaceId: string) => void) | undefined;
 }

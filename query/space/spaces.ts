@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import {
   deadlineExceeded,
+  outcomeUnknown,
   overloaded,
   projectNotFound,
   recordSpaceNotFound,
@@ -21,6 +22,7 @@ import { KnownSpaces } from './known-spaces.ts';
 import {
   type CatalogueEntry,
   type FoundSpace,
+  isMoving,
   type RetiredSlot,
   recordsIdOf,
   storedSpace,
@@ -139,6 +141,14 @@ export class Spaces {
     return this.#locked(id, (own) => this.#versions.dropField(id, name, own), signal);
   }
 
+  /** For what was just done to records of a space. Throws when it has moved, or is about to: that may not be in the copy. */
+  async assertInPlace({ catalogueId, id }: RecordSpace, signal: AbortSignal): Promise<void> {
+    if (this.#deps.store.db.stores.all.length === 1) return;
+    const now = await this.find(catalogueId, signal);
+    if (now !== null && (now.id !== id || isMoving(now.stored)))
+      throw outcomeUnknown(new Error('the record space is being moved to another store'));
+  }
+
   /** Resolves when no process begins anything by an older version. */
   async untilHeard(signal: AbortSignal): Promise<void> {
     const { staleAfter, heardAfter } = this.#deps.freshness;
@@ -180,7 +190,10 @@ export class Spaces {
       const read = this.#known.begin();
       const found = await this.#findOrAllow(id, request, signal);
       if (found.entry === null && !request.makes && request.structure?.initialData.length === 0)
-        return { ...storedSpace(newSpace(id, id, request, request.structure)), missing: true };
+        return {
+          ...storedSpace(newSpace({ id, version: 0, store: 0 }, request, request.structure)),
+          missing: true,
+        };
       const entry = found.entry ?? (await this.#make(id, request, found.version, signal));
       if (entry === null) continue;
       const stored = await this.#versions.remember(entry, read, signal);
@@ -218,11 +231,15 @@ export class Spaces {
     const { ownerId, projectSlug, structure } = request;
     await this.#limit.admit(ownerId, signal);
     const version = last + 1;
-    const made = newSpace(id, recordsIdOf(id, version), request, structure as Structure);
+    const made = newSpace(
+      { id, version, store: this.#deps.store.db.stores.choose(id) },
+      request,
+      structure as Structure,
+    );
     const initialRecords = await prepareInitialRecords(this.#deps, storedSpace(made), signal);
     await this.#deps.projects.ensure(ownerId, projectSlug, signal);
     const now = new Date();
-    const entry = { ...made, version, initialRecords, createdAt: now, updatedAt: now };
+    const entry = { ...made, version, initialRecords, leftRecords: '', createdAt: now, updatedAt: now };
     return (await this.#deps.catalogue.store(entry, signal)) ? entry : null;
   }
 
@@ -254,11 +271,16 @@ async function withDeadline<Result>(work: (signal: AbortSignal) => Promise<Resul
 }
 
 function newSpace(
-  id: string,
-  recordsId: string,
+  place: Pick<CatalogueEntry, 'id' | 'version' | 'store'>,
   { ownerId, projectSlug }: SpaceRequest,
   declared: Structure,
 ) {
   const structure = createStructure({ ...declared, fields: assignSlots(declared.fields, []) });
-  return { id, recordsId, ownerId, projectId: uuidV5(ownerId, projectSlug), structure };
+  return {
+    ...place,
+    recordsId: recordsIdOf(place),
+    ownerId,
+    projectId: uuidV5(ownerId, projectSlug),
+    structure,
+  };
 }

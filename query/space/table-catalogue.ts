@@ -1,6 +1,6 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import { textLiteral } from '../../common/clickhouse/literal.ts';
-import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
+import { UnknownOutcome } from '../../common/errors/unknown-outcome.ts';
 import { timestampText } from '../../common/metadata/row-values.ts';
 import { parseStructure } from '../structure/parse-structure.ts';
 import { retiredPart, slotsText, typeChangeOf, withSlots } from '../structure/slots.ts';
@@ -34,13 +34,15 @@ interface Row {
   structure: string;
   slots: string;
   initial_records: string;
+  store: number;
+  left_records: string;
   version: number;
   created: number;
   updated: number;
 }
 
 /** Doubles hold versions and times exactly; 64-bit integers would depend on output settings. */
-const selection = `owner_id, project_id, structure, slots, initial_records, toFloat64(version) AS version,
+const selection = `owner_id, project_id, structure, slots, initial_records, store, left_records, toFloat64(version) AS version,
   toFloat64(toUnixTimestamp64Milli(created_at)) AS created, toFloat64(toUnixTimestamp64Milli(updated_at)) AS updated`;
 
 /** A version of a space by column. Half a surrogate pair is nothing that the engine takes; structures have it escaped. */
@@ -59,6 +61,8 @@ function valuesOf(entry: CatalogueEntry) {
     created_at: timestampText(entry.createdAt),
     updated_at: timestampText(entry.updatedAt),
     initial_records: entry.initialRecords,
+    store: entry.store,
+    left_records: entry.leftRecords,
   };
 }
 
@@ -98,20 +102,21 @@ export class TableCatalogue {
   /** Notes that a space is dropped. Resolves with false when it is another one by now: then nothing was stored. */
   async drop(entry: CatalogueEntry, signal: AbortSignal): Promise<boolean> {
     await this.settled(signal);
-    const { id, ownerId, projectId, structure, version } = entry;
+    const { id, ownerId, projectId, structure, store, version } = entry;
     const dropped = {
-      ...{ id, ownerId, projectId, projectSlug: structure.projectSlug },
+      ...{ id, ownerId, projectId, projectSlug: structure.projectSlug, store },
       version: droppedVersion(version),
     };
     const token = `${id}:${dropped.version}`;
     const row = await this.#insert(droppedRow(dropped, leftRecords), dropped.version, token, signal);
-    return row?.version === dropped.version;
+    // a move of the space to another store takes the same version
+    return row?.version === dropped.version && row.structure === '';
   }
 
   /** Spaces that were dropped before a time and may have left records. */
   async leftBehind(before: Date, limit: number, signal: AbortSignal): Promise<readonly DroppedSpace[]> {
     return this.#db.rows<DroppedSpace>({
-      sql: `SELECT id, owner_id AS ownerId, project_id AS projectId, project_slug AS projectSlug,
+      sql: `SELECT id, owner_id AS ownerId, project_id AS projectId, project_slug AS projectSlug, store,
          toFloat64(version) AS version FROM ${this.#table} FINAL
        WHERE initial_records = '${leftRecords}' AND slug = ''
          AND updated_at < toDateTime64(${textLiteral(timestampText(before))}, 3, 'UTC')
@@ -122,17 +127,27 @@ export class TableCatalogue {
 
   /** Slots of fields that were dropped, of all spaces. */
   async retiredSlots(signal: AbortSignal): Promise<readonly RetiredSlot[]> {
-    const rows = await this.#db.rows<{ id: string; version: number; slots: string }>({
-      sql: `SELECT id, toFloat64(version) AS version, slots FROM ${this.#table} FINAL
+    const rows = await this.#db.rows<{ id: string; version: number; store: number; slots: string }>({
+      sql: `SELECT id, toFloat64(version) AS version, store, slots FROM ${this.#table} FINAL
        WHERE slug != '' AND position(slots, ${textLiteral(retiredPart)}) > 0`,
       signal,
     });
-    return rows.flatMap(({ id, version, slots }) => {
+    return rows.flatMap(({ slots, ...row }) => {
       // a slot that a change of types has taken may be a field's in a moment
       if (typeChangeOf(slots) !== null) return [];
-      const recordsId = recordsIdOf(id, version);
+      const recordsId = recordsIdOf(row);
       return withSlots([], slots).retiredSlots.map((slot) => ({ recordsId, slot }));
     });
+  }
+
+  /** Ids of spaces that a move left records of, which ended before a time. */
+  async leftByMoves(before: Date, limit: number, signal: AbortSignal): Promise<readonly string[]> {
+    const rows = await this.#db.rows<{ id: string }>({
+      sql: `SELECT id FROM ${this.#table} FINAL WHERE left_records != ''
+         AND updated_at < toDateTime64(${textLiteral(timestampText(before))}, 3, 'UTC') LIMIT ${limit}`,
+      signal,
+    });
+    return rows.map(({ id }) => id);
   }
 
   async swept(dropped: DroppedSpace, signal: AbortSignal): Promise<void> {
@@ -216,17 +231,17 @@ export class TableCatalogue {
 
   async #idsWhere(condition: string, signal: AbortSignal): Promise<readonly SpaceIds[]> {
     await this.settled(signal);
-    const rows = await this.#db.rows<{ id: string; version: number }>({
-      sql: `SELECT id, toFloat64(version) AS version FROM ${this.#table} FINAL
+    const rows = await this.#db.rows<{ id: string; version: number; store: number }>({
+      sql: `SELECT id, toFloat64(version) AS version, store FROM ${this.#table} FINAL
          WHERE ${condition} AND slug != '' ORDER BY id`,
       signal,
     });
-    return rows.map(({ id, version }) => ({ id, recordsId: recordsIdOf(id, version) }));
+    return rows.map((row) => ({ id: row.id, recordsId: recordsIdOf(row) }));
   }
 
   /** Resolves with the newest row when this one is durable, or another with its token or of a later version was first. */
   async #insert(
-    values: Readonly<Record<string, string>> & { readonly id: string },
+    values: Readonly<Record<string, string | number>> & { readonly id: string },
     version: number,
     token: string,
     signal: AbortSignal,
@@ -235,7 +250,7 @@ export class TableCatalogue {
     // a block whose token it has seen (https://clickhouse.com/docs/guides/developer/deduplicating-inserts-on-retries)
     const sql = `INSERT INTO ${this.#table} (${Object.keys(values).join(', ')}, version)
        SETTINGS insert_deduplicate = 1, insert_deduplication_token = ${textLiteral(token)}
-       VALUES (${Object.values(values).map(textLiteral).join(', ')}, ${version})`;
+       VALUES (${Object.values(values).map(literal).join(', ')}, ${version})`;
     let unknown: UnknownOutcome | null = null;
     await this.#db.command({ sql, signal }).catch((error: unknown) => {
       if (!(error instanceof UnknownOutcome)) throw error;
@@ -253,7 +268,9 @@ function entryOf(id: string, row: Row): CatalogueEntry {
   const { fields, retiredSlots } = withSlots(structure.fields, row.slots);
   return {
     id,
-    recordsId: recordsIdOf(id, row.version),
+    recordsId: recordsIdOf({ ...row, id }),
+    store: row.store,
+    leftRecords: row.left_records,
     ownerId: row.owner_id,
     projectId: row.project_id,
     structure: createStructure({ ...structure, fields, retiredSlots, typeChange: typeChangeOf(row.slots) }),
@@ -265,11 +282,15 @@ function entryOf(id: string, row: Row): CatalogueEntry {
 }
 
 /** Its slug is empty, as no space's is. */
-function droppedRow({ id, ownerId, projectId, projectSlug }: DroppedSpace, initialRecords: string) {
+function droppedRow({ id, ownerId, projectId, projectSlug, store }: DroppedSpace, initialRecords: string) {
   const now = timestampText(new Date());
   return {
     ...{ id, owner_id: ownerId, project_id: projectId, project_slug: projectSlug },
     ...{ slug: '', name: '', description: '', structure: '', slots: '' },
-    ...{ created_at: now, updated_at: now, initial_records: initialRecords },
+    ...{ created_at: now, updated_at: now, initial_records: initialRecords, store, left_records: '' },
   };
+}
+
+function literal(value: string | number): string {
+  return typeof value === 'number' ? String(value) : textLiteral(value);
 }

@@ -18,7 +18,7 @@ import {
   retypedFields,
   withStoredTypes,
 } from './retyped-fields.ts';
-import { type CatalogueEntry, storedSpace } from './space-catalogue.ts';
+import { type CatalogueEntry, isMoving, storedSpace } from './space-catalogue.ts';
 import type { SpaceRequest, SpacesDeps } from './spaces-deps.ts';
 import { agrees } from './structure-view.ts';
 
@@ -78,7 +78,8 @@ export class TypeChanges {
     if (typeChange !== null) {
       if (this.#isAbandoned(entry)) return (signal) => this.#cancel(entry.id, typeChange, signal);
       // reads go on as before
-      const reads = !request.stores && (structure === null || agrees(entry.structure, structure));
+      const writes = isMoving(entry.structure) ? request.changes : request.stores;
+      const reads = !writes && (structure === null || agrees(entry.structure, structure));
       return reads ? null : this.over(entry.id);
     }
     // the values behind an inferred type may be older than the stored types

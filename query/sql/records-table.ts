@@ -1,11 +1,13 @@
 import type { Database } from '../../common/clickhouse/database.ts';
+import { homeIn } from '../../common/clickhouse/home.ts';
 import { textLiteral } from '../../common/clickhouse/literal.ts';
-import { topologyOf } from '../../common/clickhouse/topology.ts';
 import { keysTable, recordsTable } from '../../common/metadata/migrations/record-tables.ts';
 import type { Condition } from '../input/parse-conditions.ts';
 import type { StoredValue } from '../structure/field.ts';
 import { kindOf, slotOf } from '../structure/slots.ts';
 import type { Conversion } from './convert-sql.ts';
+import { idInStore, storeOfRecords } from './id-in-store.ts';
+import { allIds, type IdRange, rangeSql } from './id-range.ts';
 import { keyOf, keysSql } from './record-keys.ts';
 import { valueBytes } from './record-row.ts';
 import { type RowUpdate, updateAssignments } from './update-sql.ts';
@@ -58,23 +60,21 @@ export class RecordsTable {
   readonly #keys: string;
   readonly recordRows: { readonly table: string };
   readonly keyRows: { readonly table: string; readonly columns: readonly string[] };
-  readonly #changed: { readonly records: string; readonly keys: string };
   /** Groups of spaces; each has its home on one of several servers. */
   readonly #homes: number;
 
-  constructor(db: Pick<Database, 'cluster' | 'servers'>, database: string) {
-    const { rowsEverywhere } = topologyOf(db);
+  constructor(db: Pick<Database, 'servers'>, database: string) {
     this.#records = `${database}.${recordsTable}`;
     this.#keys = `${database}.${keysTable}`;
     this.recordRows = { table: this.#records };
     this.keyRows = { table: this.#keys, columns: ['space', 'key', '_id'] };
-    this.#changed = { records: rowsEverywhere(this.#records), keys: rowsEverywhere(this.#keys) };
     this.#homes = db.servers > 1 ? mostHomes : 1;
   }
 
   /** The key that chooses the server for statements about a space. Spaces of one home share statements. */
   homeOf(spaceId: string): string {
-    return this.#homes === 1 ? 'records' : `records ${this.#homeNumber(spaceId)}`;
+    const home = this.#homes === 1 ? 'records' : `records ${this.#homeNumber(spaceId)}`;
+    return homeIn(storeOfRecords(spaceId), home);
   }
 
   /** Groups of spaces that can share a statement: `spacesAtOnce` at most, all of one home. */
@@ -91,11 +91,11 @@ export class RecordsTable {
 
   /** The space of the receipts of inserts into a space: it has no owner, and the same home. */
   receiptsOf(spaceId: string): string {
-    return receiptSpace(this.#homeNumber(spaceId));
+    return receiptSpace(this.#homeNumber(spaceId), storeOfRecords(spaceId));
   }
 
-  get receiptSpaces(): readonly string[] {
-    return Array.from({ length: this.#homes }, (_, home) => receiptSpace(home));
+  receiptSpaces(store: number): readonly string[] {
+    return Array.from({ length: this.#homes }, (_, home) => receiptSpace(home, store));
   }
 
   select(spaceId: string, { columns, where = null, keyed = [], counted, tail = '' }: Selection): Sql {
@@ -132,25 +132,30 @@ export class RecordsTable {
 
   /** Deletes records of any spaces of one home. */
   remove(records: readonly RecordAddress[]): Sql {
-    return { sql: deleteSql(this.#changed.records, addressesSql(records)), home: this.#homeOfAll(records) };
+    return { sql: deleteSql(this.#records, addressesSql(records)), home: this.#homeOfAll(records) };
   }
 
   /** Sets values of records of any spaces of one home; all set the same slots. */
   update(rows: readonly RowUpdate[], now: Date): Sql {
-    const sql = `UPDATE ${this.#changed.records} SET ${updateAssignments(rows, now)} WHERE ${addressesSql(rows)}`;
+    const sql = `UPDATE ${this.#records} SET ${updateAssignments(rows, now)} WHERE ${addressesSql(rows)}`;
     return { sql, home: this.#homeOfAll(rows) };
   }
 
   /** Deletes the records of a space. @param before only records with ids before this one */
   clear(spaceId: string, before?: string): Sql {
     const older = before === undefined ? '' : ` AND _id < ${textLiteral(before)}`;
-    return this.#about(spaceId, deleteSql(this.#changed.records, `space = ${textLiteral(spaceId)}${older}`));
+    return this.#about(spaceId, deleteSql(this.#records, `space = ${textLiteral(spaceId)}${older}`));
+  }
+
+  clearRange(spaceId: string, range: IdRange): Sql {
+    const where = `space = ${textLiteral(spaceId)} AND ${rangeSql(range)}`;
+    return this.#about(spaceId, deleteSql(this.#records, where));
   }
 
   /** Deletes the keys of a space without records. @param which `old`: a write that another process has begun keeps its own */
   clearKeys(spaceId: string, which: 'all' | 'old'): Sql {
     const old = which === 'old' ? ' AND _written < now() - INTERVAL 1 HOUR' : '';
-    const sql = deleteSql(this.#changed.keys, `space = ${textLiteral(spaceId)}${old}`);
+    const sql = deleteSql(this.#keys, `space = ${textLiteral(spaceId)}${old}`);
     return { sql, home: this.homeOf(spaceId) };
   }
 
@@ -170,7 +175,7 @@ export class RecordsTable {
     const map = mapOf(slot);
     const column = kind === 'h' || kind === 'm' ? '' : `${slot} = NULL, `;
     const without = `${map} = mapFilter((slot, _) -> slot != ${textLiteral(slot)}, ${map})`;
-    const sql = `UPDATE ${this.#changed.records} SET ${column}${without}
+    const sql = `UPDATE ${this.#records} SET ${column}${without}
       WHERE space = ${textLiteral(spaceId)} AND _id > ${textLiteral(after)}
         ${upTo === undefined ? '' : `AND _id <= ${textLiteral(upTo)}`} AND mapContains(${map}, ${textLiteral(slot)})`;
     return this.#about(spaceId, sql);
@@ -186,7 +191,7 @@ export class RecordsTable {
   ): Sql {
     const column = kindOf(to) === 'm' ? '' : `${to} = ${conversion.column}, `;
     const doc = `_doc = mapUpdate(_doc, map(${textLiteral(to)}, ${conversion.text}))`;
-    const sql = `UPDATE ${this.#changed.records} SET ${column}${doc}
+    const sql = `UPDATE ${this.#records} SET ${column}${doc}
       WHERE space = ${textLiteral(spaceId)} AND mapContains(_doc, ${textLiteral(from)})`;
     return this.#about(spaceId, sql);
   }
@@ -216,10 +221,10 @@ export class RecordsTable {
   }
 
   /** Writes the keys of all stored values of a slot. A key may then be there twice, which is no harm. */
-  addKeys(spaceId: string, slot: string): Sql {
+  addKeys(spaceId: string, slot: string, range: IdRange = allIds): Sql {
     const key = `reinterpretAsUInt64(substring(MD5(concat('${slot}:', _doc['${slot}'])), 1, 8))`;
     const sql = `INSERT INTO ${this.#keys} (space, key, _id) SELECT space, ${key}, _id FROM ${this.#records}
-      WHERE space = ${textLiteral(spaceId)} AND mapContains(_doc, '${slot}')`;
+      WHERE space = ${textLiteral(spaceId)} AND ${rangeSql(range)} AND mapContains(_doc, '${slot}')`;
     return this.#about(spaceId, sql);
   }
 
@@ -271,9 +276,9 @@ function deleteSql(table: string, where: string): string {
   return `DELETE FROM ${table} WHERE ${where} SETTINGS lightweight_delete_mode = 'lightweight_update_force'`;
 }
 
-/** UUIDs of version 8: those of record spaces are of version 5. */
-function receiptSpace(home: number): string {
-  return `0${home.toString(16)}c6a1d2-51f3-8d4e-9b07-3e8a2f6c4d90`;
+/** UUIDs of version 8: those of record spaces in the first store are of version 5, and others end otherwise. */
+function receiptSpace(home: number, store: number): string {
+  return idInStore(`0${home.toString(16)}c6a1d2-51f3-8d4e-9b07-3e8a2f6c4d90`, store);
 }
 
 /** Which of the maps of a record has the values of a slot. */
@@ -293,7 +298,7 @@ function areOfOneSpace(records: readonly { readonly spaceId: string }[]): boolea
   return records.every(({ spaceId }) => spaceId === records[0]?.spaceId);
 }
 
-/** Pairs alone would do, but the engine finds the shards of a statement by a condition on the space itself. */
+/** Pairs alone would do, but a condition on the space itself lets the engine use the primary key. */
 function spacesSql(records: readonly { readonly spaceId: string }[]): string {
   return `space IN (${[...new Set(records.map(({ spaceId }) => textLiteral(spaceId)))].join(', ')})`;
 }

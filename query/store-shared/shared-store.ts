@@ -42,8 +42,8 @@ export class SharedStore implements RecordStore {
     readonly metrics: Pick<Metrics, 'batch' | 'cache'>;
   }): SharedStore {
     const { redis, config, db } = services;
-    // the answer of a server of a cluster may be older than a write that another one acknowledged
-    if (redis === undefined || db.cluster !== undefined || db.servers > 1)
+    // the answer of one of several servers may be older than a write that another one acknowledged
+    if (redis === undefined || db.servers > 1)
       return new SharedStore({ ...services, versions: noVersions, cacheBytes: 0 });
     const versions = new RedisVersions({ ...services, redis, outages: new CacheOutages(services) });
     return new SharedStore({ ...services, versions, cacheBytes: config.recordCacheBytes });

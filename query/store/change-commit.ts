@@ -4,10 +4,10 @@ import {
   type StatementQueuesOptions,
   type Waiting,
 } from '../../common/clickhouse/statement-queues.ts';
-import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
 import { joinPermits, permitted, StatementTimeout } from '../../common/clickhouse/write-permit.ts';
 import { ApiError } from '../../common/errors/api-error.ts';
 import { deadlineExceeded } from '../../common/errors/catalogue.ts';
+import { UnknownOutcome } from '../../common/errors/unknown-outcome.ts';
 import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
 import type { Metrics } from '../../common/telemetry/create-metrics.ts';
 import { rowColumns } from '../sql/record-row.ts';

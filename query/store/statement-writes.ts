@@ -34,11 +34,6 @@ const changeLimits = {
   statementLimit: 4 * 1024 * 1024,
   recordLimit: manyRecords,
 };
-/**
- * In a cluster a statement lies in Keeper until all servers made it, and ZooKeeper takes a megabyte at most. Most values
- * stand in it twice: for their column, and for the map of all values.
- */
-const clusterStatementLimit = 128 * 1024;
 
 /** Writes by statements that those of other requests share: for a store that several processes write to, and for large inserts. */
 export function createStatementWrites(
@@ -54,8 +49,7 @@ export function createStatementWrites(
     ...{ ...deps, ...insertLimits, linger },
     onStatement: metrics.batch('record_inserts'),
   });
-  const statementLimit = db.cluster === undefined ? changeLimits.statementLimit : clusterStatementLimit;
-  const changeCommit = createChangeCommit({ ...deps, ...changeLimits, linger, statementLimit });
+  const changeCommit = createChangeCommit({ ...deps, ...changeLimits, linger });
 
   /** The keys come before the values: a key without its value is harmless, a value without its key is not found. */
   const addKeys = async ({ space, steps, permit, signal }: RecordChange): Promise<void> => {
@@ -73,12 +67,10 @@ export function createStatementWrites(
   return {
     async insert({ space, records, unique, receipt, signal, permit }) {
       const own = receipt === undefined ? null : await recordLines([receipt], signal);
-      // rows that a Distributed table sends to two shards are there on one first, which must not be that of the receipt
-      const apart = db.cluster !== undefined;
       const rows: { readonly lines: Uint8Array; readonly columns?: readonly string[] } =
-        records.length > manyRecords && (own === null || apart)
+        records.length > manyRecords && own === null
           ? await newCompactLines(space, records, signal)
-          : { lines: joined(await newRecordLines(space, records, signal), apart ? null : own) };
+          : { lines: joined(await newRecordLines(space, records, signal), own) };
       const keys = await newKeyLines(space, records, unique, signal);
       const proof = { columns: '1', where: idsSql([(records[0] as NewRecord).id]), tail: 'LIMIT 1' };
       const end = await beginWrite(space.id);
@@ -96,9 +88,6 @@ export function createStatementWrites(
           signal,
           permit,
         });
-        if (own !== null && apart) {
-          await db.insert({ ...table.recordRows, lines: own, home: table.homeOf(space.id) });
-        }
       } catch (error) {
         // after most failures the outcome is unknown
         await end();

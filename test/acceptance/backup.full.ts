@@ -8,7 +8,7 @@ import { type Answer, call, fieldsOf, structureOf } from '../services/record-cli
 import { sdkClient } from '../services/s3-sdk-client.ts';
 import { type S3Stub, startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
 import { stubSettings } from '../services/s3-stub/stub-settings.ts';
-import { startChdbServer } from '../services/start-chdb-server.ts';
+import { startClickhouse } from '../services/start-clickhouse.ts';
 import { runToEnd, type Sluice, startSluice } from '../services/start-sluice.ts';
 import { temporaryFolder } from '../services/temporary-folder.ts';
 
@@ -162,7 +162,7 @@ t.test('the embedded store: DATA_DIR, copied while the server is stopped', async
 
 t.test('ClickHouse and S3: BACKUP of the database, then a copy of the bucket', async (t) => {
   const folder = await temporaryFolder(t);
-  const engine = await startChdbServer({ backups: folder });
+  const engine = await startClickhouse({ backups: folder });
   const stub = await startS3Stub();
   const env = { ...stubSettings(stub), CLICKHOUSE_URL: engine.url };
   const sluice = await startSluice({ env, dataDir: join(folder, 'data') });
@@ -193,7 +193,7 @@ t.test('ClickHouse and S3: BACKUP of the database, then a copy of the bucket', a
   await engine.close();
   await stub.close();
 
-  const fresh = await startChdbServer({ backups: folder });
+  const fresh = await startClickhouse({ backups: folder });
   await statement(fresh.url, `RESTORE DATABASE sluice FROM ${file}`);
   const restored = await startSluice({
     env: { ...stubSettings(copy), CLICKHOUSE_URL: fresh.url },

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { call, fieldsOf, structureOf } from '../services/record-client.ts';
-import { startChdbServer } from '../services/start-chdb-server.ts';
+import { startClickhouse } from '../services/start-clickhouse.ts';
 import { acceptanceToken, removeData, type Sluice, startSluice } from '../services/start-sluice.ts';
 import { startWorkers } from '../services/start-workers.ts';
 import { temporaryFolder } from '../services/temporary-folder.ts';
@@ -24,7 +24,7 @@ t.test('the log says once that Node 20 has ended, and nothing on later versions'
 });
 
 t.test('and once where there are workers', async (t) => {
-  const chdb = await startChdbServer();
+  const chdb = await startClickhouse();
   t.teardown(() => chdb.close());
   saysOnceThatItEnded(t, await startWorkers(t, chdb.url));
 });

@@ -7,7 +7,7 @@ import { startRedis } from '../services/redis.ts';
 import type { FaultRule, FaultStage } from '../services/s3-stub/fault-rules.ts';
 import { type S3Stub, startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
 import { stubSettings } from '../services/s3-stub/stub-settings.ts';
-import { startChdbServer } from '../services/start-chdb-server.ts';
+import { startFaultyClickhouse } from '../services/start-faulty-clickhouse.ts';
 import { killAll, removeData, runToEnd, type Sluice, startSluice } from '../services/start-sluice.ts';
 import {
   beginUpload,
@@ -103,7 +103,7 @@ function cutAll(at: Sluice, stub: S3Stub, all: Readonly<Record<string, Step>>): 
 }
 
 async function killAtEnds(t: Test, shared: Readonly<Record<string, string>>): Promise<void> {
-  const clickhouse = await startChdbServer({ user: 'sluice', password: 'a-password-of-a-test' });
+  const clickhouse = await startFaultyClickhouse({ user: 'sluice', password: 'a-password-of-a-test' });
   const stub = await startS3Stub();
   const env = {
     ...{ ...stubSettings(stub), ...shared, UPLOAD_PART_BYTES: String(5 * mebibyte) },
@@ -124,7 +124,7 @@ async function killAtEnds(t: Test, shared: Readonly<Record<string, string>>): Pr
   });
   const digest = 'DIGEST' in shared;
   const cuts = await cutAll(one, stub, digest ? { ...steps, 'reads-it-for-the-digest': digestStep } : steps);
-  await clickhouse.fault({ match: 'INSERT INTO .*cloud_files', action: { kind: 'hold' } });
+  clickhouse.fault({ match: 'INSERT INTO .*cloud_files', action: { kind: 'hold' } });
   cuts.push(await cutUpload(one, 'writes-its-row'));
   await clickhouse.untilHeld(1);
   await one.kill();
@@ -139,7 +139,7 @@ async function killAtEnds(t: Test, shared: Readonly<Record<string, string>>): Pr
     }),
   );
   // the row of the gateway that is dead comes after all
-  await clickhouse.clear();
+  clickhouse.clear();
   const cleaner = await start({ JANITOR_STALE_AFTER_MS: '1000' });
   await sleep(1100);
   const janitor = await runToEnd('janitor.ts', [], { ...env, DATA_DIR: cleaner.dataDir });

@@ -9,7 +9,7 @@ import t, { type Test } from 'tap';
 import { type RedisServer, startRedis } from '../services/redis.ts';
 import { startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
 import { stubSettings } from '../services/s3-stub/stub-settings.ts';
-import { startChdbServer } from '../services/start-chdb-server.ts';
+import { startClickhouse } from '../services/start-clickhouse.ts';
 import { removeData, runToEnd, type Sluice, startSluice } from '../services/start-sluice.ts';
 import { seed, sized } from '../services/test-size.ts';
 import { beginUpload, fileOf, filesAt, offsetAt, sendRest } from '../services/tus-client.ts';
@@ -116,7 +116,7 @@ t.test('on the file system, the same gateway again', { timeout: 1_800_000 }, asy
 
 /** Without Redis gateways do not know of each other. */
 async function onS3(t: Test, rounds: number, redis: RedisServer | null): Promise<void> {
-  const clickhouse = await startChdbServer({ user: 'sluice', password: 'a-password-of-a-test' });
+  const clickhouse = await startClickhouse({ user: 'sluice', password: 'a-password-of-a-test' });
   const stub = await startS3Stub();
   const env = {
     ...settings,

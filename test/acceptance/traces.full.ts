@@ -6,12 +6,12 @@ import { type ReceivedSpan, startOtlpReceiver } from '../services/otlp-receiver.
 import { call, fieldsOf, structureOf } from '../services/record-client.ts';
 import { startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
 import { stubSettings } from '../services/s3-stub/stub-settings.ts';
-import { startChdbServer } from '../services/start-chdb-server.ts';
+import { startFaultyClickhouse } from '../services/start-faulty-clickhouse.ts';
 import { removeData, type Sluice, sluiceFor, startSluice } from '../services/start-sluice.ts';
 
 const receiver = await startOtlpReceiver();
 const stub = await startS3Stub();
-const engine = await startChdbServer();
+const engine = await startFaultyClickhouse();
 const traced = {
   OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
   OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
@@ -105,7 +105,7 @@ t.test('parts of a file and statements tell S3 and ClickHouse which trace they b
     t.ok(names.includes(name), name);
   }
   for (const span of spans) if (span !== server) t.equal(span.parentSpanId, server?.spanId, span.name);
-  const told = [...stub.requests, ...(await engine.seen())].map(({ traceparent }) => traceparent);
+  const told = [...stub.requests, ...engine.seen].map(({ traceparent }) => traceparent);
   for (const name of ['s3 UploadPart', 's3 CompleteMultipartUpload', 'engine insert']) {
     for (const span of spans.filter((span) => span.name === name)) {
       t.ok(told.includes(`00-${traceId}-${span.spanId}-01`), `${name} tells its span`);

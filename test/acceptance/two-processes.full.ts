@@ -9,12 +9,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { type Answer, call, fieldsOf, structureOf } from '../services/record-client.ts';
-import { startChdbServer } from '../services/start-chdb-server.ts';
+import { startFaultyClickhouse } from '../services/start-faulty-clickhouse.ts';
 import { acceptanceToken, killAll, runToEnd, type Sluice, startSluice } from '../services/start-sluice.ts';
 import { temporaryFolder } from '../services/temporary-folder.ts';
 
 const password = 'hunter2-and-more';
-let server = await startChdbServer({ user: 'sluice', password });
+const server = await startFaultyClickhouse({ user: 'sluice', password });
 const served = {
   CLICKHOUSE_URL: server.url,
   CLICKHOUSE_USER: 'sluice',
@@ -262,27 +262,27 @@ t.test('connections that break', async (t) => {
   const into = (table: string) => ({ match: `^INSERT INTO \\W?acceptance\\W+${table}`, times: 1 });
 
   // behind the row that makes the space, and behind the row of a record: both are found
-  await server.fault({ ...into('record_spaces'), action: { kind: 'cut-after' } });
-  await server.fault({ ...into('records\\b'), action: { kind: 'cut-after' } });
+  server.fault({ ...into('record_spaces'), action: { kind: 'cut-after' } });
+  server.fault({ ...into('records\\b'), action: { kind: 'cut-after' } });
   t.match(await insert(1), { status: 200, body: { n: 1 } });
   t.equal(await found(1), 1);
   // before it: nobody knows, and nothing is done twice
-  await server.fault({ ...into('records\\b'), action: { kind: 'cut-before' } });
+  server.fault({ ...into('records\\b'), action: { kind: 'cut-before' } });
   t.match(await insert(2), { status: 500, body: { code: 'internal_error' } });
   t.equal(await found(2), 0);
   // a read
-  await server.fault({ match: '^SELECT .*\\.records ', action: { kind: 'cut-before' } });
+  server.fault({ match: '^SELECT .*\\.records ', action: { kind: 'cut-before' } });
   t.match(await ask(a, { space, structure }), { status: 503, body: { code: 'not_ready' } });
   t.equal((await ask(a, { space, structure })).body.length, 1);
   // in the middle of a find: what began can't end as if it were whole
   const records = Array.from({ length: 3000 }, (_, i) => ({ n: 10 + i }));
   t.equal((await ask(a, { space, structure, body: records })).status, 200);
   for (const kind of ['cut-middle', 'fail-middle'] as const) {
-    await server.fault({ match: '^SELECT .*\\.records ', action: { kind, bytes: 100_000 } });
+    server.fault({ match: '^SELECT .*\\.records ', action: { kind, bytes: 100_000 } });
     await t.rejects(ask(a, { space, structure }), kind);
   }
   t.equal((await ask(a, { space, structure })).body.length, 3001);
-  await server.clear();
+  server.clear();
 });
 
 t.test('a server that goes away is a 503 until it is back', async (t) => {
@@ -299,7 +299,7 @@ t.test('a server that goes away is a 503 until it is back', async (t) => {
     t.equal((await fetch(`${on.baseUrl}/healthz`)).status, 200);
     t.match(on.stderr(), /ECONNREFUSED/, 'its log says why');
   }
-  server = await server.restart();
+  await server.restart();
   for (const on of both) {
     t.match((await ask(on, { space, structure })).body, [{ text: 'by a' }]);
     // the stores are looked at once a second at most

@@ -4,7 +4,7 @@ import t from 'tap';
 import { connectRaw } from '../services/raw-http.ts';
 import { startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
 import { stubSettings } from '../services/s3-stub/stub-settings.ts';
-import { startChdbServer } from '../services/start-chdb-server.ts';
+import { startClickhouse } from '../services/start-clickhouse.ts';
 import { removeData, runToEnd, startSluice } from '../services/start-sluice.ts';
 import { until, workerPids } from '../services/worker-pids.ts';
 
@@ -14,7 +14,7 @@ const small = Buffer.from('a small file');
 const patience = 1000;
 
 t.test('kill -9 of a worker in the middle of uploads', { timeout: 560_000 }, async (t) => {
-  const chdb = await startChdbServer();
+  const chdb = await startClickhouse();
   const stub = await startS3Stub({ storage: 'discard' });
   const sluice = await startSluice({
     script: 'gateway/main.ts',

@@ -1,12 +1,12 @@
 /** How workers end, and what becomes of those that can't start. */
 import t from 'tap';
-import { startChdbServer } from '../services/start-chdb-server.ts';
+import { startClickhouse } from '../services/start-clickhouse.ts';
 import { runToEnd } from '../services/start-sluice.ts';
 import { find, startWorkers, untilBothAnswer } from '../services/start-workers.ts';
 import { temporaryFolder } from '../services/temporary-folder.ts';
 import { isAlive, until, workerPids } from '../services/worker-pids.ts';
 
-const chdb = await startChdbServer();
+const chdb = await startClickhouse();
 t.teardown(() => chdb.close());
 
 t.test('SIGTERM to the supervisor drains all workers and exits 0', async (t) => {
@@ -40,7 +40,7 @@ t.test('the death of the supervisor ends the workers in order', async (t) => {
 });
 
 t.test('a worker that can not start beside one that serves is tried on', async (t) => {
-  let own = await startChdbServer();
+  let own = await startClickhouse();
   t.teardown(() => own.close());
   const sluice = await startWorkers(t, own.url);
   await untilBothAnswer(sluice);

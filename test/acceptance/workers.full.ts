@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { lastingPort } from '../services/lasting-port.ts';
-import { startChdbServer } from '../services/start-chdb-server.ts';
+import { startClickhouse } from '../services/start-clickhouse.ts';
 import { runToEnd } from '../services/start-sluice.ts';
 import { answering, find, startWorkers, untilBothAnswer } from '../services/start-workers.ts';
 import { isAlive, until, workerPids } from '../services/worker-pids.ts';
 
-const chdb = await startChdbServer();
+const chdb = await startClickhouse();
 t.teardown(() => chdb.close());
 
 t.test('two workers serve one port, and what is done once is done once', async (t) => {

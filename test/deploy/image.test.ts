@@ -12,7 +12,7 @@ import { freePorts } from '../services/free-port.ts';
 import { call, structureOf } from '../services/record-client.ts';
 import { startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
 import { stubSettings } from '../services/s3-stub/stub-settings.ts';
-import { startChdbServer } from '../services/start-chdb-server.ts';
+import { startClickhouse } from '../services/start-clickhouse.ts';
 import { acceptanceToken } from '../services/start-sluice.ts';
 import { temporaryFolder } from '../services/temporary-folder.ts';
 import { watchChild } from '../services/watch-child.ts';
@@ -26,7 +26,7 @@ const { stdout: listing } = await run(join(root, 'deploy/check-image.sh'), [join
 });
 const app = join(folder, 'image', 'app');
 const stub = await startS3Stub();
-const engine = await startChdbServer({ user: 'sluice', password: 'hunter2-and-more' });
+const engine = await startClickhouse({ user: 'sluice', password: 'hunter2-and-more' });
 const dockerfile = await readFile(join(root, 'Dockerfile'), 'utf8');
 const ofTheImage = Object.fromEntries(
   (/^ENV (.*)$/m.exec(dockerfile)?.[1] ?? '').split(' ').map((pair) => pair.split('=') as [string, string]),

@@ -19,7 +19,7 @@ import { startNameServer } from '../services/name-server.ts';
 import { structureOf } from '../services/record-client.ts';
 import { startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
 import { stubSettings } from '../services/s3-stub/stub-settings.ts';
-import { startChdbServer } from '../services/start-chdb-server.ts';
+import { startClickhouse } from '../services/start-clickhouse.ts';
 import { acceptanceToken, killAll, removeData, startSluice } from '../services/start-sluice.ts';
 import { temporaryFolder } from '../services/temporary-folder.ts';
 import { untilEmpty } from '../services/until-empty.ts';
@@ -40,7 +40,7 @@ const ca = await readFile(certificate);
 globalAgent.options.ca = ca;
 
 const stub = await startS3Stub();
-const engine = await startChdbServer({ user: 'sluice', password: 'hunter2-and-more' });
+const engine = await startClickhouse({ user: 'sluice', password: 'hunter2-and-more' });
 const shared = {
   CLICKHOUSE_URL: engine.url,
   CLICKHOUSE_USER: 'sluice',

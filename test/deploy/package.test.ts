@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
 import { call, structureOf } from '../services/record-client.ts';
-import { startChdbServer } from '../services/start-chdb-server.ts';
+import { startClickhouse } from '../services/start-clickhouse.ts';
 import { acceptanceToken } from '../services/start-sluice.ts';
 import { temporaryFolder } from '../services/temporary-folder.ts';
 
@@ -24,7 +24,7 @@ const { stdout: packed } = await npm(root, 'pack', '--pack-destination', folder)
 const tarball = packed.trim().split('\n').at(-1) as string;
 await npm(folder, 'install', '--omit=optional', '--prefix', folder, join(folder, tarball));
 
-const engine = await startChdbServer({ user: 'sluice', password: 'hunter2-and-more' });
+const engine = await startClickhouse({ user: 'sluice', password: 'hunter2-and-more' });
 t.teardown(() => engine.close());
 const served = {
   CLICKHOUSE_URL: engine.url,
@@ -131,7 +131,7 @@ t.test('without a ClickHouse server it says what is missing, in one sentence', a
 
 t.test('help says how the commands are called here', async (t) => {
   t.match(await toEnd(['--help'], {}), { status: 0, stdout: /^ {2}token {7}/m });
-  for (const command of ['token', 'janitor', 'sql-views', 'start']) {
+  for (const command of ['token', 'janitor', 'sql-views', 'move-space', 'start']) {
     t.match(await toEnd([command, '--help'], {}), { status: 0, stdout: new RegExp(`sluice ${command}`) });
   }
   t.match(await toEnd(['tokens'], {}), { status: 1, stderr: /^sluice: there is no command "tokens"/m });

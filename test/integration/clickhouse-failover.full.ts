@@ -1,14 +1,14 @@
 /** Two addresses of one engine, of which one fails in every way while requests run. */
 import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
-import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
-import { type AddressFault, openAddress } from '../services/clickhouse-address.ts';
+import { UnknownOutcome } from '../../common/errors/unknown-outcome.ts';
+import { type FaultAction, openAddress } from '../services/clickhouse-address.ts';
 import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
 import { fieldsOf, structureOf } from '../services/record-client.ts';
-import { startChdbServer } from '../services/start-chdb-server.ts';
+import { startClickhouse } from '../services/start-clickhouse.ts';
 import { openTestClickhouse } from '../services/test-clickhouse.ts';
 
-const server = await startChdbServer();
+const server = await startClickhouse();
 const addresses = [await openAddress(server.url), await openAddress(server.url)] as const;
 const changes: string[] = [];
 const log = {
@@ -90,7 +90,7 @@ const busy = 'Code: 202. DB::Exception: Too many simultaneous queries. (TOO_MANY
 /** Not the probes: the server comes back soon, and is struck again. */
 const statements = /^(?!SELECT 1\n)/;
 const writes = /^(INSERT|UPDATE)/;
-const faults: readonly (AddressFault & { readonly match?: RegExp })[] = [
+const faults: readonly ((FaultAction | { readonly kind: 'dead' }) & { readonly match?: RegExp })[] = [
   { kind: 'dead' },
   { kind: 'status', status: 500, body: busy, code: 202, match: statements },
   { kind: 'status', status: 502, body: '<html>Bad Gateway</html>', match: statements },

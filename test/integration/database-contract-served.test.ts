@@ -1,11 +1,11 @@
 /** A served engine as a `Database`, over HTTP. */
 import t from 'tap';
-import { startChdbServer } from '../services/start-chdb-server.ts';
+import { startClickhouse } from '../services/start-clickhouse.ts';
 import { openTestClickhouse } from '../services/test-clickhouse.ts';
 import { databaseContract } from './database-contract.ts';
 
 const login = { user: 'sluice', password: 'p:ä&%"' };
-const server = await startChdbServer(login);
+const server = await startClickhouse(login);
 t.teardown(() => server.close());
 
 databaseContract(t, async (t) => {

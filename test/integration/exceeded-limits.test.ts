@@ -6,7 +6,7 @@ import t, { type Test } from 'tap';
 import { openChdb } from '../../common/clickhouse/chdb-database.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { exceededLimit } from '../../common/clickhouse/exceeded-limit.ts';
-import { startChdbServer } from '../services/start-chdb-server.ts';
+import { startClickhouse } from '../services/start-clickhouse.ts';
 import { openTestClickhouse } from '../services/test-clickhouse.ts';
 
 const groups = `SELECT number AS g, quantileExact(0.5)(number) AS q FROM numbers(1000000) GROUP BY g ORDER BY g LIMIT 5 SETTINGS`;
@@ -49,7 +49,7 @@ t.test('embedded', async (t) => {
 });
 
 t.test('over HTTP', async (t) => {
-  const server = await startChdbServer();
+  const server = await startClickhouse();
   const db = openTestClickhouse({ url: server.url });
   t.teardown(async () => {
     await db.close();

@@ -135,7 +135,7 @@ t.test('keys of accounts are their own, last for a day, and are swept', async (t
 
   const { store } = harness;
   const receipts = async (): Promise<number> => {
-    const [space = ''] = store.table.receiptSpaces;
+    const [space = ''] = store.table.receiptSpaces(0);
     const rows = await store.db.rows<{ n: number }>(
       store.table.select(space, { columns: 'toFloat64(count()) AS n' }),
     );

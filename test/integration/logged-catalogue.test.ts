@@ -34,6 +34,8 @@ function entry(more: Partial<CatalogueEntry> = {}): CatalogueEntry {
     structure: storedStructure(fieldsOf('a TEXT')),
     version: 1,
     initialRecords: '',
+    store: 0,
+    leftRecords: '',
     createdAt: now,
     updatedAt: now,
     ...more,

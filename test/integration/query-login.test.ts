@@ -255,7 +255,8 @@ t.test('a token from before the drop is refused in the space of that name, a new
   const second = await logIn();
   t.strictSame((await tokenOwner(second.token, members)).body, second.user);
   // the id alone must not be what counts
-  const id = recordsIdOf(uuidV5('owner', 'd', 'members'), droppedVersion(1));
+  const dropped = { id: uuidV5('owner', 'd', 'members'), version: droppedVersion(1), store: 0 };
+  const id = recordsIdOf(dropped);
   await harness.db.command({
     sql: `INSERT INTO ${testDatabase}.records (space, _id) VALUES ('${id}', '${first.user.id}')`,
   });

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { exceededLimit } from '../../common/clickhouse/exceeded-limit.ts';
-import { startChdbServer } from '../services/start-chdb-server.ts';
+import { startClickhouse } from '../services/start-clickhouse.ts';
 import { openTestClickhouse } from '../services/test-clickhouse.ts';
 
 const dataDir = await mkdtemp(join(tmpdir(), 'sluice-served-'));
-const server = await startChdbServer({ dataDir });
+const server = await startClickhouse({ dataDir });
 const db = openTestClickhouse({
   url: server.url,
   reads: { timeout: 1000, minRate: 16_384, minRatePeriod: 200 },

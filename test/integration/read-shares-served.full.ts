@@ -1,9 +1,9 @@
 /** Readers of a ClickHouse server that stall: each holds a connection and what the server computes for it. */
 import t from 'tap';
-import { startChdbServer } from '../services/start-chdb-server.ts';
+import { startClickhouse } from '../services/start-clickhouse.ts';
 import { openTestClickhouse } from '../services/test-clickhouse.ts';
 
-const server = await startChdbServer({ sessions: 64 });
+const server = await startClickhouse();
 const db = openTestClickhouse({
   url: server.url,
   reads: { minRate: 16_384, minRatePeriod: 300 },

@@ -9,11 +9,11 @@ import { migrate } from '../../common/metadata/migrate.ts';
 import { migrations } from '../../common/metadata/migrations.ts';
 import { Users } from '../../common/metadata/users.ts';
 import { silentLog } from '../services/silent-log.ts';
-import { startChdbServer } from '../services/start-chdb-server.ts';
+import { startFaultyClickhouse } from '../services/start-faulty-clickhouse.ts';
 import { temporaryFolder } from '../services/temporary-folder.ts';
 import { openTestClickhouse } from '../services/test-clickhouse.ts';
 
-const server = await startChdbServer();
+const server = await startFaultyClickhouse();
 const processes: readonly Database[] = Array.from({ length: 4 }, () =>
   openTestClickhouse({ url: server.url }),
 );
@@ -42,9 +42,9 @@ t.test('migrations that run at once end as if one had run them', async (t) => {
 });
 
 t.test('a database that is there is not made again, for which a user may lack the right', async (t) => {
-  await server.clear();
+  server.clear();
   await migrate(db, 'store_0', migrations);
-  const statements = (await server.seen()).map(({ statement }) => statement);
+  const statements = server.seen.map(({ statement }) => statement);
   t.ok(statements.length > 0);
   t.notOk(statements.some((statement) => statement.includes('CREATE DATABASE')));
 });

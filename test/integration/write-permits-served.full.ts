@@ -1,10 +1,10 @@
 import t from 'tap';
-import { startChdbServer } from '../services/start-chdb-server.ts';
+import { startClickhouse } from '../services/start-clickhouse.ts';
 import { openTestClickhouse } from '../services/test-clickhouse.ts';
 import { writePermitsSuite } from './write-permits.ts';
 
 const login = { user: 'sluice', password: 'secret' };
-const server = await startChdbServer(login);
+const server = await startClickhouse(login);
 const db = openTestClickhouse({ url: server.url, ...login });
 t.teardown(async () => {
   await db.close();

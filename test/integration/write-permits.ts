@@ -1,7 +1,7 @@
 import type { Test } from 'tap';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { GroupCommit } from '../../common/clickhouse/group-commit.ts';
-import { topologyOf } from '../../common/clickhouse/topology.ts';
+import { layoutOf } from '../../common/clickhouse/table-layout.ts';
 import type { WritePermit } from '../../common/clickhouse/write-permit.ts';
 import { unavailable } from '../../common/errors/catalogue.ts';
 import { recordTables } from '../../common/metadata/migrations/record-tables.ts';
@@ -58,7 +58,7 @@ const updates = (database: Database) =>
 export async function writePermitsSuite(t: Test, db: Database): Promise<void> {
   await db.command({ sql: 'DROP DATABASE IF EXISTS permits' });
   await db.command({ sql: 'CREATE DATABASE permits' });
-  for (const sql of recordTables.flatMap(({ statements }) => statements('permits', topologyOf(db))))
+  for (const sql of recordTables.flatMap(({ statements }) => statements('permits', layoutOf(db))))
     await db.command({ sql });
   async function stored(prefix: string): Promise<readonly string[]> {
     const rows = await db.rows<{ t0: string }>({

@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { call, fieldsOf, structureOf } from '../services/record-client.ts';
 import { startRestrictedRedis } from '../services/redis-rights.ts';
-import { startChdbServer } from '../services/start-chdb-server.ts';
+import { startClickhouse } from '../services/start-clickhouse.ts';
 import { acceptanceToken, killAll, startSluice } from '../services/start-sluice.ts';
 
-const server = await startChdbServer();
+const server = await startClickhouse();
 const redis = await startRestrictedRedis();
 const env = {
   CLICKHOUSE_URL: server.url,

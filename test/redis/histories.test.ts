@@ -8,14 +8,14 @@ import t from 'tap';
 import { recordHistory, requestedHistory } from '../services/record-history.ts';
 import { startRedis } from '../services/redis.ts';
 import { sendOverHttp } from '../services/send-over-http.ts';
-import { startChdbServer } from '../services/start-chdb-server.ts';
+import { startClickhouse } from '../services/start-clickhouse.ts';
 import { killAll, startSluice } from '../services/start-sluice.ts';
 import { startTcpProxy } from '../services/tcp-proxy.ts';
 
 const { operations, seed } = requestedHistory({ usual: 1500, full: 20_000 });
 t.setTimeout(600_000 + operations * 60);
 
-const server = await startChdbServer();
+const server = await startClickhouse();
 const redis = await startRedis();
 // the second process reaches Redis over a line of its own
 const proxy = await startTcpProxy({ target: redis.config });

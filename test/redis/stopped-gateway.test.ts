@@ -7,7 +7,7 @@ import { patternBytes } from '../integration/object-store-contract.ts';
 import { startRedis } from '../services/redis.ts';
 import { startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
 import { stubSettings } from '../services/s3-stub/stub-settings.ts';
-import { startChdbServer } from '../services/start-chdb-server.ts';
+import { startClickhouse } from '../services/start-clickhouse.ts';
 import { killAll, startSluice } from '../services/start-sluice.ts';
 import { beginUpload, fileOf, filesAt, offsetAt, sendRest } from '../services/tus-client.ts';
 
@@ -16,7 +16,7 @@ const bytes = Buffer.from(new Uint8Array(patternBytes(11 * mebibyte)));
 /** A part and a remainder. */
 const chunk = 6 * mebibyte;
 
-const [clickhouse, redis, stub] = await Promise.all([startChdbServer(), startRedis(), startS3Stub()]);
+const [clickhouse, redis, stub] = await Promise.all([startClickhouse(), startRedis(), startS3Stub()]);
 const env = {
   ...{ ...stubSettings(stub), UPLOAD_PART_BYTES: String(5 * mebibyte) },
   ...{ CLICKHOUSE_URL: clickhouse.url, CLICKHOUSE_DATABASE: 'stopped', REDIS_URL: redis.url },

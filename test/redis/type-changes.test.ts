@@ -3,11 +3,11 @@ import t from 'tap';
 import type { QueryAnswer, QueryCall } from '../services/query-harness.ts';
 import { call } from '../services/record-client.ts';
 import { startRedis } from '../services/redis.ts';
-import { startChdbServer } from '../services/start-chdb-server.ts';
+import { startClickhouse } from '../services/start-clickhouse.ts';
 import { killAll, type Sluice, startSluice } from '../services/start-sluice.ts';
 import { changeTypesUnderLoad } from '../services/type-change-load.ts';
 
-const server = await startChdbServer();
+const server = await startClickhouse();
 const redis = await startRedis();
 const env = { CLICKHOUSE_URL: server.url, CLICKHOUSE_DATABASE: 'types', REDIS_URL: redis.url };
 const processes = await Promise.all([1, 2].map(() => startSluice({ script: 'query/main.ts', env })));

@@ -5,14 +5,17 @@ import type { Test } from 'tap';
 import { createHasher } from '../../common/auth/hasher.ts';
 import { LoginThrottle } from '../../common/auth/login-throttle.ts';
 import { openChdb } from '../../common/clickhouse/chdb-database.ts';
+import { countStatements } from '../../common/clickhouse/count-statements.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { renderError, visibleError } from '../../common/errors/render-error.ts';
 import type { HttpResponse } from '../../common/http/http-types.ts';
 import { parseQueryString } from '../../common/http/query-string.ts';
 import { Router } from '../../common/http/router.ts';
+import { openDeployment } from '../../common/metadata/deployment.ts';
 import { migrate } from '../../common/metadata/migrate.ts';
 import { migrations } from '../../common/metadata/migrations.ts';
 import { Projects } from '../../common/metadata/projects.ts';
+import { ClickhouseStores } from '../../common/metadata/stores/clickhouse-stores.ts';
 import { UsageCounts } from '../../common/metadata/usage-counts.ts';
 import { type Invalidation, unannounced } from '../../common/redis/invalidation.ts';
 import { type Metrics, unmeasured } from '../../common/telemetry/create-metrics.ts';
@@ -39,7 +42,7 @@ import { queryConfig } from './plain-store.ts';
 import { type FieldInput, structureOf } from './record-client.ts';
 import { silentLog } from './silent-log.ts';
 import { guardSpaces } from './space-guard.ts';
-import { type ChdbServer, startChdbServer } from './start-chdb-server.ts';
+import { type ClickhouseProcess, startClickhouse } from './start-clickhouse.ts';
 import { openTestClickhouse } from './test-clickhouse.ts';
 
 export interface QueryAnswer {
@@ -66,12 +69,8 @@ export interface QueryCall {
   readonly signal?: AbortSignal;
 }
 
-/**
- * `npm test` with SLUICE_TEST_SERVED=1: the engine runs behind HTTP, in a process of its own; with
- * SLUICE_TEST_SERVED=cluster it stands for a cluster of one server there.
- */
+/** `npm test` with SLUICE_TEST_SERVED=1: the engine is a ClickHouse server; with 2: two stores, each a server. */
 const served = process.env.SLUICE_TEST_SERVED;
-const cluster = served === 'cluster' ? { name: 'one', database: 'sluice' } : undefined;
 
 /** An answer, for `t.match`, to a request that is not right. */
 export function refusal(code: string, ...problems: readonly (string | RegExp)[]) {
@@ -150,6 +149,7 @@ export async function openQueryHarness(
   const alone = options.alone ?? (served === undefined && options.open === undefined);
   const wrap = options.wrap ?? ((db) => db);
   let db: Database;
+  let stores: ClickhouseStores | null = null;
   let router: Router;
   let written: { known: KnownRecords; pending: PendingRecords; preloads: SpacePreloads } | undefined;
   let store: RecordStore;
@@ -196,23 +196,33 @@ export async function openQueryHarness(
     store = openStore();
     router = openRouter(store);
   };
-  let server: ChdbServer | null = null;
+  let servers: ClickhouseProcess[] = [];
   const openDatabase = async (): Promise<Database> => {
     if (options.open !== undefined) return options.open(dataDir);
     if (served === undefined) return openChdb({ path: join(dataDir, 'chdb') });
-    server = await startChdbServer({ dataDir, ...(cluster === undefined ? {} : { cluster: cluster.name }) });
-    return openTestClickhouse({ url: server.url, cluster });
+    servers = await Promise.all(
+      Array.from({ length: Number(served) }, (_, index) =>
+        startClickhouse({ dataDir: join(dataDir, `server-${index}`) }),
+      ),
+    );
+    const opened = servers.map(({ url }) => {
+      const { host } = new URL(url);
+      return { name: host, hosts: host, db: openTestClickhouse({ url }) };
+    });
+    stores = await ClickhouseStores.open(opened, { database: testDatabase, log }, new Set());
+    return countStatements(stores);
   };
   const closeDatabase = async (): Promise<void> => {
     await written?.preloads.close();
     await written?.pending.close();
     await catalogue.close();
     await db.close();
-    await server?.kill();
+    for (const server of servers) await server.kill();
   };
   const open = async (): Promise<void> => {
     db = await openDatabase();
     await migrate(db, testDatabase, migrations);
+    await stores?.join([(await openDeployment({ db, database: testDatabase })).id], testDatabase);
     catalogue = new TableCatalogue({ db: wrap(db), database: testDatabase });
     if (alone) {
       const guarded = guardSpaces(wrap(db));

@@ -6,7 +6,7 @@ import { call, structureOf } from './record-client.ts';
 import { startRedis } from './redis.ts';
 import { startS3Stub } from './s3-stub/start-s3-stub.ts';
 import { stubSettings } from './s3-stub/stub-settings.ts';
-import { startChdbServer } from './start-chdb-server.ts';
+import { startClickhouse } from './start-clickhouse.ts';
 import { removeData, type Sluice, startSluice, acceptanceToken as token } from './start-sluice.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
@@ -28,7 +28,7 @@ export async function rollingRestart(
   t: Test,
   { workers, restarted }: { workers: number; restarted: readonly number[] },
 ): Promise<void> {
-  const [redis, chdb] = await Promise.all([startRedis(), startChdbServer()]);
+  const [redis, chdb] = await Promise.all([startRedis(), startClickhouse()]);
   const folder = await temporaryFolder(t);
   const stub = await startS3Stub({ storage: { folder } });
   const env = {

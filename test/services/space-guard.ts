@@ -1,15 +1,15 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 
-const anywhere = /\b(?:records|record_keys)(?:_local)?\b/;
-const table = String.raw`sluice\.(?:records|record_keys)(?:_local)?`;
+const anywhere = /\b(?:records|record_keys)\b/;
+const table = String.raw`sluice\.(?:records|record_keys)`;
 /** The shapes of statements that name such a table; there is one table in each, and it has a name only once. */
 const shapes = [
   new RegExp(String.raw`^(?:INSERT INTO ${table}\s+#\d+#\s+)?SELECT .* FROM ${table} (?:PRE)?WHERE (.*)$`),
-  new RegExp(String.raw`^DELETE FROM ${table}(?: ON CLUSTER \S+)? WHERE (.*)$`),
-  new RegExp(String.raw`^UPDATE ${table}(?: ON CLUSTER \S+)? SET .* WHERE (.*)$`),
+  new RegExp(`^DELETE FROM ${table} WHERE (.*)$`),
+  new RegExp(`^UPDATE ${table} SET .* WHERE (.*)$`),
 ];
 /** What migrations do to whole tables. */
-const ddl = /^\s*(?:CREATE (?:TABLE|DATABASE)|ALTER TABLE \S+(?: ON CLUSTER \S+)? MODIFY SETTING)\s/;
+const ddl = /^\s*(?:CREATE (?:TABLE|DATABASE)|ALTER TABLE \S+ MODIFY SETTING)\s/;
 /** What fills the filter of unique values: hashes, of which none is answered. */
 const ofAllKeys =
   /^SELECT (?:toFloat64\(count\(\)\) AS keys|bitXor\(toUInt32\(bitAnd\(key, 0xffffffff\)\), [\w(), .]+) FROM sluice\.record_keys(?:\s+FORMAT RowBinary)?$/;

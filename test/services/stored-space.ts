@@ -1,6 +1,5 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import { textLiteral } from '../../common/clickhouse/literal.ts';
-import { topologyOf } from '../../common/clickhouse/topology.ts';
 import { recordsTable } from '../../common/metadata/migrations/record-tables.ts';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import { testDatabase as database } from './query-harness.ts';
@@ -36,7 +35,6 @@ export async function storedSpace(
   const stored = Object.entries(JSON.parse(entry.slots) as Record<string, [string, boolean]>);
   const slots = Object.fromEntries(stored.map(([field, [slot]]) => [field, slot]));
   const ofSpace = `space = ${textLiteral(id)}`;
-  const { rowsEverywhere } = topologyOf(db);
   return {
     id,
     slots,
@@ -54,7 +52,7 @@ export async function storedSpace(
       }),
     remove: (where = 'true') =>
       db.command({
-        sql: `DELETE FROM ${rowsEverywhere(`${database}.${recordsTable}`)} WHERE ${ofSpace} AND (${where})
+        sql: `DELETE FROM ${database}.${recordsTable} WHERE ${ofSpace} AND (${where})
           SETTINGS lightweight_delete_mode = 'lightweight_update_force'`,
       }),
   };

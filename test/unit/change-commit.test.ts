@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { Database, ReadStatement, WriteStatement } from '../../common/clickhouse/database.ts';
-import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
 import { overloaded } from '../../common/errors/catalogue.ts';
+import { UnknownOutcome } from '../../common/errors/unknown-outcome.ts';
 import { unmeasured } from '../../common/telemetry/create-metrics.ts';
 import { RecordsTable } from '../../query/sql/records-table.ts';
 import type { StoredRow } from '../../query/sql/stored-row.ts';
@@ -15,7 +15,7 @@ const space = spaceWith(structure);
 /** Of a home of its own, where there are several. */
 const elsewhere = { ...space, id: space.id.replace('00', '01') };
 const sibling = { ...space, id: space.id.replace(/.$/, '1') };
-const table = new RecordsTable({ cluster: undefined, servers: 2 }, 'd');
+const table = new RecordsTable({ servers: 2 }, 'd');
 const signal = new AbortController().signal;
 
 /** Records of ids are there unless they begin with "no"; a statement ends when the test says so. */

@@ -1,6 +1,7 @@
 import t from 'tap';
 import { countStatements } from '../../common/clickhouse/count-statements.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
+import { oneStore } from '../../common/clickhouse/store-list.ts';
 
 /** Notes how it is called; each call waits for `gate`. */
 function recordingDatabase(calls: unknown[][], gate: Promise<void>): Database {
@@ -12,8 +13,9 @@ function recordingDatabase(calls: unknown[][], gate: Promise<void>): Database {
       return name as never;
     };
   return {
-    cluster: 'main',
+    replicated: true,
     servers: 3,
+    stores: oneStore('a'),
     command: note('command'),
     rows: note('rows'),
     insert: note('insert'),
@@ -28,7 +30,7 @@ function recordingDatabase(calls: unknown[][], gate: Promise<void>): Database {
   };
 }
 
-t.test('every argument reaches the database, and its cluster is seen', async (t) => {
+t.test('every argument reaches the database, and what it says of its servers is seen', async (t) => {
   const calls: unknown[][] = [];
   const db = countStatements(recordingDatabase(calls, Promise.resolve()));
   const { signal } = new AbortController();
@@ -51,7 +53,8 @@ t.test('every argument reaches the database, and its cluster is seen', async (t)
     ['ready', signal],
     ['close'],
   ]);
-  t.equal(db.cluster, 'main');
+  t.equal(db.replicated, true);
+  t.equal(db.stores.choose('x'), 0);
   t.equal(db.servers, 3);
 });
 

@@ -24,7 +24,10 @@ function open(...found: (RecordSpace | null)[]) {
     insert: async () => ({ invalidated, count: ++written }),
     change: async () => ({ rows: [], invalidated, count: ++written }),
   } satisfies RecordWrites;
-  const current = currentWrites(writes, { find: async () => found.shift() ?? null });
+  const current = currentWrites(writes, {
+    find: async () => found.shift() ?? null,
+    async assertInPlace() {},
+  });
   return {
     written: () => written,
     insert: () => current.insert({ space, records: [], unique: [], signal, permit: null }),

@@ -1,8 +1,8 @@
 import t from 'tap';
 import type { Database, ReadStatement } from '../../common/clickhouse/database.ts';
 import { GroupCommit, type RowBatch } from '../../common/clickhouse/group-commit.ts';
-import { UnknownOutcome } from '../../common/clickhouse/unknown-outcome.ts';
 import { overloaded } from '../../common/errors/catalogue.ts';
+import { UnknownOutcome } from '../../common/errors/unknown-outcome.ts';
 
 interface Insert {
   readonly table: string;
@@ -298,16 +298,6 @@ t.test('rows of an INSERT whose outcome is unknown are not inserted a second tim
   for (const outcome of others) await t.rejects(outcome, { name: 'UnknownOutcome' });
   t.equal(inserts.length, 2, 'it may still be under way, and come later');
   t.strictSame(lookups, ['b']);
-});
-
-t.test('in a cluster one row proves nothing of the others: an unknown outcome stays one', async (t) => {
-  const { group, db, lookups, answer } = open({}, () => true);
-  answer(() => new UnknownOutcome(new Error('the connection broke')));
-  await group.write(row('a'));
-  t.strictSame(lookups, ['a'], 'in one store the row is looked up');
-  const { group: sharded } = open({ db: { ...db, cluster: 'main' } });
-  await t.rejects(sharded.write(row('b')), UnknownOutcome);
-  t.strictSame(lookups, ['a']);
 });
 
 t.test('rows that have to be there first are, and those that they are for fail with them', async (t) => {

@@ -12,7 +12,7 @@ import { temporaryFolder } from '../services/temporary-folder.ts';
 t.test('a write is not seen before it is durable', async (t) => {
   const directory = await temporaryFolder(t);
   // nothing is read from the table, and what it takes does not matter
-  const db = { cluster: undefined, servers: 1, insert: async () => {} } as unknown as Database;
+  const db = { replicated: false, servers: 1, insert: async () => {} } as unknown as Database;
   const known = new KnownRecords(new MemoryTables(1e6));
   const pending = await PendingRecords.open({
     ...{ db, table: new RecordsTable(db, 'sluice'), known, directory, log: silentLog() },

@@ -159,12 +159,12 @@ t.test('S3 is used as soon as it has a bucket', async (t) => {
 t.test('a ClickHouse server', async (t) => {
   t.equal(readConfig({}).clickhouse, undefined);
   t.strictSame(readConfig({ CLICKHOUSE_URL: 'http://127.0.0.1:8123/' }).clickhouse, {
-    url: 'http://127.0.0.1:8123',
+    stores: ['http://127.0.0.1:8123'],
     user: 'default',
     password: '',
     database: 'sluice',
     caFile: undefined,
-    cluster: undefined,
+    replicated: false,
   });
   t.strictSame(
     readConfig({
@@ -174,24 +174,23 @@ t.test('a ClickHouse server', async (t) => {
       CLICKHOUSE_DATABASE: 'production_2',
     }).clickhouse,
     {
-      url: 'https://clickhouse.example.com:8443/behind/a/proxy',
+      stores: ['https://clickhouse.example.com:8443/behind/a/proxy'],
       user: 'sluice',
       password: 'p:ä&%"',
       database: 'production_2',
       caFile: undefined,
-      cluster: undefined,
+      replicated: false,
     },
   );
   const several = readConfig({
-    CLICKHOUSE_URL: 'https://a.example.com:8443/, https://b.example.com:8443',
+    CLICKHOUSE_URL: 'https://a1.example.com:8443/, https://a2.example.com:8443 ; https://b.example.com',
     CLICKHOUSE_CA_FILE: import.meta.filename,
-    CLICKHOUSE_CLUSTER: 'main-1.x',
-    CLICKHOUSE_EXPERIMENTAL_CLUSTER: 'true',
+    CLICKHOUSE_REPLICATED: 'true',
   }).clickhouse;
   t.match(several, {
-    url: 'https://a.example.com:8443,https://b.example.com:8443',
+    stores: ['https://a1.example.com:8443,https://a2.example.com:8443', 'https://b.example.com'],
     caFile: import.meta.filename,
-    cluster: 'main-1.x',
+    replicated: true,
   });
 });
 
@@ -209,21 +208,11 @@ t.test('bad ClickHouse settings are reported, and no secret with them', async (t
     [{ ...url, CLICKHOUSE_DATABASE: 'a.b' }, 'CLICKHOUSE_DATABASE is "a.b"'],
     [{ ...url, CLICKHOUSE_DATABASE: 'x`; DROP' }, 'CLICKHOUSE_DATABASE is "x`; DROP"'],
     [{ ...url, CLICKHOUSE_DATABASE: 'System' }, 'CLICKHOUSE_DATABASE is "System"'],
-    [{ CLICKHOUSE_CLUSTER: 'main' }, 'CLICKHOUSE_CLUSTER is set, but CLICKHOUSE_URL is not'],
+    [{ CLICKHOUSE_REPLICATED: 'true' }, 'CLICKHOUSE_REPLICATED is set, but CLICKHOUSE_URL is not'],
     [{ CLICKHOUSE_CA_FILE: '/x' }, 'CLICKHOUSE_CA_FILE is set, but CLICKHOUSE_URL is not'],
-    [
-      { CLICKHOUSE_EXPERIMENTAL_CLUSTER: 'true' },
-      'CLICKHOUSE_EXPERIMENTAL_CLUSTER is set, but CLICKHOUSE_URL is not',
-    ],
-    [{ ...url, CLICKHOUSE_CLUSTER: 'main' }, 'CLICKHOUSE_CLUSTER is experimental, as no test has met'],
-    [
-      { ...url, CLICKHOUSE_CLUSTER: 'main', CLICKHOUSE_EXPERIMENTAL_CLUSTER: '0' },
-      'CLICKHOUSE_CLUSTER is experimental',
-    ],
-    [
-      { ...url, CLICKHOUSE_CLUSTER: 'a`b', CLICKHOUSE_EXPERIMENTAL_CLUSTER: 'true' },
-      'CLICKHOUSE_CLUSTER is "a`b"',
-    ],
+    [{ ...url, CLICKHOUSE_REPLICATED: 'yes' }, 'CLICKHOUSE_REPLICATED is "yes"'],
+    [{ CLICKHOUSE_URL: 'http://a;http://b,http://a' }, 'CLICKHOUSE_URL names an address twice'],
+    [{ CLICKHOUSE_URL: 'http://a;' }, 'CLICKHOUSE_URL should be an http or https'],
     [
       { ...url, CLICKHOUSE_CA_FILE: import.meta.filename },
       'CLICKHOUSE_CA_FILE is set, but CLICKHOUSE_URL has',

@@ -3,9 +3,8 @@ import { keyOf } from '../../query/sql/record-keys.ts';
 import { RecordsTable } from '../../query/sql/records-table.ts';
 import { storedStructure } from '../services/stored-structure.ts';
 
-const one = new RecordsTable({ cluster: undefined, servers: 1 }, 'd');
-const several = new RecordsTable({ cluster: undefined, servers: 3 }, 'd');
-const cluster = new RecordsTable({ cluster: 'main', servers: 3 }, 'd');
+const one = new RecordsTable({ servers: 1 }, 'd');
+const several = new RecordsTable({ servers: 3 }, 'd');
 const [space, sibling, other] = ['aa', 'ab', 'ba'].map(
   (begin) => `${begin}000000-0000-5000-8000-000000000000`,
 ) as [string, string, string];
@@ -43,16 +42,6 @@ t.test('a selection is of one space whatever is asked', async (t) => {
     `SELECT _id FROM d.records WHERE space = '${space}' AND _id IN (SELECT _id FROM d.record_keys ` +
       `WHERE space = '${space}' AND key IN (${keyOf('t0', 'x')})) AND (t0 = 'x')`,
   );
-});
-
-t.test('in a cluster all servers change rows, and reads go to the table over them', async (t) => {
-  t.match(cluster.select(space, { columns: '_id' }).sql, / FROM d\.records WHERE /);
-  t.match(cluster.clear(space).sql, /^DELETE FROM d\.records_local ON CLUSTER `main` WHERE space = /);
-  t.match(
-    cluster.remove([{ spaceId: space, id: 'r' }]).sql,
-    /^DELETE FROM d\.records_local ON CLUSTER `main` /,
-  );
-  t.strictSame(cluster.recordRows, { table: 'd.records' });
 });
 
 t.test('a key is 64 bits of slot and value', async (t) => {

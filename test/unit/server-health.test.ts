@@ -27,10 +27,8 @@ t.test('a server is set aside until a probe gets an answer, and each pause is lo
   await until(() => probes.length === 3);
   const [first = 0, second = 0, third = 0] = probes;
   t.ok(first - begun >= 38 && second - first >= 78 && third - second >= 98, String(probes));
-  t.equal(health.returns, 0);
   well = true;
   await until(() => health.usable);
-  t.equal(health.returns, 1, 'what it had seen before may be old');
   t.strictSame(changes, [false, true]);
 });
 

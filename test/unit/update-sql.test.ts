@@ -70,7 +70,7 @@ t.test('nothing but the time is set when nothing changes', async (t) => {
 });
 
 t.test('every statement says of which spaces, and removal is never a mutation', async (t) => {
-  const table = new RecordsTable({ cluster: undefined, servers: 1 }, 'd');
+  const table = new RecordsTable({ servers: 1 }, 'd');
   const update = { id: "i'd", assignments: [{ slot: 't0', value: 'x' }] };
   t.match(
     table.update([{ ...update, spaceId: "s'" }], now).sql,

@@ -174,8 +174,8 @@ export const q15: QueryMeasure = {
   id: 'Q15',
   async run({ rounds, seconds }) {
     const folder = makeTemporaryDirectory();
-    const engine = await startServedEngine(folder);
-    const child = await startService(folder, { CLICKHOUSE_URL: engine.ready }, { script: 'query/main.ts' });
+    const engine = await startServedEngine();
+    const child = await startService(folder, { CLICKHOUSE_URL: engine.url }, { script: 'query/main.ts' });
     const findings: Finding[] = [];
     try {
       await fillSpace(child.ready, records);

@@ -1,11 +1,14 @@
-import { join } from 'node:path';
-import { type Child, startScript } from '../../upload/harness/child-process.ts';
+import { startClickhouse } from '../../../test/services/start-clickhouse.ts';
 
-/** chDB behind HTTP, a process of its own, as a ClickHouse server would be. `ready` is its URL. */
-export function startServedEngine(folder: string): Promise<Child> {
-  return startScript('test/services/chdb-http-server.ts', {
-    args: [JSON.stringify({ keepAliveTimeout: 10_000, port: 0, path: join(folder, 'engine') })],
-    env: { UV_THREADPOOL_SIZE: '16' },
-    ready: /^listening on (\S+)$/m,
-  });
+/** A ClickHouse server on an empty folder. */
+export interface ServedEngine {
+  readonly url: string;
+  readonly pid: number;
+  stop(): Promise<void>;
+}
+
+export async function startServedEngine(): Promise<ServedEngine> {
+  const log = '<part_log><database>system</database><table>part_log</table></part_log>';
+  const { url, pid, close } = await startClickhouse({ config: log });
+  return { url, pid, stop: close };
 }

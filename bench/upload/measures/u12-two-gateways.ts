@@ -1,7 +1,7 @@
 import { startRedis } from '../../../test/services/redis.ts';
 import { startS3Stub } from '../../../test/services/s3-stub/start-s3-stub.ts';
 import { stubSettings } from '../../../test/services/s3-stub/stub-settings.ts';
-import { startChdbServer } from '../../../test/services/start-chdb-server.ts';
+import { startClickhouse } from '../../../test/services/start-clickhouse.ts';
 import { offsetAt } from '../../../test/services/tus-client.ts';
 import { endsWell, stall } from '../load/stalled-upload.ts';
 import { startSluice } from '../subject/start-sluice.ts';
@@ -14,7 +14,7 @@ import { withSubjects } from './with-subjects.ts';
  * it: how long do they wait? The store is the stub of the tests: the sink keeps no bytes to go on with.
  */
 export async function returnElsewhere(bench: Bench): Promise<Finding> {
-  const [clickhouse, redis, stub] = await Promise.all([startChdbServer(), startRedis(), startS3Stub()]);
+  const [clickhouse, redis, stub] = await Promise.all([startClickhouse(), startRedis(), startS3Stub()]);
   const env = { ...stubSettings(stub), CLICKHOUSE_URL: clickhouse.url, REDIS_URL: redis.url };
   const start = () => startSluice({ ...bench, store: 'fs', env });
   try {

@@ -1,6 +1,6 @@
 import { fileListColumns } from '../file-list.ts';
 import type { Migration } from '../migrate.ts';
-import { durable, shardedTable, timestamp, updatable } from './table-parts.ts';
+import { durable, timestamp, updatable } from './table-parts.ts';
 
 const columns = `(owner_id String, project_slug String, created_at ${timestamp}, id String, name String,
   original_name String, content_type String)`;
@@ -14,18 +14,16 @@ export const fileTables: readonly Migration[] = [
     // seconds, with a million files
     version: 22,
     name: 'lists of files',
-    statements: (database, topology) => {
+    statements: (database, layout) => {
       const files = `${database}.cloud_files`;
       const list = `${database}.file_list`;
       const names = fileListColumns.join(', ');
       return [
-        ...shardedTable(topology, list, {
-          ...{ columns, engine: 'ReplacingMergeTree', shardKey: 'cityHash64(name)' },
-          order: '(owner_id, project_slug, created_at, id)',
-          settings: `index_granularity = 1024, ${updatable}, merge_selector_base = 15, ${durable}`,
-        }),
+        `CREATE TABLE IF NOT EXISTS ${list} ${columns}
+          ENGINE = ${layout.engine(list, 'ReplacingMergeTree')} ORDER BY (owner_id, project_slug, created_at, id)
+          SETTINGS index_granularity = 1024, ${updatable}, merge_selector_base = 15, ${durable}`,
         `INSERT INTO ${list} (${names}) SELECT ${names} FROM ${files}`,
-        `ALTER TABLE ${topology.rowsEverywhere(files)} MODIFY SETTING ${updatable}`,
+        `ALTER TABLE ${files} MODIFY SETTING ${updatable}`,
       ];
     },
   },
@@ -33,14 +31,9 @@ export const fileTables: readonly Migration[] = [
     // the SHA-256 of files, and an index that finds a file by it: among a million rows in a few granules
     version: 26,
     name: 'file_digests',
-    statements: (database, topology) => {
-      const files = `${database}.cloud_files`;
-      const column = 'ADD COLUMN IF NOT EXISTS sha256 String';
-      return [
-        `ALTER TABLE ${topology.rowsEverywhere(files)} ${column},
-          ADD INDEX IF NOT EXISTS sha256 sha256 TYPE bloom_filter(0.01) GRANULARITY 1`,
-        ...(topology.cluster === undefined ? [] : [`ALTER TABLE ${files}${topology.onCluster} ${column}`]),
-      ];
-    },
+    statements: (database) => [
+      `ALTER TABLE ${database}.cloud_files ADD COLUMN IF NOT EXISTS sha256 String,
+        ADD INDEX IF NOT EXISTS sha256 sha256 TYPE bloom_filter(0.01) GRANULARITY 1`,
+    ],
   },
 ];

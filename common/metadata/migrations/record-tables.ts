@@ -1,5 +1,5 @@
 import type { Migration } from '../migrate.ts';
-import { deduplicationWindow, durable, shardedTable, timestamp, updatable } from './table-parts.ts';
+import { deduplicationWindow, durable, timestamp, updatable } from './table-parts.ts';
 
 /** Records of all spaces, and the keys of their unique values (docs/records.md). */
 export const recordsTable = 'records';
@@ -28,9 +28,6 @@ const recordColumns = `(space UUID, _id String, _created_at ${timestamp}, _updat
   _doc Map(LowCardinality(String), String), _hashes Map(LowCardinality(String), String))`;
 const keyColumns = '(space UUID, key UInt64, _id String, _written DateTime DEFAULT now())';
 
-/** Rows of one space lie on one shard, so that a statement about a space asks no other. */
-const common = { engine: 'MergeTree', shardKey: 'cityHash64(space)' };
-
 /**
  * The tables have a fixed form, and no request changes it: a space is a row of the catalogue. Tables with lightweight
  * updates must never see a mutation (docs/decisions/003-updates.md).
@@ -39,18 +36,16 @@ export const recordTables: readonly Migration[] = [
   {
     version: 11,
     name: 'records',
-    statements: (database, topology) => {
-      const replicas = topology.cluster === undefined ? 'non_replicated' : 'replicated';
-      const window = `${replicas}_deduplication_window = ${deduplicationWindow}`;
+    statements: (database, layout) => {
+      const [records, keys] = [`${database}.${recordsTable}`, `${database}.${keysTable}`];
+      const window = `${layout.replicated ? '' : 'non_'}replicated_deduplication_window = ${deduplicationWindow}`;
       return [
-        ...shardedTable(topology, `${database}.${recordsTable}`, {
-          ...{ ...common, columns: recordColumns, order: '(space, _id)' },
-          settings: `index_granularity = 1024, index_granularity_bytes = ${granuleBytes}, ${updatable}, ${window}, ${durable}`,
-        }),
-        ...shardedTable(topology, `${database}.${keysTable}`, {
-          ...{ ...common, columns: keyColumns, order: '(space, key)' },
-          settings: `index_granularity = 256, ${updatable}, ${durable}`,
-        }),
+        `CREATE TABLE IF NOT EXISTS ${records} ${recordColumns}
+          ENGINE = ${layout.engine(records, 'MergeTree')} ORDER BY (space, _id)
+          SETTINGS index_granularity = 1024, index_granularity_bytes = ${granuleBytes}, ${updatable}, ${window}, ${durable}`,
+        `CREATE TABLE IF NOT EXISTS ${keys} ${keyColumns}
+          ENGINE = ${layout.engine(keys, 'MergeTree')} ORDER BY (space, key)
+          SETTINGS index_granularity = 256, ${updatable}, ${durable}`,
       ];
     },
   },
@@ -64,8 +59,6 @@ function setting(version: number, name: string, text: string): Migration {
   return {
     version,
     name,
-    statements: (database, topology) => [
-      `ALTER TABLE ${topology.rowsEverywhere(`${database}.${recordsTable}`)} MODIFY SETTING ${text}`,
-    ],
+    statements: (database) => [`ALTER TABLE ${database}.${recordsTable} MODIFY SETTING ${text}`],
   };
 }

@@ -1,4 +1,4 @@
-import type { Topology } from '../../clickhouse/topology.ts';
+import type { TableLayout } from '../../clickhouse/table-layout.ts';
 
 // parts of the DDL of migrations: stores were made with just these, so they never change
 
@@ -18,32 +18,8 @@ const deduplicationTime = 7 * 24 * 3600;
  * The first of two INSERTs with the same insert_deduplication_token counts, the other one is dropped: so two processes
  * can't both store a version of a row, and an INSERT that is repeated counts once.
  */
-export function deduplication({ cluster }: Topology): string {
-  return cluster === undefined
-    ? `non_replicated_deduplication_window = ${deduplicationWindow}`
-    : `replicated_deduplication_window = ${deduplicationWindow}, replicated_deduplication_window_seconds = ${deduplicationTime}`;
-}
-
-/** A sharded table, and in a cluster the one over its rows. */
-export function shardedTable(
-  topology: Topology,
-  table: string,
-  args: {
-    /** In parentheses. */
-    readonly columns: string;
-    readonly engine: string;
-    readonly order: string;
-    readonly settings: string;
-    readonly shardKey: string;
-  },
-): readonly string[] {
-  const { columns, engine, order, settings, shardKey } = args;
-  const over = topology.distributedEngine(table, shardKey);
-  return [
-    `CREATE TABLE IF NOT EXISTS ${topology.rowsEverywhere(table)} ${columns}
-      ENGINE = ${topology.rowsEngine(table, engine)} ORDER BY ${order} SETTINGS ${settings}`,
-    ...(over === null
-      ? []
-      : [`CREATE TABLE IF NOT EXISTS ${table}${topology.onCluster} ${columns} ENGINE = ${over}`]),
-  ];
+export function deduplication({ replicated }: TableLayout): string {
+  return replicated
+    ? `replicated_deduplication_window = ${deduplicationWindow}, replicated_deduplication_window_seconds = ${deduplicationTime}`
+    : `non_replicated_deduplication_window = ${deduplicationWindow}`;
 }

@@ -12,9 +12,11 @@ export interface Project {
 
 export interface Space extends Structure {
   readonly createdAt: string;
-  /** As the engine knows them without counting. */
-  readonly records: number;
-  readonly bytes: number;
+  /** As the engine knows them without counting. Null while their store is away. */
+  readonly records: number | null;
+  readonly bytes: number | null;
+  /** Null where there is one. */
+  readonly store: { readonly name: string; readonly available: boolean } | null;
   /** Of one that is asked for by itself. */
   readonly structure?: SpaceSettings;
 }

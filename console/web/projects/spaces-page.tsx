@@ -59,7 +59,11 @@ export function SpacesPage({ params: { project = '' } }: PageProps): JSX.Element
       ) : (
         <DataTable
           caption={`Record spaces of ${project}`}
-          columns={spaceColumns(project, drop)}
+          columns={spaceColumns(
+            project,
+            drop,
+            pages.items?.some(({ store }) => store !== null),
+          )}
           rows={pages.items}
           rowKey={({ slug }) => slug}
         />
@@ -70,7 +74,21 @@ export function SpacesPage({ params: { project = '' } }: PageProps): JSX.Element
   );
 }
 
-function spaceColumns(project: string, drop: (space: Space) => Promise<void>): readonly Column<Space>[] {
+const storeColumn: Column<Space> = {
+  label: 'Store',
+  cell: ({ store }) => (
+    <>
+      {store?.name}
+      {store?.available === false && <span class="quiet"> is away</span>}
+    </>
+  ),
+};
+
+function spaceColumns(
+  project: string,
+  drop: (space: Space) => Promise<void>,
+  severalStores = false,
+): readonly Column<Space>[] {
   return [
     {
       label: 'Record space',
@@ -94,8 +112,13 @@ function spaceColumns(project: string, drop: (space: Space) => Promise<void>): r
         </a>
       ),
     },
-    { label: 'Records', numeric: true, cell: ({ records }) => formatNumber(records) },
-    { label: 'Size', numeric: true, cell: ({ bytes }) => formatBytes(bytes) },
+    {
+      label: 'Records',
+      numeric: true,
+      cell: ({ records }) => (records === null ? '–' : formatNumber(records)),
+    },
+    { label: 'Size', numeric: true, cell: ({ bytes }) => (bytes === null ? '–' : formatBytes(bytes)) },
+    ...(severalStores ? [storeColumn] : []),
     { label: 'Created', cell: ({ createdAt }) => <Time date={createdAt} /> },
     toolsColumn((space) => (
       <IconButton icon="trash" label={`Drop ${space.slug}`} onClick={() => void drop(space)} />

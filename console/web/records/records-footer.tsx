@@ -55,7 +55,7 @@ export function RecordsFooter(props: RecordsFooterProps): JSX.Element {
   );
   const { problem } = loaded;
   const row = loaded.data?.key === key ? loaded.data.row : {};
-  const total = isBare(view) ? space.records : Number(row.count ?? 0);
+  const total = isBare(view) ? (space.records ?? 0) : Number(row.count ?? 0);
   return (
     <footer class="records-foot">
       <div class="row apart">

@@ -76,7 +76,7 @@ export function RecordsToolbar(props: RecordsToolbarProps): JSX.Element {
 function SelectionBar(props: RecordsToolbarProps): JSX.Element {
   const { space, view, pages, selected, onSelect, onExport, onDelete } = props;
   const bare = isBare(view);
-  const all = bare ? `all ${countOf(space.records, 'record')}` : 'all that match';
+  const all = bare ? `all ${countOf(space.records ?? 0, 'record')}` : 'all that match';
   const canSelectAll =
     selected !== 'all' && selected.size >= pages.kept && !(pages.complete && pages.kept === pages.known);
   return (

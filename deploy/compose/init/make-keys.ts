@@ -26,13 +26,12 @@ export async function makeKeys({ folder, host, bucket }: KeySettings): Promise<b
   const mark = join(folder, 'sluice', 'sluice.env');
   if (await exists(mark)) return false;
   const secret = () => randomBytes(32).toString('hex');
-  const [clickhouse, cluster, valkey, login] = [secret(), secret(), secret(), secret()];
+  const [clickhouse, valkey, login] = [secret(), secret(), secret()];
   const own = { accessKey: randomBytes(10).toString('hex').toUpperCase(), secretKey: secret() };
   const admin = { accessKey: randomBytes(10).toString('hex').toUpperCase(), secretKey: secret() };
 
   await write(join(folder, 'clickhouse', 'clickhouse.env'), [
     `SLUICE_PASSWORD_SHA256=${createHash('sha256').update(clickhouse).digest('hex')}`,
-    `CLUSTER_SECRET=${cluster}`,
   ]);
   await write(join(folder, 'valkey', 'valkey.conf'), [`requirepass ${valkey}`]);
   await write(join(folder, 's3', 's3.json'), [JSON.stringify(identities(own, admin, bucket), null, 2)]);

@@ -1,0 +1,155 @@
+import { textLiteral } from '../../common/clickhouse/literal.ts';
+import { timestampText } from '../../common/metadata/row-values.ts';
+import { type IdRange, rangeSql } from '../sql/id-range.ts';
+import type { RecordStore } from '../store/record-store.ts';
+
+/** Records of a range, and bytes that are held of it; a record alone may have more. */
+const perRange = 50_000;
+const mostBytes = 64 * 1024 * 1024;
+/** Clocks of processes may differ by so many milliseconds. */
+const clockSkew = 60_000;
+/** Milliseconds for what is done with a range. */
+const timeout = 60_000;
+
+const content = '_id, _created_at, _updated_at, toString(_doc), toString(_hashes)';
+
+interface Digest {
+  readonly records: number;
+  readonly rows: string;
+  readonly recent: string;
+}
+
+/**
+ * A copy of the records of a space in another store, as records of another space. Whatever is written to the space
+ * meanwhile, a pass copies the ranges of ids that differ. So it can also be cut off, and go on.
+ */
+export class RecordsCopy {
+  readonly #store: Pick<RecordStore, 'db' | 'table'>;
+  readonly #from: string;
+  readonly #to: string;
+  readonly #slots: readonly string[];
+  #ranges: readonly IdRange[];
+  #since = new Date(0);
+
+  /**
+   * @param args.slots of unique fields: their keys are made anew
+   * @param args.where which records; absent: all
+   */
+  constructor(args: {
+    readonly store: Pick<RecordStore, 'db' | 'table'>;
+    readonly from: string;
+    readonly to: string;
+    readonly slots: readonly string[];
+    readonly where?: string;
+  }) {
+    const { store, from, to, slots, where } = args;
+    this.#store = store;
+    this.#from = from;
+    this.#to = to;
+    this.#slots = slots;
+    this.#ranges = [{ after: '', ...(where === undefined ? {} : { where }) }];
+  }
+
+  /**
+   * Copies the ranges that differ. Answers how many records those have.
+   * @param report called with records that are there, behind each range
+   */
+  async pass(signal: AbortSignal, report: (records: number) => void = () => {}): Promise<number> {
+    // what is changed from here on is compared by its values in the next pass
+    const began = new Date(Date.now() - clockSkew);
+    let there = 0;
+    let copied = 0;
+    await this.#split(signal);
+    for (const range of this.#ranges) {
+      const wanted = await this.#digest(this.#from, range, signal);
+      const found = await this.#digest(this.#to, range, signal);
+      if (!areEqual(wanted, found)) {
+        await this.#copy(range, { replaces: found.records > 0, records: wanted.records }, signal);
+        copied += wanted.records + found.records;
+      }
+      there += wanted.records;
+      report(there);
+    }
+    this.#since = began;
+    return copied;
+  }
+
+  /** Cuts the last range where it has too many records; the others keep the ones that they had. */
+  async #split(signal: AbortSignal): Promise<void> {
+    const ranges = [...this.#ranges];
+    for (;;) {
+      const last = ranges.at(-1) as IdRange;
+      const upTo = await this.#idAt(last, perRange, signal);
+      if (upTo === undefined) break;
+      ranges.splice(-1, 1, { ...last, upTo }, { ...last, after: upTo });
+    }
+    this.#ranges = ranges;
+  }
+
+  /** The id that so many records of a range come before. */
+  async #idAt(range: IdRange, count: number, signal: AbortSignal): Promise<string | undefined> {
+    const { db, table } = this.#store;
+    const tail = `ORDER BY _id LIMIT 1 OFFSET ${count}`;
+    const statement = table.select(this.#from, { columns: '_id', where: rangeSql(range), tail });
+    return (await db.rows<{ _id: string }>({ ...statement, signal: within(signal) }))[0]?._id;
+  }
+
+  /** What is equal if the records are. Those that were changed of late count with their values: two changes may come in one millisecond. */
+  async #digest(id: string, range: IdRange, signal: AbortSignal): Promise<Digest> {
+    const { db, table } = this.#store;
+    const recent = `_updated_at >= toDateTime64(${textLiteral(timestampText(this.#since))}, 3, 'UTC')`;
+    const one = (value: string, where = rangeSql(range)): string =>
+      `(${table.select(id, { columns: value, where }).sql})`;
+    const sql = `SELECT ${one('toFloat64(count())')} AS records,
+      ${one('toString(groupBitXor(cityHash64(_id, _updated_at)))')} AS rows,
+      ${one(`toString(groupBitXor(cityHash64(${content})))`, `${rangeSql(range)} AND ${recent}`)} AS recent`;
+    const [digest] = await db.rows<Digest>({ sql, home: table.homeOf(id), signal: within(signal) });
+    return digest as Digest;
+  }
+
+  async #copy(
+    range: IdRange,
+    { replaces, records }: { readonly replaces: boolean; readonly records: number },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { db, table } = this.#store;
+    const rows = await this.#read(range, records > 1, within(signal));
+    if (rows === null) {
+      const half = Math.floor(records / 2) - 1;
+      const middle = (await this.#idAt(range, Math.max(0, half), signal)) ?? range.after;
+      await this.#copy({ ...range, upTo: middle }, { replaces, records: half + 1 }, signal);
+      return this.#copy({ ...range, after: middle }, { replaces, records: records - half - 1 }, signal);
+    }
+    const home = table.homeOf(this.#to);
+    if (replaces) await db.command({ ...table.clearRange(this.#to, range), signal: within(signal) });
+    if (rows.byteLength === 0) return;
+    await db.insert({ ...table.recordRows, format: 'Native', lines: rows, home, signal: within(signal) });
+    for (const slot of this.#slots)
+      await db.command({ ...table.addKeys(this.#to, slot, range), signal: within(signal) });
+  }
+
+  /** Null: they are too large to be held at once. */
+  async #read(range: IdRange, several: boolean, signal: AbortSignal): Promise<Buffer | null> {
+    const { db, table } = this.#store;
+    const columns = `toUUID(${textLiteral(this.#to)}) AS space, * EXCEPT space`;
+    const { sql, home } = table.select(this.#from, { columns, where: rangeSql(range) });
+    // the conditions are about the column
+    const settings = 'prefer_column_name_to_alias = 1';
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    for await (const chunk of await db.stream({ sql, home, settings, format: 'Native', signal })) {
+      chunks.push(chunk);
+      size += chunk.byteLength;
+      if (size > mostBytes && several) return null;
+    }
+    return Buffer.concat(chunks);
+  }
+}
+
+function areEqual(one: Digest, other: Digest): boolean {
+  return one.records === other.records && one.rows === other.rows && one.recent === other.recent;
+}
+
+function within(signal: AbortSignal): AbortSignal {
+  return AbortSignal.any([signal, AbortSignal.timeout(timeout)]);
+}
