@@ -156,7 +156,7 @@ export class DeliveryTable {
   }
 
   async #insert(items: readonly Waiting<Lines, void>[]): Promise<void> {
-    const lines = Buffer.concat(items.map(({ lines }) => lines));
+    const lines = Buffer.concat(items.map(({ item }) => item.lines));
     await this.#db.insert({ table: this.#table, columns, lines }).then(
       () => items.forEach(({ resolve }) => void resolve()),
       (error: unknown) => items.forEach(({ reject }) => void reject(error)),
@@ -164,13 +164,13 @@ export class DeliveryTable {
   }
 
   async #readContents(items: readonly Waiting<Wanted, string | null>[]): Promise<void> {
-    const keys = items.map(({ account, id }) => `(${textLiteral(account)}, ${textLiteral(id)})`);
+    const keys = items.map(({ item: { account, id } }) => `(${textLiteral(account)}, ${textLiteral(id)})`);
     const sql = `SELECT id, content FROM ${this.#table} FINAL WHERE (owner_id, id) IN (${keys.join(', ')})`;
     await this.#db.rows<{ id: string; content: string }>({ sql }).then(
       (rows) => {
         const found = new Map(rows.map(({ id, content }) => [id, content]));
-        for (const { id, resolve } of items) {
-          const content = found.get(id) ?? '';
+        for (const { item, resolve } of items) {
+          const content = found.get(item.id) ?? '';
           resolve(content === '' || content === dropped ? null : content);
         }
       },

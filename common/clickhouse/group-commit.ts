@@ -20,17 +20,17 @@ export interface RowBatch extends Rows {
   /** A SELECT that finds a row only when one of these is stored: then all are. */
   readonly proof: string;
   /** The key of a lock; absent: none. */
-  readonly lockKey?: string;
+  readonly lockKey?: string | undefined;
   /** Aborted: the rows are left out when their INSERT has not begun. */
   readonly signal: AbortSignal;
   /** Asked when their INSERT begins; without it the rows are left out. */
-  readonly permit?: WritePermit | null;
+  readonly permit?: WritePermit | null | undefined;
 }
 
 export interface Rows {
   readonly table: string;
   /** Absent: `lines` is JSONEachRow. */
-  readonly columns?: readonly string[];
+  readonly columns?: readonly string[] | undefined;
   /** JSONCompactEachRow, each line with its line break. */
   readonly lines: Uint8Array;
 }
@@ -73,7 +73,22 @@ export class GroupCommit {
   write(batch: RowBatch): Promise<void> {
     const { home, table, columns = [], lines, before } = batch;
     const size = lines.byteLength + (before?.lines.byteLength ?? 0);
-    return this.#queues.add({ ...batch, queue: home, shape: `${table} ${columns.join()}`, size });
+    const { account, proof, lockKey, signal, permit } = batch;
+    return this.#queues.add({
+      queue: home,
+      shape: `${table} ${columns.join()}`,
+      size,
+      account,
+      lockKey,
+      signal,
+      home,
+      table,
+      columns: batch.columns,
+      lines,
+      before,
+      proof,
+      permit,
+    });
   }
 
   /** Never rejects; every entry is settled by its own outcome. */
@@ -81,13 +96,13 @@ export class GroupCommit {
     const entries = permitted(gathered, ({ reject }, reason) => reject(reason));
     const [first] = entries;
     if (first === undefined) return;
-    const { home } = first;
+    const { home } = first.item;
     const permit = joinPermits(entries);
     try {
-      const before = entries.flatMap(({ before }) => before ?? []);
+      const before = entries.flatMap(({ item }) => item.before ?? []);
       // no request's signal: others wait for this INSERT too, and its outcome must be known
       if (before.length > 0) await this.#db.insert({ ...joined(before), home, permit });
-      await this.#db.insert({ ...joined(entries), home, permit });
+      await this.#db.insert({ ...joined(entries.map(({ item }) => item)), home, permit });
     } catch (error) {
       await this.#settleFailure(entries, error);
       return;
@@ -123,7 +138,7 @@ export class GroupCommit {
     await this.#store(entries.slice(middle));
   }
 
-  async #isStored({ proof, home }: Entry): Promise<boolean> {
+  async #isStored({ item: { proof, home } }: Entry): Promise<boolean> {
     return (await this.#db.rows({ sql: proof, signal: AbortSignal.timeout(checkTimeout), home })).length > 0;
   }
 }

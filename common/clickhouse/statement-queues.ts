@@ -13,19 +13,21 @@ export interface Queued {
   /** While several accounts wait, each gets its share of the next statement. */
   readonly account: string;
   /** Key of a lock, such as that of a record space that is being cleared; absent: none. */
-  readonly lockKey?: string;
+  readonly lockKey?: string | undefined;
   /** No two items with the same key go into one statement; absent: with any others. */
   readonly key?: string;
   /** Aborted: it is left out when its statement has not begun. */
   readonly signal: AbortSignal;
 }
 
-export type Waiting<Item, Result> = Item & {
+/** An item in its queue: not a copy of it, which would cost more than the rest of this file. */
+export interface Waiting<Item, Result> {
+  readonly item: Item;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
   /** Span of the request that it is for. */
-  readonly span?: ActiveSpan | undefined;
-};
+  readonly span: ActiveSpan | undefined;
+}
 
 /** Items that are about to come: the next statement waits for them a little, because it costs the same with them. */
 export interface Gather {
@@ -66,7 +68,7 @@ export class StatementQueues<Item extends Queued, Result> {
   readonly #options: StatementQueuesOptions<Item, Result>;
   readonly #lock: ReadWriteLock;
   /** Queues with a statement under way, and the items that wait for its end. */
-  readonly #queues = new Map<string, FairQueue<Waiting<Item, Result>>>();
+  readonly #queues = new Map<string, FairQueue<Item, Result>>();
   /** Called when an item comes that a statement may wait for. */
   readonly #arrivals = new Map<string, (item: Item) => void>();
   readonly #pending: FairShare;
@@ -78,22 +80,19 @@ export class StatementQueues<Item extends Queued, Result> {
     this.#pending = new FairShare({ capacity: pendingLimit, share: pendingLimit / 2, queueLimit: 0, full });
   }
 
-  /**
-   * Settles with the item's outcome. Rejects with 503 when too much waits.
-   * @param item belongs to the queue from then on: a copy would cost more than the rest of this
-   */
+  /** Settles with the item's outcome. Rejects with 503 when too much waits. */
   async add(item: Item): Promise<Result> {
     const pending = this.#pending.claim(item.account, item.size);
     try {
       return await new Promise<Result>((resolve, reject) => {
-        const waiting = Object.assign(item, { resolve, reject, span: activeSpan() });
+        const waiting = { item, resolve, reject, span: activeSpan() };
         const queue = this.#queues.get(item.queue);
         if (queue !== undefined) {
           queue.push(waiting);
           this.#arrivals.get(item.queue)?.(item);
           return;
         }
-        const fresh = new FairQueue<Waiting<Item, Result>>();
+        const fresh = new FairQueue<Item, Result>();
         fresh.push(waiting);
         this.#queues.set(item.queue, fresh);
         void this.#drain(item.queue, fresh);
@@ -103,7 +102,7 @@ export class StatementQueues<Item extends Queued, Result> {
     }
   }
 
-  async #drain(name: string, queue: FairQueue<Waiting<Item, Result>>): Promise<void> {
+  async #drain(name: string, queue: FairQueue<Item, Result>): Promise<void> {
     const { gather = nothingExpected, linger, run, onStatement = () => {} } = this.#options;
     const isLocked = (item: Item): boolean => this.#isLocked(item);
     while (queue.size > 0) {
@@ -113,7 +112,7 @@ export class StatementQueues<Item extends Queued, Result> {
         if (queue.size > 0) await this.#unlockedOrJoined(name);
         continue;
       }
-      const lockKeys = items.flatMap(({ lockKey }) => lockKey ?? []);
+      const lockKeys = items.flatMap(({ item: { lockKey } }) => lockKey ?? []);
       onStatement(items.length);
       // of the requests that share it, one has it in its trace
       const [{ span } = {}] = items;
@@ -159,15 +158,16 @@ export class StatementQueues<Item extends Queued, Result> {
 }
 
 /** Items by account. The account that was served longest ago comes first, and each statement takes from all in queue. */
-class FairQueue<Item extends Queued & { readonly reject: (error: unknown) => void }> {
+class FairQueue<Item extends Queued, Result> {
   /** Its order is the order of service. */
-  readonly #accounts = new Map<string, Item[]>();
+  readonly #accounts = new Map<string, Waiting<Item, Result>[]>();
   size = 0;
 
-  push(item: Item): void {
-    const items = this.#accounts.get(item.account);
-    if (items === undefined) this.#accounts.set(item.account, [item]);
-    else items.push(item);
+  push(waiting: Waiting<Item, Result>): void {
+    const { account } = waiting.item;
+    const items = this.#accounts.get(account);
+    if (items === undefined) this.#accounts.set(account, [waiting]);
+    else items.push(waiting);
     this.size++;
   }
 
@@ -176,9 +176,9 @@ class FairQueue<Item extends Queued & { readonly reject: (error: unknown) => voi
     readonly sizeLimit: number;
     readonly countLimit?: number;
     readonly isLocked: (item: Item) => boolean;
-  }): Item[] {
+  }): Waiting<Item, Result>[] {
     const { sizeLimit, countLimit = Number.POSITIVE_INFINITY, isLocked } = limits;
-    const taken: Item[] = [];
+    const taken: Waiting<Item, Result>[] = [];
     const keys = new Set<string>();
     const shapes = { first: undefined as string | undefined };
     let size = 0;
@@ -189,20 +189,21 @@ class FairQueue<Item extends Queued & { readonly reject: (error: unknown) => voi
       account,
       items,
       next: 0,
-      left: [] as Item[],
+      left: [] as Waiting<Item, Result>[],
     }));
     let open = queues;
     while (open.length > 0) {
       for (const queue of open) {
-        const item = queue.items[queue.next++] as Item;
+        const waiting = queue.items[queue.next++] as Waiting<Item, Result>;
+        const { item } = waiting;
         if (item.signal.aborted) {
-          item.reject(item.signal.reason);
+          waiting.reject(item.signal.reason);
           this.size--;
           continue;
         }
         const full = taken.length === countLimit || (taken.length > 0 && size + item.size > sizeLimit);
         if (full || !fits(item)) {
-          queue.left.push(item);
+          queue.left.push(waiting);
           // a later change of the same record must not come before this one
           if (item.key !== undefined) keys.add(item.key);
           if (full) {
@@ -213,12 +214,12 @@ class FairQueue<Item extends Queued & { readonly reject: (error: unknown) => voi
         }
         shapes.first = item.shape;
         if (item.key !== undefined) keys.add(item.key);
-        taken.push(item);
+        taken.push(waiting);
         size += item.size;
       }
       open = open.filter(({ items, next }) => next < items.length);
     }
-    const served = new Set(taken.map(({ account }) => account));
+    const served = new Set(taken.map(({ item: { account } }) => account));
     for (const { account, left } of queues) {
       // one that is put in again comes last, and one that is replaced keeps its place
       if (served.has(account) || left.length === 0) this.#accounts.delete(account);

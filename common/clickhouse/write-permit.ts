@@ -17,13 +17,14 @@ export class StatementTimeout extends Error {
   }
 }
 
+/** A write in its queue. */
 interface Permitted {
-  readonly permit?: WritePermit | null;
+  readonly item: { readonly permit?: WritePermit | null | undefined };
 }
 
 /** The permit of a statement with several writes; undefined when none of them needs one. */
 export function joinPermits(writes: readonly Permitted[]): WritePermit | undefined {
-  const permits = writes.flatMap(({ permit }) => permit ?? []);
+  const permits = writes.flatMap(({ item }) => item.permit ?? []);
   if (permits.length === 0) return undefined;
   return {
     check() {
@@ -40,7 +41,7 @@ export function permitted<Write extends Permitted>(
 ): readonly Write[] {
   return writes.filter((write) => {
     try {
-      write.permit?.check();
+      write.item.permit?.check();
       return true;
     } catch (reason) {
       refuse(write, reason);

@@ -51,7 +51,7 @@ export function createChangeCommit(
     if (entries.length === 0) return;
     let answers: ReadonlyMap<Entry, Rows>;
     try {
-      answers = entries.some(removes) ? await remove(entries) : await update(entries);
+      answers = entries.some(({ item }) => removes(item)) ? await remove(entries) : await update(entries);
     } catch (error) {
       if (error instanceof ApiError) {
         // a permit that ran out while the statement waited for the engine: the rest is made
@@ -61,7 +61,7 @@ export function createChangeCommit(
       // a change whose answer a broken connection hides may have been made: a removed record would seem never to have been
       const isOver = error instanceof ApiError || error instanceof UnknownOutcome || entries.length === 1;
       // an increment that was made, and only then failed to be read, must not be made again
-      if (isOver || entries.some(adds)) {
+      if (isOver || entries.some(({ item }) => adds(item))) {
         const reason = error instanceof StatementTimeout ? deadlineExceeded(error.timeLimit) : error;
         for (const { reject } of entries) reject(reason);
         return;
@@ -76,7 +76,7 @@ export function createChangeCommit(
   };
 
   const update = async (entries: readonly Entry[]): Promise<ReadonlyMap<Entry, Rows>> => {
-    const rows = entries.flatMap(({ space, steps }) =>
+    const rows = entries.flatMap(({ item: { space, steps } }) =>
       steps.map(({ id, assignments }) => ({ spaceId: space.id, id, assignments: assignments ?? [] })),
     );
     // no request's signal: others wait for this statement too, and its outcome must be known
@@ -86,8 +86,13 @@ export function createChangeCommit(
 
   const remove = async (entries: readonly Entry[]): Promise<ReadonlyMap<Entry, Rows>> => {
     const records = await readRecords(entries);
-    const found = [...records].flatMap(([{ space }, rows]) =>
-      rows.flatMap((row) => (row === null ? [] : { spaceId: space.id, id: row._id })),
+    const found = [...records].flatMap(
+      ([
+        {
+          item: { space },
+        },
+        rows,
+      ]) => rows.flatMap((row) => (row === null ? [] : { spaceId: space.id, id: row._id })),
     );
     if (found.length > 0) await db.command(table.remove(found));
     return records;
@@ -95,13 +100,16 @@ export function createChangeCommit(
 
   const readRecords = async (entries: readonly Entry[]): Promise<ReadonlyMap<Entry, Rows>> => {
     const rows = await db.rows<StoredRow & { _space: string }>({
-      ...table.selectByIds(entries.flatMap(addressesOf), rowColumns),
+      ...table.selectByIds(
+        entries.flatMap(({ item }) => addressesOf(item)),
+        rowColumns,
+      ),
       signal: AbortSignal.timeout(readTimeout),
     });
     const byAddress = new Map(rows.map((row) => [`${row._space} ${row._id}`, row]));
     return new Map(
       entries.map((entry) => {
-        const addresses = addressesOf(entry);
+        const addresses = addressesOf(entry.item);
         return [entry, addresses.map(({ spaceId, id }) => byAddress.get(`${spaceId} ${id}`) ?? null)];
       }),
     );
@@ -117,17 +125,22 @@ export function createChangeCommit(
     onStatement: args.metrics.batch('record_changes'),
     run: make,
   });
+  return { commit: (change) => queues.add(queued(change, table.homeOf(change.space.id))) };
+}
+
+function queued(change: RecordChange, home: string): RecordChange & Queued {
+  const { space, steps, signal, permit = null } = change;
   return {
-    commit: (change) =>
-      queues.add({
-        ...change,
-        queue: table.homeOf(change.space.id),
-        account: change.space.ownerId,
-        lockKey: change.space.id,
-        shape: shapeOf(change),
-        size: sizeOf(change),
-        key: change.steps.length === 1 ? (change.steps[0] as ChangeStep).id : '',
-      }),
+    queue: home,
+    shape: shapeOf(change),
+    size: sizeOf(change),
+    account: space.ownerId,
+    lockKey: space.id,
+    key: steps.length === 1 ? (steps[0] as ChangeStep).id : '',
+    space,
+    steps,
+    signal,
+    permit,
   };
 }
 

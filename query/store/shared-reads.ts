@@ -52,7 +52,7 @@ export class SharedReads {
       sizeLimit: perStatement.lookups,
       onStatement: metrics.batch('record_lookups'),
       linger,
-      run: (lookups) => settleAll(lookups, () => readLookups(engine, lookups)),
+      run: (lookups) => settleAll(lookups, () => readLookups(engine, itemsOf(lookups))),
     });
     this.#finds = new StatementQueues({
       pendingLimit: waitingLimit,
@@ -100,7 +100,7 @@ export class SharedReads {
     });
     try {
       const { fields, values } = compared;
-      // no spreads: they cost as much as all the rest of this
+      // an object of spreads costs as much as the rest of this
       const rows = await this.#finds.add({
         queue,
         shape: '',
@@ -123,23 +123,23 @@ export class SharedReads {
   }
 
   async #runFinds(engine: Engine, finds: readonly WaitingFind[]): Promise<void> {
-    const [{ queue, form }] = finds as [WaitingFind];
-    if (queue === form) return this.#answer(engine, finds);
-    if (this.#costly.has(queue)) return this.#sendApart(finds);
+    const [{ item: first }] = finds as [WaitingFind];
+    if (first.queue === first.form) return this.#answer(engine, finds);
+    if (this.#costly.has(first.queue)) return this.#sendApart(finds);
     // reads that compare other fields do not wait for a slow statement
     if (!(await waitAtMost(this.#answer(engine, finds), patience)))
-      this.#costly.set(queue, true, { ttl: apartFor });
+      this.#costly.set(first.queue, true, { ttl: apartFor });
   }
 
   async #answer(engine: Engine, finds: readonly WaitingFind[]): Promise<void> {
-    const [first] = finds as [WaitingFind];
+    const [{ item: first, resolve }] = finds as [WaitingFind];
     if (finds.length === 1) {
-      first.resolve(null);
+      resolve(null);
       // requests gather meanwhile
       return first.over;
     }
-    const areAlike = finds.every(({ form }) => form === first.form);
-    const read = readFinds(engine, finds).catch((error: unknown) => {
+    const areAlike = finds.every(({ item }) => item.form === first.form);
+    const read = readFinds(engine, itemsOf(finds)).catch((error: unknown) => {
       // the cost of several together says nothing of one alone; but those of one form had their time
       const limit = exceededLimit(error);
       if (limit === null || (limit.of === 'time' && areAlike)) throw error;
@@ -161,19 +161,24 @@ export class SharedReads {
 
   /** They share statements with those of their own form alone. */
   #sendApart(finds: readonly WaitingFind[]): void {
-    for (const find of finds) this.#finds.add({ ...find, queue: find.form }).then(find.resolve, find.reject);
+    for (const { item, resolve, reject } of finds)
+      this.#finds.add({ ...item, queue: item.form }).then(resolve, reject);
   }
+}
+
+function itemsOf<Item>(waiting: readonly Waiting<Item, never>[]): readonly Item[] {
+  return waiting.map(({ item }) => item);
 }
 
 /** Each gets its answer, or the reason why there is none. */
 async function settleAll<Item, Answer>(
-  items: readonly Waiting<Item, Answer>[],
+  waiting: readonly Waiting<Item, Answer>[],
   read: () => Promise<(item: Item) => Answer>,
 ): Promise<void> {
   try {
     const answerOf = await read();
-    for (const item of items) item.resolve(answerOf(item));
+    for (const { item, resolve } of waiting) resolve(answerOf(item));
   } catch (error) {
-    for (const { reject } of items) reject(error);
+    for (const { reject } of waiting) reject(error);
   }
 }

@@ -67,7 +67,7 @@ export function createStatementWrites(
   return {
     async insert({ space, records, unique, receipt, signal, permit }) {
       const own = receipt === undefined ? null : await recordLines([receipt], signal);
-      const rows =
+      const rows: { readonly lines: Uint8Array; readonly columns?: readonly string[] } =
         records.length > manyRecords && own === null
           ? await newCompactLines(space, records, signal)
           : { lines: joined(await newRecordLines(space, records, signal), own) };
@@ -76,8 +76,9 @@ export function createStatementWrites(
       const end = await beginWrite(space.id);
       try {
         await groupCommit.write({
-          ...table.recordRows,
-          ...rows,
+          table: table.recordRows.table,
+          columns: rows.columns,
+          lines: rows.lines,
           // a key without a record is harmless, a record without its key would not be found
           before: keys.byteLength === 0 ? undefined : { ...table.keyRows, lines: keys },
           home: table.homeOf(space.id),

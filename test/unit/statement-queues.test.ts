@@ -32,9 +32,9 @@ function openQueues(options: Partial<ConstructorParameters<typeof StatementQueue
     full: 'too much waits',
     sizeLimit: 1e9,
     async run(items: readonly Waiting<Item, string>[]) {
-      statements.push(items.map(({ name }) => name));
+      statements.push(items.map(({ item }) => item.name));
       if (!open) await new Promise<void>((resolve) => waiting.push(resolve));
-      for (const { name, resolve } of items) resolve(name);
+      for (const { item, resolve } of items) resolve(item.name);
     },
     ...options,
   });
