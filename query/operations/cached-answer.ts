@@ -46,7 +46,7 @@ function answerOf<Result>(
   // a repeated question is answered by its text, without reading it again
   const key = `${asked} ${request.header('options') ?? ''}`;
   timing?.begin();
-  return continueWith(deps.store.results.at(space.id), (cache) => {
+  return continueWith(deps.store.results.at(space, key), (cache) => {
     const kept = cache.get(space, key);
     timing?.add('cache');
     if (kept !== undefined) return timedBy(timing, jsonAnswer(kept, headers));

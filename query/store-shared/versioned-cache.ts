@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { CacheCounts } from '../../common/telemetry/cache-counts.ts';
 import { type KeptResults, ownBytes, type ReadCache, RequestKeys } from '../store/kept-results.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
+import { RepeatedQuestions } from './repeated-questions.ts';
 import type { SpaceVersions } from './space-versions.ts';
 
 interface Result {
@@ -29,6 +30,8 @@ export class VersionedCache implements ReadCache {
   readonly #largest: number;
   readonly #counts: CacheCounts;
   readonly #keys = new RequestKeys();
+  /** Many questions are asked once: they need no version, and their results no place. */
+  readonly #repeated = new RepeatedQuestions();
   readonly #results: LRUCache<string, Result>;
   /** By version and key. */
   readonly #reading = new Map<string, Promise<Uint8Array | null>>();
@@ -45,8 +48,11 @@ export class VersionedCache implements ReadCache {
     });
   }
 
-  at(spaceId: string): KeptResults | Promise<KeptResults> {
-    return this.#largest === 0 ? nothingKept : this.#at(spaceId);
+  at(view: RecordSpace, request: string): KeptResults | Promise<KeptResults> {
+    if (this.#largest === 0) return nothingKept;
+    if (this.#repeated.again(this.#keys.of(view, request))) return this.#at(view.id);
+    this.#counts.count(null);
+    return nothingKept;
   }
 
   async #at(spaceId: string): Promise<KeptResults> {

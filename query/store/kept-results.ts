@@ -29,8 +29,11 @@ export function ownBytes(result: Uint8Array): Uint8Array {
 }
 
 export interface ReadCache {
-  /** To be called when a read begins, and before it asks the database. A promise only where others have to be asked. */
-  at(spaceId: string): KeptResults | Promise<KeptResults>;
+  /**
+   * To be called when a read begins, and before it asks the database. A promise only where others have to be asked.
+   * @param request as in `KeptResults`
+   */
+  at(view: RecordSpace, request: string): KeptResults | Promise<KeptResults>;
 }
 
 /** Keys of requests, by their question and the view that they see: of one space, of one account. */

@@ -121,7 +121,9 @@ class Client {
 
   /** What is kept of a read that answers this, if it may be kept. */
   async keeps(space: RecordSpace, answer: string): Promise<string> {
-    const kept = await this.store.results.at(space.id);
+    // a question that was asked before
+    await this.store.results.at(space, 'read');
+    const kept = await this.store.results.at(space, 'read');
     const known = kept.get(space, 'read');
     if (known !== undefined) return Buffer.from(known).toString();
     const result = await kept.load(space, 'read', null, async () => Buffer.from(answer));

@@ -14,11 +14,47 @@ function open(bytes = 8 * mebibyte) {
   const caches = [new VersionedCache({ versions, bytes }), new VersionedCache({ versions, bytes })] as const;
   const view = viewOf('space');
   const get = async (cache: VersionedCache, request: string) =>
-    text((await cache.at(view.id)).get(view, request));
+    text((await askedAgain(cache, view, request)).get(view, request));
   const load = async (cache: VersionedCache, request: string, read: () => Promise<Uint8Array | null>) =>
-    text(await (await cache.at(view.id)).load(view, request, null, read));
+    text(await (await askedAgain(cache, view, request)).load(view, request, null, read));
   return { versions, caches, view, get, load };
 }
+
+/** As when the question was asked before. */
+function askedAgain(cache: VersionedCache, view: RecordSpace, request: string) {
+  void cache.at(view, request);
+  return cache.at(view, request);
+}
+
+t.test('a question that is asked once needs no version, and its result is not kept', async (t) => {
+  let asked = 0;
+  const versions = createLocalVersions();
+  const cache = new VersionedCache({
+    versions: {
+      ...versions,
+      read(id) {
+        asked++;
+        return versions.read(id);
+      },
+    },
+    bytes: mebibyte,
+  });
+  const view = viewOf('space');
+  const ask = async (request: string): Promise<string | null | undefined> => {
+    const results = await cache.at(view, request);
+    const kept = results.get(view, request);
+    if (kept !== undefined) return 'kept';
+    return text(await results.load(view, request, null, async () => Buffer.from('read')));
+  };
+  for (let i = 0; i < 100; i++) t.equal(await ask(`find ${i}`), 'read');
+  t.ok(asked < 10, 'some may look alike');
+  asked = 0;
+  t.strictSame(
+    [await ask('x'.repeat(10_000)), await ask('x'.repeat(10_000)), await ask('x'.repeat(10_000))],
+    ['read', 'read', 'kept'],
+  );
+  t.equal(asked, 2);
+});
 
 t.test('a result is kept until somebody writes, and none while somebody does', async (t) => {
   const { versions, caches, get, load } = open();
@@ -87,11 +123,15 @@ t.test('who reads for others fails, or finds too much: the others read themselve
 });
 
 t.test('requests of other views, spaces and texts have results of their own', async (t) => {
-  const { caches, view, get, load } = open();
+  const { caches, get, load } = open();
   const [cache] = caches;
   await load(cache, 'find', async () => Buffer.from('one'));
-  t.equal((await cache.at(view.id)).get(viewOf('space'), 'find'), undefined, 'another view of one space');
-  t.equal((await cache.at('other')).get(viewOf('other'), 'find'), undefined);
+  t.equal(
+    (await askedAgain(cache, viewOf('space'), 'find')).get(viewOf('space'), 'find'),
+    undefined,
+    'another view of one space',
+  );
+  t.equal((await askedAgain(cache, viewOf('other'), 'find')).get(viewOf('other'), 'find'), undefined);
   t.equal(await get(cache, 'findOne'), undefined);
   t.equal(await get(cache, 'find'), 'one');
 });
@@ -99,7 +139,7 @@ t.test('requests of other views, spaces and texts have results of their own', as
 t.test('a small result does not keep the larger buffer in memory that it is a piece of', async (t) => {
   const cache = new VersionedCache({ versions: createLocalVersions(), bytes: mebibyte });
   const view = viewOf('one');
-  const results = await cache.at('one');
+  const results = await askedAgain(cache, view, 'read');
   await results.load(view, 'read', null, async () => Buffer.from('before read').subarray(7));
   t.equal(results.get(view, 'read')?.buffer.byteLength, 4);
 });
@@ -120,7 +160,7 @@ t.test('results are bounded in bytes, each and together; of 0 bytes nothing is k
       begin: async () => async () => {},
     } as never,
   });
-  const results = await none.at('space');
+  const results = await askedAgain(none, viewOf('space'), 'find');
   t.equal(text(await results.load(viewOf('space'), 'find', null, async () => Buffer.from('x'))), 'x');
   t.equal(results.get(viewOf('space'), 'find'), undefined);
 });

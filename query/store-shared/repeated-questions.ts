@@ -1,0 +1,27 @@
+const places = 2 ** 14;
+/** Characters of a question that are looked at, at its beginning and at its end. */
+const looked = 128;
+
+/** Which questions were asked before, as far as that is remembered: one takes the place of another, and some look alike. */
+export class RepeatedQuestions {
+  readonly #hashes = new Int32Array(places);
+
+  /** Notes a question. Returns whether it seems to have been asked before. */
+  again(question: string): boolean {
+    const hash = hashOf(question);
+    const place = (hash >>> 1) & (places - 1);
+    const known = this.#hashes[place] === hash;
+    this.#hashes[place] = hash;
+    return known;
+  }
+}
+
+/** FNV-1a (https://datatracker.ietf.org/doc/draft-eastlake-fnv/), and never 0. */
+function hashOf(text: string): number {
+  let hash = -2128831035 ^ text.length;
+  for (let at = 0; at < text.length; at++) {
+    if (at === looked && text.length > 2 * looked) at = text.length - looked;
+    hash = Math.imul(hash ^ text.charCodeAt(at), 16777619);
+  }
+  return hash | 1;
+}
