@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { textLiteral } from './common/clickhouse/literal.ts';
 import { readConfig } from './common/config/read-config.ts';
 import { secretsOf } from './common/config/secrets-of.ts';
+import { ApiError } from './common/errors/api-error.ts';
 import { CommandError } from './common/errors/command-error.ts';
 import { failStart, helpIfAsked } from './common/lifecycle/command-line.ts';
 import { openServices, type Services } from './common/lifecycle/open-services.ts';
@@ -52,7 +53,8 @@ try {
     await services.close();
   }
 } catch (error) {
-  failStart(stopped.signal.aborted ? stopped.signal.reason : error);
+  if (stopped.signal.aborted) failStart(stopped.signal.reason);
+  failStart(error instanceof ApiError ? new Error(`the move stopped: ${reasonOf(error)}`) : error);
 }
 
 interface MoveOrder {
@@ -85,6 +87,11 @@ async function moveSpaceOf(
   const id = await idOf(services, order, signal);
   const { report } = order;
   await moveSpace({ store, catalogue, freshness, versions, report }, { id, store: target.number }, signal);
+}
+
+/** The cause behind the text that clients see. */
+function reasonOf(error: Error): string {
+  return error.cause instanceof Error ? reasonOf(error.cause) : error.message;
 }
 
 async function idOf(

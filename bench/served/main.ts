@@ -4,6 +4,7 @@
  * but for "again and again" and the 2,000 values beside updates. CPU time is from /proc, all threads; medians of rounds.
  */
 import { parseArgs } from 'node:util';
+import { createClient } from '@clickhouse/client';
 import { startRedis } from '../../test/services/redis.ts';
 import { authorization, startService } from '../query/direct-store.ts';
 import type { RequestKind } from '../query/requests.ts';
@@ -44,6 +45,8 @@ const lines: readonly Line[] = [
   { name: 'insertOne, one caller', kind: 'insertOne', connections: 1 },
   { name: 'updateOneById', kind: 'updateOneById' },
 ];
+/** The same client that an application would use, on a connection a caller. */
+const baseline = 'baseline: a find by two fields with @clickhouse/client, a statement each';
 const afterUpdates = 'find by two fields, a tenth updated and not merged';
 
 interface Round {
@@ -122,6 +125,31 @@ async function measure(
   };
 }
 
+/** What a find costs without Sluice: a statement each, which scans the space. */
+async function measureClient(engine: ServedEngine): Promise<Round> {
+  const client = createClient({ url: engine.url, max_open_connections: 64 });
+  const before = { engine: cpuSeconds([engine.pid]), own: cpuSeconds([process.pid]) };
+  const waits: number[] = [];
+  const end = performance.now() + seconds * 1000;
+  const call = async (): Promise<void> => {
+    while (performance.now() < end) {
+      const began = performance.now();
+      const [name, age] = [`Person ${numbers++ % 100_000}`, numbers % 100];
+      const query = `SELECT _id, _doc FROM sluice.records WHERE t0 = '${name}' OR (n0 = ${age} AND t1 = '${name}') LIMIT 10`;
+      await (await client.query({ query, format: 'JSONEachRow' })).json();
+      waits.push(performance.now() - began);
+    }
+  };
+  await Promise.all(Array.from({ length: 64 }, call));
+  await client.close();
+  const each = 1e6 / waits.length;
+  return {
+    ...{ perSecond: waits.length / seconds, p50: median(waits), parts: 0, bad: 0 },
+    engine: (cpuSeconds([engine.pid]) - before.engine) * each,
+    own: (cpuSeconds([process.pid]) - before.own) * each,
+  };
+}
+
 function show(name: string, all: readonly Round[]): void {
   const middle = (of: (round: Round) => number): number => median(all.map(of));
   const bad = all.reduce((sum, round) => sum + round.bad, 0);
@@ -160,6 +188,7 @@ async function runAll(rows: number): Promise<void> {
       '| 64 connections unless said | a second | p50, ms | engine, us | Sluice, us | new parts a second |\n',
     );
     process.stdout.write('|---|---|---|---|---|---|\n');
+    if (isWanted(baseline)) await run(baseline, () => measureClient(engine));
     for (const { name, ...line } of lines)
       if (isWanted(name)) await run(name, () => measure(engine, children, line, ids));
     if (isWanted(afterUpdates)) {

@@ -25,9 +25,7 @@ export interface StatementText {
  * statement that takes it in that moment fails as a whole, so it has to be closed well before.
  */
 const idleLimit = 2500;
-/** With `keep_alive_timeout` = 0 the engine closes each connection, and does not say so. Milliseconds, as the others. */
-const probation = 50;
-/** A machine that is gone says nothing. */
+/** Milliseconds; a machine that is gone says nothing. */
 const connectTimeout = 10_000;
 
 /** Sends statements to the HTTP interface of a server: https://clickhouse.com/docs/interfaces/http */
@@ -43,7 +41,9 @@ export class ClickhouseHttp {
     this.#path = base.pathname;
     this.#headers = `host: ${base.host}\r\nuser-agent: sluice\r\nauthorization: Basic ${credentials}\r\n`;
     this.#pool = new Http1Pool({
-      ...{ base, name: 'the database', limit: connections, connectTimeout, idleLimit, probation, ca },
+      ...{ base, name: 'the database', limit: connections, connectTimeout, idleLimit, ca },
+      // with `keep_alive_timeout` = 0 the engine closes each connection, and does not say so
+      announcedOnly: true,
       // answers are read as they come
       maxAnswer: 0,
     });

@@ -53,14 +53,12 @@ export const wholeResult = `max_result_bytes = ${1024 * 1024}, result_overflow_m
 
 /**
  * Settings of every statement where the engine replicates tables between servers. A write is acknowledged when most of
- * them have it, and a read on any of them sees all acknowledged writes, or fails and is tried on another one.
- * https://clickhouse.com/docs/operations/settings/settings#insert_quorum
+ * them have it; a read goes to the server that took the writes of its home. `select_sequential_consistency` would need
+ * inserts one at a time for a table: the second one fails (https://clickhouse.com/docs/operations/settings/settings#insert_quorum_parallel).
  */
 export const replicatedSettings: Readonly<Record<string, string | number>> = {
   insert_quorum: 'auto',
-  insert_quorum_parallel: 0,
   insert_quorum_timeout: 10_000,
-  select_sequential_consistency: 1,
   alter_sync: 2,
   mutations_sync: 2,
   lightweight_deletes_sync: 2,

@@ -24,11 +24,8 @@ export interface Http1PoolOptions {
   readonly connectTimeout: number;
   /** Milliseconds after which a connection is closed that nobody uses, before the server would. */
   readonly idleLimit: number;
-  /**
-   * Milliseconds after which a server that keeps no connections, and does not say so, has closed one: so long the first is
-   * not used again. Absent: it says so.
-   */
-  readonly probation?: number;
+  /** A connection is used again only where the server says how long it keeps it: others may close it at that moment. */
+  readonly announcedOnly?: boolean;
   /** Bytes of an answer that is kept until it is whole. */
   readonly maxAnswer: number;
   /** PEM: the authority of the server's certificate; absent: the authorities that Node knows. */
@@ -48,8 +45,6 @@ export class Http1Pool {
   /** The session of an earlier connection: the next one needs no full handshake. */
   #tlsSession: Buffer | undefined;
   #closed = false;
-  /** Whether a connection was seen to outlive its answer. */
-  #keepsAlive = false;
 
   constructor(options: Http1PoolOptions) {
     const { base, limit, name } = options;
@@ -87,7 +82,9 @@ export class Http1Pool {
     try {
       const connection = this.#takeIdle() ?? (await this.#connect(limits.attempt));
       await connection.exchange(request, sink, limits);
-      if (connection.usable) this.#keep(connection);
+      const mayClose = this.#options.announcedOnly === true && !connection.announced;
+      if (mayClose) connection.close();
+      else if (connection.usable) this.#idle.push(connection);
     } finally {
       release();
     }
@@ -97,21 +94,6 @@ export class Http1Pool {
   close(): void {
     this.#closed = true;
     for (const socket of this.#open) socket.destroy();
-  }
-
-  /** A server that does not say whether it keeps a connection may close the first one just when it is used again. */
-  #keep(connection: Http1Connection): void {
-    const { probation = 0 } = this.#options;
-    if (probation === 0 || connection.announced || this.#keepsAlive) {
-      this.#idle.push(connection);
-      return;
-    }
-    const kept = (): void => {
-      if (!connection.usable) return;
-      this.#keepsAlive = true;
-      this.#idle.push(connection);
-    };
-    setTimeout(kept, probation).unref();
   }
 
   #takeIdle(): Http1Connection | undefined {

@@ -3,11 +3,11 @@ import { textLiteral } from '../../common/clickhouse/literal.ts';
 import { CommandError } from '../../common/errors/command-error.ts';
 import { UnknownOutcome } from '../../common/errors/unknown-outcome.ts';
 import { uniqueSlots } from '../structure/slots.ts';
-import { createStructure } from '../structure/structure.ts';
+import { createStructure, type Structure } from '../structure/structure.ts';
 import type { CatalogueVersions } from './catalogue-versions.ts';
 import { RecordsCopy } from './records-copy.ts';
 import { clearMoved } from './removals.ts';
-import { type CatalogueEntry, droppedVersion, newMove, recordsIdOf } from './space-catalogue.ts';
+import { type CatalogueEntry, droppedVersion, isMoving, newMove, recordsIdOf } from './space-catalogue.ts';
 import type { SpacesDeps } from './spaces-deps.ts';
 
 export interface MoveDeps extends Pick<SpacesDeps, 'store' | 'catalogue' | 'freshness'> {
@@ -52,16 +52,20 @@ export async function moveSpace(
   report('writers wait');
   const own = AbortSignal.any([signal, AbortSignal.timeout(holdLimit)]);
   const move = newMove();
-  const edit = (from: string | null, typeChange: string | null, within: AbortSignal): Promise<boolean> =>
+  /** Another move that waits here was cut off, or goes on in vain from now on. */
+  const isFree = (now: Structure): boolean => now.typeChange === null || isMoving(now);
+  const edit = (
+    from: (now: Structure) => boolean,
+    typeChange: string | null,
+    within: AbortSignal,
+  ): Promise<boolean> =>
     versions.edit(
       id,
       ({ structure, recordsId: now }) =>
-        structure.typeChange === from && now === recordsId
-          ? createStructure({ ...structure, typeChange })
-          : null,
+        from(structure) && now === recordsId ? createStructure({ ...structure, typeChange }) : null,
       within,
     );
-  if (!(await edit(null, move, own)))
+  if (!(await edit(isFree, move, own)))
     throw new CommandError('the structure of the space is being changed: try again');
   try {
     await sleep(Math.min(freshness.staleAfter, freshness.heardAfter), undefined, { signal: own });
@@ -71,7 +75,9 @@ export async function moveSpace(
   } catch (error) {
     // where this fails, or the move may have been made after all, the next request that finds the space waiting does it
     if (!(error instanceof UnknownOutcome))
-      await edit(move, null, AbortSignal.timeout(holdLimit)).catch(() => {});
+      await edit(({ typeChange }) => typeChange === move, null, AbortSignal.timeout(holdLimit)).catch(
+        () => {},
+      );
     throw error;
   }
   report('the space is in the other store, and writers go on');

@@ -44,7 +44,10 @@ export class SpaceSizes {
     const here = ids.filter((id) => isAvailable(this.#store, id));
     const counted = await Promise.all(
       [...table.together(here)].map((some) =>
-        db.rows<{ _space: string; records: number }>({ ...table.countAll(some), signal, account }),
+        this.#unlessAway(
+          some,
+          db.rows<{ _space: string; records: number }>({ ...table.countAll(some), signal, account }),
+        ),
       ),
     );
     const figures = new Map<string, SpaceFigures>();
@@ -53,6 +56,16 @@ export class SpaceSizes {
       figures.set(id, { records, bytes: Math.round(records * average) });
     });
     return figures;
+  }
+
+  /** None where the store went away in the middle. */
+  async #unlessAway<Row>([id]: readonly string[], counted: Promise<Row[]>): Promise<Row[]> {
+    try {
+      return await counted;
+    } catch (error) {
+      if (id !== undefined && !isAvailable(this.#store, id)) return [];
+      throw error;
+    }
   }
 
   async #averageOf(id: string, account: string, signal: AbortSignal): Promise<number> {

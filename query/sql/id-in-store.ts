@@ -15,3 +15,8 @@ export function storeOfRecords(id: string): number {
   // other ids of ours in the first store are of version 8, too
   return number > mostStores ? 0 : number;
 }
+
+/** UUIDs of version 8: those of record spaces in the first store are of version 5, and others end otherwise. */
+export function receiptSpace(home: number, store: number): string {
+  return idInStore(`0${home.toString(16)}c6a1d2-51f3-8d4e-9b07-3e8a2f6c4d90`, store);
+}

@@ -6,7 +6,7 @@ import type { Condition } from '../input/parse-conditions.ts';
 import type { StoredValue } from '../structure/field.ts';
 import { kindOf, slotOf } from '../structure/slots.ts';
 import type { Conversion } from './convert-sql.ts';
-import { idInStore, storeOfRecords } from './id-in-store.ts';
+import { receiptSpace, storeOfRecords } from './id-in-store.ts';
 import { allIds, type IdRange, rangeSql } from './id-range.ts';
 import { keyOf, keysSql } from './record-keys.ts';
 import { valueBytes } from './record-row.ts';
@@ -274,11 +274,6 @@ export class RecordsTable {
  */
 function deleteSql(table: string, where: string): string {
   return `DELETE FROM ${table} WHERE ${where} SETTINGS lightweight_delete_mode = 'lightweight_update_force'`;
-}
-
-/** UUIDs of version 8: those of record spaces in the first store are of version 5, and others end otherwise. */
-function receiptSpace(home: number, store: number): string {
-  return idInStore(`0${home.toString(16)}c6a1d2-51f3-8d4e-9b07-3e8a2f6c4d90`, store);
 }
 
 /** Which of the maps of a record has the values of a slot. */

@@ -105,7 +105,7 @@ export interface NewRecords {
   /** One at least. */
   readonly records: readonly NewRecord[];
   readonly unique: readonly KeyOfRecord[];
-  /** A row that is stored with them, all or none. Several shards have it a little later. */
+  /** A row that is stored with them, all or none. */
   readonly receipt?: SpacedRow | undefined;
   /** Aborted: nothing is stored if that has not begun. */
   readonly signal: AbortSignal;

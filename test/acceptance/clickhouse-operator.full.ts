@@ -258,9 +258,11 @@ t.test('an insert that a killed server had is known by its key', async (t) => {
     await sleep(100 + 120 * round);
     server = await server.restart();
     const answer = await lost;
-    if (answer.status !== 200)
+    // it was away already
+    if (answer.status === 503) t.equal(answer.body.code, 'not_ready');
+    else if (answer.status !== 200)
       t.match(answer, { status: 500, body: { code: 'outcome_unknown', message: /Idempotency-Key/ } });
-    t.equal(answer.headers.get('retry-after'), null, 'nobody sends it again without a thought');
+    if (answer.status === 500) t.equal(answer.headers.get('retry-after'), null, 'not without a thought');
     await sql('ALTER TABLE killed.records DROP COLUMN slow');
     let again: Answer | undefined;
     await until(async () => {

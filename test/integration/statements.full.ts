@@ -51,7 +51,7 @@ const elsewhere = [
   // clickhouse-addresses.full.ts
   /check-servers\.ts/,
   // several-stores.test.ts
-  /common\/stores\/|space\/(move-space|records-copy)\.ts|TableCatalogue.*leftByMoves/,
+  /common\/metadata\/stores\/|space\/(move-space|records-copy)\.ts|TableCatalogue.*leftByMoves/,
 ];
 /** What is done only by a process that has the store to itself: keys of values that are stored already, and their filter. */
 const onlyAlone = [

@@ -1,6 +1,6 @@
 /**
- * Histories of two processes over one database and one Redis, which is stopped, slowed, cut off from one of them and
- * restarted in between.
+ * Histories of two processes over two stores and one Redis, which is stopped, slowed, cut off from one of them and
+ * restarted in between; a store is killed as well.
  *
  *   HISTORIES=full TEST_SEED=7 node --import tsx test/redis/histories.test.ts
  */
@@ -15,11 +15,11 @@ import { startTcpProxy } from '../services/tcp-proxy.ts';
 const { operations, seed } = requestedHistory({ usual: 1500, full: 20_000 });
 t.setTimeout(600_000 + operations * 60);
 
-const server = await startClickhouse();
+const stores = await Promise.all([startClickhouse(), startClickhouse()]);
 const redis = await startRedis();
 // the second process reaches Redis over a line of its own
 const proxy = await startTcpProxy({ target: redis.config });
-const database = { CLICKHOUSE_URL: server.url, CLICKHOUSE_DATABASE: 'histories' };
+const database = { CLICKHOUSE_URL: stores.map(({ url }) => url).join(';'), CLICKHOUSE_DATABASE: 'histories' };
 const [a, b] = await Promise.all(
   [redis.url, `redis://127.0.0.1:${proxy.port}`].map((url) =>
     startSluice({ script: 'query/main.ts', env: { ...database, REDIS_URL: url } }),
@@ -28,7 +28,7 @@ const [a, b] = await Promise.all(
 if (a === undefined || b === undefined) throw new Error('two processes were started');
 t.teardown(async () => {
   await killAll([a, b]);
-  await server.close();
+  for (const store of stores) await store.close();
   await redis.stop();
   await proxy.close();
 });
@@ -56,6 +56,13 @@ const troubles: readonly { readonly name: string; begin(): unknown; end(): unkno
       await redis.start();
     },
     end: () => {},
+  },
+  {
+    name: 'a store killed and started',
+    begin: stores[1].kill,
+    async end() {
+      stores[1] = await stores[1].restart();
+    },
   },
   { name: 'well again', begin: () => {}, end: () => {} },
 ];

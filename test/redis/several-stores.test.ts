@@ -8,6 +8,7 @@ import t from 'tap';
 import { loadTypescript } from '../services/load-typescript.ts';
 import { type Answer, call, fieldsOf, structureOf } from '../services/record-client.ts';
 import { startRedis } from '../services/redis.ts';
+import { mountSmallDisk } from '../services/small-disk.ts';
 import { type ClickhouseProcess, startClickhouse } from '../services/start-clickhouse.ts';
 import { killAll, removeData, runToEnd, type Sluice, startSluice } from '../services/start-sluice.ts';
 import { sized } from '../services/test-size.ts';
@@ -55,7 +56,8 @@ interface Listed {
   readonly store: { readonly name: string; readonly available: boolean } | null;
 }
 async function list(on: Sluice): Promise<ReadonlyMap<string, Listed>> {
-  const { body } = await call({ ...on, path: `/_projects_/${project}/spaces` });
+  const { body, status } = await call({ ...on, path: `/_projects_/${project}/spaces` });
+  if (status !== 200) throw new Error(`the list of spaces: ${status} ${JSON.stringify(body)}`);
   return new Map((body as { spaces: Listed[] }).spaces.map((space) => [space.slug, space]));
 }
 async function storesOf(on: Sluice): Promise<Readonly<Record<string, string | undefined>>> {
@@ -255,7 +257,7 @@ t.test('a move that is cut off leaves the space whole in one of the two stores',
 t.test('a move to a store that is killed meanwhile', async (t) => {
   const space = 'killed';
   first = await first.restart();
-  await until(async () => (await fetch(`${a.baseUrl}/readyz`)).status === 200);
+  await until(async () => (await call({ ...a, path: `/_projects_/${project}/spaces` })).status === 200);
   await until(async () => (await insertOne(a, space, 'one')).status === 200);
   if ((await storeOf(space)) !== hostOf(first))
     t.match(await move(space, hostOf(first)), { status: 'arrived' });
@@ -273,6 +275,34 @@ t.test('a move to a store that is killed meanwhile', async (t) => {
   second = await second.restart();
   await until(async () => (await insertOne(a, space, 'after')).status === 200);
   t.equal((await ask(b, space)).body.length, 3_002);
+});
+
+t.test('a move to a store whose disk is full', async (t) => {
+  const disk = mountSmallDisk(t, 600);
+  if (disk === null) return t.comment('NOT TESTED: a full disk, as only root may mount one');
+  const small = await startClickhouse({ ...login, dataDir: disk.folder });
+  t.teardown(() => small.kill());
+  const space = 'too-large';
+  const records = Array.from({ length: 2_000 }, (_, n) => ({ name: `r${n}`, n }));
+  t.equal((await ask(a, space, { body: records })).status, 200);
+  const before = await storeOf(space);
+  a = await restarted(a, envOf(first, second, small));
+  disk.fill(64 * 1024);
+  const refused = await move(space, hostOf(small), undefined, envOf(first, second, small));
+  t.match(refused, {
+    status: 1,
+    stderr: /^sluice: (?:the move stopped: .*not enough space|the store \S+ is away)/im,
+  });
+  t.equal(await storeOf(space), before);
+  t.equal((await ask(a, space)).body.length, 2_000);
+  disk.empty();
+  const env = envOf(first, second, small);
+  t.match(
+    await move(space, hostOf(small), undefined, env),
+    { status: 'arrived' },
+    'the same command goes on',
+  );
+  t.equal((await ask(a, space)).body.length, 2_000);
 });
 
 async function restarted(sluice: Sluice, env: Record<string, string>): Promise<Sluice> {
@@ -297,11 +327,12 @@ async function move(
   space: string,
   target: string,
   killAfter?: number,
+  env = envOf(first, second),
 ): Promise<{ readonly status: number | null | 'arrived'; readonly stdout: string; readonly stderr: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-move-'));
   const child = spawn(process.execPath, [...loadTypescript, 'move-space.ts', `${project}/${space}`, target], {
     cwd: join(import.meta.dirname, '../..'),
-    env: { PATH: process.env.PATH ?? '', HOME: tmpdir(), DATA_DIR: folder, ...envOf(first, second) },
+    env: { PATH: process.env.PATH ?? '', HOME: tmpdir(), DATA_DIR: folder, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const output = { stdout: '', stderr: '' };

@@ -1,5 +1,5 @@
 import type { Migration } from '../migrate.ts';
-import { deduplicationWindow, durable, timestamp, updatable } from './table-parts.ts';
+import { deduplication, durable, timestamp, updatable } from './table-parts.ts';
 
 /** Records of all spaces, and the keys of their unique values (docs/records.md). */
 export const recordsTable = 'records';
@@ -38,11 +38,10 @@ export const recordTables: readonly Migration[] = [
     name: 'records',
     statements: (database, layout) => {
       const [records, keys] = [`${database}.${recordsTable}`, `${database}.${keysTable}`];
-      const window = `${layout.replicated ? '' : 'non_'}replicated_deduplication_window = ${deduplicationWindow}`;
       return [
         `CREATE TABLE IF NOT EXISTS ${records} ${recordColumns}
           ENGINE = ${layout.engine(records, 'MergeTree')} ORDER BY (space, _id)
-          SETTINGS index_granularity = 1024, index_granularity_bytes = ${granuleBytes}, ${updatable}, ${window}, ${durable}`,
+          SETTINGS index_granularity = 1024, index_granularity_bytes = ${granuleBytes}, ${updatable}, ${deduplication(layout)}, ${durable}`,
         `CREATE TABLE IF NOT EXISTS ${keys} ${keyColumns}
           ENGINE = ${layout.engine(keys, 'MergeTree')} ORDER BY (space, key)
           SETTINGS index_granularity = 256, ${updatable}, ${durable}`,
