@@ -1,220 +1,143 @@
 /**
- * Question: what does a request of the scaled mode cost a ClickHouse server, and Sluice itself? One server, one Redis, one
- * query process, and load, on one machine; a space of 7 fields, one of them unique. No request asks what another asked,
- * but for "again and again" and the 2,000 values beside updates. CPU time is from /proc, all threads; medians of rounds.
+ * Question: what does a request of the scaled mode cost a ClickHouse server, and Sluice itself (goals Q18 - Q20)? One
+ * server, one Redis, one query process, and load, on one machine; a space of 8 fields, one of them unique. CPU time is
+ * from /proc, all threads; medians of rounds.
  */
 import { parseArgs } from 'node:util';
-import { createClient } from '@clickhouse/client';
-import { startRedis } from '../../test/services/redis.ts';
-import { authorization, startService } from '../query/direct-store.ts';
-import type { RequestKind } from '../query/requests.ts';
-import { runLoad } from '../query/run-load.ts';
-import { type ServedEngine, startServedEngine } from '../query/subject/served-engine.ts';
-import { fillSpace } from '../query/subject/sluice-store.ts';
-import type { Child } from '../upload/harness/child-process.ts';
-import { describeMachine, machineLine } from '../upload/harness/machine.ts';
 import { median } from '../upload/harness/median.ts';
-import { cpuSeconds } from '../upload/harness/process-usage.ts';
 import { progress } from '../upload/harness/progress.ts';
-import { makeTemporaryDirectory, removeTemporaryDirectory } from '../upload/harness/temporary-directory.ts';
+import { report } from '../upload/harness/report.ts';
+import type { Finding } from '../upload/measures/measure.ts';
+import { measureClient } from './client-baseline.ts';
+import { Deployment, type Round } from './deployment.ts';
+import { afterUpdates, goalFor, type Line, lines, throughSeveral } from './lines.ts';
 
 const usage = `npm run bench -- served [--rows 100000,1000000] [--only find,insertOne] [--rounds N] [--seconds N] [--processes N]
 
-  --rows       records of the space; 10000000 takes a quarter of an hour to fill (100000,1000000)
-  --only       parts of the lines' names
+  --rows       records of the space; 10000000 takes half an hour to fill (100000,1000000)
+  --only       parts of the lines' names, or Q18, Q19, Q20
   --rounds     of which the median is taken (3)
-  --seconds    of each round (5)
+  --seconds    of each round (5); a warm-up takes three times as long
   --processes  that insert at once, in the last line (4)
 `;
-
-interface Line {
-  readonly name: string;
-  readonly kind: RequestKind;
-  readonly connections?: number;
-}
-
-/** The last ones write. */
-const lines: readonly Line[] = [
-  { name: 'find by two fields, each once', kind: 'findByTwo' },
-  { name: 'find by two fields, one caller', kind: 'findByTwo', connections: 1 },
-  { name: 'findOne by a unique value, each once', kind: 'findOneUnseen' },
-  { name: 'find again and again', kind: 'find' },
-  { name: 'sorted page of 20, 4,500 pages', kind: 'page' },
-  { name: 'nine finds to one update', kind: 'findByTwoMixed' },
-  { name: 'insertOne', kind: 'insertOne' },
-  { name: 'insertOne, one caller', kind: 'insertOne', connections: 1 },
-  { name: 'updateOneById', kind: 'updateOneById' },
-];
-/** The same client that an application would use, on a connection a caller. */
 const baseline = 'baseline: a find by two fields with @clickhouse/client, a statement each';
-const afterUpdates = 'find by two fields, a tenth updated and not merged';
+const callers = 64;
 
-interface Round {
-  readonly perSecond: number;
-  readonly p50: number;
-  readonly engine: number;
-  readonly own: number;
-  /** New parts a second, of the table that gets most of them. */
-  readonly parts: number;
-  readonly bad: number;
+function readOptions() {
+  const { values } = parseArgs({
+    options: {
+      rows: { type: 'string', default: '100000,1000000' },
+      only: { type: 'string', default: '' },
+      rounds: { type: 'string', default: '3' },
+      seconds: { type: 'string', default: '5' },
+      processes: { type: 'string', default: '4' },
+    },
+  });
+  return {
+    rows: values.rows.split(',').map(Number),
+    only: values.only.split(','),
+    rounds: Number(values.rounds),
+    seconds: Number(values.seconds),
+    processes: Number(values.processes),
+  };
 }
 
-const { values } = parseArgs({
-  options: {
-    help: { type: 'boolean', default: false },
-    rows: { type: 'string', default: '100000,1000000' },
-    only: { type: 'string', default: '' },
-    rounds: { type: 'string', default: '3' },
-    seconds: { type: 'string', default: '5' },
-    processes: { type: 'string', default: '4' },
-  },
-});
-const [rounds, seconds, processes] = [values.rounds, values.seconds, values.processes].map(Number) as [
-  number,
-  number,
-  number,
-];
-const isWanted = (name: string): boolean => values.only.split(',').some((part) => name.includes(part));
-/** Each load begins where none before it got to. */
-let numbers = 100_000_000;
+type Options = ReturnType<typeof readOptions>;
 
-async function ask(engine: ServedEngine, sql: string): Promise<string> {
-  const answer = await fetch(engine.url, { method: 'POST', body: sql });
-  const text = await answer.text();
-  if (!answer.ok) throw new Error(text);
-  return text.trim();
-}
+/** The lines of one size of the space, in Markdown, and what they say of the goals. */
+class Table {
+  readonly cells: string[] = [];
+  readonly findings: Finding[] = [];
+  readonly #rows: number;
+  readonly #options: Options;
 
-async function measure(
-  engine: ServedEngine,
-  children: readonly Child[],
-  { kind, connections = 64 }: Omit<Line, 'name'>,
-  ids: readonly string[],
-): Promise<Round> {
-  const pids = children.map(({ pid }) => pid);
-  const since = await ask(engine, 'SELECT toString(now64(6))');
-  const before = { engine: cpuSeconds([engine.pid]), own: cpuSeconds(pids) };
-  const results = await Promise.all(
-    children.map(({ ready: url }) => {
-      numbers += 1_000_000;
-      return runLoad({ url, authorization, from: numbers, kind, connections, seconds, ids });
-    }),
-  );
-  const used = { engine: cpuSeconds([engine.pid]) - before.engine, own: cpuSeconds(pids) - before.own };
-  await ask(engine, 'SYSTEM FLUSH LOGS');
-  const parts = await ask(
-    engine,
-    `SELECT max(n) FROM (SELECT count() AS n FROM system.part_log
-      WHERE event_type = 'NewPart' AND database != 'system' AND event_time_microseconds > '${since}' GROUP BY table)`,
-  ).catch(() => '0');
-  const sum = (of: (result: (typeof results)[number]) => number): number =>
-    results.reduce((total, result) => total + of(result), 0);
-  const each =
-    1e6 /
-    Math.max(
-      1,
-      sum(({ good }) => good),
+  constructor(rows: number, options: Options) {
+    this.#rows = rows;
+    this.#options = options;
+    this.cells.push(
+      `| ${rows.toLocaleString('en')} records; 64 connections unless said | a second | p50, ms | engine, us | Sluice, us | new parts a second |`,
+      '|---|---|---|---|---|---|',
     );
-  return {
-    perSecond: sum(({ perSecond }) => perSecond),
-    p50: median(results.map(({ p50 }) => p50)),
-    engine: used.engine * each,
-    own: used.own * each,
-    parts: Number(parts) / seconds,
-    bad: sum(({ bad }) => bad),
-  };
-}
-
-/** What a find costs without Sluice: a statement each, which scans the space. */
-async function measureClient(engine: ServedEngine): Promise<Round> {
-  const client = createClient({ url: engine.url, max_open_connections: 64 });
-  const before = { engine: cpuSeconds([engine.pid]), own: cpuSeconds([process.pid]) };
-  const waits: number[] = [];
-  const end = performance.now() + seconds * 1000;
-  const call = async (): Promise<void> => {
-    while (performance.now() < end) {
-      const began = performance.now();
-      const [name, age] = [`Person ${numbers++ % 100_000}`, numbers % 100];
-      const query = `SELECT _id, _doc FROM sluice.records WHERE t0 = '${name}' OR (n0 = ${age} AND t1 = '${name}') LIMIT 10`;
-      await (await client.query({ query, format: 'JSONEachRow' })).json();
-      waits.push(performance.now() - began);
-    }
-  };
-  await Promise.all(Array.from({ length: 64 }, call));
-  await client.close();
-  const each = 1e6 / waits.length;
-  return {
-    ...{ perSecond: waits.length / seconds, p50: median(waits), parts: 0, bad: 0 },
-    engine: (cpuSeconds([engine.pid]) - before.engine) * each,
-    own: (cpuSeconds([process.pid]) - before.own) * each,
-  };
-}
-
-function show(name: string, all: readonly Round[]): void {
-  const middle = (of: (round: Round) => number): number => median(all.map(of));
-  const bad = all.reduce((sum, round) => sum + round.bad, 0);
-  const cells = [
-    name,
-    Math.round(middle(({ perSecond }) => perSecond)).toLocaleString('en'),
-    middle(({ p50 }) => p50).toFixed(1),
-    Math.round(middle(({ engine }) => engine)).toLocaleString('en'),
-    Math.round(middle(({ own }) => own)).toLocaleString('en'),
-    middle(({ parts }) => parts).toFixed(0),
-  ];
-  process.stdout.write(`| ${cells.join(' | ')} |${bad === 0 ? '' : ` ${bad} answers that are not 200`}\n`);
-}
-
-/** Round 0 warms up. */
-async function run(name: string, round: () => Promise<Round>): Promise<void> {
-  const all: Round[] = [];
-  for (let index = 0; index <= rounds; index++) {
-    const result = await round();
-    progress(`${name}: ${Math.round(result.perSecond)}/s`);
-    if (index > 0) all.push(result);
   }
-  show(name, all);
+
+  wants({ name, goals = [] }: Pick<Line, 'name' | 'goals'>): boolean {
+    return this.#options.only.some((part) => name.includes(part) || goals.some(({ id }) => id === part));
+  }
+
+  /** Measures a line in rounds, after a warm-up: V8 compiles what a process does often. */
+  async add(line: Pick<Line, 'name' | 'goals'>, round: (seconds: number) => Promise<Round>): Promise<void> {
+    const { rounds, seconds } = this.#options;
+    const all: Round[] = [];
+    await round(3 * seconds);
+    while (all.length < rounds) {
+      all.push(await round(seconds));
+      progress(`${line.name}: ${Math.round(all.at(-1)?.perSecond ?? 0)}/s`);
+    }
+    this.#show(line, all);
+  }
+
+  #show({ name, goals = [] }: Pick<Line, 'name' | 'goals'>, rounds: readonly Round[]): void {
+    const middle = (of: (round: Round) => number): number => median(rounds.map(of));
+    const whole = (of: (round: Round) => number): string => Math.round(middle(of)).toLocaleString('en');
+    const p50 = middle((round) => round.p50).toFixed(1);
+    const [rate, engine, own] = [
+      whole((one) => one.perSecond),
+      whole((one) => one.engine),
+      whole((one) => one.own),
+    ];
+    this.cells.push(`| ${[name, rate, p50, engine, own, whole(({ parts }) => parts)].join(' | ')} |`);
+    const bad = rounds.reduce((sum, round) => sum + round.bad, 0);
+    const problems = bad === 0 ? [] : [`${name}: ${bad} answers that are not 200`];
+    for (const goal of goals) {
+      const value = middle(goal.of);
+      this.findings.push({
+        measure: goal.id,
+        what: `${name}, ${this.#rows.toLocaleString('en')} records: ${goal.what}`,
+        ...{ subject: `${rate}/s`, baseline: '-', value, goal: goalFor(this.#rows, goal) },
+        shown: `${value.toFixed(goal.unit === ' ms' ? 1 : 0)}${goal.unit}`,
+        ...{ problems, details: { rounds } },
+      });
+    }
+    if (goals.length === 0 && problems.length > 0)
+      this.findings.push({ measure: '-', what: name, ...nothing, problems });
+  }
 }
 
-async function runAll(rows: number): Promise<void> {
-  const folder = makeTemporaryDirectory();
-  const [engine, redis] = [await startServedEngine(), await startRedis()];
-  const env = { CLICKHOUSE_URL: engine.url, REDIS_URL: redis.url };
-  const start = (): Promise<Child> => startService(folder, env, { script: 'query/main.ts' });
-  const children = [await start()];
+const nothing = { subject: '', baseline: '', goal: null, value: null, shown: '-' };
+
+async function measureAll(rows: number, options: Options): Promise<Table> {
+  const table = new Table(rows, options);
+  const deployment = await Deployment.open(rows);
+  const add = (line: Line): Promise<void> =>
+    table.add(line, (seconds) => deployment.measure(line.kind, line.connections ?? callers, seconds));
   try {
-    const ids = await fillSpace((children[0] as Child).ready, rows);
-    process.stdout.write(`\n${rows.toLocaleString('en')} records\n\n`);
-    process.stdout.write(
-      '| 64 connections unless said | a second | p50, ms | engine, us | Sluice, us | new parts a second |\n',
-    );
-    process.stdout.write('|---|---|---|---|---|---|\n');
-    if (isWanted(baseline)) await run(baseline, () => measureClient(engine));
-    for (const { name, ...line } of lines)
-      if (isWanted(name)) await run(name, () => measure(engine, children, line, ids));
-    if (isWanted(afterUpdates)) {
-      await ask(engine, 'SYSTEM STOP MERGES');
-      for (let updated = 0; updated < rows / 10; ) {
-        const { perSecond } = await measure(engine, children, { kind: 'updateOneById' }, ids);
-        updated += perSecond * seconds;
-        progress(`${Math.round(updated)} updates`);
-      }
-      await run(afterUpdates, () => measure(engine, children, { kind: 'findByTwo' }, ids));
-      await ask(engine, 'SYSTEM START MERGES');
+    if (table.wants({ name: baseline }))
+      await table.add({ name: baseline }, (seconds) => measureClient(deployment, callers, seconds));
+    for (const line of lines) if (table.wants(line)) await add(line);
+    if (table.wants(afterUpdates)) {
+      await deployment.ask('SYSTEM STOP MERGES');
+      await deployment.updateTenth(rows);
+      await add(afterUpdates);
+      await deployment.ask('SYSTEM START MERGES');
     }
-    const together = `insertOne through ${processes} processes`;
-    if (!isWanted(together)) return;
-    while (children.length < processes) children.push(await start());
-    await run(together, () => measure(engine, children, { kind: 'insertOne' }, ids));
+    const last = throughSeveral(options.processes);
+    if (table.wants(last)) {
+      await deployment.processes(options.processes);
+      await add(last);
+    }
   } finally {
-    for (const child of children) await child.stop();
-    await redis.stop();
-    await engine.stop();
-    removeTemporaryDirectory(folder);
+    await deployment.close();
   }
+  return table;
 }
 
-if (values.help) process.stdout.write(usage);
-else {
-  process.stdout.write(`${machineLine(describeMachine())}\n`);
-  for (const rows of values.rows.split(',').map(Number)) await runAll(rows);
-}
+report('served', usage, async () => {
+  const options = readOptions();
+  const tables: Table[] = [];
+  for (const rows of options.rows) tables.push(await measureAll(rows, options));
+  return {
+    options,
+    tables: tables.map(({ cells }) => cells.join('\n')),
+    findings: tables.flatMap(({ findings }) => findings),
+  };
+});
