@@ -13,13 +13,18 @@ import { filterSql } from '../../query/sql/filter-sql.ts';
 import { canonicalJson } from '../../query/structure/canonical-json.ts';
 import type { Field, StoredValue, Target } from '../../query/structure/field.ts';
 import { fieldsOf } from '../services/record-client.ts';
+import { startClickhouse } from '../services/start-clickhouse.ts';
 import { storedStructure } from '../services/stored-structure.ts';
+import { openTestClickhouse } from '../services/test-clickhouse.ts';
 import { sized } from '../services/test-size.ts';
 
 const root = await mkdtemp(join(tmpdir(), 'sluice-filters-'));
-const db = openChdb({ path: join(root, 'chdb') });
+// in the suite `served` the SQL is a server's
+const server = process.env.SLUICE_TEST_SERVED === undefined ? null : await startClickhouse();
+const db = server === null ? openChdb({ path: join(root, 'chdb') }) : openTestClickhouse({ url: server.url });
 t.teardown(async () => {
   await db.close();
+  await server?.close();
   await rm(root, { recursive: true, force: true });
 });
 
