@@ -69,16 +69,16 @@ export class Deployment {
     while (this.#children.length < count) this.#children.push(await this.#start());
   }
 
-  /** Changes every tenth record, a thousand in a request. */
+  /** Changes every tenth record, a thousand in a request, but for those that lines before it have changed. */
   async updateTenth(rows: number): Promise<void> {
     const { ready } = this.#children[0] as Child;
     const headers = { authorization, structure: structureOf('people'), 'content-type': 'application/json' };
     for (let first = 0; first < rows; first += 10_000) {
-      const where = { level: 3, score: { gte: first / 8, lt: (first + 10_000) / 8 } };
+      const where = { age: { lt: 10 }, score: { gte: first / 8, lt: (first + 10_000) / 8 } };
       const body = JSON.stringify({ where, set: { about: 'changed' } });
       const answer = await fetch(`${ready}/bench/people/_update_`, { method: 'POST', headers, body });
       const text = await answer.text();
-      if (text !== '{"updated":1000}') throw new Error(`updating a thousand: ${answer.status} ${text}`);
+      if (!answer.ok) throw new Error(`updating a thousand: ${answer.status} ${text}`);
     }
   }
 

@@ -36,6 +36,7 @@ const failures: Readonly<Record<number, 'busy' | 'unable' | 'denied'>> = {
   252: 'busy', // TOO_MANY_PARTS
   439: 'busy', // CANNOT_SCHEDULE_TASK
   745: 'busy', // SERVER_OVERLOADED
+  394: 'busy', // QUERY_WAS_CANCELLED, by the server's operator
   225: 'unable', // NO_ZOOKEEPER
   236: 'unable', // ABORTED: it shuts down
   242: 'unable', // TABLE_IS_READ_ONLY
@@ -51,6 +52,8 @@ const failures: Readonly<Record<number, 'busy' | 'unable' | 'denied'>> = {
 };
 /** CANNOT_WRITE_TO_FILE_DESCRIPTOR and others, when the disk is full. */
 const diskFull = /errno: 28\b|No space left on device/;
+/** With these the engine ends a statement at any moment, and so after it wrote: seen of INSERT and UPDATE. */
+const cutOff: ReadonlySet<number> = new Set([159, 236, 394]);
 /** UNKNOWN_STATUS_OF_INSERT: replicas that lost touch with Keeper can't tell. */
 const unknownStatusOfInsert = 319;
 
@@ -94,14 +97,20 @@ function neverConnected(error: unknown): boolean {
 
 /** The error of a statement, from any thrown value. */
 export function statementFailure(error: unknown, { writes }: { writes: boolean }): Error {
-  const isKnown = error instanceof ApiError || error instanceof StatementError;
-  return isKnown || error instanceof UnknownOutcome ? error : connectionFailure(error, { writes });
+  if (error instanceof ApiError) {
+    const { cause } = error;
+    const isCutOff = writes && cause instanceof StatementError && cutOff.has(cause.engineCode);
+    return isCutOff ? new UnknownOutcome(cause, error) : error;
+  }
+  const isKnown = error instanceof StatementError || error instanceof UnknownOutcome;
+  return isKnown ? error : connectionFailure(error, { writes });
 }
 
 /** Whether a failure says that the server is not to be asked for now: it is away, broke off, or can do no more. */
 export function isServerFailure(error: unknown): boolean {
-  if (error instanceof UnknownOutcome) return !(error.cause instanceof StatementError);
-  if (!(error instanceof ApiError)) return false;
-  const { cause, code } = error;
-  return cause instanceof StatementError ? serverCodes.has(cause.engineCode) : code === 'not_ready';
+  const isUnknown = error instanceof UnknownOutcome;
+  if (!isUnknown && !(error instanceof ApiError)) return false;
+  const { cause } = error;
+  if (cause instanceof StatementError) return serverCodes.has(cause.engineCode);
+  return isUnknown || error.code === 'not_ready';
 }

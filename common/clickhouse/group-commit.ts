@@ -111,8 +111,8 @@ export class GroupCommit {
   }
 
   async #settleFailure(entries: readonly Entry[], error: unknown): Promise<void> {
-    const failAll = (): void => {
-      const reason = error instanceof StatementTimeout ? deadlineExceeded(error.timeLimit) : error;
+    const failAll = (cause = error): void => {
+      const reason = cause instanceof StatementTimeout ? deadlineExceeded(cause.timeLimit) : cause;
       for (const { reject } of entries) reject(reason);
     };
     // a refusal before the engine saw anything, such as 503: trying again would add to the load
@@ -131,7 +131,8 @@ export class GroupCommit {
       return failAll();
     }
     // the outcome that a broken connection hides may still come, and would be there twice
-    if (entries.length === 1 || error instanceof UnknownOutcome) return failAll();
+    if (error instanceof UnknownOutcome) return failAll(error.refusal);
+    if (entries.length === 1) return failAll();
     // one request's rows may have failed the others: halves find it in few steps
     const middle = entries.length >> 1;
     await this.#store(entries.slice(0, middle));

@@ -192,7 +192,7 @@ export const internalError = (cause?: unknown) =>
 export const outcomeUnknown = (cause: unknown) =>
   new ApiError(
     'outcome_unknown',
-    'The database was lost in the middle of a write, which may or may not have been made: look for it, or send the request again with the Idempotency-Key that it had',
+    'A write was cut off in the database, and may or may not have been made: look for it, or send the request again with the Idempotency-Key that it had',
     { cause },
   );
 export const notImplemented = (what: string) => new ApiError('not_implemented', `${what} is not implemented`);

@@ -273,6 +273,62 @@ t.test('an insert that a killed server had is known by its key', async (t) => {
   }
 });
 
+t.test('a write that the operator or a time limit of the server ends', async (t) => {
+  const limit = '<max_execution_time>0.02</max_execution_time>';
+  for (const [what, profile, kill] of [
+    [
+      'killed',
+      '',
+      `KILL QUERY WHERE query LIKE 'INSERT INTO ended.records%' OR query LIKE 'UPDATE ended.%' ASYNC`,
+    ],
+    ['late', limit, null],
+  ] as const) {
+    const user = await makeUser(['ALL ON *.*']);
+    const sluice = await sluiceFor(t, {
+      script: 'query/main.ts',
+      env: env(user, { CLICKHOUSE_DATABASE: 'ended' }),
+    });
+    const { id } = (await insertOne(sluice, `${what} first`)).body as { id: string };
+    await setAccount(user, { grants: ['ALL ON *.*'], profile });
+    await until(async () => (await ask(sluice, { path: '?n=77' })).status === 200 || profile !== '');
+    const answers = new Map<string, Answer>();
+    const updates: Answer[] = [];
+    for (let at = 0; at < 30; at++) {
+      const name = `${what} ${at}`;
+      const writes = Promise.all([
+        insertOne(sluice, name),
+        ask(sluice, { path: `/update-by-id?id=${id}`, body: { n: 100 + at } }),
+      ]);
+      await sleep(Math.random() * 25);
+      if (kill !== null) await sql(kill);
+      const [inserted, updated] = await writes;
+      answers.set(name, inserted);
+      updates.push(updated);
+    }
+    await setAccount(user, { grants: ['ALL ON *.*'] });
+    await until(async () => (await ask(sluice, { path: '?n=78' })).status === 200);
+    const found = await names(sluice);
+    const cut = [...answers.values(), ...updates].filter(({ status }) => status !== 200);
+    t.ok(cut.length > 0, `${what}: ${cut.length} were ended`);
+    for (const { status, body, headers } of cut) {
+      if (status === 503) t.ok(Number(headers.get('retry-after')) > 0);
+      else t.match({ status, body }, { status: 500, body: { code: 'outcome_unknown' } });
+    }
+    for (const [name, { status }] of answers) {
+      const times = found.filter((each) => each === name).length;
+      if (status === 200) t.equal(times, 1, `${name} is there`);
+      else if (status === 503) t.equal(times, 0, `${name}: nothing was done`);
+      else t.ok(times <= 1, `${name} is there once at most`);
+    }
+    const [last] = (await ask(sluice, { path: `?id=${id}` })).body as { n: number }[];
+    const lastDone = updates.findLastIndex(({ status }) => status === 200);
+    const unknown = updates.map(({ status }, at) => (status === 500 ? 100 + at : null));
+    const possible = [lastDone < 0 ? 1 : 100 + lastDone, ...unknown.slice(lastDone + 1)];
+    t.ok(possible.includes(last?.n as number), `${what}: ${last?.n} is one of ${possible.join()}`);
+    await sluice.stop();
+  }
+});
+
 t.test('a server that stands still is a 503, and goes on', async (t) => {
   const sluice = await sluiceFor(t, {
     script: 'query/main.ts',

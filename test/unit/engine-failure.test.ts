@@ -24,3 +24,17 @@ t.test('a server that can not write at the moment is a 503 that says nothing was
     t.match(engineFailure({ text: 'x', code }), { status: 503, code: 'not_ready', cause: StatementError });
   }
 });
+
+t.test('a write that the engine ended may have been made', async (t) => {
+  for (const code of ['159', '236', '394']) {
+    const refusal = engineFailure({ text: 'x', code });
+    t.equal(statementFailure(refusal, { writes: false }), refusal);
+    t.match(refusal, { status: 503, cause: StatementError });
+    t.match(statementFailure(refusal, { writes: true }), { name: 'UnknownOutcome', refusal });
+  }
+  const refused = engineFailure({ text: 'x', code: '202' });
+  t.equal(statementFailure(refused, { writes: true }), refused, 'it did not begin');
+  const shutsDown = statementFailure(engineFailure({ text: 'x', code: '236' }), { writes: true });
+  t.ok(isServerFailure(shutsDown), 'and the server is to be left alone');
+  t.notOk(isServerFailure(statementFailure(engineFailure({ text: 'x', code: '394' }), { writes: true })));
+});

@@ -300,6 +300,18 @@ t.test('rows of an INSERT whose outcome is unknown are not inserted a second tim
   t.strictSame(lookups, ['b']);
 });
 
+t.test('rows that the engine ended, and that are not there, were refused', async (t) => {
+  const { group, inserts, lookups, answer } = open();
+  const first = group.write(row('a'));
+  const second = group.write(row('b'));
+  const refusal = overloaded('cancelled');
+  answer(() => new UnknownOutcome(new Error('cancelled'), refusal));
+  inserts[0]?.succeed();
+  await first;
+  await t.rejects(second, refusal);
+  t.strictSame(lookups, ['b']);
+});
+
 t.test('rows that have to be there first are, and those that they are for fail with them', async (t) => {
   const { group, inserts, answer } = open();
   const keyed = (id: string) =>
