@@ -35,6 +35,7 @@ import { countRecordBytes } from './space/space-figures.ts';
 import { makeSpaceViews, type ViewsOrder } from './space/space-views.ts';
 import { Spaces } from './space/spaces.ts';
 import { freshnessOf, type SpacesDeps } from './space/spaces-deps.ts';
+import { indexOldParts } from './store/index-old-parts.ts';
 import type { RecordStore } from './store/record-store.ts';
 import { EmbeddedStore } from './store-embedded/embedded-store.ts';
 import { exampleStructure } from './structure/example-structure.ts';
@@ -85,6 +86,7 @@ export const queryService =
       examples,
       started() {
         store.started();
+        void indexOldParts({ db: store.db, database: services.database, log }, closing.signal);
         const sweep = (): Promise<void> => sweepReceipts({ store, log }, closing.signal);
         sweeping = setInterval(() => void sweep(), sweepEvery).unref();
         void sweepLeft({ store, catalogue, log }, closing.signal).then(sweep);
@@ -161,7 +163,11 @@ export function queryRoutes(args: QueryDeps): Route[] {
   };
   const cost = { maxRows: config.readMaxRows, timeout: config.readLimits.timeout };
   const candidates = new Candidates({ store, checks: new HashChecks(args), cost });
-  const reading = { ...deps, candidates, reader: new RecordReader({ store, candidates, cost }) };
+  const reading = {
+    ...deps,
+    candidates,
+    reader: new RecordReader({ store, candidates, cost, metrics: args.metrics }),
+  };
   const spaces = new Spaces({ ...deps, maxSpaces: config.maxSpaces });
   const { maxStoredRecordBytes: limit } = config;
   const count = (account: string) => countRecordBytes(deps, account);

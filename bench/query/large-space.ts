@@ -15,7 +15,6 @@ import { migrate } from '../../common/metadata/migrate.ts';
 import { migrations } from '../../common/metadata/migrations.ts';
 import { allRecords } from '../../query/input/parse-conditions.ts';
 import { aggregateSql, costSql } from '../../query/sql/aggregate-sql.ts';
-import { keyOf } from '../../query/sql/record-keys.ts';
 import { RecordsTable } from '../../query/sql/records-table.ts';
 import type { Field } from '../../query/structure/field.ts';
 import { describeMachine, machineLine } from '../upload/harness/machine.ts';
@@ -47,10 +46,6 @@ const docSql = `map('t0', ${emailSql}, 't1', name, 't2', 'London', 'n0', toStrin
 async function fill(spaceSql: string, from: number, to: number): Promise<void> {
   for (let first = from; first < to; first += 500_000) {
     const numbers = `numbers(${first}, ${Math.min(500_000, to - first)})`;
-    const key = `reinterpretAsUInt64(substring(MD5(concat('t0:', ${emailSql})), 1, 8))`;
-    await db.command({
-      sql: `INSERT INTO sluice.record_keys (space, key, _id) SELECT ${spaceSql}, ${key}, ${idSql} FROM ${numbers}`,
-    });
     await db.command({
       sql: `INSERT INTO sluice.records (${columns}) SELECT ${spaceSql}, ${idSql}, now64(3), now64(3), ${emailSql},
         concat('Person ', toString(number % 1000)) AS name, 'London', number % 100, number, true, ${docSql} FROM ${numbers}`,
@@ -76,16 +71,13 @@ let written = 0;
 async function insert(amount: number): Promise<void> {
   const time = '2026-01-01 00:00:00.000';
   const rows: string[] = [];
-  const keys: string[] = [];
   for (let index = 0; index < amount; index++) {
     const _id = `new-${written++}`;
     const t0 = `${_id}@example.com`;
     const _doc = { t0, t1: 'Person 1', t2: 'London', n0: '1', n1: '2', b0: 'true' };
     const values = { t0, t1: 'Person 1', t2: 'London', n0: 1, n1: 2, b0: true };
     rows.push(`${JSON.stringify({ space, _id, _created_at: time, _updated_at: time, ...values, _doc })}\n`);
-    keys.push(`["${space}",${keyOf('t0', t0)},"${_id}"]\n`);
   }
-  await db.insert({ ...table.keyRows, lines: Buffer.from(keys.join('')) });
   await db.insert({ ...table.recordRows, lines: Buffer.from(rows.join('')) });
 }
 
@@ -99,7 +91,7 @@ const ids = (round: number, amount: number, size: number): string =>
     '_id, _doc',
   ).sql;
 const keyed = (round: number, amount: number, size: number): string =>
-  table.selectByKeys(
+  table.selectByValues(
     rowsOf(round, amount, size).map((row) => ({ spaceId: space, slot: 't0', value: emailOf(row) })),
     '_id, _doc',
   ).sql;

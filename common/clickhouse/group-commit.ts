@@ -17,6 +17,8 @@ export interface RowBatch extends Rows {
   readonly account: string;
   /** Rows of another table that have to be there when these are: they are stored first. */
   readonly before?: Rows | undefined;
+  /** Values that no stored row may have, as `check` says; and what comes between that and the INSERT. */
+  readonly absent?: { readonly values: readonly unknown[]; readonly begin: () => Promise<void> } | undefined;
   /** A SELECT that finds a row only when one of these is stored: then all are. */
   readonly proof: string;
   /** The key of a lock; absent: none. */
@@ -37,6 +39,10 @@ export interface Rows {
 
 type Entry = Waiting<RowBatch & Queued, void>;
 
+/** Null: that one can be stored. */
+type Check = (batches: readonly RowBatch[]) => Promise<readonly (Error | null)[]>;
+const nothingToCheck: Check = async (batches) => batches.map(() => null);
+
 /** Milliseconds for the search for rows of a failed INSERT. */
 const checkTimeout = 10_000;
 
@@ -44,19 +50,25 @@ const checkTimeout = 10_000;
 export class GroupCommit {
   readonly #db: Database;
   readonly #queues: StatementQueues<RowBatch & Queued, void>;
+  readonly #check: Check;
 
-  /** @param args.insertLimit bytes that are gathered for one INSERT; a request's rows stay together even beyond it */
+  /**
+   * @param args.insertLimit bytes that are gathered for one INSERT; a request's rows stay together even beyond it
+   * @param args.check called before an INSERT with its batches, for the reasons why some of them can't be stored
+   */
   constructor(
     args: {
       readonly db: Database;
       readonly insertLimit: number;
+      readonly check?: Check;
     } & Pick<
       StatementQueuesOptions<RowBatch & Queued, void>,
-      'pendingLimit' | 'lock' | 'gather' | 'linger' | 'onStatement'
+      'pendingLimit' | 'lock' | 'gather' | 'linger' | 'pace' | 'onStatement'
     >,
   ) {
-    const { db, insertLimit, ...rest } = args;
+    const { db, insertLimit, check = nothingToCheck, ...rest } = args;
     this.#db = db;
+    this.#check = check;
     this.#queues = new StatementQueues({
       ...rest,
       full: 'too many rows wait to be stored',
@@ -73,7 +85,7 @@ export class GroupCommit {
   write(batch: RowBatch): Promise<void> {
     const { home, table, columns = [], lines, before } = batch;
     const size = lines.byteLength + (before?.lines.byteLength ?? 0);
-    const { account, proof, lockKey, signal, permit } = batch;
+    const { account, absent, proof, lockKey, signal, permit } = batch;
     return this.#queues.add({
       queue: home,
       shape: `${table} ${columns.join()}`,
@@ -86,6 +98,7 @@ export class GroupCommit {
       columns: batch.columns,
       lines,
       before,
+      absent,
       proof,
       permit,
     });
@@ -93,7 +106,9 @@ export class GroupCommit {
 
   /** Never rejects; every entry is settled by its own outcome. */
   async #store(gathered: readonly Entry[]): Promise<void> {
-    const entries = permitted(gathered, ({ reject }, reason) => reject(reason));
+    const allowed = permitted(gathered, ({ reject }, reason) => reject(reason));
+    const isChecked = allowed.some(({ item: { absent } }) => absent !== undefined);
+    const entries = isChecked ? await this.#checked(allowed) : allowed;
     const [first] = entries;
     if (first === undefined) return;
     const { home } = first.item;
@@ -108,6 +123,27 @@ export class GroupCommit {
       return;
     }
     for (const { resolve } of entries) resolve();
+  }
+
+  /** Those that can be stored; the others are settled. */
+  async #checked(entries: readonly Entry[]): Promise<readonly Entry[]> {
+    const asked = entries.filter(({ item: { absent } }) => absent !== undefined);
+    const refused = new Set<Entry>();
+    const refuse = (entry: Entry, reason: unknown): void => {
+      refused.add(entry);
+      entry.reject(reason);
+    };
+    try {
+      const reasons = await this.#check(asked.map(({ item }) => item));
+      const begin = async (entry: Entry, at: number): Promise<void> => {
+        if (reasons[at] !== null) return refuse(entry, reasons[at]);
+        await entry.item.absent?.begin().catch((error: unknown) => refuse(entry, error));
+      };
+      await Promise.all(asked.map(begin));
+    } catch (error) {
+      for (const entry of asked) refuse(entry, error);
+    }
+    return entries.filter((entry) => !refused.has(entry));
   }
 
   async #settleFailure(entries: readonly Entry[], error: unknown): Promise<void> {

@@ -57,6 +57,14 @@ export interface StatementQueuesOptions<Item, Result> {
    * took, and `most` milliseconds at most. By default it does not.
    */
   readonly linger?: { readonly part: number; readonly most: number } | undefined;
+  /**
+   * Answers how many milliseconds a statement has to wait for its turn among those of all processes; more items gather
+   * meanwhile. By default none waits.
+   * @param args.alone whether the queue has one item, as it had before
+   */
+  readonly pace?:
+    | ((args: { readonly queue: string; readonly alone: boolean }) => Promise<number>)
+    | undefined;
   /** Called with the number of items that share a statement. */
   readonly onStatement?: ((items: number) => void) | undefined;
   /** Makes the statement. Never rejects; it settles each item by its own outcome. */
@@ -103,10 +111,16 @@ export class StatementQueues<Item extends Queued, Result> {
   }
 
   async #drain(name: string, queue: FairQueue<Item, Result>): Promise<void> {
-    const { gather = nothingExpected, linger, run, onStatement = () => {} } = this.#options;
+    const { gather = nothingExpected, linger, pace, run, onStatement = () => {} } = this.#options;
+    let last = 1;
     const isLocked = (item: Item): boolean => this.#isLocked(item);
     while (queue.size > 0) {
       if (queue.size < gather.expected()) await this.#gathered(name, queue, gather);
+      if (pace !== undefined) {
+        const wait = await pace({ queue: name, alone: queue.size === 1 && last === 1 });
+        const { POSITIVE_INFINITY: all } = Number;
+        if (wait > 0) await this.#gathered(name, queue, { expected: () => all, wait });
+      }
       const items = queue.take({ ...this.#options, isLocked });
       if (items.length === 0) {
         if (queue.size > 0) await this.#unlockedOrJoined(name);
@@ -114,6 +128,7 @@ export class StatementQueues<Item extends Queued, Result> {
       }
       const lockKeys = items.flatMap(({ item: { lockKey } }) => lockKey ?? []);
       onStatement(items.length);
+      last = items.length;
       // of the requests that share it, one has it in its trace
       const [{ span } = {}] = items;
       const began = performance.now();

@@ -11,6 +11,7 @@ type CacheName = 'tokens' | 'structures' | 'spaces' | 'records' | 'files' | 'fil
 type BatchName =
   | 'record_lookups'
   | 'record_finds'
+  | 'record_value_finds'
   | 'record_inserts'
   | 'record_changes'
   | 'file_inserts'
@@ -23,6 +24,8 @@ export interface Metrics {
   cache(name: CacheName): CacheCounts;
   /** To be called with the number of requests that a statement was made for. */
   batch(name: BatchName): (requests: number) => void;
+  /** To be called where the records of a read came from. */
+  reads(): (source: ReadSource) => void;
   /** Adds a number that is read whenever metrics are collected. */
   gauge(name: string, help: string, read: () => number): void;
   /** The same for several numbers, each with its value of a label. */
@@ -34,11 +37,15 @@ export interface Metrics {
 }
 
 /** For a process whose metrics nobody reads. */
-export const unmeasured: Pick<Metrics, 'observeCall' | 'cache' | 'batch'> = {
+export const unmeasured: Pick<Metrics, 'observeCall' | 'cache' | 'batch' | 'reads'> = {
   observeCall: unobserved,
   cache: () => new CacheCounts(),
   batch: () => () => {},
+  reads: () => () => {},
 };
+
+/** Rows in memory; the engine's index of ids and of values; the engine, which read all records of a space. */
+export type ReadSource = 'memory' | 'index' | 'scan';
 
 /** @param args.worker 1 for a process that is alone */
 export function createMetrics({ worker }: { worker: number }): Metrics {
@@ -50,6 +57,7 @@ export function createMetrics({ worker }: { worker: number }): Metrics {
     observeCall: measureCalls(registry),
     cache: measureCaches(registry),
     batch: measureBatches(registry),
+    reads: () => measureReads(registry),
     gauge(name, help, read) {
       new Gauge({
         name,
@@ -148,6 +156,16 @@ function measureCalls(registry: Registry): ObserveCall {
 const batchBuckets = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 
 /** Counts how many requests share a statement. */
+function measureReads(registry: Registry): (source: ReadSource) => void {
+  const reads = new Counter({
+    name: 'sluice_record_reads_total',
+    help: 'Reads of records, by where these came from',
+    labelNames: ['source'],
+    registers: [registry],
+  });
+  return (source) => reads.inc({ source });
+}
+
 function measureBatches(registry: Registry): (name: BatchName) => (requests: number) => void {
   const sizes = new Histogram({
     name: 'sluice_batch_requests',

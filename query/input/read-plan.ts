@@ -1,3 +1,4 @@
+import type { ReadSource } from '../../common/telemetry/create-metrics.ts';
 import type { Conditions } from './parse-conditions.ts';
 import type { Options } from './parse-options.ts';
 
@@ -6,4 +7,6 @@ export interface ReadPlan extends Pick<Options, 'sort' | 'page'> {
   readonly conditions: Conditions;
   /** Which values of them are asked for; null or absent: all. */
   readonly select?: Options['select'];
+  /** Called once it is known where the records come from. */
+  readonly tell?: ((source: ReadSource) => void) | undefined;
 }

@@ -181,7 +181,7 @@ export const timingParameter = headerParameter('sluice-timing', '`true` adds the
 export const timingHeader: Readonly<Record<string, ApiHeader>> = {
   'Server-Timing': {
     description:
-      'With `Sluice-Timing: true`: milliseconds of reading the request, of memory, and of the engine',
+      'With `Sluice-Timing: true`: milliseconds of reading the request, of memory, and of the engine, and whether the records came from `memory`, the `index`, or a `scan` of the space',
     schema: string,
   },
 };

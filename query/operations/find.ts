@@ -75,7 +75,7 @@ function answerAsked<Result>(
         const { options, conditions } = parseAsked(asked, request, space.structure);
         const { sort, page, select, count } = options;
         const populate = preparePopulate(deps, request, space, select);
-        const plan = { sort, page, select, conditions };
+        const plan = { sort, page, select, conditions, tell: call.timing?.tell };
         const total = count ? () => deps.reader.total(space, plan, request.signal) : null;
         return { conditions, populate, total, ...read(space, plan) };
       }),

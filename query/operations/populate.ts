@@ -4,14 +4,15 @@ import type { HttpRequest } from '../../common/http/http-types.ts';
 import type { Options } from '../input/parse-options.ts';
 import { type Population, parsePopulate } from '../input/parse-populate.ts';
 import { findNamed } from '../login/authorize.ts';
-import type { RecordReader } from '../records/record-reader.ts';
+import { firstByValues } from '../records/first-by-values.ts';
 import { storedJson } from '../sql/record-row.ts';
+import type { RecordStore } from '../store/record-store.ts';
 import type { StoredValue, Target } from '../structure/field.ts';
 import { readFieldValue } from '../structure/field-value.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import type { OperationDeps } from './operation.ts';
 
-type PopulateDeps = Pick<OperationDeps, 'spaces' | 'authorize' | 'reader'>;
+type PopulateDeps = Pick<OperationDeps, 'spaces' | 'authorize' | 'store'>;
 
 type JsonRecord = Record<string, unknown>;
 
@@ -39,7 +40,7 @@ export function preparePopulate(
 }
 
 async function openSources(
-  { spaces, authorize, reader }: PopulateDeps,
+  { spaces, authorize, store }: PopulateDeps,
   request: HttpRequest,
   space: RecordSpace,
   populations: readonly Population[],
@@ -58,7 +59,7 @@ async function openSources(
       from: from === null ? null : { space: from, target: foreignKeyOf(population, from) },
     });
   }
-  return new Populate(reader, sources, signal);
+  return new Populate(store, sources, signal);
 }
 
 /** The key by which the other space is searched. Both keys have one type, or no value could match. */
@@ -81,12 +82,12 @@ function typeOf(target: Target): string {
 
 /** Adds to records the fields that `populate` of the options names. */
 export class Populate {
-  readonly #reader: RecordReader;
+  readonly #store: RecordStore;
   readonly #sources: readonly Source[];
   readonly #signal: AbortSignal;
 
-  constructor(reader: RecordReader, sources: readonly Source[], signal: AbortSignal) {
-    this.#reader = reader;
+  constructor(store: RecordStore, sources: readonly Source[], signal: AbortSignal) {
+    this.#store = store;
     this.#sources = sources;
     this.#signal = signal;
   }
@@ -126,7 +127,7 @@ export class Populate {
       const found = new Map<StoredValue, unknown>();
       const wanted = new Set((keys[index] ?? []).filter((key) => key !== null));
       if (from !== null && wanted.size > 0) {
-        const rows = await this.#reader.firstByValues(from.space, from.target, [...wanted], this.#signal);
+        const rows = await firstByValues(this.#store, from, [...wanted], this.#signal);
         for (const [value, row] of rows) found.set(value, JSON.parse(storedJson(from.space.structure, row)));
       }
       records.forEach((record, at) => {

@@ -1,3 +1,5 @@
+import type { ReadSource } from '../../common/telemetry/create-metrics.ts';
+
 const names = ['parse', 'cache', 'engine'] as const;
 
 /**
@@ -7,6 +9,7 @@ const names = ['parse', 'cache', 'engine'] as const;
 export class Timing {
   readonly #spent = { parse: 0, cache: 0, engine: 0 };
   #since = 0;
+  #source: ReadSource | null = null;
 
   /** To be called where a part begins. */
   begin(): void {
@@ -20,7 +23,14 @@ export class Timing {
     this.#since = now;
   }
 
+  /** Where the records came from. */
+  readonly tell = (source: ReadSource): void => {
+    this.#source = source;
+  };
+
   get headers(): Readonly<Record<string, string>> {
-    return { 'server-timing': names.map((name) => `${name};dur=${this.#spent[name].toFixed(3)}`).join(', ') };
+    const spent = names.map((name) => `${name};dur=${this.#spent[name].toFixed(3)}`);
+    const source = this.#source === null ? [] : [`source;desc="${this.#source}"`];
+    return { 'server-timing': [...spent, ...source].join(', ') };
   }
 }

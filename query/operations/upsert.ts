@@ -7,6 +7,7 @@ import { equals } from '../input/parse-conditions.ts';
 import type { OnConflict } from '../input/parse-on-conflict.ts';
 import { validateChanges } from '../input/validate-changes.ts';
 import type { RecordValues } from '../input/validate-record.ts';
+import { firstByValues } from '../records/first-by-values.ts';
 import { collectUniqueValues } from '../records/unique-values.ts';
 import { newRecordJson } from '../sql/new-record.ts';
 import { storedJson } from '../sql/record-row.ts';
@@ -114,8 +115,8 @@ class Upserts {
     field: Field,
     values: readonly StoredValue[],
   ): Promise<ReadonlyMap<StoredValue, StoredRow>> {
-    const { reader, store } = this.#deps;
-    if (!field.keyed) return reader.firstByValues(space, field, values, this.#signal);
+    const { store } = this.#deps;
+    if (!field.keyed) return firstByValues(store, { space, target: field }, values, this.#signal);
     const find = (value: StoredValue) => store.lookUp(space, { slot: slotOf(field), value }, this.#signal);
     const rows = await Promise.all(values.map(find));
     return new Map(

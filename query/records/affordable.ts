@@ -65,7 +65,7 @@ export function costOf({ maxRows, counted }: StatementLimits, space?: RecordSpac
 
 function helpFor({ of }: ExceededLimit, { fields }: Structure, conditions: Conditions): string {
   if (of !== 'rows' && of !== 'time') return 'add a condition, or ask for fewer or larger groups';
-  if (keysIn(conditions) !== null) return 'ask for fewer values at once';
+  if (keysIn(conditions, ({ keyed }) => keyed) !== null) return 'ask for fewer values at once';
   const keyed = fields.filter((field) => field.keyed).map(({ name }) => shownName(name));
   return `with eq or in on ${["'id'", ...keyed].join(' or ')} the fewest records are read`;
 }

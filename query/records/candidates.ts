@@ -48,7 +48,7 @@ export class Candidates {
    */
   async narrow(space: RecordSpace, conditions: Conditions, signal: AbortSignal): Promise<Narrowed | null> {
     const where = conditionsSql(conditions);
-    const keyed = keyedConditions(conditions);
+    const keyed = keyedConditions(conditions, await this.#deps.store.rare(space));
     if (conditions.hashed.length === 0) return { where, keyed };
     const few = async (): Promise<readonly Candidate[]> => {
       const found = await this.#find(space, conditions, maxCandidates + 1, signal);
@@ -70,13 +70,14 @@ export class Candidates {
   ): Promise<readonly Candidate[]> {
     const { db, table } = this.#deps.store;
     const hashes = conditions.hashed.map(({ field }) => valueSql(field));
+    const keyed = keyedConditions(conditions, await this.#deps.store.rare(space));
     const cost = costFor(space, this.#deps.cost);
     const read = (limits: StatementLimits) =>
       db.rows<StoredRow & { _hashes: (string | null)[] }>({
         ...table.select(space.id, {
           columns: `${rowColumns}, [${hashes.join(', ')}] AS _hashes`,
           where: conditionsSql(conditions),
-          keyed: keyedConditions(conditions),
+          keyed,
           ...limits,
           tail: `ORDER BY _id LIMIT ${limit} SETTINGS ${costOf(limits, space)}`,
         }),

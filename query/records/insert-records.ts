@@ -3,15 +3,20 @@ import { untilAborted } from '../../common/limits/until-aborted.ts';
 import { forEachYielding } from '../../common/limits/yielding-loop.ts';
 import type { RecordValues } from '../input/validate-record.ts';
 import type { NewRecord } from '../sql/new-record.ts';
-import type { Changed, RecordStore, RecordWrites } from '../store/record-store.ts';
+import type { SlotValue } from '../sql/terms.ts';
+import { type Changed, type RecordStore, type RecordWrites, ValuesTaken } from '../store/record-store.ts';
 import type { StoredValue } from '../structure/field.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
+import { slotOf } from '../structure/slots.ts';
 import { firstRecordKey } from '../unique/reservation-keys.ts';
 import type { Reservation, UniqueReservations } from '../unique/unique-reservations.ts';
 import { findStored } from './find-stored.ts';
 import { type InsertKey, idsFrom, KeyedInsert } from './insert-receipts.ts';
 import type { RecordReader } from './record-reader.ts';
-import { alreadyStored, collectUniqueValues } from './unique-values.ts';
+import { alreadyStored, collectUniqueValues, type UniqueValue } from './unique-values.ts';
+
+/** Unique values of a request that are checked together with those of others. */
+const mostWithWrite = 16;
 
 export interface Inserted {
   readonly records: readonly NewRecord[];
@@ -106,7 +111,9 @@ export class RecordInserts {
         await settle();
         return null;
       }
-      if (unique.size > 0) {
+      // where every check is a statement, those of several inserts share one
+      const isWithWrite = !store.alone && unique.size > 0 && unique.size <= mostWithWrite;
+      if (unique.size > 0 && !isWithWrite) {
         const taken = await findStored(store, space, unique, signal);
         stored = taken;
         if (taken.size > 0) throw alreadyStored(unique, taken);
@@ -118,7 +125,16 @@ export class RecordInserts {
       const permit = reservation?.permit ?? null;
       const firstId = (made[0] as NewRecord).id;
       const receipt = keyed && (await keyed.row({ firstId, createdAt }, signal));
-      outcome = writes.insert({ space, records: made, unique: keysOfRecords, receipt, signal, permit });
+      const absent = isWithWrite ? keysOfRecords.map(slotValueIn(space)) : undefined;
+      outcome = writes.insert({
+        space,
+        records: made,
+        unique: keysOfRecords,
+        absent,
+        receipt,
+        signal,
+        permit,
+      });
     } catch (error) {
       await settle();
       throw error;
@@ -129,6 +145,12 @@ export class RecordInserts {
       try {
         ({ invalidated } = await outcome);
         stored = values;
+      } catch (error) {
+        if (!(error instanceof ValuesTaken)) throw error;
+        const taken = new Set(error.values.map(({ slot, value }) => `${slot} ${value}`));
+        const isTaken = ({ field, value }: UniqueValue): boolean => taken.has(`${slotOf(field)} ${value}`);
+        stored = [...unique].flatMap(([valueKey, one]) => (isTaken(one) ? valueKey : []));
+        throw alreadyStored(unique, stored);
       } finally {
         await settle();
       }
@@ -137,6 +159,10 @@ export class RecordInserts {
     await untilAborted(acknowledge(), signal);
     return { records: made, replayed: false };
   }
+}
+
+function slotValueIn({ id }: RecordSpace): (unique: UniqueValue) => SlotValue {
+  return ({ field, value }) => ({ spaceId: id, slot: slotOf(field), value });
 }
 
 /** The records with the values of hashed fields replaced by their hashes. */

@@ -1,19 +1,18 @@
+import type { Metrics, ReadSource } from '../../common/telemetry/create-metrics.ts';
 import { type AggregatePlan, aggregateLimits } from '../input/aggregate/aggregate-plan.ts';
 import { allRecords, type Conditions, equals } from '../input/parse-conditions.ts';
 import type { ReadPlan } from '../input/read-plan.ts';
 import { aggregateSql, costSql } from '../sql/aggregate-sql.ts';
-import { anyOfSql, idsSql } from '../sql/conditions-sql.ts';
+import { idsSql } from '../sql/conditions-sql.ts';
 import { rowColumns, storedJson, valueBytes } from '../sql/record-row.ts';
 import type { Selection } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
-import { recordExpression, valueSql } from '../sql/value-sql.ts';
+import { recordExpression } from '../sql/value-sql.ts';
 import { pageOf } from '../store/find-statement.ts';
-import type { FindAnswers, RecordStore } from '../store/record-store.ts';
+import type { FindAnswers, FoundNow, RecordStore } from '../store/record-store.ts';
 import { rowTest } from '../store/row-test.ts';
-import type { StoredValue, Target } from '../structure/field.ts';
 import { type RecordParts, wholeRecord } from '../structure/record-parts.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
-import { slotOf } from '../structure/slots.ts';
 import { affordable, costFor, costOf, type ReadCost, type StatementLimits, untilDone } from './affordable.ts';
 import type { Candidates, Narrowed } from './candidates.ts';
 import { emptyRow, type GroupRow, groupsJson, wantedRows } from './group-rows.ts';
@@ -37,26 +36,44 @@ export class RecordReader {
   readonly #store: RecordStore;
   readonly #candidates: Candidates;
   readonly #cost: ReadCost;
+  readonly #count: (source: ReadSource) => void;
 
   /** @param args.cost the bound of one statement */
-  constructor(args: { store: RecordStore; candidates: Candidates; cost: ReadCost }) {
+  constructor(args: {
+    store: RecordStore;
+    candidates: Candidates;
+    cost: ReadCost;
+    metrics: Pick<Metrics, 'reads'>;
+  }) {
     this.#store = args.store;
     this.#candidates = args.candidates;
     this.#cost = args.cost;
+    this.#count = args.metrics.reads();
   }
 
   /** The answer of `list`, if rows in memory can give it at once; null: they can't. */
   listNow(space: RecordSpace, plan: ReadPlan): Uint8Array | null {
-    const found = this.#store.findNow(space, plan);
+    const found = this.#inMemory(space, plan);
     return found === null ? null : found.table.list(shownBy(space, plan), found.numbers);
   }
 
   /** The answer of `first`, likewise: JSON text, `null` included. */
   firstNow(space: RecordSpace, plan: ReadPlan): Uint8Array | null {
-    const found = this.#store.findNow(space, { ...plan, page: firstOf(plan) });
+    const found = this.#inMemory(space, { ...plan, page: firstOf(plan) });
     if (found === null) return null;
     const [number] = found.numbers;
     return number === undefined ? noRecord : found.table.record(shownBy(space, plan), number);
+  }
+
+  #inMemory(space: RecordSpace, plan: ReadPlan): FoundNow | null {
+    const found = this.#store.findNow(space, plan);
+    if (found !== null) this.#tell(plan, 'memory');
+    return found;
+  }
+
+  #tell({ tell }: ReadPlan, source: ReadSource): void {
+    this.#count(source);
+    tell?.(source);
   }
 
   /** The first record that matches, as JSON text; null when none does. The limit of a page does not matter. */
@@ -125,36 +142,6 @@ export class RecordReader {
     return found.length > 0;
   }
 
-  /** For each of the values the oldest record that has it, in one statement. Values without one are left out. */
-  async firstByValues(
-    space: RecordSpace,
-    target: Target,
-    values: readonly StoredValue[],
-    signal: AbortSignal,
-  ): Promise<ReadonlyMap<StoredValue, StoredRow>> {
-    const found = new Map<StoredValue, StoredRow>();
-    const areHeld = values.every((value) => {
-      const conditions = { ...allRecords, plain: [equals(target, value)] };
-      const now = this.#store.findNow(space, { conditions, sort: null, page: firstOf(oldest) });
-      for (const row of now?.table.rows(now.numbers) ?? []) found.set(value, row);
-      return now !== null;
-    });
-    if (areHeld) return found;
-    const keyed =
-      typeof target !== 'string' && target.keyed ? values.map((value) => ({ target, value })) : [];
-    const lists = values.map((value) => [value]);
-    const first = { where: anyOfSql([target], lists), tail: `ORDER BY _id LIMIT 1 BY ${valueSql(target)}` };
-    const selection = { columns: rowColumns, keyed, ...first };
-    const byText = new Map<string | undefined, StoredRow>();
-    for (const row of await this.#rows<StoredRow>(space, selection, signal))
-      byText.set(typeof target === 'string' ? row._id : row._doc[slotOf(target)], row);
-    for (const value of values) {
-      const row = byText.get(String(value));
-      if (row !== undefined) found.set(value, row);
-    }
-    return found;
-  }
-
   /** How many records meet the conditions, if they are in memory; null: they are not. */
   countNow(space: RecordSpace, conditions: Conditions): number | null {
     return this.#store.findNow(space, { conditions, sort: null, page: null })?.numbers.length ?? null;
@@ -164,6 +151,7 @@ export class RecordReader {
   async count(space: RecordSpace, signal: AbortSignal, conditions?: Conditions): Promise<number> {
     const narrowed = await this.#candidates.narrow(space, conditions ?? allRecords, signal);
     if (narrowed === null) return 0;
+    this.#count(narrowed.keyed?.length ? 'index' : 'scan');
     const columns = 'toFloat64(count()) AS _records';
     const cost = costFor(space, this.#cost);
     const tail = conditions === undefined ? '' : `SETTINGS ${costSql(cost.maxRows, space.limits?.timeout)}`;
@@ -241,7 +229,7 @@ export class RecordReader {
     rowOf?: (row: StoredRow) => Row,
   ): Promise<readonly Row[]> {
     const shared = (rows: readonly StoredRow[]) => (rowOf ? rows.map(rowOf) : (rows as readonly Row[]));
-    const now = this.#store.findNow(space, plan);
+    const now = this.#inMemory(space, plan);
     if (now !== null) return shared(now.table.rows(now.numbers));
     const alone = (narrowed: Limited): Promise<readonly Row[]> => {
       const tail = tailOf(plan, costOf(narrowed, space));
@@ -260,6 +248,7 @@ export class RecordReader {
     const { conditions, page } = plan;
     const wanted = page?.after === undefined ? lookupOf(conditions) : null;
     if (wanted !== null) {
+      this.#tell(plan, 'index');
       const rows = await this.#store.lookUp(space, wanted, signal);
       // at most one record has an id or a unique value, so there is nothing to sort
       const found = rows.filter(rowTest(conditions));
@@ -275,6 +264,7 @@ export class RecordReader {
         if (maxRows === null || !mayEndEarly(plan)) return alone({ ...narrowed, maxRows });
         return untilDone(maxRows, (limits) => alone({ ...narrowed, ...limits }));
       },
+      tell: (source) => this.#tell(plan, source),
       settings: costOf({ maxRows }),
       timeout: space.limits?.timeout,
     };

@@ -4,7 +4,7 @@ import { invalidStructure } from '../../common/errors/catalogue.ts';
 import { type RecordValues, validateRecords } from '../input/validate-record.ts';
 import { withHashes } from '../records/insert-records.ts';
 import { collectUniqueValues, type UniqueValue } from '../records/unique-values.ts';
-import { newKeyLines, newRecordLines } from '../sql/new-record.ts';
+import { newRecordLines } from '../sql/new-record.ts';
 import type { RecordStore } from '../store/record-store.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 
@@ -28,8 +28,6 @@ export async function isEmpty(
 interface InitialRows {
   /** JSONEachRow. */
   readonly lines: string;
-  /** JSONCompactEachRow. */
-  readonly keyLines: string;
 }
 
 /**
@@ -49,8 +47,7 @@ export async function prepareInitialRecords(
   const createdAt = new Date().toISOString();
   const made = hashed.map((values) => ({ id: newId(), createdAt, values }));
   const rows: InitialRows = {
-    lines: Buffer.from(await newRecordLines(space, made, signal)).toString(),
-    keyLines: Buffer.from(await newKeyLines(space, made, [...unique], signal)).toString(),
+    lines: Buffer.from(await newRecordLines(space, made, [...unique], signal)).toString(),
   };
   return JSON.stringify(rows);
 }
@@ -81,16 +78,13 @@ async function validate(
  * (https://clickhouse.com/docs/guides/developer/deduplicating-inserts-on-retries).
  */
 export async function storeInitialRecords(
-  { db, table, keys: stored }: RecordStore,
+  { db, table, keys }: RecordStore,
   { id }: RecordSpace,
   initialRecords: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const { lines, keyLines: keys } = JSON.parse(initialRecords) as InitialRows;
+  const { lines } = JSON.parse(initialRecords) as InitialRows;
   const home = table.homeOf(id);
-  if (keys !== '') {
-    await db.insert({ ...table.keyRows, lines: Buffer.from(keys), home, signal });
-    await stored.addSpace(id);
-  }
   await db.insert({ ...table.recordRows, lines: Buffer.from(lines), home, token: `initial:${id}`, signal });
+  await keys.addSpace(id);
 }

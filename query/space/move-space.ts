@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { textLiteral } from '../../common/clickhouse/literal.ts';
 import { CommandError } from '../../common/errors/command-error.ts';
 import { UnknownOutcome } from '../../common/errors/unknown-outcome.ts';
-import { uniqueSlots } from '../structure/slots.ts';
 import { createStructure, type Structure } from '../structure/structure.ts';
 import type { CatalogueVersions } from './catalogue-versions.ts';
 import { RecordsCopy } from './records-copy.ts';
@@ -45,8 +44,7 @@ export async function moveSpace(
   await versions.read(id, signal);
   const entry = await begin(deps, { id, target }, signal);
   const { recordsId, leftRecords: to } = entry;
-  const slots = uniqueSlots(entry.structure);
-  const copy = new RecordsCopy({ store, from: recordsId, to, slots });
+  const copy = new RecordsCopy({ store, from: recordsId, to });
   const shown = (records: number): void => report(`${records.toLocaleString('en')} records are there`);
   for (let pass = 0; pass < mostPasses && (await copy.pass(signal, shown)) > fewRecords; pass++);
   report('writers wait');
@@ -137,5 +135,5 @@ async function copyReceipts(
   const { table } = store;
   const [from, to] = [table.receiptsOf(recordsId), table.receiptsOf(leftRecords)];
   const where = `_doc['m2'] = ${textLiteral(id)}`;
-  await new RecordsCopy({ store, from, to, slots: [], where }).pass(signal);
+  await new RecordsCopy({ store, from, to, where }).pass(signal);
 }

@@ -27,26 +27,22 @@ export class RecordsCopy {
   readonly #store: Pick<RecordStore, 'db' | 'table'>;
   readonly #from: string;
   readonly #to: string;
-  readonly #slots: readonly string[];
   #ranges: readonly IdRange[];
   #since = new Date(0);
 
   /**
-   * @param args.slots of unique fields: their keys are made anew
    * @param args.where which records; absent: all
    */
   constructor(args: {
     readonly store: Pick<RecordStore, 'db' | 'table'>;
     readonly from: string;
     readonly to: string;
-    readonly slots: readonly string[];
     readonly where?: string;
   }) {
-    const { store, from, to, slots, where } = args;
+    const { store, from, to, where } = args;
     this.#store = store;
     this.#from = from;
     this.#to = to;
-    this.#slots = slots;
     this.#ranges = [{ after: '', ...(where === undefined ? {} : { where }) }];
   }
 
@@ -124,14 +120,12 @@ export class RecordsCopy {
     if (replaces) await db.command({ ...table.clearRange(this.#to, range), signal: within(signal) });
     if (rows.byteLength === 0) return;
     await db.insert({ ...table.recordRows, format: 'Native', lines: rows, home, signal: within(signal) });
-    for (const slot of this.#slots)
-      await db.command({ ...table.addKeys(this.#to, slot, range), signal: within(signal) });
   }
 
   /** Null: they are too large to be held at once. */
   async #read(range: IdRange, several: boolean, signal: AbortSignal): Promise<Buffer | null> {
     const { db, table } = this.#store;
-    const columns = `toUUID(${textLiteral(this.#to)}) AS space, * EXCEPT space`;
+    const columns = `toUUID(${textLiteral(this.#to)}) AS space, * EXCEPT (space, _terms)`;
     const { sql, home } = table.select(this.#from, { columns, where: rangeSql(range) });
     // the conditions are about the column
     const settings = 'prefer_column_name_to_alias = 1';

@@ -70,5 +70,5 @@ export interface SpacesDeps {
   readonly log: Pick<Log, 'warn'>;
   readonly invalidation: Invalidation;
   readonly freshness: Freshness;
-  readonly metrics: Pick<Metrics, 'cache'>;
+  readonly metrics: Pick<Metrics, 'cache' | 'reads'>;
 }

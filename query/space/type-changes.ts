@@ -191,7 +191,7 @@ export class TypeChanges {
         const slots = { from: slotOf(from), to: slotOf(to) };
         const conversion = conversionOf(from, to.type) as Conversion;
         await db.command({ ...table.convertSlot(recordsId, { ...slots, conversion }), signal });
-        if (to.unique) await addKeys(store, recordsId, slots.to, signal);
+        await addKeys(store, recordsId, slots.to, signal);
       }
     };
     await store.rewrite(recordsId, convert);

@@ -3,7 +3,7 @@ import type { Filter } from '../input/filters/filter.ts';
 import type { After } from '../input/parse-after.ts';
 import { asFilter, type Condition, type Conditions, equals } from '../input/parse-conditions.ts';
 import type { Sort, Sorts } from '../input/parse-sort.ts';
-import type { StoredValue, Target } from '../structure/field.ts';
+import type { Field, StoredValue, Target } from '../structure/field.ts';
 import { kindOf, slotOf } from '../structure/slots.ts';
 import { filterSql } from './filter-sql.ts';
 import { listSql, listsSql, valueLiteral, valueSql } from './value-sql.ts';
@@ -23,29 +23,32 @@ export function idsSql(ids: readonly string[]): string {
   return `_id IN (${ids.map(textLiteral).join(', ')})`;
 }
 
+/** Which values a search is narrowed by. */
+export type IsKey = (field: Field, value: StoredValue) => boolean;
+
 /**
- * The shortest known list of ids, or values of keyed fields, with one for every matching record. Null: there may
- * be others.
+ * The shortest list of ids, and values that are keys, with one for every matching record. Null: there may be others.
  */
-export function keysIn({
-  relationship,
-  plain,
-  others,
-}: Omit<Conditions, 'hashed'>): readonly Condition[] | null {
+export function keysIn(
+  { relationship, plain, others }: Omit<Conditions, 'hashed'>,
+  isKey: IsKey,
+): readonly Condition[] | null {
   const branches = [...plain.map(asFilter), ...others];
-  return keysOf({ group: relationship === 'And' ? 'all' : 'any', branches });
+  return keysOf({ group: relationship === 'And' ? 'all' : 'any', branches }, isKey);
 }
 
-function keysOf(filter: Filter): readonly Condition[] | null {
+function keysOf(filter: Filter, isKey: IsKey): readonly Condition[] | null {
   if (!('group' in filter)) {
     const { target, path, operator, values } = filter;
-    const isKey = typeof target === 'string' ? target === 'id' : target.keyed && path.length === 0;
-    return isKey && (operator === 'eq' || operator === 'in')
-      ? values.map((value) => equals(target, value))
-      : null;
+    if (operator !== 'eq' && operator !== 'in') return null;
+    const areKeys =
+      typeof target === 'string'
+        ? target === 'id'
+        : path.length === 0 && !target.hashed && values.every((value) => isKey(target, value as StoredValue));
+    return areKeys ? values.map((value) => equals(target, value)) : null;
   }
   if (filter.group === 'none') return null;
-  const keys = filter.branches.map(keysOf);
+  const keys = filter.branches.map((branch) => keysOf(branch, isKey));
   if (filter.group === 'any')
     return keys.length > 0 && keys.every((each) => each !== null) ? keys.flat() : null;
   return keys.reduce(
@@ -54,9 +57,9 @@ function keysOf(filter: Filter): readonly Condition[] | null {
   );
 }
 
-/** The conditions of `keysIn` that need the table of keys to find their records. */
-export function keyedConditions(conditions: Omit<Conditions, 'hashed'>): readonly Condition[] {
-  const keys = keysIn(conditions) ?? [];
+/** The conditions of `keysIn` that need the index of values to find their records. */
+export function keyedConditions(conditions: Omit<Conditions, 'hashed'>, isKey: IsKey): readonly Condition[] {
+  const keys = keysIn(conditions, isKey) ?? [];
   // the id is the key of the records themselves
   return keys.every(({ target }) => target === 'id') ? [] : keys;
 }

@@ -15,7 +15,7 @@ export interface NewRecord {
   readonly values: RecordValues;
 }
 
-/** A key of a record, for a value of a unique field. */
+/** The key of a value of a unique field. */
 export interface KeyOfRecord {
   /** Begins with the key (`hashOf`). */
   readonly hash: string;
@@ -38,10 +38,26 @@ export function rowOf({ structure }: RecordSpace, { id, createdAt, values }: New
 export function newRecordLines(
   space: RecordSpace,
   records: readonly NewRecord[],
+  unique: readonly KeyOfRecord[],
   signal: AbortSignal,
 ): Promise<Uint8Array> {
-  const rows = records.map((record) => ({ spaceId: space.id, ...rowOf(space, record) }));
+  const keys = keysOf(unique);
+  const rows = records.map((record, index) => ({
+    ...{ spaceId: space.id, keys: keys.get(index) },
+    ...rowOf(space, record),
+  }));
   return recordLines(rows, signal);
+}
+
+/** By the places of their records. */
+function keysOf(unique: readonly KeyOfRecord[]): ReadonlyMap<number, readonly string[]> {
+  const keys = new Map<number, string[]>();
+  for (const { hash, index } of unique) {
+    const some = keys.get(index);
+    if (some === undefined) keys.set(index, [keyText(hash)]);
+    else some.push(keyText(hash));
+  }
+  return keys;
 }
 
 /**
@@ -51,12 +67,16 @@ export function newRecordLines(
 export async function newCompactLines(
   { id, structure }: RecordSpace,
   records: readonly NewRecord[],
+  unique: readonly KeyOfRecord[],
   signal: AbortSignal,
 ): Promise<{ readonly columns: readonly string[]; readonly lines: Uint8Array }> {
   const parts = partsOf(structure);
-  const lines = await joinedText(records, (record) => compactLine(id, parts, record), signal);
+  const keys = keysOf(unique);
+  const line = (record: NewRecord, index: number): string =>
+    compactLine(id, parts, record, keys.get(index)?.join() ?? '');
+  const lines = await joinedText(records, line, signal);
   const slots = parts.filter(({ kind }) => hasColumn(kind)).map(({ slot }) => slot);
-  const columns = ['space', '_id', '_created_at', '_updated_at', ...slots, '_doc', '_hashes'];
+  const columns = ['space', '_id', '_created_at', '_updated_at', ...slots, '_doc', '_hashes', '_keys'];
   return { columns, lines };
 }
 
@@ -64,6 +84,7 @@ function compactLine(
   spaceId: string,
   parts: readonly FieldParts[],
   { id, createdAt, values }: NewRecord,
+  keys: string,
 ): string {
   const time = engineTime(createdAt);
   let columns = `["${spaceId}","${id}","${time}","${time}"`;
@@ -88,19 +109,7 @@ function compactLine(
     // numbers and booleans are kept as JSON writes them
     if (kind !== 'm') columns += `,${json}`;
   }
-  return `${columns},{${doc}},{${hashes}}]\n`;
-}
-
-/** Rows for the table of keys, as `keyLines` makes them. @param unique the records' values of unique fields */
-export function newKeyLines(
-  { id: spaceId }: RecordSpace,
-  records: readonly NewRecord[],
-  unique: readonly KeyOfRecord[],
-  signal: AbortSignal,
-): Promise<Uint8Array> {
-  const line = ({ hash, index }: KeyOfRecord): string =>
-    `["${spaceId}",${keyText(hash)},"${(records[index] as NewRecord).id}"]\n`;
-  return joinedText(unique, line, signal);
+  return `${columns},{${doc}},{${hashes}},[${keys}]]\n`;
 }
 
 /** A record as find would answer it when it is stored. */

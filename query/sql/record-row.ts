@@ -14,6 +14,8 @@ export interface RecordRow {
 
 export interface SpacedRow extends RecordRow {
   readonly spaceId: string;
+  /** Of its values of unique fields (`keyOf`); absent: it has none. */
+  readonly keys?: readonly string[] | undefined;
 }
 
 /** Rows for the records table: JSONEachRow lines. */
@@ -21,7 +23,7 @@ export function recordLines(rows: readonly SpacedRow[], signal: AbortSignal): Pr
   return joinedText(rows, recordLine, signal);
 }
 
-function recordLine({ spaceId, row, hashes }: SpacedRow): string {
+function recordLine({ spaceId, row, hashes, keys = [] }: SpacedRow): string {
   const { _id, _created_at, _updated_at, _doc } = row;
   let text = `{"space":"${spaceId}","_id":${JSON.stringify(_id)}`;
   text += `,"_created_at":"${engineTime(_created_at)}","_updated_at":"${engineTime(_updated_at)}"`;
@@ -30,6 +32,7 @@ function recordLine({ spaceId, row, hashes }: SpacedRow): string {
     // numbers and booleans are kept as JSON writes them
     if (kind !== 'm') text += `,"${slot}":${kind === 't' ? JSON.stringify(_doc[slot]) : _doc[slot]}`;
   }
+  if (keys.length > 0) text += `,"_keys":[${keys.join()}]`;
   return `${text},"_doc":${JSON.stringify(_doc)},"_hashes":${JSON.stringify(hashes)}}\n`;
 }
 
@@ -38,21 +41,19 @@ export function engineTime(time: string): string {
   return `${time.slice(0, 10)} ${time.slice(11, -1)}`;
 }
 
-/** Rows for the table of keys: JSONCompactEachRow lines. @param slots with keys of their values */
-export function keyLines(
-  rows: readonly {
-    readonly spaceId: string;
-    readonly slots: readonly string[];
-    readonly row: Pick<StoredRow, '_id' | '_doc'>;
-  }[],
-  signal: AbortSignal,
-): Promise<Uint8Array> {
-  const line = ({ spaceId, slots, row: { _id, _doc } }: (typeof rows)[0]): string => {
+/** Values that an update writes to a record, by slot. */
+export interface UpdatedValues {
+  readonly spaceId: string;
+  readonly id: string;
+  readonly doc: Readonly<Record<string, string>>;
+}
+
+/** Rows for the table of keys, which say that the records may have the values: JSONCompactEachRow lines. */
+export function keyLines(rows: readonly UpdatedValues[], signal: AbortSignal): Promise<Uint8Array> {
+  const line = ({ spaceId, id, doc }: UpdatedValues): string => {
     let text = '';
-    for (const slot of slots) {
-      const value = _doc[slot];
-      if (value !== undefined) text += `["${spaceId}",${keyOf(slot, value)},${JSON.stringify(_id)}]\n`;
-    }
+    for (const slot in doc)
+      text += `["${spaceId}",${keyOf(slot, doc[slot] as string)},${JSON.stringify(id)}]\n`;
     return text;
   };
   return joinedText(rows, line, signal);

@@ -5,24 +5,20 @@ import { keysTable, recordsTable } from '../../common/metadata/migrations/record
 import type { Condition } from '../input/parse-conditions.ts';
 import type { StoredValue } from '../structure/field.ts';
 import { kindOf, slotOf } from '../structure/slots.ts';
+import { addressesSql, deleteSql, oldKeysSql, oneOf, type RecordAddress } from './addresses-sql.ts';
 import type { Conversion } from './convert-sql.ts';
 import { receiptSpace, storeOfRecords } from './id-in-store.ts';
 import { allIds, type IdRange, rangeSql } from './id-range.ts';
-import { keyOf, keysSql } from './record-keys.ts';
 import { valueBytes } from './record-row.ts';
+import { type SlotValue, sampleSql, termOf, termsSql, updateKeysSql } from './terms.ts';
 import { type RowUpdate, updateAssignments } from './update-sql.ts';
-
-export interface RecordAddress {
-  readonly spaceId: string;
-  readonly id: string;
-}
 
 /** A SELECT over the records of one space. All texts are SQL. */
 export interface Selection {
   readonly columns: string;
   /** Null: all records of the space. */
   readonly where?: string | null;
-  /** The records have one of these values, by the table of keys. */
+  /** The records have one of these ids and values, by the index of values. */
   readonly keyed?: readonly Condition[];
   /** A condition that sees every row that is read, before any other one. */
   readonly counted?: string;
@@ -47,6 +43,8 @@ export const largeRow = 64 * 1024;
 
 /** Spaces of one statement: its text holds their ids. */
 const spacesAtOnce = 1000;
+/** Of keys whose writes are over. */
+const oldKeys = '_written < now() - INTERVAL 1 HOUR';
 
 /** Homes where there are several servers. */
 const mostHomes = 16;
@@ -102,7 +100,7 @@ export class RecordsTable {
     // all before the columns are read, as the engine does by itself where it need not count
     const clause = counted === undefined ? 'WHERE' : `PREWHERE ${counted} AND`;
     const conditions = [`space = ${textLiteral(spaceId)}`];
-    if (keyed.length > 0) conditions.push(this.#byKeys(spaceId, keyed));
+    if (keyed.length > 0) conditions.push(this.#byValues(spaceId, keyed));
     if (where !== null) conditions.push(where);
     const sql = `SELECT ${columns} FROM ${this.#records} ${clause} ${conditions.join(' AND ')} ${tail}`;
     return this.#about(spaceId, sql.trimEnd());
@@ -114,20 +112,28 @@ export class RecordsTable {
     return { sql, home: this.#homeOfAll(records) };
   }
 
-  /** Records of any spaces of one home that may have values of keyed slots. */
-  selectByKeys(
-    values: readonly { readonly spaceId: string; readonly slot: string; readonly value: StoredValue }[],
-    columns: string,
-  ): Sql {
-    const spaces = spacesSql(values);
-    const select = `SELECT toString(space) AS _space, ${columns} FROM ${this.#records} WHERE ${spaces}`;
-    const keyed = `FROM ${this.#keys} WHERE ${spaces}`;
-    const keys = values.map(({ slot, value }) => keyOf(slot, value));
-    const pairs = values.map(({ spaceId }, index) => `(${textLiteral(spaceId)}, ${keys[index]})`);
-    const sql = areOfOneSpace(values)
-      ? `${select} AND _id IN (SELECT _id ${keyed} AND key IN (${keys.join(', ')}))`
-      : `${select} AND (space, _id) IN (SELECT space, _id ${keyed} AND (space, key) IN (${pairs.join(', ')}))`;
-    return { sql, home: this.homeOf((values[0] as { spaceId: string }).spaceId) };
+  /**
+   * Records of any spaces of one home that may have one of some values, some of them twice: those that were stored with it,
+   * and those that an update may have given it. The engine takes the state of the records before that of the keys, which are
+   * written before their update: so it sees the keys of all updates that it sees.
+   * @param values one at least
+   */
+  selectByValues(values: readonly SlotValue[], columns: string): Sql {
+    const spaces = oneOf('space', [...new Set(values.map(({ spaceId }) => spaceId))]);
+    const terms = termsSql(values.map(({ spaceId, slot, value }) => termOf(spaceId, slot, value)));
+    const select = `SELECT ${columns} FROM ${this.#records} WHERE ${spaces}`;
+    const updated = `SELECT _id FROM ${this.#keys} WHERE ${spaces} AND ${updateKeysSql(values)}`;
+    const sql = `${select} AND ${terms} UNION ALL ${select} AND _id IN (${updated})`;
+    return { sql, home: this.homeOf((values[0] as SlotValue).spaceId) };
+  }
+
+  /**
+   * The terms that more than `most` records have, of some of the oldest and the newest of a space, and how many those are.
+   * @param records of each
+   */
+  sampleTerms(spaceId: string, { records, most }: { readonly records: number; readonly most: number }): Sql {
+    const space = `SELECT _id, _terms FROM ${this.#records} WHERE space = ${textLiteral(spaceId)}`;
+    return this.#about(spaceId, sampleSql(space, { records, most }));
   }
 
   /** Deletes records of any spaces of one home. */
@@ -147,16 +153,28 @@ export class RecordsTable {
     return this.#about(spaceId, deleteSql(this.#records, `space = ${textLiteral(spaceId)}${older}`));
   }
 
+  /**
+   * Deletes keys that updates wrote and that their records have no more, or that are there twice, but for those of the last
+   * hour: their updates may be under way.
+   */
+  clearOldKeys(spaceId: string): readonly Sql[] {
+    return oldKeysSql({ keys: this.#keys, records: this.#records }, spaceId, oldKeys).map((sql) => ({
+      ...{ sql, home: this.homeOf(spaceId), space: spaceId },
+    }));
+  }
+
   clearRange(spaceId: string, range: IdRange): Sql {
     const where = `space = ${textLiteral(spaceId)} AND ${rangeSql(range)}`;
     return this.#about(spaceId, deleteSql(this.#records, where));
   }
 
-  /** Deletes the keys of a space without records. @param which `old`: a write that another process has begun keeps its own */
+  /** Deletes the keys of a space without records. @param which `old`: an update that another process has begun keeps its own */
   clearKeys(spaceId: string, which: 'all' | 'old'): Sql {
-    const old = which === 'old' ? ' AND _written < now() - INTERVAL 1 HOUR' : '';
-    const sql = deleteSql(this.#keys, `space = ${textLiteral(spaceId)}${old}`);
-    return { sql, home: this.homeOf(spaceId) };
+    const old = which === 'old' ? ` AND ${oldKeys}` : '';
+    return {
+      sql: deleteSql(this.#keys, `space = ${textLiteral(spaceId)}${old}`),
+      home: this.homeOf(spaceId),
+    };
   }
 
   /** The first id behind another one, among records with a value in a slot. @param skip records to pass over first */
@@ -228,9 +246,9 @@ export class RecordsTable {
     return this.#about(spaceId, sql);
   }
 
-  /** How many keys all spaces have. */
+  /** How many keys of unique values all spaces have. */
   countKeys(): Sql {
-    const sql = `SELECT toFloat64(count()) AS keys FROM ${this.#keys}`;
+    const sql = `SELECT toFloat64((SELECT count() FROM ${this.#keys}) + (SELECT sum(length(_keys)) FROM ${this.#records})) AS keys`;
     return { sql, home: this.homeOf('0'), space: allSpaces };
   }
 
@@ -241,7 +259,8 @@ export class RecordsTable {
     const low = `bitXor(toUInt32(bitAnd(key, 0xffffffff)), ${word(9)})`;
     const high = `bitXor(toUInt32(bitShiftRight(key, 32)), ${word(13)})`;
     const where = spaceId === undefined ? '' : ` WHERE space = ${textLiteral(spaceId)}`;
-    const sql = `SELECT ${low}, ${high} FROM ${this.#keys}${where}`;
+    const sql = `SELECT ${low}, ${high} FROM (SELECT space, key FROM ${this.#keys}${where}
+      UNION ALL SELECT space, arrayJoin(_keys) AS key FROM ${this.#records}${where})`;
     return { sql, home: this.homeOf(spaceId ?? '0'), space: spaceId ?? allSpaces };
   }
 
@@ -253,13 +272,16 @@ export class RecordsTable {
     return { sql, home: this.homeOf(spaceId), space: spaceId };
   }
 
-  #byKeys(spaceId: string, keyed: readonly Condition[]): string {
-    const keys: string[] = [];
+  #byValues(spaceId: string, keyed: readonly Condition[]): string {
+    const values: SlotValue[] = [];
     const ids: string[] = [];
     for (const { target, value } of keyed)
       if (typeof target === 'string') ids.push(textLiteral(value as string));
-      else keys.push(keyOf(slotOf(target), value as StoredValue));
-    const found = `SELECT _id FROM ${this.#keys} WHERE space = ${textLiteral(spaceId)} AND key IN ${keysSql(keys)}`;
+      else values.push({ spaceId, slot: slotOf(target), value: value as StoredValue });
+    const terms = termsSql(values.map(({ slot, value }) => termOf(spaceId, slot, value)));
+    const ofSpace = `space = ${textLiteral(spaceId)}`;
+    const found = `SELECT _id FROM ${this.#records} WHERE ${ofSpace} AND ${terms}
+      UNION ALL SELECT _id FROM ${this.#keys} WHERE ${ofSpace} AND ${updateKeysSql(values)}`;
     return ids.length === 0 ? `_id IN (${found})` : `(_id IN (${found}) OR _id IN (${ids.join(', ')}))`;
   }
 
@@ -268,32 +290,7 @@ export class RecordsTable {
   }
 }
 
-/**
- * The mode is named because the default one is a mutation: it takes longer, and a mutation loses an update that runs
- * beside it (docs/decisions/003-updates.md).
- */
-function deleteSql(table: string, where: string): string {
-  return `DELETE FROM ${table} WHERE ${where} SETTINGS lightweight_delete_mode = 'lightweight_update_force'`;
-}
-
 /** Which of the maps of a record has the values of a slot. */
 function mapOf(slot: string): '_hashes' | '_doc' {
   return kindOf(slot) === 'h' ? '_hashes' : '_doc';
-}
-
-function addressesSql(records: readonly RecordAddress[]): string {
-  if (areOfOneSpace(records))
-    return `${spacesSql(records)} AND _id IN (${records.map(({ id }) => textLiteral(id)).join(', ')})`;
-  const list = records.map(({ spaceId, id }) => `(${textLiteral(spaceId)}, ${textLiteral(id)})`);
-  return `${spacesSql(records)} AND (space, _id) IN (${list.join(', ')})`;
-}
-
-/** Then ids alone will do, which cost an UPDATE of 1,000 records a quarter less than pairs. */
-function areOfOneSpace(records: readonly { readonly spaceId: string }[]): boolean {
-  return records.every(({ spaceId }) => spaceId === records[0]?.spaceId);
-}
-
-/** Pairs alone would do, but a condition on the space itself lets the engine use the primary key. */
-function spacesSql(records: readonly { readonly spaceId: string }[]): string {
-  return `space IN (${[...new Set(records.map(({ spaceId }) => textLiteral(spaceId)))].join(', ')})`;
 }

@@ -90,7 +90,7 @@ export class EmbeddedStore implements RecordStore {
     const writes = new LoggedWrites({
       ...{ pending, tables, results, lock },
       lookUp: (...asked) => this.lookUp(...asked),
-      statements: createStatementWrites({ db, table, metrics, lock, beginWrite: results.beginWrite }),
+      statements: createStatementWrites({ db, table, metrics, log, lock, beginWrite: results.beginWrite }),
     });
     this.insert = (records) => writes.insert(records);
     this.change = (change) => writes.change(change);
@@ -105,6 +105,10 @@ export class EmbeddedStore implements RecordStore {
     if ('slot' in wanted) this.#tables.missed(space.id, [lookupShape(wanted.slot)]);
     const stored = await this.#reads.lookUp(space, wanted, signal);
     return known === null ? stored : stored.filter(({ _id }) => !known.outdated.has(_id));
+  }
+
+  rare(space: RecordSpace): ReturnType<RecordStore['rare']> {
+    return this.#reads.rare(space);
   }
 
   findNow({ id }: RecordSpace, plan: ReadPlan): FoundNow | null {

@@ -9,6 +9,7 @@ import { allSpaces } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
 import type { Engine } from '../store/record-store.ts';
 import { manyRecords } from '../store/statement-writes.ts';
+import { UpdateValues } from '../store/update-values.ts';
 import type { KnownRecords, RecordWrite } from './known-records.ts';
 import { storeWrites } from './store-writes.ts';
 
@@ -68,11 +69,12 @@ export class PendingRecords {
     },
   ): Promise<PendingRecords> {
     const { directory, log, times, known } = args;
+    const values = new UpdateValues(args);
     const flushed = await FlushedLog.open<Entry>({
       ...{ what: 'records', directory, entryOf, log, times },
       store(entries, again) {
         const writes = entries.flatMap((entry) => entry.writes);
-        return storeWrites(args, writes, again);
+        return storeWrites({ ...args, values }, writes, again);
       },
       // nothing is written before it is open
       stored: (entries) => pending.#settle(entries),

@@ -1,8 +1,10 @@
-import { keyLines, recordLines } from '../sql/record-row.ts';
+import { keyOf } from '../sql/record-keys.ts';
+import { keyLines, recordLines, type UpdatedValues } from '../sql/record-row.ts';
 import type { RecordsTable } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
 import { addToList } from '../store/add-to-list.ts';
 import type { Engine } from '../store/record-store.ts';
+import type { UpdateValues } from '../store/update-values.ts';
 import { kindOf } from '../structure/slots.ts';
 import type { RecordWrite } from './known-records.ts';
 
@@ -32,7 +34,7 @@ const { signal: never } = new AbortController();
  * the middle, it comes to the same. @param again whether some of them may be in the table
  */
 export async function storeWrites(
-  { db, table }: Engine,
+  { db, table, values }: Engine & { readonly values: Pick<UpdateValues, 'wrote'> },
   writes: Iterable<RecordWrite>,
   again: boolean,
 ): Promise<void> {
@@ -42,11 +44,6 @@ export async function storeWrites(
   const inserted = made.filter((net) => net.row !== null && !present.has(net));
   const changed = nets.filter((net) => net.row !== null && (!net.made || present.has(net)));
   const removed = nets.filter((net) => net.row === null && (!net.made || present.has(net)));
-  // a key without a record is harmless, a record without its key would not be found
-  for (const some of chunks([...inserted, ...changed], insertLimit)) {
-    const lines = await keyLines(some.map(withKeys), never);
-    if (lines.byteLength > 0) await db.insert({ ...table.keyRows, lines, home: homeOf(table, some) });
-  }
   // reads meanwhile must not see a unique value twice, nor miss a record that moved to another one
   const isEarly = isBefore([...inserted, ...changed]);
   const remove = async (some: readonly Net[]): Promise<void> => {
@@ -56,6 +53,12 @@ export async function storeWrites(
   for (const some of chunks(inserted, insertLimit)) {
     const lines = await recordLines(some.map(asRow), never);
     await db.insert({ ...table.recordRows, lines, home: homeOf(table, some) });
+  }
+  // a key without its value is harmless, a value without its key would not be found
+  for (const some of chunks(changed, insertLimit)) {
+    const lines = await keyLines(some.map(asValues), never);
+    if (lines.byteLength > 0) await db.insert({ ...table.keyRows, lines, home: homeOf(table, some) });
+    values.wrote(some.map(({ spaceId }) => spaceId));
   }
   for (const same of byShape(changed)) {
     for (const some of chunks(same, changeLimit))
@@ -106,14 +109,23 @@ async function presentOf({ db, table }: Engine, nets: readonly Net[]): Promise<R
   return present;
 }
 
-function withKeys({ spaceId, unique, changed, made, row }: Net) {
-  const slots = made ? unique : unique.filter((slot) => changed.includes(slot));
-  return { spaceId, slots, row: row as StoredRow };
+function asRow({ spaceId, row, hashes, unique }: Net) {
+  const set = Object.entries(hashes).filter((entry): entry is [string, string] => entry[1] !== null);
+  const { _doc } = row as StoredRow;
+  return { spaceId, row: row as StoredRow, hashes: Object.fromEntries(set), keys: keysOf(_doc, unique) };
 }
 
-function asRow({ spaceId, row, hashes }: Net) {
-  const set = Object.entries(hashes).filter((entry): entry is [string, string] => entry[1] !== null);
-  return { spaceId, row: row as StoredRow, hashes: Object.fromEntries(set) };
+function asValues({ spaceId, id, row, changed }: Net): UpdatedValues {
+  const { _doc } = row as StoredRow;
+  const set = changed.flatMap((slot) => {
+    const value = _doc[slot];
+    return value === undefined ? [] : [[slot, value] as const];
+  });
+  return { spaceId, id, doc: Object.fromEntries(set) };
+}
+
+function keysOf(doc: Readonly<Record<string, string>>, unique: readonly string[]): readonly string[] {
+  return unique.flatMap((slot) => (doc[slot] === undefined ? [] : keyOf(slot, doc[slot])));
 }
 
 function asUpdate({ spaceId, id, row, hashes, changed }: Net) {

@@ -6,9 +6,15 @@ import type { Metrics } from '../../common/telemetry/create-metrics.ts';
 import type { ReadCache } from '../store/kept-results.ts';
 import type { RecordStore, RecordWrites, StoredKeys } from '../store/record-store.ts';
 import { SharedReads } from '../store/shared-reads.ts';
-import { type BeginWrite, createStatementWrites, whileWriting } from '../store/statement-writes.ts';
+import {
+  type BeginWrite,
+  createStatementWrites,
+  type WritePace,
+  whileWriting,
+} from '../store/statement-writes.ts';
 import { CacheOutages } from './cache-outages.ts';
 import { RedisVersions } from './redis-versions.ts';
+import { SharedPace } from './shared-pace.ts';
 import { noVersions, type SpaceVersions } from './space-versions.ts';
 import { VersionedCache } from './versioned-cache.ts';
 
@@ -29,6 +35,7 @@ export class SharedStore implements RecordStore {
   readonly change: RecordWrites['change'];
   readonly lookUp: RecordStore['lookUp'];
   readonly find: RecordStore['find'];
+  readonly rare: RecordStore['rare'];
   readonly #lock = new ReadWriteLock();
   readonly #beginWrite: BeginWrite;
 
@@ -41,12 +48,13 @@ export class SharedStore implements RecordStore {
     readonly log: Log;
     readonly metrics: Pick<Metrics, 'batch' | 'cache'>;
   }): SharedStore {
-    const { redis, config, db } = services;
+    const { redis, config, db, log } = services;
+    const pace = redis && new SharedPace({ redis, log });
     // the answer of one of several servers may be older than a write that another one acknowledged
     if (redis === undefined || db.servers > 1)
-      return new SharedStore({ ...services, versions: noVersions, cacheBytes: 0 });
+      return new SharedStore({ ...services, pace, versions: noVersions, cacheBytes: 0 });
     const versions = new RedisVersions({ ...services, redis, outages: new CacheOutages(services) });
-    return new SharedStore({ ...services, versions, cacheBytes: config.recordCacheBytes });
+    return new SharedStore({ ...services, pace, versions, cacheBytes: config.recordCacheBytes });
   }
 
   /** @param args.cacheBytes of results; they are kept only where `versions` has any */
@@ -56,6 +64,8 @@ export class SharedStore implements RecordStore {
     readonly versions: SpaceVersions;
     readonly cacheBytes: number;
     readonly metrics: Pick<Metrics, 'batch' | 'cache'>;
+    readonly log: Pick<Log, 'warn'>;
+    readonly pace?: WritePace | undefined;
   }) {
     const { db, versions, cacheBytes: bytes, metrics } = args;
     const reads = new SharedReads(args);
@@ -66,9 +76,10 @@ export class SharedStore implements RecordStore {
     this.results = new VersionedCache({ versions, bytes, counts: metrics.cache('records') });
     this.lookUp = (...asked) => reads.lookUp(...asked);
     this.find = (...asked) => reads.find(...asked);
+    this.rare = (space) => reads.rare(space);
     const writes = createStatementWrites({
-      ...{ db, table, metrics },
-      ...{ lock: this.#lock, beginWrite: this.#beginWrite },
+      ...{ db, table, metrics, log: args.log },
+      ...{ lock: this.#lock, beginWrite: this.#beginWrite, pace: args.pace },
     });
     this.insert = writes.insert;
     this.change = writes.change;

@@ -6,15 +6,19 @@ import {
 } from '../../common/clickhouse/statement-queues.ts';
 import { joinPermits, permitted, StatementTimeout } from '../../common/clickhouse/write-permit.ts';
 import { ApiError } from '../../common/errors/api-error.ts';
-import { deadlineExceeded } from '../../common/errors/catalogue.ts';
+import { databaseUnavailable, deadlineExceeded } from '../../common/errors/catalogue.ts';
 import { UnknownOutcome } from '../../common/errors/unknown-outcome.ts';
 import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
 import type { Metrics } from '../../common/telemetry/create-metrics.ts';
-import { rowColumns } from '../sql/record-row.ts';
-import type { RecordAddress } from '../sql/records-table.ts';
+import type { RecordAddress } from '../sql/addresses-sql.ts';
+import { keyLines, rowColumns, type UpdatedValues } from '../sql/record-row.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
+import { anyNumber } from '../sql/terms.ts';
+import type { RowUpdate } from '../sql/update-sql.ts';
 import { isIncrement } from '../structure/increment.ts';
+import { kindOf } from '../structure/slots.ts';
 import type { ChangeStep, Engine, RecordChange } from './record-store.ts';
+import type { UpdateValues } from './update-values.ts';
 
 type Rows = readonly (StoredRow | null)[];
 type Entry = Waiting<RecordChange & Queued, Rows>;
@@ -23,6 +27,8 @@ type Entry = Waiting<RecordChange & Queued, Rows>;
 const overhead = 500;
 /** Milliseconds for reading the changed records of one statement. */
 const readTimeout = 30_000;
+/** Work that others wait for, too, is not given up. */
+const { signal: never } = new AbortController();
 
 /**
  * Makes changes together with those of other requests. One statement runs at a time, and changes of the same slots that
@@ -41,7 +47,8 @@ export function createChangeCommit(
     /** Shared with others that change the same rows. Usually its own, because there are none. */
     lock?: ReadWriteLock;
     metrics: Pick<Metrics, 'batch'>;
-  } & Pick<StatementQueuesOptions<RecordChange & Queued, Rows>, 'linger'>,
+    values: Pick<UpdateValues, 'wrote'>;
+  } & Pick<StatementQueuesOptions<RecordChange & Queued, Rows>, 'linger' | 'pace'>,
 ): { commit(change: RecordChange): Promise<Rows> } {
   const { db, table, pendingLimit, statementLimit, recordLimit, lock } = args;
 
@@ -79,6 +86,7 @@ export function createChangeCommit(
     const rows = entries.flatMap(({ item: { space, steps } }) =>
       steps.map(({ id, assignments }) => ({ spaceId: space.id, id, assignments: assignments ?? [] })),
     );
+    await storeValues(args, rows);
     // no request's signal: others wait for this statement too, and its outcome must be known
     await db.command({ ...table.update(rows, new Date()), permit: joinPermits(entries) });
     return readRecords(entries);
@@ -122,6 +130,7 @@ export function createChangeCommit(
     countLimit: recordLimit,
     lock,
     linger: args.linger,
+    pace: args.pace,
     onStatement: args.metrics.batch('record_changes'),
     run: make,
   });
@@ -146,6 +155,30 @@ function queued(change: RecordChange, home: string): RecordChange & Queued {
 
 function addressesOf({ space, steps }: RecordChange): readonly RecordAddress[] {
   return steps.map(({ id }) => ({ spaceId: space.id, id }));
+}
+
+/** A value that is announced and never written is harmless, one that is written without that would not be found. */
+async function storeValues(
+  { db, table, values }: Engine & { readonly values: Pick<UpdateValues, 'wrote'> },
+  rows: readonly RowUpdate[],
+): Promise<void> {
+  const lines = await keyLines(rows.map(writtenBy), never);
+  if (lines.byteLength === 0) return;
+  const home = table.homeOf((rows[0] as RowUpdate).spaceId);
+  await db.insert({ ...table.keyRows, lines, home }).catch((error: unknown) => {
+    // nothing was changed yet
+    throw error instanceof UnknownOutcome ? (error.refusal ?? databaseUnavailable(error)) : error;
+  });
+  values.wrote(rows.map(({ spaceId }) => spaceId));
+}
+
+function writtenBy({ spaceId, id, assignments }: RowUpdate): UpdatedValues {
+  const doc: Record<string, string> = {};
+  for (const { slot, value } of assignments) {
+    if (value === null || kindOf(slot) === 'h') continue;
+    doc[slot] = isIncrement(value) ? anyNumber : String(value);
+  }
+  return { spaceId, id, doc };
 }
 
 function removes({ steps }: RecordChange): boolean {

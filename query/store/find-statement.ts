@@ -44,7 +44,7 @@ export interface Find extends Queued, Compared {
   readonly over: Promise<void>;
 }
 
-type Shared = Sql & { readonly settings?: string };
+export type Shared = Sql & { readonly settings?: string };
 
 /** The pages of one list of values, by their numbers and in order. */
 interface Asked {
@@ -148,9 +148,9 @@ function sorted({ table }: Engine, finds: readonly Find[], where: string, many: 
 }
 
 /** Null: they have more than `most` bytes. */
-async function readRows(
+export async function readRows(
   { db }: Engine,
-  finds: readonly Find[],
+  finds: readonly Pick<Find, 'space' | 'settings' | 'timeout'>[],
   { settings: own, ...statement }: Shared,
   most: number,
 ): Promise<readonly StoredRow[] | null> {
@@ -251,8 +251,6 @@ export function formOf(
   { fields }: Compared,
   limits: string,
 ): { readonly form: string; readonly together: string } {
-  const nameOf = (target: Target): string => (typeof target === 'string' ? target : slotOf(target));
-  const order = sort?.map(({ target, descending }) => `${nameOf(target)}${descending ? ' down' : ''}`);
   const compared =
     fields.length > 0
       ? fields.map(slotOf)
@@ -263,9 +261,17 @@ export function formOf(
               ? one.group
               : `${nameOf(one.target)} ${'operator' in one ? one.operator : 'eq'}`,
         );
-  const nameFor = (what: string): string => `${id} ${what} ${order?.join() ?? ''} ${limits}`;
+  const nameFor = (what: string): string => `${id} ${what} ${sortName(sort)} ${limits}`;
   const form = nameFor(`${compared.join()}${page === null ? '' : ` pages of ${page.limit}`}`);
   return { form, together: fields.length > 0 && page === null ? nameFor('any') : form };
+}
+
+function nameOf(target: Target): string {
+  return typeof target === 'string' ? target : slotOf(target);
+}
+
+export function sortName(sort: ReadPlan['sort']): string {
+  return sort?.map(({ target, descending }) => `${nameOf(target)}${descending ? ' down' : ''}`).join() ?? '';
 }
 
 /** The page of a plan. @param rows all that it has, in order */

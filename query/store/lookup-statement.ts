@@ -2,6 +2,7 @@ import type { Queued } from '../../common/clickhouse/statement-queues.ts';
 import { rowColumns } from '../sql/record-row.ts';
 import type { RecordsTable, Sql } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
+import type { SlotValue } from '../sql/terms.ts';
 import { addToList } from './add-to-list.ts';
 import type { Engine, LookupKey } from './record-store.ts';
 
@@ -27,8 +28,11 @@ export async function readLookups(
   const found = new Map<string, StoredRow[]>();
   for (const row of rows) {
     const { _space, _id, _doc } = row;
-    addToList(found, `${_space} ${_id}`, row);
-    // a key stands for several values at times: the value of the record decides
+    const place = `${_space} ${_id}`;
+    // it may be there twice
+    if (found.has(place)) continue;
+    addToList(found, place, row);
+    // a term stands for several values at times: the value of the record decides
     for (const slot of slots) {
       if (_doc[slot] !== undefined) addToList(found, `${_space} ${slot} ${_doc[slot]}`, row);
     }
@@ -41,10 +45,12 @@ export async function readLookups(
 
 function statementOf(table: RecordsTable, lookups: readonly Lookup[]): Sql {
   const ids = [];
-  const keys = [];
+  const values: SlotValue[] = [];
   for (const { spaceId, wanted } of lookups) {
     if ('id' in wanted) ids.push({ spaceId, id: wanted.id });
-    else keys.push({ spaceId, ...wanted });
+    else values.push({ spaceId, ...wanted });
   }
-  return ids.length > 0 ? table.selectByIds(ids, rowColumns) : table.selectByKeys(keys, rowColumns);
+  return ids.length > 0
+    ? table.selectByIds(ids, rowColumns)
+    : table.selectByValues(values, `toString(space) AS _space, ${rowColumns}`);
 }

@@ -2,10 +2,12 @@ import type { Database } from '../../common/clickhouse/database.ts';
 import type { WritePermit } from '../../common/clickhouse/write-permit.ts';
 import type { ReadPlan } from '../input/read-plan.ts';
 import type { MemoryTable } from '../memory/memory-table.ts';
+import type { IsKey } from '../sql/conditions-sql.ts';
 import type { KeyOfRecord, NewRecord } from '../sql/new-record.ts';
 import type { SpacedRow } from '../sql/record-row.ts';
 import type { RecordsTable } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
+import type { SlotValue } from '../sql/terms.ts';
 import type { Assignment } from '../sql/update-sql.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import type { ReadCache } from './kept-results.ts';
@@ -23,6 +25,9 @@ export interface RecordStore extends RecordWrites {
   /** Answers from before, and for how long they are right. */
   readonly results: ReadCache;
   readonly keys: StoredKeys;
+
+  /** Which values of a space the engine finds by its index of values, rather than by reading the space. */
+  rare(space: RecordSpace): IsKey | Promise<IsKey>;
 
   /** The records with an id, or with a value of a keyed slot, in the order of their ids. */
   lookUp(space: RecordSpace, wanted: LookupKey, signal: AbortSignal): Promise<readonly StoredRow[]>;
@@ -75,6 +80,8 @@ export interface FindAnswers<Result> {
   shared(rows: readonly StoredRow[]): Result;
   /** By a statement of its own, where nobody waits to share one, or it may have many records. */
   alone(): Promise<Result>;
+  /** Called with the way that the engine goes. */
+  tell(source: 'index' | 'scan'): void;
   /** Of a statement that others share, as `StreamStatement` has them. */
   readonly settings: string;
   readonly timeout: number | undefined;
@@ -100,11 +107,23 @@ export interface RecordWrites {
   change(change: RecordChange): Promise<Changed>;
 }
 
+/** Values that had to be absent are stored already. */
+export class ValuesTaken extends Error {
+  readonly values: readonly SlotValue[];
+
+  constructor(values: readonly SlotValue[]) {
+    super('values are stored already');
+    this.values = values;
+  }
+}
+
 export interface NewRecords {
   readonly space: RecordSpace;
   /** One at least. */
   readonly records: readonly NewRecord[];
   readonly unique: readonly KeyOfRecord[];
+  /** Values that no stored record may have, checked with the write; rejects with `ValuesTaken`. */
+  readonly absent?: readonly SlotValue[] | undefined;
   /** A row that is stored with them, all or none. */
   readonly receipt?: SpacedRow | undefined;
   /** Aborted: nothing is stored if that has not begun. */

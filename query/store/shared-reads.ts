@@ -5,17 +5,21 @@ import { StatementQueues, type Waiting } from '../../common/clickhouse/statement
 import { waitAtMost } from '../../common/limits/wait-at-most.ts';
 import type { Metrics } from '../../common/telemetry/create-metrics.ts';
 import type { ReadPlan } from '../input/read-plan.ts';
+import type { IsKey } from '../sql/conditions-sql.ts';
 import { RecordsTable } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
+import { CommonTerms } from './common-terms.ts';
 import { comparedIn, type Find, formOf, readFinds } from './find-statement.ts';
 import { type Lookup, readLookups } from './lookup-statement.ts';
 import type { Engine, FindAnswers, LookupKey } from './record-store.ts';
+import { readByValues, type ValueFind, valueQueue, valuesIn } from './value-finds.ts';
 
 type WaitingFind = Waiting<Find, readonly StoredRow[] | null>;
+type WaitingValueFind = Waiting<ValueFind, readonly StoredRow[] | null>;
 
 /** Look-ups of one statement: 256 cost three times what one does. Finds: 64 cost twice. */
-const perStatement = { lookups: 256, finds: 64 };
+const perStatement = { lookups: 256, finds: 64, values: 256 };
 /** Of each kind, in this process. */
 const waitingLimit = 20_000;
 /** Forms of finds that are known to have many records, and for how long that counts. Milliseconds. */
@@ -35,6 +39,8 @@ export class SharedReads {
   readonly table: RecordsTable;
   readonly #lookups: StatementQueues<Lookup, readonly StoredRow[]>;
   readonly #finds: StatementQueues<Find, readonly StoredRow[] | null>;
+  readonly #valueFinds: StatementQueues<ValueFind, readonly StoredRow[] | null>;
+  readonly #common: CommonTerms;
   /** Forms of finds, and queues that are not for several of them. */
   readonly #costly = new LRUCache<string, true>({ max: costlyForms, ttl: costlyFor });
 
@@ -46,6 +52,7 @@ export class SharedReads {
     const { db, database, metrics } = args;
     this.table = new RecordsTable(db, database);
     const engine = { db, table: this.table };
+    this.#common = new CommonTerms(engine);
     this.#lookups = new StatementQueues({
       pendingLimit: waitingLimit,
       full: 'too many look-ups wait',
@@ -62,6 +69,18 @@ export class SharedReads {
       linger,
       run: (finds) => this.#runFinds(engine, finds),
     });
+    this.#valueFinds = new StatementQueues({
+      pendingLimit: waitingLimit,
+      full: 'too many finds wait',
+      sizeLimit: perStatement.values,
+      onStatement: metrics.batch('record_value_finds'),
+      linger,
+      run: (finds) => this.#runValueFinds(engine, finds),
+    });
+  }
+
+  rare(space: RecordSpace): IsKey | Promise<IsKey> {
+    return this.#common.of(space);
   }
 
   /** The rows that the table has, in the order of their ids: with those of whatever spaces and accounts. */
@@ -86,8 +105,22 @@ export class SharedReads {
     space: RecordSpace,
     plan: ReadPlan,
     signal: AbortSignal,
-    { shared, alone, settings, timeout }: FindAnswers<Result>,
+    answers: FindAnswers<Result>,
   ): Promise<Result> {
+    const common = this.#common.of(space);
+    const values = valuesIn(space, plan, typeof common === 'function' ? common : await common);
+    const { shared, alone, settings, timeout } = answers;
+    answers.tell(values === null ? 'scan' : 'index');
+    if (values !== null) {
+      const { queue, form } = valueQueue(space, plan, values, `${settings} ${timeout ?? ''}`);
+      const rows = this.#costly.has(form)
+        ? null
+        : await this.#valueFinds.add({
+            ...{ queue, shape: '', size: values.length, account: space.ownerId, signal },
+            ...{ space, plan, values, form, settings, timeout },
+          });
+      return rows === null ? await alone() : shared(rows);
+    }
     const compared = comparedIn(plan);
     if (compared === null) return alone();
     // access tokens may have limits of their own
@@ -120,6 +153,21 @@ export class SharedReads {
     } finally {
       end();
     }
+  }
+
+  async #runValueFinds(engine: Engine, finds: readonly WaitingValueFind[]): Promise<void> {
+    await settleAll(finds, async () => {
+      const found = await readByValues(engine, itemsOf(finds)).catch((error: unknown) => {
+        // the cost of several together says nothing of one alone
+        if (exceededLimit(error) === null) throw error;
+        return null;
+      });
+      return (find) => {
+        const rows = found?.(find) ?? null;
+        if (rows === null && finds.length === 1) this.#costly.set(find.form, true);
+        return rows;
+      };
+    });
   }
 
   async #runFinds(engine: Engine, finds: readonly WaitingFind[]): Promise<void> {

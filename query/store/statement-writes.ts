@@ -1,12 +1,16 @@
 import { GroupCommit } from '../../common/clickhouse/group-commit.ts';
 import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
+import type { Log } from '../../common/log/log.ts';
 import type { Metrics } from '../../common/telemetry/create-metrics.ts';
 import { idsSql } from '../sql/conditions-sql.ts';
-import { type NewRecord, newCompactLines, newKeyLines, newRecordLines } from '../sql/new-record.ts';
-import { keyLines, recordLines } from '../sql/record-row.ts';
-import { uniqueSlots } from '../structure/slots.ts';
+import { type NewRecord, newCompactLines, newRecordLines } from '../sql/new-record.ts';
+import { recordLines } from '../sql/record-row.ts';
+import type { StoredRow } from '../sql/stored-row.ts';
+import type { SlotValue } from '../sql/terms.ts';
 import { createChangeCommit } from './change-commit.ts';
-import type { Changed, Engine, RecordChange, RecordWrites } from './record-store.ts';
+import { timeout } from './lookup-statement.ts';
+import { type Changed, type Engine, type RecordWrites, ValuesTaken } from './record-store.ts';
+import { UpdateValues } from './update-values.ts';
 
 /**
  * To be called before a write can be seen, so that no kept result contradicts it. Rejects with 503 when other processes
@@ -14,6 +18,12 @@ import type { Changed, Engine, RecordChange, RecordWrites } from './record-store
  * outcome is unknown. That one resolves when the write may be acknowledged, and never rejects.
  */
 export type BeginWrite = (spaceId: string) => Promise<() => Promise<void>>;
+
+/** The turns of statements that make parts. */
+export interface WritePace {
+  /** @param args.queue a home @returns milliseconds to wait */
+  turn(args: { readonly queue: string; readonly alone: boolean; readonly parts: number }): Promise<number>;
+}
 
 /**
  * Records that are worth an INSERT of their own, of just their columns: fewer share one with those of other structures.
@@ -42,48 +52,51 @@ export function createStatementWrites(
     readonly lock: ReadWriteLock;
     readonly beginWrite: BeginWrite;
     readonly metrics: Pick<Metrics, 'batch'>;
+    readonly log: Pick<Log, 'warn'>;
+    /** Absent: the parts of the table are not counted, because there are few. */
+    readonly pace?: WritePace | undefined;
   },
 ): RecordWrites {
-  const { db, table, beginWrite, metrics } = deps;
+  const { table, beginWrite, metrics, pace } = deps;
   const groupCommit = new GroupCommit({
     ...{ ...deps, ...insertLimits, linger },
+    pace: pace && ((asked) => pace.turn({ ...asked, parts: 1 })),
+    check: (batches) => takenIn(deps, batches as readonly Checked[]),
     onStatement: metrics.batch('record_inserts'),
   });
-  const changeCommit = createChangeCommit({ ...deps, ...changeLimits, linger });
-
-  /** The keys come before the values: a key without its value is harmless, a value without its key is not found. */
-  const addKeys = async ({ space, steps, permit, signal }: RecordChange): Promise<void> => {
-    const slots = uniqueSlots(space.structure);
-    const rows = steps.map(({ id, assignments }) => {
-      const set = (assignments ?? []).filter(({ slot, value }) => value !== null && slots.includes(slot));
-      const doc = Object.fromEntries(set.map(({ slot, value }) => [slot, String(value)]));
-      return { spaceId: space.id, slots, row: { _id: id, _doc: doc } };
-    });
-    const lines = await keyLines(rows, signal);
-    if (lines.byteLength === 0) return;
-    await db.insert({ ...table.keyRows, lines, home: table.homeOf(space.id), permit: permit ?? undefined });
-  };
+  const changeCommit = createChangeCommit({
+    ...{ ...deps, ...changeLimits, linger, values: new UpdateValues(deps) },
+    pace: pace && ((asked) => pace.turn({ ...asked, parts: 1 })),
+  });
 
   return {
-    async insert({ space, records, unique, receipt, signal, permit }) {
+    async insert({ space, records, unique, absent, receipt, signal, permit }) {
       const own = receipt === undefined ? null : await recordLines([receipt], signal);
       const rows: { readonly lines: Uint8Array; readonly columns?: readonly string[] } =
         records.length > manyRecords && own === null
-          ? await newCompactLines(space, records, signal)
-          : { lines: joined(await newRecordLines(space, records, signal), own) };
-      const keys = await newKeyLines(space, records, unique, signal);
+          ? await newCompactLines(space, records, unique, signal)
+          : { lines: joined(await newRecordLines(space, records, unique, signal), own) };
       const proof = { columns: '1', where: idsSql([(records[0] as NewRecord).id]), tail: 'LIMIT 1' };
-      const end = await beginWrite(space.id);
+      let begun: ReturnType<BeginWrite> | null = null;
+      // an INSERT that failed as a whole is tried again in parts
+      const begin = async (): Promise<void> => {
+        begun ??= beginWrite(space.id);
+        await begun;
+      };
+      const end = async (): Promise<void> => {
+        const ended = await begun?.catch(() => null);
+        await ended?.();
+      };
+      if (absent === undefined) await begin();
       try {
         await groupCommit.write({
           table: table.recordRows.table,
           columns: rows.columns,
           lines: rows.lines,
-          // a key without a record is harmless, a record without its key would not be found
-          before: keys.byteLength === 0 ? undefined : { ...table.keyRows, lines: keys },
           home: table.homeOf(space.id),
           account: space.ownerId,
           lockKey: space.id,
+          absent: absent && { values: absent, begin },
           proof: table.select(space.id, proof).sql,
           signal,
           permit,
@@ -96,7 +109,6 @@ export function createStatementWrites(
       return { invalidated: end() };
     },
     async change(change): Promise<Changed> {
-      await addKeys(change);
       const end = await beginWrite(change.space.id);
       try {
         const rows = await changeCommit.commit(change);
@@ -107,6 +119,28 @@ export function createStatementWrites(
       }
     },
   };
+}
+
+interface Checked {
+  readonly absent: { readonly values: readonly SlotValue[] };
+}
+
+/** Of each of several requests the error of its values that are stored; null: it has none. */
+async function takenIn(
+  { db, table }: Engine,
+  batches: readonly Checked[],
+): Promise<readonly (ValuesTaken | null)[]> {
+  const values = batches.flatMap(({ absent }) => absent.values);
+  const rows = await db.rows<Pick<StoredRow, '_doc'> & { readonly _space: string }>({
+    ...table.selectByValues(values, 'toString(space) AS _space, _doc'),
+    signal: AbortSignal.timeout(timeout),
+  });
+  const isTaken = ({ spaceId, slot, value }: SlotValue): boolean =>
+    rows.some(({ _space, _doc }) => _space === spaceId && _doc[slot] === String(value));
+  return batches.map(({ absent }) => {
+    const taken = absent.values.filter(isTaken);
+    return taken.length === 0 ? null : new ValuesTaken(taken);
+  });
 }
 
 function joined(lines: Uint8Array, more: Uint8Array | null): Uint8Array {

@@ -28,6 +28,7 @@ async function open(
     metrics: {
       cache: (name) => (name === 'records' ? counts : new CacheCounts()),
       batch: () => () => {},
+      reads: () => () => {},
     },
   });
   test.teardown(() => harness.close());

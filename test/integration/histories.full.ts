@@ -5,6 +5,7 @@
  *
  *   HISTORIES=full TEST_SEED=7 node --import tsx test/integration/histories.full.ts
  */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { Database } from '../../common/clickhouse/database.ts';
@@ -20,6 +21,7 @@ import {
   requestedHistory,
   type Send,
 } from '../services/record-history.ts';
+import { silentLog } from '../services/silent-log.ts';
 
 const { operations, seed } = requestedHistory({ usual: 3000, full: 100_000 });
 const cacheBytes = 8 * 1024 ** 2;
@@ -118,7 +120,13 @@ async function open(
 /** A store that is alone, all of whose writes are statements. */
 function byStatements(engine: { db: Database; database: string }, results: ResultCache): RecordStore {
   const versions = { read: async () => null, begin: results.beginWrite };
-  const store = new SharedStore({ ...engine, versions, cacheBytes: 0, metrics: unmeasured });
+  const store = new SharedStore({
+    ...engine,
+    versions,
+    cacheBytes: 0,
+    metrics: unmeasured,
+    log: silentLog(),
+  });
   return Object.assign(store, { results, alone: true });
 }
 

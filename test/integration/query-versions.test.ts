@@ -26,8 +26,19 @@ const versions: SpaceVersions = {
     };
   },
 };
+/** The next INSERT of several records fails. */
+let failsTogether = false;
 const harness = await queryHarnessFor(t, {
   alone: false,
+  wrap: (db) => ({
+    ...db,
+    insert(statement) {
+      const isShared = Buffer.from(statement.lines).toString().trimEnd().includes('\n');
+      if (!failsTogether || !isShared) return db.insert(statement);
+      failsTogether = false;
+      return Promise.reject(new Error('these together fail'));
+    },
+  }),
   versions: () => versions,
   config: { allowClearAllSpaces: true },
 });
@@ -81,6 +92,18 @@ t.test('what writes', async (t) => {
   const more = { initialData: [{ n: 1 }] };
   await spaceOf(harness, 'p', 'begun', fieldsOf('n NUMBER'), more).find();
   t.equal(ids.size, 1, 'initialData');
+});
+
+t.test('records whose shared INSERT failed, and that are stored one by one', async (t) => {
+  failsTogether = true;
+  const emails = ['alone', 'shared', 'shared too'];
+  const answers = await Promise.all(emails.map((email) => people.insertOne({ email })));
+  t.strictSame(
+    answers.map(({ status }) => status),
+    [200, 200, 200],
+  );
+  t.notOk(failsTogether, 'two shared one');
+  t.not(await local.read(space), null, 'nobody seems to write any more');
 });
 
 t.test('what does not write', async (t) => {

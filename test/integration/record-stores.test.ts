@@ -76,7 +76,7 @@ class Client {
     this.store = store;
     const cost = { maxRows: 0, timeout: 30_000 };
     const candidates = new Candidates({ store, checks: {} as HashChecks, cost });
-    this.reader = new RecordReader({ store, candidates, cost });
+    this.reader = new RecordReader({ store, candidates, cost, metrics: unmeasured });
   }
 
   async insert(
@@ -152,7 +152,9 @@ const stores: Readonly<Record<string, (t: Test) => Promise<Client>>> = {
   'embedded, no rows in memory': (t) => embedded(t, 0),
   shared: async () => {
     const versions = createLocalVersions();
-    return new Client(new SharedStore({ db, database, versions, cacheBytes: 1e6, metrics: unmeasured }));
+    return new Client(
+      new SharedStore({ db, database, versions, cacheBytes: 1e6, metrics: unmeasured, log: silentLog() }),
+    );
   },
 };
 
@@ -267,8 +269,8 @@ for (const [name, open] of Object.entries(stores)) {
       t.ok(store.keys.mayHave(space.id, hash));
       const other = newSpace();
       await store.rewrite(other.id, async () => {
-        const lines = Buffer.from(`["${other.id}",${keyOf('t0', 'copied')},"${newId()}"]\n`);
-        await store.db.insert({ ...store.table.keyRows, lines });
+        const row = { space: other.id, _id: newId(), _keys: [keyOf('t0', 'copied')] };
+        await store.db.insert({ ...store.table.recordRows, lines: Buffer.from(`${JSON.stringify(row)}\n`) });
         await store.keys.addSpace(other.id);
       });
       t.ok(store.keys.mayHave(other.id, hashOf('t0', 'copied')));

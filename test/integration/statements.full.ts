@@ -48,6 +48,8 @@ const elsewhere = [
   // hands on what others ask; what it asks after a crash is tested there (pending-records.full.ts)
   /store-embedded\/pending-records\.ts:\d+/,
   /store-embedded\/store-writes\.ts:\d+ .*table\.selectByIds\(/,
+  // update-values.test.ts, old-parts.test.ts
+  /store\/(?:update-values|index-old-parts)\.ts/,
   // clickhouse-addresses.full.ts
   /check-servers\.ts/,
   // several-stores.test.ts

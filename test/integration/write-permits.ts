@@ -52,6 +52,7 @@ const updates = (database: Database) =>
     statementLimit: 1e9,
     recordLimit: 100,
     metrics: unmeasured,
+    values: { wrote() {} },
   });
 
 /** What every `Database` does with permits: leave to write that may run out. */

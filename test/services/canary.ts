@@ -1,3 +1,4 @@
+import type { Database } from '../../common/clickhouse/database.ts';
 import { type QueryHarness, spaceOf, testDatabase } from './query-harness.ts';
 import { structureOf } from './record-client.ts';
 
@@ -43,11 +44,7 @@ export async function openCanary(harness: QueryHarness, project: string, space: 
            ORDER BY database, name`,
         }),
         // spaces that have records or keys, and are not in the catalogue
-        strays: await db.rows({
-          sql: `SELECT DISTINCT space FROM (
-             SELECT space FROM ${testDatabase}.records UNION ALL SELECT space FROM ${testDatabase}.record_keys)
-           WHERE toString(space) NOT IN (SELECT id FROM ${testDatabase}.record_spaces)`,
-        }),
+        strays: await straysIn(db),
         owners: await db.rows({
           sql: `SELECT DISTINCT owner_id FROM ${testDatabase}.record_spaces FINAL ORDER BY owner_id`,
         }),
@@ -57,4 +54,16 @@ export async function openCanary(harness: QueryHarness, project: string, space: 
       };
     },
   };
+}
+
+async function straysIn(db: Database): Promise<readonly string[]> {
+  const known = await db.rows<{ id: string }>({
+    sql: `SELECT DISTINCT id FROM ${testDatabase}.record_spaces`,
+  });
+  const stored = await db.rows<{ space: string }>({
+    sql: `SELECT DISTINCT toString(space) AS space FROM ${testDatabase}.records
+      UNION DISTINCT SELECT DISTINCT toString(space) FROM ${testDatabase}.record_keys`,
+  });
+  const ids = new Set(known.map(({ id }) => id));
+  return stored.map(({ space }) => space).filter((space) => !ids.has(space));
 }

@@ -6,10 +6,18 @@ import { unmeasured } from '../../common/telemetry/create-metrics.ts';
 import { type QueryDeps, queryRoutes } from '../../query/query-service.ts';
 import { SharedStore } from '../../query/store-shared/shared-store.ts';
 import { noVersions } from '../../query/store-shared/space-versions.ts';
+import { silentLog } from './silent-log.ts';
 
 /** The records as a process has them that shares the engine, and keeps nothing. */
 export function plainStore(db: Database, database = 'sluice'): SharedStore {
-  return new SharedStore({ db, database, versions: noVersions, cacheBytes: 0, metrics: unmeasured });
+  return new SharedStore({
+    db,
+    database,
+    versions: noVersions,
+    cacheBytes: 0,
+    metrics: unmeasured,
+    log: silentLog(),
+  });
 }
 
 /** Of the query service, without limits that a test would meet. */

@@ -138,7 +138,7 @@ export async function openQueryHarness(
     invalidation?: () => Invalidation | undefined;
     /** What the routes, and each of `another`, know of each other's writes; absent: nothing, and they keep no results. */
     versions?: (db: Database) => SpaceVersions;
-    metrics?: Pick<Metrics, 'batch' | 'cache'>;
+    metrics?: Pick<Metrics, 'batch' | 'cache' | 'reads'>;
     /** What hears of writes; absent: webhooks that reach no private network. */
     webhooks?: (db: Database) => Webhooks;
     /** Puts something between the service and the engine. */

@@ -9,10 +9,12 @@ const shapes = [
   new RegExp(`^UPDATE ${table} SET .* WHERE (.*)$`),
 ];
 /** What migrations do to whole tables. */
-const ddl = /^\s*(?:CREATE (?:TABLE|DATABASE)|ALTER TABLE \S+ MODIFY SETTING)\s/;
+const ddl = /^\s*(?:CREATE (?:TABLE|DATABASE)|ALTER TABLE \S+ (?:MODIFY SETTING|ADD COLUMN))\s/;
 /** What fills the filter of unique values: hashes, of which none is answered. */
-const ofAllKeys =
-  /^SELECT (?:toFloat64\(count\(\)\) AS keys|bitXor\(toUInt32\(bitAnd\(key, 0xffffffff\)\), [\w(), .]+) FROM sluice\.record_keys(?:\s+FORMAT RowBinary)?$/;
+const ofAllKeys = [
+  /^SELECT toFloat64\(\(SELECT count\(\) FROM sluice\.record_keys\) \+ \(SELECT sum\(length\(_keys\)\) FROM sluice\.records\)\) AS keys$/,
+  /^SELECT bitXor\(toUInt32\(bitAnd\(key, 0xffffffff\)\), [\w(), .]+ FROM \(SELECT space, key FROM sluice\.record_keys\s+UNION ALL SELECT space, arrayJoin\(_keys\) AS key FROM sluice\.records\)(?:\s+FORMAT RowBinary)?$/,
+];
 /** Rows say themselves of which space they are. */
 const rows = new RegExp(String.raw`^INSERT INTO ${table}\s*(?:#\d+#)?\s*FORMAT \w+$`);
 const clauseEnd = /(?:^|\s)(?:GROUP BY|ORDER BY|HAVING|LIMIT|SETTINGS|FORMAT)(?:\s|$)/;
@@ -24,8 +26,10 @@ const space = `'U'`;
  * space.
  */
 export function spaceProblem(sql: string): string | null {
-  if (ddl.test(sql) || ofAllKeys.test(sql)) return null;
-  const scopes = scopesOf(masked(sql));
+  if (ddl.test(sql) || ofAllKeys.some((one) => one.test(sql))) return null;
+  const scopes = scopesOf(masked(sql)).flatMap(({ text, groups }) =>
+    text.split(' UNION ALL ').map((part) => ({ text: part, groups })),
+  );
   for (const { text, groups } of scopes) {
     if (!anywhere.test(text) || rows.test(text)) continue;
     const matched = shapes.map((shape) => shape.exec(text)?.[1]).find((where) => where !== undefined);

@@ -48,7 +48,8 @@ export async function storedSpace(
       db.rows({ sql: `SELECT ${columns} FROM ${database}.${recordsTable} WHERE ${ofSpace} ${tail}` }),
     keys: () =>
       db.rows({
-        sql: `SELECT toString(key) AS key, _id FROM ${database}.record_keys WHERE ${ofSpace} ORDER BY _id, key`,
+        sql: `SELECT toString(key) AS key, _id FROM (SELECT key, _id FROM ${database}.record_keys WHERE ${ofSpace}
+          UNION ALL SELECT arrayJoin(_keys) AS key, _id FROM ${database}.${recordsTable} WHERE ${ofSpace}) ORDER BY _id, key`,
       }),
     remove: (where = 'true') =>
       db.command({

@@ -32,6 +32,7 @@ function fakeDatabase() {
       const error = fail(sql);
       if (error !== null) throw error;
     },
+    insert: async () => {},
     rows: async ({ sql }: ReadStatement) => {
       reads.push(sql);
       return addressesOf(sql)
@@ -69,7 +70,13 @@ const change = (
 /** @param more limits that differ from the usual */
 function open(more: Partial<typeof limits> = {}) {
   const fake = fakeDatabase();
-  const real = createChangeCommit({ db: fake.db, ...limits, ...more, metrics: unmeasured });
+  const real = createChangeCommit({
+    db: fake.db,
+    ...limits,
+    ...more,
+    metrics: unmeasured,
+    values: { wrote() {} },
+  });
   const commit = async (...changed: Parameters<typeof change>): Promise<StoredRow | null> => {
     const [row = null] = await real.commit(change(...changed));
     return row;
@@ -78,7 +85,8 @@ function open(more: Partial<typeof limits> = {}) {
 }
 const addressesOf = (sql: string): { _space: string; _id: string }[] => {
   // those of one space are told by their ids alone
-  const [, one, ids] = /space IN \('([\w-]+)'\) AND _id IN \(([^)]*)\)/.exec(sql) ?? [];
+  const [, one, ids] =
+    /space = '([\w-]+)' AND _id (?:IN \(([^)]*)\)|= ('[^']*'))/.exec(sql)?.filter(Boolean) ?? [];
   if (one !== undefined)
     return (ids as string).split(', ').map((id) => ({ _space: one, _id: id.slice(1, -1) }));
   const pairs = sql.slice(sql.lastIndexOf('(space, _id) IN (')).matchAll(/\('([\w-]+)', '(\w+)'\)/g);

@@ -137,7 +137,7 @@ t.test('keys help where every record that matches has one of them', async (t) =>
     { name: 'age', type: 'NUMBER' },
   ]);
   const keyed = (query: string, relationship?: Relationship): unknown[] =>
-    keyedConditions(parsed(query, relationship, people)).map(({ value }) => value);
+    keyedConditions(parsed(query, relationship, people), (field) => field.keyed).map(({ value }) => value);
   t.strictSame(keyed(''), []);
   t.strictSame(keyed('age=1'), []);
   t.strictSame(keyed('age=1&email=a&code=2'), ['a'], 'one of them is enough');

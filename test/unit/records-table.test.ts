@@ -1,6 +1,7 @@
 import t from 'tap';
 import { keyOf } from '../../query/sql/record-keys.ts';
 import { RecordsTable } from '../../query/sql/records-table.ts';
+import { termOf, termsSql } from '../../query/sql/terms.ts';
 import { storedStructure } from '../services/stored-structure.ts';
 
 const one = new RecordsTable({ servers: 1 }, 'd');
@@ -39,9 +40,21 @@ t.test('a selection is of one space whatever is asked', async (t) => {
   const keyed = fields.map((target) => ({ target, value: 'x' }));
   t.equal(
     one.select(space, { columns: '_id', keyed, where: "(t0 = 'x')" }).sql,
-    `SELECT _id FROM d.records WHERE space = '${space}' AND _id IN (SELECT _id FROM d.record_keys ` +
+    `SELECT _id FROM d.records WHERE space = '${space}' AND _id IN (SELECT _id FROM d.records ` +
+      `WHERE space = '${space}' AND ${termsSql([termOf(space, 't0', 'x')])}\n      UNION ALL SELECT _id FROM d.record_keys ` +
       `WHERE space = '${space}' AND key IN (${keyOf('t0', 'x')})) AND (t0 = 'x')`,
   );
+});
+
+t.test('a term is 40 bits of space, slot and value', async (t) => {
+  t.match(termOf(space, 't0', 'x'), /^[0-9a-f]{10}$/);
+  const others = [termOf(space, 't1', 'x'), termOf(space, 't0', 'y')];
+  t.strictSame(
+    others.map((term) => term === termOf(space, 't0', 'x')),
+    [false, false],
+  );
+  const [one, other] = ['8000', '9000'].map((digits) => `00000000-0000-5000-${digits}-000000000001`);
+  t.not(termOf(one as string, 't0', 'x'), termOf(other as string, 't0', 'x'));
 });
 
 t.test('a key is 64 bits of slot and value', async (t) => {

@@ -74,7 +74,7 @@ t.test('every statement says of which spaces, and removal is never a mutation', 
   const update = { id: "i'd", assignments: [{ slot: 't0', value: 'x' }] };
   t.match(
     table.update([{ ...update, spaceId: "s'" }], now).sql,
-    /^UPDATE d\.records SET .* WHERE space IN \('s\\''\) AND _id IN \('i\\'d'\)$/,
+    /^UPDATE d\.records SET .* WHERE space = 's\\'' AND _id = 'i\\'d'$/,
   );
   t.equal(
     table.remove([
@@ -85,7 +85,7 @@ t.test('every statement says of which spaces, and removal is never a mutation', 
       "SETTINGS lightweight_delete_mode = 'lightweight_update_force'",
   );
   t.equal(
-    table.clear('s').sql,
-    "DELETE FROM d.records WHERE space = 's' SETTINGS lightweight_delete_mode = 'lightweight_update_force'",
+    table.clear('a1').sql,
+    "DELETE FROM d.records WHERE space = 'a1' SETTINGS lightweight_delete_mode = 'lightweight_update_force'",
   );
 });

@@ -1,7 +1,7 @@
 import { StatementError } from '../../clickhouse/engine-failure.ts';
 
 /** The oldest version of the engine that has all that statements use: its major and minor number. */
-const oldest = [25, 11] as const;
+const oldest = [26, 3] as const;
 
 /** The cause behind the text that clients see. */
 function causeOf(error: unknown): Error {

@@ -1,0 +1,44 @@
+import { allRecords, equals } from '../input/parse-conditions.ts';
+import { anyOfSql } from '../sql/conditions-sql.ts';
+import { rowColumns } from '../sql/record-row.ts';
+import type { StoredRow } from '../sql/stored-row.ts';
+import { valueSql } from '../sql/value-sql.ts';
+import type { RecordStore } from '../store/record-store.ts';
+import type { StoredValue, Target } from '../structure/field.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
+import { slotOf } from '../structure/slots.ts';
+import { firstOf } from './plan-sql.ts';
+
+/** For each of the values the oldest record that has it, in one statement. Values without one are left out. */
+export async function firstByValues(
+  store: RecordStore,
+  { space, target }: { readonly space: RecordSpace; readonly target: Target },
+  values: readonly StoredValue[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<StoredValue, StoredRow>> {
+  const found = new Map<StoredValue, StoredRow>();
+  const areHeld = values.every((value) => {
+    const conditions = { ...allRecords, plain: [equals(target, value)] };
+    const now = store.findNow(space, { conditions, sort: null, page: firstOf({ page: null }) });
+    for (const row of now?.table.rows(now.numbers) ?? []) found.set(value, row);
+    return now !== null;
+  });
+  if (areHeld) return found;
+  const isRare = await store.rare(space);
+  const areRare = typeof target !== 'string' && values.every((value) => isRare(target, value));
+  const keyed = areRare ? values.map((value) => ({ target, value })) : [];
+  const where = anyOfSql(
+    [target],
+    values.map((value) => [value]),
+  );
+  const first = { where, tail: `ORDER BY _id LIMIT 1 BY ${valueSql(target)}` };
+  const statement = store.table.select(space.id, { columns: rowColumns, keyed, ...first });
+  const rows = await store.db.rows<StoredRow>({ ...statement, signal, account: space.ownerId });
+  const byText = new Map<string | undefined, StoredRow>();
+  for (const row of rows) byText.set(typeof target === 'string' ? row._id : row._doc[slotOf(target)], row);
+  for (const value of values) {
+    const row = byText.get(String(value));
+    if (row !== undefined) found.set(value, row);
+  }
+  return found;
+}

@@ -1,0 +1,63 @@
+import type { StoredValue } from '../structure/field.ts';
+import { hashOf, keyOf, keysSql } from './record-keys.ts';
+
+/**
+ * A term stands for a value of a field of a space, in the index of values (docs/decisions/062-index-of-values.md): 40 bits
+ * of a hash, as the engine makes them by the default of the column `_terms` (common/metadata/migrations/record-tables.ts).
+ * Two values may have one term, so a reader compares the value as well.
+ */
+export type Term = string & { readonly isTerm: true };
+
+/** A value of a field of a space. */
+export interface SlotValue {
+  readonly spaceId: string;
+  readonly slot: string;
+  readonly value: StoredValue;
+}
+
+const digits = 10;
+/** Common terms of a sample. */
+const mostCommon = 10_000;
+
+export function termOf(spaceId: string, slot: string, value: StoredValue): Term {
+  const own = Buffer.from(hashOf(slot, value).slice(0, digits / 2), 'binary').toString('hex');
+  const space = spaceId.slice(19, 23) + spaceId.slice(24, 30);
+  // two halves: an integer of JavaScript's operators has 32 bits
+  return (mixed(own, space, 0) + mixed(own, space, digits / 2)) as Term;
+}
+
+function mixed(one: string, other: string, at: number): string {
+  const end = at + digits / 2;
+  const bits = Number.parseInt(one.slice(at, end), 16) ^ Number.parseInt(other.slice(at, end), 16);
+  return bits.toString(16).padStart(digits / 2, '0');
+}
+
+/** In place of a value that an increment wrote: what it came to is not known before. */
+export const anyNumber = '+';
+
+/** The keys by which updates note values, and sums that may be such a value. */
+export function updateKeysSql(values: readonly Pick<SlotValue, 'slot' | 'value'>[]): string {
+  const keys = values.map(({ slot, value }) => keyOf(slot, value));
+  const sums = values.flatMap(({ slot, value }) => (typeof value === 'number' ? keyOf(slot, anyNumber) : []));
+  return `key IN ${keysSql([...new Set([...keys, ...sums])])}`;
+}
+
+/** A condition that the rows have one of the terms. The engine takes it from the index. */
+export function termsSql(terms: Iterable<Term>): string {
+  const tokens = Array.from(new Set(terms), (term) => `'${term.replace(/../g, '\\x$&')}'`);
+  return `hasAnyTokens(_terms, [${tokens.join(', ')}])`;
+}
+
+/**
+ * The terms that more than `most` records have, of the first and the last `records` of a space, and as the term '' all of
+ * those. @param space a SELECT of `_id` and `_terms`
+ */
+export function sampleSql(
+  space: string,
+  { records, most }: { readonly records: number; readonly most: number },
+): string {
+  const ends = ['', 'DESC'].map((order) => `SELECT * FROM (${space} ORDER BY _id ${order} LIMIT ${records})`);
+  const sample = `SELECT _id, any(_terms) AS terms FROM (${ends.join(' UNION ALL ')}) GROUP BY _id`;
+  return `SELECT arrayJoin(arrayPushBack(arrayMap(term -> lower(hex(term)), terms), '')) AS term, toFloat64(count()) AS times
+    FROM (${sample}) GROUP BY term HAVING times > ${most} OR term = '' ORDER BY times DESC LIMIT ${mostCommon}`;
+}
