@@ -64,7 +64,7 @@ export const suites: Readonly<Record<string, Suite>> = {
   stores: {
     jobs: 2,
     env: { SLUICE_TEST_SERVED: '2' },
-    files: servedFiles.filter((file) => !/query-(clear|records)/.test(file)),
+    files: servedFiles.filter((file) => !/query-(clear|records)|value-index/.test(file)),
   },
   histories: {
     jobs: 1,

@@ -1,5 +1,6 @@
 import type { ReadLimits } from '../config/settings.ts';
 import { ApiError } from '../errors/api-error.ts';
+import { UnknownOutcome } from '../errors/unknown-outcome.ts';
 import type { Log } from '../log/log.ts';
 import { ClickhouseServer, type ServerOptions, type Statement, type Until } from './clickhouse-server.ts';
 import { StatementError } from './engine-failure.ts';
@@ -91,9 +92,10 @@ export class ClickhouseStatements {
   }
 }
 
-/** TIMEOUT_EXCEEDED, by the engine's number: nothing was written. */
+/** TIMEOUT_EXCEEDED, by the engine's number. What was written by then stays. */
 export function tookTooLong(error: unknown): boolean {
-  return error instanceof ApiError && error.cause instanceof StatementError && error.cause.engineCode === 159;
+  if (!(error instanceof ApiError || error instanceof UnknownOutcome)) return false;
+  return error.cause instanceof StatementError && error.cause.engineCode === 159;
 }
 
 /** Seconds. A statement that takes longer fails as a whole. */

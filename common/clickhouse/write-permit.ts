@@ -2,7 +2,7 @@
 export interface WritePermit {
   /** Throws when the write must not begin any more. Called when the statement goes to the engine. */
   check(): void;
-  /** Milliseconds that the statement may take from then on: after them it fails, and has done nothing. */
+  /** Milliseconds that the statement may take from then on: after them it fails, and hardly ever has done anything. */
   readonly timeLimit: number;
 }
 

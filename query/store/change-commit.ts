@@ -165,10 +165,13 @@ async function storeValues(
   const lines = await keyLines(rows.map(writtenBy), never);
   if (lines.byteLength === 0) return;
   const home = table.homeOf((rows[0] as RowUpdate).spaceId);
-  await db.insert({ ...table.keyRows, lines, home }).catch((error: unknown) => {
-    // nothing was changed yet
-    throw error instanceof UnknownOutcome ? (error.refusal ?? databaseUnavailable(error)) : error;
-  });
+  const insert = (): Promise<void> => db.insert({ ...table.keyRows, lines, home });
+  await insert()
+    // keys may be there twice, and nothing was changed yet
+    .catch((error: unknown) => (error instanceof UnknownOutcome ? insert() : Promise.reject(error)))
+    .catch((error: unknown) => {
+      throw error instanceof UnknownOutcome ? (error.refusal ?? databaseUnavailable(error)) : error;
+    });
   values.wrote(rows.map(({ spaceId }) => spaceId));
 }
 
