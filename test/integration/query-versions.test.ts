@@ -96,13 +96,13 @@ t.test('what writes', async (t) => {
 
 t.test('records whose shared INSERT failed, and that are stored one by one', async (t) => {
   failsTogether = true;
-  const emails = ['alone', 'shared', 'shared too'];
-  const answers = await Promise.all(emails.map((email) => people.insertOne({ email })));
-  t.strictSame(
-    answers.map(({ status }) => status),
-    [200, 200, 200],
-  );
-  t.notOk(failsTogether, 'two shared one');
+  // how many share one depends on when each has its turn
+  for (let round = 0; failsTogether && round < 100; round++) {
+    const emails = Array.from({ length: 10 }, (_, i) => `shared ${round} ${i}`);
+    const answers = await Promise.all(emails.map((email) => people.insertOne({ email })));
+    for (const { status } of answers) t.equal(status, 200);
+  }
+  t.notOk(failsTogether, 'some shared one');
   t.not(await local.read(space), null, 'nobody seems to write any more');
 });
 
