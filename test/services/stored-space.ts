@@ -16,7 +16,7 @@ export interface StoredSpace {
   column(slug: string): string;
   /** @param columns SQL; absent: all @param tail from AND on, such as `AND n0 = 1 ORDER BY _id` */
   rows<Row = StoredRow>(columns?: string, tail?: string): Promise<Row[]>;
-  /** Rows of the table of keys. */
+  /** Keys in both tables; one that is there twice counts once. */
   keys(): Promise<{ key: string; _id: string }[]>;
   /** Removes records, of which the service learns nothing. @param where SQL; absent: all */
   remove(where?: string): Promise<void>;
@@ -48,7 +48,7 @@ export async function storedSpace(
       db.rows({ sql: `SELECT ${columns} FROM ${database}.${recordsTable} WHERE ${ofSpace} ${tail}` }),
     keys: () =>
       db.rows({
-        sql: `SELECT toString(key) AS key, _id FROM (SELECT key, _id FROM ${database}.record_keys WHERE ${ofSpace}
+        sql: `SELECT DISTINCT toString(key) AS key, _id FROM (SELECT key, _id FROM ${database}.record_keys WHERE ${ofSpace}
           UNION ALL SELECT arrayJoin(_keys) AS key, _id FROM ${database}.${recordsTable} WHERE ${ofSpace}) ORDER BY _id, key`,
       }),
     remove: (where = 'true') =>
