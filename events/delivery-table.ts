@@ -1,6 +1,11 @@
 import type { Database } from '../common/clickhouse/database.ts';
 import { textLiteral } from '../common/clickhouse/literal.ts';
-import { type Queued, StatementQueues, type Waiting } from '../common/clickhouse/statement-queues.ts';
+import {
+  type Pace,
+  type Queued,
+  StatementQueues,
+  type Waiting,
+} from '../common/clickhouse/statement-queues.ts';
 import { timestampText } from '../common/metadata/row-values.ts';
 import type { Delivery, NewDelivery, Progress } from './delivery.ts';
 
@@ -49,12 +54,20 @@ export class DeliveryTable {
   readonly #inserts: StatementQueues<Lines, void>;
   readonly #reads: StatementQueues<Wanted, string | null>;
 
-  constructor({ db, database }: { readonly db: Database; readonly database: string }) {
+  constructor({
+    db,
+    database,
+    pace,
+  }: {
+    readonly db: Database;
+    readonly database: string;
+    readonly pace?: Pace | undefined;
+  }) {
     this.#db = db;
     this.#table = `${database}.webhook_calls`;
     this.#processes = `${database}.webhook_processes`;
     this.#inserts = new StatementQueues({
-      ...{ pendingLimit, sizeLimit: insertLimit },
+      ...{ pendingLimit, sizeLimit: insertLimit, pace },
       full: 'too many deliveries of webhooks wait to be stored',
       run: (items) => this.#insert(items),
     });

@@ -1,5 +1,6 @@
 import type { ProcessServices, Service } from '../common/lifecycle/service.ts';
 import type { RecordEvents } from '../common/record-events/record-event.ts';
+import { sharedPace } from '../common/redis/shared-pace.ts';
 import { webhookRoutes } from './webhook-routes.ts';
 import { Webhooks } from './webhooks.ts';
 
@@ -18,6 +19,7 @@ export async function openEvents(
     alone: config.clickhouse === undefined,
     contentShare: limit === 0 ? contentShare : Math.min(contentShare, limit),
     allowed: config.webhookPrivateNetworks,
+    pace: sharedPace(services, 'webhook_calls'),
   });
   await webhooks.start();
   return {

@@ -1,6 +1,7 @@
 import type { BlockList } from 'node:net';
 import { createKeyedHash, createStoredKeys } from '../common/auth/signing-keys.ts';
 import type { Database } from '../common/clickhouse/database.ts';
+import type { Pace } from '../common/clickhouse/statement-queues.ts';
 import { notFound, overloaded } from '../common/errors/catalogue.ts';
 import { letOthersRun } from '../common/limits/yielding-loop.ts';
 import type { Log } from '../common/log/log.ts';
@@ -35,6 +36,7 @@ export interface WebhooksDeps {
   readonly allowed: BlockList | undefined;
   readonly log: Pick<Log, 'warn'>;
   readonly metrics: Pick<Metrics, 'observeCall'>;
+  readonly pace?: Pace | undefined;
   /** Settings of the sender, for tests. */
   readonly delayAfter?: (attempts: number) => number;
   readonly silence?: number;

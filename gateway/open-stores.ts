@@ -4,6 +4,7 @@ import { type CloudFiles, createCloudFiles } from '../common/metadata/cloud-file
 import { LoggedFiles } from '../common/metadata/logged-files.ts';
 import type { ObjectStore } from '../common/object-store/object-store.ts';
 import { type OpenedObjectStore, openObjectStore } from '../common/object-store/open-object-store.ts';
+import { sharedPace } from '../common/redis/shared-pace.ts';
 import { SmallFiles } from './download/small-files.ts';
 import { countedCalls, measuredStore } from './measure-uploads.ts';
 
@@ -23,7 +24,10 @@ export async function openStores(services: ProcessServices): Promise<GatewayStor
   const opened = await openObjectStore(config, log, countedCalls(metrics));
   // the embedded engine is this process's alone, so nobody misses rows that it has yet to get
   const alone = config.clickhouse === undefined;
-  const table = createCloudFiles({ db, database, alone, metrics });
+  const table = createCloudFiles({
+    ...{ db, database, alone, metrics },
+    pace: sharedPace(services, 'files'),
+  });
   const wal = alone
     ? await LoggedFiles.open({ table, directory: join(config.dataDir, 'file-log'), log })
     : null;

@@ -37,6 +37,13 @@ export interface Gather {
   readonly wait: number;
 }
 
+/**
+ * Answers how many milliseconds a statement has to wait for its turn among those of all processes; more items gather
+ * meanwhile.
+ * @param args.alone whether the queue has one item, as it had before
+ */
+export type Pace = (args: { readonly queue: string; readonly alone: boolean }) => Promise<number>;
+
 const nothingExpected: Gather = { expected: () => 0, wait: 0 };
 
 export interface StatementQueuesOptions<Item, Result> {
@@ -57,14 +64,8 @@ export interface StatementQueuesOptions<Item, Result> {
    * took, and `most` milliseconds at most. By default it does not.
    */
   readonly linger?: { readonly part: number; readonly most: number } | undefined;
-  /**
-   * Answers how many milliseconds a statement has to wait for its turn among those of all processes; more items gather
-   * meanwhile. By default none waits.
-   * @param args.alone whether the queue has one item, as it had before
-   */
-  readonly pace?:
-    | ((args: { readonly queue: string; readonly alone: boolean }) => Promise<number>)
-    | undefined;
+  /** By default no statement waits. */
+  readonly pace?: Pace | undefined;
   /** Called with the number of items that share a statement. */
   readonly onStatement?: ((items: number) => void) | undefined;
   /** Makes the statement. Never rejects; it settles each item by its own outcome. */

@@ -2,6 +2,7 @@ import type { Database } from '../clickhouse/database.ts';
 import { GroupCommit } from '../clickhouse/group-commit.ts';
 import { IdFilter } from '../clickhouse/id-filter.ts';
 import { textLiteral } from '../clickhouse/literal.ts';
+import type { Pace } from '../clickhouse/statement-queues.ts';
 import type { Log } from '../log/log.ts';
 import { type Metrics, unmeasured } from '../telemetry/create-metrics.ts';
 import type { CloudFile, StorageUse } from './cloud-file.ts';
@@ -66,11 +67,13 @@ export function createCloudFiles({
   database,
   alone = false,
   metrics = unmeasured,
+  pace,
 }: {
   db: Database;
   database: string;
   alone?: boolean;
   metrics?: Pick<Metrics, 'cache' | 'batch'>;
+  pace?: Pace | undefined;
 }): FileTable {
   const statements = new FileStatements(db, database);
   const known = new KnownFiles({ statements, alone, metrics });
@@ -80,7 +83,7 @@ export function createCloudFiles({
   const onInsert = metrics.batch('file_inserts');
   // one INSERT costs milliseconds and a part, however few its rows: uploads that end together share one
   const gather = { expected: () => announced.count, wait: gatherWait };
-  const groupCommit = new GroupCommit({ db, pendingLimit, insertLimit, gather, onStatement: onInsert });
+  const groupCommit = new GroupCommit({ db, pendingLimit, insertLimit, gather, pace, onStatement: onInsert });
   const { table, list, home } = statements;
   return {
     announce: () => announced.add(),

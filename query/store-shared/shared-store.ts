@@ -1,20 +1,16 @@
 import type { Database } from '../../common/clickhouse/database.ts';
+import type { Pace } from '../../common/clickhouse/statement-queues.ts';
 import { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { RedisConnection } from '../../common/redis/redis-connection.ts';
+import { sharedPace } from '../../common/redis/shared-pace.ts';
 import type { Metrics } from '../../common/telemetry/create-metrics.ts';
 import type { ReadCache } from '../store/kept-results.ts';
 import type { RecordStore, RecordWrites, StoredKeys } from '../store/record-store.ts';
 import { SharedReads } from '../store/shared-reads.ts';
-import {
-  type BeginWrite,
-  createStatementWrites,
-  type WritePace,
-  whileWriting,
-} from '../store/statement-writes.ts';
+import { type BeginWrite, createStatementWrites, whileWriting } from '../store/statement-writes.ts';
 import { CacheOutages } from './cache-outages.ts';
 import { RedisVersions } from './redis-versions.ts';
-import { SharedPace } from './shared-pace.ts';
 import { noVersions, type SpaceVersions } from './space-versions.ts';
 import { VersionedCache } from './versioned-cache.ts';
 
@@ -48,8 +44,8 @@ export class SharedStore implements RecordStore {
     readonly log: Log;
     readonly metrics: Pick<Metrics, 'batch' | 'cache'>;
   }): SharedStore {
-    const { redis, config, db, log } = services;
-    const pace = redis && new SharedPace({ redis, log });
+    const { redis, config, db } = services;
+    const pace = sharedPace(services, 'records');
     // the answer of one of several servers may be older than a write that another one acknowledged
     if (redis === undefined || db.servers > 1)
       return new SharedStore({ ...services, pace, versions: noVersions, cacheBytes: 0 });
@@ -65,7 +61,7 @@ export class SharedStore implements RecordStore {
     readonly cacheBytes: number;
     readonly metrics: Pick<Metrics, 'batch' | 'cache'>;
     readonly log: Pick<Log, 'warn'>;
-    readonly pace?: WritePace | undefined;
+    readonly pace?: Pace | undefined;
   }) {
     const { db, versions, cacheBytes: bytes, metrics } = args;
     const reads = new SharedReads(args);

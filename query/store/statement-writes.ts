@@ -1,4 +1,5 @@
 import { GroupCommit } from '../../common/clickhouse/group-commit.ts';
+import type { Pace } from '../../common/clickhouse/statement-queues.ts';
 import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { Metrics } from '../../common/telemetry/create-metrics.ts';
@@ -18,12 +19,6 @@ import { UpdateValues } from './update-values.ts';
  * outcome is unknown. That one resolves when the write may be acknowledged, and never rejects.
  */
 export type BeginWrite = (spaceId: string) => Promise<() => Promise<void>>;
-
-/** The turns of statements that make parts. */
-export interface WritePace {
-  /** @param args.queue a home @returns milliseconds to wait */
-  turn(args: { readonly queue: string; readonly alone: boolean; readonly parts: number }): Promise<number>;
-}
 
 /**
  * Records that are worth an INSERT of their own, of just their columns: fewer share one with those of other structures.
@@ -54,19 +49,18 @@ export function createStatementWrites(
     readonly metrics: Pick<Metrics, 'batch'>;
     readonly log: Pick<Log, 'warn'>;
     /** Absent: the parts of the table are not counted, because there are few. */
-    readonly pace?: WritePace | undefined;
+    readonly pace?: Pace | undefined;
   },
 ): RecordWrites {
   const { table, beginWrite, metrics, pace } = deps;
   const groupCommit = new GroupCommit({
     ...{ ...deps, ...insertLimits, linger },
-    pace: pace && ((asked) => pace.turn({ ...asked, parts: 1 })),
+    pace,
     check: (batches) => takenIn(deps, batches as readonly Checked[]),
     onStatement: metrics.batch('record_inserts'),
   });
   const changeCommit = createChangeCommit({
-    ...{ ...deps, ...changeLimits, linger, values: new UpdateValues(deps) },
-    pace: pace && ((asked) => pace.turn({ ...asked, parts: 1 })),
+    ...{ ...deps, ...changeLimits, linger, pace, values: new UpdateValues(deps) },
   });
 
   return {

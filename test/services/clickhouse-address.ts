@@ -24,8 +24,8 @@ export type FaultAction =
   | { readonly kind: 'cut-middle'; readonly bytes?: number }
   /** So far into the data the answer ends as the engine ends one when it fails, but with a whole encoding. */
   | { readonly kind: 'fail-middle'; readonly bytes: number }
-  /** It arrives, and there is no answer. */
-  | { readonly kind: 'silent' }
+  /** There is no answer: it does not arrive, or it runs. */
+  | { readonly kind: 'silent' | 'run-silent' }
   | { readonly kind: 'delay'; readonly milliseconds: number }
   /** It runs when `release` is called. */
   | { readonly kind: 'hold' };
@@ -135,6 +135,12 @@ export async function openAddress(
     if (now?.kind === 'hold') await new Promise<void>((resolve) => held.push(resolve));
     const result = await send(incoming, body, now?.kind === 'cut-and-run' ? reset : null);
     if (now?.kind === 'cut-and-run') return void result.resume();
+    if (now?.kind === 'run-silent') {
+      result.resume();
+      await once(result, 'end');
+      address.struck.set('ran', (address.struck.get('ran') ?? 0) + 1);
+      return;
+    }
     if (now?.kind === 'cut-after') {
       result.resume();
       await once(result, 'end');

@@ -31,7 +31,7 @@ export interface HistoryOptions {
   readonly seed: number;
   readonly slug: string;
   /** Of all operations: enough that many reads meet a write, and few enough that many are answered from a cache. */
-  readonly writeShare?: number;
+  readonly writeShare?: number | (() => number);
   /** Of all writes; the others insert and delete. */
   readonly updateShare?: number;
   readonly keys?: number;
@@ -114,6 +114,8 @@ class HistoryRun {
   readonly #outcomes = new Map<string, number>();
   /** By key. */
   readonly #writing: number[];
+  /** Records that are being deleted: two processes that do so at once may both be answered the record (docs/api.md). */
+  readonly #deleting = new Set<number>();
   #next = 1;
   #left: number;
   #reads = 0;
@@ -146,7 +148,8 @@ class HistoryRun {
       const space = this.#spaces[worker % this.#spaces.length] as Space;
       while (this.#left-- > 0) {
         if (this.#left % 100 === 0) onProgress?.(1 - this.#left / operations);
-        await (this.#random() < writeShare ? this.#write(space) : this.#read(space));
+        const share = typeof writeShare === 'number' ? writeShare : writeShare();
+        await (this.#random() < share ? this.#write(space) : this.#read(space));
       }
     };
     await Promise.all(Array.from({ length: workers }, (_, worker) => work(worker)));
@@ -243,7 +246,10 @@ class HistoryRun {
   }
 
   async #delete(space: Space, key: number, { id, origin }: Pick<Shown, 'id' | 'origin'>): Promise<void> {
+    if (this.#deleting.has(origin)) return;
+    this.#deleting.add(origin);
     const asked = await this.#ask('deleteOneById', () => space.deleteOneById(id));
+    this.#deleting.delete(origin);
     const { answer } = asked;
     const operation = write(`delete ${origin}`, asked, (state) =>
       state?.origin === origin ? null : undefined,

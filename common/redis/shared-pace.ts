@@ -1,0 +1,40 @@
+import { storeOf } from '../clickhouse/home.ts';
+import type { Pace } from '../clickhouse/statement-queues.ts';
+import type { Log } from '../log/log.ts';
+import { type RedisConnection, redisScript } from './redis-connection.ts';
+import { ifQuick } from './without-redis.ts';
+
+/** Milliseconds between the parts of a table, and the most that a statement waits. */
+const perPart = 40;
+const mostWait = 1000;
+/** Of a key that nobody uses any more. */
+const lifetime = 10_000;
+
+/**
+ * KEYS: a table of a store. ARGV: milliseconds that the statement takes, 1 for one that waits for others alone, the most that one
+ * waits, the key's lifetime. Answers when its turn is, from now. A part is merged away by the same work whatever is in it,
+ * so statements keep a distance, in all processes together: those that wait have more in them.
+ */
+const turnScript = redisScript(`
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local free = tonumber(redis.call('GET', KEYS[1]) or '0')
+local at = math.max(now, math.min(free, now + ARGV[3]))
+if ARGV[2] == '1' and free <= now + ARGV[1] then at = now end
+redis.call('SET', KEYS[1], at + ARGV[1], 'PX', ARGV[4])
+return at - now
+`);
+
+/** The distance of statements that make parts of a table. Without Redis, or while it is away, they have none. */
+export function sharedPace(
+  { redis, log }: { readonly redis?: RedisConnection | undefined; readonly log: Pick<Log, 'error'> },
+  table: string,
+): Pace | undefined {
+  if (redis === undefined) return undefined;
+  const tell = (error: unknown): void => log.error({ err: error }, 'the turn of a write failed');
+  return async ({ queue, alone }) => {
+    const args = [perPart, alone ? 1 : 0, mostWait, lifetime];
+    const asked = redis.run(turnScript, [`sluice:parts:2:${storeOf(queue)}:${table}`], args);
+    return Number((await ifQuick(asked, tell)) ?? 0);
+  };
+}

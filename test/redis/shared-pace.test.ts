@@ -1,0 +1,61 @@
+/** The distance that statements of several processes keep, by table and store. */
+import t from 'tap';
+import { openRedis } from '../../common/redis/open-redis.ts';
+import { sharedPace } from '../../common/redis/shared-pace.ts';
+import { startRestrictedRedis } from '../services/redis-rights.ts';
+import { silentLog } from '../services/silent-log.ts';
+
+const log = silentLog();
+const server = await startRestrictedRedis();
+const open = () => openRedis({ ...server.config, ...server.user }, log);
+const [one, other] = await Promise.all([open(), open()]);
+t.teardown(async () => {
+  await one.close();
+  await other.close();
+  await server.stop();
+});
+
+const busy = { queue: 'records', alone: false };
+const paces = (table: string) =>
+  [one, other].map((redis) => sharedPace({ redis, log }, table) ?? (async () => -1));
+
+t.test('statements of two processes have turns of 40 ms, and a second of them at most', async (t) => {
+  const [a, b] = paces('shared') as [Turn, Turn];
+  const waits = await Promise.all(Array.from({ length: 40 }, (_, i) => (i % 2 ? a : b)(busy)));
+  const sorted = waits.toSorted((x, y) => x - y);
+  t.ok((sorted[0] as number) <= 40);
+  // Redis' clock goes on between them
+  for (const [i, wait] of sorted.slice(1, 20).entries()) {
+    const before = sorted[i] as number;
+    t.ok(wait > before && wait <= before + 40, `${before} ms, then ${wait}`);
+  }
+  t.equal(sorted.at(-1), 1000);
+});
+type Turn = NonNullable<ReturnType<typeof sharedPace>>;
+
+t.test('a caller alone waits for others only', async (t) => {
+  const [a, b] = paces('alone') as [Turn, Turn];
+  const alone = { queue: 'records', alone: true };
+  t.equal(await a(alone), 0);
+  t.equal(await a(alone), 0);
+  const waits = await Promise.all(Array.from({ length: 5 }, () => b(busy)));
+  t.ok(Math.max(...waits) > 80);
+  t.ok((await a(alone)) > 80);
+});
+
+t.test('tables and stores have turns of their own', async (t) => {
+  const [a] = paces('one') as [Turn, Turn];
+  const [, b] = paces('two') as [Turn, Turn];
+  for (let i = 0; i < 5; i++) await a(busy);
+  t.equal(await b(busy), 0);
+  t.equal(await a({ queue: '@1 records', alone: false }), 0);
+  t.ok((await a(busy)) > 80);
+});
+
+t.test('without Redis nobody waits', async (t) => {
+  t.equal(sharedPace({ log }, 'any'), undefined);
+  const [a] = paces('away') as [Turn, Turn];
+  for (let i = 0; i < 5; i++) await a(busy);
+  await server.stop();
+  t.equal(await a(busy), 0);
+});
