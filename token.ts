@@ -4,12 +4,14 @@ import { executeTokenOrder, type TokenOrder } from './common/auth/issue-token.ts
 import { integer } from './common/config/variable.ts';
 import { commandLine } from './common/lifecycle/command-line.ts';
 import { runCommand } from './common/lifecycle/run-command.ts';
+import { type Grants, grantNames, readGrants } from './common/openapi/grants.ts';
 
 const help = `
 Creates, lists or revokes access tokens, whether the server is running or not. Standard output gets a new token
 and nothing else.
 
   ${commandLine('token', '[--user EMAIL] [--create-user] [--name TEXT] [--expires-in 30d]')}
+  ${commandLine('token', '[--project SLUG] [--space SLUG] [--may find,insert] ...')}
   ${commandLine('token', '[--read-max-rows N] [--read-timeout-ms N] ...')}
   ${commandLine('token', '--list [--user EMAIL]')}
   ${commandLine('token', '--revoke TOKEN_ID')}
@@ -18,6 +20,9 @@ and nothing else.
   --create-user      creates the account if there is none
   --name TEXT        a name for the list
   --expires-in 30d   a number and s, m, h or d; without it, the token does not expire
+  --project SLUG, --space SLUG, --may GRANT
+                     what the token is for, each one or several with commas; without them, everything. GRANT is one
+                     of ${grantNames.join(', ')}
   --read-max-rows N, --read-timeout-ms N
                      what a read with the token may take, in place of READ_MAX_ROWS and READ_TIMEOUT_MS
   --list             lists the account's tokens, with their ids
@@ -35,6 +40,9 @@ function readOrder(): TokenOrder {
       'create-user': { type: 'boolean', default: false },
       name: { type: 'string', default: 'created by npm run token' },
       'expires-in': { type: 'string' },
+      project: { type: 'string' },
+      space: { type: 'string' },
+      may: { type: 'string' },
       'read-max-rows': { type: 'string' },
       'read-timeout-ms': { type: 'string' },
       list: { type: 'boolean', default: false },
@@ -54,7 +62,20 @@ function readOrder(): TokenOrder {
     name: values.name,
     expiresIn: readDuration(values['expires-in']),
     limits: readLimits(values['read-max-rows'], values['read-timeout-ms']),
+    grants: readGrantOptions(values),
   };
+}
+
+function readGrantOptions(values: {
+  readonly project?: string | undefined;
+  readonly space?: string | undefined;
+  readonly may?: string | undefined;
+}): Grants | undefined {
+  const problems: string[] = [];
+  const [projects, spaces, may] = [values.project, values.space, values.may].map((text) => text?.split(','));
+  const grants = readGrants({ projects, spaces, may }, problems);
+  if (problems.length > 0) throw new Error(problems.join('; '));
+  return grants;
 }
 
 function readLimits(rows: string | undefined, time: string | undefined): ReadLimitsOfToken | undefined {

@@ -1,6 +1,6 @@
 import type { ProcessServices, Service } from '../common/lifecycle/service.ts';
+import { sharedPace } from '../common/lifecycle/shared-pace.ts';
 import type { RecordEvents } from '../common/record-events/record-event.ts';
-import { sharedPace } from '../common/redis/shared-pace.ts';
 import { webhookRoutes } from './webhook-routes.ts';
 import { Webhooks } from './webhooks.ts';
 

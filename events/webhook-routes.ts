@@ -54,6 +54,7 @@ function announcing(base: string): string {
 const operations: readonly AccountOperation<WebhookRouteDeps>[] = [
   {
     ...{ name: 'getWebhookSecret', method: 'GET', path: '/_webhooks_/secret' },
+    needs: 'webhooks',
     summary: 'Get the key that signs webhooks',
     description: 'Of the account, in the form of Standard Webhooks.',
     answers: {
@@ -68,6 +69,7 @@ const operations: readonly AccountOperation<WebhookRouteDeps>[] = [
   },
   {
     ...{ name: 'getWebhookDeliveries', method: 'GET', path: '/_webhooks_/deliveries' },
+    needs: 'webhooks',
     summary: 'List the newest calls of webhooks',
     description: 'Of the account, newest first.',
     parameters: [
@@ -87,6 +89,7 @@ const operations: readonly AccountOperation<WebhookRouteDeps>[] = [
   },
   {
     ...{ name: 'sendWebhookAgain', method: 'POST', path: '/_webhooks_/deliveries/:id/send' },
+    needs: 'webhooks',
     summary: 'Make a call of a webhook again',
     description:
       'One that was delivered, or failed, is made as if it were new, for two days after its write and as long as its ' +

@@ -20,12 +20,13 @@ const counted = `${space}/_count_`;
 const groups = `${space}/_aggregate_`;
 const call = '/:project/function';
 
-const reads = { family: 'find', readsOnly: true, method: 'GET' } as const;
-const inserts = { family: 'insert', method: 'POST' } as const;
-const updates = { family: 'update', method: 'POST' } as const;
-const deletes = { family: 'delete', method: 'DELETE' } as const;
+const reads = { family: 'find', needs: 'find', readsOnly: true, method: 'GET' } as const;
+const inserts = { family: 'insert', needs: 'insert', method: 'POST' } as const;
+const updates = { family: 'update', needs: 'update', method: 'POST' } as const;
+const deletes = { family: 'delete', needs: 'delete', method: 'DELETE' } as const;
 /** They need no login, or check it themselves. */
-const others = { family: null, method: 'POST' } as const;
+const others = { family: null, needs: 'find', method: 'POST' } as const;
+const structures = { family: null, needs: 'structure', method: 'POST' } as const;
 
 /** Conditions in a body, because they are too long for an address. */
 function byQuery(path: string) {
@@ -36,7 +37,7 @@ function inBody(path: string): NonNullable<Operation['also']> {
   return [byQuery(path), { method: 'POST', path: `${path}/_find_` }];
 }
 
-type Traits = Pick<Operation, 'family' | 'method' | 'readsOnly' | 'also'>;
+type Traits = Pick<Operation, 'family' | 'needs' | 'method' | 'readsOnly' | 'also'>;
 
 function row(name: string, traits: Traits, path: string, definition: OperationDefinition): Operation {
   return { name, ...traits, path, ...definition };
@@ -64,9 +65,9 @@ export const operations: readonly Operation[] = [
   row('login', others, `${call}/login`, login),
   row('sendOtp', others, `${call}/send-otp`, sendOtp),
   row('sendPushNotifications', others, `${call}/send-push-notification`, sendPushNotifications),
-  row('setStructure', others, `${space}/set-structure`, setStructure),
-  row('setInferredStructure', others, `${space}/set-inferred-structure`, setInferredStructure),
-  row('getInferredStructure', others, `${space}/get-inferred-structure`, getInferredStructure),
+  row('setStructure', structures, `${space}/set-structure`, setStructure),
+  row('setInferredStructure', structures, `${space}/set-inferred-structure`, setInferredStructure),
+  row('getInferredStructure', structures, `${space}/get-inferred-structure`, getInferredStructure),
 ];
 
 /** Names that `scope` of a structure's `authOptions` may list: families, and operations that are of one. */

@@ -3,6 +3,7 @@ import type { Database } from '../clickhouse/database.ts';
 import { textLiteral } from '../clickhouse/literal.ts';
 import type { Deployment } from '../metadata/deployment.ts';
 import { rowLine, timestampText } from '../metadata/row-values.ts';
+import type { Grants } from '../openapi/grants.ts';
 import { sealedToken } from './sealed-token.ts';
 
 /** Limits of a read with a token, where the operator set some. */
@@ -25,6 +26,8 @@ export interface AccessToken {
   readonly revokedAt: Date | null;
   /** Absent: READ_MAX_ROWS and READ_TIMEOUT_MS. */
   readonly limits?: ReadLimitsOfToken;
+  /** Absent: it may do everything that its account may. */
+  readonly grants?: Grants;
   /** It belongs to a session of the dashboard and ends with it; nobody made it by hand. */
   readonly ofSession?: true;
 }
@@ -50,6 +53,13 @@ export function tokenOfJson(json: TokenJson): AccessToken {
   };
 }
 
+type StoredToken = Omit<TokenJson, 'grants'> & {
+  readonly maxRows: number | null;
+  readonly timeout: number | null;
+  /** JSON; empty: everything. */
+  readonly grants: string;
+};
+
 const columns = [
   'hash',
   'id',
@@ -62,6 +72,7 @@ const columns = [
   'sealed',
   'read_max_rows',
   'read_timeout_ms',
+  'grants',
 ];
 
 export class AccessTokens {
@@ -89,12 +100,14 @@ export class AccessTokens {
     readonly expiresAt: Date | null;
     readonly token?: string | undefined;
     readonly limits?: ReadLimitsOfToken | undefined;
+    readonly grants?: Grants | undefined;
   }): Promise<{ token: string; stored: AccessToken }> {
-    const { userId, name, expiresAt, token = sealedToken(this.#deployment.secret), limits } = args;
+    const { userId, name, expiresAt, token = sealedToken(this.#deployment.secret), limits, grants } = args;
     const stored: AccessToken = {
       ...{ id: randomUUID(), hash: hashToken(token), userId, name },
       ...{ createdAt: new Date(), expiresAt, revokedAt: null },
       ...(limits && { limits }),
+      ...(grants && { grants }),
     };
     await this.#write(stored, args.token === undefined);
     return { token, stored };
@@ -161,21 +174,23 @@ export class AccessTokens {
       sealed ? 1 : 0,
       token.limits?.maxRows ?? null,
       token.limits?.timeout ?? null,
+      token.grants === undefined ? '' : JSON.stringify(token.grants),
     ]);
     return this.#db.insert({ table: this.#table, columns, lines });
   }
 
   async #select(condition: string, signal?: AbortSignal): Promise<AccessToken[]> {
-    const rows = await this.#db.rows<TokenJson & { maxRows: number | null; timeout: number | null }>({
+    const rows = await this.#db.rows<StoredToken>({
       sql: `SELECT id, hash, user_id AS userId, name, toUnixTimestamp64Milli(created_at) AS createdAt,
          toUnixTimestamp64Milli(expires_at) AS expiresAt, toUnixTimestamp64Milli(revoked_at) AS revokedAt,
-         toFloat64(read_max_rows) AS maxRows, read_timeout_ms AS timeout
+         toFloat64(read_max_rows) AS maxRows, read_timeout_ms AS timeout, grants
        FROM ${this.#table} FINAL WHERE ${condition}`,
       signal,
     });
-    return rows.map(({ maxRows, timeout, ...row }) => {
+    return rows.map(({ maxRows, timeout, grants, ...row }) => {
       const limits = readLimitsOf(maxRows, timeout);
-      return { ...tokenOfJson(row), ...(limits && { limits }) };
+      const granted = grants === '' ? {} : { grants: JSON.parse(grants) as Grants };
+      return { ...tokenOfJson(row), ...(limits && { limits }), ...granted };
     });
   }
 

@@ -1,5 +1,6 @@
-import { unauthorized } from '../errors/catalogue.ts';
+import { notGranted, unauthorized } from '../errors/catalogue.ts';
 import type { HttpRequest } from '../http/http-types.ts';
+import { type Grant, type GrantPlace, type Grants, lackOf } from '../openapi/grants.ts';
 import { type Limiter, unlimited } from '../rate-limits/request-limiter.ts';
 import type { AccessToken, ReadLimitsOfToken } from './access-tokens.ts';
 import type { CheckedToken, TokenCheck } from './token-check.ts';
@@ -9,10 +10,12 @@ export interface Principal {
   readonly userId: string;
   readonly tokenId: string;
   readonly limits?: ReadLimitsOfToken;
+  readonly grants?: Grants;
 }
 
 /**
- * Throws 401 unless the request carries a good access token (interface.md section 5). A promise only where a store
+ * Throws 401 unless the request carries a good access token (interface.md section 5), and 403 unless the token is granted
+ * what the route of the request needs. A promise only where a store
  * has to be asked; it rejects with any other error as well.
  */
 export type Authenticate = (request: HttpRequest) => Principal | Promise<Principal>;
@@ -30,10 +33,16 @@ const refusals = {
 export function createAuthenticate(tokenCheck: TokenCheck, limiter: Limiter = unlimited): Authenticate {
   const admit = (
     request: HttpRequest,
-    { userId, id: tokenId, limits }: AccessToken,
+    { userId, id: tokenId, limits, grants }: AccessToken,
   ): Principal | Promise<Principal> => {
     request.body.identify(userId);
-    const principal = limits === undefined ? { userId, tokenId } : { userId, tokenId, limits };
+    if (grants !== undefined && request.needs !== undefined)
+      assertGranted(grants, request.needs, request.params);
+    const principal = {
+      ...{ userId, tokenId },
+      ...(limits === undefined ? {} : { limits }),
+      ...(grants === undefined ? {} : { grants }),
+    };
     const admission = limiter.admit(tokenId, (end) => request.onOver(end));
     return admission === undefined ? principal : admission.then(() => principal);
   };
@@ -50,6 +59,12 @@ export function createAuthenticate(tokenCheck: TokenCheck, limiter: Limiter = un
     if (known !== null) return admit(request, goodToken(known));
     return tokenCheck.check(token, request.signal).then((checked) => admit(request, goodToken(checked)));
   };
+}
+
+/** Throws 403: the same whether there is such a project, or space, or none. */
+export function assertGranted(grants: Grants, need: Grant, place: GrantPlace): void {
+  const lack = lackOf(grants, need, place);
+  if (lack !== null) throw notGranted(lack);
 }
 
 function goodToken(checked: CheckedToken): AccessToken {

@@ -1,5 +1,6 @@
 import { CommandError } from '../errors/command-error.ts';
 import { type Account, type Users, userIdOf } from '../metadata/users.ts';
+import { type Grants, grantsInWords } from '../openapi/grants.ts';
 import { type AccessToken, type AccessTokens, hashToken, type ReadLimitsOfToken } from './access-tokens.ts';
 import type { TokenCheck } from './token-check.ts';
 
@@ -22,6 +23,8 @@ export type TokenOrder =
       readonly expiresIn: number | null;
       /** Absent: those of the operator's settings. */
       readonly limits?: ReadLimitsOfToken | undefined;
+      /** Absent: everything. */
+      readonly grants?: Grants | undefined;
     }
   /** By the token's id, or by the token itself. */
   | { readonly action: 'revoke'; readonly token: string }
@@ -57,7 +60,7 @@ export async function executeTokenOrder(
   if (order.action === 'list') return (await tokens.list(user.id)).map(describe).join('\n');
   const expiresAt = order.expiresIn === null ? null : new Date(Date.now() + order.expiresIn);
   const { token, stored } = await tokens.create({
-    ...{ userId: user.id, name: order.name, expiresAt, limits: order.limits },
+    ...{ userId: user.id, name: order.name, expiresAt, limits: order.limits, grants: order.grants },
   });
   await tokenCheck.invalidate(stored.hash);
   return token;
@@ -74,7 +77,7 @@ function noAccount({ action, email }: Exclude<TokenOrder, { action: 'revoke' }>)
 }
 
 /** Id, name, and its end: past, planned or none. */
-function describe({ id, name, createdAt, expiresAt, revokedAt, limits }: AccessToken): string {
+function describe({ id, name, createdAt, expiresAt, revokedAt, limits, grants }: AccessToken): string {
   const end =
     revokedAt !== null
       ? `revoked ${revokedAt.toISOString()}`
@@ -83,7 +86,8 @@ function describe({ id, name, createdAt, expiresAt, revokedAt, limits }: AccessT
         : 'does not expire';
   const rows = limits?.maxRows === undefined ? '' : `  reads ${limits.maxRows || 'any number of'} records`;
   const time = limits?.timeout === undefined ? '' : `  reads for ${limits.timeout} ms`;
-  return `${id}  created ${createdAt.toISOString()}  ${end}${rows}${time}  ${name}`;
+  const granted = grants === undefined ? '' : `  ${grantsInWords(grants)}`;
+  return `${id}  created ${createdAt.toISOString()}  ${end}${rows}${time}${granted}  ${name}`;
 }
 
 /**

@@ -61,6 +61,7 @@ export const missingFilePart = () =>
 // 401, 403
 export const unauthorized = (message: string) =>
   new ApiError('unauthorized', message, { headers: { 'www-authenticate': 'Bearer' } });
+export const notGranted = (lack: string) => new ApiError('not_granted', lack);
 export const httpsRequired = () =>
   new ApiError(
     'https_required',

@@ -26,6 +26,7 @@ export const errorCodes = {
   chunks_unsupported: { status: 400, title: 'The request holds a chunk of a file' },
   checksum_mismatch: { status: 400, title: 'The file does not match its checksum' },
   unauthorized: { status: 401, title: 'A token is missing or not valid' },
+  not_granted: { status: 403, title: 'The access token is not for this' },
   https_required: { status: 403, title: 'HTTPS is required' },
   unknown_host: { status: 403, title: 'The server is not known by this name' },
   csrf_refused: { status: 403, title: 'The request does not come from a page of this session' },

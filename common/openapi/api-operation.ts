@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../errors/error-codes.ts';
+import type { Grant } from './grants.ts';
 import { type Schema, string } from './schema.ts';
 
 /** The token that it takes. `optional`: with a token or without. `metrics`: with a token of its own, where one is set. */
@@ -46,6 +47,8 @@ export interface ApiOperation {
   readonly summary: string;
   readonly description?: string;
   readonly access: Access;
+  /** What the token must be granted; null: it takes none. */
+  readonly needs: Grant | null;
   readonly parameters?: readonly ApiParameter[];
   /** Descriptions of the parameters of the path, by name; absent for slugs of projects and spaces. */
   readonly pathParameters?: Readonly<
@@ -88,6 +91,7 @@ export const accountErrors: readonly ErrorCode[] = [
   'not_ready',
   'storage_full',
   'unauthorized',
+  'not_granted',
 ];
 
 export const bodyErrors: readonly ErrorCode[] = ['invalid_body', 'payload_too_large', 'request_timeout'];

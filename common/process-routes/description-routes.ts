@@ -29,6 +29,7 @@ const details: ApiOperation = {
   tag: 'Description',
   summary: 'Describe the API',
   access: 'none',
+  needs: null,
   parameters: [versionParameter],
   answers: openApiAnswers,
   errors: doorErrors,

@@ -127,6 +127,7 @@ const pageOperation: ApiOperation = {
   summary: 'Show the API in a browser',
   description: 'A page that renders this description and tries calls.',
   access: 'none',
+  needs: null,
   answers: { 200: { description: 'The page', content: { 'text/html': { schema: { type: 'string' } } } } },
   errors: doorErrors,
 };
@@ -136,6 +137,7 @@ const fileOperation: ApiOperation = {
   tag: 'Description',
   summary: 'Get a file of that page',
   access: 'none',
+  needs: null,
   pathParameters: { file: { description: 'Name of the file', schema: { type: 'string', minLength: 1 } } },
   answers: {
     200: {

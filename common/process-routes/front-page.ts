@@ -13,6 +13,7 @@ const described: ApiOperation = {
   summary: 'Name the service',
   description: 'JSON. Browsers are sent to the dashboard, or see a page if the process has none.',
   access: 'none',
+  needs: null,
   answers: {
     200: {
       description: 'What the service is, and links',

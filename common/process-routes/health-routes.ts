@@ -93,7 +93,7 @@ function probe(
   return {
     ...{ operation: id, method: 'GET', path: `/${id}`, allowPlainHttp: true, handler },
     api: {
-      ...{ id, tag: 'Health', summary, access: 'none' },
+      ...{ id, tag: 'Health', summary, access: 'none', needs: null },
       description: 'Needs neither a token nor HTTPS.',
       answers: { 200: jsonAnswer('Yes', schema) },
       errors: [...probeErrors, ...errors],

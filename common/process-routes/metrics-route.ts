@@ -14,6 +14,7 @@ const described: ApiOperation = {
   description:
     'For Prometheus. Without METRICS_TOKEN only the machine itself may ask; others get 404. Not for web pages.',
   access: 'metrics',
+  needs: null,
   answers: {
     200: {
       description: 'The text format of Prometheus',

@@ -2,6 +2,7 @@ import { type ReadLimitsOfToken, readLimitsOf } from '../../common/auth/access-t
 import { invalidBody, quotaExceeded } from '../../common/errors/catalogue.ts';
 import { KeyedLock } from '../../common/limits/keyed-lock.ts';
 import { nameProblem } from '../../common/metadata/slug.ts';
+import { type Grants, readGrants } from '../../common/openapi/grants.ts';
 import { readFields } from '../accounts/credentials.ts';
 import { type ConsoleDeps, jsonAnswer, type SessionHandler } from './console-call.ts';
 import { endOf, tokenShown } from './list-tokens.ts';
@@ -36,10 +37,11 @@ interface OrderedToken {
   readonly name: string;
   readonly expiresAt: Date | null;
   readonly limits: ReadLimitsOfToken | undefined;
+  readonly grants: Grants | undefined;
 }
 
 function readToken(body: unknown, most: ConsoleDeps['readLimits']): OrderedToken {
-  const { name, expiresAt = null, readMaxRows = null, readTimeoutMs = null } = readFields(body);
+  const { name, expiresAt = null, readMaxRows = null, readTimeoutMs = null, ...more } = readFields(body);
   const problems: string[] = [];
   const nameIs = typeof name === 'string' ? nameProblem(name) : 'should be a text';
   if (nameIs !== null) problems.push(`name ${nameIs}`);
@@ -47,9 +49,10 @@ function readToken(body: unknown, most: ConsoleDeps['readLimits']): OrderedToken
   if (typeof expiry === 'string') problems.push(expiry);
   const maxRows = readLimit('readMaxRows', readMaxRows, [1, most.maxRows], problems);
   const timeout = readLimit('readTimeoutMs', readTimeoutMs, [100, most.timeout], problems);
+  const grants = readGrants(more.grants, problems);
   if (problems.length > 0) throw invalidBody(problems);
   const limits = readLimitsOf(maxRows, timeout);
-  return { name: name as string, expiresAt: expiry as Date | null, limits };
+  return { name: name as string, expiresAt: expiry as Date | null, limits, grants };
 }
 
 /** None may allow more than the operator does. */

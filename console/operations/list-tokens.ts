@@ -21,7 +21,7 @@ export function endOf({ expiresAt, revokedAt }: AccessToken): number {
 }
 
 export function tokenShown(token: AccessToken, lastUsedAt: Date | null) {
-  const { id, name, createdAt, expiresAt, revokedAt, limits } = token;
+  const { id, name, createdAt, expiresAt, revokedAt, limits, grants } = token;
   return {
     ...{ id, name },
     createdAt: createdAt.toISOString(),
@@ -30,5 +30,6 @@ export function tokenShown(token: AccessToken, lastUsedAt: Date | null) {
     revokedAt: revokedAt?.toISOString() ?? null,
     readMaxRows: limits?.maxRows ?? null,
     readTimeoutMs: limits?.timeout ?? null,
+    grants: grants ?? null,
   };
 }

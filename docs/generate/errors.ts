@@ -25,6 +25,7 @@ export const samples: { readonly [Name in keyof typeof catalogue]: ApiError } = 
   chunksUnsupported: catalogue.chunksUnsupported('the field dzchunkindex'),
   missingFilePart: catalogue.missingFilePart(),
   unauthorized: catalogue.unauthorized('The access token is not known'),
+  notGranted: catalogue.notGranted('The access token is not granted insert in the record space orders'),
   httpsRequired: catalogue.httpsRequired(),
   unknownHost: catalogue.unknownHost(),
   csrfRefused: catalogue.csrfRefused('The header X-CSRF-Token is not that of the session'),

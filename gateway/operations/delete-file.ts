@@ -23,6 +23,7 @@ export const deleteFile: OperationDefinition<DeleteFileDeps> = {
   summary: 'Delete a file',
   description: 'Deletes its bytes and its metadata. Copies in caches and CDNs stay.',
   access: 'token',
+  needs: 'files:delete',
   pathParameters: fileName,
   answers: { 204: { description: 'The file is deleted', headers: noStore } },
   errors: [...accountErrors, 'not_found', 'unavailable'],

@@ -22,6 +22,7 @@ export const putFile: OperationDefinition<UploadDeps> = {
   description:
     'As `curl -T` does. The name in the address is the original name; each request stores a file of its own. Files called `upload`, `upload-link`, `resumable` or `_delete_` need another way.',
   access: 'optional',
+  needs: 'files:write',
   parameters: sendingParameters,
   pathParameters: {
     name: {

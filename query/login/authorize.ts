@@ -1,9 +1,11 @@
+import { assertGranted } from '../../common/auth/authenticate.ts';
 import type { LoginTokens } from '../../common/auth/login-tokens.ts';
 import { unauthorized } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
 import { spaceSlugProblem } from '../../common/metadata/slug.ts';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
+import { type Grants, lackOf } from '../../common/openapi/grants.ts';
 import { unparsedOptions } from '../input/parse-options.ts';
 import type { RecordReader } from '../records/record-reader.ts';
 import type { Authorize } from '../space/open-space.ts';
@@ -29,7 +31,10 @@ export function createAuthorize(deps: {
   };
 
   return async (args) => {
-    const { space, operation, request } = args;
+    const { space, operation, request, grants, projectSlug } = args;
+    const { family } = operation;
+    if (grants !== undefined && family !== null)
+      assertGranted(grants, family, { project: projectSlug, space: space.structure.slug });
     const rules = rulesOf(space).filter((rule) => covers(rule, operation));
     if (rules.length === 0) return;
     const token = loginTokenOf(request, space);
@@ -51,17 +56,22 @@ function rulesOf({ stored, structure }: RecordSpace): readonly SpaceAuth[] {
 
 /**
  * A space that another one names: by its slug, or by its name as the published client does, with the slug in lower case.
- * Only the first of them that exists is meant.
+ * Only the first of them that exists, and may be read, is meant. Throws 403 when none may.
  */
 export async function findNamed(
   spaces: Spaces,
   name: string,
-  { ownerId, projectSlug }: { readonly ownerId: string; readonly projectSlug: string },
+  asked: { readonly ownerId: string; readonly projectSlug: string; readonly grants?: Grants | undefined },
   signal: AbortSignal,
 ): Promise<RecordSpace | null> {
-  for (const slug of new Set([name, name.toLowerCase()])) {
-    if (spaceSlugProblem(slug) !== null) continue;
-    const found = await spaces.find(uuidV5(ownerId, projectSlug, slug), signal);
+  const { ownerId, projectSlug: project, grants } = asked;
+  const slugs = [...new Set([name, name.toLowerCase()])].filter((slug) => spaceSlugProblem(slug) === null);
+  const granted = slugs.filter(
+    (space) => grants === undefined || lackOf(grants, 'find', { project, space }) === null,
+  );
+  if (grants !== undefined && granted.length === 0) assertGranted(grants, 'find', { project, space: name });
+  for (const slug of granted) {
+    const found = await spaces.find(uuidV5(ownerId, project, slug), signal);
     if (found !== null) return found;
   }
   return null;

@@ -63,5 +63,5 @@ export interface Operation extends DescribedOperation {
 /** The part of an operation in its file: its work and its description. Its address is in the table. */
 export type OperationDefinition = Omit<
   Operation,
-  'name' | 'family' | 'readsOnly' | 'method' | 'path' | 'also'
+  'name' | 'family' | 'needs' | 'readsOnly' | 'method' | 'path' | 'also'
 >;

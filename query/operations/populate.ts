@@ -46,13 +46,14 @@ async function openSources(
   populations: readonly Population[],
 ): Promise<Populate> {
   const { signal } = request;
-  const { ownerId, structure } = space;
+  const { ownerId, structure, grants } = space;
   const { projectSlug } = structure;
   const sources: Source[] = [];
   for (const population of populations) {
-    const from = await findNamed(spaces, population.space, { ownerId, projectSlug }, signal);
+    const from = await findNamed(spaces, population.space, { ownerId, projectSlug, grants }, signal);
     if (from !== null) {
-      await authorize({ request, operation: { name: 'find', family: 'find' }, space: from, projectSlug });
+      const operation = { name: 'find', family: 'find' } as const;
+      await authorize({ request, operation, space: from, projectSlug, grants });
     }
     sources.push({
       ...population,

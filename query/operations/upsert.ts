@@ -48,7 +48,7 @@ export async function upsert(
     skip: { name: 'findOne', family: 'find' },
   } as const;
   // an insert that changes records, or shows them, needs leave to do so
-  const asked = { request, space, projectSlug: space.structure.projectSlug };
+  const asked = { request, space, projectSlug: space.structure.projectSlug, grants: space.grants };
   await deps.authorize({ ...asked, operation: operation[onConflict.do] });
   const upserts = new Upserts(deps, upsert, signal);
   const { inserted, updated } = upserts;

@@ -110,6 +110,7 @@ const paths = {
 const operations: readonly AccountOperation<Deps>[] = [
   {
     ...{ name: 'listProjects', method: 'GET', path: paths.projects, run: listProjects },
+    needs: 'structure',
     summary: 'List projects',
     description: 'Of the account, by their slugs. `next` is the `after` of the following page.',
     parameters: describeList(projectParameters),
@@ -119,6 +120,7 @@ const operations: readonly AccountOperation<Deps>[] = [
   },
   {
     ...{ name: 'dropProject', method: 'DELETE', path: paths.project },
+    needs: 'structure',
     summary: 'Drop a project',
     description: 'With its record spaces and their records. It must have no files.',
     answers: dropped,
@@ -131,6 +133,7 @@ const operations: readonly AccountOperation<Deps>[] = [
   },
   {
     ...{ name: 'listSpaces', method: 'GET', path: paths.spaces, run: listSpaces },
+    needs: 'structure',
     summary: 'List the record spaces of a project',
     description: 'By their slugs. `next` is the `after` of the following page.',
     parameters: describeList(spaceParameters),
@@ -140,6 +143,7 @@ const operations: readonly AccountOperation<Deps>[] = [
   },
   {
     ...{ name: 'getSpace', method: 'GET', path: paths.space, run: getSpace },
+    needs: 'structure',
     summary: 'Get a record space',
     description: 'With its whole structure, in the form that the `structure` header takes.',
     answers: {
@@ -156,6 +160,7 @@ const operations: readonly AccountOperation<Deps>[] = [
   },
   {
     ...{ name: 'dropSpace', method: 'DELETE', path: paths.space },
+    needs: 'structure',
     summary: 'Drop a record space',
     description: 'With its records. A space that is created again under the same slug starts empty.',
     answers: dropped,
@@ -169,6 +174,7 @@ const operations: readonly AccountOperation<Deps>[] = [
   },
   {
     ...{ name: 'dropField', method: 'DELETE', path: `${paths.space}/fields/:field` },
+    needs: 'structure',
     summary: 'Drop a field of a record space',
     description:
       'With its values. A request whose structure still has the field creates it again, without values, unless it says `mutate: false`.',

@@ -1,9 +1,9 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import type { Pace } from '../../common/clickhouse/statement-queues.ts';
+import { sharedPace } from '../../common/lifecycle/shared-pace.ts';
 import { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { RedisConnection } from '../../common/redis/redis-connection.ts';
-import { sharedPace } from '../../common/redis/shared-pace.ts';
 import type { Metrics } from '../../common/telemetry/create-metrics.ts';
 import type { ReadCache } from '../store/kept-results.ts';
 import type { RecordStore, RecordWrites, StoredKeys } from '../store/record-store.ts';

@@ -1,4 +1,5 @@
 import type { ReadLimitsOfToken } from '../../common/auth/access-tokens.ts';
+import type { Grants } from '../../common/openapi/grants.ts';
 import type { Structure } from './structure.ts';
 
 /** A record space as one request sees it. */
@@ -18,6 +19,8 @@ export interface RecordSpace {
   readonly stored: Structure;
   /** Limits of the request's access token, in place of READ_MAX_ROWS and READ_TIMEOUT_MS. */
   readonly limits?: ReadLimitsOfToken;
+  /** What that token is for; absent: everything. */
+  readonly grants?: Grants;
   /** It does not exist: there is nothing to read, and nothing is made for it. */
   readonly missing?: true;
 }

@@ -97,6 +97,23 @@ t.test('a token may be given less of reads than the operator allows, not more', 
   }
 });
 
+t.test('a token may be made for some things alone', async (t) => {
+  const served = await serveConsole(t, stores);
+  const visitor = await registered(served);
+  for (const grants of [[], 'find', { may: ['fly'] }, { projects: [] }, { spaces: ['a b'] }, { more: 1 }]) {
+    const { status, text } = await visitor.send('/tokens', { name: 'x', grants });
+    t.equal(status, 400, JSON.stringify(grants));
+    t.match(text, 'grants');
+  }
+  const grants = { projects: ['shop'], may: ['find', 'files:read'] };
+  const { status, body } = await visitor.send('/tokens', { name: 'reader', grants });
+  t.equal(status, 201);
+  t.strictSame(body.grants, grants);
+  t.strictSame((await visitor.send('/tokens')).body.tokens[0].grants, grants);
+  t.strictSame((await served.tokens.findByHash(hashToken(body.token)))?.grants, grants);
+  t.equal((await visitor.send('/tokens', { name: 'all' })).body.grants, null);
+});
+
 t.test("a session of one account never reaches another's tokens", async (t) => {
   const served = await serveConsole(t, stores);
   const [mine, other] = [await registered(served), await registered(served)];

@@ -1,4 +1,5 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
+import type { Authenticate } from '../../common/auth/authenticate.ts';
 import type { Route } from '../../common/http/http-types.ts';
 import type { JsonObject } from '../../common/openapi/components.ts';
 import { descriptionRoutes } from '../../common/process-routes/description-routes.ts';
@@ -18,8 +19,8 @@ export function gatewayTable(): Route[] {
   return gatewayRoutes(untouched);
 }
 
-export function queryTable(): Route[] {
-  return [...untouchedQueryRoutes(), ...webhookRoutes({ webhooks: untouched, authenticate: untouched })];
+export function queryTable(authenticate: Authenticate = untouched): Route[] {
+  return [...untouchedQueryRoutes(authenticate), ...webhookRoutes({ webhooks: untouched, authenticate })];
 }
 
 export function consoleTable(): Route[] {

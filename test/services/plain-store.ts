@@ -28,9 +28,14 @@ export const queryConfig: QueryDeps['config'] = {
   ...{ loginTokenSecret: undefined, loginTokenTtl: 36 * 3_600_000 },
 };
 
-/** The table of the query service. Nothing of it can be called. */
-export function untouchedQueryRoutes(): Route[] {
-  const untouched = { store: plainStore({} as never), freshness: {}, invalidation: unannounced };
+/** The table of the query service. Nothing of it can be called, but for authentication. */
+export function untouchedQueryRoutes(authenticate?: QueryDeps['authenticate']): Route[] {
+  const untouched = {
+    authenticate,
+    store: plainStore({} as never),
+    freshness: {},
+    invalidation: unannounced,
+  };
   const deps = { config: queryConfig, ...untouched, metrics: unmeasured };
   return queryRoutes(deps as unknown as QueryDeps);
 }

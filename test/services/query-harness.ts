@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
+import { assertGranted, type Principal } from '../../common/auth/authenticate.ts';
 import { createHasher } from '../../common/auth/hasher.ts';
 import { LoginThrottle } from '../../common/auth/login-throttle.ts';
 import { openChdb } from '../../common/clickhouse/chdb-database.ts';
@@ -98,11 +99,18 @@ export interface QueryHarness {
 
 export const testDatabase = 'sluice';
 
-const authenticate: QueryDeps['authenticate'] = async (request) => ({
-  userId: request.header('test-owner') ?? 'owner',
-  tokenId: 't',
-  ...(request.header('test-limits') && { limits: JSON.parse(request.header('test-limits') as string) }),
-});
+const authenticate: QueryDeps['authenticate'] = async (request) => {
+  const [limits, grants] = ['test-limits', 'test-grants'].map((name) => request.header(name) ?? '');
+  const principal: Principal = {
+    userId: request.header('test-owner') ?? 'owner',
+    tokenId: 't',
+    ...(limits && { limits: JSON.parse(limits) }),
+    ...(grants && { grants: JSON.parse(grants) }),
+  };
+  if (principal.grants !== undefined && request.needs !== undefined)
+    assertGranted(principal.grants, request.needs, request.params);
+  return principal;
+};
 
 /** Webhooks that are not started: they send what they hear of, and adopt nothing. */
 export function testWebhooks(deps: { db: Database; alone: boolean } & Partial<WebhooksDeps>): Webhooks {
@@ -264,7 +272,13 @@ export async function openQueryHarness(
     const query = typeof call.query === 'string' ? parseQueryString(call.query) : (call.query ?? []);
     // only equal queries have equal texts: half a surrogate pair can't be percent-encoded
     const rawQuery = JSON.stringify(query);
-    return route.handler({ ...request, query, rawQuery, path: call.path });
+    return route.handler({
+      ...request,
+      needs: route.api?.needs ?? undefined,
+      query,
+      rawQuery,
+      path: call.path,
+    });
   };
 
   const callBy = async (by: Router, call: QueryCall): Promise<QueryAnswer> => {

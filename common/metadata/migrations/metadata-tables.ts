@@ -115,6 +115,14 @@ export const metadataTables: readonly Migration[] = [
     ],
   },
   {
+    // what the token is for, as JSON; empty: everything
+    version: 31,
+    name: 'token_grants',
+    statements: (database) => [
+      `ALTER TABLE ${database}.access_tokens ADD COLUMN IF NOT EXISTS grants String`,
+    ],
+  },
+  {
     // the stores that have the records of spaces, and of each space the one that it is in. `left_records`: an id under
     // which records of the space may lie that it does not have there, or not yet, while it moves to another store
     version: 28,

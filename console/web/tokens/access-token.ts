@@ -1,3 +1,5 @@
+import type { Grants } from '../../../common/openapi/grants.ts';
+
 export interface AccessToken {
   readonly id: string;
   readonly name: string;
@@ -7,6 +9,8 @@ export interface AccessToken {
   readonly revokedAt: string | null;
   readonly readMaxRows: number | null;
   readonly readTimeoutMs: number | null;
+  /** Null: everything. */
+  readonly grants: Grants | null;
 }
 
 export interface NewToken extends AccessToken {

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import type { Grants } from '../../../common/openapi/grants.ts';
 import { apiBase } from '../api.ts';
 import { Button } from '../parts/button.tsx';
 import { CodeBlock } from '../parts/copy.tsx';
@@ -10,6 +11,7 @@ import { FormDialog } from '../parts/form-dialog.tsx';
 import { formatDate } from '../parts/format.ts';
 import { callConsole } from '../session.ts';
 import type { NewToken } from './access-token.ts';
+import { GrantsField } from './grants-field.tsx';
 
 /** By days. */
 const lives = Object.entries({
@@ -24,15 +26,16 @@ interface NewTokenDialogProps {
   readonly onClose: () => void;
 }
 
-/** Asks for a name, an expiry and limits, then shows the token once. */
+/** Asks for a name, an expiry, grants and limits, then shows the token once. */
 export function NewTokenDialog({ onCreated, onClose }: NewTokenDialogProps): JSX.Element {
   const [created, setCreated] = useState<NewToken | null>(null);
   const { values, text } = useFields({ name: '', life: '90', day: '', rows: '', time: '' });
+  const [grants, setGrants] = useState<Grants | null>(null);
   if (created !== null) return <ShownOnce token={created} onClose={onClose} />;
   const send = async (signal: AbortSignal): Promise<void> => {
     const { name, life, day, rows, time } = values;
     const limits = { readMaxRows: Number(rows) || null, readTimeoutMs: Number(time) || null };
-    const json = { name, expiresAt: expiryOf(life, day), ...limits };
+    const json = { name, expiresAt: expiryOf(life, day), grants, ...limits };
     setCreated(await callConsole('/tokens', { method: 'POST', json, signal }));
     onCreated();
   };
@@ -49,6 +52,10 @@ export function NewTokenDialog({ onCreated, onClose }: NewTokenDialogProps): JSX
       {values.life === 'date' && (
         <TextField label="Last day" type="date" required min={isoDay(1)} {...text('day')} />
       )}
+      <details>
+        <summary>Limit what it may do</summary>
+        <GrantsField grants={grants} onChange={setGrants} />
+      </details>
       <details>
         <summary>Limit what its reads may cost</summary>
         <div class="stack">

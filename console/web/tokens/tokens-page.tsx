@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { grantsInWords } from '../../../common/openapi/grants.ts';
 import { Button } from '../parts/button.tsx';
 import { confirmed } from '../parts/confirmed.ts';
 import { type Column, DataTable, toolsColumn } from '../parts/data-table.tsx';
@@ -37,7 +38,7 @@ export function TokensPage(): JSX.Element {
   return (
     <Page
       title="Access tokens"
-      intro="Programs send one with each request. It opens everything of this account, so give each program its own."
+      intro="Programs send one with each request. It opens everything of this account unless it is limited, so give each program its own."
       actions={create}
     >
       {problem !== null && <ProblemNote problem={problem} onRetry={reload} />}
@@ -69,6 +70,7 @@ function columnsOf(onRevoke: (token: AccessToken) => void): readonly Column<Acce
         <span class="row">
           {token.name || 'Unnamed'}
           <StateBadge token={token} />
+          {token.grants !== null && <small class="hint">{grantsInWords(token.grants)}</small>}
           <Limits token={token} />
         </span>
       ),

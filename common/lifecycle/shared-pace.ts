@@ -1,8 +1,8 @@
 import { storeOf } from '../clickhouse/home.ts';
 import type { Pace } from '../clickhouse/statement-queues.ts';
 import type { Log } from '../log/log.ts';
-import { type RedisConnection, redisScript } from './redis-connection.ts';
-import { ifQuick } from './without-redis.ts';
+import { type RedisConnection, redisScript } from '../redis/redis-connection.ts';
+import { ifQuick } from '../redis/without-redis.ts';
 
 /** Milliseconds between the parts of a table, and the most that a statement waits. */
 const perPart = 40;

@@ -1,0 +1,55 @@
+import type { JSX } from 'preact';
+import {
+  type Grant,
+  type Grants,
+  grantMeanings,
+  grantNames,
+  grantsInWords,
+} from '../../../common/openapi/grants.ts';
+import { CheckboxField, TextField } from '../parts/field.tsx';
+
+interface GrantsFieldProps {
+  /** Null: everything. */
+  readonly grants: Grants | null;
+  readonly onChange: (grants: Grants | null) => void;
+}
+
+/** What a token is for, with a sentence that says so. */
+export function GrantsField({ grants, onChange }: GrantsFieldProps): JSX.Element {
+  const change = (part: { readonly [Key in keyof Grants]: Grants[Key] | undefined }): void => {
+    const entries = Object.entries({ ...grants, ...part }).filter(([, list]) => list !== undefined);
+    onChange(entries.length === 0 ? null : Object.fromEntries(entries));
+  };
+  const may = grants?.may ?? grantNames;
+  const allow = (grant: Grant, allowed: boolean): void => {
+    const next = grantNames.filter((name) => (name === grant ? allowed : may.includes(name)));
+    change({ may: next.length === grantNames.length ? undefined : next });
+  };
+  const slugs = (key: 'projects' | 'spaces') => ({
+    value: grants?.[key]?.join(',') ?? '',
+    onInput: (text: string) =>
+      change({ [key]: text === '' ? undefined : text.split(',').map((one) => one.trim()) }),
+    autoComplete: 'off',
+    maxLength: 1000,
+  });
+  return (
+    <div class="stack">
+      <fieldset class="field">
+        <legend>It may</legend>
+        {grantNames.map((name) => (
+          <CheckboxField
+            key={name}
+            label={grantMeanings[name]}
+            checked={may.includes(name)}
+            onChange={(checked) => allow(name, checked)}
+          />
+        ))}
+      </fieldset>
+      <TextField label="Projects" hint="Slugs, with commas. Empty: all." {...slugs('projects')} />
+      <TextField label="Record spaces" hint="Slugs, with commas. Empty: all." {...slugs('spaces')} />
+      <p class="hint" aria-live="polite">
+        The token {grantsInWords(grants ?? {})}.
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,53 @@
+import type { Principal } from '../../common/auth/authenticate.ts';
+import { notGranted } from '../../common/errors/catalogue.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
+import { createStructure, type Structure } from '../structure/structure.ts';
+
+const mostViews = 1000;
+
+/**
+ * Spaces as tokens with limits or grants of their own see them. One object for one view and those: what is kept, and what is
+ * read for several requests at once, belongs to a view.
+ */
+export class LimitedViews {
+  readonly #views = new WeakMap<RecordSpace, Map<string, RecordSpace>>();
+
+  of(space: RecordSpace, { limits, grants }: Pick<Principal, 'limits' | 'grants'>): RecordSpace {
+    const views = this.#views.get(space) ?? new Map<string, RecordSpace>();
+    this.#views.set(space, views);
+    const key = JSON.stringify([limits, grants]);
+    const known = views.get(key);
+    if (known !== undefined) return known;
+    // a user can make and revoke tokens without end
+    if (views.size >= mostViews) views.clear();
+    const view = { ...space, ...(limits && { limits }), ...(grants && { grants }) };
+    views.set(key, view);
+    return view;
+  }
+}
+
+/** Spaces as requests see them that name the stored structure, or a part of it, and may not change it. */
+export class PartViews {
+  readonly #views = new WeakMap<RecordSpace, WeakMap<Structure, RecordSpace>>();
+
+  /** Throws 403 when the structure has what the stored one has not. */
+  of(space: RecordSpace, requested: Structure): RecordSpace {
+    const views = this.#views.get(space) ?? new WeakMap<Structure, RecordSpace>();
+    this.#views.set(space, views);
+    const known = views.get(requested);
+    if (known !== undefined) return known;
+    const { stored } = space;
+    const bySlug = new Map(stored.fields.map((field) => [field.slug, field]));
+    const fields = requested.fields.map(({ slug, name, type, hashed }) => {
+      const field = bySlug.get(slug);
+      if (field === undefined || field.name !== name || field.type !== type || field.hashed !== hashed)
+        throw notGranted(
+          'The access token is not granted structure: the request may name stored fields as they are',
+        );
+      return field;
+    });
+    const view = { ...space, structure: createStructure({ ...stored, fields }) };
+    views.set(requested, view);
+    return view;
+  }
+}
