@@ -71,6 +71,33 @@ t.test('another password ends the other sessions, and this one goes on', async (
   await there.page.getByRole('heading', { name: 'Access tokens' }).waitFor();
 });
 
+t.test('a token is made for some things alone, and says so', async (t) => {
+  const { page, problems } = await server.open();
+  await page.goto(server.url('/tokens'));
+  await logIn(page, next);
+  await page.getByRole('button', { name: 'New token' }).first().click();
+  await page.getByLabel('Name').fill('reader');
+  await page.getByText('Limit what it may do').click();
+  for (const grant of ['insert records', 'change records', 'delete records', 'delete files', 'see the usage'])
+    await page.getByLabel(grant, { exact: true }).uncheck();
+  await page.getByLabel('Projects').fill('shop, blog');
+  await page.getByRole('textbox', { name: 'Record spaces' }).fill('orders');
+  await page.getByText(/^The token may read records, .* in orders of shop and blog\.$/).waitFor();
+  if (process.env.SCREENSHOT) await page.screenshot({ path: process.env.SCREENSHOT });
+  await page.getByRole('button', { name: 'Create the token' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Copy the token now' });
+  const token = (await dialog.locator('code').first().textContent()) ?? '';
+  await dialog.getByRole('button', { name: 'Done' }).click();
+  await page.getByRole('row', { name: /reader may read records, / }).waitFor();
+  const ask = async (path: string) =>
+    (await fetch(`${server.sluice.baseUrl}${path}`, { headers: { authorization: `Bearer ${token}` } }))
+      .status;
+  t.equal(await ask('/shop/orders/openapi.json'), 404, 'it is let in, and there is no such space');
+  t.equal(await ask('/shop/people/openapi.json'), 403);
+  t.equal(await ask('/_usage_'), 403);
+  t.strictSame(problems, []);
+});
+
 t.test('the theme is kept', async (t) => {
   const { page } = await server.open({ colorScheme: 'light' });
   await page.goto(server.url('/login'));

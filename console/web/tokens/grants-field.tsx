@@ -35,7 +35,9 @@ export function GrantsField({ grants, onChange }: GrantsFieldProps): JSX.Element
   return (
     <div class="stack">
       <fieldset class="field">
-        <legend>It may</legend>
+        <legend>
+          <strong>It may</strong>
+        </legend>
         {grantNames.map((name) => (
           <CheckboxField
             key={name}
