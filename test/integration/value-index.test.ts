@@ -233,6 +233,71 @@ for (const { bits, alone, merges } of [
   });
 }
 
+for (const alone of [true, false]) {
+  const where = alone ? 'one process' : 'one of several';
+  t.test(`records of 300 fields, and of a megabyte: ${where}`, async (t) => {
+    const harness = await open(t, { bits: 40, alone });
+    const many = spaceOf(
+      ...([harness, 'p', 'many'] as const),
+      fieldsOf(Array.from({ length: 300 }, (_, i) => `f${i} ${i % 2 ? 'NUMBER' : 'TEXT'}`).join(', ')),
+    );
+    const record = (of: number) =>
+      Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`f${i}`, i % 2 ? of + i : `${of} ${i}`]));
+    const { body } = await many.insert([record(0), record(1000), record(2000)]);
+    const ids = (body as { id: string }[]).map(({ id }) => id);
+    const find = async (name: string, value: unknown) => {
+      const answer = await harness.call({
+        method: 'QUERY',
+        path: many.path,
+        structure: many.structure,
+        body: { [name]: value },
+      });
+      return (answer.body as { id: string }[]).map(({ id }) => ids.indexOf(id));
+    };
+    for (const i of [0, 1, 48, 49, 150, 151, 298, 299])
+      t.strictSame(await find(`f${i}`, i % 2 ? 1000 + i : `1000 ${i}`), [1], `f${i}`);
+    await many.updateOneById(ids[1] as string, { ...record(3000), f298: null });
+    for (const i of [0, 1, 150, 151, 299]) {
+      t.strictSame(await find(`f${i}`, i % 2 ? 1000 + i : `1000 ${i}`), [], `f${i} as it was`);
+      t.strictSame(await find(`f${i}`, i % 2 ? 3000 + i : `3000 ${i}`), [1], `f${i} as it is`);
+    }
+    t.strictSame(await find('f298', '1000 298'), []);
+    const large = ['x', 'y'].map((end) => 'a'.repeat(1_000_000) + end);
+    const texts = spaceOf(harness, 'p', 'large', fieldsOf('text TEXT'));
+    const made = await texts.insert([{ text: large[0] }, { text: 'short' }]);
+    ids.splice(0, 3, ...(made.body as { id: string }[]).map(({ id }) => id));
+    const findText = async (text: unknown) => {
+      const answer = await harness.call({
+        method: 'QUERY',
+        path: texts.path,
+        structure: texts.structure,
+        body: { text },
+      });
+      return (answer.body as { id: string }[]).map(({ id }) => ids.indexOf(id));
+    };
+    t.strictSame(await findText(large[0]), [0]);
+    t.strictSame(await findText(large[1]), []);
+    await texts.updateOneById(ids[1] as string, { text: large[1] });
+    t.strictSame(await findText(large[1]), [1]);
+    t.strictSame(await findText('short'), []);
+  });
+
+  t.test(`a field that gets another type: ${where}`, async (t) => {
+    const harness = await open(t, { bits: 40, alone });
+    const slug = 'typed';
+    const numbers = spaceOf(harness, 'p', slug, fieldsOf('size NUMBER, name TEXT'));
+    await numbers.insert([1, 2.5, -3, 2.5].map((size, i) => ({ size, name: `n${i}` })));
+    const { body } = await numbers.find([['name', 'n3']]);
+    await numbers.updateOneById(body[0].id, { size: 7 });
+    const texts = spaceOf(harness, 'p', slug, fieldsOf('size TEXT, name TEXT'));
+    t.equal((await texts.insert([{ size: 'x', name: 'n4' }])).status, 200);
+    const namesOf = async (size: string) =>
+      ((await texts.find([['size', size]])).body as { name: string }[]).map(({ name }) => name).sort();
+    const expected = { 1: ['n0'], 2.5: ['n1'], '-3': ['n2'], 7: ['n3'], x: ['n4'] };
+    for (const [size, found] of Object.entries(expected)) t.strictSame(await namesOf(size), found, size);
+  });
+}
+
 t.test('a find sees the keys of all updates that it sees', async (t) => {
   const harness = await queryHarnessFor(t, { alone: false });
   const { db } = harness;
