@@ -32,7 +32,7 @@ for (const [screen, viewport] of Object.entries({
     await page.getByRole('button', { name: 'New token' }).first().click();
     await page.getByLabel('Name').fill('test');
     await page.getByText('Limit what its reads may cost').click();
-    await page.getByLabel('Records').fill('1000000');
+    await page.getByRole('textbox', { name: /^Records/ }).fill('1000000');
     await page.getByLabel('Milliseconds').fill('500');
     await page.getByRole('button', { name: 'Create the token' }).click();
     const shown = page.getByRole('dialog', { name: 'Copy the token now' });
