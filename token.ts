@@ -66,11 +66,11 @@ function readOrder(): TokenOrder {
   };
 }
 
-function readGrantOptions(values: {
-  readonly project?: string | undefined;
-  readonly space?: string | undefined;
-  readonly may?: string | undefined;
-}): Grants | undefined {
+function readGrantOptions(
+  values: {
+    readonly [Name in 'project' | 'space' | 'may']?: string | undefined;
+  },
+): Grants | undefined {
   const problems: string[] = [];
   const [projects, spaces, may] = [values.project, values.space, values.may].map((text) => text?.split(','));
   const grants = readGrants({ projects, spaces, may }, problems);

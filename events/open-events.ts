@@ -13,13 +13,14 @@ export async function openEvents(
 ): Promise<RecordEvents & Pick<Service, 'routes' | 'close'>> {
   const { config, authenticate } = services;
   const { maxStoredRecordBytes: limit } = config;
+  // the embedded engine serves one process
+  const alone = config.clickhouse === undefined;
   const webhooks = new Webhooks({
     ...services,
-    // the embedded engine serves one process
-    alone: config.clickhouse === undefined,
+    alone,
     contentShare: limit === 0 ? contentShare : Math.min(contentShare, limit),
     allowed: config.webhookPrivateNetworks,
-    pace: sharedPace(services, 'webhook_calls'),
+    pace: alone ? undefined : sharedPace(services, 'webhook_calls'),
   });
   await webhooks.start();
   return {

@@ -15,8 +15,8 @@ export interface Principal {
 
 /**
  * Throws 401 unless the request carries a good access token (interface.md section 5), and 403 unless the token is granted
- * what the route of the request needs. A promise only where a store
- * has to be asked; it rejects with any other error as well.
+ * what the route of the request needs. A promise only where a store has to be asked; it rejects with any other error as
+ * well.
  */
 export type Authenticate = (request: HttpRequest) => Principal | Promise<Principal>;
 
@@ -36,13 +36,8 @@ export function createAuthenticate(tokenCheck: TokenCheck, limiter: Limiter = un
     { userId, id: tokenId, limits, grants }: AccessToken,
   ): Principal | Promise<Principal> => {
     request.body.identify(userId);
-    if (grants !== undefined && request.needs !== undefined)
-      assertGranted(grants, request.needs, request.params);
-    const principal = {
-      ...{ userId, tokenId },
-      ...(limits === undefined ? {} : { limits }),
-      ...(grants === undefined ? {} : { grants }),
-    };
+    assertGranted(grants, request.needs, request.params);
+    const principal = { userId, tokenId, ...(limits && { limits }), ...(grants && { grants }) };
     const admission = limiter.admit(tokenId, (end) => request.onOver(end));
     return admission === undefined ? principal : admission.then(() => principal);
   };
@@ -61,9 +56,16 @@ export function createAuthenticate(tokenCheck: TokenCheck, limiter: Limiter = un
   };
 }
 
-/** Throws 403: the same whether there is such a project, or space, or none. */
-export function assertGranted(grants: Grants, need: Grant, place: GrantPlace): void {
-  const lack = lackOf(grants, need, place);
+/**
+ * Throws 403: the same whether there is such a project, or space, or none.
+ * @param grants absent: everything @param need null or absent: nothing
+ */
+export function assertGranted(
+  grants: Grants | undefined,
+  need: Grant | null | undefined,
+  place: GrantPlace,
+): void {
+  const lack = grants && need ? lackOf(grants, need, place) : null;
   if (lack !== null) throw notGranted(lack);
 }
 

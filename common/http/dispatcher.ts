@@ -53,7 +53,7 @@ export class Dispatcher {
     if (route.localOnly === true && !isLocal(exchange)) throw nothingHere();
     if (route.allowPlainHttp !== true && !isSecure(exchange, this.#transport)) throw httpsRequired();
     exchange.params = params;
-    exchange.needs = route.api?.needs ?? undefined;
+    exchange.needs = route.api?.needs;
     exchange.transfersBytes = route.transfersBytes === true;
     // an address is read and parsed for a limit alone
     if (this.#addressLimiter === unlimited || route.allowPlainHttp === true) return route.handler(exchange);

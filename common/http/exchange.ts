@@ -65,7 +65,7 @@ export class Exchange implements HttpRequest, SocketFlow {
   /** Pattern of the route that it matched, for metrics: never its path. */
   route = '';
   operation = '';
-  needs: Grant | undefined;
+  needs: Grant | null | undefined;
   /** Status of the answer, once its head is sent. */
   status = 0;
   /** Bytes of the answer's body that were given to the connection. */

@@ -21,8 +21,8 @@ export interface HttpRequest {
   /** Path parameters by name, percent-decoded. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: QueryPairs;
-  /** What its route needs of a token; undefined: nothing. */
-  readonly needs?: Grant | undefined;
+  /** What its route needs of a token; null or absent: nothing. */
+  readonly needs?: Grant | null | undefined;
   /** The query string as it was sent, without the question mark. */
   readonly rawQuery: string;
   /** A header's value by its lower-case name; undefined when absent. */

@@ -11,9 +11,9 @@ const mostWait = 1000;
 const lifetime = 10_000;
 
 /**
- * KEYS: a table of a store. ARGV: milliseconds that the statement takes, 1 for one that waits for others alone, the most that one
- * waits, the key's lifetime. Answers when its turn is, from now. A part is merged away by the same work whatever is in it,
- * so statements keep a distance, in all processes together: those that wait have more in them.
+ * KEYS: a table of a store. ARGV: milliseconds that the statement takes, 1 for one that waits for others alone, the most
+ * that one waits, the key's lifetime. Answers when its turn is, from now. A part is merged away by the same work whatever is
+ * in it, so statements keep a distance, in all processes together: those that wait have more in them.
  */
 const turnScript = redisScript(`
 local time = redis.call('TIME')

@@ -1,3 +1,5 @@
+import { slugPattern } from '../metadata/slug.ts';
+
 /** What an operation needs of a token; each operation says which in its description (`needs`). */
 export const grantMeanings = {
   find: 'read records',
@@ -71,7 +73,7 @@ export function readGrants(value: unknown, problems: string[]): Grants | undefin
     if (!fits) problems.push(`grants.${key} should be an array of 1 to ${mostNames} ${what}`);
     return fits ? [...new Set(list as Name[])] : undefined;
   };
-  const isSlug = (text: string): boolean => /^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/.test(text);
+  const isSlug = (text: string): boolean => slugPattern.test(text);
   const projects = read('projects', 'slugs of projects', isSlug);
   const spaces = read('spaces', 'slugs of record spaces', isSlug);
   const may = read<Grant>('may', `of ${grantNames.join(', ')}`, (item) => Object.hasOwn(grantMeanings, item));

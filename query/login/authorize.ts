@@ -32,9 +32,7 @@ export function createAuthorize(deps: {
 
   return async (args) => {
     const { space, operation, request, grants, projectSlug } = args;
-    const { family } = operation;
-    if (grants !== undefined && family !== null)
-      assertGranted(grants, family, { project: projectSlug, space: space.structure.slug });
+    assertGranted(grants, operation.family, { project: projectSlug, space: space.structure.slug });
     const rules = rulesOf(space).filter((rule) => covers(rule, operation));
     if (rules.length === 0) return;
     const token = loginTokenOf(request, space);
@@ -69,7 +67,7 @@ export async function findNamed(
   const granted = slugs.filter(
     (space) => grants === undefined || lackOf(grants, 'find', { project, space }) === null,
   );
-  if (grants !== undefined && granted.length === 0) assertGranted(grants, 'find', { project, space: name });
+  if (granted.length === 0) assertGranted(grants, 'find', { project, space: name });
   for (const slug of granted) {
     const found = await spaces.find(uuidV5(ownerId, project, slug), signal);
     if (found !== null) return found;

@@ -117,10 +117,10 @@ export function createOpenSpace(deps: {
     const asked = { request, space, projectSlug: wanted.projectSlug, grants };
     if (hasRules(space)) await authorize({ ...asked, operation });
     if (clearAllSpaces || clear) await authorize({ ...asked, operation: deps.clear });
-    if (clearAllSpaces && grants !== undefined)
+    if (clearAllSpaces) {
       assertGranted(grants, 'delete', { project: wanted.projectSlug });
-    if (clearAllSpaces) await clearProject(deps, space.projectId, request.signal);
-    else if (clear && !space.missing) {
+      await clearProject(deps, space.projectId, request.signal);
+    } else if (clear && !space.missing) {
       await clearSpace(deps.store, space.id, request.signal);
       await spaces.assertInPlace(space, request.signal);
     }
@@ -157,7 +157,7 @@ function allowedOf(
 ) {
   const clear = structure?.clear === true;
   if (grants === undefined) return { headers, clear, given: structure, part: null };
-  if (request.needs !== undefined) assertGranted(grants, request.needs, { project, space });
+  assertGranted(grants, request.needs, { project, space });
   return lackOf(grants, 'structure', { project, space }) === null
     ? { headers, clear, given: structure, part: null }
     : { headers: { ...headers, ...changesNothing }, clear: false, given: null, part: structure };

@@ -37,10 +37,9 @@ export class PartViews {
     const known = views.get(requested);
     if (known !== undefined) return known;
     const { stored } = space;
-    const bySlug = new Map(stored.fields.map((field) => [field.slug, field]));
     const fields = requested.fields.map(({ slug, name, type, hashed }) => {
-      const field = bySlug.get(slug);
-      if (field === undefined || field.name !== name || field.type !== type || field.hashed !== hashed)
+      const field = stored.lookup.get(slug);
+      if (field?.slug !== slug || field.name !== name || field.type !== type || field.hashed !== hashed)
         throw notGranted(
           'The access token is not granted structure: the request may name stored fields as they are',
         );

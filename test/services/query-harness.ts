@@ -107,8 +107,7 @@ const authenticate: QueryDeps['authenticate'] = async (request) => {
     ...(limits && { limits: JSON.parse(limits) }),
     ...(grants && { grants: JSON.parse(grants) }),
   };
-  if (principal.grants !== undefined && request.needs !== undefined)
-    assertGranted(principal.grants, request.needs, request.params);
+  assertGranted(principal.grants, request.needs, request.params);
   return principal;
 };
 
@@ -274,7 +273,7 @@ export async function openQueryHarness(
     const rawQuery = JSON.stringify(query);
     return route.handler({
       ...request,
-      needs: route.api?.needs ?? undefined,
+      needs: route.api?.needs,
       query,
       rawQuery,
       path: call.path,
