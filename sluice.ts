@@ -11,6 +11,7 @@ Usage: sluice [COMMAND] [OPTIONS]
   gateway     serves uploads and downloads alone
   query       serves records alone
   token       makes, lists or revokes access tokens
+  rules       says what strangers and users may do with records
   janitor     cleans up after interrupted uploads
   sql-views   makes a view of each record space, for SQL
   move-space  moves a record space to another ClickHouse store
@@ -23,6 +24,7 @@ const scripts: Readonly<Record<string, string>> = {
   gateway: 'gateway/main',
   query: 'query/main',
   token: 'token',
+  rules: 'rules',
   janitor: 'janitor',
   'sql-views': 'sql-views',
   'move-space': 'move-space',

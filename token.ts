@@ -12,6 +12,7 @@ and nothing else.
 
   ${commandLine('token', '[--user EMAIL] [--create-user] [--name TEXT] [--expires-in 30d]')}
   ${commandLine('token', '[--project SLUG] [--space SLUG] [--may find,insert] ...')}
+  ${commandLine('token', '[--publishable --origin https://app.example.com] ...')}
   ${commandLine('token', '[--read-max-rows N] [--read-timeout-ms N] ...')}
   ${commandLine('token', '--list [--user EMAIL]')}
   ${commandLine('token', '--revoke TOKEN_ID')}
@@ -23,6 +24,9 @@ and nothing else.
   --project SLUG, --space SLUG, --may GRANT
                      what the token is for, each one or several with commas; without them, everything. GRANT is one
                      of ${grantNames.join(', ')}
+  --publishable --origin URL
+                     a token for web pages of this origin (several with commas): it reaches records of spaces with rules,
+                     and nothing else (docs/security.md)
   --read-max-rows N, --read-timeout-ms N
                      what a read with the token may take, in place of READ_MAX_ROWS and READ_TIMEOUT_MS
   --list             lists the account's tokens, with their ids
@@ -43,6 +47,8 @@ function readOrder(): TokenOrder {
       project: { type: 'string' },
       space: { type: 'string' },
       may: { type: 'string' },
+      publishable: { type: 'boolean', default: false },
+      origin: { type: 'string' },
       'read-max-rows': { type: 'string' },
       'read-timeout-ms': { type: 'string' },
       list: { type: 'boolean', default: false },
@@ -68,12 +74,14 @@ function readOrder(): TokenOrder {
 
 function readGrantOptions(
   values: {
-    readonly [Name in 'project' | 'space' | 'may']?: string | undefined;
-  },
+    readonly [Name in 'project' | 'space' | 'may' | 'origin']?: string | undefined;
+  } & { readonly publishable: boolean },
 ): Grants | undefined {
   const problems: string[] = [];
-  const [projects, spaces, may] = [values.project, values.space, values.may].map((text) => text?.split(','));
-  const grants = readGrants({ projects, spaces, may }, problems);
+  const [projects, spaces, may, origins] = [values.project, values.space, values.may, values.origin].map(
+    (text) => text?.split(','),
+  );
+  const grants = readGrants({ projects, spaces, may, publishable: values.publishable, origins }, problems);
   if (problems.length > 0) throw new Error(problems.join('; '));
   return grants;
 }

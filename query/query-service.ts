@@ -12,6 +12,7 @@ import type { RecordEvents } from '../common/record-events/record-event.ts';
 import { acceptQuery } from './input/query-media-type.ts';
 import { StructureCache } from './input/structure-cache.ts';
 import { createAuthorize } from './login/authorize.ts';
+import { BoundSpaces } from './login/bind-space.ts';
 import { describeOperation } from './openapi/describe-operation.ts';
 import { describeSpace } from './openapi/space-document.ts';
 import { anySpace } from './openapi/space-model.ts';
@@ -174,10 +175,13 @@ export function queryRoutes(args: QueryDeps): Route[] {
   const counted = limit === 0 ? store : quotaWrites(store, new RecordQuota({ limit, count, log: args.log }));
   const writes = store.alone ? counted : currentWrites(counted, spaces);
   const authorize = createAuthorize({ ...reading, spaces });
+  const boundSpaces = new BoundSpaces({ ...reading, spaces });
+  const { bind } = boundSpaces;
   const openSpace = createOpenSpace({
     ...reading,
     spaces,
     authorize,
+    bind,
     clear: operations.find(({ name }) => name === 'clear') as Operation,
     allowClear: config.allowClearAllSpaces,
   });
@@ -185,6 +189,7 @@ export function queryRoutes(args: QueryDeps): Route[] {
     ...reading,
     spaces,
     authorize,
+    bind,
     records: new RecordInserts({ ...reading, writes }),
     changes: new RecordChanges({ ...deps, writes }),
     describeSpace: (structure) => describeSpace(operations, structure, config.publicUrl ?? '/'),
@@ -200,5 +205,5 @@ export function queryRoutes(args: QueryDeps): Route[] {
     }));
     return [{ ...route, handler, api: describeOperation(operation, model) }, ...also];
   });
-  return [...recordRoutes, ...projectRoutes({ ...deps, spaces }), ...usageRoutes(args)];
+  return [...recordRoutes, ...projectRoutes({ ...reading, spaces, boundSpaces }), ...usageRoutes(args)];
 }

@@ -1,4 +1,5 @@
 import { notGranted, unauthorized } from '../errors/catalogue.ts';
+import { shownName } from '../errors/shown-name.ts';
 import type { HttpRequest } from '../http/http-types.ts';
 import { type Grant, type GrantPlace, type Grants, lackOf } from '../openapi/grants.ts';
 import { type Limiter, unlimited } from '../rate-limits/request-limiter.ts';
@@ -11,6 +12,10 @@ export interface Principal {
   readonly tokenId: string;
   readonly limits?: ReadLimitsOfToken;
   readonly grants?: Grants;
+  /**
+   * Of a publishable token: counts the request. Its senders are users and addresses, which are known later than the token.
+   */
+  readonly admit?: (sender: string) => Promise<void> | undefined;
 }
 
 /**
@@ -18,7 +23,10 @@ export interface Principal {
  * what the route of the request needs. A promise only where a store has to be asked; it rejects with any other error as
  * well.
  */
-export type Authenticate = (request: HttpRequest) => Principal | Promise<Principal>;
+export type Authenticate = (request: HttpRequest, ruled?: Ruled) => Principal | Promise<Principal>;
+
+/** Said by a caller that binds the request to the rules of its space: nobody else takes a publishable token. */
+type Ruled = 'by rules';
 
 // RFC 6750 section 2.1; the scheme's letter case is free (RFC 9110 section 11.1)
 const bearer = /^bearer +([A-Za-z0-9._~+/=-]{1,512})$/i;
@@ -34,14 +42,22 @@ export function createAuthenticate(tokenCheck: TokenCheck, limiter: Limiter = un
   const admit = (
     request: HttpRequest,
     { userId, id: tokenId, limits, grants }: AccessToken,
+    ruled: Ruled | undefined,
   ): Principal | Promise<Principal> => {
     request.body.identify(userId);
     assertGranted(grants, request.needs, request.params);
     const principal = { userId, tokenId, ...(limits && { limits }), ...(grants && { grants }) };
-    const admission = limiter.admit(tokenId, (end) => request.onOver(end));
+    const count = (sender: string) => limiter.admit(sender, (end) => request.onOver(end));
+    if (grants?.publishable) {
+      if (ruled === undefined)
+        throw notGranted('A publishable access token is for records of spaces with rules');
+      assertOrigin(grants, request.header('origin'));
+      return { ...principal, admit: (sender) => count(`${tokenId} ${sender}`) };
+    }
+    const admission = count(tokenId);
     return admission === undefined ? principal : admission.then(() => principal);
   };
-  return (request) => {
+  return (request, ruled) => {
     const header = request.header('authorization');
     if (header === undefined || header.trim() === '') {
       throw unauthorized('The Authorization header is missing: send "Authorization: Bearer <ACCESS_TOKEN>"');
@@ -51,8 +67,10 @@ export function createAuthenticate(tokenCheck: TokenCheck, limiter: Limiter = un
       throw unauthorized('The Authorization header should be "Bearer <ACCESS_TOKEN>"');
     }
     const known = tokenCheck.checkKnown(token);
-    if (known !== null) return admit(request, goodToken(known));
-    return tokenCheck.check(token, request.signal).then((checked) => admit(request, goodToken(checked)));
+    if (known !== null) return admit(request, goodToken(known), ruled);
+    return tokenCheck
+      .check(token, request.signal)
+      .then((checked) => admit(request, goodToken(checked), ruled));
   };
 }
 
@@ -67,6 +85,12 @@ export function assertGranted(
 ): void {
   const lack = grants && need ? lackOf(grants, need, place) : null;
   if (lack !== null) throw notGranted(lack);
+}
+
+/** Browsers say the origin of a page; what says none could say any. */
+function assertOrigin({ origins = [] }: Grants, origin: string | undefined): void {
+  if (origin === undefined || origins.includes('*') || origins.includes(origin)) return;
+  throw notGranted(`The access token is not for pages of ${shownName(origin)}`);
 }
 
 function goodToken(checked: CheckedToken): AccessToken {

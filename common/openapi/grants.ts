@@ -24,7 +24,14 @@ export interface Grants {
   /** Slugs, in any of the projects. */
   readonly spaces?: readonly string[];
   readonly may?: readonly Grant[];
+  /** It may stand in a web page: it reaches records of spaces with rules, and nothing else (docs/security.md). */
+  readonly publishable?: true;
+  /** Of the pages that a publishable token is for; `*`: any. */
+  readonly origins?: readonly string[];
 }
+
+/** What rules of a space can say of a publishable token. */
+export const ruledGrants = ['find', 'insert', 'update', 'delete'] as const satisfies readonly Grant[];
 
 /** What an operation is about: all projects, a project, or a record space of it. */
 export interface GrantPlace {
@@ -32,13 +39,17 @@ export interface GrantPlace {
   readonly space?: string | undefined;
 }
 
-/** Slugs of one list. */
+const keys = ['projects', 'spaces', 'may', 'publishable', 'origins'] as const;
+
+/** Slugs, or origins, of one list. */
 const mostNames = 100;
 
 /** Why the grants don't cover an operation; null: they do. */
 export function lackOf(grants: Grants, need: Grant, { project, space }: GrantPlace): string | null {
-  const { projects, spaces, may } = grants;
+  const { projects, spaces, may, publishable } = grants;
   const lacks = (where: string): string => `The access token is not granted ${need}${where}`;
+  if (publishable && !(ruledGrants as readonly Grant[]).includes(need))
+    return lacks(': a publishable token is for records');
   if (may?.includes(need) === false) return lacks('');
   if (projects !== undefined && (project === undefined || !projects.includes(project)))
     return lacks(project === undefined ? ' for all projects' : ` in the project ${project}`);
@@ -52,14 +63,14 @@ export function lackOf(grants: Grants, need: Grant, { project, space }: GrantPla
 export function readGrants(value: unknown, problems: string[]): Grants | undefined {
   if (value === null || value === undefined) return undefined;
   if (typeof value !== 'object' || Array.isArray(value)) {
-    problems.push('grants should be an object with projects, spaces and may, or null');
+    problems.push(`grants should be an object with ${keys.join(', ')}, or null`);
     return undefined;
   }
   const given = value as Record<string, unknown>;
   for (const key of Object.keys(given))
-    if (!['projects', 'spaces', 'may'].includes(key)) problems.push(`grants has no ${JSON.stringify(key)}`);
+    if (!(keys as readonly string[]).includes(key)) problems.push(`grants has no ${JSON.stringify(key)}`);
   const read = <Name extends string>(
-    key: keyof Grants,
+    key: (typeof keys)[number],
     what: string,
     isOne: (item: string) => boolean,
   ): readonly Name[] | undefined => {
@@ -77,18 +88,31 @@ export function readGrants(value: unknown, problems: string[]): Grants | undefin
   const projects = read('projects', 'slugs of projects', isSlug);
   const spaces = read('spaces', 'slugs of record spaces', isSlug);
   const may = read<Grant>('may', `of ${grantNames.join(', ')}`, (item) => Object.hasOwn(grantMeanings, item));
-  if (projects === undefined && spaces === undefined && may === undefined) return undefined;
-  return { ...(projects && { projects }), ...(spaces && { spaces }), ...(may && { may }) };
+  const origins = read('origins', 'origins of web pages, such as https://app.example.com', isOrigin);
+  const { publishable = false } = given;
+  if (typeof publishable !== 'boolean') problems.push('grants.publishable should be true or false');
+  else if (publishable !== (origins !== undefined))
+    problems.push('grants.publishable and grants.origins belong together: name the origins of the web pages');
+  const lists = { projects, spaces, may, origins };
+  const said = Object.entries(lists).filter(([, list]) => list !== undefined);
+  if (said.length === 0) return undefined;
+  return { ...Object.fromEntries(said), ...(origins && { publishable: true }) };
+}
+
+/** As browsers send it: RFC 6454 section 7. */
+function isOrigin(text: string): boolean {
+  return text === '*' || (/^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text);
 }
 
 /** As a sentence shows them: "may read records in orders of shop". */
-export function grantsInWords({ projects, spaces, may }: Grants): string {
+export function grantsInWords({ projects, spaces, may, origins }: Grants): string {
   const what = may === undefined ? 'do everything' : listed(may.map((grant) => grantMeanings[grant]));
+  const ruled = origins === undefined ? [] : [`as rules allow, from pages of ${listed(origins)}`];
   const where = [
     ...(spaces === undefined ? [] : [`in ${listed(spaces)}`]),
     ...(projects === undefined ? [] : [`${spaces === undefined ? 'in' : 'of'} ${listed(projects)}`]),
   ];
-  return ['may', what, ...where].join(' ');
+  return ['may', what, ...where, ...ruled].join(' ');
 }
 
 function listed(items: readonly string[]): string {

@@ -28,7 +28,7 @@ export function parseCredentials(body: unknown, structure: Structure): Condition
   const seen = new Set<Field>();
   // entries, not property access: a field may be called `__proto__` or `constructor`
   for (const [key, value] of Object.entries(body)) {
-    const field = structure.lookup.get(key);
+    const field = fieldNamed(key, structure);
     if (field === undefined) {
       const reading = key === 'id' ? readFieldValue('TEXT', value) : null;
       if (reading !== null && 'value' in reading) plain.push(equals('id', reading.value));
@@ -63,6 +63,12 @@ export function parseCredentials(body: unknown, structure: Structure): Condition
   return { relationship: 'And', plain, others: [], hashed };
 }
 
+/** Hidden ones, too: what logs a user in is known to him. */
+function fieldNamed(name: string, { fields, places }: Structure): Field | undefined {
+  const place = places.get(name);
+  return place === undefined ? undefined : fields[place];
+}
+
 function lackingParam(
   name: string,
   structure: Structure,
@@ -70,7 +76,7 @@ function lackingParam(
   seen: ReadonlySet<Field>,
 ): string | null {
   if (name === 'id') return Object.hasOwn(body, 'id') ? null : `Body field: 'id' is needed to log in`;
-  const field = structure.lookup.get(name);
+  const field = fieldNamed(name, structure);
   if (field === undefined) {
     return `functionOptions.login.compulsoryParams names ${shownName(name)}, which is not in the structure`;
   }

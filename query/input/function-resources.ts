@@ -27,7 +27,9 @@ export function readFunctionResources(request: HttpRequest, structures: Structur
     typeof slug === 'string' && slug !== ''
       ? readPath({ project, space: slug })
       : { projectSlug: project, slug: '' };
-  return { path, structure: structures.readParsed(structure, path, text) };
+  // with its slug alone, the stored one is meant
+  const isStored = Object.keys(structure).length === 1 && path.slug !== '';
+  return { path, structure: isStored ? null : structures.readParsed(structure, path, text) };
 }
 
 function onlyStructure(text: string): Readonly<Record<string, unknown>> {

@@ -39,6 +39,18 @@ export interface Conditions {
 
 export const allRecords: Conditions = { relationship: 'And', plain: [], others: [], hashed: [] };
 
+/** Conditions with more of them, joined by `And`, which narrow them: also where they are joined by `Or` themselves. */
+export function narrowed(given: Conditions, more: Pick<Conditions, 'plain' | 'others'>): Conditions {
+  const { plain, others, hashed, relationship } = given;
+  if (relationship === 'And' || plain.length + others.length === 0)
+    return {
+      ...{ relationship: 'And', hashed },
+      ...{ plain: [...plain, ...more.plain], others: [...others, ...more.others] },
+    };
+  const any: Filter = { group: 'any', branches: [...plain.map(asFilter), ...others] };
+  return { relationship: 'And', plain: more.plain, others: [any, ...more.others], hashed };
+}
+
 /** Each is checked against every candidate, which takes milliseconds of a core. */
 const maxHashedConditions = 5;
 

@@ -47,7 +47,8 @@ function bracketHint(key: string, { lookup }: Structure): string | null {
 }
 
 function namesOf({ fields }: Structure): string {
-  const names = fields.slice(0, listed).map(({ name }) => shownName(name));
-  const more = fields.length > listed ? [`${fields.length - listed} more`] : [];
+  const shown = fields.filter(({ hidden }) => !hidden);
+  const names = shown.slice(0, listed).map(({ name }) => shownName(name));
+  const more = shown.length > listed ? [`${shown.length - listed} more`] : [];
   return [...names, ...more, ...systemKeys.map(shownName)].join(', ');
 }

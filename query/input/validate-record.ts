@@ -97,7 +97,7 @@ function readOther(field: Field, given: unknown, complain: Complain): StoredValu
   // null counts as missing
   const value = withoutEmptyText(field, given ?? null);
   if (value === null) {
-    if (field.required && field.defaultValue === null) {
+    if (field.required && field.defaultValue === null && !field.filled) {
       complain(`Body field: ${shownName(field.name)} is required`);
     }
     return field.defaultValue;

@@ -1,5 +1,5 @@
 import { assertGranted } from '../../common/auth/authenticate.ts';
-import type { LoginTokens } from '../../common/auth/login-tokens.ts';
+import type { LoginClaims, LoginTokens } from '../../common/auth/login-tokens.ts';
 import { unauthorized } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
@@ -13,11 +13,11 @@ import type { Spaces } from '../space/spaces.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { covers, type SpaceAuth } from '../structure/space-auth.ts';
 
-export function createAuthorize(deps: {
-  reader: RecordReader;
-  spaces: Spaces;
-  loginTokens: LoginTokens;
-}): Authorize {
+export interface LoginDeps {
+  readonly loginTokens: LoginTokens;
+}
+
+export function createAuthorize(deps: LoginDeps & { reader: RecordReader; spaces: Spaces }): Authorize {
   const { spaces } = deps;
 
   const isUser = async (
@@ -75,7 +75,8 @@ export async function findNamed(
   return null;
 }
 
-function loginTokenOf(request: HttpRequest, { structure }: RecordSpace): string | null {
+/** Of a request; null: there is none. */
+export function loginTokenOf(request: HttpRequest, { structure }: RecordSpace): string | null {
   const given = request.header('token');
   if (given !== undefined && given !== '') return given;
   const { token } = unparsedOptions(request);
@@ -88,12 +89,21 @@ function loginTokenOf(request: HttpRequest, { structure }: RecordSpace): string 
  * another account, project or space, or when the user is gone.
  */
 export async function tokenOwner(
-  { reader, loginTokens }: { reader: RecordReader; loginTokens: LoginTokens },
+  deps: LoginDeps & { reader: RecordReader },
   users: RecordSpace,
   token: string,
   signal: AbortSignal,
 ): Promise<string | null> {
+  const claims = await loginClaims(deps, users, token);
+  return claims && deps.reader.byId(users, claims.recordId, signal);
+}
+
+/** What a login token says of a user of this space; null: it does not. */
+export async function loginClaims(
+  { loginTokens }: LoginDeps,
+  users: RecordSpace,
+  token: string,
+): Promise<LoginClaims | null> {
   const claims = await loginTokens.verify(token);
-  if (claims === null || claims.spaceId !== users.id || claims.projectId !== users.projectId) return null;
-  return reader.byId(users, claims.recordId, signal);
+  return claims?.spaceId === users.id && claims.projectId === users.projectId ? claims : null;
 }

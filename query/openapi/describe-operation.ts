@@ -61,6 +61,7 @@ export const spaceErrors: readonly ErrorCode[] = [
   'too_many_projects',
   'project_not_found',
   'record_space_not_found',
+  'not_allowed',
 ];
 export const conditionErrors: readonly ErrorCode[] = [
   'invalid_condition',
@@ -151,12 +152,17 @@ function parametersOf(
   asBody: boolean,
 ): readonly ApiParameter[] {
   const loginToken = headerParameter('token', 'A login token, for spaces with `authOptions`');
+  const ruled = headerParameter(
+    'sluice-act-as-user',
+    'Whether the rules of the space bind the request, as they bind publishable tokens',
+    { type: 'string', enum: ['true', 'false'] },
+  );
   return [
     ...(asBody ? [] : (parameters?.(space) ?? [])),
     ...(spaceHeaders === undefined ? space.structureHeaders : []),
     ...(options === true ? [space.options] : []),
     ...(timed === true ? [timingParameter] : []),
-    ...(family === null ? [] : [loginToken]),
+    ...(family === null ? [] : [loginToken, ruled]),
     ...(spaceHeaders === 'none' ? [] : space.creationHeaders),
   ];
 }

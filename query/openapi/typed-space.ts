@@ -49,28 +49,30 @@ const byStoredStructure: ApiParameter = {
 };
 
 /** Whether a search may name it. */
-export function isSearchable({ type, hashed }: Field): boolean {
-  return type === 'TEXT' && !hashed;
+export function isSearchable({ type, hashed, hidden }: Field): boolean {
+  return type === 'TEXT' && !hashed && !hidden;
 }
 
 /** A certain record space, with its fields as typed schemas and parameters, by its stored structure. */
 export function typedSpace({ fields }: Structure): SpaceModel {
-  const shown = fields.filter(({ hashed }) => !hashed);
-  const byName = (of: readonly Field[], schema: (field: Field) => Schema): Record<string, Schema> =>
-    Object.fromEntries(of.map((field) => [field.name, { ...schema(field), ...described(field) }]));
-  const valued = (field: Field): Schema => typeSchemas[field.type];
+  const compared = fields.filter(({ hidden }) => !hidden);
+  const shown = compared.filter(({ hashed }) => !hashed);
   const record = exactObject({ ...systemProperties, ...byName(shown, (field) => nullable(valued(field))) });
   // `select` may leave out the rest, and name a part of an OBJECT
   const found = { ...record, required: ['id'], additionalProperties: populated };
-  const needed = fields.filter(({ required, defaultValue }) => required && defaultValue === null);
+  const needed = fields.filter(isNeeded);
   const optional = fields.filter((field) => !needed.includes(field)).map(({ name }) => name);
-  const searchable = fields.filter(isSearchable);
-  const targets = [...systemKeys, ...fields];
+  const searchable = compared.filter(isSearchable);
+  const targets = [...systemKeys, ...compared];
   const where = conditionsSchema(conditionsObject(targets, described));
   return {
     structureHeaders: [byStoredStructure],
     creationHeaders: [clearAllSpaces],
-    conditions: [...systemKeys.map(systemCondition), ...fields.map(condition), ...filterParameters(targets)],
+    conditions: [
+      ...systemKeys.map(systemCondition),
+      ...compared.map(condition),
+      ...filterParameters(targets),
+    ],
     conditionsBody: {
       schema: conditionsSchema(conditionsObject(targets, described, controlProperties)),
       example: {},
@@ -99,19 +101,31 @@ export function typedSpace({ fields }: Structure): SpaceModel {
       ),
       example: exampleOf(fields),
     },
-    changes: {
-      schema: named(
-        'Changes',
-        exactObject(
-          byName(fields, (field) =>
-            orIncrement(field, field.required ? valued(field) : nullable(valued(field))),
-          ),
-          { optional: fields.map(({ name }) => name), minProperties: 1 },
-        ),
-      ),
-      example: exampleOf(fields.slice(0, 1)),
-    },
+    changes: changesOf(fields),
   };
+}
+
+function byName(of: readonly Field[], schema: (field: Field) => Schema): Record<string, Schema> {
+  return Object.fromEntries(of.map((field) => [field.name, { ...schema(field), ...described(field) }]));
+}
+
+function valued({ type }: Field): Schema {
+  return typeSchemas[type];
+}
+
+function changesOf(fields: readonly Field[]): SpaceModel['changes'] {
+  const values = byName(fields, (field) =>
+    orIncrement(field, field.required ? valued(field) : nullable(valued(field))),
+  );
+  const optional = fields.map(({ name }) => name);
+  return {
+    schema: named('Changes', exactObject(values, { optional, minProperties: 1 })),
+    example: exampleOf(fields.slice(0, 1)),
+  };
+}
+
+function isNeeded({ required, defaultValue, filled }: Field): boolean {
+  return required && defaultValue === null && !filled;
 }
 
 /** The forms that may stand in place of a new value. */

@@ -1,4 +1,6 @@
+import { notAllowed } from '../../common/errors/catalogue.ts';
 import { count, exactObject } from '../../common/openapi/schema.ts';
+import { isOfAll } from '../records/ruled.ts';
 import { deleteAll } from '../space/removals.ts';
 import { jsonAnswer } from './json-answer.ts';
 import type { OperationDefinition } from './operation.ts';
@@ -11,6 +13,8 @@ export const clear: OperationDefinition = {
   async run({ request, open }, { store, reader, spaces }) {
     const { signal } = request;
     const space = await open();
+    if (!isOfAll(space, 'find') || !isOfAll(space, 'delete'))
+      throw notAllowed('The rules of the record space do not let this user delete all records');
     const deleted = await store.rewrite(space.id, async () => {
       const found = await reader.count(space, signal);
       await deleteAll(store, space.id, 'old', signal);

@@ -14,8 +14,8 @@ import type { OperationDefinition } from './operation.ts';
 export const getOpenApi: OperationDefinition = {
   async run({ request, open }, { describeSpace }) {
     const version = wantedVersion(request);
-    const { stored } = await open(() => ({ path: readPath(request.params), structure: null }));
-    return openApiAnswer(request, version, documentText(describeSpace(stored), version));
+    const { structure } = await open(() => ({ path: readPath(request.params), structure: null }));
+    return openApiAnswer(request, version, documentText(describeSpace(structure), version));
   },
   tag: 'Description',
   summary: 'Describe a space',

@@ -38,7 +38,7 @@ export const insert: OperationDefinition = {
       const many = { space, onConflict, given: given as readonly unknown[], values };
       return jsonAnswer(`[${(await upsert(call, deps, many)).join()}]`);
     }
-    const stored = await deps.records.store(space, values, signal, readInsertKey(request, given));
+    const stored = await deps.records.store(space, values, signal, readInsertKey(request, space, given));
     if (!stored.replayed)
       await announce(deps, space, 'record.inserted', announced(structure, stored.records));
     return insertAnswer(await newRecordsJson(structure, stored.records, signal), stored);
@@ -76,7 +76,12 @@ export const insertOne: OperationDefinition = {
       const one = { space, onConflict, given: [given], values: [values] };
       return jsonAnswer((await upsert(call, deps, one))[0] as string);
     }
-    const stored = await deps.records.store(space, [values], request.signal, readInsertKey(request, given));
+    const stored = await deps.records.store(
+      space,
+      [values],
+      request.signal,
+      readInsertKey(request, space, given),
+    );
     const record = stored.records[0] as NewRecord;
     const json = newRecordJson(space.structure, record);
     if (!stored.replayed) await announce(deps, space, 'record.inserted', [{ id: record.id, json }]);

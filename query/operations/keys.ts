@@ -1,8 +1,11 @@
+import { notAllowed } from '../../common/errors/catalogue.ts';
 import { continueWith } from '../../common/limits/continue-with.ts';
 import type { AnnouncedRecord } from '../../common/record-events/record-event.ts';
+import { allRecords } from '../input/parse-conditions.ts';
 import { type Changes, firstValues, validateChanges } from '../input/validate-changes.ts';
 import { changedRecord, writeErrors } from '../openapi/describe-operation.ts';
 import { oldest } from '../records/record-reader.ts';
+import { ruledFor, unbound } from '../records/ruled.ts';
 import { newRecordJson } from '../sql/new-record.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { announce } from './announce.ts';
@@ -35,7 +38,8 @@ export const setKeys: OperationDefinition = {
     const space = await open();
     const wanted = validateChanges(await body(), space.structure);
     for (;;) {
-      const id = await deps.reader.oldestId(space, signal);
+      const id = await deps.reader.oldestId(unbound(space), signal);
+      if (id !== null && space.bound !== undefined) await assertMayChange(deps, space, id, signal);
       const group =
         id === null ? await make(deps, space, wanted, signal) : await change(deps, space, id, wanted, signal);
       if (group !== null) return jsonAnswer(group.json);
@@ -48,6 +52,17 @@ export const setKeys: OperationDefinition = {
   errors: writeErrors,
   sample: { body: { name: 'Ada', age: 36 } },
 };
+
+/** Rejects with a 403: an update would answer that there is no such record, and this one is there. */
+async function assertMayChange(
+  { reader }: OperationDeps,
+  space: RecordSpace,
+  id: string,
+  signal: AbortSignal,
+): Promise<void> {
+  if (await reader.matches(space, ruledFor(space, 'update', allRecords), id, signal)) return;
+  throw notAllowed('The rules of the record space do not let this user change its keys');
+}
 
 /** Null: there is a key group by now. */
 async function make(

@@ -6,6 +6,7 @@ import { PartReader } from '../input/part-reader.ts';
 import { conditionErrors, writeErrors } from '../openapi/describe-operation.ts';
 import { makePerson } from '../openapi/operation-sample.ts';
 import type { RecordReader } from '../records/record-reader.ts';
+import { ruledFor } from '../records/ruled.ts';
 import { storedJson } from '../sql/record-row.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { announce } from './announce.ts';
@@ -28,7 +29,8 @@ export const updateMany: OperationDefinition = {
     const wanted = readManyChanges(parts, { set, inc }, structure);
     parts.check();
     const added = Buffer.byteLength([...wanted.values()].join(''));
-    const find = () => idsOfMany(deps.reader, { space, conditions, added }, signal);
+    const allowed = ruledFor(space, 'update', conditions);
+    const find = () => idsOfMany(deps.reader, { space, conditions: allowed, added }, signal);
     const rows = await deps.changes.changeAll(space, find, wanted, signal);
     const announced = function* () {
       for (const row of rows) yield { id: row._id, json: storedJson(structure, row) };
@@ -66,7 +68,8 @@ export const deleteMany: OperationDefinition = {
     const parts = new PartReader();
     const conditions = readWhere(parts, where, request, space.structure);
     parts.check();
-    const find = () => idsOfMany(reader, { space, conditions, added: 0 }, signal);
+    const allowed = ruledFor(space, 'delete', conditions);
+    const find = () => idsOfMany(reader, { space, conditions: allowed, added: 0 }, signal);
     const { length: deleted } = await changes.changeAll(space, find, null, signal);
     wrote(deleted);
     return jsonAnswer(JSON.stringify({ deleted }));

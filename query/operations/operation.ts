@@ -9,7 +9,7 @@ import type { Candidates } from '../records/candidates.ts';
 import type { RecordInserts } from '../records/insert-records.ts';
 import type { RecordChanges } from '../records/record-changes.ts';
 import type { RecordReader } from '../records/record-reader.ts';
-import type { Authorize } from '../space/open-space.ts';
+import type { Authorize, BindSpace } from '../space/open-space.ts';
 import type { Spaces } from '../space/spaces.ts';
 import type { RecordStore } from '../store/record-store.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
@@ -20,6 +20,7 @@ import type { Timing } from './timing.ts';
 export interface OperationDeps {
   readonly spaces: Spaces;
   readonly authorize: Authorize;
+  readonly bind: BindSpace;
   readonly store: RecordStore;
   readonly reader: RecordReader;
   readonly records: RecordInserts;

@@ -5,6 +5,7 @@ import type { Options } from '../input/parse-options.ts';
 import { type Population, parsePopulate } from '../input/parse-populate.ts';
 import { findNamed } from '../login/authorize.ts';
 import { firstByValues } from '../records/first-by-values.ts';
+import { nobodyMay } from '../space/open-space.ts';
 import { storedJson } from '../sql/record-row.ts';
 import type { RecordStore } from '../store/record-store.ts';
 import type { StoredValue, Target } from '../structure/field.ts';
@@ -12,7 +13,7 @@ import { readFieldValue } from '../structure/field-value.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import type { OperationDeps } from './operation.ts';
 
-type PopulateDeps = Pick<OperationDeps, 'spaces' | 'authorize' | 'store'>;
+type PopulateDeps = Pick<OperationDeps, 'spaces' | 'authorize' | 'bind' | 'store'>;
 
 type JsonRecord = Record<string, unknown>;
 
@@ -40,7 +41,7 @@ export function preparePopulate(
 }
 
 async function openSources(
-  { spaces, authorize, store }: PopulateDeps,
+  { spaces, authorize, bind, store }: PopulateDeps,
   request: HttpRequest,
   space: RecordSpace,
   populations: readonly Population[],
@@ -50,7 +51,11 @@ async function openSources(
   const { projectSlug } = structure;
   const sources: Source[] = [];
   for (const population of populations) {
-    const from = await findNamed(spaces, population.space, { ownerId, projectSlug, grants }, signal);
+    let from = await findNamed(spaces, population.space, { ownerId, projectSlug, grants }, signal);
+    if (space.bound !== undefined) {
+      if (from === null) throw nobodyMay('find');
+      from = await bind({ request, space: from, operation: 'find' });
+    }
     if (from !== null) {
       const operation = { name: 'find', family: 'find' } as const;
       await authorize({ request, operation, space: from, projectSlug, grants });

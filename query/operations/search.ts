@@ -7,7 +7,7 @@ import { askedParts } from '../input/asked-conditions.ts';
 import { splitQuery } from '../input/controls.ts';
 import type { Filter } from '../input/filters/filter.ts';
 import { givenInQuery } from '../input/filters/given-in-query.ts';
-import { asFilter, type Conditions } from '../input/parse-conditions.ts';
+import { narrowed } from '../input/parse-conditions.ts';
 import { parseSearch, type Search, searchKeys } from '../input/parse-search.ts';
 import { PartReader } from '../input/part-reader.ts';
 import { controlParameters, foundHeaders } from '../openapi/filter-schemas.ts';
@@ -59,7 +59,7 @@ function answer(
       ]);
     }
     const { sort, page, select, count } = options;
-    const conditions = searched(beside, search);
+    const conditions = narrowed(beside, { plain: [], others: [contains(search)] });
     const plan = { sort, page, select, conditions };
     return {
       conditions,
@@ -71,14 +71,8 @@ function answer(
   });
 }
 
-/** Conditions with a text that one of some fields contains: it narrows them, also where they are joined by Or. */
-function searched(given: Conditions, { text, fields }: Search): Conditions {
+/** One of the fields has the text. */
+function contains({ text, fields }: Search): Filter {
   const operator = 'icontains' as const;
-  const branches = fields.map((target) => ({ target, path: [], operator, values: [text] }));
-  const contains: Filter = { group: 'any', branches };
-  const { plain, others, hashed, relationship } = given;
-  if (relationship === 'And' || plain.length + others.length === 0)
-    return { relationship: 'And', plain, others: [contains, ...others], hashed };
-  const any: Filter = { group: 'any', branches: [...plain.map(asFilter), ...others] };
-  return { relationship: 'And', plain: [], others: [contains, any], hashed };
+  return { group: 'any', branches: fields.map((target) => ({ target, path: [], operator, values: [text] })) };
 }

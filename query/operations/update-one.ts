@@ -6,6 +6,7 @@ import { type Changes, validateChanges } from '../input/validate-changes.ts';
 import { changedRecord, conditionErrors, writeErrors } from '../openapi/describe-operation.ts';
 import { orderParameters } from '../openapi/filter-schemas.ts';
 import { makePerson } from '../openapi/operation-sample.ts';
+import { ruledFor } from '../records/ruled.ts';
 import { announce } from './announce.ts';
 import { jsonAnswer } from './json-answer.ts';
 import type { OperationDefinition } from './operation.ts';
@@ -23,7 +24,7 @@ export const updateOne: OperationDefinition = {
     const asked = askedInQuery(request.query, structure);
     const changed = await body();
     const parts = new PartReader();
-    const { options, conditions } = askedParts(parts, asked, request, structure);
+    const { options, conditions: given } = askedParts(parts, asked, request, structure);
     // clients leave out conditions whose value is undefined: a mistake there should not change some other record
     parts.read(() => {
       if (asked.given.length === 0) throw noConditions();
@@ -31,6 +32,7 @@ export const updateOne: OperationDefinition = {
     const { sort, page } = options;
     const wanted = parts.read((): Changes => validateChanges(changed, structure), new Map());
     parts.check();
+    const conditions = ruledFor(space, 'update', given);
     for (;;) {
       const id = await reader.firstId(space, { sort, page, conditions }, signal);
       if (id === null) throw noMatch('No record matches the conditions');

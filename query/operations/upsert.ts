@@ -8,7 +8,8 @@ import type { OnConflict } from '../input/parse-on-conflict.ts';
 import { validateChanges } from '../input/validate-changes.ts';
 import type { RecordValues } from '../input/validate-record.ts';
 import { firstByValues } from '../records/first-by-values.ts';
-import { collectUniqueValues } from '../records/unique-values.ts';
+import { mayTouch, unbound } from '../records/ruled.ts';
+import { alreadyStored, collectUniqueValues } from '../records/unique-values.ts';
 import { newRecordJson } from '../sql/new-record.ts';
 import { storedJson } from '../sql/record-row.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
@@ -104,7 +105,11 @@ class Upserts {
       const rows = await this.#rowsOf(space, onConflict.field, wanted);
       for (const [index, at] of some.entries()) {
         const row = rows.get(wanted[index] as StoredValue);
-        if (row !== undefined) stored.set(at, row);
+        if (row === undefined) continue;
+        // of a record that the request may not see, it learns that the value is taken
+        if (!mayTouch(space, onConflict.do === 'skip' ? 'find' : 'update', row))
+          throw alreadyStored(new Map(), [onConflict.field.name]);
+        stored.set(at, row);
       }
     }
     return stored;
@@ -116,7 +121,8 @@ class Upserts {
     values: readonly StoredValue[],
   ): Promise<ReadonlyMap<StoredValue, StoredRow>> {
     const { store } = this.#deps;
-    if (!field.keyed) return firstByValues(store, { space, target: field }, values, this.#signal);
+    if (!field.keyed)
+      return firstByValues(store, { space: unbound(space), target: field }, values, this.#signal);
     const find = (value: StoredValue) => store.lookUp(space, { slot: slotOf(field), value }, this.#signal);
     const rows = await Promise.all(values.map(find));
     return new Map(

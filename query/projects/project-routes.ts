@@ -33,14 +33,16 @@ import {
   string,
 } from '../../common/openapi/schema.ts';
 import { readPath } from '../input/space-reference.ts';
+import type { SpaceRulesDeps } from '../login/space-rules.ts';
 import type { CatalogueEntry } from '../space/space-catalogue.ts';
 import { type SpaceFigures, SpaceSizes } from '../space/space-figures.ts';
 import { exampleStructure } from '../structure/example-structure.ts';
 import { structureText } from '../structure/structure.ts';
 import { storedField } from '../structure/structure-schema.ts';
 import { type DropDeps, dropField, dropProject, dropSpace } from './drop-space.ts';
+import { ruleOperations } from './rule-routes.ts';
 
-type ProjectRouteDeps = DropDeps & { readonly authenticate: Authenticate };
+type ProjectRouteDeps = DropDeps & SpaceRulesDeps & { readonly authenticate: Authenticate };
 type Deps = ProjectRouteDeps & { readonly sizes: SpaceSizes };
 
 /** Projects and record spaces as their account may see and drop them. */
@@ -192,6 +194,7 @@ const operations: readonly AccountOperation<Deps>[] = [
       return gone;
     },
   },
+  ...ruleOperations,
 ];
 
 async function listProjects(

@@ -1,5 +1,5 @@
 import { allRecords, equals } from '../input/parse-conditions.ts';
-import { anyOfSql } from '../sql/conditions-sql.ts';
+import { anyOfSql, conditionsSql } from '../sql/conditions-sql.ts';
 import { rowColumns } from '../sql/record-row.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
 import { valueSql } from '../sql/value-sql.ts';
@@ -8,6 +8,7 @@ import type { StoredValue, Target } from '../structure/field.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
 import { firstOf } from './plan-sql.ts';
+import { ruled } from './ruled.ts';
 
 /** For each of the values the oldest record that has it, in one statement. Values without one are left out. */
 export async function firstByValues(
@@ -17,8 +18,9 @@ export async function firstByValues(
   signal: AbortSignal,
 ): Promise<ReadonlyMap<StoredValue, StoredRow>> {
   const found = new Map<StoredValue, StoredRow>();
+  const rule = ruled(space, allRecords);
   const areHeld = values.every((value) => {
-    const conditions = { ...allRecords, plain: [equals(target, value)] };
+    const conditions = { ...rule, plain: [equals(target, value), ...rule.plain] };
     const now = store.findNow(space, { conditions, sort: null, page: firstOf({ page: null }) });
     for (const row of now?.table.rows(now.numbers) ?? []) found.set(value, row);
     return now !== null;
@@ -27,10 +29,11 @@ export async function firstByValues(
   const isRare = await store.rare(space);
   const areRare = typeof target !== 'string' && values.every((value) => isRare(target, value));
   const keyed = areRare ? values.map((value) => ({ target, value })) : [];
-  const where = anyOfSql(
+  const any = anyOfSql(
     [target],
     values.map((value) => [value]),
   );
+  const where = [any, conditionsSql(rule)].filter((part) => part !== null).join(' AND ');
   const first = { where, tail: `ORDER BY _id LIMIT 1 BY ${valueSql(target)}` };
   const statement = store.table.select(space.id, { columns: rowColumns, keyed, ...first });
   const rows = await store.db.rows<StoredRow>({ ...statement, signal, account: space.ownerId });

@@ -22,9 +22,16 @@ export interface InsertKey {
 }
 
 /** Undefined: the request has no key. */
-export function readInsertKey(request: HttpRequest, body: unknown): InsertKey | undefined {
-  const key = readIdempotencyKey(request);
-  return key === undefined ? undefined : { key, request, body };
+export function readInsertKey(
+  request: HttpRequest,
+  { bound }: RecordSpace,
+  body: unknown,
+): InsertKey | undefined {
+  const given = readIdempotencyKey(request);
+  if (given === undefined) return undefined;
+  // nobody gets the answer of another user
+  const key = bound === undefined ? given : JSON.stringify([bound.user, given]);
+  return { key, request, body };
 }
 
 /** The result of an insert: the ids of its records count up from the first. */

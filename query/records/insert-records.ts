@@ -13,6 +13,7 @@ import type { Reservation, UniqueReservations } from '../unique/unique-reservati
 import { findStored } from './find-stored.ts';
 import { type InsertKey, idsFrom, KeyedInsert } from './insert-receipts.ts';
 import type { RecordReader } from './record-reader.ts';
+import { filledIn, unbound } from './ruled.ts';
 import { alreadyStored, collectUniqueValues, type UniqueValue } from './unique-values.ts';
 
 /** Unique values of a request that are checked together with those of others. */
@@ -67,7 +68,7 @@ export class RecordInserts {
    * also by other processes that share reservations, one becomes the first.
    */
   async storeFirst(space: RecordSpace, record: RecordValues, signal: AbortSignal): Promise<NewRecord | null> {
-    const isTaken = async () => (await this.#deps.reader.oldestId(space, signal)) !== null;
+    const isTaken = async () => (await this.#deps.reader.oldestId(unbound(space), signal)) !== null;
     const first = { key: firstRecordKey(space), isTaken };
     return (await this.#storeAll(space, [record], signal, { first }))?.records[0] ?? null;
   }
@@ -75,11 +76,12 @@ export class RecordInserts {
   /** @param first absent: there may be other records. Answers null when it was given, and there are */
   async #storeAll(
     space: RecordSpace,
-    records: readonly RecordValues[],
+    given: readonly RecordValues[],
     signal: AbortSignal,
     { first, keyed }: { readonly first?: First; readonly keyed?: KeyedInsert | undefined },
   ): Promise<Inserted | null> {
     const { store, hasher, reservations, writes, newId, now } = this.#deps;
+    const records = await filledIn(space, given, new Date(now()).toISOString(), signal);
     const unique = await collectUniqueValues(space, records, signal);
     const hashed = await withHashes(hasher, space, records, signal);
     const values = [...unique.keys(), ...(first === undefined ? [] : [first.key])];

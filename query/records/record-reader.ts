@@ -18,6 +18,7 @@ import type { Candidates, Narrowed } from './candidates.ts';
 import { emptyRow, type GroupRow, groupsJson, wantedRows } from './group-rows.ts';
 import { asJsonArray } from './json-array.ts';
 import { firstOf, isSearch, lookupOf, mayEndEarly, tailOf, whereOf } from './plan-sql.ts';
+import { ruled } from './ruled.ts';
 
 /** A page with no more of them is read in one piece, unless they are large. */
 const fewRecords = 1000;
@@ -66,7 +67,7 @@ export class RecordReader {
   }
 
   #inMemory(space: RecordSpace, plan: ReadPlan): FoundNow | null {
-    const found = this.#store.findNow(space, plan);
+    const found = this.#store.findNow(space, ruledPlan(space, plan));
     if (found !== null) this.#tell(plan, 'memory');
     return found;
   }
@@ -125,15 +126,16 @@ export class RecordReader {
     id: string,
     signal: AbortSignal,
   ): Promise<boolean> {
-    const { relationship, plain, hashed } = conditions;
+    const wanted = ruled(space, conditions);
+    const { relationship, plain, hashed } = wanted;
     if (hashed.length === 0) {
       const [row] = await this.#store.lookUp(space, { id }, signal);
-      return row !== undefined && rowTest(conditions)(row);
+      return row !== undefined && rowTest(wanted)(row);
     }
     // with the id among them, conditions on hashed fields have one record to check
     const narrowed = await this.#candidates.narrow(
       space,
-      relationship === 'And' ? { ...conditions, plain: [...plain, equals('id', id)] } : conditions,
+      relationship === 'And' ? { ...wanted, plain: [...plain, equals('id', id)] } : wanted,
       signal,
     );
     if (narrowed === null) return false;
@@ -144,12 +146,14 @@ export class RecordReader {
 
   /** How many records meet the conditions, if they are in memory; null: they are not. */
   countNow(space: RecordSpace, conditions: Conditions): number | null {
-    return this.#store.findNow(space, { conditions, sort: null, page: null })?.numbers.length ?? null;
+    const plan = ruledPlan(space, { conditions, sort: null, page: null });
+    return this.#store.findNow(space, plan)?.numbers.length ?? null;
   }
 
   /** @param conditions absent: all are counted, at any cost. Else throws a 422 when it would cost too much */
   async count(space: RecordSpace, signal: AbortSignal, conditions?: Conditions): Promise<number> {
-    const narrowed = await this.#candidates.narrow(space, conditions ?? allRecords, signal);
+    const wanted = ruled(space, conditions ?? allRecords);
+    const narrowed = await this.#candidates.narrow(space, wanted, signal);
     if (narrowed === null) return 0;
     this.#count(narrowed.keyed?.length ? 'index' : 'scan');
     const columns = 'toFloat64(count()) AS _records';
@@ -167,7 +171,8 @@ export class RecordReader {
 
   /** The groups of an aggregation as a JSON array. Throws a 422 when it would cost too much. */
   async aggregate(space: RecordSpace, plan: AggregatePlan, signal: AbortSignal): Promise<string> {
-    const narrowed = space.missing ? null : await this.#candidates.narrow(space, plan.where, signal);
+    const wanted = ruled(space, plan.where);
+    const narrowed = space.missing ? null : await this.#candidates.narrow(space, wanted, signal);
     if (narrowed === null)
       return groupsJson(plan, wantedRows(plan, plan.groups.length > 0 ? [] : [emptyRow(plan)]));
     const isFilled = plan.groups.some(({ fill }) => fill);
@@ -241,10 +246,11 @@ export class RecordReader {
   /** The records of a plan, looked up or found together with those of other requests, or by a statement of its own. */
   async #read<Result>(
     space: RecordSpace,
-    plan: ReadPlan,
+    given: ReadPlan,
     signal: AbortSignal,
     { shared, alone }: Answers<Result>,
   ): Promise<Result> {
+    const plan = ruledPlan(space, given);
     const { conditions, page } = plan;
     const wanted = page?.after === undefined ? lookupOf(conditions) : null;
     if (wanted !== null) {
@@ -269,7 +275,7 @@ export class RecordReader {
       timeout: space.limits?.timeout,
     };
     const find = () => this.#store.find(space, plan, signal, answers);
-    return isSearch(plan) ? affordable(space, conditions, cost, find) : find();
+    return isSearch(plan) ? affordable(space, given.conditions, cost, find) : find();
   }
 
   #rows<Row>(space: RecordSpace, selection: Selection, signal: AbortSignal): Promise<Row[]> {
@@ -279,6 +285,10 @@ export class RecordReader {
       account: space.ownerId,
     });
   }
+}
+
+function ruledPlan(space: RecordSpace, plan: ReadPlan): ReadPlan {
+  return space.bound === undefined ? plan : { ...plan, conditions: ruled(space, plan.conditions) };
 }
 
 function shownBy({ structure }: RecordSpace, { select }: ReadPlan): RecordParts {

@@ -94,18 +94,43 @@ export class CatalogueVersions {
   }
 
   /** Applies `change` to the newest version and stores the result, unless it is null. False: nothing was stored. */
-  async edit(
+  edit(
     id: string,
     change: (entry: CatalogueEntry) => Structure | null,
     signal: AbortSignal,
   ): Promise<boolean> {
+    const structureOf = (entry: CatalogueEntry): { structure: Structure } | null => {
+      const structure = change(entry);
+      return structure && { structure };
+    };
+    return this.#edit(id, structureOf, signal);
+  }
+
+  /** @param rules of the newest structure, as JSON; null: nothing is to be stored */
+  editRules(
+    id: string,
+    rules: (entry: CatalogueEntry) => string | null,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const change = (entry: CatalogueEntry): { rules: string } | null => {
+      const text = rules(entry);
+      return text === null ? null : { rules: text };
+    };
+    return this.#edit(id, change, signal);
+  }
+
+  async #edit(
+    id: string,
+    change: (entry: CatalogueEntry) => Partial<Pick<CatalogueEntry, 'structure' | 'rules'>> | null,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     for (let attempt = 0; attempt < attempts; attempt++) {
       const entry = await this.#deps.catalogue.find(id, signal);
-      const structure = entry === null ? null : change(entry);
-      if (entry === null || structure === null) return false;
+      const changed = entry === null ? null : change(entry);
+      if (entry === null || changed === null) return false;
       // from here on nobody uses it without reading the catalogue
       this.#deps.known.forget(id);
-      const next = { ...entry, structure, version: entry.version + 1, updatedAt: new Date() };
+      const next = { ...entry, ...changed, version: entry.version + 1, updatedAt: new Date() };
       if ((await this.store(next, signal)) !== null) return true;
     }
     throw overloaded('the structure of the record space is being changed by many');

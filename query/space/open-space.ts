@@ -1,8 +1,11 @@
 import { type Authenticate, assertGranted, type Principal } from '../../common/auth/authenticate.ts';
-import { clearNotAllowed } from '../../common/errors/catalogue.ts';
+import { ApiError } from '../../common/errors/api-error.ts';
+import { clearNotAllowed, invalidHeader, notAllowed } from '../../common/errors/catalogue.ts';
+import { shownName } from '../../common/errors/shown-name.ts';
+import { addressOwner } from '../../common/http/address-owner.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
 import { continueWith } from '../../common/limits/continue-with.ts';
-import { type Grants, lackOf } from '../../common/openapi/grants.ts';
+import { type Grants, lackOf, ruledGrants } from '../../common/openapi/grants.ts';
 import { type RecordHeaders, readRecordHeaders } from '../input/record-headers.ts';
 import { readPath, readSpaceReference, type SpaceReference } from '../input/space-reference.ts';
 import type { StructureCache } from '../input/structure-cache.ts';
@@ -32,6 +35,22 @@ export type Authorize = (args: {
 }) => Promise<void>;
 
 /**
+ * The space as its rules let a request see it (docs/security.md#rules). Throws 403 where they let nobody, or there are none, and
+ * 401 for a login token that is none.
+ * @param args.operation that the rules are asked for; anybody may log in
+ */
+export type BindSpace = (args: {
+  readonly request: HttpRequest;
+  readonly space: RecordSpace;
+  readonly operation: 'find' | 'insert' | 'update' | 'delete' | 'login';
+  /** Counts the request, of a user or an address. */
+  readonly admit?: (sender: string) => Promise<void>;
+}) => Promise<RecordSpace>;
+
+/** With which a request of an ordinary access token is bound by rules, too. */
+export const actAsUser = 'sluice-act-as-user';
+
+/**
  * The first steps of every record operation: the account, the structure, the space, and the space's authorisation.
  * @param reference where an operation names its space in another way than by path and headers
  */
@@ -51,6 +70,7 @@ export function createOpenSpace(deps: {
   readonly store: RecordStore;
   readonly authenticate: Authenticate;
   readonly authorize: Authorize;
+  readonly bind: BindSpace;
   readonly structures: StructureCache;
   readonly spaces: Spaces;
   readonly catalogue: TableCatalogue;
@@ -59,30 +79,17 @@ export function createOpenSpace(deps: {
   readonly clear: OperationIdentity;
   readonly allowClear: boolean;
 }): OpenSpace {
-  const { authenticate, authorize, structures, spaces, writes, allowClear } = deps;
+  const { authenticate, authorize, spaces, writes, allowClear } = deps;
   const views = new LimitedViews();
   const parts = new PartViews();
-
-  const readReference = (
-    { request, ownerId, headers }: Asked,
-    body?: () => Promise<unknown>,
-  ): SpaceReference | Promise<SpaceReference> => {
-    const { inferStructure, usePreStoredStructure } = headers;
-    if (!inferStructure || usePreStoredStructure || request.header('structure')) {
-      return readSpaceReference(request, headers, structures);
-    }
-    const path = readPath(request.params);
-    // where there is nothing to infer from, the stored one is meant
-    if (body === undefined) return { path, structure: null };
-    return body().then((parsed) => inferredReference(deps, { ownerId, path, body: parsed }, request.signal));
-  };
 
   const openAs = (
     { userId: ownerId, grants }: Principal,
     [request, operation, reference, body]: Parameters<OpenSpace>,
+    isBound: boolean,
   ): RecordSpace | Promise<RecordSpace> => {
-    const asked = { request, operation, ownerId, grants, headers: readRecordHeaders(request) };
-    const found = reference === undefined ? readReference(asked, body) : reference();
+    const asked = { request, operation, ownerId, grants, headers: readRecordHeaders(request), isBound };
+    const found = reference === undefined ? referenceOf(deps, asked, body) : reference();
     return continueWith(found, (given) => openNamed(asked, given));
   };
 
@@ -92,6 +99,7 @@ export function createOpenSpace(deps: {
   ): RecordSpace | Promise<RecordSpace> => {
     const { request, operation, ownerId } = asked;
     const { headers, clear, given, part } = allowedOf(asked, path, structure);
+    if (headers.clearAllSpaces && asked.isBound) throw nobodyMay('delete');
     if (headers.clearAllSpaces && !allowClear) throw clearNotAllowed('clear-all-spaces: true');
     if (clear && !allowClear) throw clearNotAllowed('clear: true in the structure');
 
@@ -103,20 +111,24 @@ export function createOpenSpace(deps: {
     const known = spaces.resolveKnown(wanted);
     const isOpen = known !== null && !clear && !headers.clearAllSpaces && !hasRules(known);
     const space = isOpen ? known : openUnknown(asked, wanted, known, clear);
-    return part === null ? space : continueWith(space, (found) => parts.of(found, part));
+    if (part === null) return space;
+    return continueWith(space, (found) => (isOutside(asked, found) ? found : parts.of(found, part)));
   };
 
   /** One that has to be found or made, has rules, or is to be cleared. */
   const openUnknown = async (
-    { request, operation, grants, headers: { clearAllSpaces } }: Asked,
+    asked: Asked,
     wanted: SpaceRequest,
     known: RecordSpace | null,
     clear: boolean,
   ): Promise<RecordSpace> => {
+    const { request, operation, grants, headers } = asked;
+    const { clearAllSpaces } = headers;
     const space = known ?? (await spaces.resolve(wanted, request.signal));
-    const asked = { request, space, projectSlug: wanted.projectSlug, grants };
-    if (hasRules(space)) await authorize({ ...asked, operation });
-    if (clearAllSpaces || clear) await authorize({ ...asked, operation: deps.clear });
+    if (isOutside(asked, space)) return space;
+    const of = { request, space, projectSlug: wanted.projectSlug, grants };
+    if (hasRules(space)) await authorize({ ...of, operation });
+    if (clearAllSpaces || clear) await authorize({ ...of, operation: deps.clear });
     if (clearAllSpaces) {
       assertGranted(grants, 'delete', { project: wanted.projectSlug });
       await clearProject(deps, space.projectId, request.signal);
@@ -128,11 +140,77 @@ export function createOpenSpace(deps: {
   };
 
   return (...args) =>
-    continueWith(authenticate(args[0]), (principal) =>
-      principal.limits === undefined && principal.grants === undefined
-        ? openAs(principal, args)
-        : continueWith(openAs(principal, args), (space) => views.of(space, principal)),
-    );
+    continueWith(authenticate(args[0], 'by rules'), (principal) => {
+      const { limits, grants } = principal;
+      if (grants?.publishable || actsAsUser(args[0])) {
+        const found = async () => views.of(await openAs(principal, args, true), principal);
+        return openBound(deps.bind, principal, args, found);
+      }
+      return limits === undefined && grants === undefined
+        ? openAs(principal, args, false)
+        : continueWith(openAs(principal, args, false), (space) => views.of(space, principal));
+    });
+}
+
+/** The space as its rules let the request see it. What has no rules is as good as what is not there. */
+async function openBound(
+  bind: BindSpace,
+  principal: Principal,
+  [request, { name }]: Parameters<OpenSpace>,
+  find: () => Promise<RecordSpace>,
+): Promise<RecordSpace> {
+  const operation = name === 'login' ? name : (request.needs as (typeof ruledGrants)[number]);
+  let isCounted = principal.admit === undefined;
+  const admit = async (sender: string): Promise<void> => {
+    if (!isCounted) await principal.admit?.(sender);
+    isCounted = true;
+  };
+  try {
+    return await bind({ request, space: await find(), operation, admit });
+  } catch (error) {
+    await admit(addressOwner(request.address));
+    throw error instanceof ApiError && error.status === 404 ? nobodyMay(operation) : error;
+  }
+}
+
+type ReferenceDeps = Parameters<typeof inferredReference>[0] & { readonly structures: StructureCache };
+
+/** The space that a request names by its path and headers. */
+function referenceOf(
+  deps: ReferenceDeps,
+  { request, ownerId, headers, isBound }: Asked,
+  body?: () => Promise<unknown>,
+): SpaceReference | Promise<SpaceReference> {
+  const { inferStructure, usePreStoredStructure } = headers;
+  const isSaid = Boolean(request.header('structure'));
+  // it can change none, and need not know it
+  if (isBound && !isSaid) return { path: readPath(request.params), structure: null };
+  if (!inferStructure || usePreStoredStructure || isSaid)
+    return readSpaceReference(request, headers, deps.structures);
+  const path = readPath(request.params);
+  // where there is nothing to infer from, the stored one is meant
+  if (body === undefined) return { path, structure: null };
+  return body().then((parsed) => inferredReference(deps, { ownerId, path, body: parsed }, request.signal));
+}
+
+/** Throws a 400 for another value than true and false. */
+function actsAsUser(request: HttpRequest): boolean {
+  const value = request.header(actAsUser);
+  if (value === undefined || value === 'false') return false;
+  if (value === 'true' && (ruledGrants as readonly unknown[]).includes(request.needs)) return true;
+  throw invalidHeader([
+    value === 'true'
+      ? `The header ${actAsUser} is for finding and changing records`
+      : `Header ${actAsUser} is ${shownName(value)}: it should be true or false`,
+  ]);
+}
+
+const verbs = { find: 'find', insert: 'insert', update: 'change', delete: 'delete' } as const;
+
+/** The same where there is no such space, or project. */
+export function nobodyMay(operation: Parameters<BindSpace>[0]['operation']): ApiError {
+  const what = operation === 'login' ? 'log in' : `${verbs[operation]} records`;
+  return notAllowed(`The rules of the record space let nobody ${what}, or there is no such space`);
 }
 
 /** Of a request that may not change structures. */
@@ -143,24 +221,31 @@ interface Asked {
   readonly operation: OperationIdentity;
   readonly ownerId: string;
   readonly grants: Grants | undefined;
+  /** By rules. */
+  readonly isBound: boolean;
   readonly headers: RecordHeaders;
 }
 
 /**
- * What a request may say of its space. Without the grant `structure` it gets the stored structure, or the `part` of it that
+ * What a request may say of its space. Without the grant `structure`, or bound by rules, it gets the stored structure, or the `part` of it that
  * it names. Throws 403 when its token is not for the space: it may be named in another way than by the path.
  */
 function allowedOf(
-  { request, grants, headers }: Asked,
+  { request, grants, headers, isBound }: Asked,
   { projectSlug: project, slug: space }: SpacePath,
   structure: Structure | null,
 ) {
   const clear = structure?.clear === true;
-  if (grants === undefined) return { headers, clear, given: structure, part: null };
   assertGranted(grants, request.needs, { project, space });
-  return lackOf(grants, 'structure', { project, space }) === null
+  const may = !isBound && (grants === undefined || lackOf(grants, 'structure', { project, space }) === null);
+  return may
     ? { headers, clear, given: structure, part: null }
     : { headers: { ...headers, ...changesNothing }, clear: false, given: null, part: structure };
+}
+
+/** Whether rules bind the request, and the space has none: it learns nothing of it. */
+function isOutside({ isBound }: Asked, { rules }: RecordSpace): boolean {
+  return isBound && rules === undefined;
 }
 
 function hasRules({ stored, structure }: RecordSpace): boolean {

@@ -17,6 +17,8 @@ export interface CatalogueEntry {
   readonly projectId: string;
   /** Every field has its slot. */
   readonly structure: Structure;
+  /** As JSON; empty: there are none. */
+  readonly rules: string;
   /** The newest version of a space counts. */
   readonly version: number;
   /** The initial records, as text, until they are stored; empty when there are none (initial-records.ts). */
@@ -42,8 +44,17 @@ export function storedSpace({
   ownerId,
   projectId,
   structure,
-}: Pick<CatalogueEntry, 'id' | 'recordsId' | 'ownerId' | 'projectId' | 'structure'>): RecordSpace {
-  return { id: recordsId, catalogueId: id, ownerId, projectId, structure, stored: structure };
+  rules,
+}: Pick<CatalogueEntry, 'id' | 'recordsId' | 'ownerId' | 'projectId' | 'structure' | 'rules'>): RecordSpace {
+  return {
+    id: recordsId,
+    catalogueId: id,
+    ownerId,
+    projectId,
+    structure,
+    stored: structure,
+    ...(rules && { rules }),
+  };
 }
 
 export interface FoundSpace {

@@ -141,6 +141,15 @@ export class Spaces {
     return this.#locked(id, (own) => this.#versions.dropField(id, name, own), signal);
   }
 
+  /** Stores the rules of a space, as JSON. False: there is no such space, or `rules` answered null. */
+  editRules(
+    id: string,
+    rules: (entry: CatalogueEntry) => string | null,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    return this.#locked(id, (own) => this.#versions.editRules(id, rules, own), signal);
+  }
+
   /** For what was just done to records of a space. Throws when it has moved, or is about to: that may not be in the copy. */
   async assertInPlace({ catalogueId, id }: RecordSpace, signal: AbortSignal): Promise<void> {
     if (this.#deps.store.db.stores.all.length === 1) return;
@@ -282,5 +291,6 @@ function newSpace(
     ownerId,
     projectId: uuidV5(ownerId, projectSlug),
     structure,
+    rules: '',
   };
 }

@@ -33,6 +33,7 @@ interface Row {
   project_id: string;
   structure: string;
   slots: string;
+  rules: string;
   initial_records: string;
   store: number;
   left_records: string;
@@ -42,7 +43,7 @@ interface Row {
 }
 
 /** Doubles hold versions and times exactly; 64-bit integers would depend on output settings. */
-const selection = `owner_id, project_id, structure, slots, initial_records, store, left_records, toFloat64(version) AS version,
+const selection = `owner_id, project_id, structure, slots, rules, initial_records, store, left_records, toFloat64(version) AS version,
   toFloat64(toUnixTimestamp64Milli(created_at)) AS created, toFloat64(toUnixTimestamp64Milli(updated_at)) AS updated`;
 
 /** A version of a space by column. Half a surrogate pair is nothing that the engine takes; structures have it escaped. */
@@ -58,6 +59,7 @@ function valuesOf(entry: CatalogueEntry) {
     description: (structure.description ?? '').toWellFormed(),
     structure: structureText(structure),
     slots: slotsText(structure),
+    rules: entry.rules,
     created_at: timestampText(entry.createdAt),
     updated_at: timestampText(entry.updatedAt),
     initial_records: entry.initialRecords,
@@ -89,13 +91,14 @@ export class TableCatalogue {
    * another process was first with that version: then nothing was stored.
    */
   async store(entry: CatalogueEntry, signal: AbortSignal): Promise<boolean> {
-    const { id, structure, version } = entry;
+    const { id, structure, rules, version } = entry;
     const row = await this.#insert(valuesOf(entry), version, `${id}:${version}`, signal);
     // equal text: this version is stored, by this process or by another
     return (
       row?.version === version &&
       row.structure === structureText(structure) &&
-      row.slots === slotsText(structure)
+      row.slots === slotsText(structure) &&
+      row.rules === rules
     );
   }
 
@@ -274,6 +277,7 @@ function entryOf(id: string, row: Row): CatalogueEntry {
     ownerId: row.owner_id,
     projectId: row.project_id,
     structure: createStructure({ ...structure, fields, retiredSlots, typeChange: typeChangeOf(row.slots) }),
+    rules: row.rules,
     version: row.version,
     initialRecords: row.initial_records,
     createdAt: new Date(row.created),
@@ -286,7 +290,7 @@ function droppedRow({ id, ownerId, projectId, projectSlug, store }: DroppedSpace
   const now = timestampText(new Date());
   return {
     ...{ id, owner_id: ownerId, project_id: projectId, project_slug: projectSlug },
-    ...{ slug: '', name: '', description: '', structure: '', slots: '' },
+    ...{ slug: '', name: '', description: '', structure: '', slots: '', rules: '' },
     ...{ created_at: now, updated_at: now, initial_records: initialRecords, store, left_records: '' },
   };
 }

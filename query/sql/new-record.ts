@@ -117,8 +117,8 @@ export function newRecordJson(structure: Structure, { id, createdAt, values }: N
   const parts = partsOf(structure);
   let text = `{"id":"${id}"`;
   for (let index = 0; index < parts.length; index++) {
-    const { kind, type, hashed, answer } = parts[index] as FieldParts;
-    if (hashed) continue;
+    const { kind, type, isSecret, answer } = parts[index] as FieldParts;
+    if (isSecret) continue;
     const value = kind === 'h' ? null : (values[index] ?? null);
     // arrays and objects are JSON text
     text += answer + (type === 'TEXT' && typeof value === 'string' ? quoted(value) : value);
@@ -151,7 +151,8 @@ function quoted(text: string): string {
 /** A field's part of the texts of all records. */
 interface FieldParts {
   readonly type: string;
-  readonly hashed: boolean;
+  /** No answer shows it. */
+  readonly isSecret: boolean;
   readonly slot: string;
   readonly kind: SlotKind;
   /** Before its value in a map. */
@@ -170,7 +171,7 @@ function partsOf(structure: Structure): readonly FieldParts[] {
     parts = structure.fields.map((field) => {
       const slot = slotOf(field);
       return {
-        ...{ type: field.type, hashed: field.hashed, slot, kind: kindOf(slot) },
+        ...{ type: field.type, isSecret: field.hashed || field.hidden === true, slot, kind: kindOf(slot) },
         ...{ key: `"${slot}":`, nextKey: `,"${slot}":` },
         ...{ answer: `,${JSON.stringify(field.name)}:` },
       };

@@ -5,11 +5,25 @@ import { type Increment, isIncrement, type NewValue } from '../structure/increme
 import { kindOf } from '../structure/slots.ts';
 import { numberText } from './convert-sql.ts';
 import { engineTime } from './record-row.ts';
+import type { StoredRow } from './stored-row.ts';
 
 /** The new value of one slot; of a hashed field the hash. */
 export interface Assignment {
   readonly slot: string;
   readonly value: NewValue;
+}
+
+/** The record with the values set. `_updated_at` always grows, even when the clock stands still or goes back. */
+export function changedRow(before: StoredRow, assignments: readonly Assignment[]): StoredRow {
+  const doc: Record<string, string> = { ...before._doc };
+  for (const { slot, value } of assignments) {
+    if (kindOf(slot) === 'h') continue;
+    if (value === null) delete doc[slot];
+    else if (isIncrement(value)) doc[slot] = String(Number(doc[slot] ?? 0) + value.by);
+    else doc[slot] = String(value);
+  }
+  const time = Math.max(Date.now(), Date.parse(before._updated_at) + 1);
+  return { ...before, _updated_at: new Date(time).toISOString(), _doc: doc };
 }
 
 /** An UPDATE's values for one record. All records of a statement set, and add to, the same slots in the same order. */

@@ -4,7 +4,7 @@ import type { MemoryTables } from '../memory/memory-tables.ts';
 import { rowOf } from '../sql/new-record.ts';
 import type { SpacedRow } from '../sql/record-row.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
-import type { Assignment } from '../sql/update-sql.ts';
+import { type Assignment, changedRow } from '../sql/update-sql.ts';
 import type {
   Changed,
   ChangeStep,
@@ -14,7 +14,6 @@ import type {
   RecordWrites,
 } from '../store/record-store.ts';
 import { manyRecords } from '../store/statement-writes.ts';
-import { isIncrement } from '../structure/increment.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { kindOf, uniqueSlots } from '../structure/slots.ts';
 import type { RecordWrite } from './known-records.ts';
@@ -139,19 +138,6 @@ function effectsOf({ write: { row }, before }: PendingWrite): readonly StoredRow
 
 function writeOf({ spaceId, row, hashes }: SpacedRow): RecordWrite {
   return { spaceId, id: row._id, row, hashes, changed: null, unique: [] };
-}
-
-/** The record with the values set. `_updated_at` always grows, even when the clock stands still or goes back. */
-function changedRow(before: StoredRow, assignments: readonly Assignment[]): StoredRow {
-  const doc: Record<string, string> = { ...before._doc };
-  for (const { slot, value } of assignments) {
-    if (kindOf(slot) === 'h') continue;
-    if (value === null) delete doc[slot];
-    else if (isIncrement(value)) doc[slot] = String(Number(doc[slot] ?? 0) + value.by);
-    else doc[slot] = String(value);
-  }
-  const time = Math.max(Date.now(), Date.parse(before._updated_at) + 1);
-  return { ...before, _updated_at: new Date(time).toISOString(), _doc: doc };
 }
 
 function hashesOf(assignments: readonly Assignment[]): Readonly<Record<string, string | null>> {

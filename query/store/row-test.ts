@@ -17,7 +17,7 @@ export function rowTest({
   return (row) => tests.some((test) => test(row));
 }
 
-const valueIn: ReadValue<StoredRow> = (target) => (row) => {
+export const valueIn: ReadValue<StoredRow> = (target) => (row) => {
   const text = textIn(row, target);
   return text === undefined ? undefined : valueOfText(target, text);
 };
@@ -27,7 +27,7 @@ function meets({ target, value }: Condition, row: StoredRow): boolean {
 }
 
 /** Equal values have equal texts. */
-function textIn(row: StoredRow, target: Condition['target']): string | undefined {
+export function textIn(row: StoredRow, target: Condition['target']): string | undefined {
   switch (target) {
     case 'id':
       return row._id;

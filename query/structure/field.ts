@@ -21,6 +21,10 @@ export interface Field {
   readonly slot: string | null;
   /** Every stored value of it has its key in the table of keys; only of a unique field. */
   readonly keyed: boolean;
+  /** Of a request that rules bind: it is written, and neither shown nor compared. */
+  readonly hidden?: true;
+  /** Of such a request: rules give new records its value. */
+  readonly filled?: true;
 }
 
 /** Keys of every record that are not fields; no field may be called so. */

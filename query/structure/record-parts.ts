@@ -21,12 +21,12 @@ export interface RecordParts {
 
 const wholes = new WeakMap<Structure, RecordParts>();
 
-/** A record with all its fields, but for hashed ones. */
+/** A record with all its fields, but for hashed and hidden ones. */
 export function wholeRecord(structure: Structure): RecordParts {
   let whole = wholes.get(structure);
   if (whole === undefined) {
     const [, ...times] = systemKeys;
-    const fields = structure.fields.filter(({ hashed }) => !hashed);
+    const fields = structure.fields.filter(({ hashed, hidden }) => !hashed && !hidden);
     whole = recordParts([...fields, ...times].map((target) => ({ target, path: [] })));
     wholes.set(structure, whole);
   }

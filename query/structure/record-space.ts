@@ -1,6 +1,25 @@
 import type { ReadLimitsOfToken } from '../../common/auth/access-tokens.ts';
 import type { Grants } from '../../common/openapi/grants.ts';
+import type { StoredValue } from './field.ts';
 import type { Structure } from './structure.ts';
+
+/** Conditions (input/parse-conditions.ts), which this room does not know. */
+export type RuleConditions = object;
+
+/** What the rules of a space come to for the user of a request. */
+export interface Bound {
+  /** Of its record in the space of users; null: nobody has logged in. */
+  readonly user: string | null;
+  /** What records have to meet; null: nobody may. */
+  readonly find: RuleConditions | null;
+  readonly insert: RuleConditions | null;
+  readonly update: RuleConditions | null;
+  readonly delete: RuleConditions | null;
+  /** Values of new records by the slugs of their fields, whatever a request says; null: none, as there is no user. */
+  readonly set: ReadonlyMap<string, StoredValue | null>;
+  /** Slugs of fields that only `set` and defaults give values. */
+  readonly readonly: readonly string[];
+}
 
 /** A record space as one request sees it. */
 export interface RecordSpace {
@@ -21,6 +40,10 @@ export interface RecordSpace {
   readonly limits?: ReadLimitsOfToken;
   /** What that token is for; absent: everything. */
   readonly grants?: Grants;
+  /** The rules of the space, as JSON (login/rules.ts); absent: there are none. */
+  readonly rules?: string;
+  /** Present: the request does what they allow, and nothing else. */
+  readonly bound?: Bound;
   /** It does not exist: there is nothing to read, and nothing is made for it. */
   readonly missing?: true;
 }

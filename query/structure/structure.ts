@@ -21,9 +21,9 @@ export interface Structure {
   readonly projectSlug: string;
   readonly slug: string;
   readonly fields: readonly Field[];
-  /** Fields by name and by slug. */
+  /** Fields by name and by slug, for all but writing: without hidden ones. */
   readonly lookup: ReadonlyMap<string, Field>;
-  /** The same by their places in `fields`. */
+  /** The places of all in `fields`. */
   readonly places: ReadonlyMap<string, number>;
   /** The client asks for the space to be emptied. */
   readonly clear: boolean;
@@ -48,7 +48,7 @@ export function createStructure(
   const lookup = new Map<string, Field>();
   const places = new Map<string, number>();
   for (const [place, field] of parts.fields.entries()) {
-    lookup.set(field.name, field).set(field.slug, field);
+    if (!field.hidden) lookup.set(field.name, field).set(field.slug, field);
     places.set(field.name, place).set(field.slug, place);
   }
   return {

@@ -346,12 +346,21 @@ t.test(
 );
 
 t.test('commands say how they are used', async (t) => {
-  const scripts = ['main.ts', 'gateway/main.ts', 'query/main.ts', 'token.ts', 'janitor.ts', 'sql-views.ts'];
+  const scripts = [
+    'main.ts',
+    'gateway/main.ts',
+    'query/main.ts',
+    'token.ts',
+    'rules.ts',
+    'janitor.ts',
+    'sql-views.ts',
+  ];
   for (const script of scripts) {
     t.match(await runToEnd(script, ['--help'], {}), { status: 0, stderr: '', stdout: /npm run -s/ }, script);
   }
   const move = await runToEnd('move-space.ts', ['--help'], {});
   t.match(move, { status: 0, stderr: '', stdout: /sluice move-space PROJECT/ });
+  t.match(await runToEnd('rules.ts', ['--help'], {}), { status: 0, stdout: /npx sluice rules --check/ });
 });
 
 t.test('a command in the wrong place says where it looked, and makes nothing', async (t) => {

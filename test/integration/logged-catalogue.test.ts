@@ -36,6 +36,7 @@ function entry(more: Partial<CatalogueEntry> = {}): CatalogueEntry {
     initialRecords: '',
     store: 0,
     leftRecords: '',
+    rules: '',
     createdAt: now,
     updatedAt: now,
     ...more,

@@ -8,6 +8,7 @@ import { LoginThrottle } from '../../common/auth/login-throttle.ts';
 import { openChdb } from '../../common/clickhouse/chdb-database.ts';
 import { countStatements } from '../../common/clickhouse/count-statements.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
+import { notGranted } from '../../common/errors/catalogue.ts';
 import { renderError, visibleError } from '../../common/errors/render-error.ts';
 import type { HttpResponse } from '../../common/http/http-types.ts';
 import { parseQueryString } from '../../common/http/query-string.ts';
@@ -99,7 +100,7 @@ export interface QueryHarness {
 
 export const testDatabase = 'sluice';
 
-const authenticate: QueryDeps['authenticate'] = async (request) => {
+const authenticate: QueryDeps['authenticate'] = async (request, ruled) => {
   const [limits, grants] = ['test-limits', 'test-grants'].map((name) => request.header(name) ?? '');
   const principal: Principal = {
     userId: request.header('test-owner') ?? 'owner',
@@ -108,6 +109,7 @@ const authenticate: QueryDeps['authenticate'] = async (request) => {
     ...(grants && { grants: JSON.parse(grants) }),
   };
   assertGranted(principal.grants, request.needs, request.params);
+  if (principal.grants?.publishable && ruled === undefined) throw notGranted('it is publishable');
   return principal;
 };
 

@@ -21,7 +21,7 @@ const signal = new AbortController().signal;
 
 const entryOf = (structure: Structure, updatedAt = new Date()): Entry => ({
   ...{ id: 'id', recordsId: 'id', ownerId: 'o', projectId: 'p', structure, version: 2, initialRecords: '' },
-  ...{ store: 0, leftRecords: '', createdAt: updatedAt, updatedAt },
+  ...{ store: 0, leftRecords: '', rules: '', createdAt: updatedAt, updatedAt },
 });
 function changesOf(alone: boolean) {
   const edits: (Structure | null)[] = [];

@@ -123,6 +123,12 @@ export const metadataTables: readonly Migration[] = [
     ],
   },
   {
+    // who may read and change which of its records, as JSON; empty: there are no rules
+    version: 32,
+    name: 'space_rules',
+    statements: (database) => [`ALTER TABLE ${database}.record_spaces ADD COLUMN IF NOT EXISTS rules String`],
+  },
+  {
     // the stores that have the records of spaces, and of each space the one that it is in. `left_records`: an id under
     // which records of the space may lie that it does not have there, or not yet, while it moves to another store
     version: 28,

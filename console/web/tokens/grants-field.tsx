@@ -25,10 +25,12 @@ export function GrantsField({ grants, onChange }: GrantsFieldProps): JSX.Element
     const next = grantNames.filter((name) => (name === grant ? allowed : may.includes(name)));
     change({ may: next.length === grantNames.length ? undefined : next });
   };
-  const slugs = (key: 'projects' | 'spaces') => ({
+  const list = (key: 'projects' | 'spaces' | 'origins') => ({
     value: grants?.[key]?.join(',') ?? '',
-    onInput: (text: string) =>
-      change({ [key]: text === '' ? undefined : text.split(',').map((one) => one.trim()) }),
+    onInput: (text: string) => {
+      const items = text === '' ? undefined : text.split(',').map((one) => one.trim());
+      change({ [key]: items, ...(key === 'origins' && { publishable: items && true }) });
+    },
     autoComplete: 'off',
     maxLength: 1000,
   });
@@ -47,8 +49,13 @@ export function GrantsField({ grants, onChange }: GrantsFieldProps): JSX.Element
           />
         ))}
       </fieldset>
-      <TextField label="Projects" hint="Slugs, with commas. Empty: all." {...slugs('projects')} />
-      <TextField label="Record spaces" hint="Slugs, with commas. Empty: all." {...slugs('spaces')} />
+      <TextField label="Projects" hint="Slugs, with commas. Empty: all." {...list('projects')} />
+      <TextField label="Record spaces" hint="Slugs, with commas. Empty: all." {...list('spaces')} />
+      <TextField
+        label="Origins of web pages"
+        hint="Such as https://app.example.com, with commas: then the token may stand in these pages. It reaches records of spaces with rules, as the rules allow, and nothing else. Empty: the token is a secret."
+        {...list('origins')}
+      />
       <p class="hint" aria-live="polite">
         The token {grantsInWords(grants ?? {})}.
       </p>

@@ -31,6 +31,10 @@ export const groupNames: Readonly<Record<string, GivenGroup['group']>> = {
   $not: 'none',
 };
 
+/** Met by every record, and by none: all have an id, and none an empty one. */
+export const givenAlways: Given = { name: 'id', operator: 'exists', operand: { json: true } };
+export const givenNever: Given = { name: 'id', operator: 'eq', operand: { json: '' } };
+
 export const tooDeep: GivenProblem = {
   problem: `The conditions are nested deeper than ${filterLimits.levels} levels`,
 };

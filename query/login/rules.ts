@@ -1,0 +1,233 @@
+import { ApiError } from '../../common/errors/api-error.ts';
+import { shownName } from '../../common/errors/shown-name.ts';
+import { spaceSlugProblem } from '../../common/metadata/slug.ts';
+import { type Given, type GivenComparison, givenAlways, givenNever } from '../input/filters/given-filter.ts';
+import { givenInBody } from '../input/filters/given-in-body.ts';
+import { subjectOf } from '../input/filters/names.ts';
+import { type Conditions, parseConditions } from '../input/parse-conditions.ts';
+import type { Field, FieldType, StoredValue } from '../structure/field.ts';
+import { readFieldValue } from '../structure/field-value.ts';
+import { isObject } from '../structure/is-object.ts';
+import type { Bound } from '../structure/record-space.ts';
+import type { Structure } from '../structure/structure.ts';
+
+/** What rules are about: the families of operations. */
+export const ruledOperations = ['find', 'insert', 'update', 'delete'] as const;
+export type RuledOperation = (typeof ruledOperations)[number];
+
+/** The rules of a record space (docs/security.md#rules). */
+export interface Rules {
+  /** Which records an operation is about: conditions, all (`true`), or none, which is to say nobody may. */
+  readonly allow: Readonly<Record<RuledOperation, readonly Given[] | true | null>>;
+  /** Of the space whose login tokens count. */
+  readonly users: string;
+  readonly set: ReadonlyMap<Field, unknown>;
+  /** Slugs. */
+  readonly readonly: readonly string[];
+  readonly hidden: readonly string[];
+  /** The names in values, such as `$user.id`. */
+  readonly variables: readonly string[];
+}
+
+/** What the variables of rules stand for. */
+export interface RuleValues {
+  readonly user: { readonly id: string; readonly values: Readonly<Record<string, unknown>> } | null;
+  readonly now: Date;
+}
+
+const usersByDefault = 'users';
+const keys: readonly string[] = [...ruledOperations, 'users', 'set', 'readonly', 'hidden'];
+/** Characters of all rules of a space. */
+export const longestRules = 32_768;
+
+/** Reads rules against the stored structure of their space. Problems are added; then the result is not to be used. */
+export function readRules(input: unknown, structure: Structure, problems: string[]): Rules {
+  const given = isObject(input) ? input : {};
+  if (!isObject(input)) problems.push('Rules should be a JSON object');
+  if (JSON.stringify(input ?? null).length > longestRules)
+    problems.push(`Rules have more than ${longestRules} characters`);
+  for (const key of Object.keys(given))
+    if (!keys.includes(key)) problems.push(`Rules have no ${shownName(key)}, but ${keys.join(', ')}`);
+  const variables = new Set<string>();
+  const allow = Object.fromEntries(
+    ruledOperations.map((name) => [name, readAllowed(name, given[name], structure, variables, problems)]),
+  ) as Record<RuledOperation, readonly Given[] | true | null>;
+  const { users = usersByDefault } = given;
+  if (typeof users !== 'string' || spaceSlugProblem(users) !== null)
+    problems.push('users should be the slug of the record space that holds the users');
+  const lists = { readonly: given.readonly ?? [], hidden: given.hidden ?? [] };
+  const [readonly, hidden] = Object.entries(lists).map(([key, list]) =>
+    readFields(key, list, structure, problems).map(({ slug }) => slug),
+  ) as [string[], string[]];
+  const set = readSet(given.set ?? {}, structure, variables, problems);
+  return { allow, users: String(users), set, readonly, hidden, variables: [...variables].sort() };
+}
+
+function readAllowed(
+  name: RuledOperation,
+  given: unknown,
+  structure: Structure,
+  variables: Set<string>,
+  problems: string[],
+): readonly Given[] | true | null {
+  if (given === undefined || given === null || given === false) return null;
+  if (given === true) return true;
+  if (!isObject(given) || Object.keys(given).length === 0) {
+    problems.push(`${name} should be conditions, or true for all records, or be left out for none`);
+    return null;
+  }
+  const items = givenInBody(given, structure);
+  for (const one of comparisonsIn(items))
+    for (const text of textsOf(one)) if (isVariable(text)) variables.add(text);
+  return items;
+}
+
+function readSet(
+  input: unknown,
+  structure: Structure,
+  variables: Set<string>,
+  problems: string[],
+): ReadonlyMap<Field, unknown> {
+  if (!isObject(input)) problems.push('set should be an object of fields and their values');
+  const set = new Map<Field, unknown>();
+  for (const [name, value] of Object.entries(isObject(input) ? input : {})) {
+    const [field] = readFields('set', [name], structure, problems);
+    if (field === undefined) continue;
+    if (field.hashed) problems.push(`set names the field ${shownName(name)}, which is hashed`);
+    if (typeof value === 'string' && isVariable(value)) variables.add(value);
+    set.set(field, value);
+  }
+  return set;
+}
+
+function readFields(key: string, list: unknown, { lookup }: Structure, problems: string[]): readonly Field[] {
+  if (!Array.isArray(list)) {
+    problems.push(`${key} should be an array of fields`);
+    return [];
+  }
+  return (list as readonly unknown[]).flatMap((name) => {
+    const field = typeof name === 'string' ? lookup.get(name) : undefined;
+    if (field === undefined)
+      problems.push(`${key} names ${shownName(String(name))}, which is not a field of the structure`);
+    return field ?? [];
+  });
+}
+
+/** A text that begins so is one, right or wrong: a slip of the pen should not become a value. */
+function isVariable(text: unknown): text is string {
+  return typeof text === 'string' && text.startsWith('$');
+}
+
+function textsOf({ operand }: GivenComparison): readonly unknown[] {
+  if ('texts' in operand) return operand.texts;
+  return Array.isArray(operand.json) ? (operand.json as readonly unknown[]) : [operand.json];
+}
+
+function* comparisonsIn(given: readonly Given[]): Generator<GivenComparison> {
+  for (const one of given) {
+    if ('group' in one) for (const branch of one.branches) yield* comparisonsIn(branch);
+    else if (!('problem' in one)) yield one;
+  }
+}
+
+/** The rules for one user, and the problems that they have then. @param structure the stored one */
+export function boundBy(rules: Rules, structure: Structure, values: RuleValues, problems: string[]): Bound {
+  const conditionsOf = (name: RuledOperation): Conditions | null => {
+    const allowed = rules.allow[name];
+    if (allowed === null) return null;
+    const given = allowed === true ? [] : allowed.map((one) => filledIn(one, structure, values, false));
+    try {
+      const conditions = parseConditions(given, structure, 'And');
+      for (const { field } of conditions.hashed)
+        problems.push(`${name} compares ${shownName(field.name)}, which is hashed`);
+      return conditions;
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 400) throw error;
+      problems.push(...error.problems.map((problem) => `${name}: ${problem}`));
+      return null;
+    }
+  };
+  const set = new Map<string, StoredValue | null>();
+  for (const [field, given] of rules.set) {
+    const value = isVariable(given) ? variableValue(given, field.type, values) : given;
+    const reading =
+      value === undefined || value === null ? { value: null } : readFieldValue(field.type, value);
+    if ('problem' in reading) problems.push(`set: the value of ${shownName(field.name)} ${reading.problem}`);
+    else set.set(field.slug, reading.value);
+  }
+  const { readonly } = rules;
+  return {
+    user: values.user?.id ?? null,
+    ...(Object.fromEntries(ruledOperations.map((name) => [name, conditionsOf(name)])) as Record<
+      RuledOperation,
+      Conditions | null
+    >),
+    ...{ set, readonly },
+  };
+}
+
+/**
+ * A condition with the values of its variables. One whose variable has no value is never met, and neither is its opposite.
+ * @param negated within an odd number of `$not`
+ */
+function filledIn(given: Given, structure: Structure, values: RuleValues, negated: boolean): Given {
+  if ('problem' in given) return given;
+  if ('group' in given) {
+    const inner = given.group === 'none' ? !negated : negated;
+    const branches = given.branches.map((branch) =>
+      branch.map((one) => filledIn(one, structure, values, inner)),
+    );
+    return { ...given, branches };
+  }
+  if (!textsOf(given).some(isVariable)) return given;
+  const target = subjectOf(given.name, structure)?.target;
+  const type = typeof target === 'object' ? target.type : 'TEXT';
+  const fill = (value: unknown): unknown => (isVariable(value) ? variableValue(value, type, values) : value);
+  const { operand } = given;
+  const json = 'texts' in operand ? fill(operand.texts[0]) : filled(operand.json, fill);
+  const isLacking = (Array.isArray(json) ? (json as readonly unknown[]) : [json]).includes(undefined);
+  return isLacking ? (negated ? givenAlways : givenNever) : { ...given, operand: { json } };
+}
+
+function filled(json: unknown, fill: (value: unknown) => unknown): unknown {
+  return Array.isArray(json) ? (json as readonly unknown[]).map(fill) : fill(json);
+}
+
+/** Undefined: there is none. @param type of the field that it is for; a time is compared as TEXT */
+function variableValue(variable: string, type: FieldType, { user, now }: RuleValues): unknown {
+  if (variable === '$now') return type === 'NUMBER' ? now.getTime() : now.toISOString();
+  if (user === null) return undefined;
+  if (variable === '$user.id') return user.id;
+  const name = variable.slice('$user.'.length);
+  return Object.hasOwn(user.values, name) ? (user.values[name] ?? undefined) : undefined;
+}
+
+/** Problems of variables: they are `$now`, `$user.id` or a field of the users. @param users null: there is no such space yet */
+export function variableProblems({ variables, users: slug }: Rules, users: Structure | null): string[] {
+  return variables.flatMap((variable) => {
+    if (variable === '$now' || variable === '$user.id') return [];
+    if (!variable.startsWith('$user.'))
+      return [`${shownName(variable)} stands for nothing: there are $user.id, $user.<field> and $now`];
+    if (users === null) return [];
+    const field = users.lookup.get(variable.slice('$user.'.length));
+    if (field === undefined) return [`${shownName(variable)} is not a field of the record space ${slug}`];
+    return field.hashed ? [`${shownName(variable)} is a field that is hashed`] : [];
+  });
+}
+
+const examples: Readonly<Record<FieldType, unknown>> = {
+  TEXT: 'text',
+  NUMBER: 1,
+  BOOLEAN: true,
+  ARRAY: [],
+  OBJECT: {},
+};
+
+/** A user with a value of its type in each field, for trying what rules compare. */
+export function exampleUser(users: Structure | null): NonNullable<RuleValues['user']> {
+  const entries = (users?.fields ?? []).flatMap(({ name, slug, type }) => [
+    [name, examples[type]] as const,
+    [slug, examples[type]] as const,
+  ]);
+  return { id: 'a-user', values: Object.fromEntries(entries) };
+}

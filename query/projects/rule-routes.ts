@@ -1,0 +1,176 @@
+import type { AccountOperation } from '../../common/auth/account-routes.ts';
+import { recordSpaceNotFound } from '../../common/errors/catalogue.ts';
+import type { HttpRequest } from '../../common/http/http-types.ts';
+import { noStoreJson } from '../../common/http/no-store-json.ts';
+import { readJson } from '../../common/http/read-json.ts';
+import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
+import { accountErrors, bodyErrors, jsonAnswer } from '../../common/openapi/api-operation.ts';
+import { curl } from '../../common/openapi/curl.ts';
+import { arrayOf, exactObject, named, nullable, type Schema, string } from '../../common/openapi/schema.ts';
+import { readPath } from '../input/space-reference.ts';
+import { longestRules, ruledOperations } from '../login/rules.ts';
+import { mostTried, type SpaceRulesDeps, setRules, shownRules, tryRules } from '../login/space-rules.ts';
+import type { CatalogueEntry } from '../space/space-catalogue.ts';
+
+const longestBody = 4 * longestRules;
+
+const errors = [...accountErrors, 'invalid_slug', 'record_space_not_found'] as const;
+const path = '/_projects_/:project/spaces/:space/rules';
+
+const rulesSchema: Schema = {
+  type: 'object',
+  additionalProperties: true,
+  description: 'As `PUT` takes them',
+};
+const reach: Schema = {
+  type: 'object',
+  additionalProperties: {
+    anyOf: [{ type: 'string', enum: ['all', 'none'] }, exactObject({ where: string })],
+  },
+  description: 'For each operation the records: `all`, `none`, or those that meet conditions',
+};
+const rulesAnswer = named(
+  'SpaceRules',
+  exactObject({
+    rules: {
+      ...nullable(rulesSchema),
+      description: 'Null: there are none, and publishable tokens get nothing',
+    },
+    warnings: arrayOf(string),
+    stranger: reach,
+    user: reach,
+  }),
+);
+const tried = named(
+  'TriedRules',
+  exactObject({
+    user: nullable(string),
+    records: arrayOf(
+      exactObject({
+        id: nullable(string),
+        allowed: { type: 'boolean' },
+        why: arrayOf(string),
+        record: { ...nullable(rulesSchema), description: 'As the user would see it' },
+      }),
+    ),
+  }),
+);
+
+const example = {
+  find: { $or: [{ public: true }, { owner: '$user.id' }] },
+  insert: true,
+  set: { owner: '$user.id' },
+};
+
+function making(base: string): string {
+  const fields = [
+    { name: 'text', slug: 'text', type: 'TEXT' },
+    { name: 'public', slug: 'public', type: 'BOOLEAN' },
+    { name: 'owner', slug: 'owner', type: 'TEXT' },
+  ].map((field) => ({
+    ...field,
+    required: false,
+    unique: false,
+    hashed: false,
+    description: '',
+    comment: '',
+  }));
+  const structure = {
+    name: 'notes',
+    description: '',
+    projectSlug: 'shop',
+    slug: 'notes',
+    recordStructure: fields,
+  };
+  const url = `${base}/shop/notes`;
+  const rules = `${base}/_projects_/shop/spaces/notes/rules`;
+  return `${curl({ url, headers: { structure }, body: [{ text: 'Milk', public: true }] })}\n${curl({ method: 'PUT', url: rules, body: example })}\n`;
+}
+
+/** The rules of a record space as its account sets, reads and tries them (docs/security.md#rules). */
+export const ruleOperations: readonly AccountOperation<SpaceRulesDeps>[] = [
+  {
+    ...{ name: 'getRules', method: 'GET', path, needs: 'structure' },
+    summary: 'Get the rules of a record space',
+    description: 'With warnings, and with what a stranger and a user who has logged in may do.',
+    answers: { 200: jsonAnswer('The rules', rulesAnswer) },
+    errors: [...errors],
+    sample: (base) => making(base) + curl({ url: `${base}/_projects_/shop/spaces/notes/rules` }),
+    async run(deps, request, ownerId) {
+      const entry = await spaceOf(deps, request, ownerId);
+      return noStoreJson(await shownRules(deps, entry, request.signal));
+    },
+  },
+  {
+    ...{ name: 'setRules', method: 'PUT', path, needs: 'structure' },
+    summary: 'Set the rules of a record space',
+    description:
+      'They say what requests with a publishable token, or for a user, may do. When the answer comes they hold in every process. `null` takes them away.',
+    body: {
+      description: 'Rules, or null',
+      content: { 'application/json': { schema: nullable(rulesSchema), example } },
+    },
+    answers: { 200: jsonAnswer('The rules', rulesAnswer) },
+    errors: [...errors, ...bodyErrors, 'invalid_rules'],
+    sample: (base) => making(base),
+    async run(deps, request, ownerId) {
+      const given = await readJson(request, longestBody);
+      const entry = await spaceOf(deps, request, ownerId);
+      return noStoreJson(await setRules(deps, entry, given, request.signal));
+    },
+  },
+  {
+    ...{ name: 'tryRules', method: 'POST', path: `${path}/try`, needs: 'structure' },
+    summary: 'Try the rules of a record space',
+    description:
+      'Which records a user may find, change or delete, or whether he may insert one, and why. Nothing is changed. `rules` tries others than the stored ones.',
+    body: {
+      description: 'What is tried',
+      content: {
+        'application/json': {
+          schema: exactObject(
+            {
+              operation: { type: 'string', enum: [...ruledOperations] },
+              user: { ...nullable(string), description: 'Id of a user; null: a stranger' },
+              ids: {
+                type: 'array',
+                items: string,
+                maxItems: mostTried,
+                description: 'Of records; absent: the oldest 20',
+              },
+              record: { ...rulesSchema, description: 'To insert; or what an update sets' },
+              rules: rulesSchema,
+            },
+            { optional: ['user', 'ids', 'record', 'rules'] },
+          ),
+          example: { operation: 'find', user: null },
+        },
+      },
+    },
+    answers: { 200: jsonAnswer('What came of it', tried) },
+    errors: [...errors, ...bodyErrors, 'invalid_rules', 'invalid_value', 'no_match'],
+    sample: (base) =>
+      making(base) +
+      curl({
+        method: 'POST',
+        url: `${base}/_projects_/shop/spaces/notes/rules/try`,
+        body: { operation: 'find' },
+      }),
+    async run(deps, request, ownerId) {
+      const given = await readJson(request, longestBody);
+      const entry = await spaceOf(deps, request, ownerId);
+      return noStoreJson(await tryRules(deps, entry, given, request.signal));
+    },
+  },
+];
+
+async function spaceOf(
+  { catalogue }: SpaceRulesDeps,
+  { params, signal }: HttpRequest,
+  ownerId: string,
+): Promise<CatalogueEntry> {
+  const { projectSlug, slug } = readPath(params);
+  const entry = await catalogue.find(uuidV5(ownerId, projectSlug, slug), signal);
+  if (entry === null) throw recordSpaceNotFound(slug, '');
+  return entry;
+}

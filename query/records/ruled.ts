@@ -1,0 +1,113 @@
+import { notAllowed } from '../../common/errors/catalogue.ts';
+import { shownName } from '../../common/errors/shown-name.ts';
+import { forEachYielding } from '../../common/limits/yielding-loop.ts';
+import { type Conditions, narrowed } from '../input/parse-conditions.ts';
+import type { RecordValues } from '../input/validate-record.ts';
+import { rowOf } from '../sql/new-record.ts';
+import type { StoredRow } from '../sql/stored-row.ts';
+import { rowTest } from '../store/row-test.ts';
+import type { Field, StoredValue } from '../structure/field.ts';
+import type { Bound, RecordSpace } from '../structure/record-space.ts';
+
+type RuledOperation = 'find' | 'insert' | 'update' | 'delete';
+
+/** Conditions with those that the rules of the space add for this request. Every read of records goes through it. */
+export function ruled({ bound }: RecordSpace, conditions: Conditions): Conditions {
+  return bound === undefined ? conditions : narrowed(conditions, ruleOf(bound, 'find'));
+}
+
+/** The same for records that are to be changed: one that can't be found can't be changed either. */
+export function ruledFor(
+  space: RecordSpace,
+  operation: 'update' | 'delete',
+  conditions: Conditions,
+): Conditions {
+  return space.bound === undefined ? conditions : narrowed(conditions, ruleOf(space.bound, operation));
+}
+
+/** Whether the request may find the record, and do that to it. */
+export function mayTouch(
+  space: RecordSpace,
+  operation: 'find' | 'update' | 'delete',
+  row: StoredRow,
+): boolean {
+  return [...new Set(['find', operation] as const)].every((one) => meetsRule(space, one, row));
+}
+
+/** The conditions of a rule; null: nobody may. */
+export function conditionsOf({ bound }: RecordSpace, operation: RuledOperation): Conditions | null {
+  return (bound?.[operation] ?? null) as Conditions | null;
+}
+
+/** Throws a 403 for a record that may not be as it would be. */
+export function assertAllowed(space: RecordSpace, operation: 'insert' | 'update', row: StoredRow): void {
+  if (!meetsRule(space, operation, row))
+    throw notAllowed(
+      `The record would not meet the rules of the record space ${shownName(space.stored.slug)} for ${operation}`,
+    );
+}
+
+/** Throws a 403 for a field that the request may not write. */
+export function assertWritable({ bound }: RecordSpace, fields: readonly Field[]): void {
+  const readonly = fields.find(({ slug }) => bound?.readonly.includes(slug));
+  if (readonly !== undefined)
+    throw notAllowed(`Body field: ${shownName(readonly.name)} is readonly by the rules of the record space`);
+}
+
+/**
+ * The values of new records with those that rules give. Throws a 403 for values of fields that they do not let the request
+ * write, and for records that may not be stored.
+ */
+export async function filledIn(
+  space: RecordSpace,
+  records: readonly RecordValues[],
+  now: string,
+  signal: AbortSignal,
+): Promise<readonly RecordValues[]> {
+  const { bound, structure } = space;
+  if (bound === undefined) return records;
+  const { set, readonly } = bound;
+  const fill = (field: Field, value: StoredValue | null): StoredValue | null => {
+    const given = set.get(field.slug);
+    if (given === null)
+      throw notAllowed(
+        `Body field: ${shownName(field.name)} gets a value of the logged-in user, and there is none`,
+      );
+    if (given !== undefined) return given;
+    if (readonly.includes(field.slug) && value !== field.defaultValue) assertWritable(space, [field]);
+    return value;
+  };
+  const all: RecordValues[] = [];
+  const fillIn = (given: RecordValues): void => {
+    const values = structure.fields.map((field, place) => fill(field, given[place] ?? null));
+    assertAllowed(space, 'insert', rowOf(space, { id: '', createdAt: now, values }).row);
+    all.push(values);
+  };
+  await forEachYielding(records, fillIn, signal);
+  return all;
+}
+
+/** Whether a rule is about all records. */
+export function isOfAll({ bound }: RecordSpace, operation: RuledOperation): boolean {
+  if (bound === undefined) return true;
+  const { plain, others } = ruleOf(bound, operation);
+  return plain.length + others.length === 0;
+}
+
+/** The space as its account sees it, for work of our own. */
+export function unbound(space: RecordSpace): RecordSpace {
+  if (space.bound === undefined) return space;
+  const { bound: _, ...whole } = space;
+  return whole;
+}
+
+function meetsRule({ bound }: RecordSpace, operation: RuledOperation, row: StoredRow): boolean {
+  return bound === undefined || rowTest(ruleOf(bound, operation))(row);
+}
+
+/** Throws a 403 where nobody may. */
+function ruleOf(bound: Bound, operation: RuledOperation): Conditions {
+  const rule = bound[operation] as Conditions | null;
+  if (rule === null) throw notAllowed(`The rules of the record space let nobody ${operation} records`);
+  return rule;
+}
