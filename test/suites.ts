@@ -21,7 +21,7 @@ const core = ['test/unit/*.test.ts', 'test/acceptance/*.test.ts', 'test/integrat
 const servedFiles = [
   ...['filters', 'query-filters', 'query-aggregate', 'query-unique', 'query-records', 'query-populate'],
   ...['query-clear', 'query-search', 'query-find-by-body', 'query-keys', 'query-spaces', 'query-login'],
-  ...['value-index', 'old-parts'],
+  ...['value-index', 'old-parts', 'rules', 'rules-oracle'],
 ].map((name) => `test/integration/${name}.test.ts`);
 const servedFullFiles = [
   'query-aggregate-oracle',
@@ -64,7 +64,7 @@ export const suites: Readonly<Record<string, Suite>> = {
   stores: {
     jobs: 2,
     env: { SLUICE_TEST_SERVED: '2' },
-    files: servedFiles.filter((file) => !/query-(clear|records)|value-index/.test(file)),
+    files: servedFiles.filter((file) => !/query-(clear|records)|value-index|rules-oracle/.test(file)),
   },
   histories: {
     jobs: 1,

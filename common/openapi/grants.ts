@@ -56,7 +56,7 @@ export function lackOf(grants: Grants, need: Grant, { project, space }: GrantPla
   if (spaces === undefined) return null;
   if (space !== undefined) return spaces.includes(space) ? null : lacks(` in the record space ${space}`);
   // a token for record spaces is for nothing beside them, unless it says so
-  return may === undefined ? lacks(' beside its record spaces') : null;
+  return may === undefined && !publishable ? lacks(' beside its record spaces') : null;
 }
 
 /** Reads grants from JSON; undefined: no limits. */

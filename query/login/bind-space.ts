@@ -1,13 +1,16 @@
+import { LRUCache } from 'lru-cache';
 import type { ApiError } from '../../common/errors/api-error.ts';
 import { notAllowed, unauthorized } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import { addressOwner } from '../../common/http/address-owner.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
+import { upTo } from '../../common/limits/up-to.ts';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import { equals } from '../input/parse-conditions.ts';
 import { oldest, type RecordReader } from '../records/record-reader.ts';
 import { type BindSpace, nobodyMay } from '../space/open-space.ts';
 import type { Spaces } from '../space/spaces.ts';
+import { RequestKeys } from '../store/kept-results.ts';
 import type { RecordStore } from '../store/record-store.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { createStructure, type Structure } from '../structure/structure.ts';
@@ -27,16 +30,18 @@ type User = NonNullable<RuleValues['user']>;
 interface Ruled {
   readonly rules: Rules;
   readonly structure: Structure;
-  /** As users see it, by the values of its variables. */
-  readonly views: Map<string, RecordSpace>;
 }
 
-const mostViews = 1000;
+/** Users of spaces, of all accounts, as whom spaces are kept; another one is made again. */
+const keptViews = 20_000;
 
 /** Binds requests to the rules of their spaces (docs/security.md#rules). */
 export class BoundSpaces {
   readonly #deps: Deps;
   readonly #ruled = new WeakMap<RecordSpace, Ruled>();
+  /** One object for one view: what is kept, and what is read for several requests at once, belongs to a view. */
+  readonly #views = new LRUCache<string, RecordSpace>({ ...upTo(keptViews) });
+  readonly #viewKeys = new RequestKeys();
   readonly #users = new WeakMap<Uint8Array, User | null>();
 
   constructor(deps: Deps) {
@@ -81,28 +86,26 @@ export class BoundSpaces {
       ...(rules.set.has(space.stored.lookup.get(field.slug) ?? field) ? ({ filled: true } as const) : {}),
     }));
     const structure = createStructure({ ...space.structure, fields });
-    const ruled = { rules, structure, views: new Map<string, RecordSpace>() };
+    const ruled = { rules, structure };
     this.#ruled.set(space, ruled);
     return ruled;
   }
 
-  #viewFor(space: RecordSpace, { rules, structure, views }: Ruled, user: User | null): RecordSpace {
+  #viewFor(space: RecordSpace, { rules, structure }: Ruled, user: User | null): RecordSpace {
     // to the second, so that answers can be kept that long
     const now = new Date(Math.floor(this.#deps.now() / 1000) * 1000);
     const values = rules.variables.map((variable) => {
       if (variable === '$now') return now.getTime();
       return user?.values[variable.slice('$user.'.length)] ?? null;
     });
-    const key = JSON.stringify([user?.id ?? null, ...values]);
-    const known = views.get(key);
+    const key = this.#viewKeys.of(space, JSON.stringify([user?.id ?? null, ...values]));
+    const known = this.#views.get(key);
     if (known !== undefined) return known;
     const problems: string[] = [];
     const bound = boundBy(rules, space.stored, { user, now }, problems);
     if (problems.length > 0) throw outOfDate(space);
-    // users come without end
-    if (views.size >= mostViews) views.clear();
     const view = { ...space, structure, bound };
-    views.set(key, view);
+    this.#views.set(key, view);
     return view;
   }
 

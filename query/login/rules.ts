@@ -72,11 +72,19 @@ function readAllowed(
 ): readonly Given[] | true | null {
   if (given === undefined || given === null || given === false) return null;
   if (given === true) return true;
-  if (!isObject(given) || Object.keys(given).length === 0) {
-    problems.push(`${name} should be conditions, or true for all records, or be left out for none`);
+  const refused = `${name} should be conditions, or true for all records, or be left out for none`;
+  if (typeof given !== 'object' || Object.keys(given).length === 0) {
+    problems.push(refused);
     return null;
   }
-  const items = givenInBody(given, structure);
+  let items: readonly Given[];
+  try {
+    items = givenInBody(given, structure);
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 400) throw error;
+    problems.push(refused);
+    return null;
+  }
   for (const one of comparisonsIn(items))
     for (const text of textsOf(one)) if (isVariable(text)) variables.add(text);
   return items;

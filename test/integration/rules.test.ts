@@ -3,7 +3,7 @@ import t from 'tap';
 import { queryHarnessFor, refusal, spaceOf } from '../services/query-harness.ts';
 import { fieldsOf } from '../services/record-client.ts';
 
-const harness = await queryHarnessFor(t);
+const harness = await queryHarnessFor(t, { freshness: { heardAfter: 0 } });
 const userFields = fieldsOf('name TEXT required unique, password TEXT hashed, role TEXT, email TEXT');
 const noteFields = fieldsOf(
   'text TEXT, public BOOLEAN, owner TEXT, stars NUMBER, secret TEXT, code TEXT unique',
@@ -134,6 +134,8 @@ t.test('rules that do not fit are refused, each problem in words', async (t) => 
   await refused({ read: true }, /no 'read'/);
   await refused({ find: {} }, /true for all records/);
   await refused({ find: 'all' }, /true for all records/);
+  await refused({ find: ['public'] }, /true for all records/);
+  await refused({ find: [] }, /true for all records/);
   await refused({ find: { nobody: true } }, /'nobody' is not in the structure/);
   await refused({ find: { stars: 'many' } }, /valid number/);
   await refused({ find: { stars: '$user.id' } }, /valid number/);
