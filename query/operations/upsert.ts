@@ -8,7 +8,7 @@ import type { OnConflict } from '../input/parse-on-conflict.ts';
 import { validateChanges } from '../input/validate-changes.ts';
 import type { RecordValues } from '../input/validate-record.ts';
 import { firstByValues } from '../records/first-by-values.ts';
-import { mayTouch, unbound } from '../records/ruled.ts';
+import { filledIn, mayTouch, unbound } from '../records/ruled.ts';
 import { alreadyStored, collectUniqueValues } from '../records/unique-values.ts';
 import { newRecordJson } from '../sql/new-record.ts';
 import { storedJson } from '../sql/record-row.ts';
@@ -81,6 +81,8 @@ class Upserts {
 
   async run(): Promise<readonly string[]> {
     const { space, given, values, onConflict } = this.#upsert;
+    // who may not insert them learns of none whether it is there
+    await filledIn(space, values, new Date().toISOString(), this.#signal);
     await collectUniqueValues(space, values, this.#signal);
     // problems of any of them are said before anything is stored
     if (onConflict.do === 'update') for (const one of given) this.#changesOf(one);
