@@ -150,3 +150,258 @@ t.test('rules that do not fit are refused, each problem in words', async (t) => 
   const deep = { $or: [{ $or: [{ $or: [{ $or: [{ $or: [{ $or: [{ public: true }] }] }] }] }] }] };
   await refused({ find: deep }, /deeper/);
 });
+
+/** Two users who have logged in, and rules by their ids. */
+async function twoUsers() {
+  await setRules('notes', noteRules);
+  for (const name of ['ann', 'ben'])
+    await users.insert([{ name, password: name, role: name === 'ann' ? 'red' : 'blue' }]);
+  return [await logIn('ann', 'ann'), await logIn('ben', 'ben')] as const;
+}
+
+const as = (token: string | undefined, path: string, more: object = {}) =>
+  harness.call({ path, headers: page(token), ...more });
+
+t.test('ways to learn of what is hidden', async (t) => {
+  const [ann, ben] = await twoUsers();
+  await notes.clear();
+  const note = (owner: { user: { id: string } }, text: string) => ({
+    text,
+    owner: owner.user.id,
+    secret: `${text}!`,
+    code: text,
+  });
+  await notes.insert([note(ann, 'a'), note(ben, 'b'), { ...note(ben, 'c'), public: true }]);
+  const unknown = refusal('invalid_condition', /not in the structure|not a field/);
+  const unknownOption = refusal('invalid_options', /not a field/);
+  t.match(await as(ann.token, '/app/notes', { query: 'secret=x' }), unknown);
+  t.match(
+    await as(ann.token, '/app/notes', {
+      query: [
+        ['$or[0][secret]', 'a!'],
+        ['$or[1][text]', 'a'],
+      ],
+    }),
+    unknown,
+  );
+  t.match(await as(ann.token, '/app/notes', { query: '$sort=secret' }), unknownOption);
+  t.match(await as(ann.token, '/app/notes', { query: '$select=secret' }), unknownOption);
+  t.match(
+    await as(ann.token, '/app/notes/search', { query: 'searchText=a&searchableFields=secret' }),
+    unknown,
+  );
+  for (const body of [
+    { groupBy: ['secret'], values: { n: 'count' } },
+    { values: { most: { max: 'secret' } } },
+    { where: { secret: 'a!' } },
+  ])
+    t.match(await as(ann.token, '/app/notes/_aggregate_', { body }), { status: 400 }, JSON.stringify(body));
+  const populate = [
+    { space: 'users', fields: { from: 'users', foreignKey: 'id', localKey: 'secret', newField: 'of' } },
+  ];
+  const withPopulate = (options: object, token = ann.token) =>
+    harness.call({ path: '/app/notes', headers: { ...page(token), options: JSON.stringify(options) } });
+  t.match(await withPopulate({ populate }), unknownOption);
+  t.match(await as(ann.token, '/app/notes', { query: '$count=exact&$limit=1' }), { body: { length: 1 } });
+  const { body: described } = await as(ann.token, '/app/notes/openapi.json');
+  t.notMatch(JSON.stringify(described.paths['/app/notes'].get), /secret/, 'it is no condition');
+  t.match(JSON.stringify(described.components.schemas.NewRecord), /secret/, 'and can be written');
+  // a text that stands in a rule is none in a request
+  t.match(await as(ann.token, '/app/notes', { query: 'owner=$user.id' }), { status: 200, body: [] });
+
+  // populate, by the rules of the other space
+  const owners = [
+    { space: 'users', fields: { from: 'users', foreignKey: 'id', localKey: 'owner', newField: 'of' } },
+  ];
+  const { body: populated } = await withPopulate({ populate: owners });
+  t.strictSame(
+    populated.map(({ of }: { of: { name: string } | null }) => of?.name ?? null),
+    ['ann', null],
+  );
+  t.notOk('email' in populated[0].of);
+  await spaceOf(harness, 'app', 'plain', fieldsOf('name TEXT')).insert([{ name: 'x' }]);
+  for (const space of ['plain', 'missing']) {
+    const from = [{ space, fields: { from: space, foreignKey: 'name', localKey: 'text', newField: 'of' } }];
+    t.match(await withPopulate({ populate: from }), denied(/nobody find/), space);
+    t.match(await as(ann.token, `/app/${space}`), denied(/nobody find/), space);
+    const bad = spaceOf(harness, 'app', space, fieldsOf('other NUMBER'));
+    t.match(await bad.find('', undefined, page(ann.token)), denied(/nobody find/), 'with any structure');
+  }
+  t.match(await as(ann.token, '/nowhere/notes'), denied(/nobody find/));
+
+  // a structure that says something else
+  for (const other of ['text NUMBER', 'title/text TEXT', 'text TEXT hashed', 'text TEXT, more TEXT']) {
+    const space = spaceOf(harness, 'app', 'notes', fieldsOf(other));
+    t.match(await space.find('', undefined, page(ann.token)), { status: 403, code: 'not_granted' }, other);
+  }
+  t.match(
+    await as(ann.token, '/app/users', { query: 'name=ben&password=ben' }),
+    unknown,
+    'hashes are not guessed',
+  );
+
+  // keys of inserts are a user's own
+  const keyed = (token: string) =>
+    as(token, '/app/notes', {
+      body: [{ text: 'keyed' }],
+      headers: { ...page(token), 'idempotency-key': 'the same' },
+    });
+  const [first, other, again] = [await keyed(ann.token), await keyed(ben.token), await keyed(ann.token)];
+  t.equal(first.body[0].id, again.body[0].id);
+  t.not(first.body[0].id, other.body[0].id);
+  t.equal(other.body[0].owner, ben.user.id);
+});
+
+t.test('changes of many, upserts and counters', async (t) => {
+  const [ann, ben] = await twoUsers();
+  await notes.clear();
+  const given = ['a', 'b', 'c', 'd'].map((text, at) => ({
+    text,
+    code: text,
+    owner: (at < 2 ? ann : ben).user.id,
+  }));
+  await notes.insert(given);
+  const everything = { id: { exists: true } };
+  const owners = async () => (await notes.find()).body.map(({ owner }: { owner: string }) => owner);
+  t.match(await as(ann.token, '/app/notes/_update_', { body: { where: everything, set: { text: 'x' } } }), {
+    body: { updated: 2 },
+  });
+  t.strictSame((await notes.find('text=x')).body.length, 2);
+  const give = { where: everything, set: { owner: ben.user.id } };
+  t.match(await as(ann.token, '/app/notes/_update_', { body: give }), denied(/would not meet/));
+  t.strictSame((await owners()).filter((id: string) => id === ann.user.id).length, 2, 'none was given away');
+  t.match(await as(undefined, '/app/notes/_delete_', { body: { where: everything } }), {
+    body: { deleted: 0 },
+  });
+  const upsert = (code: string, action: string, token = ann.token) =>
+    harness.call({
+      path: '/app/notes',
+      body: [{ text: 'up', code }],
+      headers: { ...page(token), options: JSON.stringify({ onConflict: { field: 'code', do: action } }) },
+    });
+  t.match(await upsert('a', 'update'), { status: 200, body: [{ text: 'up', owner: ann.user.id }] });
+  for (const action of ['update', 'skip']) t.match(await upsert('c', action), refusal('not_unique'), action);
+  t.match(await as(ann.token, '/app/notes/clear-records', { method: 'DELETE' }), denied(/all records/));
+  t.match(await as(ben.token, '/app/notes/_delete_', { body: { where: everything } }), {
+    body: { deleted: 2 },
+  });
+  t.strictSame((await owners()).length, 2);
+
+  // an account never goes below zero, however many take from it at once
+  await setRules('notes', { find: true, update: { stars: { gte: 0 } }, delete: true });
+  await notes.clear();
+  const { body: account } = await notes.insertOne({ text: 'account', stars: 5 });
+  const take = () =>
+    as(undefined, '/app/notes/update-by-id', { query: [['id', account.id]], body: { stars: { $inc: -1 } } });
+  const taken = await Promise.all(Array.from({ length: 12 }, take));
+  t.equal(taken.filter(({ status }) => status === 200).length, 5);
+  t.match((await notes.find()).body, [{ stars: 0 }]);
+  t.match(await as(undefined, '/app/notes/clear-records', { method: 'DELETE' }), { body: { deleted: 1 } });
+});
+
+t.test('a user who changes, rules that change, and fields that go', async (t) => {
+  const [ann] = await twoUsers();
+  await notes.clear();
+  await notes.insert([{ text: 'red' }, { text: 'blue' }]);
+  await setRules('notes', { find: { $not: [{ text: { ne: '$user.role' } }] } });
+  const texts = async () =>
+    (await as(ann.token, '/app/notes')).body?.map(({ text }: { text: string }) => text);
+  t.strictSame(await texts(), ['red']);
+  t.strictSame((await as(undefined, '/app/notes')).body, [], 'the opposite of what there is not is not met');
+  await users.updateOneById(ann.user.id, { role: 'blue' });
+  t.strictSame(await texts(), ['blue']);
+  await users.updateOneById(ann.user.id, { role: null });
+  t.strictSame(await texts(), []);
+  await setRules('notes', { find: { text: { in: ['red', '$user.role'] } } });
+  t.strictSame(await texts(), [], 'a list lacks a value');
+  await setRules('notes', { find: { text: { in: ['red'] } } });
+  t.strictSame(await texts(), ['red']);
+  await setRules('notes', { find: { createdAt: { lt: '$now' }, text: 'red' } });
+  t.ok((await as(ann.token, '/app/notes')).status === 200);
+  const dropped = { method: 'DELETE', path: '/_projects_/app/spaces/notes/fields/text' };
+  await harness.call(dropped);
+  t.match(await as(ann.token, '/app/notes'), denied(/do not fit/));
+  const { body } = await harness.call({ path: '/_projects_/app/spaces/notes/rules' });
+  t.match(body.warnings, [/Nobody may do anything/]);
+  await setRules('notes', null);
+  t.match(await as(ann.token, '/app/notes'), denied(/nobody find/));
+
+  const odd = spaceOf(harness, 'app', 'odd', fieldsOf('$user TEXT, $now TEXT'));
+  await odd.insert([{ $user: 'x', $now: 'y' }, { $user: 'z' }]);
+  await setRules('odd', { find: { $user: 'x' } });
+  t.strictSame((await as(undefined, '/app/odd')).body.length, 1, 'a field of that name is one');
+});
+
+t.test('rules are tried, with reasons', async (t) => {
+  const [ann] = await twoUsers();
+  const posts = spaceOf(
+    harness,
+    'app',
+    'posts',
+    fieldsOf('text TEXT required, public BOOLEAN, owner TEXT, draft BOOLEAN'),
+  );
+  const { body: stored } = await posts.insert([
+    { text: 'open', public: true, owner: 'x' },
+    { text: 'mine', public: false, owner: ann.user.id },
+    { text: 'closed', public: false, owner: 'x' },
+  ]);
+  const rules = {
+    find: noteRules.find,
+    update: noteRules.update,
+    insert: noteRules.insert,
+    set: noteRules.set,
+  };
+  await setRules('posts', rules);
+  const attempt = (body: object) => harness.call({ path: '/_projects_/app/spaces/posts/rules/try', body });
+  const found = await attempt({ operation: 'find', user: ann.user.id });
+  t.match(found, {
+    status: 200,
+    body: {
+      user: ann.user.id,
+      records: [
+        {
+          id: stored[0].id,
+          allowed: true,
+          why: ['find: public is true; the rule says = true'],
+          record: { text: 'open' },
+        },
+        { allowed: true, why: [/owner is/], record: { text: 'mine' } },
+        { allowed: false, why: [/public is false/, /owner is x/], record: null },
+      ],
+    },
+  });
+  const changed = await attempt({
+    operation: 'update',
+    user: ann.user.id,
+    ids: [stored[1].id, 'none'],
+    record: { owner: 'x' },
+  });
+  t.match(changed.body.records, [
+    { allowed: false, why: [/update, then: owner is x/], record: { text: 'mine' } },
+    { allowed: false, why: [/no such record/] },
+  ]);
+  t.match((await attempt({ operation: 'delete' })).body.records[0], {
+    allowed: false,
+    why: ['delete: the rules let nobody'],
+  });
+  t.match((await attempt({ operation: 'insert', user: ann.user.id, record: { text: 'new' } })).body.records, [
+    { id: null, allowed: true, record: { text: 'new', owner: ann.user.id } },
+  ]);
+  t.match((await attempt({ operation: 'insert', record: { text: 'new' } })).body.records, [
+    { allowed: false, why: [/there is none/] },
+  ]);
+  t.match(
+    (await attempt({ operation: 'find', rules: { find: true } })).body.records.length,
+    3,
+    'others than the stored ones',
+  );
+  t.match(await attempt({ operation: 'find', user: 'nobody' }), refusal('no_match'));
+  t.match(await attempt({ operation: 'look' }), refusal('invalid_body', /operation should be/));
+  t.match(await attempt({ operation: 'insert' }), refusal('invalid_body', /record is missing/));
+  t.match(await attempt({ operation: 'find', rules: { find: { none: 1 } } }), refusal('invalid_rules'));
+  t.match(await attempt({ operation: 'insert', record: { none: 1 } }), refusal('invalid_value'));
+  t.match((await posts.find()).body.length, 3, 'nothing was changed');
+  const { body } = await harness.call({ path: '/_projects_/app/spaces/posts/rules' });
+  t.strictSame(body.rules, rules);
+  t.match(await harness.call({ path: '/_projects_/app/spaces/missing/rules' }), { status: 404 });
+});
