@@ -26,12 +26,6 @@ Says for each record space with rules what a stranger and a user who has logged 
 The access token is read from SLUICE_TOKEN. It needs the grant structure.
 `);
 
-try {
-  await main();
-} catch (error) {
-  failStart(error);
-}
-
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
@@ -114,4 +108,10 @@ async function slugs(
     after = page.next;
   }
   return found;
+}
+
+try {
+  await main();
+} catch (error) {
+  failStart(error);
 }

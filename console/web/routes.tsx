@@ -3,6 +3,7 @@ import { LoginPage } from './account/login-page.tsx';
 import { RegisterPage } from './account/register-page.tsx';
 import { FilesPage } from './files/files-page.tsx';
 import { ProjectsPage } from './projects/projects-page.tsx';
+import { RulesPage } from './projects/rules-page.tsx';
 import { SpacesPage } from './projects/spaces-page.tsx';
 import { StructurePage } from './projects/structure-page.tsx';
 import { RecordsPage } from './records/records-page.tsx';
@@ -25,4 +26,5 @@ export const routes: readonly Route[] = [
   { pattern: '/projects/:project/spaces/:space', page: RecordsPage, section: 'projects' },
   { pattern: '/projects/:project/spaces/:space/summary', page: SummaryPage, section: 'projects' },
   { pattern: '/projects/:project/spaces/:space/structure', page: StructurePage, section: 'projects' },
+  { pattern: '/projects/:project/spaces/:space/rules', page: RulesPage, section: 'projects' },
 ];

@@ -1,7 +1,7 @@
 /** What an access token is for: every operation with a token that lacks just what it needs, and one that has nothing else. */
 import t from 'tap';
 import type { AccessToken } from '../../common/auth/access-tokens.ts';
-import { createAuthenticate } from '../../common/auth/authenticate.ts';
+import { createAuthenticate, type Principal } from '../../common/auth/authenticate.ts';
 import type { ApiError } from '../../common/errors/api-error.ts';
 import {
   type Grant,
@@ -72,6 +72,12 @@ t.test('every operation needs a grant, and asks for it before anything else', as
     const space =
       params.space === undefined ? 'beside its record spaces' : `in the record space ${params.space}`;
     t.equal(await ask({ spaces: ['other'] }), `The access token is not granted ${needs} ${space}`, what);
+    const isOfRecords =
+      ['find', 'insert', 'update', 'delete'].includes(needs) && path.startsWith('/:project/');
+    const isRuled = isOfRecords && !path.includes('structure') && !path.includes('/function/send');
+    const published = await ask({ publishable: true, origins: ['*'] });
+    if (isRuled) t.notMatch(published, /not granted|publishable/, what);
+    else t.match(published, /not granted|publishable/, `${what}: no page may`);
     if (params.project !== undefined)
       t.notMatch(await ask({ projects: ['other', params.project] }), /not granted/, what);
   }
@@ -164,4 +170,44 @@ t.test('grants are read with all their problems, and said in words', async (t) =
     grantsInWords({ may: ['find', 'insert', 'usage'] }),
     'may read records, insert records and see the usage',
   );
+});
+
+t.test('a publishable token is for its pages, and counts users and addresses', async (t) => {
+  const problems: string[] = [];
+  t.strictSame(readGrants({ publishable: true, origins: ['https://a.io', '*'] }, problems), {
+    publishable: true,
+    origins: ['https://a.io', '*'],
+  });
+  t.strictSame(problems, []);
+  for (const bad of [
+    { publishable: true },
+    { origins: ['https://a.io'] },
+    { publishable: 'yes', origins: ['https://a.io'] },
+    ...['a.io', 'https://a.io/', 'https://a.io/page', 'ftp://a.io', 'null', ''].map((origin) => ({
+      ...{ publishable: true, origins: [origin] },
+    })),
+  ]) {
+    const found: string[] = [];
+    readGrants(bad, found);
+    t.ok(found.length > 0, JSON.stringify(bad));
+  }
+  t.match(
+    grantsInWords({ publishable: true, origins: ['https://a.io'] }),
+    /as rules allow, from pages of https:\/\/a.io/,
+  );
+
+  const senders: string[] = [];
+  const limiter = { admit: (sender: string) => void senders.push(sender), close() {} };
+  const stored = { ...token, grants: { publishable: true, origins: ['https://a.io'] } as const };
+  const check = createAuthenticate({ checkKnown: () => stored } as never, limiter);
+  const from = (origin?: string) => {
+    const headers = { authorization: 'Bearer x', ...(origin && { origin }) };
+    return check({ ...fakeRequest({ headers }), needs: 'find' }, 'by rules') as Principal;
+  };
+  for (const origin of [undefined, 'https://a.io']) void from(origin).admit?.('user u');
+  for (const origin of ['https://b.io', 'http://a.io', 'null'])
+    t.throws(() => from(origin), /not for pages of/);
+  t.strictSame(senders, ['t user u', 't user u'], 'not by the token');
+  const request = { ...fakeRequest({ headers: { authorization: 'Bearer x' } }), needs: 'find' as const };
+  t.throws(() => check(request), /publishable/, 'only where rules bind');
 });

@@ -168,3 +168,20 @@ t.test('under load, whatever Redis does', async (t) => {
   await underLoad(t, 'flushed', { begin: () => server.command('FLUSHALL'), end: () => {} });
   await underLoad(t, 'full', full);
 });
+
+t.test('rules that were set hold in every process when the answer comes', async (t) => {
+  await harness.call({ path: '/p/ruled', structure: structure('ruled', false), body: [{ n: 1 }, { n: 2 }] });
+  const setRules = (rules: unknown) =>
+    harness.call({ method: 'PUT', path: '/_projects_/p/spaces/ruled/rules', body: rules });
+  const page = { 'test-grants': JSON.stringify({ publishable: true, origins: ['*'] }) };
+  const seen = async () => (await other.call({ path: '/p/ruled', headers: page })).body?.length ?? null;
+  await settled();
+  for (let round = 0; round < 3; round++) {
+    await setRules({ find: { n: 1 } });
+    t.equal(await seen(), 1);
+    await setRules({ find: true });
+    t.equal(await seen(), 2);
+    await setRules(null);
+    t.equal(await seen(), null);
+  }
+});

@@ -36,6 +36,7 @@ export const consoleShots: readonly Shot[] = [
     prepare: (page) => page.locator('.chart svg').first().waitFor(),
   },
   { name: 'structure', path: '/projects/holiday/spaces/places/structure' },
+  { name: 'rules', path: '/projects/holiday/spaces/places/rules' },
   { name: 'files', path: '/projects/holiday/files' },
   {
     name: 'file',

@@ -41,6 +41,7 @@ export function SpacePage(props: SpacePageProps): JSX.Element {
     ['Records', to`/projects/${project}/spaces/${space}` + search],
     ['Summary', to`/projects/${project}/spaces/${space}/summary` + search],
     ['Structure', to`/projects/${project}/spaces/${space}/structure`],
+    ['Rules', to`/projects/${project}/spaces/${space}/rules`],
   ];
   const crumbs: readonly Link[] = [
     ['Projects', to`/projects`],

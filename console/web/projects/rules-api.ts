@@ -1,0 +1,49 @@
+import { address } from '../address.ts';
+import { callJson } from '../api.ts';
+
+/** For each operation the records that somebody may do it with. */
+export type Reach = Readonly<Record<string, 'all' | 'none' | { readonly where: string }>>;
+
+export interface SpaceRules {
+  /** Null: there are none. */
+  readonly rules: object | null;
+  readonly warnings: readonly string[];
+  readonly stranger: Reach;
+  readonly user: Reach;
+}
+
+export interface TriedRecord {
+  /** Null: it would be a new one. */
+  readonly id: string | null;
+  readonly allowed: boolean;
+  readonly why: readonly string[];
+  /** As the user would see it. */
+  readonly record: object | null;
+}
+
+function rulesOf(project: string, space: string): string {
+  return address`/_projects_/${project}/spaces/${space}/rules`;
+}
+
+export function getRules(project: string, space: string, signal: AbortSignal): Promise<SpaceRules> {
+  return callJson(rulesOf(project, space), { signal });
+}
+
+/** @param rules null: there are to be none */
+export function setRules(
+  project: string,
+  space: string,
+  rules: unknown,
+  signal: AbortSignal,
+): Promise<SpaceRules> {
+  return callJson(rulesOf(project, space), { method: 'PUT', json: rules, signal });
+}
+
+export function tryRules(
+  project: string,
+  space: string,
+  asked: object,
+  signal: AbortSignal,
+): Promise<{ readonly records: readonly TriedRecord[] }> {
+  return callJson(`${rulesOf(project, space)}/try`, { method: 'POST', json: asked, signal });
+}

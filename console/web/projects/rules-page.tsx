@@ -1,0 +1,222 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { Button } from '../parts/button.tsx';
+import { type Column, DataTable } from '../parts/data-table.tsx';
+import { Labels, SelectField, TextField } from '../parts/field.tsx';
+import { useFields, useForm } from '../parts/form.ts';
+import { Icon } from '../parts/icon.tsx';
+import { useLoad } from '../parts/load.ts';
+import { ProblemNote } from '../parts/problem-note.tsx';
+import { toast } from '../parts/toast.tsx';
+import { Problem } from '../problem.ts';
+import type { PageProps } from '../router.ts';
+import { SpacePage } from './frames.tsx';
+import { getSpace } from './projects-api.ts';
+import { getRules, type Reach, type SpaceRules, setRules, type TriedRecord, tryRules } from './rules-api.ts';
+
+const operations = Object.entries({
+  find: 'find records',
+  insert: 'insert this record',
+  update: 'change records to this',
+  delete: 'delete records',
+});
+
+const example = {
+  find: { $or: [{ public: true }, { owner: '$user.id' }] },
+  insert: { owner: '$user.id' },
+  update: { owner: '$user.id' },
+  set: { owner: '$user.id' },
+};
+
+/** Who may do what with the records of a space, and what a certain user would see. */
+export function RulesPage({ params: { project = '', space = '' } }: PageProps): JSX.Element {
+  const structure = useLoad((signal) => getSpace(project, space, signal), [project, space]);
+  const loaded = useLoad((signal) => getRules(project, space, signal), [project, space]);
+  const [saved, setSaved] = useState<SpaceRules | null>(null);
+  const rules = saved ?? loaded.data;
+  return (
+    <SpacePage
+      {...{ project, space, structure: structure.data }}
+      current="Rules"
+      intro="What web pages with a publishable token, and servers that act for a user, may do here. Other access tokens are not bound."
+    >
+      {loaded.problem !== null && <ProblemNote problem={loaded.problem} onRetry={loaded.reload} />}
+      {loaded.data !== null && rules !== null && (
+        <Rules
+          key={`${project}/${space}`}
+          {...{ project, space, rules }}
+          first={loaded.data}
+          onSaved={setSaved}
+        />
+      )}
+    </SpacePage>
+  );
+}
+
+interface RulesProps {
+  readonly project: string;
+  readonly space: string;
+  readonly first: SpaceRules;
+  /** As they were stored last. */
+  readonly rules: SpaceRules;
+  readonly onSaved: (rules: SpaceRules) => void;
+}
+
+function Rules({ project, space, first, rules, onSaved }: RulesProps): JSX.Element {
+  const [text, setText] = useState(first.rules === null ? '' : JSON.stringify(first.rules, null, 2));
+  const form = useForm(async (signal) => {
+    onSaved(await setRules(project, space, text.trim() === '' ? null : jsonOf(text, 'The rules'), signal));
+    toast('The rules hold from now on.');
+  });
+  return (
+    <>
+      <form class="stack" onSubmit={form.submit}>
+        <JsonField
+          label="Rules"
+          hint="JSON with find, insert, update and delete: conditions, or true for all records. Empty: there are none, and nobody gets anything."
+          placeholder={JSON.stringify(example, null, 2)}
+          rows={14}
+          value={text}
+          onInput={setText}
+        />
+        {form.problem !== null && <ProblemNote problem={form.problem} />}
+        <div class="row">
+          <Button kind="primary" type="submit" busy={form.busy}>
+            Save the rules
+          </Button>
+        </div>
+      </form>
+      {rules.warnings.length > 0 && (
+        <div class="note">
+          <Icon name="warning" />
+          <ul aria-label="Warnings">
+            {rules.warnings.map((warning) => (
+              <li key={warning}>{warning}</li>
+            ))}
+          </ul>
+        </div>
+      )}
+      {rules.rules !== null && (
+        <DataTable
+          caption={`Who may do what in ${space}`}
+          columns={reachColumns(rules)}
+          rows={Object.keys(rules.stranger)}
+          rowKey={(name) => name}
+        />
+      )}
+      <SeeAs {...{ project, space, text }} />
+    </>
+  );
+}
+
+function reachColumns({ stranger, user }: SpaceRules): readonly Column<string>[] {
+  return [
+    { label: 'Operation', cell: (name) => name },
+    { label: 'A stranger', cell: (name) => reachText(stranger[name]) },
+    { label: 'A user who has logged in', cell: (name) => reachText(user[name]) },
+  ];
+}
+
+function reachText(reach: Reach[string] | undefined): string {
+  return typeof reach === 'object' ? `where ${reach.where}` : (reach ?? 'none');
+}
+
+/** Tries the rules as they are written, saved or not. */
+function SeeAs({
+  project,
+  space,
+  text: rules,
+}: {
+  project: string;
+  space: string;
+  text: string;
+}): JSX.Element {
+  const { values, text } = useFields({ user: '', operation: 'find', record: '' });
+  const [records, setRecords] = useState<readonly TriedRecord[] | null>(null);
+  const { user, operation, record } = values;
+  const hasRecord = operation === 'insert' || operation === 'update';
+  const form = useForm(async (signal) => {
+    const asked = {
+      ...{ operation, user: user.trim() === '' ? null : user.trim() },
+      ...(rules.trim() === '' ? {} : { rules: jsonOf(rules, 'The rules') }),
+      ...(hasRecord && record.trim() !== '' ? { record: jsonOf(record, 'The record') } : {}),
+    };
+    setRecords((await tryRules(project, space, asked, signal)).records);
+  });
+  return (
+    <section class="stack" aria-labelledby="see-as">
+      <h2 id="see-as">See as …</h2>
+      <form class="stack" onSubmit={form.submit}>
+        <TextField
+          label="User"
+          hint="The id of a user. Empty: a stranger."
+          maxLength={200}
+          mono
+          {...text('user')}
+        />
+        <SelectField label="Who wants to" options={operations} {...text('operation')} />
+        {hasRecord && (
+          <JsonField label="Record" hint="JSON: the fields and their values." rows={4} {...text('record')} />
+        )}
+        {form.problem !== null && <ProblemNote problem={form.problem} />}
+        <div class="row">
+          <Button type="submit" busy={form.busy}>
+            Try the rules
+          </Button>
+        </div>
+      </form>
+      {records !== null && (
+        <DataTable
+          caption="What the user may do"
+          columns={triedColumns}
+          rows={records}
+          rowKey={({ id }) => id ?? 'new'}
+        />
+      )}
+    </section>
+  );
+}
+
+const triedColumns: readonly Column<TriedRecord>[] = [
+  { label: 'Record', cell: ({ id }) => <code>{id ?? 'the new one'}</code> },
+  { label: 'Allowed', cell: ({ allowed }) => (allowed ? 'yes' : 'no') },
+  { label: 'Why', cell: ({ why }) => why.join('; ') },
+  {
+    label: 'Seen',
+    cell: ({ record }) => (record === null ? '–' : <code>{JSON.stringify(record).slice(0, 200)}</code>),
+  },
+];
+
+interface JsonFieldProps {
+  readonly label: string;
+  readonly hint: string;
+  readonly rows: number;
+  readonly value: string;
+  readonly onInput: (text: string) => void;
+  readonly placeholder?: string;
+}
+
+function JsonField({ rows, value, onInput, placeholder, ...labels }: JsonFieldProps): JSX.Element {
+  return (
+    <Labels required {...labels}>
+      {(ids) => (
+        <textarea
+          class="mono"
+          spellcheck={false}
+          {...ids}
+          {...{ rows, value, placeholder }}
+          onInput={(event) => onInput(event.currentTarget.value)}
+        />
+      )}
+    </Labels>
+  );
+}
+
+/** Throws a problem in words. */
+function jsonOf(text: string, what: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Problem(`${what} should be JSON: ${(error as Error).message}`);
+  }
+}

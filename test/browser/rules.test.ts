@@ -1,0 +1,54 @@
+/** Rules of a record space as a person sets, reads and tries them. */
+import t from 'tap';
+import { makeSpace, openRecords, project, seriousFindings } from '../services/records-browser.ts';
+
+const { server, page, problems, api, go } = await openRecords();
+t.teardown(() => server.close());
+
+t.test('rules are written, refused, saved, and tried as a user', async (t) => {
+  await makeSpace(api, 'users', [{ name: 'name', type: 'TEXT' }]);
+  await makeSpace(api, 'posts', [
+    { name: 'text', type: 'TEXT' },
+    { name: 'public', type: 'BOOLEAN' },
+    { name: 'owner', type: 'TEXT' },
+  ]);
+  const [user] = await api<{ id: string }[]>('POST', `/${project}/users`, { body: [{ name: 'ada' }] });
+  await api('POST', `/${project}/posts`, {
+    body: [
+      { text: 'open', public: true, owner: 'x' },
+      { text: 'mine', public: false, owner: user?.id },
+      { text: 'closed', public: false, owner: 'x' },
+    ],
+  });
+  await go('/spaces/posts/structure');
+  await page.getByRole('link', { name: 'Rules' }).click();
+  const rules = page.getByLabel('Rules', { exact: true });
+  const save = page.getByRole('button', { name: 'Save the rules' });
+  await rules.fill('{"find": ');
+  await save.click();
+  await page.getByRole('alert').getByText('The rules should be JSON').waitFor();
+  await rules.fill('{"find": {"published": true}}');
+  await save.click();
+  await page
+    .getByRole('alert')
+    .getByText(/'published' is not in the structure/)
+    .first()
+    .waitFor();
+  t.match(problems.splice(0), [/ 400/], 'the refusal alone');
+  await rules.fill('{"find": {"$or": [{"public": true}, {"owner": "$user.id"}]}, "insert": true}');
+  await save.click();
+  await page.getByLabel('Warnings').getByText('Everybody can insert records, without logging in').waitFor();
+  await page.getByRole('row', { name: /find.*public = true/ }).waitFor();
+
+  await page.getByLabel('User').fill(user?.id as string);
+  await page.getByRole('button', { name: 'Try the rules' }).click();
+  await page.getByRole('row', { name: /yes.*owner is/ }).waitFor();
+  const told = page.getByRole('table', { name: 'What the user may do' }).getByRole('row');
+  t.match((await told.allTextContents()).slice(1), [/yes.*open/, /yes.*mine/, /no.*public is false/]);
+  if (process.env.SCREENSHOT) await page.screenshot({ path: process.env.SCREENSHOT, fullPage: true });
+  t.strictSame(await seriousFindings(page), []);
+  t.strictSame(problems, []);
+  await page.reload();
+  await page.getByRole('row', { name: /find.*public = true/ }).waitFor();
+  t.match(await rules.inputValue(), /"\$user.id"/, 'as it was saved');
+});
