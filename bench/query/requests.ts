@@ -17,6 +17,10 @@ export type RequestKind =
   | 'mixedReads'
   | 'findByTwo'
   | 'findByTwoMixed'
+  | 'findRuled'
+  | 'findWritten'
+  | 'findRuledAgain'
+  | 'findWrittenAgain'
   | 'page'
   | 'pageMixed'
   | 'between'
@@ -126,6 +130,14 @@ export function requestOf(
     const beside = besides[Math.floor(index / foundRecords) % besides.length] as string;
     return get('people', `?score=${record.score}&${beside}=${record[beside]}`);
   };
+  // of a record in London: as the rule of a user says it, whose login token comes in place of an id, or the request itself
+  const inLondon = (index: number, isRuled: boolean): BenchRequest => {
+    const { score } = recordOf((index * 4) % foundRecords);
+    // an app sends the token of its user in both
+    const more = { token: ids[0] ?? '', ...(isRuled ? { 'sluice-act-as-user': 'true' } : {}) };
+    const headers = headersFor('people', authorization, more);
+    return { method: 'GET', path: `/bench/people?score=${score}${isRuled ? '' : '&city=London'}`, headers };
+  };
   const page = (index: number): BenchRequest => {
     const pagination = { limit: 20, page: 1 + (Math.floor(index / agesOfPages) % pagesOfAge) };
     const options = JSON.stringify({ pagination, sort: { by: 'name', order: 'asc' } });
@@ -179,6 +191,12 @@ export function requestOf(
       return number % 10 === 0
         ? post('people', `/update-by-id?id=${id}`, { level: number % 10 })
         : byTwo((number * 31) % mixedValues);
+    case 'findRuled':
+    case 'findWritten':
+      return inLondon(number * 7919, kind === 'findRuled');
+    case 'findRuledAgain':
+    case 'findWrittenAgain':
+      return inLondon(77, kind === 'findRuledAgain');
     case 'page':
       return page(number * 7919);
     case 'pageMixed':

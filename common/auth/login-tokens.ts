@@ -13,8 +13,8 @@ export interface LoginClaims {
 /** Login tokens: signed JWTs (RFC 7519), which are not stored. They are no access tokens. */
 export interface LoginTokens {
   issue(claims: LoginClaims): Promise<string>;
-  /** Null for anything that is not a token of ours, was changed, or has expired. */
-  verify(token: string): Promise<LoginClaims | null>;
+  /** Null for anything that is not a token of ours, was changed, or has expired. A promise only for one that was not just seen. */
+  verify(token: string): LoginClaims | null | Promise<LoginClaims | null>;
 }
 
 /**
@@ -36,12 +36,22 @@ function loadJose(): Promise<typeof import('jose')> {
   return loaded;
 }
 
+interface Verified {
+  readonly token: string;
+  readonly claims: LoginClaims;
+  /** Milliseconds. */
+  readonly until: number;
+}
+
+/** The end of a token: no two have the same, and to look for it costs less than for the whole. */
+function signatureOf(token: string): string {
+  return token.slice(-43);
+}
+
 /** @param args.ttl milliseconds */
 export function createLoginTokens(args: { keys: SigningKeys; ttl: number; now?: () => Date }): LoginTokens {
   const { keys, ttl, now = () => new Date() } = args;
-  const verified = new LRUCache<string, { readonly claims: LoginClaims; readonly until: number }>({
-    ...upTo(keptTokens),
-  });
+  const verified = new LRUCache<string, Verified>({ ...upTo(keptTokens) });
   return {
     async issue({ projectId, spaceId, recordId }) {
       const { SignJWT } = await loadJose();
@@ -56,37 +66,40 @@ export function createLoginTokens(args: { keys: SigningKeys; ttl: number; now?: 
         .setExpirationTime(expiry)
         .sign(secret);
     },
-    async verify(token) {
+    verify(token) {
       if (token.length > longestToken) return null;
       const time = now().getTime();
-      const seen = verified.get(token);
-      if (seen !== undefined && time < seen.until) return seen.claims;
-      const { errors, jwtVerify } = await loadJose();
-      try {
-        const { payload } = await jwtVerify(
-          token,
-          async ({ kid }) => {
-            const key = typeof kid === 'string' ? await keys.find(kid) : null;
-            if (key === null) throw new errors.JWSInvalid('the key is not known');
-            return key.secret;
-          },
-          {
-            algorithms: [algorithm],
-            typ: type,
-            currentDate: new Date(time),
-            requiredClaims: ['sub', 'pid', 'sid', 'iat', 'exp'],
-          },
-        );
-        const { sub, pid, sid, exp = 0 } = payload;
-        if (typeof sub !== 'string' || typeof pid !== 'string' || typeof sid !== 'string') return null;
-        const claims = { projectId: pid, spaceId: sid, recordId: sub };
-        verified.set(token, { claims, until: Math.min(time + trustedFor, exp * 1000) });
-        return claims;
-      } catch (error) {
-        // a store that fails is not a bad token
-        if (error instanceof errors.JOSEError) return null;
-        throw error;
-      }
+      const seen = verified.peek(signatureOf(token));
+      return seen?.token === token && time < seen.until ? seen.claims : read(token, time);
     },
   };
+
+  async function read(token: string, time: number): Promise<LoginClaims | null> {
+    const { errors, jwtVerify } = await loadJose();
+    try {
+      const { payload } = await jwtVerify(
+        token,
+        async ({ kid }) => {
+          const key = typeof kid === 'string' ? await keys.find(kid) : null;
+          if (key === null) throw new errors.JWSInvalid('the key is not known');
+          return key.secret;
+        },
+        {
+          algorithms: [algorithm],
+          typ: type,
+          currentDate: new Date(time),
+          requiredClaims: ['sub', 'pid', 'sid', 'iat', 'exp'],
+        },
+      );
+      const { sub, pid, sid, exp = 0 } = payload;
+      if (typeof sub !== 'string' || typeof pid !== 'string' || typeof sid !== 'string') return null;
+      const claims = { projectId: pid, spaceId: sid, recordId: sub };
+      verified.set(signatureOf(token), { token, claims, until: Math.min(time + trustedFor, exp * 1000) });
+      return claims;
+    } catch (error) {
+      // a store that fails is not a bad token
+      if (error instanceof errors.JOSEError) return null;
+      throw error;
+    }
+  }
 }

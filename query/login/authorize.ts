@@ -99,11 +99,15 @@ export async function tokenOwner(
 }
 
 /** What a login token says of a user of this space; null: it does not. */
-export async function loginClaims(
+export function loginClaims(
   { loginTokens }: LoginDeps,
   users: RecordSpace,
   token: string,
-): Promise<LoginClaims | null> {
-  const claims = await loginTokens.verify(token);
-  return claims?.spaceId === users.id && claims.projectId === users.projectId ? claims : null;
+): LoginClaims | null | Promise<LoginClaims | null> {
+  const claims = loginTokens.verify(token);
+  return claims instanceof Promise ? claims.then((found) => ofSpace(users, found)) : ofSpace(users, claims);
+}
+
+function ofSpace({ id, projectId }: RecordSpace, claims: LoginClaims | null): LoginClaims | null {
+  return claims?.spaceId === id && claims.projectId === projectId ? claims : null;
 }

@@ -4,13 +4,12 @@ import { notAllowed, unauthorized } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import { addressOwner } from '../../common/http/address-owner.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
-import { upTo } from '../../common/limits/up-to.ts';
+import { continueWith } from '../../common/limits/continue-with.ts';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import { equals } from '../input/parse-conditions.ts';
 import { oldest, type RecordReader } from '../records/record-reader.ts';
 import { type BindSpace, nobodyMay } from '../space/open-space.ts';
 import type { Spaces } from '../space/spaces.ts';
-import { RequestKeys } from '../store/kept-results.ts';
 import type { RecordStore } from '../store/record-store.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { createStructure, type Structure } from '../structure/structure.ts';
@@ -20,54 +19,94 @@ import { boundBy, type Rules, type RuleValues, readRules } from './rules.ts';
 interface Deps extends LoginDeps {
   readonly store: Pick<RecordStore, 'results'>;
   readonly reader: RecordReader;
-  readonly spaces: Pick<Spaces, 'find'>;
+  readonly spaces: Pick<Spaces, 'find' | 'findKnown'>;
   readonly now: () => number;
 }
 
-type User = NonNullable<RuleValues['user']>;
+type User = NonNullable<RuleValues['user']> & {
+  /** Of his record as JSON. */
+  readonly bytes: number;
+  readonly views: Views;
+};
 
 /** A space as its rules show it, whoever asks. */
 interface Ruled {
   readonly rules: Rules;
+  /** Id of the space of its users. */
+  readonly usersId: string;
   readonly structure: Structure;
+  /** Whether they name `$now`. */
+  readonly isTimed: boolean;
+  readonly strangers: Views;
 }
 
-/** Users of spaces, of all accounts, as whom spaces are kept; another one is made again. */
-const keptViews = 20_000;
+/**
+ * One object for one view: what is kept, and what is read for several requests at once, belongs to a view. `second` is that
+ * of `$now`; 0: the rules do not name it.
+ */
+type Views = Map<Ruled, { readonly view: RecordSpace; readonly second: number }>;
+
+/** Bytes of views that are kept, with their users; of a view; and views of a user. */
+const keptViews = 32 * 1024 * 1024;
+const bytesOfView = 2048;
+const spacesOfUser = 8;
+
+/** Its signal is made when it is asked for, which costs as much as all the rest. */
+type Asking = Pick<HttpRequest, 'signal'>;
 
 /** Binds requests to the rules of their spaces (docs/security.md#rules). */
 export class BoundSpaces {
   readonly #deps: Deps;
   readonly #ruled = new WeakMap<RecordSpace, Ruled>();
-  /** One object for one view: what is kept, and what is read for several requests at once, belongs to a view. */
-  readonly #views = new LRUCache<string, RecordSpace>({ ...upTo(keptViews) });
-  readonly #viewKeys = new RequestKeys();
+  /** Users with views, the one that got one longest ago first. */
+  readonly #withViews = new LRUCache<User, true>({
+    maxSize: keptViews,
+    sizeCalculation: (_, { bytes }) => bytes + spacesOfUser * bytesOfView,
+    dispose: (_, { views }) => views.clear(),
+    noDisposeOnSet: true,
+  });
   readonly #users = new WeakMap<Uint8Array, User | null>();
 
   constructor(deps: Deps) {
     this.#deps = deps;
   }
 
-  readonly bind: BindSpace = async ({ request, space, operation, admit }) => {
+  readonly bind: BindSpace = (asked) => {
+    const { request, space, operation } = asked;
     const ruled = this.#ruledBy(space);
     // a user who logs in may still have an old token
     const token = ruled === null || operation === 'login' ? null : loginTokenOf(request, space);
-    const user = token === null || ruled === null ? null : await this.#userOf(request, space, ruled, token);
-    await admit?.(user === null ? addressOwner(request.address) : `user ${user.id}`);
-    if (token !== null && user === null)
-      throw unauthorized(
-        `The header token holds no login token of a user of the record space ${ruled?.rules.users}`,
-      );
-    if (ruled === null || (operation !== 'login' && ruled.rules.allow[operation] === null))
-      throw nobodyMay(operation);
-    return this.#viewFor(space, ruled, user);
+    if (token === null || ruled === null) return this.#bindTo(asked, ruled, null);
+    const user = this.#userOf(request, ruled, token);
+    if (user instanceof Promise) return user.then((found) => this.#bindTo(asked, ruled, found, token));
+    return this.#bindTo(asked, ruled, user, token);
   };
+
+  /** @param token given, so that there should be a user */
+  #bindTo(
+    { request, space, operation, admit }: Parameters<BindSpace>[0],
+    ruled: Ruled | null,
+    user: User | null,
+    token?: string,
+  ): RecordSpace | Promise<RecordSpace> {
+    const bound = (): RecordSpace => {
+      if (token !== undefined && user === null)
+        throw unauthorized(
+          `The header token holds no login token of a user of the record space ${ruled?.rules.users}`,
+        );
+      if (ruled === null || (operation !== 'login' && ruled.rules.allow[operation] === null))
+        throw nobodyMay(operation);
+      return this.#viewFor(space, ruled, user);
+    };
+    const admission = admit?.(user === null ? addressOwner(request.address) : `user ${user.id}`);
+    return admission === undefined ? bound() : admission.then(bound);
+  }
 
   /** The space as a user sees it. Null: the space has no rules, or there is no such user. @param id null: nobody has logged in */
   async viewAs(space: RecordSpace, id: string | null, signal: AbortSignal): Promise<RecordSpace | null> {
     const ruled = this.#ruledBy(space);
-    const users = ruled && id !== null ? await this.#usersOf(space, ruled, signal) : null;
-    const user = users === null || id === null ? null : await this.#userBy(users, id, signal);
+    const users = ruled && id !== null ? await this.#usersOf(ruled, { signal }) : null;
+    const user = users === null || id === null ? null : await this.#userBy(users, id, { signal });
     return ruled === null || (id !== null && user === null) ? null : this.#viewFor(space, ruled, user);
   }
 
@@ -86,63 +125,69 @@ export class BoundSpaces {
       ...(rules.set.has(space.stored.lookup.get(field.slug) ?? field) ? ({ filled: true } as const) : {}),
     }));
     const structure = createStructure({ ...space.structure, fields });
-    const ruled = { rules, structure };
+    const usersId = uuidV5(space.ownerId, space.stored.projectSlug, rules.users);
+    const isTimed = rules.variables.includes('$now');
+    const ruled: Ruled = { rules, usersId, structure, isTimed, strangers: new Map() };
     this.#ruled.set(space, ruled);
     return ruled;
   }
 
-  #viewFor(space: RecordSpace, { rules, structure }: Ruled, user: User | null): RecordSpace {
+  #viewFor(space: RecordSpace, ruled: Ruled, user: User | null): RecordSpace {
+    const { rules, structure } = ruled;
+    const views = user === null ? ruled.strangers : user.views;
     // to the second, so that answers can be kept that long
-    const now = new Date(Math.floor(this.#deps.now() / 1000) * 1000);
-    const values = rules.variables.map((variable) => {
-      if (variable === '$now') return now.getTime();
-      return user?.values[variable.slice('$user.'.length)] ?? null;
-    });
-    const key = this.#viewKeys.of(space, JSON.stringify([user?.id ?? null, ...values]));
-    const known = this.#views.get(key);
-    if (known !== undefined) return known;
+    const second = ruled.isTimed ? Math.floor(this.#deps.now() / 1000) : 0;
+    const known = views.get(ruled);
+    if (known?.second === second) return known.view;
     const problems: string[] = [];
-    const bound = boundBy(rules, space.stored, { user, now }, problems);
+    const bound = boundBy(rules, space.stored, { user, now: new Date(second * 1000) }, problems);
     if (problems.length > 0) throw outOfDate(space);
     const view = { ...space, structure, bound };
-    this.#views.set(key, view);
+    if (views.size >= spacesOfUser) views.clear();
+    views.set(ruled, { view, second });
+    if (user !== null) this.#withViews.set(user, true);
     return view;
   }
 
   /** The user of a login token; null: there is none. */
-  async #userOf(
-    { signal }: HttpRequest,
-    space: RecordSpace,
-    ruled: Ruled,
-    token: string,
-  ): Promise<User | null> {
-    const users = await this.#usersOf(space, ruled, signal);
-    const claims = users && (await loginClaims(this.#deps, users, token));
-    return users && claims && this.#userBy(users, claims.recordId, signal);
+  #userOf(request: Asking, ruled: Ruled, token: string): User | null | Promise<User | null> {
+    const users = this.#usersOf(ruled, request);
+    if (users instanceof Promise) return users.then((found) => this.#userIn(request, found, token));
+    return this.#userIn(request, users, token);
   }
 
-  #usersOf(
-    { ownerId, stored }: RecordSpace,
-    { rules }: Ruled,
-    signal: AbortSignal,
-  ): Promise<RecordSpace | null> {
-    return this.#deps.spaces.find(uuidV5(ownerId, stored.projectSlug, rules.users), signal);
+  #userIn(request: Asking, users: RecordSpace | null, token: string): User | null | Promise<User | null> {
+    if (users === null) return null;
+    const claims = loginClaims(this.#deps, users, token);
+    return continueWith(claims, (found) => found && this.#userBy(users, found.recordId, request));
   }
 
-  async #userBy(users: RecordSpace, id: string, signal: AbortSignal): Promise<User | null> {
+  #usersOf({ usersId }: Ruled, asking: Asking): RecordSpace | null | Promise<RecordSpace | null> {
+    const { spaces } = this.#deps;
+    return spaces.findKnown(usersId) ?? spaces.find(usersId, asking.signal);
+  }
+
+  #userBy(users: RecordSpace, id: string, asking: Asking): User | null | Promise<User | null> {
     const { store, reader } = this.#deps;
-    const conditions = { ...oldest.conditions, plain: [equals('id', id)] };
-    const plan = { ...oldest, conditions };
     // kept like an answer: the same user asks again and again
     const asked = `user ${id}`;
-    const cache = await store.results.at(users, asked);
-    let record = cache.get(users, asked) ?? null;
-    if (record === null) {
-      record = reader.firstNow(users, plan);
-      if (record !== null) cache.keep(users, asked, conditions, record);
-      const read = async () => Buffer.from((await reader.first(users, plan, signal)) ?? 'null');
-      record ??= (await cache.load(users, asked, conditions, read)) ?? (await read());
-    }
+    return continueWith(store.results.at(users, asked), (cache) => {
+      const kept = cache.get(users, asked);
+      if (kept !== undefined) return this.#read(users, kept);
+      const conditions = { ...oldest.conditions, plain: [equals('id', id)] };
+      const plan = { ...oldest, conditions };
+      const now = reader.firstNow(users, plan);
+      if (now !== null) {
+        cache.keep(users, asked, conditions, now);
+        return this.#read(users, now);
+      }
+      const read = async () => Buffer.from((await reader.first(users, plan, asking.signal)) ?? 'null');
+      const loaded = cache.load(users, asked, conditions, read);
+      return loaded.then(async (record) => this.#read(users, record ?? (await read())));
+    });
+  }
+
+  #read(users: RecordSpace, record: Uint8Array): User | null {
     let user = this.#users.get(record);
     if (user === undefined) {
       user = userIn(record, users.stored);
@@ -156,7 +201,8 @@ function userIn(record: Uint8Array, { fields }: Structure): User | null {
   const values = JSON.parse(Buffer.from(record).toString()) as Record<string, unknown> | null;
   if (values === null) return null;
   const bySlug = fields.map(({ name, slug }) => [slug, values[name]] as const);
-  return { id: values.id as string, values: { ...Object.fromEntries(bySlug), ...values } };
+  const all = { ...Object.fromEntries(bySlug), ...values };
+  return { id: values.id as string, values: all, bytes: record.byteLength, views: new Map() };
 }
 
 function outOfDate({ stored }: RecordSpace): ApiError {

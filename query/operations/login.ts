@@ -35,7 +35,12 @@ export const login: OperationDefinition = {
       description: 'The structure of the one record space that holds the users',
       json: exactObject(
         {
-          mustExistSpaceStructures: { type: 'array', minItems: 1, maxItems: 1, items: structure },
+          mustExistSpaceStructures: {
+            type: 'array',
+            minItems: 1,
+            maxItems: 1,
+            items: { anyOf: [structure, exactObject({ slug: string })] },
+          },
         },
         { additionalProperties: true },
       ),

@@ -83,6 +83,8 @@ export class KnownSpaces {
   }
 
   needsRead(id: string): boolean {
+    // nobody else changes it
+    if (this.#freshFor === Number.POSITIVE_INFINITY) return false;
     const known = this.#spaces.peek(id);
     return known !== undefined && this.#now() - known.read.began > this.#freshFor;
   }

@@ -44,8 +44,8 @@ export type BindSpace = (args: {
   readonly space: RecordSpace;
   readonly operation: 'find' | 'insert' | 'update' | 'delete' | 'login';
   /** Counts the request, of a user or an address. */
-  readonly admit?: (sender: string) => Promise<void>;
-}) => Promise<RecordSpace>;
+  readonly admit?: Principal['admit'] | undefined;
+}) => RecordSpace | Promise<RecordSpace>;
 
 /** With which a request of an ordinary access token is bound by rules, too. */
 export const actAsUser = 'sluice-act-as-user';
@@ -143,8 +143,8 @@ export function createOpenSpace(deps: {
     continueWith(authenticate(args[0], 'by rules'), (principal) => {
       const { limits, grants } = principal;
       if (grants?.publishable || actsAsUser(args[0])) {
-        const found = async () => views.of(await openAs(principal, args, true), principal);
-        return openBound(deps.bind, principal, args, found);
+        const find = () => continueWith(openAs(principal, args, true), (space) => views.of(space, principal));
+        return openBound(deps.bind, principal, args, find);
       }
       return limits === undefined && grants === undefined
         ? openAs(principal, args, false)
@@ -153,23 +153,35 @@ export function createOpenSpace(deps: {
 }
 
 /** The space as its rules let the request see it. What has no rules is as good as what is not there. */
-async function openBound(
+function openBound(
   bind: BindSpace,
   principal: Principal,
   [request, { name }]: Parameters<OpenSpace>,
-  find: () => Promise<RecordSpace>,
-): Promise<RecordSpace> {
+  find: () => RecordSpace | Promise<RecordSpace>,
+): RecordSpace | Promise<RecordSpace> {
   const operation = name === 'login' ? name : (request.needs as (typeof ruledGrants)[number]);
-  let isCounted = principal.admit === undefined;
-  const admit = async (sender: string): Promise<void> => {
-    if (!isCounted) await principal.admit?.(sender);
-    isCounted = true;
+  const count = principal.admit;
+  let isCounted = false;
+  const admit =
+    count &&
+    ((sender: string) => {
+      if (isCounted) return undefined;
+      isCounted = true;
+      return count(sender);
+    });
+  const refuse = async (error: unknown): Promise<never> => {
+    await admit?.(addressOwner(request.address));
+    throw error instanceof ApiError && error.status === 404 ? nobodyMay(operation) : error;
   };
   try {
-    return await bind({ request, space: await find(), operation, admit });
+    const space = find();
+    const opened =
+      space instanceof Promise
+        ? space.then((found) => bind({ request, space: found, operation, admit }))
+        : bind({ request, space, operation, admit });
+    return opened instanceof Promise ? opened.catch(refuse) : opened;
   } catch (error) {
-    await admit(addressOwner(request.address));
-    throw error instanceof ApiError && error.status === 404 ? nobodyMay(operation) : error;
+    return refuse(error);
   }
 }
 
@@ -213,8 +225,17 @@ export function nobodyMay(operation: Parameters<BindSpace>[0]['operation']): Api
   return notAllowed(`The rules of the record space let nobody ${what}, or there is no such space`);
 }
 
-/** Of a request that may not change structures. */
 const changesNothing = { autoCreateProject: false, autoCreateRecordSpace: false, mutate: false } as const;
+const withoutChanges = new WeakMap<RecordHeaders, RecordHeaders>();
+
+/** The headers of a request that may not change structures. Most requests have the same ones. */
+function thatChangeNothing(headers: RecordHeaders): RecordHeaders {
+  const known = withoutChanges.get(headers);
+  if (known !== undefined) return known;
+  const changed = { ...headers, ...changesNothing };
+  withoutChanges.set(headers, changed);
+  return changed;
+}
 
 interface Asked {
   readonly request: HttpRequest;
@@ -240,7 +261,7 @@ function allowedOf(
   const may = !isBound && (grants === undefined || lackOf(grants, 'structure', { project, space }) === null);
   return may
     ? { headers, clear, given: structure, part: null }
-    : { headers: { ...headers, ...changesNothing }, clear: false, given: null, part: structure };
+    : { headers: thatChangeNothing(headers), clear: false, given: null, part: structure };
 }
 
 /** Whether rules bind the request, and the space has none: it learns nothing of it. */

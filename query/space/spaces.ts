@@ -104,16 +104,18 @@ export class Spaces {
 
   /** A space with its stored structure; null when it does not exist. */
   async find(id: string, signal: AbortSignal): Promise<RecordSpace | null> {
+    const space = this.findKnown(id);
+    if (space !== null) return space;
+    const { began } = this.#known.begin();
+    const read = async (own: AbortSignal) =>
+      this.#known.lastStored(id, began) ?? this.#versions.read(id, own);
+    return this.#locked(id, read, signal);
+  }
+
+  /** The same without a wait; null: it has to be looked for. */
+  findKnown(id: string): RecordSpace | null {
     const space = this.#known.lastStored(id);
-    if (space === null) {
-      const { began } = this.#known.begin();
-      return this.#locked(
-        id,
-        async (own) => this.#known.lastStored(id, began) ?? this.#versions.read(id, own),
-        signal,
-      );
-    }
-    this.#keepFresh(id);
+    if (space !== null) this.#keepFresh(id);
     return space;
   }
 

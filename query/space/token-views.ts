@@ -3,6 +3,11 @@ import { notGranted } from '../../common/errors/catalogue.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { createStructure, type Structure } from '../structure/structure.ts';
 
+interface Limits {
+  readonly limits: Principal['limits'] | undefined;
+  readonly grants: Principal['grants'] | undefined;
+}
+
 const mostViews = 1000;
 
 /**
@@ -11,8 +16,19 @@ const mostViews = 1000;
  */
 export class LimitedViews {
   readonly #views = new WeakMap<RecordSpace, Map<string, RecordSpace>>();
+  readonly #last = new WeakMap<RecordSpace, Limits & { readonly view: RecordSpace }>();
 
   of(space: RecordSpace, { limits, grants }: Pick<Principal, 'limits' | 'grants'>): RecordSpace {
+    if (limits === undefined && grants === undefined) return space;
+    // requests for a space mostly have those of the one before: they are not compared as texts
+    const last = this.#last.get(space);
+    if (last !== undefined && last.grants === grants && last.limits === limits) return last.view;
+    const view = this.#find(space, { limits, grants });
+    this.#last.set(space, { limits, grants, view });
+    return view;
+  }
+
+  #find(space: RecordSpace, { limits, grants }: Limits): RecordSpace {
     const views = this.#views.get(space) ?? new Map<string, RecordSpace>();
     this.#views.set(space, views);
     const key = JSON.stringify([limits, grants]);
