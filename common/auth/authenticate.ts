@@ -47,14 +47,14 @@ export function createAuthenticate(tokenCheck: TokenCheck, limiter: Limiter = un
     request.body.identify(userId);
     assertGranted(grants, request.needs, request.params);
     const principal = { userId, tokenId, ...(limits && { limits }), ...(grants && { grants }) };
-    const count = (sender: string) => limiter.admit(sender, (end) => request.onOver(end));
     if (grants?.publishable) {
       if (ruled === undefined)
         throw notGranted('A publishable access token is for records of spaces with rules');
       assertOrigin(grants, request.header('origin'));
-      return { ...principal, admit: (sender) => count(`${tokenId} ${sender}`) };
+      const admit = (sender: string) => limiter.admit(`${tokenId} ${sender}`, (end) => request.onOver(end));
+      return { ...principal, admit };
     }
-    const admission = count(tokenId);
+    const admission = limiter.admit(tokenId, (end) => request.onOver(end));
     return admission === undefined ? principal : admission.then(() => principal);
   };
   return (request, ruled) => {

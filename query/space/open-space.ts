@@ -139,13 +139,16 @@ export function createOpenSpace(deps: {
     return space;
   };
 
+  const openBoundAs = (principal: Principal, args: Parameters<OpenSpace>) => {
+    const find = () => continueWith(openAs(principal, args, true), (space) => views.of(space, principal));
+    return openBound(deps.bind, principal, args, find);
+  };
+
   return (...args) =>
     continueWith(authenticate(args[0], 'by rules'), (principal) => {
       const { limits, grants } = principal;
-      if (grants?.publishable || actsAsUser(args[0])) {
-        const find = () => continueWith(openAs(principal, args, true), (space) => views.of(space, principal));
-        return openBound(deps.bind, principal, args, find);
-      }
+      if (grants?.publishable || args[0].header(actAsUser) !== undefined)
+        if (actsAsUser(args[0], grants)) return openBoundAs(principal, args);
       return limits === undefined && grants === undefined
         ? openAs(principal, args, false)
         : continueWith(openAs(principal, args, false), (space) => views.of(space, principal));
@@ -194,10 +197,9 @@ function referenceOf(
   body?: () => Promise<unknown>,
 ): SpaceReference | Promise<SpaceReference> {
   const { inferStructure, usePreStoredStructure } = headers;
-  const isSaid = Boolean(request.header('structure'));
   // it can change none, and need not know it
-  if (isBound && !isSaid) return { path: readPath(request.params), structure: null };
-  if (!inferStructure || usePreStoredStructure || isSaid)
+  if (isBound && !request.header('structure')) return { path: readPath(request.params), structure: null };
+  if (!inferStructure || usePreStoredStructure || request.header('structure'))
     return readSpaceReference(request, headers, deps.structures);
   const path = readPath(request.params);
   // where there is nothing to infer from, the stored one is meant
@@ -205,8 +207,9 @@ function referenceOf(
   return body().then((parsed) => inferredReference(deps, { ownerId, path, body: parsed }, request.signal));
 }
 
-/** Throws a 400 for another value than true and false. */
-function actsAsUser(request: HttpRequest): boolean {
+/** Whether rules bind a request. Throws a 400 for another value than true and false. */
+function actsAsUser(request: HttpRequest, grants: Grants | undefined): boolean {
+  if (grants?.publishable) return true;
   const value = request.header(actAsUser);
   if (value === undefined || value === 'false') return false;
   if (value === 'true' && (ruledGrants as readonly unknown[]).includes(request.needs)) return true;
@@ -257,6 +260,7 @@ function allowedOf(
   structure: Structure | null,
 ) {
   const clear = structure?.clear === true;
+  if (grants === undefined && !isBound) return { headers, clear, given: structure, part: null };
   assertGranted(grants, request.needs, { project, space });
   const may = !isBound && (grants === undefined || lackOf(grants, 'structure', { project, space }) === null);
   return may
