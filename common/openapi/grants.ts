@@ -106,7 +106,8 @@ function isOrigin(text: string): boolean {
 
 /** As a sentence shows them: "may read records in orders of shop". */
 export function grantsInWords({ projects, spaces, may, origins }: Grants): string {
-  const what = may === undefined ? 'do everything' : listed(may.map((grant) => grantMeanings[grant]));
+  const all = origins === undefined ? 'do everything' : 'find and change records';
+  const what = may === undefined ? all : listed(may.map((grant) => grantMeanings[grant]));
   const ruled = origins === undefined ? [] : [`as rules allow, from pages of ${listed(origins)}`];
   const where = [
     ...(spaces === undefined ? [] : [`in ${listed(spaces)}`]),

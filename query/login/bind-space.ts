@@ -24,8 +24,10 @@ interface Deps extends LoginDeps {
 }
 
 type User = NonNullable<RuleValues['user']> & {
-  /** Of his record as JSON. */
-  readonly bytes: number;
+  /** His space and his id. */
+  readonly key: string;
+  /** As JSON. */
+  readonly record: Uint8Array;
   readonly views: Views;
 };
 
@@ -58,11 +60,11 @@ type Asking = Pick<HttpRequest, 'signal'>;
 export class BoundSpaces {
   readonly #deps: Deps;
   readonly #ruled = new WeakMap<RecordSpace, Ruled>();
-  /** Users with views, the one that got one longest ago first. */
-  readonly #withViews = new LRUCache<User, true>({
+  /** Users with their views. One whose record was read again, and is the same, keeps them. */
+  readonly #kept = new LRUCache<string, User>({
     maxSize: keptViews,
-    sizeCalculation: (_, { bytes }) => bytes + spacesOfUser * bytesOfView,
-    dispose: (_, { views }) => views.clear(),
+    sizeCalculation: ({ record, key }) => record.byteLength + 2 * key.length + spacesOfUser * bytesOfView,
+    dispose: ({ views }) => views.clear(),
     noDisposeOnSet: true,
   });
   readonly #users = new WeakMap<Uint8Array, User | null>();
@@ -145,7 +147,7 @@ export class BoundSpaces {
     const view = { ...space, structure, bound };
     if (views.size >= spacesOfUser) views.clear();
     views.set(ruled, { view, second });
-    if (user !== null) this.#withViews.set(user, true);
+    if (user !== null) this.#kept.set(user.key, user);
     return view;
   }
 
@@ -173,36 +175,39 @@ export class BoundSpaces {
     const asked = `user ${id}`;
     return continueWith(store.results.at(users, asked), (cache) => {
       const kept = cache.get(users, asked);
-      if (kept !== undefined) return this.#read(users, kept);
+      if (kept !== undefined) return this.#read(users, id, kept);
       const conditions = { ...oldest.conditions, plain: [equals('id', id)] };
       const plan = { ...oldest, conditions };
       const now = reader.firstNow(users, plan);
       if (now !== null) {
         cache.keep(users, asked, conditions, now);
-        return this.#read(users, now);
+        return this.#read(users, id, now);
       }
       const read = async () => Buffer.from((await reader.first(users, plan, asking.signal)) ?? 'null');
       const loaded = cache.load(users, asked, conditions, read);
-      return loaded.then(async (record) => this.#read(users, record ?? (await read())));
+      return loaded.then(async (record) => this.#read(users, id, record ?? (await read())));
     });
   }
 
-  #read(users: RecordSpace, record: Uint8Array): User | null {
+  #read({ id: space, stored }: RecordSpace, id: string, record: Uint8Array): User | null {
     let user = this.#users.get(record);
     if (user === undefined) {
-      user = userIn(record, users.stored);
+      const key = `${space} ${id}`;
+      const before = this.#kept.get(key);
+      const isSame = before !== undefined && Buffer.compare(before.record, record) === 0;
+      user = isSame ? before : userIn(record, stored, key);
       this.#users.set(record, user);
     }
     return user;
   }
 }
 
-function userIn(record: Uint8Array, { fields }: Structure): User | null {
+function userIn(record: Uint8Array, { fields }: Structure, key: string): User | null {
   const values = JSON.parse(Buffer.from(record).toString()) as Record<string, unknown> | null;
   if (values === null) return null;
   const bySlug = fields.map(({ name, slug }) => [slug, values[name]] as const);
   const all = { ...Object.fromEntries(bySlug), ...values };
-  return { id: values.id as string, values: all, bytes: record.byteLength, views: new Map() };
+  return { id: values.id as string, values: all, key, record, views: new Map() };
 }
 
 function outOfDate({ stored }: RecordSpace): ApiError {

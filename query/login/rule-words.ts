@@ -46,9 +46,11 @@ function partOf(given: Given, isUser: boolean): string | null {
       if (left.includes('')) return '';
       return left.length === 1 ? (left[0] as string) : `(${left.join(' or ')})`;
     }
-    case 'none':
+    case 'none': {
       if (branches.includes('') || mentionsUser(given, isUser)) return null;
-      return `not (${branches.filter((branch) => branch !== null).join(' or ')})`;
+      const left = branches.filter((branch) => branch !== null);
+      return left.length === 0 ? '' : `not (${left.join(' or ')})`;
+    }
   }
 }
 

@@ -104,7 +104,9 @@ export class KnownSpaces {
     const before = this.#spaces.peek(id);
     const same = before?.version === version;
     const known = same ? before.space : space;
-    const size = same ? before.size : structureText(space.stored).length + overhead;
+    const size = same
+      ? before.size
+      : structureText(space.stored).length + (space.rules?.length ?? 0) + overhead;
     this.#spaces.set(id, {
       space: known,
       version,
