@@ -1,4 +1,4 @@
-import { slugPattern } from '../metadata/slug.ts';
+import { slugPattern, spaceSlugProblem } from '../metadata/slug.ts';
 
 /** What an operation needs of a token; each operation says which in its description (`needs`). */
 export const grantMeanings = {
@@ -86,7 +86,7 @@ export function readGrants(value: unknown, problems: string[]): Grants | undefin
   };
   const isSlug = (text: string): boolean => slugPattern.test(text);
   const projects = read('projects', 'slugs of projects', isSlug);
-  const spaces = read('spaces', 'slugs of record spaces', isSlug);
+  const spaces = read('spaces', 'slugs of record spaces', (text) => spaceSlugProblem(text) === null);
   const may = read<Grant>('may', `of ${grantNames.join(', ')}`, (item) => Object.hasOwn(grantMeanings, item));
   const origins = read('origins', 'origins of web pages, such as https://app.example.com', isOrigin);
   const { publishable = false } = given;

@@ -11,6 +11,7 @@ import { readPath } from '../input/space-reference.ts';
 import { longestRules, ruledOperations } from '../login/rules.ts';
 import { mostTried, type SpaceRulesDeps, setRules, shownRules, tryRules } from '../login/space-rules.ts';
 import type { CatalogueEntry } from '../space/space-catalogue.ts';
+import { exampleStructure } from '../structure/example-structure.ts';
 
 const longestBody = 4 * longestRules;
 
@@ -56,35 +57,14 @@ const tried = named(
   }),
 );
 
-const example = {
-  find: { $or: [{ public: true }, { owner: '$user.id' }] },
-  insert: true,
-  set: { owner: '$user.id' },
-};
+const example = { find: { age: { gte: 18 } }, insert: true, readonly: ['age'] };
 
+/** A space of its own: other samples use theirs. */
 function making(base: string): string {
-  const fields = [
-    { name: 'text', slug: 'text', type: 'TEXT' },
-    { name: 'public', slug: 'public', type: 'BOOLEAN' },
-    { name: 'owner', slug: 'owner', type: 'TEXT' },
-  ].map((field) => ({
-    ...field,
-    required: false,
-    unique: false,
-    hashed: false,
-    description: '',
-    comment: '',
-  }));
-  const structure = {
-    name: 'notes',
-    description: '',
-    projectSlug: 'shop',
-    slug: 'notes',
-    recordStructure: fields,
-  };
-  const url = `${base}/shop/notes`;
-  const rules = `${base}/_projects_/shop/spaces/notes/rules`;
-  return `${curl({ url, headers: { structure }, body: [{ text: 'Milk', public: true }] })}\n${curl({ method: 'PUT', url: rules, body: example })}\n`;
+  const structure = { ...exampleStructure, projectSlug: 'shop', slug: 'members' };
+  const url = `${base}/shop/members`;
+  const rules = `${base}/_projects_/shop/spaces/members/rules`;
+  return `${curl({ url, headers: { structure }, body: [{ name: 'Ada', age: 36 }] })}\n${curl({ method: 'PUT', url: rules, body: example })}\n`;
 }
 
 /** The rules of a record space as its account sets, reads and tries them (docs/security.md#rules). */
@@ -95,7 +75,7 @@ export const ruleOperations: readonly AccountOperation<SpaceRulesDeps>[] = [
     description: 'With warnings, and with what a stranger and a user who has logged in may do.',
     answers: { 200: jsonAnswer('The rules', rulesAnswer) },
     errors: [...errors],
-    sample: (base) => making(base) + curl({ url: `${base}/_projects_/shop/spaces/notes/rules` }),
+    sample: (base) => making(base) + curl({ url: `${base}/_projects_/shop/spaces/members/rules` }),
     async run(deps, request, ownerId) {
       const entry = await spaceOf(deps, request, ownerId);
       return noStoreJson(await shownRules(deps, entry, request.signal));
@@ -143,7 +123,7 @@ export const ruleOperations: readonly AccountOperation<SpaceRulesDeps>[] = [
             },
             { optional: ['user', 'ids', 'record', 'rules'] },
           ),
-          example: { operation: 'find', user: null },
+          example: { operation: 'find', user: null, rules: example },
         },
       },
     },
@@ -153,7 +133,7 @@ export const ruleOperations: readonly AccountOperation<SpaceRulesDeps>[] = [
       making(base) +
       curl({
         method: 'POST',
-        url: `${base}/_projects_/shop/spaces/notes/rules/try`,
+        url: `${base}/_projects_/shop/spaces/members/rules/try`,
         body: { operation: 'find' },
       }),
     async run(deps, request, ownerId) {

@@ -329,6 +329,19 @@ t.test('every route: what another owns is not read, changed or listed', async (t
     'GET /_projects_/:project/spaces/:space': async () => [
       [{}, await call({ baseUrl, token: bob, path: `/_projects_/${project}/spaces/notes` })],
     ],
+    'GET /_projects_/:project/spaces/:space/rules': async () => [
+      [{}, await call({ baseUrl, token: bob, path: `/_projects_/${project}/spaces/notes/rules` })],
+    ],
+    'PUT /_projects_/:project/spaces/:space/rules': async () => {
+      const path = `/_projects_/${project}/spaces/notes/rules`;
+      const body = { find: true };
+      return [[{}, await call({ baseUrl, token: bob, method: 'PUT', path, body })]];
+    },
+    'POST /_projects_/:project/spaces/:space/rules/try': async () => {
+      const path = `/_projects_/${project}/spaces/notes/rules/try`;
+      const body = { operation: 'find', rules: { find: true } };
+      return [[{}, await call({ baseUrl, token: bob, path, body })]];
+    },
     'GET /_usage_': async () => {
       const carol = await tokenOf('carol@example.com');
       return [[ok({ days: [] }), await call({ baseUrl, token: carol, path: '/_usage_' })]];

@@ -346,15 +346,7 @@ t.test(
 );
 
 t.test('commands say how they are used', async (t) => {
-  const scripts = [
-    'main.ts',
-    'gateway/main.ts',
-    'query/main.ts',
-    'token.ts',
-    'rules.ts',
-    'janitor.ts',
-    'sql-views.ts',
-  ];
+  const scripts = ['main.ts', 'gateway/main.ts', 'query/main.ts', 'token.ts', 'janitor.ts', 'sql-views.ts'];
   for (const script of scripts) {
     t.match(await runToEnd(script, ['--help'], {}), { status: 0, stderr: '', stdout: /npm run -s/ }, script);
   }

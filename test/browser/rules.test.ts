@@ -52,3 +52,28 @@ t.test('rules are written, refused, saved, and tried as a user', async (t) => {
   await page.getByRole('row', { name: /find.*public = true/ }).waitFor();
   t.match(await rules.inputValue(), /"\$user.id"/, 'as it was saved');
 });
+
+t.test('a token for web pages is made, and reaches what the rules allow', async (t) => {
+  await page.goto(server.url('/tokens'));
+  await page.getByRole('button', { name: 'New token' }).first().click();
+  await page.getByLabel('Name').fill('website');
+  await page.getByText('Limit what it may do').click();
+  await page.getByLabel('Origins of web pages').fill('https://app.example.com');
+  await page
+    .getByText('find and change records as rules allow, from pages of https://app.example.com')
+    .waitFor();
+  await page.getByRole('button', { name: 'Create the token' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Copy the token now' });
+  const token = (await dialog.locator('code').first().textContent()) ?? '';
+  await dialog.getByRole('button', { name: 'Done' }).click();
+  await page.getByRole('row', { name: /website.*as rules allow/ }).waitFor();
+  const ask = async (path: string, origin: string) => {
+    const headers = { authorization: `Bearer ${token}`, origin };
+    const response = await fetch(`${server.sluice.baseUrl}/${project}/${path}`, { headers });
+    return [response.status, ((await response.json()) as { length?: number }).length];
+  };
+  t.strictSame(await ask('posts', 'https://app.example.com'), [200, 1]);
+  t.strictSame(await ask('posts', 'https://other.example.com'), [403, undefined]);
+  t.strictSame(await ask('users', 'https://app.example.com'), [403, undefined]);
+  t.strictSame(problems, []);
+});

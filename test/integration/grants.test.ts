@@ -159,6 +159,7 @@ t.test('grants are read with all their problems, and said in words', async (t) =
   for (const wrong of [[], 'find', 7, { may: [] }, { may: 'find' }, { may: ['fly'] }, { more: [] }])
     t.equal(read(wrong).problems.length, 1, JSON.stringify(wrong));
   t.equal(read({ projects: ['a b'], spaces: [7], may: [null] }).problems.length, 3);
+  t.strictSame(read({ spaces: ['Orders, of 2026'] }).grants, { spaces: ['Orders, of 2026'] });
   t.strictSame(read({ may: ['find', 'find'] }).grants, { may: ['find'] });
   t.equal(read({ spaces: Array.from({ length: 101 }, (_, i) => `s${i}`) }).problems.length, 1);
   t.equal(

@@ -288,6 +288,12 @@ async function driveProjects(harness: QueryHarness, expect: Expect): Promise<voi
   await expect({ path: '/_projects_', query: 'after=a' }, 'GET /_projects_');
   await expect({ path, query: 'search=O&after=a' }, `GET ${base}`);
   await expect({ path: `${path}/one` }, `GET ${base}/:space`);
+  const rules = `${path}/one/rules`;
+  const ofRules = `${base}/:space/rules`;
+  await expect({ method: 'PUT', path: rules, body: { find: { a: 'x' }, update: true } }, `PUT ${ofRules}`);
+  await expect({ path: rules }, `GET ${ofRules}`);
+  const tried = { path: `${rules}/try`, body: { operation: 'update', record: { b: 2 } } };
+  await expect(tried, `POST ${ofRules}/try`);
   const drop = (at: string, route: string) => expect({ method: 'DELETE', path: at }, `DELETE ${route}`, 204);
   for (const field of ['a', 'c']) await drop(`${path}/one/fields/${field}`, `${base}/:space/fields/:field`);
   await drop(`${path}/one`, `${base}/:space`);
