@@ -120,11 +120,17 @@ export class BoundSpaces {
     const problems: string[] = [];
     const rules = readRules(JSON.parse(space.rules), space.stored, problems);
     if (problems.length > 0) throw outOfDate(space);
-    const fields = space.structure.fields.map((field) => ({
+    // fields that the request leaves out are written, too, where rules or defaults give them values
+    const { fields: named } = space.structure;
+    const isNamed = new Set(named.map(({ slug }) => slug));
+    const others = space.stored.fields.filter(({ slug }) => !isNamed.has(slug));
+    const isSet = new Set([...rules.set.keys()].map(({ slug }) => slug));
+    const all = [...named, ...others.map((field) => ({ ...field, hidden: true as const }))];
+    const fields = all.map((field) => ({
       ...field,
       // a hash that can be compared can be guessed: login has a throttle
       ...(field.hashed || rules.hidden.includes(field.slug) ? ({ hidden: true } as const) : {}),
-      ...(rules.set.has(space.stored.lookup.get(field.slug) ?? field) ? ({ filled: true } as const) : {}),
+      ...(isSet.has(field.slug) ? ({ filled: true } as const) : {}),
     }));
     const structure = createStructure({ ...space.structure, fields });
     const usersId = uuidV5(space.ownerId, space.stored.projectSlug, rules.users);

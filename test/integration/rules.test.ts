@@ -240,6 +240,18 @@ t.test('ways to learn of what is hidden', async (t) => {
     'hashes are not guessed',
   );
 
+  // a structure that leaves out what rules fill in, or what is required
+  await setRules('notes', { ...noteRules, insert: true });
+  const part = spaceOf(harness, 'app', 'notes', fieldsOf('text TEXT'));
+  const { body: partly } = await part.insertOne({ text: 'partly' }, page(ann.token));
+  t.strictSame(Object.keys(partly), ['id', 'text', 'createdAt', 'updatedAt']);
+  t.match((await notes.find(`id=${partly.id}`)).body, [{ owner: ann.user.id }]);
+  t.match(await part.insertOne({ text: 'x', stars: 5 }, page(ann.token)), denied(/'stars' is readonly/));
+  const nameless = spaceOf(harness, 'app', 'users', fieldsOf('role TEXT'));
+  await setRules('users', { find: true, insert: true });
+  t.match(await nameless.insertOne({ role: 'x' }, page()), refusal('invalid_value', /'name' is required/));
+  await setRules('notes', noteRules);
+
   // keys of inserts are a user's own
   const keyed = (token: string) =>
     as(token, '/app/notes', {
