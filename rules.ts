@@ -1,15 +1,9 @@
 /** Says what strangers and users may do with the records of a server, and whether that is meant: for CI (docs/security.md). */
 import { parseArgs } from 'node:util';
 import { failStart, helpIfAsked } from './common/lifecycle/command-line.ts';
-
-type Reach = Readonly<Record<string, 'all' | 'none' | { readonly where: string }>>;
-
-interface SpaceRules {
-  readonly rules: unknown;
-  readonly warnings: readonly string[];
-  readonly stranger: Reach;
-  readonly user: Reach;
-}
+import { everybodyMay, type Reach } from './query/login/rule-words.ts';
+import type { ShownRules } from './query/login/space-rules.ts';
+import { type Family, families } from './query/structure/space-auth.ts';
 
 const timeout = 30_000;
 
@@ -54,13 +48,11 @@ async function main(): Promise<void> {
   for (const project of projects) {
     const of = `/_projects_/${encodeURIComponent(project)}/spaces`;
     for (const slug of await slugs(ask, of, 'spaces')) {
-      const found = await ask<SpaceRules>(`${of}/${encodeURIComponent(slug)}/rules`);
+      const found = await ask<ShownRules>(`${of}/${encodeURIComponent(slug)}/rules`);
       if (found.rules === null) continue;
       spaces++;
-      const meant = values.open
-        .filter((one) => one.startsWith(`${slug}:`))
-        .map((one) => one.slice(slug.length + 1));
-      const left = found.warnings.filter((text) => !meant.some((name) => isAbout(text, name)));
+      const meant = families.filter((name) => values.open.includes(`${slug}:${name}`)).map(everybodyMay);
+      const left = found.warnings.filter((text) => !meant.includes(text));
       warnings += left.length;
       process.stdout.write(
         `${[`${project}/${slug}`, ...lines(found), ...left.map((text) => `  ! ${text}`)].join('\n')}\n`,
@@ -71,25 +63,12 @@ async function main(): Promise<void> {
   if (values.check && warnings > 0) process.exitCode = 1;
 }
 
-const words: Readonly<Record<string, string>> = {
-  find: 'find',
-  insert: 'insert',
-  update: 'change',
-  delete: 'delete',
-};
-
-function isAbout(warning: string, operation: string): boolean {
-  return warning.startsWith(`Everybody can ${words[operation]} `);
+function lines({ stranger, user }: ShownRules): string[] {
+  return families.map((name) => `  ${name}: a stranger ${said(stranger[name])}; a user ${said(user[name])}`);
 }
 
-function lines({ stranger, user }: SpaceRules): string[] {
-  return Object.keys(stranger).map(
-    (name) => `  ${name}: a stranger ${said(stranger[name])}; a user ${said(user[name])}`,
-  );
-}
-
-function said(reach: Reach[string] | undefined): string {
-  return typeof reach === 'object' ? `those with ${reach.where}` : (reach ?? 'none');
+function said(reach: Reach[Family]): string {
+  return typeof reach === 'object' ? `those with ${reach.where}` : reach;
 }
 
 /** All pages of a list. */

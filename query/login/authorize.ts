@@ -3,6 +3,7 @@ import type { LoginClaims, LoginTokens } from '../../common/auth/login-tokens.ts
 import { unauthorized } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
+import { continueWith } from '../../common/limits/continue-with.ts';
 import { spaceSlugProblem } from '../../common/metadata/slug.ts';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import { type Grants, lackOf } from '../../common/openapi/grants.ts';
@@ -104,10 +105,7 @@ export function loginClaims(
   users: RecordSpace,
   token: string,
 ): LoginClaims | null | Promise<LoginClaims | null> {
-  const claims = loginTokens.verify(token);
-  return claims instanceof Promise ? claims.then((found) => ofSpace(users, found)) : ofSpace(users, claims);
-}
-
-function ofSpace({ id, projectId }: RecordSpace, claims: LoginClaims | null): LoginClaims | null {
-  return claims?.spaceId === id && claims.projectId === projectId ? claims : null;
+  return continueWith(loginTokens.verify(token), (claims) =>
+    claims?.spaceId === users.id && claims.projectId === users.projectId ? claims : null,
+  );
 }

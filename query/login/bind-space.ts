@@ -73,36 +73,24 @@ export class BoundSpaces {
     this.#deps = deps;
   }
 
-  readonly bind: BindSpace = (asked) => {
-    const { request, space, operation } = asked;
+  readonly bind: BindSpace = ({ request, space, operation, admit }) => {
     const ruled = this.#ruledBy(space);
     // a user who logs in may still have an old token
     const token = ruled === null || operation === 'login' ? null : loginTokenOf(request, space);
-    if (token === null || ruled === null) return this.#bindTo(asked, ruled, null);
-    const user = this.#userOf(request, ruled, token);
-    if (user instanceof Promise) return user.then((found) => this.#bindTo(asked, ruled, found, token));
-    return this.#bindTo(asked, ruled, user, token);
+    const found = token === null || ruled === null ? null : this.#userOf(request, ruled, token);
+    return continueWith(found, (user) => {
+      const admission = admit?.(user === null ? addressOwner(request.address) : `user ${user.id}`);
+      return continueWith(admission, () => {
+        if (token !== null && user === null)
+          throw unauthorized(
+            `The header token holds no login token of a user of the record space ${ruled?.rules.users}`,
+          );
+        if (ruled === null || (operation !== 'login' && ruled.rules.allow[operation] === null))
+          throw nobodyMay(operation);
+        return this.#viewFor(space, ruled, user);
+      });
+    });
   };
-
-  /** @param token given, so that there should be a user */
-  #bindTo(
-    { request, space, operation, admit }: Parameters<BindSpace>[0],
-    ruled: Ruled | null,
-    user: User | null,
-    token?: string,
-  ): RecordSpace | Promise<RecordSpace> {
-    const bound = (): RecordSpace => {
-      if (token !== undefined && user === null)
-        throw unauthorized(
-          `The header token holds no login token of a user of the record space ${ruled?.rules.users}`,
-        );
-      if (ruled === null || (operation !== 'login' && ruled.rules.allow[operation] === null))
-        throw nobodyMay(operation);
-      return this.#viewFor(space, ruled, user);
-    };
-    const admission = admit?.(user === null ? addressOwner(request.address) : `user ${user.id}`);
-    return admission === undefined ? bound() : admission.then(bound);
-  }
 
   /** The space as a user sees it. Null: the space has no rules, or there is no such user. @param id null: nobody has logged in */
   async viewAs(space: RecordSpace, id: string | null, signal: AbortSignal): Promise<RecordSpace | null> {
@@ -159,15 +147,11 @@ export class BoundSpaces {
 
   /** The user of a login token; null: there is none. */
   #userOf(request: Asking, ruled: Ruled, token: string): User | null | Promise<User | null> {
-    const users = this.#usersOf(ruled, request);
-    if (users instanceof Promise) return users.then((found) => this.#userIn(request, found, token));
-    return this.#userIn(request, users, token);
-  }
-
-  #userIn(request: Asking, users: RecordSpace | null, token: string): User | null | Promise<User | null> {
-    if (users === null) return null;
-    const claims = loginClaims(this.#deps, users, token);
-    return continueWith(claims, (found) => found && this.#userBy(users, found.recordId, request));
+    return continueWith(this.#usersOf(ruled, request), (users) =>
+      continueWith(users && loginClaims(this.#deps, users, token), (claims) =>
+        users && claims ? this.#userBy(users, claims.recordId, request) : null,
+      ),
+    );
   }
 
   #usersOf({ usersId }: Ruled, asking: Asking): RecordSpace | null | Promise<RecordSpace | null> {

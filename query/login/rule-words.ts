@@ -2,21 +2,21 @@ import type { Filter } from '../input/filters/filter.ts';
 import { filterTest } from '../input/filters/filter-test.ts';
 import type { Given, GivenComparison } from '../input/filters/given-filter.ts';
 import { asFilter, type Conditions } from '../input/parse-conditions.ts';
+import { verbs } from '../space/open-space.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
 import { textIn, valueIn } from '../store/row-test.ts';
 import { isSystemKey } from '../structure/field.ts';
+import { type Family, families } from '../structure/space-auth.ts';
 import type { Structure } from '../structure/structure.ts';
-import { type RuledOperation, type Rules, ruledOperations } from './rules.ts';
+import type { Rules } from './rules.ts';
 
 /** What somebody may do with which records of a space: `all`, none, or those that meet conditions, in words. */
-export type Reach = Readonly<Record<RuledOperation, 'all' | 'none' | { readonly where: string }>>;
-
-const verbs = { find: 'find', insert: 'insert', update: 'change', delete: 'delete' } as const;
+export type Reach = Readonly<Record<Family, 'all' | 'none' | { readonly where: string }>>;
 
 /** @param isUser whether somebody has logged in */
 export function reachOf({ allow }: Pick<Rules, 'allow'>, isUser: boolean): Reach {
   return Object.fromEntries(
-    ruledOperations.map((name) => {
+    families.map((name) => {
       const allowed = allow[name];
       const parts = allowed === null ? null : wordsOf(allowed === true ? [] : allowed, isUser, false);
       if (parts === null) return [name, 'none'] as const;
@@ -75,12 +75,15 @@ function valueWords(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
+/** The warning of an operation that is open. */
+export function everybodyMay(operation: Family): string {
+  return `Everybody can ${verbs[operation]} ${operation === 'insert' ? '' : 'all '}records, without logging in`;
+}
+
 /** What the author of rules may not have meant. @param users null: there is no such space */
 export function warningsOf(rules: Rules, { fields }: Structure, users: Structure | null): string[] {
   const stranger = reachOf(rules, false);
-  const open = ruledOperations.filter((name) => stranger[name] === 'all');
-  const names = (slugs: readonly string[]) =>
-    fields.filter(({ slug }) => slugs.includes(slug)).map(({ name }) => name);
+  const open = families.filter((name) => stranger[name] === 'all');
   const impossible = fields.filter(
     ({ slug, required, defaultValue }) =>
       required &&
@@ -89,15 +92,11 @@ export function warningsOf(rules: Rules, { fields }: Structure, users: Structure
       ![...rules.set.keys()].some((set) => set.slug === slug),
   );
   return [
-    ...open.map(
-      (name) => `Everybody can ${verbs[name]} ${name === 'insert' ? '' : 'all '}records, without logging in`,
-    ),
+    ...open.map(everybodyMay),
     ...(rules.variables.some((variable) => variable.startsWith('$user')) && users === null
       ? [`There is no record space ${rules.users}, which is to hold the users: nobody can log in`]
       : []),
-    ...names(impossible.map(({ slug }) => slug)).map(
-      (name) => `No record can be inserted: the field ${name} is required, and readonly`,
-    ),
+    ...impossible.map(({ name }) => `No record can be inserted: the field ${name} is required, and readonly`),
     ...(rules.allow.insert !== null && rules.allow.find === null && rules.allow.update !== null
       ? ['No record can be changed: nobody can find one']
       : []),

@@ -5,20 +5,18 @@ import { type Given, type GivenComparison, givenAlways, givenNever } from '../in
 import { givenInBody } from '../input/filters/given-in-body.ts';
 import { subjectOf } from '../input/filters/names.ts';
 import { type Conditions, parseConditions } from '../input/parse-conditions.ts';
+import { exampleValues } from '../structure/example-structure.ts';
 import type { Field, FieldType, StoredValue } from '../structure/field.ts';
 import { readFieldValue } from '../structure/field-value.ts';
 import { isObject } from '../structure/is-object.ts';
 import type { Bound } from '../structure/record-space.ts';
+import { type Family, families } from '../structure/space-auth.ts';
 import type { Structure } from '../structure/structure.ts';
-
-/** What rules are about: the families of operations. */
-export const ruledOperations = ['find', 'insert', 'update', 'delete'] as const;
-export type RuledOperation = (typeof ruledOperations)[number];
 
 /** The rules of a record space (docs/security.md#rules). */
 export interface Rules {
   /** Which records an operation is about: conditions, all (`true`), or none, which is to say nobody may. */
-  readonly allow: Readonly<Record<RuledOperation, readonly Given[] | true | null>>;
+  readonly allow: Readonly<Record<Family, readonly Given[] | true | null>>;
   /** Of the space whose login tokens count. */
   readonly users: string;
   readonly set: ReadonlyMap<Field, unknown>;
@@ -36,7 +34,7 @@ export interface RuleValues {
 }
 
 const usersByDefault = 'users';
-const keys: readonly string[] = [...ruledOperations, 'users', 'set', 'readonly', 'hidden'];
+const keys: readonly string[] = [...families, 'users', 'set', 'readonly', 'hidden'];
 /** Characters of all rules of a space. */
 export const longestRules = 32_768;
 
@@ -50,8 +48,8 @@ export function readRules(input: unknown, structure: Structure, problems: string
     if (!keys.includes(key)) problems.push(`Rules have no ${shownName(key)}, but ${keys.join(', ')}`);
   const variables = new Set<string>();
   const allow = Object.fromEntries(
-    ruledOperations.map((name) => [name, readAllowed(name, given[name], structure, variables, problems)]),
-  ) as Record<RuledOperation, readonly Given[] | true | null>;
+    families.map((name) => [name, readAllowed(name, given[name], structure, variables, problems)]),
+  ) as Record<Family, readonly Given[] | true | null>;
   const { users = usersByDefault } = given;
   if (typeof users !== 'string' || spaceSlugProblem(users) !== null)
     problems.push('users should be the slug of the record space that holds the users');
@@ -64,7 +62,7 @@ export function readRules(input: unknown, structure: Structure, problems: string
 }
 
 function readAllowed(
-  name: RuledOperation,
+  name: Family,
   given: unknown,
   structure: Structure,
   variables: Set<string>,
@@ -140,7 +138,7 @@ function* comparisonsIn(given: readonly Given[]): Generator<GivenComparison> {
 
 /** The rules for one user, and the problems that they have then. @param structure the stored one */
 export function boundBy(rules: Rules, structure: Structure, values: RuleValues, problems: string[]): Bound {
-  const conditionsOf = (name: RuledOperation): Conditions | null => {
+  const conditionsOf = (name: Family): Conditions | null => {
     const allowed = rules.allow[name];
     if (allowed === null) return null;
     const given = allowed === true ? [] : allowed.map((one) => filledIn(one, structure, values, false));
@@ -166,8 +164,8 @@ export function boundBy(rules: Rules, structure: Structure, values: RuleValues, 
   const { readonly } = rules;
   return {
     user: values.user?.id ?? null,
-    ...(Object.fromEntries(ruledOperations.map((name) => [name, conditionsOf(name)])) as Record<
-      RuledOperation,
+    ...(Object.fromEntries(families.map((name) => [name, conditionsOf(name)])) as Record<
+      Family,
       Conditions | null
     >),
     ...{ set, readonly },
@@ -223,19 +221,11 @@ export function variableProblems({ variables, users: slug }: Rules, users: Struc
   });
 }
 
-const examples: Readonly<Record<FieldType, unknown>> = {
-  TEXT: 'text',
-  NUMBER: 1,
-  BOOLEAN: true,
-  ARRAY: [],
-  OBJECT: {},
-};
-
 /** A user with a value of its type in each field, for trying what rules compare. */
 export function exampleUser(users: Structure | null): NonNullable<RuleValues['user']> {
   const entries = (users?.fields ?? []).flatMap(({ name, slug, type }) => [
-    [name, examples[type]] as const,
-    [slug, examples[type]] as const,
+    [name, exampleValues[type]] as const,
+    [slug, exampleValues[type]] as const,
   ]);
   return { id: 'a-user', values: Object.fromEntries(entries) };
 }

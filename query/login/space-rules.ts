@@ -6,6 +6,7 @@ import { allRecords } from '../input/parse-conditions.ts';
 import { validateChanges, valuesSet } from '../input/validate-changes.ts';
 import { type RecordValues, validateRecord } from '../input/validate-record.ts';
 import { firstByValues } from '../records/first-by-values.ts';
+import { assignmentsOf } from '../records/record-changes.ts';
 import type { RecordReader } from '../records/record-reader.ts';
 import { assertWritable, conditionsOf, filledIn } from '../records/ruled.ts';
 import type { CatalogueEntry } from '../space/space-catalogue.ts';
@@ -14,22 +15,14 @@ import type { SpacesDeps } from '../space/spaces-deps.ts';
 import { rowOf } from '../sql/new-record.ts';
 import { storedJson } from '../sql/record-row.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
-import { changedRow } from '../sql/update-sql.ts';
+import { type Assignment, changedRow } from '../sql/update-sql.ts';
 import { isObject } from '../structure/is-object.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
-import { slotOf } from '../structure/slots.ts';
+import { type Family, families } from '../structure/space-auth.ts';
 import type { Structure } from '../structure/structure.ts';
 import type { BoundSpaces } from './bind-space.ts';
 import { type Reach, reachOf, reasons, warningsOf } from './rule-words.ts';
-import {
-  boundBy,
-  exampleUser,
-  type RuledOperation,
-  type Rules,
-  readRules,
-  ruledOperations,
-  variableProblems,
-} from './rules.ts';
+import { boundBy, exampleUser, type Rules, readRules, variableProblems } from './rules.ts';
 
 export interface SpaceRulesDeps extends Pick<SpacesDeps, 'catalogue' | 'store'> {
   readonly spaces: Spaces;
@@ -110,7 +103,7 @@ export async function shownRules(
 ): Promise<ShownRules> {
   const { structure, rules: text } = entry;
   if (text === '') {
-    const none = Object.fromEntries(ruledOperations.map((name) => [name, 'none'])) as Reach;
+    const none = Object.fromEntries(families.map((name) => [name, 'none'])) as Reach;
     return { rules: null, warnings: [], stranger: none, user: none };
   }
   const given: unknown = JSON.parse(text);
@@ -128,7 +121,7 @@ export async function shownRules(
 }
 
 interface Try {
-  readonly operation: RuledOperation;
+  readonly operation: Family;
   readonly user: string | null;
   readonly ids: readonly string[] | null;
   readonly record: unknown;
@@ -140,8 +133,8 @@ function readTry(body: unknown): Try {
   if (!isObject(body)) throw invalidBody('Request body should be a JSON object');
   const { operation, user = null, ids = null, record, rules, ...others } = body;
   for (const key of Object.keys(others)) problems.push(`${shownName(key)} is not known here`);
-  if (!ruledOperations.includes(operation as RuledOperation))
-    problems.push(`operation should be one of ${ruledOperations.join(', ')}`);
+  if (!families.includes(operation as Family))
+    problems.push(`operation should be one of ${families.join(', ')}`);
   if (user !== null && typeof user !== 'string') problems.push('user should be the id of a user, or null');
   const areIds =
     ids === null ||
@@ -168,11 +161,8 @@ export async function tryRules(
   const { rules: _, ...plain } = stored;
   const text = given.rules === undefined ? entry.rules : JSON.stringify(given.rules);
   if (text === '') throw invalidRules(['The record space has no rules']);
-  const { problems } = checked(
-    JSON.parse(text),
-    entry.structure,
-    await usersOf(deps, entry, JSON.parse(text), signal),
-  );
+  const rules: unknown = JSON.parse(text);
+  const { problems } = checked(rules, entry.structure, await usersOf(deps, entry, rules, signal));
   if (problems.length > 0) throw invalidRules(problems);
   const view = await deps.boundSpaces.viewAs({ ...plain, rules: text }, given.user, signal);
   if (view === null) throw noMatch(`There is no user with the id ${shownName(given.user ?? '')}`);
@@ -226,7 +216,7 @@ async function triedRecords(
   const ids = given.ids ?? (await oldest());
   const rows = await firstByValues(store, { space: plain, target: 'id' }, ids, signal);
   const changed =
-    operation === 'update' && given.record !== undefined ? assignmentsOf(view, given.record) : null;
+    operation === 'update' && given.record !== undefined ? triedChanges(view, given.record) : null;
   return ids.map((id) => {
     const row = rows.get(id);
     if (row === undefined) return { id, allowed: false, why: ['There is no such record'], record: null };
@@ -252,16 +242,12 @@ async function triedRecords(
   });
 }
 
-function assignmentsOf(view: RecordSpace, record: unknown) {
+function triedChanges(view: RecordSpace, record: unknown): readonly Assignment[] {
   const changes = validateChanges(record, view.structure);
   assertWritable(view, [...changes.keys()]);
-  const values = valuesSet(changes, view.structure);
-  return [...changes].map(([field, value]) => ({
-    slot: slotOf(field),
-    value: typeof value === 'object' ? value : (values[view.structure.fields.indexOf(field)] ?? null),
-  }));
+  return assignmentsOf(view, changes, valuesSet(changes, view.structure));
 }
 
-function nobody(operation: RuledOperation): string {
+function nobody(operation: Family): string {
   return `${operation}: the rules let nobody`;
 }

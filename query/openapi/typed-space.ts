@@ -3,6 +3,7 @@ import { exactObject, named, nullable, type Schema } from '../../common/openapi/
 import { kindOfValue } from '../input/filters/filter.ts';
 import type { ValueKind } from '../input/filters/operators.ts';
 import { optionsSchema } from '../input/options-schema.ts';
+import { exampleValues } from '../structure/example-structure.ts';
 import { type Field, systemKeys } from '../structure/field.ts';
 import { incrementSchema } from '../structure/increment.ts';
 import type { Structure } from '../structure/structure.ts';
@@ -23,14 +24,6 @@ import {
   searchParameters,
   systemProperties,
 } from './space-model.ts';
-
-const exampleValues: Readonly<Record<Field['type'], unknown>> = {
-  TEXT: 'text',
-  NUMBER: 1,
-  BOOLEAN: true,
-  ARRAY: [],
-  OBJECT: {},
-};
 
 const populated: Schema = {
   type: ['object', 'null'],

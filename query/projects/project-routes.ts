@@ -1,7 +1,7 @@
 import { type AccountOperation, accountRoutes } from '../../common/auth/account-routes.ts';
 import type { Authenticate } from '../../common/auth/authenticate.ts';
 import type { StoreList } from '../../common/clickhouse/store-list.ts';
-import { invalidSlug, noSuchProject, recordSpaceNotFound } from '../../common/errors/catalogue.ts';
+import { invalidSlug, noSuchProject } from '../../common/errors/catalogue.ts';
 import type { HttpRequest, HttpResponse, Route } from '../../common/http/http-types.ts';
 import {
   describeList,
@@ -40,7 +40,7 @@ import { exampleStructure } from '../structure/example-structure.ts';
 import { structureText } from '../structure/structure.ts';
 import { storedField } from '../structure/structure-schema.ts';
 import { type DropDeps, dropField, dropProject, dropSpace } from './drop-space.ts';
-import { ruleOperations } from './rule-routes.ts';
+import { ruleOperations, spaceOf } from './rule-routes.ts';
 
 type ProjectRouteDeps = DropDeps & SpaceRulesDeps & { readonly authenticate: Authenticate };
 type Deps = ProjectRouteDeps & { readonly sizes: SpaceSizes };
@@ -238,14 +238,9 @@ async function listSpaces(
   });
 }
 
-async function getSpace(
-  { catalogue, sizes, store }: Deps,
-  request: HttpRequest,
-  ownerId: string,
-): Promise<HttpResponse> {
-  const { id, slug } = readSpace(request, ownerId);
-  const entry = await catalogue.find(id, request.signal);
-  if (entry === null) throw recordSpaceNotFound(slug, '');
+async function getSpace(deps: Deps, request: HttpRequest, ownerId: string): Promise<HttpResponse> {
+  const { sizes, store } = deps;
+  const entry = await spaceOf(deps, request, ownerId);
   const figures = await sizes.of([entry.recordsId], ownerId, request.signal);
   const space = listed(entry, store.db.stores, figures.get(entry.recordsId));
   return noStoreJson({ ...space, structure: shown(entry) });

@@ -8,10 +8,11 @@ import { accountErrors, bodyErrors, jsonAnswer } from '../../common/openapi/api-
 import { curl } from '../../common/openapi/curl.ts';
 import { arrayOf, exactObject, named, nullable, type Schema, string } from '../../common/openapi/schema.ts';
 import { readPath } from '../input/space-reference.ts';
-import { longestRules, ruledOperations } from '../login/rules.ts';
+import { longestRules } from '../login/rules.ts';
 import { mostTried, type SpaceRulesDeps, setRules, shownRules, tryRules } from '../login/space-rules.ts';
 import type { CatalogueEntry } from '../space/space-catalogue.ts';
 import { exampleStructure } from '../structure/example-structure.ts';
+import { families } from '../structure/space-auth.ts';
 
 const longestBody = 4 * longestRules;
 
@@ -110,7 +111,7 @@ export const ruleOperations: readonly AccountOperation<SpaceRulesDeps>[] = [
         'application/json': {
           schema: exactObject(
             {
-              operation: { type: 'string', enum: [...ruledOperations] },
+              operation: { type: 'string', enum: [...families] },
               user: { ...nullable(string), description: 'Id of a user; null: a stranger' },
               ids: {
                 type: 'array',
@@ -144,8 +145,9 @@ export const ruleOperations: readonly AccountOperation<SpaceRulesDeps>[] = [
   },
 ];
 
-async function spaceOf(
-  { catalogue }: SpaceRulesDeps,
+/** The space of a path. Rejects with a 404. */
+export async function spaceOf(
+  { catalogue }: Pick<SpaceRulesDeps, 'catalogue'>,
   { params, signal }: HttpRequest,
   ownerId: string,
 ): Promise<CatalogueEntry> {

@@ -7,7 +7,7 @@ import { type Changes, valuesSet } from '../input/validate-changes.ts';
 import type { RecordValues } from '../input/validate-record.ts';
 import { storedJson } from '../sql/record-row.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
-import { type Assignment, changedRow } from '../sql/update-sql.ts';
+import type { Assignment } from '../sql/update-sql.ts';
 import type { Changed, ChangeStep, RecordChange, RecordStore, RecordWrites } from '../store/record-store.ts';
 import { isIncrement } from '../structure/increment.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
@@ -15,9 +15,9 @@ import { slotOf } from '../structure/slots.ts';
 import { recordKey } from '../unique/reservation-keys.ts';
 import type { Reservation, UniqueReservations } from '../unique/unique-reservations.ts';
 import { findStored } from './find-stored.ts';
-import { firstByValues } from './first-by-values.ts';
 import { withHashes } from './insert-records.ts';
-import { assertAllowed, assertWritable, mayTouch, unbound } from './ruled.ts';
+import { mayChange } from './may-change.ts';
+import { assertWritable } from './ruled.ts';
 import { alreadyStored, collectUniqueValues, type UniqueValue } from './unique-values.ts';
 
 interface Outcome {
@@ -41,8 +41,6 @@ interface UpdateTarget {
 
 const untouched: Outcome = { row: null, invalidated: null };
 
-/** Records that are looked up at once, to see whether rules let them be changed. */
-const checkedAtOnce = 500;
 /** Increments of one write. */
 const countedAtOnce = 1000;
 const { signal: never } = new AbortController();
@@ -89,7 +87,7 @@ export class RecordChanges {
       space.bound === undefined
         ? target.stillWanted
         : async () =>
-            (await this.#allowed(space, [id], assignments, signal)).length > 0 &&
+            (await mayChange(this.#deps.store, space, [id], assignments, signal)).length > 0 &&
             (target.stillWanted === undefined || (await target.stillWanted()));
     if (store.alone && stillWanted === undefined && assignments.every(({ value }) => isIncrement(value)))
       return this.#recordOf(space, this.#count(space, step, signal), signal);
@@ -114,7 +112,7 @@ export class RecordChanges {
   /** Deletes a record and resolves with its last state; null when there is no such record. */
   async remove(space: RecordSpace, id: string, signal: AbortSignal): Promise<string | null> {
     const change = async (): Promise<Outcome> => {
-      const ids = await this.#allowed(space, [id], null, signal);
+      const ids = await mayChange(this.#deps.store, space, [id], null, signal);
       return ids.length === 0
         ? untouched
         : this.#commit({ space, steps: [{ id, assignments: null }], signal });
@@ -140,7 +138,7 @@ export class RecordChanges {
         ? null
         : await this.#assignments(space, changes, valuesSet(changes, space.structure), signal);
     const change = async (found: readonly string[]): Promise<Changed> => {
-      const ids = await this.#allowed(space, found, assignments, signal);
+      const ids = await mayChange(this.#deps.store, space, found, assignments, signal);
       if (ids.length === 0) return { rows: [], invalidated: null };
       const steps = ids.map((id) => ({ id, assignments }));
       return this.#deps.writes.change({ space, steps, signal });
@@ -156,36 +154,6 @@ export class RecordChanges {
     const { rows, invalidated } = await untilAborted(this.#spaces.alone(space.id, work), signal);
     if (invalidated !== null) await untilAborted(invalidated, signal);
     return rows.filter((row) => row !== null);
-  }
-
-  /**
-   * The records that the rules let the request change, to be asked when nobody else can change them. Throws a 403 when one of
-   * them may not become what it would. @param assignments null: they are to be removed
-   */
-  async #allowed(
-    space: RecordSpace,
-    ids: readonly string[],
-    assignments: readonly Assignment[] | null,
-    signal: AbortSignal,
-  ): Promise<readonly string[]> {
-    if (space.bound === undefined) return ids;
-    const operation = assignments === null ? 'delete' : 'update';
-    const allowed: string[] = [];
-    for (let from = 0; from < ids.length; from += checkedAtOnce) {
-      const some = ids.slice(from, from + checkedAtOnce);
-      const rows = await firstByValues(
-        this.#deps.store,
-        { space: unbound(space), target: 'id' },
-        some,
-        signal,
-      );
-      for (const [id, row] of rows) {
-        if (!mayTouch(space, operation, row)) continue;
-        if (assignments !== null) assertAllowed(space, 'update', changedRow(row, assignments));
-        allowed.push(id as string);
-      }
-    }
-    return allowed;
   }
 
   async #assignments(
@@ -294,7 +262,7 @@ export class RecordChanges {
 }
 
 /** In the order of their slots, so that requests that name the same slots share statements. */
-function assignmentsOf(
+export function assignmentsOf(
   { structure }: RecordSpace,
   changes: Changes,
   values: RecordValues,

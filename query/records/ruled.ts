@@ -7,22 +7,21 @@ import { rowOf } from '../sql/new-record.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
 import { rowTest } from '../store/row-test.ts';
 import type { Field, StoredValue } from '../structure/field.ts';
-import type { Bound, RecordSpace } from '../structure/record-space.ts';
-
-type RuledOperation = 'find' | 'insert' | 'update' | 'delete';
+import type { RecordSpace } from '../structure/record-space.ts';
+import type { Family } from '../structure/space-auth.ts';
 
 /** Conditions with those that the rules of the space add for this request. Every read of records goes through it. */
-export function ruled({ bound }: RecordSpace, conditions: Conditions): Conditions {
-  return bound === undefined ? conditions : narrowed(conditions, ruleOf(bound, 'find'));
+export function ruled(space: RecordSpace, conditions: Conditions): Conditions {
+  return ruledFor(space, 'find', conditions);
 }
 
 /** The same for records that are to be changed: one that can't be found can't be changed either. */
 export function ruledFor(
   space: RecordSpace,
-  operation: 'update' | 'delete',
+  operation: 'find' | 'update' | 'delete',
   conditions: Conditions,
 ): Conditions {
-  return space.bound === undefined ? conditions : narrowed(conditions, ruleOf(space.bound, operation));
+  return space.bound === undefined ? conditions : narrowed(conditions, ruleOf(space, operation));
 }
 
 /** Whether the request may find the record, and do that to it. */
@@ -31,11 +30,11 @@ export function mayTouch(
   operation: 'find' | 'update' | 'delete',
   row: StoredRow,
 ): boolean {
-  return [...new Set(['find', operation] as const)].every((one) => meetsRule(space, one, row));
+  return meetsRule(space, 'find', row) && meetsRule(space, operation, row);
 }
 
 /** The conditions of a rule; null: nobody may. */
-export function conditionsOf({ bound }: RecordSpace, operation: RuledOperation): Conditions | null {
+export function conditionsOf({ bound }: RecordSpace, operation: Family): Conditions | null {
   return (bound?.[operation] ?? null) as Conditions | null;
 }
 
@@ -88,9 +87,9 @@ export async function filledIn(
 }
 
 /** Whether a rule is about all records. */
-export function isOfAll({ bound }: RecordSpace, operation: RuledOperation): boolean {
-  if (bound === undefined) return true;
-  const { plain, others } = ruleOf(bound, operation);
+export function isOfAll(space: RecordSpace, operation: Family): boolean {
+  if (space.bound === undefined) return true;
+  const { plain, others } = ruleOf(space, operation);
   return plain.length + others.length === 0;
 }
 
@@ -101,13 +100,13 @@ export function unbound(space: RecordSpace): RecordSpace {
   return whole;
 }
 
-function meetsRule({ bound }: RecordSpace, operation: RuledOperation, row: StoredRow): boolean {
-  return bound === undefined || rowTest(ruleOf(bound, operation))(row);
+function meetsRule(space: RecordSpace, operation: Family, row: StoredRow): boolean {
+  return space.bound === undefined || rowTest(ruleOf(space, operation))(row);
 }
 
 /** Throws a 403 where nobody may. */
-function ruleOf(bound: Bound, operation: RuledOperation): Conditions {
-  const rule = bound[operation] as Conditions | null;
+function ruleOf(space: RecordSpace, operation: Family): Conditions {
+  const rule = conditionsOf(space, operation);
   if (rule === null) throw notAllowed(`The rules of the record space let nobody ${operation} records`);
   return rule;
 }

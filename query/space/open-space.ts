@@ -11,7 +11,7 @@ import { readPath, readSpaceReference, type SpaceReference } from '../input/spac
 import type { StructureCache } from '../input/structure-cache.ts';
 import type { RecordStore } from '../store/record-store.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
-import type { OperationIdentity } from '../structure/space-auth.ts';
+import type { Family, OperationIdentity } from '../structure/space-auth.ts';
 import type { SpacePath, Structure } from '../structure/structure.ts';
 import type { InFlightWrites } from './in-flight-writes.ts';
 import { inferredReference } from './inferred-reference.ts';
@@ -42,7 +42,7 @@ export type Authorize = (args: {
 export type BindSpace = (args: {
   readonly request: HttpRequest;
   readonly space: RecordSpace;
-  readonly operation: 'find' | 'insert' | 'update' | 'delete' | 'login';
+  readonly operation: Family | 'login';
   /** Counts the request, of a user or an address. */
   readonly admit?: Principal['admit'] | undefined;
 }) => RecordSpace | Promise<RecordSpace>;
@@ -162,7 +162,7 @@ function openBound(
   [request, { name }]: Parameters<OpenSpace>,
   find: () => RecordSpace | Promise<RecordSpace>,
 ): RecordSpace | Promise<RecordSpace> {
-  const operation = name === 'login' ? name : (request.needs as (typeof ruledGrants)[number]);
+  const operation = name === 'login' ? name : (request.needs as Family);
   const count = principal.admit;
   let isCounted = false;
   const admit =
@@ -177,11 +177,7 @@ function openBound(
     throw error instanceof ApiError && error.status === 404 ? nobodyMay(operation) : error;
   };
   try {
-    const space = find();
-    const opened =
-      space instanceof Promise
-        ? space.then((found) => bind({ request, space: found, operation, admit }))
-        : bind({ request, space, operation, admit });
+    const opened = continueWith(find(), (space) => bind({ request, space, operation, admit }));
     return opened instanceof Promise ? opened.catch(refuse) : opened;
   } catch (error) {
     return refuse(error);
@@ -220,7 +216,8 @@ function actsAsUser(request: HttpRequest, grants: Grants | undefined): boolean {
   ]);
 }
 
-const verbs = { find: 'find', insert: 'insert', update: 'change', delete: 'delete' } as const;
+/** For sentences about what rules allow. */
+export const verbs = { find: 'find', insert: 'insert', update: 'change', delete: 'delete' } as const;
 
 /** The same where there is no such space, or project. */
 export function nobodyMay(operation: Parameters<BindSpace>[0]['operation']): ApiError {
@@ -251,8 +248,8 @@ interface Asked {
 }
 
 /**
- * What a request may say of its space. Without the grant `structure`, or bound by rules, it gets the stored structure, or the `part` of it that
- * it names. Throws 403 when its token is not for the space: it may be named in another way than by the path.
+ * What a request may say of its space. Without the grant `structure`, or bound by rules, it gets the stored structure, or
+ * the `part` of it that it names. Throws 403 when its token is not for the space: it may be named in another way than by the path.
  */
 function allowedOf(
   { request, grants, headers, isBound }: Asked,

@@ -1,3 +1,5 @@
+import type { FieldType } from './field.ts';
+
 /** The space that documentation and the first start speak of. */
 export const exampleStructure = {
   name: 'People',
@@ -8,4 +10,13 @@ export const exampleStructure = {
     { name: 'name', slug: 'name', type: 'TEXT', required: true },
     { name: 'age', slug: 'age', type: 'NUMBER', required: false },
   ].map((field) => ({ ...field, unique: false, hashed: false, description: '', comment: '' })),
+};
+
+/** A value of each type. */
+export const exampleValues: Readonly<Record<FieldType, unknown>> = {
+  TEXT: 'text',
+  NUMBER: 1,
+  BOOLEAN: true,
+  ARRAY: [],
+  OBJECT: {},
 };

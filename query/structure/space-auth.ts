@@ -18,13 +18,14 @@ export const longestSpace = 200;
 export const maxScopes = 100;
 
 /** Families of operations on the records of a space. */
-const families = ['find', 'insert', 'update', 'delete'] as const;
+export const families = ['find', 'insert', 'update', 'delete'] as const;
+export type Family = (typeof families)[number];
 
 /** The part of an operation that authorisation needs. */
 export interface OperationIdentity {
   readonly name: string;
   /** Null: it needs no login, or checks it itself. */
-  readonly family: (typeof families)[number] | null;
+  readonly family: Family | null;
   /** It makes no space where there is none, unless the space would begin with records. */
   readonly readsOnly?: true;
 }
