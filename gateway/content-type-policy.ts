@@ -1,4 +1,4 @@
-import { contentDisposition } from './content-disposition.ts';
+import { contentDisposition } from '../common/http/content-disposition.ts';
 import { unknownMediaType } from './media-type.ts';
 
 /** Types that a browser shows without running anything in them. */

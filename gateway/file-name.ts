@@ -1,4 +1,5 @@
 import { invalidMultipart } from '../common/errors/catalogue.ts';
+import { baseName } from '../common/http/content-disposition.ts';
 
 const maxOriginalCharacters = 1000;
 const maxCleanedBytes = 100;
@@ -18,11 +19,6 @@ export function cleanOriginalName(raw: string): string {
     throw invalidMultipart(`The file name is longer than ${maxOriginalCharacters} characters`);
   }
   return raw;
-}
-
-/** The part after the last `/` or `\`. */
-export function baseName(path: string): string {
-  return path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1);
 }
 
 /** `<id>_<cleaned name>`: safe as a URL segment, a file name and an object key; at most 137 bytes. */

@@ -1,6 +1,7 @@
 import { aggregate } from './operations/aggregate.ts';
 import { clear } from './operations/clear.ts';
 import { count } from './operations/count.ts';
+import { exportAs, exportFormats } from './operations/export.ts';
 import { find, findOne } from './operations/find.ts';
 import { getOpenApi } from './operations/get-openapi.ts';
 import { insert, insertOne } from './operations/insert.ts';
@@ -51,6 +52,15 @@ export const operations: readonly Operation[] = [
   row('count', { ...reads, also: [byQuery(counted)] }, counted, count),
   row('aggregate', { ...reads, method: 'POST', also: [byQuery(groups)] }, groups, aggregate),
   row('getKeys', reads, `${space}/get-key-values`, getKeys),
+  ...exportFormats.map((format) => {
+    const path = `${space}/_export_.${format}`;
+    return row(
+      `export${format[0]?.toUpperCase()}${format.slice(1)}`,
+      { ...reads, also: [byQuery(path)] },
+      path,
+      exportAs(format),
+    );
+  }),
   row('getOpenApi', reads, `${space}/openapi.json`, getOpenApi),
   row('insert', inserts, space, insert),
   row('insertOne', inserts, single, insertOne),

@@ -20,21 +20,22 @@ import { q8 } from './measures/q8-mixed.ts';
 import { q9 } from './measures/q9-many-spaces.ts';
 import { q11 } from './measures/q11-spaces.ts';
 import { filters, q12, q13, q14, q15, q16 } from './measures/q12-finds.ts';
+import { q17 } from './measures/q17-files.ts';
 import { q22 } from './measures/q22-rules.ts';
 import { createQueryBench, type QueryMeasure } from './measures/query-bench.ts';
 
 const measures: readonly QueryMeasure[] = [
   ...[q1, q2, q3, q4, q5, q6, q7, q8, q9, q10, q11],
-  ...[q12, q13, q14, q15, q16, q22, filters, cacheMemory],
+  ...[q12, q13, q14, q15, q16, q17, q22, filters, cacheMemory],
 ];
 
 const usage = `npm run bench -- query [--only Q1,Q5,find] [--long] [--rounds N] [--seconds N] [--rows N] [--root FOLDER]
 
-  --only    measures (Q1 - Q16, Q22, FILTERS, MEMORY) and kinds (find, insertOne ...; "kinds" is all of them); absent: all but those that take long
+  --only    measures (Q1 - Q17, Q22, FILTERS, MEMORY) and kinds (find, insertOne ...; "kinds" is all of them); absent: all but those that take long
   --long    Q7 (10,000,000 records), Q11 and MEMORY as well
   --rounds  rounds of each comparison, of which the median is taken (3)
   --seconds of each round (5)
-  --rows    records of the space (1,000,000 for Q1 - Q10 and Q16; Q12 - Q15, FILTERS and kinds have 100,000)
+  --rows    records of the space (1,000,000 for Q1 - Q10, Q16 and Q17; Q12 - Q15, FILTERS and kinds have 100,000)
   --root    another checkout for kinds, in turns when it is given twice
   --env     NAME=value for the process of kinds
 `;

@@ -9,6 +9,7 @@ import type { ReadStatement, StreamStatement } from './database.ts';
 import { engineSettings, pausingSettings, streamSettings, wholeResult } from './engine-settings.ts';
 import { settingsText, textLiteral } from './literal.ts';
 import { ReadPriorities } from './read-priorities.ts';
+import { isFileFormat, ResultFiles } from './result-file.ts';
 import { StreamSlots } from './stream-slots.ts';
 import type { WritePermit } from './write-permit.ts';
 
@@ -23,6 +24,8 @@ const computedStreams = 4;
 const accountShare = 2;
 /** Streams that readers hold open; most of them wait for their readers. */
 const streamSessions = 16;
+/** A result that goes to a file first has so much more time than the first bytes of a stream. */
+const fileTime = 6;
 const queueLimit = 10_000;
 
 /** The caller of a statement, with the permit that it needs to begin. */
@@ -41,12 +44,14 @@ export class ChdbEngine {
   readonly #streamSlots: StreamSlots;
   readonly #computing: FairShare;
   readonly #priorities = new ReadPriorities();
+  readonly #files: ResultFiles;
   /** The priority that a session for reads is set to. */
   readonly #setTo = new WeakMap<Session, number>();
 
   constructor(chdb: typeof import('chdb'), path: string, limits: ReadLimits) {
     this.#chdb = chdb;
     this.#limits = limits;
+    this.#files = new ResultFiles(`${path}-results`);
     const opener = (settings: Settings) => (name: string) => openSession(chdb, path, settings, name);
     const timed = { ...engineSettings, ...pausingSettings, max_execution_time: limits.timeout / 1000 };
     const streamed = { ...engineSettings, ...pausingSettings, ...streamSettings };
@@ -130,6 +135,7 @@ export class ChdbEngine {
   async stream(statement: StreamStatement): Promise<AsyncIterable<Uint8Array>> {
     const place = await this.#streamSlots.take(statement.signal, statement.account);
     try {
+      if (isFileFormat(statement.format)) return place.paced(await this.#inFile(statement, place.release));
       const whole = statement.fewRows === true ? await this.#whole(statement) : null;
       if (whole !== null) {
         place.release();
@@ -152,26 +158,46 @@ export class ChdbEngine {
    * All bytes of a result; null: they are too many, and nothing of it was read. The engine plans a stream on the thread
    * that asks for one, which is the event loop's, and this on another.
    */
-  async #whole({ sql, settings = '', ...rest }: StreamStatement): Promise<Uint8Array | null> {
-    const { format, signal, account, timeout = this.#limits.timeout } = rest;
-    const limits = `max_execution_time = ${timeout / 1000}, ${wholeResult}`;
-    const computed = async (priority: number) => {
-      const statement = `${sql} SETTINGS ${limits}, priority = ${priority}${settings && `, ${settings}`}`;
-      const turn = await this.#streaming.acquire(signal);
-      return this.#runOn(turn, { signal, account }, (session) => session.queryAsync(statement, { format }));
-    };
-    const result =
-      account === undefined
-        ? computed(0)
-        : this.#priorities.counted(account, () =>
-            this.#computing.run(() => computed(this.#priorities.of(account)), signal, account),
-          );
+  async #whole({ sql, ...rest }: StreamStatement): Promise<Uint8Array | null> {
+    const { timeout = this.#limits.timeout } = rest;
+    const result = this.#computed(sql, { ...rest, timeout }, wholeResult);
     try {
-      return (await (signal === undefined ? result : untilAborted(result, signal))).bytes();
+      return (await (rest.signal === undefined ? result : untilAborted(result, rest.signal))).bytes();
     } catch (error) {
       if (error instanceof Error && error.message.includes('TOO_MANY_ROWS_OR_BYTES')) return null;
       throw error;
     }
+  }
+
+  /** Runs a statement to its end on a session for streams. Settles when the engine is done. @param limits of its result */
+  #computed(
+    sql: string,
+    {
+      settings = '',
+      format,
+      signal,
+      account,
+      timeout,
+    }: Omit<StreamStatement, 'sql'> & { readonly timeout: number },
+    limits: string,
+  ): Promise<ChdbResult> {
+    const run = async (priority: number) => {
+      const bounds = `max_execution_time = ${timeout / 1000}, ${limits}, priority = ${priority}`;
+      const statement = `${sql} SETTINGS ${bounds}${settings && `, ${settings}`}`;
+      const turn = await this.#streaming.acquire(signal);
+      return this.#runOn(turn, { signal, account }, (session) => session.queryAsync(statement, { format }));
+    };
+    if (account === undefined) return run(0);
+    return this.#priorities.counted(account, () =>
+      this.#computing.run(() => run(this.#priorities.of(account)), signal, account),
+    );
+  }
+
+  /** @param release frees the place of the stream */
+  #inFile(statement: StreamStatement, release: () => void): Promise<AsyncIterable<Uint8Array>> {
+    const timeout = (statement.timeout ?? this.#limits.timeout) * fileTime;
+    const run = (sql: string, limits: string) => this.#computed(sql, { ...statement, timeout }, limits);
+    return this.#files.read(statement, run, release);
   }
 
   /** @param release frees the place of the stream */

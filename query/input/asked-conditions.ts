@@ -43,8 +43,13 @@ interface Parsed {
 }
 
 /** Conditions, and the options that the header and controls say. Throws a 400 that lists the problems of both. */
-export function parseAsked({ body }: AskedConditions, request: HttpRequest, structure: Structure): Parsed {
-  const inQuery = askedInQuery(request.query, structure);
+export function parseAsked(
+  { body }: AskedConditions,
+  request: HttpRequest,
+  structure: Structure,
+  query = request.query,
+): Parsed {
+  const inQuery = askedInQuery(query, structure);
   const asked = body === undefined ? inQuery : withBody(inQuery, body, structure);
   try {
     const options = parseOptions(request.header('options'), structure, asked.controls);

@@ -4,6 +4,7 @@ import { allRecords, type Conditions, equals } from '../input/parse-conditions.t
 import type { ReadPlan } from '../input/read-plan.ts';
 import { aggregateSql, costSql } from '../sql/aggregate-sql.ts';
 import { idsSql } from '../sql/conditions-sql.ts';
+import type { ExportColumns } from '../sql/export-columns.ts';
 import { rowColumns, storedJson, valueBytes } from '../sql/record-row.ts';
 import type { Selection } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
@@ -201,6 +202,33 @@ export class RecordReader {
       shared: (rows) => Buffer.from(`[${rows.map((row) => storedJson(space.structure, row, shown)).join()}]`),
       alone: (narrowed) => this.#streamRows(space, narrowed, plan, signal),
     });
+  }
+
+  /**
+   * The bytes of all records of a plan, by one statement of their own: each record is there once, however much is written
+   * meanwhile. Rejects when the statement fails before its first bytes, with a 422 when it would cost too much.
+   */
+  async export(
+    space: RecordSpace,
+    given: ReadPlan,
+    { columns, format, settings }: ExportColumns,
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<Uint8Array>> {
+    const plan = ruledPlan(space, given);
+    const narrowed = (await this.#candidates.narrow(space, plan.conditions, signal)) ?? { where: 'false' };
+    this.#tell(plan, narrowed.keyed?.length ? 'index' : 'scan');
+    const selection = { ...narrowed, where: whereOf(narrowed, plan), columns, tail: tailOf(plan) };
+    const cost = costFor(space, this.#cost);
+    const read = (limits: StatementLimits) =>
+      this.#store.db.stream({
+        ...this.#store.table.select(space.id, { ...selection, ...limits }),
+        ...{ format, signal, account: space.ownerId, timeout: space.limits?.timeout },
+        settings: [settings, costOf(limits)].filter(Boolean).join(', '),
+      });
+    if (!isSearch(plan)) return read({ maxRows: null });
+    const search = () =>
+      mayEndEarly(plan) ? untilDone(cost.maxRows, read) : read({ maxRows: cost.maxRows });
+    return affordable(space, given.conditions, cost, search);
   }
 
   async #streamRows(

@@ -160,6 +160,25 @@ t.test('every route: what another owns is not read, changed or listed', async (t
     'QUERY /:project/:space/_count_': [
       [ok({ count: 0 }), '/notes/_count_', { method: 'QUERY', structure, body: { n: 1 } }],
     ],
+    ...Object.fromEntries(
+      ['csv', 'ndjson', 'json', 'parquet', 'arrow'].flatMap((format): [string, readonly Case[]][] => {
+        const asked = { headers: { token: loginToken } };
+        const at = (space: string): string => `/${space}/_export_.${format}`;
+        return [
+          [
+            `GET /:project/:space/_export_.${format}`,
+            [
+              [404, at('nowhere'), {}],
+              [404, at('guarded'), asked],
+            ],
+          ],
+          [
+            `QUERY /:project/:space/_export_.${format}`,
+            [[404, at('guarded'), { method: 'QUERY', body: { n: 1 }, ...asked }]],
+          ],
+        ];
+      }),
+    ),
     'POST /:project/:space/_aggregate_': [
       [ok([]), '/notes/_aggregate_', { structure, body: { groupBy: ['text'] } }],
       [

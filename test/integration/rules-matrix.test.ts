@@ -10,6 +10,7 @@ import { operations } from '../../query/operations.ts';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
 import { fieldsOf, structureOf } from '../services/record-client.ts';
 import { runToEnd, sluiceFor } from '../services/start-sluice.ts';
+import { parquetRows } from '../services/table-rows.ts';
 
 const secret = 'a secret for tokens that is as long as it has to be';
 const sluice = await sluiceFor(t, { env: { LOGIN_TOKEN_SECRET: secret } });
@@ -35,13 +36,21 @@ async function ask({ method, path, body, headers }: Call): Promise<Answer> {
     headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
-  const text = await response.text();
+  const text = await textOf(response);
+  const isFile = response.headers.has('content-disposition');
   return {
     status: response.status,
     text,
-    body: text === '' ? null : JSON.parse(text),
+    body: text === '' || isFile ? null : JSON.parse(text),
     headers: response.headers,
   };
+}
+
+/** A file of columns may have its texts compressed. */
+async function textOf(response: Response): Promise<string> {
+  const bytes = Buffer.from(await response.arrayBuffer());
+  const isParquet = response.headers.get('content-type')?.includes('parquet');
+  return isParquet ? JSON.stringify(await parquetRows(bytes)) : bytes.toString();
 }
 
 const asOwner = { authorization: `Bearer ${sluice.token}` };
@@ -188,6 +197,11 @@ const questions: Readonly<Record<string, (note: Note) => Asked>> = {
   count: ({ id }) => ({ query: `?id=${id}` }),
   aggregate: ({ id }) => ({ body: { where: { id }, groupBy: ['text'], values: { n: 'count' } } }),
   getKeys: () => ({}),
+  ...Object.fromEntries(
+    operations
+      .filter(({ name }) => name.startsWith('export'))
+      .map(({ name }) => [name, ({ id }: Note) => ({ query: `?id=${id}` })]),
+  ),
   getOpenApi: () => ({}),
   insert: ({ code }) => ({ body: [{ text: 'new', code }] }),
   insertOne: ({ code }) => ({

@@ -13,6 +13,7 @@ import { UsageCounts } from '../../common/metadata/usage-counts.ts';
 import { Users } from '../../common/metadata/users.ts';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import { DeliveryTable } from '../../events/delivery-table.ts';
+import { exportFormats } from '../../query/operations/export.ts';
 import { sweepReceipts } from '../../query/records/insert-receipts.ts';
 import { sweepLeft } from '../../query/space/removals.ts';
 import { makeSpaceViews } from '../../query/space/space-views.ts';
@@ -101,6 +102,12 @@ export async function driveEverything(harness: QueryHarness): Promise<ReadonlySe
   const single = `${path}/_single_`;
   await expect(of({ ...inBody, method: 'QUERY', path: single }), 'QUERY /:project/:space/_single_');
   await expect(of({ ...inBody, path: `${single}/_find_` }), 'POST /:project/:space/_single_/_find_');
+  for (const format of exportFormats) {
+    const file = `${path}/_export_.${format}`;
+    const query = 'level[gte]=1&password=right&$sort=-level&$limit=5';
+    await expect(of({ path: file, query }), `GET /:project/:space/_export_.${format}`);
+    await expect(of({ ...inBody, method: 'QUERY', path: file }), `QUERY /:project/:space/_export_.${format}`);
+  }
   const counted = `${path}/_count_`;
   await expect(of({ path: counted, query: conditions }), 'GET /:project/:space/_count_');
   await expect(of({ ...inBody, method: 'QUERY', path: counted }), 'QUERY /:project/:space/_count_');

@@ -147,7 +147,7 @@ export async function bent(status: number, good: Ask, id: string, known: Known):
     case 415:
       return { ...withHeaders({ 'content-type': 'text/plain' }), body: 'hello' };
     case 422:
-      if (/^(?:aggregate|count|find|search|updateOne$|updateMany|deleteMany)/.test(id))
+      if (/^(?:aggregate|count|export|find|search|updateOne$|updateMany|deleteMany)/.test(id))
         return withHeaders({ 'test-fault': '422' });
       return withHeaders({ 'idempotency-key': 'used' });
     case 460:

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { contentDisposition } from '../../gateway/content-disposition.ts';
+import { contentDisposition } from '../../common/http/content-disposition.ts';
 import { servingHeaders } from '../../gateway/content-type-policy.ts';
 import { mediaTypeOf } from '../../gateway/media-type.ts';
 import { sized } from '../services/test-size.ts';

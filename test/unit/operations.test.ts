@@ -8,7 +8,10 @@ t.test('families', async (t) => {
     byFamily[key] = [...(byFamily[key] ?? []), name];
   }
   t.strictSame(byFamily, {
-    find: ['find', 'findOne', 'search', 'count', 'aggregate', 'getKeys', 'getOpenApi'],
+    find: [
+      ...['find', 'findOne', 'search', 'count', 'aggregate', 'getKeys'],
+      ...['exportCsv', 'exportNdjson', 'exportJson', 'exportParquet', 'exportArrow', 'getOpenApi'],
+    ],
     insert: ['insert', 'insertOne'],
     update: ['updateOne', 'updateOneById', 'updateMany', 'setKeys'],
     delete: ['deleteOneById', 'deleteMany', 'clear'],

@@ -1,5 +1,4 @@
 import formatDisposition from 'content-disposition';
-import { baseName } from './file-name.ts';
 
 /**
  * A Content-Disposition value with the file's name: RFC 6266, with an ASCII `filename` for old clients and a
@@ -11,4 +10,9 @@ export function contentDisposition(type: 'inline' | 'attachment', originalName: 
   // a percent sign in `filename` is decoded by some clients and not by others (RFC 6266 appendix D)
   const fallback = name.replace(/[^\x20-\x7e]/gu, '_').replace(/["\\%]/g, '_');
   return formatDisposition(name, { type, fallback });
+}
+
+/** The part after the last `/` or `\\`. */
+export function baseName(path: string): string {
+  return path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1);
 }

@@ -1,0 +1,157 @@
+import { invalidOptions } from '../../common/errors/catalogue.ts';
+import { shownName } from '../../common/errors/shown-name.ts';
+import { contentDisposition } from '../../common/http/content-disposition.ts';
+import type { HttpRequest } from '../../common/http/http-types.ts';
+import { queryParameter } from '../../common/openapi/api-operation.ts';
+import { type Schema, string } from '../../common/openapi/schema.ts';
+import { askedConditions, parseAsked } from '../input/asked-conditions.ts';
+import { targetOf } from '../input/filters/names.ts';
+import { acceptQuery } from '../input/query-media-type.ts';
+import { readPath } from '../input/space-reference.ts';
+import { conditionErrors, spaceErrors } from '../openapi/describe-operation.ts';
+import { controlParameters } from '../openapi/filter-schemas.ts';
+import { makePerson } from '../openapi/operation-sample.ts';
+import { asJsonArray } from '../records/json-array.ts';
+import {
+  columnNames,
+  csvColumns,
+  type ExportColumns,
+  jsonLines,
+  tableColumns,
+} from '../sql/export-columns.ts';
+import { type RecordParts, wholeRecord } from '../structure/record-parts.ts';
+import type { Structure } from '../structure/structure.ts';
+import type { OperationDefinition } from './operation.ts';
+
+type Bytes = AsyncIterable<Uint8Array>;
+
+interface Format {
+  readonly mediaType: string;
+  readonly schema: Schema;
+  columns(shown: RecordParts, choices: Choices): ExportColumns;
+  /** Absent: the bytes as the engine makes them. */
+  finished?(bytes: Bytes, shown: RecordParts, choices: Choices): Bytes;
+}
+
+/** What only CSV knows. */
+const csvChoices = {
+  $bom: 'A byte order mark',
+  $escapeFormulas: 'Texts that a spreadsheet takes for formulas get a quote',
+};
+type Choices = Readonly<Record<keyof typeof csvChoices, boolean>>;
+
+const binary: Schema = { type: 'string', format: 'binary' };
+
+const formats = {
+  csv: {
+    mediaType: 'text/csv; charset=utf-8; header=present',
+    schema: string,
+    columns: (shown, { $escapeFormulas }) => csvColumns(shown, { isDefused: $escapeFormulas }),
+    finished: withHeader,
+  },
+  ndjson: {
+    mediaType: 'application/x-ndjson; charset=utf-8',
+    schema: string,
+    columns: (shown) => jsonLines(shown, ''),
+  },
+  json: {
+    mediaType: 'application/json; charset=utf-8',
+    schema: { type: 'array', items: { type: 'object', additionalProperties: true } },
+    columns: (shown) => jsonLines(shown, ','),
+    finished: asJsonArray,
+  },
+  parquet: {
+    mediaType: 'application/vnd.apache.parquet',
+    schema: binary,
+    columns: (shown) => tableColumns(shown, 'Parquet'),
+  },
+  arrow: {
+    mediaType: 'application/vnd.apache.arrow.file',
+    schema: binary,
+    columns: (shown) => tableColumns(shown, 'Arrow'),
+  },
+} satisfies Record<string, Format>;
+
+export type ExportFormat = keyof typeof formats;
+export const exportFormats = Object.keys(formats) as readonly ExportFormat[];
+
+const parameters = controlParameters.filter(({ name }) => name !== '$count');
+
+/** GET /{project}/{space}/_export_.{format}: all records that match, as a file. */
+export function exportAs(name: ExportFormat): OperationDefinition {
+  const format: Format = formats[name];
+  const { mediaType } = format;
+  return {
+    async run({ request, open, body }, { reader }) {
+      const space = await open(() => ({ path: readPath(request.params), structure: null }));
+      const { structure } = space;
+      const asked = await askedConditions(request, body);
+      const { choices, query } = splitChoices(request.query, structure, name);
+      const { options, conditions } = parseAsked(asked, request, structure, query);
+      const { sort, page, select } = options;
+      const shown = select ?? wholeRecord(structure);
+      const plan = { sort, page, select, conditions };
+      const bytes = await reader.export(space, plan, format.columns(shown, choices), request.signal);
+      return {
+        status: 200,
+        headers: {
+          'content-type': mediaType,
+          'content-disposition': contentDisposition('attachment', `${space.stored.slug}.${name}`),
+          'cache-control': 'no-store',
+          ...acceptQuery,
+        },
+        body: { chunks: format.finished?.(bytes, shown, choices) ?? bytes },
+      };
+    },
+    summary: `Export records as ${names[name]}`,
+    description: 'The records that match, as a file. Each is there once, however much is written meanwhile.',
+    spaceHeaders: 'none',
+    options: true,
+    parameters: ({ conditions }) => [
+      ...conditions,
+      ...parameters,
+      ...(name === 'csv'
+        ? Object.entries(csvChoices).map(([key, description]) =>
+            queryParameter(key, description, { type: 'string', enum: ['true', 'false'] }),
+          )
+        : []),
+    ],
+    answers: {
+      200: {
+        description: 'The file',
+        content: { [mediaType.split(';')[0] as string]: { schema: format.schema } },
+      },
+    },
+    errors: [...spaceErrors, ...conditionErrors, 'query_too_expensive', 'storage_full'],
+    sample: { first: makePerson, more: [`-o people.${name}`] },
+  };
+}
+
+const names: Readonly<Record<ExportFormat, string>> = {
+  ...{ csv: 'CSV', ndjson: 'NDJSON', json: 'JSON', parquet: 'Parquet', arrow: 'Arrow' },
+};
+
+/** Takes the choices about CSV out of a query. A field of such a name comes first. */
+function splitChoices(
+  query: HttpRequest['query'],
+  structure: Structure,
+  format: ExportFormat,
+): { readonly choices: Choices; readonly query: HttpRequest['query'] } {
+  const choices = { $bom: false, $escapeFormulas: false };
+  if (format !== 'csv') return { choices, query };
+  const isChoice = (key: string): key is keyof Choices =>
+    key in csvChoices && targetOf(key, structure) === null;
+  for (const [key, value] of query) {
+    if (!isChoice(key)) continue;
+    if (value !== 'true' && value !== 'false')
+      throw invalidOptions([`Options: ${key} is ${shownName(value)}: it should be true or false`]);
+    choices[key] = value === 'true';
+  }
+  return { choices, query: query.filter(([key]) => !isChoice(key)) };
+}
+
+async function* withHeader(bytes: Bytes, shown: RecordParts, { $bom }: Choices): AsyncGenerator<Uint8Array> {
+  const cells = columnNames(shown).map((column) => `"${column.replaceAll('"', '""')}"`);
+  yield Buffer.from(`${$bom ? '\ufeff' : ''}${cells.join(',')}\r\n`);
+  yield* bytes;
+}
