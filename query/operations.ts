@@ -4,6 +4,7 @@ import { count } from './operations/count.ts';
 import { exportAs, exportFormats } from './operations/export.ts';
 import { find, findOne } from './operations/find.ts';
 import { getOpenApi } from './operations/get-openapi.ts';
+import { importFile } from './operations/import.ts';
 import { insert, insertOne } from './operations/insert.ts';
 import { getKeys, setKeys } from './operations/keys.ts';
 import { getTokenOwner, login } from './operations/login.ts';
@@ -64,6 +65,7 @@ export const operations: readonly Operation[] = [
   row('getOpenApi', reads, `${space}/openapi.json`, getOpenApi),
   row('insert', inserts, space, insert),
   row('insertOne', inserts, single, insertOne),
+  row('import', inserts, `${space}/_import_`, importFile),
   row('updateOne', updates, `${space}/update`, updateOne),
   row('updateOneById', updates, `${space}/update-by-id`, updateOneById),
   row('updateMany', updates, `${space}/_update_`, updateMany),

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { createHasher } from '../common/auth/hasher.ts';
 import { createLoginTokens } from '../common/auth/login-tokens.ts';
 import { openLoginThrottle } from '../common/auth/open-login-throttle.ts';
@@ -9,6 +10,8 @@ import type { ProcessServices, Service, ServiceFactory } from '../common/lifecyc
 import type { UsageCounts } from '../common/metadata/usage-counts.ts';
 import { createUuidV7 } from '../common/metadata/uuid-v7.ts';
 import type { RecordEvents } from '../common/record-events/record-event.ts';
+import { Imports } from './imports/imports.ts';
+import { jobRoutes } from './imports/job-routes.ts';
 import { acceptQuery } from './input/query-media-type.ts';
 import { StructureCache } from './input/structure-cache.ts';
 import { createAuthorize } from './login/authorize.ts';
@@ -71,17 +74,15 @@ export const queryService =
     const closing = new AbortController();
     let sweeping: NodeJS.Timeout | undefined;
     const store = await openStore(services);
-    // nothing that can fail comes behind it
     const events = await openEvents(services);
+    const { routes, imports } = queryParts({
+      ...services,
+      ...{ store, catalogue, reservations, throttle, events, hasher: createHasher(), now: Date.now },
+      freshness: freshnessOf(store, services.invalidation),
+    });
+    await imports.open();
     return {
-      routes: [
-        ...queryRoutes({
-          ...services,
-          ...{ store, catalogue, reservations, throttle, events, hasher: createHasher(), now: Date.now },
-          freshness: freshnessOf(store, services.invalidation),
-        }),
-        ...events.routes,
-      ],
+      routes: [...routes, ...events.routes],
       // not Redis: most requests do without it
       readiness: [],
       examples,
@@ -90,12 +91,14 @@ export const queryService =
         void indexOldParts({ db: store.db, database: services.database, log }, closing.signal);
         const sweep = (): Promise<void> => sweepReceipts({ store, log }, closing.signal);
         sweeping = setInterval(() => void sweep(), sweepEvery).unref();
+        imports.started();
         void sweepLeft({ store, catalogue, log }, closing.signal).then(sweep);
       },
       commands: { 'sql-views': (order) => makeSpaceViews({ ...services, catalogue }, order as ViewsOrder) },
       async close() {
         clearInterval(sweeping);
         closing.abort(new Error('the server stops'));
+        await imports.close();
         await events.close();
         await reservations.close();
         await store.close();
@@ -137,6 +140,8 @@ export interface QueryDeps
     | 'publicUrl'
     | 'readMaxRows'
     | 'readLimits'
+    | 'dataDir'
+    | 'maxImportBytes'
   >;
   readonly events: RecordEvents;
   readonly now: () => number;
@@ -148,6 +153,11 @@ export interface QueryDeps
 
 /** The routes of the query service. */
 export function queryRoutes(args: QueryDeps): Route[] {
+  return queryParts(args).routes;
+}
+
+/** The same, with the imports that outlive their requests. */
+function queryParts(args: QueryDeps): { readonly routes: Route[]; readonly imports: Imports } {
   const { config, store } = args;
   const deps = {
     ...args,
@@ -172,7 +182,8 @@ export function queryRoutes(args: QueryDeps): Route[] {
   const spaces = new Spaces({ ...deps, maxSpaces: config.maxSpaces });
   const { maxStoredRecordBytes: limit } = config;
   const count = (account: string) => countRecordBytes(deps, account);
-  const counted = limit === 0 ? store : quotaWrites(store, new RecordQuota({ limit, count, log: args.log }));
+  const quota = limit === 0 ? null : new RecordQuota({ limit, count, log: args.log });
+  const counted = quota === null ? store : quotaWrites(store, quota);
   const writes = store.alone ? counted : currentWrites(counted, spaces);
   const authorize = createAuthorize({ ...reading, spaces });
   const boundSpaces = new BoundSpaces({ ...reading, spaces });
@@ -185,9 +196,15 @@ export function queryRoutes(args: QueryDeps): Route[] {
     clear: operations.find(({ name }) => name === 'clear') as Operation,
     allowClear: config.allowClearAllSpaces,
   });
+  const imports = new Imports({
+    ...{ ...deps, spaces, quota, db: store.db },
+    ...{ folder: join(config.dataDir, 'imports'), mostBytes: config.maxImportBytes },
+    largestRecord: config.maxRecordBytes,
+  });
   const operationDeps: OperationDeps = {
     ...reading,
     spaces,
+    imports,
     authorize,
     bind,
     records: new RecordInserts({ ...reading, writes }),
@@ -205,5 +222,7 @@ export function queryRoutes(args: QueryDeps): Route[] {
     }));
     return [{ ...route, handler, api: describeOperation(operation, model) }, ...also];
   });
-  return [...recordRoutes, ...projectRoutes({ ...reading, spaces, boundSpaces }), ...usageRoutes(args)];
+  const others = [...jobRoutes({ ...args, imports }), ...usageRoutes(args)];
+  const projects = projectRoutes({ ...reading, spaces, boundSpaces });
+  return { routes: [...recordRoutes, ...projects, ...others], imports };
 }

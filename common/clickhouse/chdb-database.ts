@@ -52,6 +52,11 @@ export function openChdb({ path, reads = {} }: { path: string; reads?: Partial<R
     },
     stream: (statement) => engine.stream(statement),
     async insert({ signal, permit, ...rows }) {
+      const { columns = [], types, lines, table } = rows;
+      if (types !== undefined) {
+        await engine.insertFile({ table, columns, types, rows: lines }, signal);
+        return;
+      }
       const insert = (session: Session) => insertBlock(session, rows, permit);
       await underLimit(permit, () => engine.run({ signal, permit }, insert));
     },

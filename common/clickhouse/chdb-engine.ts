@@ -9,7 +9,7 @@ import type { ReadStatement, StreamStatement } from './database.ts';
 import { engineSettings, pausingSettings, streamSettings, wholeResult } from './engine-settings.ts';
 import { settingsText, textLiteral } from './literal.ts';
 import { ReadPriorities } from './read-priorities.ts';
-import { isFileFormat, ResultFiles } from './result-file.ts';
+import { type InsertedRows, isFileFormat, ResultFiles } from './result-file.ts';
 import { StreamSlots } from './stream-slots.ts';
 import type { WritePermit } from './write-permit.ts';
 
@@ -146,6 +146,11 @@ export class ChdbEngine {
       place.release();
       throw error;
     }
+  }
+
+  /** Stores rows of RowBinary as one block. The engine takes them from a file: what it is given is text. */
+  async insertFile(rows: InsertedRows, signal: AbortSignal | undefined): Promise<void> {
+    await this.#files.insert(rows, (sql) => this.run({ signal }, (session) => session.queryAsync(sql)));
   }
 
   async close(): Promise<void> {

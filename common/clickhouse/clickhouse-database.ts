@@ -51,10 +51,11 @@ export function openClickhouse(options: ClickhouseOptions): Database {
       const stream = (server: ClickhouseServer, until: Until) => server.stream(statement, until, args);
       return statements.within({ home, signal }, stream, limit);
     },
-    async insert({ table, columns, lines, format: own, signal, permit, token, home = metadataHome }) {
+    async insert({ table, columns, types, lines, format, signal, permit, token, home = metadataHome }) {
       // the statement goes before the rows: as part of the address it could be too long for a proxy
-      const { into, format } = insertTarget(table, columns);
-      const head = Buffer.from(`${into} FORMAT ${own ?? format}\n`);
+      const { into, format: usual } = insertTarget(table, columns);
+      const own = types === undefined ? format : 'RowBinary';
+      const head = Buffer.from(`${into} FORMAT ${own ?? usual}\n`);
       const limits = { max_query_size: insertHeadLimit, wait_end_of_query: 1 };
       const statement = {
         body: [head, lines],

@@ -77,6 +77,8 @@ export interface InsertStatement extends Omit<WriteStatement, 'sql' | 'onEach'> 
   readonly lines: Uint8Array;
   /** Of `lines`, where they are bytes of the engine's own; absent: as said there. */
   readonly format?: 'Native' | undefined;
+  /** The types of `columns`: then `lines` are RowBinary. */
+  readonly types?: readonly string[] | undefined;
   /** An INSERT with a token that the table has seen is dropped, where the table keeps tokens. */
   readonly token?: string | undefined;
 }

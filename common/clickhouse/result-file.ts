@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, rmSync } from 'node:fs';
-import { type FileHandle, open, rm, statfs } from 'node:fs/promises';
+import { type FileHandle, open, rm, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { storageFull } from '../errors/catalogue.ts';
 import type { StreamStatement } from './database.ts';
-import { textLiteral } from './literal.ts';
+import { wholeBlockSettings } from './engine-settings.ts';
+import { settingsText, textLiteral } from './literal.ts';
 
 /**
  * Formats with a head or an end of the whole. The embedded engine makes each chunk of a stream a file of its own: such a
@@ -24,7 +25,23 @@ export function isFileFormat(format: string): boolean {
   return fileFormats.has(format);
 }
 
-/** Results that wait on the disk for their readers. A file has no name any more when its first byte is read. */
+/** RowBinary for a table. */
+export interface InsertedRows {
+  readonly table: string;
+  readonly columns: readonly string[];
+  readonly types: readonly string[];
+  readonly rows: Uint8Array;
+}
+
+const insertSettings = settingsText({
+  ...wholeBlockSettings,
+  max_block_size: 100_000_000,
+  max_threads: 1,
+  max_insert_threads: 1,
+  insert_deduplicate: 0,
+});
+
+/** Results that wait on the disk for their readers, and rows for the engine. A file of a result has no name when it is read. */
 export class ResultFiles {
   readonly #folder: string;
 
@@ -32,6 +49,25 @@ export class ResultFiles {
   constructor(folder: string) {
     this.#folder = folder;
     rmSync(folder, { recursive: true, force: true });
+  }
+
+  /** @param run runs a statement to its end */
+  async insert(
+    { table, columns, types, rows }: InsertedRows,
+    run: (sql: string) => Promise<unknown>,
+  ): Promise<void> {
+    mkdirSync(this.#folder, { recursive: true });
+    const path = join(this.#folder, randomUUID());
+    const structure = columns.map((column, index) => `${column} ${types[index]}`).join(', ');
+    try {
+      await writeFile(path, rows);
+      const source = `file(${textLiteral(path)}, 'RowBinary', ${textLiteral(structure)})`;
+      await run(
+        `INSERT INTO ${table} (${columns.join(', ')}) SELECT * FROM ${source} SETTINGS ${insertSettings}`,
+      );
+    } finally {
+      await rm(path, { force: true });
+    }
   }
 
   /**

@@ -141,6 +141,7 @@ export const records = {
   variables: {
     maxRecordBytes: integer('MAX_RECORD_BYTES', mebibyte, [kibibyte, 64 * mebibyte]),
     maxRecordsBytes: integer('MAX_RECORDS_BYTES', 16 * mebibyte, [kibibyte, 256 * mebibyte]),
+    maxImportBytes: integer('MAX_IMPORT_BYTES', 4 * gibibyte, [kibibyte, 1024 * gibibyte]),
     maxSpaces: integer('MAX_SPACES', 10_000, [1, 10_000_000]),
     maxProjects: integer('MAX_PROJECTS', 1000, [1, 10_000_000]),
     recordCacheBytes: integer(

@@ -1,5 +1,6 @@
 import type { Migration } from './migrate.ts';
 import { fileTables } from './migrations/file-tables.ts';
+import { jobTables } from './migrations/job-tables.ts';
 import { metadataTables } from './migrations/metadata-tables.ts';
 import { recordTables } from './migrations/record-tables.ts';
 import { webhookTables } from './migrations/webhook-tables.ts';
@@ -10,4 +11,5 @@ export const migrations: readonly Migration[] = [
   ...recordTables,
   ...webhookTables,
   ...fileTables,
+  ...jobTables,
 ].sort((one, other) => one.version - other.version);

@@ -92,20 +92,26 @@ function readRecord(
   return values as RecordValues;
 }
 
-/** A value that is no plain one of its field's type, or is missing. */
 function readOther(field: Field, given: unknown, complain: Complain): StoredValue | null {
+  const reading = readGiven(field, given);
+  if ('value' in reading) return reading.value;
+  const isMissing = reading.problem === required.problem;
+  complain(`${isMissing ? '' : 'Value for '}Body field: ${shownName(field.name)} ${reading.problem}`);
+  return null;
+}
+
+const required = { problem: 'is required' };
+
+/** A value of a new record that is no plain one of its field's type, or is missing; a problem is the end of a sentence. */
+export function readGiven(
+  field: Field,
+  given: unknown,
+): { readonly value: StoredValue | null } | { readonly problem: string } {
   // null counts as missing
   const value = withoutEmptyText(field, given ?? null);
-  if (value === null) {
-    if (field.required && field.defaultValue === null && !field.filled) {
-      complain(`Body field: ${shownName(field.name)} is required`);
-    }
-    return field.defaultValue;
-  }
-  const reading = readFieldValue(field.type, value);
-  if ('value' in reading) return reading.value;
-  complain(`Value for Body field: ${shownName(field.name)} ${reading.problem}`);
-  return null;
+  if (value !== null) return readFieldValue(field.type, value);
+  if (field.required && field.defaultValue === null && !field.filled) return required;
+  return { value: field.defaultValue };
 }
 
 function countHashedValues(records: readonly RecordValues[], structure: Structure): number {

@@ -39,6 +39,8 @@ export interface DescribedOperation extends OperationIdentity {
   readonly timed?: true;
   /** Absent: it has none. */
   readonly body?: (space: SpaceModel) => ApiMedia;
+  /** Media types of a body that is a file; absent: it is none. */
+  readonly file?: readonly string[];
   /** JSON; or else `answers`. */
   readonly answer?: (space: SpaceModel) => Schema;
   /** Its own. */
@@ -103,7 +105,17 @@ export function describeOperation(
   space: SpaceModel,
   also?: NonNullable<DescribedOperation['also']>[number],
 ): ApiOperation {
-  const { name, family, description, spaceHeaders, answer, answers = {}, errors = [], sample } = operation;
+  const {
+    name,
+    family,
+    description,
+    spaceHeaders,
+    file,
+    answer,
+    answers = {},
+    errors = [],
+    sample,
+  } = operation;
   const headers = {
     ...operation.answerHeaders,
     ...(operation.timed === true ? timingHeader : {}),
@@ -122,6 +134,7 @@ export function describeOperation(
     needs: operation.needs,
     parameters: parametersOf(operation, space, also !== undefined),
     ...(body === undefined ? {} : { body: { description: bodyText, content: { 'application/json': body } } }),
+    ...(file === undefined ? {} : { body: { description: 'The file', content: fileContent(file) } }),
     answers:
       answer === undefined
         ? answers
@@ -144,6 +157,12 @@ export function describeOperation(
       });
     },
   };
+}
+
+function fileContent(mediaTypes: readonly string[]): Readonly<Record<string, ApiMedia>> {
+  return Object.fromEntries(
+    mediaTypes.map((type) => [type, { schema: { type: 'string', format: 'binary' } }]),
+  );
 }
 
 function parametersOf(

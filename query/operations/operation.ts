@@ -2,6 +2,7 @@ import type { LoginTokens } from '../../common/auth/login-tokens.ts';
 import type { HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
 import type { JsonObject } from '../../common/openapi/components.ts';
 import type { RecordEvents } from '../../common/record-events/record-event.ts';
+import type { Imports } from '../imports/imports.ts';
 import type { SpaceReference } from '../input/space-reference.ts';
 import type { StructureCache } from '../input/structure-cache.ts';
 import type { DescribedOperation } from '../openapi/describe-operation.ts';
@@ -25,6 +26,7 @@ export interface OperationDeps {
   readonly reader: RecordReader;
   readonly records: RecordInserts;
   readonly changes: RecordChanges;
+  readonly imports: Imports;
   readonly structures: StructureCache;
   readonly loginTokens: LoginTokens;
   readonly candidates: Candidates;

@@ -113,9 +113,29 @@ async function digestOf({ request: { params }, body }: InsertKey, signal: AbortS
 
 /** Ids that count up from one, in its last 48 bits. The highest bit is left free for that. */
 export function idsFrom(id: string): () => string {
-  const head = id.slice(0, -12);
-  let tail = Number.parseInt(id.slice(-12), 16) % 2 ** 47;
-  return () => head + (tail++).toString(16).padStart(12, '0');
+  let place = 0;
+  const { head, tail } = partsOf(id);
+  return () => head + hexOf(tail + place++);
+}
+
+/** The id at a place of those. */
+export function idAt(id: string, place: number): string {
+  const { head, tail } = partsOf(id);
+  return head + hexOf(tail + place);
+}
+
+function partsOf(id: string): { readonly head: string; readonly tail: number } {
+  return { head: id.slice(0, -12), tail: Number.parseInt(id.slice(-12), 16) % 2 ** 47 };
+}
+
+/** Twelve digits, in halves: of a number with more than 31 bits they take ten times as long. */
+function hexOf(number: number): string {
+  const low = number % 2 ** 24;
+  return digitsOf((number - low) / 2 ** 24) + digitsOf(low);
+}
+
+function digitsOf(half: number): string {
+  return half.toString(16).padStart(6, '0');
 }
 
 /** Deletes receipts that nobody asks for any more. Never rejects. */

@@ -160,6 +160,9 @@ export class Spaces {
       throw outcomeUnknown(new Error('the record space is being moved to another store'));
   }
 
+  /** As `TypeChanges.hold`. */
+  hold: TypeChanges['hold'] = (id, work) => this.#types.hold(id, work);
+
   /** Resolves when no process begins anything by an older version. */
   async untilHeard(signal: AbortSignal): Promise<void> {
     const { staleAfter, heardAfter } = this.#deps.freshness;

@@ -94,6 +94,54 @@ export class TypeChanges {
     return (signal) => untilAborted(this.#mayBeOver(id), signal);
   }
 
+  /**
+   * Does work that changes records of a space by statements, while no process writes to it. Rejects with a 503 while another
+   * change is under way.
+   * @param work gets the space as it was when nobody wrote any more; null: it is gone
+   */
+  async hold<Result>(
+    id: string,
+    work: (entry: CatalogueEntry | null, signal: AbortSignal) => Promise<Result>,
+  ): Promise<Result> {
+    if (this.#running.has(id)) throw changing();
+    const held = this.#hold(id, work);
+    const running = held.then(
+      () => {},
+      () => {},
+    );
+    this.#running.set(id, running);
+    return held.finally(() => this.#running.delete(id));
+  }
+
+  async #hold<Result>(
+    id: string,
+    work: (entry: CatalogueEntry | null, signal: AbortSignal) => Promise<Result>,
+  ): Promise<Result> {
+    const { edit, store, writes, untilHeard } = this.#deps;
+    const own = AbortSignal.timeout(changeLimit);
+    const change = randomUUID();
+    const found: { entry: CatalogueEntry | null } = { entry: null };
+    const begin = (now: CatalogueEntry): Structure | null => {
+      found.entry = now;
+      return now.structure.typeChange === null
+        ? createStructure({ ...now.structure, typeChange: change })
+        : null;
+    };
+    if (!(await edit(id, begin, own))) {
+      if (found.entry === null) return work(null, own);
+      throw changing();
+    }
+    const entry = found.entry as unknown as CatalogueEntry;
+    try {
+      await writes.idle(entry.recordsId, idleLimit);
+      await untilHeard(own);
+      return await store.rewrite(entry.recordsId, () => work(entry, own));
+    } finally {
+      // where this fails, the next request does it
+      await this.#cancel(id, change, AbortSignal.timeout(idleLimit)).catch(() => {});
+    }
+  }
+
   #isAbandoned({ id, updatedAt }: CatalogueEntry): boolean {
     const age = Date.now() - updatedAt.getTime();
     return !this.#running.has(id) && age >= this.#deps.freshness.others.abandonedAfter;
@@ -137,8 +185,7 @@ export class TypeChanges {
       await this.#whenNobodyWrites(args, own);
       const end = (now: CatalogueEntry): Structure | null =>
         now.structure.typeChange === change ? endTypeChange(now.structure, plan) : null;
-      if (!(await edit(entry.id, end, own)))
-        throw overloaded('the structure of the record space is being changed');
+      if (!(await edit(entry.id, end, own))) throw changing();
     } catch (error) {
       // the next request does the rest
       await this.#cancel(entry.id, change, AbortSignal.timeout(idleLimit)).catch(() => {});
@@ -213,4 +260,8 @@ interface Change {
   readonly requested: Structure;
   readonly plan: readonly RetypedField[];
   readonly change: string;
+}
+
+function changing(): ApiError {
+  return overloaded('the structure of the record space is being changed');
 }

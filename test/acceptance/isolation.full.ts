@@ -83,6 +83,8 @@ t.test('every route: what another owns is not read, changed or listed', async (t
   const { token: loginToken } = (await login(alice)).body;
   t.type(loginToken, 'string');
   await request(alice, '/guarded/set-structure', { body: JSON.parse(guarded) });
+  const csv = { body: 'text\n', headers: { 'content-type': 'text/csv' } };
+  const { id: job } = (await request(alice, '/keys/_import_', csv)).body;
   const form = new FormData();
   form.set('file', new Blob(['file of alice']), 'of-alice.txt');
   const upload = (token: string, body: FormData) =>
@@ -179,6 +181,14 @@ t.test('every route: what another owns is not read, changed or listed', async (t
         ];
       }),
     ),
+    'POST /:project/:space/_import_': [
+      [404, '/nowhere/_import_', { body: 'text\n', headers: { 'content-type': 'text/csv' } }],
+      [
+        404,
+        '/guarded/_import_',
+        { body: 'text\n', headers: { 'content-type': 'text/csv', token: loginToken } },
+      ],
+    ],
     'POST /:project/:space/_aggregate_': [
       [ok([]), '/notes/_aggregate_', { structure, body: { groupBy: ['text'] } }],
       [
@@ -361,6 +371,13 @@ t.test('every route: what another owns is not read, changed or listed', async (t
       const body = { operation: 'find', rules: { find: true } };
       return [[{}, await call({ baseUrl, token: bob, path, body })]];
     },
+    'GET /_jobs_': async () => [
+      [ok({ jobs: [], next: null }), await call({ baseUrl, token: bob, path: '/_jobs_' })],
+    ],
+    'GET /_jobs_/:job': async () => [[404, await call({ baseUrl, token: bob, path: `/_jobs_/${job}` })]],
+    'DELETE /_jobs_/:job': async () => [
+      [404, await call({ baseUrl, token: bob, method: 'DELETE', path: `/_jobs_/${job}` })],
+    ],
     'GET /_usage_': async () => {
       const carol = await tokenOf('carol@example.com');
       return [[ok({ days: [] }), await call({ baseUrl, token: carol, path: '/_usage_' })]];

@@ -208,6 +208,7 @@ const questions: Readonly<Record<string, (note: Note) => Asked>> = {
     body: { text: 'new', code },
     headers: { options: JSON.stringify({ onConflict: { field: 'code', do: 'update' } }) },
   }),
+  import: ({ code }) => ({ body: [{ text: 'new', code }] }),
   updateOne: ({ id }) => ({ query: `?id=${id}`, body: { text: 'new' } }),
   updateOneById: ({ id }) => ({ query: `?id=${id}`, body: { text: 'new' } }),
   updateMany: ({ id }) => ({ body: { where: { id }, set: { text: 'new' } } }),
@@ -235,6 +236,7 @@ const writes = [
 /** They are about a whole space, or about none. */
 const ofNoNote = [
   'getKeys',
+  'import',
   'setKeys',
   'clear',
   'getOpenApi',

@@ -52,6 +52,9 @@ const elsewhere = [
   /store\/(?:update-values|index-old-parts)\.ts/,
   // clickhouse-addresses.full.ts
   /check-servers\.ts/,
+  // import-kill.full.ts
+  /imports\/one-import\.ts:\d+ .*(?:const \[found\]|found\?\.records|staged\.drop\(\)\))/,
+  /imports\/job-table\.ts:\d+/,
   // several-stores.test.ts
   /common\/metadata\/stores\/|space\/(move-space|records-copy)\.ts|TableCatalogue.*leftByMoves/,
 ];
@@ -105,6 +108,7 @@ async function checkParsed(
 
 /** The home of tables that have one of their own. */
 const homes: Readonly<Record<string, string>> = {
+  import: 'records',
   ...{ records: 'records', record_keys: 'records', cloud_files: 'cloud_files', file_list: 'cloud_files' },
 };
 
@@ -112,7 +116,8 @@ const homes: Readonly<Record<string, string>> = {
 function checkHomes(t: Test, all: readonly Recorded[]): void {
   const strays = all.filter(({ sql, home, place }) => {
     if (place.startsWith('common/metadata/migrate.ts') || sql.startsWith('CREATE')) return false;
-    const [, table = ''] = /\bsluice\.(records|record_keys|cloud_files|file_list)\b/.exec(sql) ?? [];
+    const [, table = ''] =
+      /\bsluice\.(records|record_keys|cloud_files|file_list|import)(?:_[0-9a-f]{32})?\b/.exec(sql) ?? [];
     return home?.split(' ')[0] !== homes[table];
   });
   t.strictSame(
@@ -239,7 +244,9 @@ t.test('a served store', async (t) => {
   const made = all.filter(({ sql }) => /^\s*(CREATE|ALTER|DROP|RENAME|TRUNCATE|OPTIMIZE|ATTACH)\b/.test(sql));
   t.strictSame(
     made.flatMap(({ place }) =>
-      /^(common\/metadata\/migrate|query\/space\/space-views)\.ts/.test(place) ? [] : place,
+      /^(common\/metadata\/migrate|query\/space\/space-views|query\/imports\/\w+-import)\.ts/.test(place)
+        ? []
+        : place,
     ),
     [],
     'tables are made by migrations, and views when they are asked for',

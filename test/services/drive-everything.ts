@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { AccessTokens, hashToken } from '../../common/auth/access-tokens.ts';
 import { bootstrap, executeTokenOrder } from '../../common/auth/issue-token.ts';
 import { createTokenGate } from '../../common/auth/token-gate.ts';
@@ -31,6 +32,20 @@ import {
 } from './query-harness.ts';
 import { type FieldInput, structureOf } from './record-client.ts';
 import { silentLog } from './silent-log.ts';
+
+async function driveImports(harness: QueryHarness, expect: Expect): Promise<void> {
+  const csv = { method: 'POST', path: '/p/users/_import_', headers: { 'content-type': 'text/csv' } };
+  const { body: job } = await expect(
+    { ...csv, body: 'email,level\nimported@x,1\nada@x,2\n', query: 'onError=skip' },
+    'POST /:project/:space/_import_',
+    202,
+  );
+  const path = `/_jobs_/${job.id}`;
+  while ((await harness.call({ path })).body.endedAt === null) await sleep(20);
+  await expect({ path }, 'GET /_jobs_/:job');
+  await expect({ path: '/_jobs_', query: `limit=1&after=${job.id}` }, 'GET /_jobs_');
+  await expect({ method: 'DELETE', path }, 'DELETE /_jobs_/:job');
+}
 
 const fields: FieldInput[] = [
   { name: 'email', type: 'TEXT', required: true, unique: true },
@@ -173,6 +188,7 @@ export async function driveEverything(harness: QueryHarness): Promise<ReadonlySe
   await driveWebhooks(harness, expect);
   await driveProjects(harness, expect);
   await expect({ path: '/_usage_' }, 'GET /_usage_');
+  await driveImports(harness, expect);
   await driveViews(harness);
   await driveOutages(harness);
   const inThreeDays = (): number => Date.now() + 3 * 86_400_000;
@@ -180,7 +196,11 @@ export async function driveEverything(harness: QueryHarness): Promise<ReadonlySe
   return called;
 }
 
-type Expect = (call: QueryCall, route: string, status?: number) => Promise<unknown>;
+type Expect = (
+  call: QueryCall,
+  route: string,
+  status?: number,
+) => Promise<{ readonly body: { readonly id: string } }>;
 
 /** Changes the type of a field that has values, until the old ones are gone. */
 async function driveTypes(harness: QueryHarness, expect: Expect): Promise<void> {

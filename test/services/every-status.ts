@@ -16,6 +16,8 @@ export interface Known {
   readonly file: string;
   /** Id of a call of a webhook. */
   readonly delivery: string;
+  /** Id of an import. */
+  readonly job: string;
   /** Of a user who logged in. */
   readonly loginToken: string;
   /** Makes a record, and answers its id. */
@@ -64,9 +66,11 @@ export async function goodRequest(found: FoundOperation, known: Known): Promise<
     .replace('{space}', space)
     .replace('{name}', await nameFor(id, known))
     .replace('{id}', known.delivery)
+    .replace('{job}', known.job)
     .replace('{file}', 'page.js');
   const json = operation.requestBody?.content['application/json'];
   const isForm = id === 'upload';
+  const isCsv = id === 'import';
   const isPlain = operation.requestBody !== undefined && json === undefined && !isForm;
   return {
     method,
@@ -80,9 +84,18 @@ export async function goodRequest(found: FoundOperation, known: Known): Promise<
       ...(id === 'login' ? { 'function-resources': `{"mustExistSpaceStructures":[${users}]}` } : {}),
       ...tusHeaders[id],
       ...(isForm ? { 'content-type': 'multipart/form-data; boundary=b' } : {}),
+      ...(isCsv ? { 'content-type': 'text/csv' } : {}),
       ...(method === 'QUERY' ? { 'content-type': 'application/json' } : {}),
     },
-    body: isForm ? form : isPlain ? 'hello' : json === undefined ? '' : JSON.stringify(json.example),
+    body: isForm
+      ? form
+      : isCsv
+        ? 'name,age\nAda,36\n'
+        : isPlain
+          ? 'hello'
+          : json === undefined
+            ? ''
+            : JSON.stringify(json.example),
   };
 }
 
@@ -114,6 +127,7 @@ export async function bent(status: number, good: Ask, id: string, known: Known):
       return isAppend(id) ? { ...good, body: 'hel' } : good;
     case 200:
     case 201:
+    case 202:
       return good;
     case 206:
       return withHeaders({ range: 'bytes=0-1' });
@@ -183,6 +197,8 @@ const nowhere: Readonly<Record<string, string>> = {
   listFiles: '/_f_/nowhere',
   listSpaces: '/_projects_/nowhere/spaces',
   getSpace: '/_projects_/demo/spaces/nowhere',
+  getJob: '/_jobs_/nothing',
+  cancelJob: '/_jobs_/nothing',
   getRules: '/_projects_/demo/spaces/nowhere/rules',
   setRules: '/_projects_/demo/spaces/nowhere/rules',
   tryRules: '/_projects_/demo/spaces/nowhere/rules/try',

@@ -1,3 +1,5 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { readLimitDefaults } from '../../common/config/settings.ts';
 import type { Route } from '../../common/http/http-types.ts';
@@ -25,6 +27,7 @@ export const queryConfig: QueryDeps['config'] = {
   ...{ maxSpaces: 10_000, maxRecordBytes: 1024 ** 2, maxRecordsBytes: 16 * 1024 ** 2 },
   ...{ maxStoredRecordBytes: 0, readMaxRows: 0, readLimits: readLimitDefaults },
   ...{ allowClearAllSpaces: false, publicUrl: undefined },
+  ...{ maxImportBytes: 64 * 1024 ** 2, dataDir: join(tmpdir(), 'sluice-nowhere') },
   ...{ loginTokenSecret: undefined, loginTokenTtl: 36 * 3_600_000 },
 };
 

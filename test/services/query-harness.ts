@@ -187,7 +187,7 @@ export async function openQueryHarness(
     const events = options.webhooks?.(db) ?? testWebhooks({ db: wrap(db), alone });
     return new Router([
       ...queryRoutes({
-        config: { ...queryConfig, ...options.config },
+        config: { ...queryConfig, dataDir, ...options.config },
         database: testDatabase,
         ...{ store: by, catalogue, projects },
         ...{ authenticate, events },
@@ -256,7 +256,10 @@ export async function openQueryHarness(
     const method = call.method ?? (call.body === undefined ? 'GET' : 'POST');
     const { route, params } = by.match(method, call.path);
     const body = typeof call.body === 'string' ? call.body : JSON.stringify(call.body ?? null);
-    const bytes = Buffer.from(call.body === undefined ? '' : body);
+    const isFile = call.body instanceof Uint8Array;
+    const bytes = isFile
+      ? Buffer.from(call.body as Uint8Array)
+      : Buffer.from(call.body === undefined ? '' : body);
     const request = fakeRequest({
       method,
       params,

@@ -12,7 +12,7 @@ t.test('families', async (t) => {
       ...['find', 'findOne', 'search', 'count', 'aggregate', 'getKeys'],
       ...['exportCsv', 'exportNdjson', 'exportJson', 'exportParquet', 'exportArrow', 'getOpenApi'],
     ],
-    insert: ['insert', 'insertOne'],
+    insert: ['insert', 'insertOne', 'import'],
     update: ['updateOne', 'updateOneById', 'updateMany', 'setKeys'],
     delete: ['deleteOneById', 'deleteMany', 'clear'],
     none: [

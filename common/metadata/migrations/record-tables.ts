@@ -83,6 +83,11 @@ const ofSpace = `reinterpretAsUInt64(substring(UUIDStringToNum(toString(space)),
 const term = `toFixedString(substring(reinterpretAsFixedString(bitXor(${hash}, ${ofSpace})), 1, 5), 5)`;
 const terms = `arrayMap((slot, value) -> ${term}, mapKeys(_doc), mapValues(_doc))`;
 
+/** Of a table whose parts become parts of the records table, and are never merged before. */
+export const stageSettings = `index_granularity = ${granuleRows}, index_granularity_bytes = ${granuleBytes},
+  max_compress_block_size = ${blockBytes}, min_compress_block_size = 8192, ${updatable}, ${durable},
+  max_bytes_to_merge_at_min_space_in_pool = 1, max_bytes_to_merge_at_max_space_in_pool = 1`;
+
 function setting(version: number, name: string, text: string): Migration {
   return {
     version,

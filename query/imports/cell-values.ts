@@ -1,0 +1,64 @@
+import { parseExactly, RoundedInteger } from '../../common/http/rounded-integer.ts';
+import type { Field } from '../structure/field.ts';
+
+/** A cell as JSON of a body would say it, or its problem as the end of a sentence ("should be a valid number"). */
+export type CellReading = { readonly value: unknown } | { readonly problem: string };
+
+const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+const longInteger = /^-?\d{16,}$/;
+const manyDigits = /\d{16}/;
+const booleans: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['false', false],
+]);
+
+const none = { value: undefined };
+
+/** @param cell null: nothing stands there */
+export function readCell({ type }: Field, cell: string | null): CellReading {
+  // an empty text is a value of TEXT alone
+  if (cell === null || (cell === '' && type !== 'TEXT')) return none;
+  switch (type) {
+    case 'TEXT':
+      return { value: cell };
+    case 'NUMBER':
+      return readNumber(cell);
+    case 'BOOLEAN': {
+      const value = booleans.get(cell.toLowerCase());
+      return value === undefined ? { problem: 'should be true or false' } : { value };
+    }
+    default:
+      return readJson(cell, type);
+  }
+}
+
+function readNumber(cell: string): CellReading {
+  if (!jsonNumber.test(cell))
+    return {
+      problem: /^-?\d+,\d+$/.test(cell)
+        ? 'has a decimal comma, and should have a point'
+        : 'should be a valid number',
+    };
+  if (longInteger.test(cell) && isRounded(cell)) return { problem: 'has more digits than a NUMBER can hold' };
+  return { value: Number(cell) };
+}
+
+function isRounded(integer: string): boolean {
+  try {
+    parseExactly(integer);
+    return false;
+  } catch (error) {
+    if (error instanceof RoundedInteger) return true;
+    throw error;
+  }
+}
+
+function readJson(cell: string, type: string): CellReading {
+  try {
+    // fewer digits are never rounded
+    return { value: manyDigits.test(cell) ? parseExactly(cell) : JSON.parse(cell) };
+  } catch (error) {
+    const what = error instanceof RoundedInteger ? `: ${error.message}` : '';
+    return { problem: `should be the JSON of an ${type}${what}` };
+  }
+}

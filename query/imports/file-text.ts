@@ -1,0 +1,88 @@
+import { createReadStream } from 'node:fs';
+import type { Readable } from 'node:stream';
+import * as zlib from 'node:zlib';
+import { createGunzip } from 'node:zlib';
+import { FileProblem } from './file-problem.ts';
+
+const pieceBytes = 512 * 1024;
+
+/** A piece of a file's text. */
+export interface TextPiece {
+  readonly text: string;
+  /** Of the file as it was sent. */
+  readonly bytesRead: number;
+}
+
+const byteOrderMarks: readonly (readonly [name: string, bytes: readonly number[]])[] = [
+  ['UTF-16', [0xff, 0xfe]],
+  ['UTF-16', [0xfe, 0xff]],
+];
+
+/**
+ * The text of a file, which may be compressed with gzip or zstd: its first bytes say so. Throws a FileProblem for what is
+ * no UTF-8, and for more than `most` bytes of text.
+ */
+export async function* textOf(path: string, most: number): AsyncGenerator<TextPiece> {
+  const file = createReadStream(path, { highWaterMark: pieceBytes });
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let size = 0;
+  let isFirst = true;
+  const decode = (bytes?: Uint8Array): string => {
+    try {
+      return bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true });
+    } catch {
+      throw new FileProblem(null, `it is not valid UTF-8 near byte ${size}`);
+    }
+  };
+  try {
+    for await (const bytes of await plain(file)) {
+      if (isFirst) refuseOtherEncodings(bytes);
+      isFirst = false;
+      size += bytes.byteLength;
+      if (size > most)
+        throw new FileProblem(null, `it has more than ${most} bytes when it is not compressed`);
+      yield { text: decode(bytes), bytesRead: file.bytesRead };
+    }
+    yield { text: decode(), bytesRead: file.bytesRead };
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (/^(?:Z_|ZSTD_|ERR_ZSTD)/.test(code))
+      throw new FileProblem(null, 'its compressed data is damaged, or cut');
+    throw error;
+  } finally {
+    file.destroy();
+  }
+}
+
+function refuseOtherEncodings(bytes: Uint8Array): void {
+  for (const [name, mark] of byteOrderMarks)
+    if (mark.every((byte, at) => bytes[at] === byte))
+      throw new FileProblem(null, `it is ${name}, and should be UTF-8`);
+}
+
+async function plain(file: Readable): Promise<AsyncIterable<Buffer>> {
+  const chunks = file[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  const first = await chunks.next();
+  const head: Buffer = first.done === true ? Buffer.alloc(0) : first.value;
+  const whole = (async function* () {
+    yield head;
+    for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) yield next.value;
+  })();
+  const decompress = decompressorOf(head);
+  if (decompress === null) return whole;
+  const { Readable: Readables, pipeline } = await import('node:stream');
+  // its reader gets the failures
+  return pipeline(Readables.from(whole), decompress, () => {});
+}
+
+function decompressorOf(head: Buffer): (NodeJS.ReadWriteStream & AsyncIterable<Buffer>) | null {
+  if (head[0] === 0x1f && head[1] === 0x8b) return createGunzip({ chunkSize: pieceBytes }) as never;
+  if (head.length < 4 || head.readUInt32LE(0) !== 0xfd2fb528) return null;
+  const { createZstdDecompress } = zlib as unknown as { createZstdDecompress?: () => never };
+  if (createZstdDecompress === undefined)
+    throw new FileProblem(
+      null,
+      'it is compressed with zstd, which needs Node.js 22.15 on the server; gzip works',
+    );
+  return createZstdDecompress();
+}

@@ -1,0 +1,336 @@
+import { existsSync } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Database } from '../../common/clickhouse/database.ts';
+import { syncDirectory } from '../../common/durable-files/durable-directories.ts';
+import { idempotencyKeyReused, overloaded } from '../../common/errors/catalogue.ts';
+import type { RequestBody } from '../../common/http/http-types.ts';
+import { hashOfTexts } from '../../common/http/idempotency-key.ts';
+import { FairShare } from '../../common/limits/fair-share.ts';
+import type { Log } from '../../common/log/log.ts';
+import type { UsageCounts } from '../../common/metadata/usage-counts.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
+import type { UniqueReservations } from '../unique/unique-reservations.ts';
+import { FileProblem } from './file-problem.ts';
+import type { FileReading } from './file-records.ts';
+import { type ImportJob, isOver } from './import-job.ts';
+import { JobTable } from './job-table.ts';
+import {
+  dropStage,
+  type ImportDeps,
+  importRecords,
+  type JobNotes,
+  over,
+  publishAgain,
+  shownError,
+} from './one-import.ts';
+import { spoolBody } from './spool-body.ts';
+
+export interface ImportsDeps extends ImportDeps {
+  readonly db: Database;
+  /** Folder of the files of imports that are not over. */
+  readonly folder: string;
+  readonly reservations: UniqueReservations;
+  readonly usage: Pick<UsageCounts, 'add'>;
+  readonly log: Pick<Log, 'warn'>;
+  readonly newId: () => string;
+  /** Characters. */
+  readonly largestRecord: number;
+  readonly now: () => number;
+}
+
+/** What a request says of an import. */
+export interface AskedImport {
+  readonly space: RecordSpace;
+  readonly project: string;
+  readonly reading: FileReading;
+  readonly skips: boolean;
+  /** Its `Idempotency-Key`; absent: it has none. */
+  readonly key?: string | undefined;
+}
+
+/** Imports of a process that run at once, and those of an account that are not over. */
+const atOnce = { capacity: 2, share: 1 };
+const mostOfAccount = 10;
+/** Milliseconds between two versions of a job in the table, after which one was left, and between two looks for such. */
+const storeEvery = 2000;
+const leftAfter = 60_000;
+const lookEvery = 30_000;
+
+interface Running {
+  readonly notes: Notes;
+  readonly stop: AbortController;
+  readonly over: Promise<void>;
+}
+
+/** Imports of records (docs/import-export.md). A file is kept on the disk of its process until its import is over. */
+export class Imports {
+  readonly #deps: ImportsDeps;
+  readonly #table: JobTable;
+  readonly #slots = new FairShare({ ...atOnce, queueLimit: 1000, full: 'too many imports wait' });
+  readonly #running = new Map<string, Running>();
+  readonly #closing = new AbortController();
+  #looking: NodeJS.Timeout | undefined;
+
+  /** Characters of a record. */
+  readonly largestRecord: number;
+
+  constructor(deps: ImportsDeps) {
+    this.largestRecord = deps.largestRecord;
+    this.#deps = deps;
+    this.#table = new JobTable(deps);
+  }
+
+  /** To be called before requests are served: ends imports that were cut off while they were published. */
+  async open(): Promise<void> {
+    if (!this.#deps.store.alone) return;
+    for (const job of await this.#table.unfinished(this.#closing.signal))
+      if (job.state === 'publishing' && this.#isHere(job)) await this.#begin(job).over;
+  }
+
+  /** Goes on with what was cut off, now and from time to time. */
+  started(): void {
+    const look = (): void => {
+      this.#takeUp().catch((err: unknown) => {
+        if (!this.#closing.signal.aborted)
+          this.#deps.log.warn({ err }, 'imports that were cut off are left to the next look');
+      });
+    };
+    look();
+    this.#looking = setInterval(look, lookEvery).unref();
+  }
+
+  /** Resolves when the file is stored, and the job will be done whatever happens. */
+  async submit(
+    asked: AskedImport,
+    body: RequestBody,
+    signal: AbortSignal,
+  ): Promise<{ readonly job: ImportJob; readonly isReplayed: boolean }> {
+    const { space } = asked;
+    const ofAccount = [...this.#running.values()].filter(({ notes }) => notes.job.ownerId === space.ownerId);
+    if (ofAccount.length >= mostOfAccount)
+      throw overloaded(`the account has ${mostOfAccount} imports that are not over`);
+    const id = this.#deps.newId();
+    await mkdir(this.#deps.folder, { recursive: true });
+    const file = await spoolBody(body, this.#pathOf(id), this.#deps.mostBytes);
+    try {
+      await syncDirectory(this.#deps.folder);
+      const job = this.#jobOf(asked, id, file);
+      const earlier =
+        asked.key === undefined ? await this.#keep(job) : await this.#keepKeyed(job, asked.key, signal);
+      if (earlier === null) {
+        this.#begin(job);
+        return { job, isReplayed: false };
+      }
+      await rm(this.#pathOf(id), { force: true });
+      return { job: earlier, isReplayed: true };
+    } catch (error) {
+      await rm(this.#pathOf(id), { force: true });
+      throw error;
+    }
+  }
+
+  async find(ownerId: string, id: string, signal: AbortSignal): Promise<ImportJob | null> {
+    const here = this.#running.get(id)?.notes.job;
+    return here?.ownerId === ownerId ? here : this.#table.find(ownerId, id, signal);
+  }
+
+  async list(
+    ownerId: string,
+    page: { readonly limit: number; readonly before: string | null },
+    signal: AbortSignal,
+  ): Promise<readonly ImportJob[]> {
+    const jobs = await this.#table.list(ownerId, page.limit, page.before, signal);
+    return jobs.map((job) => this.#running.get(job.id)?.notes.job ?? job);
+  }
+
+  /** Ends a job, unless it is over. Its records are there, all or none. Null: there is none, or not in this process. */
+  async cancel(ownerId: string, id: string): Promise<ImportJob | null> {
+    const running = this.#running.get(id);
+    if (running?.notes.job.ownerId !== ownerId) return null;
+    running.stop.abort(cancelled);
+    await running.over;
+    return running.notes.job;
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#looking);
+    this.#closing.abort(new Error('the server stops'));
+    await Promise.all([...this.#running.values()].map(({ over: ended }) => ended));
+  }
+
+  #pathOf(id: string): string {
+    return join(this.#deps.folder, id);
+  }
+
+  #isHere({ id }: ImportJob): boolean {
+    return existsSync(this.#pathOf(id));
+  }
+
+  #jobOf(
+    { space, project, reading, skips, key }: AskedImport,
+    id: string,
+    { bytes, digest }: { readonly bytes: number; readonly digest: string },
+  ): ImportJob {
+    const now = new Date(this.#deps.now()).toISOString();
+    const { ownerId, catalogueId, stored } = space;
+    return {
+      ...{ id, ownerId, project, space: stored.slug, catalogueId, reading, skips, bytes },
+      ...(key === undefined ? {} : { key: hashOfTexts(key) }),
+      digest: hashOfTexts(digest, catalogueId, JSON.stringify([reading, skips])),
+      ...{ firstId: this.#deps.newId(), createdAt: now, updatedAt: now, startedAt: null, endedAt: null },
+      ...{ state: 'waiting', version: 1, bytesRead: 0, records: 0, skipped: 0, inserted: 0 },
+      ...{ problems: [], problemCount: 0, error: null },
+    };
+  }
+
+  async #keep(job: ImportJob): Promise<null> {
+    await this.#table.store(job);
+    return null;
+  }
+
+  /** The job of an earlier request with the key; null: this one is stored. Throws 422 when that was another request. */
+  async #keepKeyed(job: ImportJob, key: string, signal: AbortSignal): Promise<ImportJob | null> {
+    const lock = `import ${job.ownerId} ${key}`;
+    const reserved = await this.#deps.reservations.reserve([lock], signal);
+    if ('takenKey' in reserved) throw overloaded('the import with this Idempotency-Key is just beginning');
+    try {
+      const earlier = await this.#table.findByKey(job.ownerId, job.key as string, signal);
+      if (earlier === null) return await this.#keep(job);
+      if (earlier.digest !== job.digest) throw idempotencyKeyReused();
+      return this.#running.get(earlier.id)?.notes.job ?? earlier;
+    } finally {
+      await reserved.reservation.settle([]);
+    }
+  }
+
+  #begin(job: ImportJob): Running {
+    const notes = new Notes(job, this.#table);
+    const stop = new AbortController();
+    const running = { notes, stop, over: this.#run(notes, stop.signal) };
+    this.#running.set(job.id, running);
+    return running;
+  }
+
+  /** Never rejects. */
+  async #run(notes: Notes, stopped: AbortSignal): Promise<void> {
+    const { job } = notes;
+    const signal = AbortSignal.any([stopped, this.#closing.signal]);
+    let release: (() => void) | null = null;
+    const storing = setInterval(() => notes.storeSoon(this.#deps.log), storeEvery);
+    try {
+      release = job.state === 'publishing' ? null : await this.#slots.take(signal, job.ownerId);
+      await this.#work(notes, signal);
+    } catch (error) {
+      await this.#failed(notes, stopped, error);
+    } finally {
+      clearInterval(storing);
+      release?.();
+      if (isOver(notes.job)) await this.#tidy(notes.job);
+      this.#running.delete(job.id);
+    }
+  }
+
+  async #work(notes: Notes, signal: AbortSignal): Promise<void> {
+    const { job } = notes;
+    const space = await this.#deps.spaces.find(job.catalogueId, signal);
+    if (space === null) {
+      await notes.store({
+        ...over('failed'),
+        error: 'The record space is gone',
+      });
+      return;
+    }
+    if (job.state === 'publishing') return publishAgain(this.#deps, notes, space, signal);
+    await notes.store({ state: 'running', startedAt: new Date(this.#deps.now()).toISOString() });
+    await importRecords(this.#deps, notes, { path: this.#pathOf(job.id), space }, signal);
+    const { state, inserted: recordsWritten } = notes.job;
+    if (state === 'done') this.#deps.usage.add(job.ownerId, job.project, { recordsWritten });
+  }
+
+  async #failed(notes: Notes, stopped: AbortSignal, error: unknown): Promise<void> {
+    const { log } = this.#deps;
+    // the process goes down, and the next one goes on
+    if (this.#closing.signal.aborted) return;
+    const { job } = notes;
+    // whether the records are there is found out by the next look
+    if (job.state === 'publishing' && !(error instanceof FileProblem)) {
+      log.warn({ err: error, job: job.id }, 'an import could not be published');
+      return;
+    }
+    if (!stopped.aborted && shownError(error) === shownError(null))
+      log.warn({ err: error, job: job.id }, 'an import failed');
+    const end = stopped.aborted ? over('cancelled') : { ...over('failed'), error: shownError(error) };
+    await notes
+      .store(end)
+      .catch((err: unknown) => log.warn({ err, job: job.id }, 'the end of an import is not stored'));
+  }
+
+  /** Never rejects: what is left is found by the next look. */
+  async #tidy(job: ImportJob): Promise<void> {
+    try {
+      const space = await this.#deps.spaces.find(job.catalogueId, AbortSignal.timeout(leftAfter));
+      await dropStage(this.#deps, space?.id ?? job.catalogueId, job.id);
+      await rm(this.#pathOf(job.id), { force: true });
+    } catch (err) {
+      this.#deps.log.warn({ err, job: job.id }, 'an import left its file, or its table');
+    }
+  }
+
+  async #takeUp(): Promise<void> {
+    const { store, now } = this.#deps;
+    for (const job of await this.#table.unfinished(this.#closing.signal)) {
+      if (this.#running.has(job.id)) continue;
+      const isLeft = store.alone || now() - Date.parse(job.updatedAt) > leftAfter;
+      if (isLeft && this.#isHere(job)) this.#begin(job);
+    }
+  }
+}
+
+const cancelled = new Error('the import was cancelled');
+
+/** One job, and its versions on their way to the table. */
+class Notes implements JobNotes {
+  job: ImportJob;
+  readonly #table: JobTable;
+  #stored: Promise<void> = Promise.resolve();
+  #isStoring = false;
+
+  constructor(job: ImportJob, table: JobTable) {
+    this.job = job;
+    this.#table = table;
+  }
+
+  note(change: Partial<ImportJob>): void {
+    this.job = { ...this.job, ...change };
+  }
+
+  store(change: Partial<ImportJob>): Promise<void> {
+    const work = this.#stored.then(() => this.#write(change));
+    this.#stored = work.catch(() => {});
+    return work;
+  }
+
+  /** Also says that the job has a process. */
+  storeSoon(log: Pick<Log, 'warn'>): void {
+    if (this.#isStoring || isOver(this.job)) return;
+    this.#isStoring = true;
+    this.store({})
+      .catch((err: unknown) => log.warn({ err }, 'the progress of an import is not stored'))
+      .finally(() => {
+        this.#isStoring = false;
+      });
+  }
+
+  async #write(change: Partial<ImportJob>): Promise<void> {
+    const next = {
+      ...this.job,
+      ...change,
+      version: this.job.version + 1,
+      updatedAt: new Date().toISOString(),
+    };
+    await this.#table.store(next);
+    // what was noted meanwhile comes with the next one
+    this.job = { ...this.job, ...change, version: next.version, updatedAt: next.updatedAt };
+  }
+}

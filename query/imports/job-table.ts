@@ -1,0 +1,62 @@
+import type { Database } from '../../common/clickhouse/database.ts';
+import { textLiteral } from '../../common/clickhouse/literal.ts';
+import { timestampText } from '../../common/metadata/row-values.ts';
+import { type ImportJob, isOver } from './import-job.ts';
+
+const columns = ['owner_id', 'id', 'version', 'state', 'updated_at', 'content'];
+
+/** The table of jobs. Each version of a job is a row; the newest counts. */
+export class JobTable {
+  readonly #db: Database;
+  readonly #table: string;
+
+  constructor({ db, database }: { readonly db: Database; readonly database: string }) {
+    this.#db = db;
+    this.#table = `${database}.jobs`;
+  }
+
+  async store(job: ImportJob): Promise<void> {
+    const { ownerId, id, version, state, updatedAt } = job;
+    const row = [ownerId, id, version, state, timestampText(new Date(updatedAt)), JSON.stringify(job)];
+    await this.#db.insert({ table: this.#table, columns, lines: Buffer.from(`${JSON.stringify(row)}\n`) });
+  }
+
+  async find(ownerId: string, id: string, signal: AbortSignal): Promise<ImportJob | null> {
+    const [job] = await this.#select(`${of(ownerId)} AND id = ${textLiteral(id)}`, signal);
+    return job ?? null;
+  }
+
+  /** The job of a request with an `Idempotency-Key`, of the last day. @param key its hash */
+  async findByKey(ownerId: string, key: string, signal: AbortSignal): Promise<ImportJob | null> {
+    const recent = 'updated_at > now() - INTERVAL 1 DAY';
+    const where = `${of(ownerId)} AND ${recent} AND JSONExtractString(content, 'key') = ${textLiteral(key)}`;
+    return (await this.#select(where, signal))[0] ?? null;
+  }
+
+  /** The newest jobs of an account. @param before the id of the last one of the page before */
+  list(
+    ownerId: string,
+    limit: number,
+    before: string | null,
+    signal: AbortSignal,
+  ): Promise<readonly ImportJob[]> {
+    const older = before === null ? '' : ` AND id < ${textLiteral(before)}`;
+    return this.#select(`${of(ownerId)}${older} ORDER BY id DESC LIMIT ${limit}`, signal);
+  }
+
+  /** Those that are not over, of all accounts. */
+  async unfinished(signal: AbortSignal): Promise<readonly ImportJob[]> {
+    const jobs = await this.#select(`state IN ('waiting', 'running', 'publishing') ORDER BY id`, signal);
+    return jobs.filter((job) => !isOver(job));
+  }
+
+  async #select(where: string, signal: AbortSignal): Promise<readonly ImportJob[]> {
+    const sql = `SELECT content FROM ${this.#table} FINAL WHERE ${where}`;
+    const rows = await this.#db.rows<{ content: string }>({ sql, signal });
+    return rows.map(({ content }) => JSON.parse(content) as ImportJob);
+  }
+}
+
+function of(ownerId: string): string {
+  return `owner_id = ${textLiteral(ownerId)}`;
+}

@@ -1,0 +1,234 @@
+import { ApiError } from '../../common/errors/api-error.ts';
+import { shownName } from '../../common/errors/shown-name.ts';
+import { idAt } from '../records/insert-receipts.ts';
+import { type RecordQuota, recordOverhead } from '../records/record-quota.ts';
+import type { CatalogueEntry } from '../space/space-catalogue.ts';
+import type { Spaces } from '../space/spaces.ts';
+import { rangeSql } from '../sql/id-range.ts';
+import { StagedRecords } from '../sql/staged-records.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
+import { slotsText } from '../structure/slots.ts';
+import { type Structure, structureText } from '../structure/structure.ts';
+import { FileProblem } from './file-problem.ts';
+import type { ImportJob } from './import-job.ts';
+import { mostProblems } from './import-limits.ts';
+import { type StageDeps, stageRecords } from './run-import.ts';
+import type { ThreadProgress } from './thread-messages.ts';
+
+export interface ImportDeps extends StageDeps {
+  readonly database: string;
+  readonly spaces: Pick<Spaces, 'hold' | 'find'>;
+  /** Null: there is none. */
+  readonly quota: RecordQuota | null;
+  /** Bytes of the text of a file. */
+  readonly mostBytes: number;
+}
+
+/** The job as its process sees it: what changes is noted, and at times stored. */
+export interface JobNotes {
+  readonly job: ImportJob;
+  note(change: Partial<ImportJob>): void;
+  /** Notes it, and resolves when it is stored. */
+  store(change: Partial<ImportJob>): Promise<void>;
+}
+
+/** The space is not as it was when the import began. */
+class Changed extends Error {}
+
+/** Runs of an import while others change its space. */
+const attempts = 3;
+/** How often an import looks whether it may publish, while the structure of its space is being changed. Milliseconds. */
+const patience = { times: 60, pause: 500 };
+
+/**
+ * Imports the records of a file, all at one moment: they are written to a table of their own, and become records of their
+ * space when nobody writes to it. The last thing that it stores is the end of the job.
+ */
+export async function importRecords(
+  deps: ImportDeps,
+  notes: JobNotes,
+  { path, space }: { readonly path: string; readonly space: RecordSpace },
+  signal: AbortSignal,
+): Promise<void> {
+  const staged = stageOf(deps, space.id, notes.job.id);
+  let current = space;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const records = await stage(deps, notes, { path, space: current, staged }, signal);
+      if (records === null) return;
+      return await publish(deps, notes, { space: current, staged, records }, signal);
+    } catch (error) {
+      if (!(error instanceof Changed)) throw error;
+      if (attempt === attempts)
+        throw new FileProblem(null, 'the record space was changed by others again and again');
+      const now = await deps.spaces.find(space.catalogueId, signal);
+      if (now?.id !== space.id)
+        throw new FileProblem(null, 'the structure of the record space was changed meanwhile');
+      current = now;
+    }
+  }
+}
+
+/** Ends an import that was cut off while it was published: all of its records are there, or none. */
+export async function publishAgain(
+  deps: ImportDeps,
+  notes: JobNotes,
+  space: RecordSpace,
+  signal: AbortSignal,
+): Promise<void> {
+  const { job } = notes;
+  const staged = stageOf(deps, space.id, job.id);
+  const { db, table } = deps.store;
+  await waitToHold(deps, space.catalogueId, signal, async (_, own) => {
+    const range = rangeOf(job);
+    const columns = 'toFloat64(count()) AS records';
+    const statement = { ...table.select(space.id, { columns, where: rangeSql(range) }), signal: own };
+    const [found] = await db.rows<{ records: number }>(statement);
+    if (found?.records === job.inserted) return done(notes);
+    if (found?.records !== 0) await db.command({ ...table.clearRange(space.id, range), signal: own });
+    throw new FileProblem(null, 'the server ended while the records were published; none of them is stored');
+  });
+  await db.command(staged.drop());
+}
+
+export function dropStage(
+  deps: Pick<ImportDeps, 'store' | 'database'>,
+  recordsId: string,
+  id: string,
+): Promise<void> {
+  return deps.store.db.command(stageOf(deps, recordsId, id).drop());
+}
+
+function stageOf({ database, store }: Pick<ImportDeps, 'store' | 'database'>, recordsId: string, id: string) {
+  return new StagedRecords(database, store.table, recordsId, id);
+}
+
+interface Staged {
+  readonly space: RecordSpace;
+  readonly staged: StagedRecords;
+}
+
+/** Null: the job is over, and nothing is stored. */
+async function stage(
+  deps: ImportDeps,
+  notes: JobNotes,
+  { path, space, staged }: Staged & { readonly path: string },
+  signal: AbortSignal,
+): Promise<number | null> {
+  const { reading, skips, firstId, createdAt } = notes.job;
+  const problems: ImportJob['problems'][number][] = [];
+  const report = (progress: ThreadProgress): void => {
+    const { bytesRead, records, skipped, problemCount } = progress;
+    problems.push(...progress.problems.slice(0, mostProblems - problems.length));
+    notes.note({ bytesRead, records, skipped, problemCount, problems: [...problems] });
+  };
+  notes.note({ bytesRead: 0, records: 0, skipped: 0, problemCount: 0, problems: [] });
+  const { db, table } = deps.store;
+  const [some] = await db.rows({ ...table.select(space.id, { columns: '1', tail: 'LIMIT 1' }), signal });
+  const rest = { reading, skips, firstId, createdAt, mostBytes: deps.mostBytes, isEmpty: some === undefined };
+  const task = { path, space: plainOf(space), ...rest };
+  const { isCut, stored } = await stageRecords(deps, task, staged, signal, report);
+  const { problemCount } = notes.job;
+  if (problemCount > 0 && (isCut || !skips)) {
+    await notes.store({
+      ...over('failed'),
+      error: isCut ? 'The file can not be read' : 'Records have problems',
+    });
+    return null;
+  }
+  if (stored > 0) return stored;
+  await notes.store(over('done'));
+  return null;
+}
+
+/** Without what a thread can't be given. */
+function plainOf({
+  id,
+  catalogueId,
+  ownerId,
+  projectId,
+  structure,
+  stored,
+  bound,
+}: RecordSpace): RecordSpace {
+  return { id, catalogueId, ownerId, projectId, structure, stored, ...(bound && { bound }) };
+}
+
+async function publish(
+  deps: ImportDeps,
+  notes: JobNotes,
+  { space, staged, records }: Staged & { readonly records: number },
+  signal: AbortSignal,
+): Promise<void> {
+  const { db } = deps.store;
+  const [sum] = await db.rows<{ bytes: number }>({ ...staged.sumBytes(recordOverhead), signal });
+  await waitToHold(deps, space.catalogueId, signal, async (entry, own) => {
+    signal.throwIfAborted();
+    if (entry === null) throw new FileProblem(null, 'the record space was dropped');
+    if (entry.recordsId !== space.id || textOf(entry.structure) !== textOf(space.stored)) throw new Changed();
+    for (const field of space.structure.fields.filter(({ unique }) => unique)) {
+      const [taken] = await db.rows<{ value: string }>({ ...staged.taken(field, 1), signal: own });
+      if (taken === undefined) continue;
+      // those that were there before were found with their lines; the next run finds it so
+      if (notes.job.skips) throw new Changed();
+      throw new FileProblem(
+        null,
+        `${shownName(field.name)} is unique, and others stored one of the values meanwhile`,
+      );
+    }
+    const attach = async (): Promise<void> => {
+      await notes.store({ state: 'publishing', inserted: records });
+      await db.command({ ...staged.attach() });
+      await done(notes);
+    };
+    const { quota } = deps;
+    await (quota === null ? attach() : quota.write(space.ownerId, sum?.bytes ?? 0, attach));
+  });
+}
+
+function done(notes: JobNotes): Promise<void> {
+  return notes.store({ ...over('done'), inserted: notes.job.inserted });
+}
+
+export function over(state: 'done' | 'failed' | 'cancelled'): Partial<ImportJob> {
+  return { state, endedAt: new Date().toISOString() };
+}
+
+async function waitToHold(
+  { spaces }: Pick<ImportDeps, 'spaces'>,
+  id: string,
+  signal: AbortSignal,
+  work: (entry: CatalogueEntry | null, own: AbortSignal) => Promise<void>,
+): Promise<void> {
+  for (let time = 1; ; time++) {
+    let began = false;
+    try {
+      return await spaces.hold(id, (entry, own) => {
+        began = true;
+        return work(entry, own);
+      });
+    } catch (error) {
+      const isBusy = !began && error instanceof ApiError && error.code === 'overloaded';
+      if (!isBusy || time === patience.times) throw error;
+      await new Promise((resolve) => setTimeout(resolve, patience.pause));
+      signal.throwIfAborted();
+    }
+  }
+}
+
+/** What has to be the same for records to be read as they were checked. */
+function textOf(structure: Structure): string {
+  return `${structureText(structure)} ${slotsText({ ...structure, typeChange: null })}`;
+}
+
+/** Ids of all records of a job. */
+function rangeOf({ firstId, records }: ImportJob): { readonly after: string; readonly upTo: string } {
+  return { after: idAt(firstId, -1), upTo: idAt(firstId, records) };
+}
+
+/** For people. */
+export function shownError(error: unknown): string {
+  if (error instanceof FileProblem) return `The import was given up: ${error.message}`;
+  if (error instanceof ApiError) return error.message;
+  return 'The import failed for a reason that the log of the server says';
+}

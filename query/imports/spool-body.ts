@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto';
+import { open, rm, statfs } from 'node:fs/promises';
+import { invalidBody, payloadTooLarge, storageFull } from '../../common/errors/catalogue.ts';
+import type { RequestBody } from '../../common/http/http-types.ts';
+
+export interface SpooledBody {
+  readonly bytes: number;
+  /** SHA-256, base64url. */
+  readonly digest: string;
+}
+
+/** Room on the disk that a file leaves. Bytes. */
+const leastRoom = 512 * 1024 * 1024;
+/** Bytes between two looks at the room. */
+const roomEvery = 64 * 1024 * 1024;
+
+/** Writes a body to a file as it arrives, and answers when it is durable. A body that ends early leaves no file. */
+export async function spoolBody(body: RequestBody, path: string, limit: number): Promise<SpooledBody> {
+  if ((body.contentLength ?? 0) > limit) throw payloadTooLarge(limit, 'Request body');
+  const file = await open(path, 'wx', 0o600);
+  const hash = createHash('sha256');
+  let bytes = 0;
+  let looked = -roomEvery;
+  const store = async (chunk: Uint8Array): Promise<void> => {
+    if (bytes - looked >= roomEvery) {
+      looked = bytes;
+      const { bavail, bsize } = await statfs(path);
+      if (bavail * bsize < leastRoom) throw storageFull();
+    }
+    bytes += chunk.byteLength;
+    if (bytes > limit) throw payloadTooLarge(limit, 'Request body');
+    hash.update(chunk);
+    for (let at = 0; at < chunk.byteLength; ) at += (await file.write(chunk, at)).bytesWritten;
+  };
+  try {
+    await new Promise<void>((resolve, reject) => {
+      let writing = false;
+      let isOver = false;
+      const settle = (): void => {
+        if (isOver && !writing) resolve();
+      };
+      body.consume({
+        write(chunk) {
+          writing = true;
+          store(Uint8Array.from(chunk)).then(() => {
+            writing = false;
+            settle();
+            if (!isOver) body.resume();
+          }, reject);
+          return false;
+        },
+        end() {
+          isOver = true;
+          settle();
+        },
+        fail: reject,
+      });
+    });
+    if (bytes === 0) throw invalidBody('Request body is empty; it should be a file of records');
+    await file.sync();
+    return { bytes, digest: hash.digest('base64url') };
+  } catch (error) {
+    await rm(path, { force: true });
+    throw (error as NodeJS.ErrnoException).code === 'ENOSPC' ? storageFull(error) : error;
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,78 @@
+import type { StoredValue } from '../structure/field.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
+import type { FileReading, RecordProblem } from './file-records.ts';
+
+// what the thread of an import and its process say to each other
+
+/** What the thread is to do. */
+export interface ThreadTask {
+  readonly path: string;
+  readonly space: RecordSpace;
+  readonly reading: FileReading;
+  /** Records with problems are left out; absent: one is enough, and nothing is stored. */
+  readonly skips: boolean;
+  /** The space has no record. */
+  readonly isEmpty: boolean;
+  /** Of the first record; the others count up from it. */
+  readonly firstId: string;
+  /** ISO 8601. */
+  readonly createdAt: string;
+  /** Bytes of the text at most. */
+  readonly mostBytes: number;
+}
+
+/** How far the thread is. */
+export interface ThreadProgress {
+  readonly bytesRead: number;
+  readonly records: number;
+  readonly skipped: number;
+  /** The first ones since the last message; their number may be greater. */
+  readonly problems: readonly RecordProblem[];
+  readonly problemCount: number;
+}
+
+/** Its values of unique fields, by their places: which of them may be stored already? */
+export interface AskedKeys {
+  readonly type: 'keys';
+  /** Eight characters each: what `hashOf` begins with. */
+  readonly hashes: string;
+  /** None is: they are only noted. */
+  readonly isEmpty: boolean;
+}
+export interface AskedValues {
+  readonly type: 'values';
+  readonly values: readonly { readonly slot: string; readonly value: StoredValue }[];
+}
+export interface Block {
+  readonly type: 'block';
+  readonly columns: readonly string[];
+  readonly types: readonly string[];
+  /** RowBinary. */
+  readonly rows: Uint8Array;
+  readonly records: number;
+  readonly progress: ThreadProgress;
+}
+export interface Ended {
+  readonly type: 'ended';
+  readonly progress: ThreadProgress;
+  /** The file could not be read to its end. */
+  readonly isCut: boolean;
+}
+/** Values to be hashed. */
+export interface AskedHashes {
+  readonly type: 'hashes';
+  readonly values: readonly StoredValue[];
+}
+export type Question = AskedKeys | AskedValues | AskedHashes | Block | Ended;
+export interface FromThread {
+  readonly id: number;
+  readonly message: Question;
+}
+export interface Answered {
+  readonly id: number;
+  readonly answer: ToThread;
+  /** Of a block that is stored: its memory. */
+  readonly rows?: Uint8Array;
+}
+/** The answer to keys and values: places of those that may be, or are, stored. To values to be hashed: hashes. To a block: none. */
+export type ToThread = readonly number[] | readonly string[];

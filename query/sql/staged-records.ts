@@ -1,0 +1,70 @@
+import { textLiteral } from '../../common/clickhouse/literal.ts';
+import { recordsTable, stageSettings } from '../../common/metadata/migrations/record-tables.ts';
+import type { Field } from '../structure/field.ts';
+import { valueBytes } from './record-row.ts';
+import type { RecordsTable, Sql } from './records-table.ts';
+import { valueSql } from './value-sql.ts';
+
+/**
+ * A table of records that nobody sees yet. Its parts become parts of the records table at one moment, without being written
+ * again. Nothing merges them before: a part that was merged has numbers of its rows in it, by which the engine would take an
+ * update of other rows for theirs.
+ */
+export class StagedRecords {
+  readonly name: string;
+  readonly #records: string;
+  readonly #home: string;
+  readonly #spaceId: string;
+
+  /** @param id of the job */
+  constructor(database: string, table: RecordsTable, spaceId: string, id: string) {
+    this.name = `${database}.import_${id.replaceAll('-', '')}`;
+    this.#records = `${database}.${recordsTable}`;
+    this.#home = table.homeOf(spaceId);
+    this.#spaceId = spaceId;
+  }
+
+  get home(): string {
+    return this.#home;
+  }
+
+  create(): Sql {
+    return this.#sql(
+      `CREATE TABLE ${this.name} AS ${this.#records} ENGINE = MergeTree ORDER BY (space, _id) SETTINGS ${stageSettings}`,
+    );
+  }
+
+  drop(): Sql {
+    return this.#sql(`DROP TABLE IF EXISTS ${this.name} SYNC`);
+  }
+
+  /** Its records become records of their space, all at one moment. */
+  attach(): Sql {
+    return {
+      ...this.#sql(`ALTER TABLE ${this.#records} ATTACH PARTITION tuple() FROM ${this.name}`),
+      space: this.#spaceId,
+    };
+  }
+
+  /** Bytes of the values of all, as text. @param overhead bytes that each record counts beside them */
+  sumBytes(overhead: number): Sql {
+    return this.#sql(
+      `SELECT toFloat64(${overhead} * count() + sum(${valueBytes})) AS bytes FROM ${this.name}`,
+    );
+  }
+
+  /** Values of a field that records of the space have by now. */
+  taken(field: Field, limit: number): Sql {
+    const value = valueSql(field);
+    const staged = `SELECT ${value} FROM ${this.name} WHERE ${value} IS NOT NULL`;
+    return {
+      ...this.#sql(`SELECT toString(${value}) AS value FROM ${this.#records}
+        WHERE space = ${textLiteral(this.#spaceId)} AND ${value} IN (${staged}) LIMIT ${limit}`),
+      space: this.#spaceId,
+    };
+  }
+
+  #sql(sql: string): Sql {
+    return { sql, home: this.#home };
+  }
+}
