@@ -43,6 +43,11 @@ function readNumber(cell: string): CellReading {
   return { value: Number(cell) };
 }
 
+/** Whether a text is a number that no double rounds. */
+export function isJsonNumber(cell: string): boolean {
+  return jsonNumber.test(cell) && !(longInteger.test(cell) && isRounded(cell));
+}
+
 function isRounded(integer: string): boolean {
   try {
     parseExactly(integer);

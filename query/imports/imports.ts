@@ -24,7 +24,7 @@ import {
   publishAgain,
   shownError,
 } from './one-import.ts';
-import { spoolBody } from './spool-body.ts';
+import { type SpooledBody, spoolBody } from './spool-body.ts';
 
 export interface ImportsDeps extends ImportDeps {
   readonly db: Database;
@@ -47,6 +47,12 @@ export interface AskedImport {
   readonly skips: boolean;
   /** Its `Idempotency-Key`; absent: it has none. */
   readonly key?: string | undefined;
+}
+
+/** A file on the disk of the process. */
+export interface ReceivedFile extends SpooledBody {
+  readonly id: string;
+  readonly path: string;
 }
 
 /** Imports of a process that run at once, and those of an account that are not over. */
@@ -100,32 +106,44 @@ export class Imports {
     this.#looking = setInterval(look, lookEvery).unref();
   }
 
-  /** Resolves when the file is stored, and the job will be done whatever happens. */
-  async submit(
-    asked: AskedImport,
-    body: RequestBody,
-    signal: AbortSignal,
-  ): Promise<{ readonly job: ImportJob; readonly isReplayed: boolean }> {
-    const { space } = asked;
-    const ofAccount = [...this.#running.values()].filter(({ notes }) => notes.job.ownerId === space.ownerId);
-    if (ofAccount.length >= mostOfAccount)
-      throw overloaded(`the account has ${mostOfAccount} imports that are not over`);
+  /** Stores the file of an import: `submit` or `drop` takes it over. Throws 503 when the account has too many imports. */
+  async receive(body: RequestBody): Promise<ReceivedFile> {
     const id = this.#deps.newId();
     await mkdir(this.#deps.folder, { recursive: true });
-    const file = await spoolBody(body, this.#pathOf(id), this.#deps.mostBytes);
+    const path = this.#pathOf(id);
+    return { id, path, ...(await spoolBody(body, path, this.#deps.mostBytes)) };
+  }
+
+  async drop({ path }: ReceivedFile): Promise<void> {
+    await rm(path, { force: true });
+  }
+
+  /** Throws 503 when an account has too many imports that are not over. */
+  assertFew(ownerId: string): void {
+    const ofAccount = [...this.#running.values()].filter(({ notes }) => notes.job.ownerId === ownerId);
+    if (ofAccount.length >= mostOfAccount)
+      throw overloaded(`the account has ${mostOfAccount} imports that are not over`);
+  }
+
+  /** Resolves when the job will be done whatever happens. */
+  async submit(
+    asked: AskedImport,
+    file: ReceivedFile,
+    signal: AbortSignal,
+  ): Promise<{ readonly job: ImportJob; readonly isReplayed: boolean }> {
     try {
       await syncDirectory(this.#deps.folder);
-      const job = this.#jobOf(asked, id, file);
+      const job = this.#jobOf(asked, file.id, file);
       const earlier =
         asked.key === undefined ? await this.#keep(job) : await this.#keepKeyed(job, asked.key, signal);
       if (earlier === null) {
         this.#begin(job);
         return { job, isReplayed: false };
       }
-      await rm(this.#pathOf(id), { force: true });
+      await this.drop(file);
       return { job: earlier, isReplayed: true };
     } catch (error) {
-      await rm(this.#pathOf(id), { force: true });
+      await this.drop(file);
       throw error;
     }
   }

@@ -42,3 +42,17 @@ export const jobSchema = named(
     endedAt: nullable(dateTime),
   }),
 );
+
+/** What `dryRun` answers. */
+export const previewSchema = named(
+  'ImportPreview',
+  exactObject({
+    structure: {
+      type: 'object',
+      additionalProperties: true,
+      description: 'As the `structure` header has it',
+    },
+    records: { ...count, description: 'How many were looked at' },
+    problems: arrayOf(problem),
+  }),
+);

@@ -1,6 +1,7 @@
+import { ApiError } from '../../common/errors/api-error.ts';
 import { invalidOptions, notAllowed, unsupportedMediaType } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
-import type { HttpRequest } from '../../common/http/http-types.ts';
+import type { HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
 import {
   keyErrors,
   keyParameter,
@@ -8,15 +9,19 @@ import {
   replayedHeader,
   replayedHeaders,
 } from '../../common/http/idempotency-key.ts';
-import { queryParameter } from '../../common/openapi/api-operation.ts';
+import { noStoreJson } from '../../common/http/no-store-json.ts';
+import { jsonAnswer as jsonOk, queryParameter } from '../../common/openapi/api-operation.ts';
 import { type FileReading, type ImportFormat, importFormats } from '../imports/file-records.ts';
 import { jobJson } from '../imports/import-job.ts';
-import { jobSchema } from '../imports/job-schema.ts';
+import { jobSchema, previewSchema } from '../imports/job-schema.ts';
+import { type Preview, previewOf, structureIn } from '../imports/preview.ts';
 import { readPath } from '../input/space-reference.ts';
 import { spaceErrors } from '../openapi/describe-operation.ts';
 import { makePerson } from '../openapi/operation-sample.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
+import { type SpacePath, type Structure, structureText } from '../structure/structure.ts';
 import { jsonHeaders } from './json-answer.ts';
-import type { OperationDefinition } from './operation.ts';
+import type { OperationCall, OperationDefinition } from './operation.ts';
 
 const mediaTypes: Readonly<Record<string, ImportFormat>> = {
   'text/csv': 'csv',
@@ -34,40 +39,58 @@ const choices = {
     description: '`stop`: all records are stored, or none; `skip`: those with problems are left out',
   },
   delimiter: { values: null, description: 'Between the cells of CSV; absent: as its first line has it' },
+  dryRun: {
+    values: ['true', 'false'],
+    description: 'Nothing is stored; the answer has the structure, and problems of the first 1,000 records',
+  },
   header: { values: ['true', 'false'], description: 'Whether the first line of CSV names fields' },
 } as const;
 type Choice = keyof typeof choices;
 
 /** POST /{project}/{space}/_import_: begins an import of the records of a file, and answers its job. */
 export const importFile: OperationDefinition = {
-  async run({ request, open, wrote }, { imports }) {
-    const space = await open(() => ({ path: readPath(request.params), structure: null }));
-    // its outcome is the account's to see, and its file lies on the disk
-    if (space.bound !== undefined)
-      throw notAllowed('An import is for access tokens of servers, which no rules bind');
+  async run(call, { imports }) {
+    const { request } = call;
+    const path = readPath(request.params);
     const asked = choicesOf(request);
     const reading = readingOf(asked, request.header('content-type'), imports.largestRecord);
     const key = readIdempotencyKey(request);
-    const { project = '' } = request.params;
-    const skips = asked.onError === 'skip';
-    const { job, isReplayed } = await imports.submit(
-      { space, project, reading, skips, key },
-      request.body,
-      request.signal,
-    );
-    // the job counts them when they are stored
-    wrote(0);
-    return {
-      status: 202,
-      headers: { ...jsonHeaders, location: `/_jobs_/${job.id}`, ...(isReplayed ? replayedHeader : {}) },
-      body: JSON.stringify(jobJson(job)),
-    };
+    const found = await storedSpace(call, path);
+    // its outcome is the account's to see, and its file lies on the disk
+    if (found?.bound !== undefined)
+      throw notAllowed('An import is for access tokens of servers, which no rules bind');
+    if (found !== null) imports.assertFew(found.ownerId);
+    const file = await imports.receive(request.body);
+    // the job counts its records when they are stored
+    call.wrote(0);
+    let isSubmitted = false;
+    try {
+      const structure = found?.structure ?? (await structureIn(file.path, path, reading));
+      if (asked.dryRun === 'true')
+        return previewAnswer(structure, await previewOf(file.path, structure, reading));
+      const space = found ?? (await call.open(() => ({ path, structure })));
+      const { projectSlug: project } = path;
+      isSubmitted = true;
+      const skips = asked.onError === 'skip';
+      const { job, isReplayed } = await imports.submit(
+        { space, project, reading, skips, key },
+        file,
+        request.signal,
+      );
+      return {
+        status: 202,
+        headers: { ...jsonHeaders, location: `/_jobs_/${job.id}`, ...(isReplayed ? replayedHeader : {}) },
+        body: JSON.stringify(jobJson(job)),
+      };
+    } finally {
+      if (!isSubmitted) await imports.drop(file);
+    }
   },
   isRecord: false,
   summary: 'Import records',
   description:
-    'From CSV, NDJSON or JSON, also compressed with gzip. The answer is a job that goes on by itself; `GET /_jobs_/{id}` says how far it is. All records appear at one moment.',
-  spaceHeaders: 'none',
+    'From CSV, NDJSON or JSON, also compressed with gzip. A space that is not there is made, with the structure that the first records have. The answer is a job that goes on by itself; `GET /_jobs_/{id}` says how far it is. All records appear at one moment.',
+  spaceHeaders: 'creation',
   parameters: () => [
     ...Object.entries(choices).map(([name, { values, description }]) =>
       queryParameter(name, description, {
@@ -79,6 +102,7 @@ export const importFile: OperationDefinition = {
   ],
   file: ['text/csv', 'application/x-ndjson', 'application/json'],
   answers: {
+    200: jsonOk('With `dryRun`', previewSchema),
     202: {
       description: 'The job',
       headers: {
@@ -102,6 +126,22 @@ export const importFile: OperationDefinition = {
     more: ["-H 'Content-Type: text/csv'", "--data-binary $'name,age\\nGrace,45\\n'"],
   },
 };
+
+/** The space with its stored structure; null: there is none. */
+async function storedSpace({ open }: OperationCall, path: SpacePath): Promise<RecordSpace | null> {
+  try {
+    const space = await open(() => ({ path, structure: null }));
+    return space.missing ? null : space;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return null;
+    throw error;
+  }
+}
+
+function previewAnswer(structure: Structure, { records, problems }: Preview): HttpResponse {
+  const shown = JSON.parse(structureText(structure)) as object;
+  return noStoreJson({ structure: shown, records, problems });
+}
 
 function choicesOf(request: HttpRequest): Partial<Record<Choice, string>> {
   const asked: Partial<Record<Choice, string>> = {};

@@ -59,7 +59,8 @@ export function operationRoute(
       const answered = run(call, deps);
       if (!isCounted) return answered;
       return Promise.resolve(answered).then(async (answer) => {
-        const space = await opened;
+        // an answer about a space that is not there
+        const space = await Promise.resolve(opened).catch(() => undefined);
         if (space === undefined || answer.headers?.['idempotent-replayed'] !== undefined) return answer;
         // all of an array, otherwise one
         const given = family === 'delete' || written !== undefined ? null : await parsed;

@@ -61,9 +61,9 @@ export type OpenSpace = (
   body?: () => Promise<unknown>,
 ) => RecordSpace | Promise<RecordSpace>;
 
-/** Whether an operation brings records that rules of its space must hold for. */
-export function storesRecords({ family }: OperationIdentity): boolean {
-  return family === 'insert' || family === 'update';
+/** Whether an operation brings records that rules of its space must hold for. An import brings them when its request is over. */
+export function storesRecords({ family, name }: OperationIdentity): boolean {
+  return (family === 'insert' && name !== 'import') || family === 'update';
 }
 
 export function createOpenSpace(deps: {

@@ -182,11 +182,10 @@ t.test('every route: what another owns is not read, changed or listed', async (t
       }),
     ),
     'POST /:project/:space/_import_': [
-      [404, '/nowhere/_import_', { body: 'text\n', headers: { 'content-type': 'text/csv' } }],
       [
-        404,
-        '/guarded/_import_',
-        { body: 'text\n', headers: { 'content-type': 'text/csv', token: loginToken } },
+        { status: 202, body: { inserted: 0 } },
+        '/notes/_import_',
+        { body: 'text\n', headers: { 'content-type': 'text/csv' } },
       ],
     ],
     'POST /:project/:space/_aggregate_': [

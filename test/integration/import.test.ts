@@ -181,17 +181,6 @@ t.test('files that are not what they say', async (t) => {
     ['delimiter=ab', {}, 'a', { status: 400, code: 'invalid_options' }],
   ] as const)
     t.match(await space.begin(body, query, headers), expected, query);
-  t.match(
-    await harness.call({
-      method: 'POST',
-      path: '/p/none/_import_',
-      body: 'a',
-      headers: { 'content-type': 'text/csv' },
-    }),
-    {
-      status: 404,
-    },
-  );
 });
 
 t.test('the same key imports once', async (t) => {
@@ -277,4 +266,73 @@ t.test('a job is seen by its account, and cancelled', async (t) => {
     sql: "SELECT name FROM system.tables WHERE name LIKE 'import_%'",
   });
   t.strictSame(tables, [], 'no table is left');
+});
+
+t.test('a space that is not there gets the structure that a file has', async (t) => {
+  const send = (slug: string, body: string, query = '', headers: QueryCall['headers'] = {}) =>
+    harness.call({
+      ...{ method: 'POST', path: `/p/${slug}/_import_`, query, body },
+      headers: { 'content-type': 'text/csv', ...headers },
+    });
+  const typesOf = (structure: { recordStructure: { name: string; type: string }[] }) =>
+    Object.fromEntries(structure.recordStructure.map(({ name, type }) => [name, type]));
+  const csv = [
+    'id,name,zip,price,isOpen,tags,more,mixed,empty,large',
+    ',Ada,00123,1.5,true,[1],{},1,,1',
+    ',Bob,10115,-2e3,FALSE,"[""a""]","{""a"":1}",x,,9007199254740993',
+  ].join('\n');
+  const types = {
+    ...{ name: 'TEXT', zip: 'TEXT', price: 'NUMBER', isOpen: 'BOOLEAN', tags: 'ARRAY', more: 'OBJECT' },
+    ...{ mixed: 'TEXT', empty: 'TEXT', large: 'TEXT' },
+  };
+  const { status, body, problems: why } = await send('fresh', csv, 'dryRun=true');
+  t.equal(status, 200, why.join());
+  t.strictSame(typesOf(body.structure), types);
+  t.match(body, { records: 2, problems: [] });
+  t.match(await harness.call({ path: '/p/fresh/openapi.json' }), { status: 404 }, 'nothing was made');
+  t.match(await send('fresh', csv, '', { 'auto-create-record-space': 'false' }), { status: 404 });
+
+  const { body: job } = await send('fresh', csv);
+  await eventuallyEqual(
+    t,
+    async () => (await harness.call({ path: `/_jobs_/${job.id}` })).body.state,
+    'done',
+  );
+  const stored = { 'use-pre-stored-structure': 'true' };
+  t.match((await harness.call({ path: '/p/fresh', headers: stored })).body, [
+    {
+      name: 'Ada',
+      zip: '00123',
+      price: 1.5,
+      isOpen: true,
+      tags: [1],
+      more: {},
+      mixed: '1',
+      empty: null,
+      large: '1',
+    },
+    { name: 'Bob', price: -2000, isOpen: false, more: { a: 1 }, large: '9007199254740993' },
+  ]);
+  // by the stored structure, then
+  t.match(await send('fresh', 'price,isOpen\nx,maybe\n', 'dryRun=true'), {
+    body: {
+      records: 1,
+      problems: [
+        { line: 2, field: 'price' },
+        { line: 2, field: 'isOpen' },
+      ],
+    },
+  });
+  const many = `{"a":1}\n`.repeat(5000);
+  const json = { 'content-type': 'application/x-ndjson' };
+  t.match(await send('rows', many, 'dryRun=true', json), { body: { records: 1000, problems: [] } });
+  for (const [text, headers] of [
+    ['a,a\n1,2', {}],
+    ['\n', {}],
+    [',\n1,2', {}],
+    ['[1]', { 'content-type': 'application/json' }],
+    ['"a', {}],
+  ] as const)
+    t.match(await send('wrong', text, '', headers), { status: 400 }, text);
+  t.match(await harness.call({ path: '/p/wrong/openapi.json' }), { status: 404 });
 });

@@ -126,6 +126,7 @@ export async function bent(status: number, good: Ask, id: string, known: Known):
     case 204:
       return isAppend(id) ? { ...good, body: 'hel' } : good;
     case 200:
+      return id === 'import' ? { ...good, target: `${good.target}?dryRun=true` } : good;
     case 201:
     case 202:
       return good;
