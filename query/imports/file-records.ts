@@ -1,6 +1,7 @@
 import { shownName } from '../../common/errors/shown-name.ts';
 import type { RecordValues } from '../input/validate-record.ts';
 import { readGiven } from '../input/validate-record.ts';
+import { unescapeFormula } from '../sql/export-columns.ts';
 import { type Field, isSystemKey } from '../structure/field.ts';
 import { isPlainValue } from '../structure/field-value.ts';
 import { isObject } from '../structure/is-object.ts';
@@ -35,6 +36,8 @@ export interface FileReading {
   readonly delimiter: string | null;
   /** Of CSV: without one its columns are the fields in their order. */
   readonly hasHeader: boolean;
+  /** Of CSV: apostrophes before texts that look like formulas are taken off, as an export puts them there. */
+  readonly unescapesFormulas: boolean;
   /** Characters of one record. */
   readonly largest: number;
 }
@@ -47,6 +50,7 @@ export class FileRecords {
   readonly #structure: Structure;
   readonly #complain: (problem: RecordProblem) => void;
   readonly #records: CsvRecords | NdjsonRecords | JsonArrayRecords;
+  readonly #unescapes: boolean;
   /** Places in the structure of the columns of CSV. */
   #places: readonly number[] | null = null;
 
@@ -54,6 +58,7 @@ export class FileRecords {
     this.#structure = structure;
     this.#complain = complain;
     const { format, largest } = reading;
+    this.#unescapes = reading.unescapesFormulas;
     this.#records =
       format === 'csv'
         ? new CsvRecords(reading)
@@ -68,7 +73,8 @@ export class FileRecords {
       for (const record of records.read(piece, isLast)) yield this.#ofJson(record);
       return;
     }
-    for (const { cells, line } of records.read(piece, isLast)) {
+    for (const { cells: read, line } of records.read(piece, isLast)) {
+      const cells = this.#unescapes ? read.map((cell) => cell && unescapeFormula(cell)) : read;
       if (this.#places === null) this.#places = this.#header(cells, line);
       else yield this.#ofCells(cells, this.#places, line);
     }

@@ -62,6 +62,8 @@ const mostOfAccount = 10;
 const storeEvery = 2000;
 const leftAfter = 60_000;
 const lookEvery = 30_000;
+/** Milliseconds after which nobody waits any more for the process that had the file of a job. */
+const lostAfter = 3_600_000;
 
 interface Running {
   readonly notes: Notes;
@@ -75,6 +77,8 @@ export class Imports {
   readonly #table: JobTable;
   readonly #slots = new FairShare({ ...atOnce, queueLimit: 1000, full: 'too many imports wait' });
   readonly #running = new Map<string, Running>();
+  /** Files of accounts that are being received. */
+  readonly #coming = new Map<string, number>();
   readonly #closing = new AbortController();
   #looking: NodeJS.Timeout | undefined;
 
@@ -106,23 +110,30 @@ export class Imports {
     this.#looking = setInterval(look, lookEvery).unref();
   }
 
-  /** Stores the file of an import: `submit` or `drop` takes it over. Throws 503 when the account has too many imports. */
-  async receive(body: RequestBody): Promise<ReceivedFile> {
+  /**
+   * Stores the file of an import; `submit` or `drop` takes it over. Throws 503 when the account has too many imports that are
+   * not over, or are just coming.
+   */
+  async receive(ownerId: string, body: RequestBody): Promise<ReceivedFile> {
+    const running = [...this.#running.values()].filter(({ notes }) => notes.job.ownerId === ownerId).length;
+    const coming = this.#coming.get(ownerId) ?? 0;
+    if (running + coming >= mostOfAccount)
+      throw overloaded(`the account has ${mostOfAccount} imports that are not over`);
     const id = this.#deps.newId();
-    await mkdir(this.#deps.folder, { recursive: true });
     const path = this.#pathOf(id);
-    return { id, path, ...(await spoolBody(body, path, this.#deps.mostBytes)) };
+    this.#coming.set(ownerId, coming + 1);
+    try {
+      await mkdir(this.#deps.folder, { recursive: true });
+      return { id, path, ...(await spoolBody(body, path, this.#deps.mostBytes)) };
+    } finally {
+      const left = (this.#coming.get(ownerId) as number) - 1;
+      if (left > 0) this.#coming.set(ownerId, left);
+      else this.#coming.delete(ownerId);
+    }
   }
 
   async drop({ path }: ReceivedFile): Promise<void> {
     await rm(path, { force: true });
-  }
-
-  /** Throws 503 when an account has too many imports that are not over. */
-  assertFew(ownerId: string): void {
-    const ofAccount = [...this.#running.values()].filter(({ notes }) => notes.job.ownerId === ownerId);
-    if (ofAccount.length >= mostOfAccount)
-      throw overloaded(`the account has ${mostOfAccount} imports that are not over`);
   }
 
   /** Resolves when the job will be done whatever happens. */
@@ -253,10 +264,7 @@ export class Imports {
     const { job } = notes;
     const space = await this.#deps.spaces.find(job.catalogueId, signal);
     if (space === null) {
-      await notes.store({
-        ...over('failed'),
-        error: 'The record space is gone',
-      });
+      await notes.store({ ...over('failed'), error: 'The record space is gone' });
       return;
     }
     if (job.state === 'publishing') return publishAgain(this.#deps, notes, space, signal);
@@ -299,8 +307,14 @@ export class Imports {
     const { store, now } = this.#deps;
     for (const job of await this.#table.unfinished(this.#closing.signal)) {
       if (this.#running.has(job.id)) continue;
-      const isLeft = store.alone || now() - Date.parse(job.updatedAt) > leftAfter;
-      if (isLeft && this.#isHere(job)) this.#begin(job);
+      const age = now() - Date.parse(job.updatedAt);
+      if (this.#isHere(job)) {
+        if (store.alone || age > leftAfter) this.#begin(job);
+      } else if (age > lostAfter && job.state !== 'publishing') {
+        const error = 'The server that had its file is gone';
+        await new Notes(job, this.#table).store({ ...over('failed'), error });
+        await this.#tidy(job);
+      }
     }
   }
 }

@@ -142,16 +142,8 @@ async function stage(
 }
 
 /** Without what a thread can't be given. */
-function plainOf({
-  id,
-  catalogueId,
-  ownerId,
-  projectId,
-  structure,
-  stored,
-  bound,
-}: RecordSpace): RecordSpace {
-  return { id, catalogueId, ownerId, projectId, structure, stored, ...(bound && { bound }) };
+function plainOf({ id, catalogueId, ownerId, projectId, structure, stored }: RecordSpace): RecordSpace {
+  return { id, catalogueId, ownerId, projectId, structure, stored };
 }
 
 async function publish(
@@ -178,7 +170,7 @@ async function publish(
     }
     const attach = async (): Promise<void> => {
       await notes.store({ state: 'publishing', inserted: records });
-      await db.command({ ...staged.attach() });
+      await db.command(staged.attach());
       await done(notes);
     };
     const { quota } = deps;

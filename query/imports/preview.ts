@@ -1,5 +1,6 @@
 import { invalidBody } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
+import { unescapeFormula } from '../sql/export-columns.ts';
 import { inferStructure } from '../structure/infer-structure.ts';
 import { isObject } from '../structure/is-object.ts';
 import type { SpacePath, Structure } from '../structure/structure.ts';
@@ -49,7 +50,7 @@ export async function structureIn(path: string, place: SpacePath, reading: FileR
     let header: readonly string[] | null = null;
     await eachOf(path, problems, (text, isLast) => {
       for (const { cells } of csv.read(text, isLast)) {
-        const names: readonly string[] = header ?? namesIn(cells);
+        const names: readonly string[] = header ?? namesIn(cells, reading);
         for (const [index, name] of names.entries())
           note(name, header === null ? null : cellValue(cells[index] ?? null));
         header = names;
@@ -74,8 +75,9 @@ export async function structureIn(path: string, place: SpacePath, reading: FileR
   );
 }
 
-function namesIn(cells: readonly (string | null)[]): readonly string[] {
-  const names = cells.map((cell) => cell?.trim() ?? '');
+function namesIn(cells: readonly (string | null)[], { unescapesFormulas }: FileReading): readonly string[] {
+  const trimmed = cells.map((cell) => cell?.trim() ?? '');
+  const names = unescapesFormulas ? trimmed.map(unescapeFormula) : trimmed;
   if (names.includes(''))
     throw invalidBody('The first line of the file should name its columns, and one has no name');
   const twice = names.find((name, index) => names.indexOf(name) < index);

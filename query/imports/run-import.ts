@@ -10,6 +10,7 @@ import type { RecordStore } from '../store/record-store.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
 import { valueKey } from '../unique/reservation-keys.ts';
+import { assertRoom } from './spool-body.ts';
 import type {
   Answered,
   AskedKeys,
@@ -74,6 +75,8 @@ export async function stageRecords(
       case 'hashes':
         return hasher.hashValues(message.values, signal, space.ownerId);
       case 'block':
+        // its part is as large as its rows
+        if (store.alone) await assertRoom(task.path);
         await insertBlock(db, staged, message);
         stored += message.records;
         report(message.progress, stored);

@@ -9,10 +9,16 @@ export interface SpooledBody {
   readonly digest: string;
 }
 
-/** Room on the disk that a file leaves. Bytes. */
-const leastRoom = 512 * 1024 * 1024;
+/** Room on the disk that imports leave to others: a tenth of it, and no more than this. Bytes. */
+const mostLeft = 8 * 1024 ** 3;
 /** Bytes between two looks at the room. */
 const roomEvery = 64 * 1024 * 1024;
+
+/** Throws a 507 where an import should take no more of a disk. @param path of a file on it */
+export async function assertRoom(path: string): Promise<void> {
+  const { bavail, blocks, bsize } = await statfs(path);
+  if (bavail * bsize < Math.min(mostLeft, (blocks * bsize) / 10)) throw storageFull();
+}
 
 /** Writes a body to a file as it arrives, and answers when it is durable. A body that ends early leaves no file. */
 export async function spoolBody(body: RequestBody, path: string, limit: number): Promise<SpooledBody> {
@@ -24,8 +30,7 @@ export async function spoolBody(body: RequestBody, path: string, limit: number):
   const store = async (chunk: Uint8Array): Promise<void> => {
     if (bytes - looked >= roomEvery) {
       looked = bytes;
-      const { bavail, bsize } = await statfs(path);
-      if (bavail * bsize < leastRoom) throw storageFull();
+      await assertRoom(path);
     }
     bytes += chunk.byteLength;
     if (bytes > limit) throw payloadTooLarge(limit, 'Request body');

@@ -16,6 +16,7 @@ import {
   columnNames,
   csvColumns,
   type ExportColumns,
+  escapeFormula,
   jsonLines,
   tableColumns,
 } from '../sql/export-columns.ts';
@@ -46,7 +47,7 @@ const formats = {
   csv: {
     mediaType: 'text/csv; charset=utf-8; header=present',
     schema: string,
-    columns: (shown, { $escapeFormulas }) => csvColumns(shown, { isDefused: $escapeFormulas }),
+    columns: (shown, { $escapeFormulas }) => csvColumns(shown, { isEscaped: $escapeFormulas }),
     finished: withHeader,
   },
   ndjson: {
@@ -150,8 +151,12 @@ function splitChoices(
   return { choices, query: query.filter(([key]) => !isChoice(key)) };
 }
 
-async function* withHeader(bytes: Bytes, shown: RecordParts, { $bom }: Choices): AsyncGenerator<Uint8Array> {
-  const cells = columnNames(shown).map((column) => `"${column.replaceAll('"', '""')}"`);
+async function* withHeader(bytes: Bytes, shown: RecordParts, choices: Choices): AsyncGenerator<Uint8Array> {
+  const { $bom, $escapeFormulas } = choices;
+  const names = columnNames(shown);
+  const cells = ($escapeFormulas ? names.map(escapeFormula) : names).map(
+    (column) => `"${column.replaceAll('"', '""')}"`,
+  );
   yield Buffer.from(`${$bom ? '\ufeff' : ''}${cells.join(',')}\r\n`);
   yield* bytes;
 }

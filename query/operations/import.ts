@@ -43,6 +43,10 @@ const choices = {
     values: ['true', 'false'],
     description: 'Nothing is stored; the answer has the structure, and problems of the first 1,000 records',
   },
+  unescapeFormulas: {
+    values: ['true', 'false'],
+    description: 'Takes the apostrophes off that an export with `$escapeFormulas` puts before texts',
+  },
   header: { values: ['true', 'false'], description: 'Whether the first line of CSV names fields' },
 } as const;
 type Choice = keyof typeof choices;
@@ -52,15 +56,14 @@ export const importFile: OperationDefinition = {
   async run(call, { imports }) {
     const { request } = call;
     const path = readPath(request.params);
+    const found = await storedSpace(call, path);
     const asked = choicesOf(request);
     const reading = readingOf(asked, request.header('content-type'), imports.largestRecord);
     const key = readIdempotencyKey(request);
-    const found = await storedSpace(call, path);
     // its outcome is the account's to see, and its file lies on the disk
     if (found?.bound !== undefined)
       throw notAllowed('An import is for access tokens of servers, which no rules bind');
-    if (found !== null) imports.assertFew(found.ownerId);
-    const file = await imports.receive(request.body);
+    const file = await imports.receive(found?.ownerId ?? request.address, request.body);
     // the job counts its records when they are stored
     call.wrote(0);
     let isSubmitted = false;
@@ -165,7 +168,7 @@ function choicesOf(request: HttpRequest): Partial<Record<Choice, string>> {
 }
 
 function readingOf(
-  { format, delimiter, header }: Partial<Record<Choice, string>>,
+  { format, delimiter, header, unescapeFormulas }: Partial<Record<Choice, string>>,
   contentType: string | undefined,
   largest: number,
 ): FileReading {
@@ -175,5 +178,9 @@ function readingOf(
     throw unsupportedMediaType(
       `An import is ${importFormats.join(', ')}: say so by its Content-Type, or by format`,
     );
-  return { format: known, delimiter: delimiter ?? null, hasHeader: header !== 'false', largest };
+  const unescapesFormulas = unescapeFormulas === 'true';
+  return {
+    ...{ format: known, delimiter: delimiter ?? null, hasHeader: header !== 'false' },
+    ...{ unescapesFormulas, largest },
+  };
 }

@@ -28,10 +28,10 @@ export function tableColumns(shown: RecordParts, format: 'Parquet' | 'Arrow'): E
 /** The same as CSV without a header (RFC 4180): no value is nothing, and an empty text is two quotes. */
 export function csvColumns(
   shown: RecordParts,
-  { isDefused }: { readonly isDefused: boolean },
+  { isEscaped }: { readonly isEscaped: boolean },
 ): ExportColumns {
   const settings = `${commonSettings}, ${blockSettings}, ${csvSettings}`;
-  return { columns: columnsOf(shown, isDefused ? defused : (sql) => sql), format: 'CSV', settings };
+  return { columns: columnsOf(shown, isEscaped ? escapedSql : (sql) => sql), format: 'CSV', settings };
 }
 
 /** Each record as JSON on a line, as find answers it. @param prefix of each line */
@@ -71,7 +71,21 @@ function columnSql({ target, path }: ShownValue): string {
     JSONType(${value}, ${keys}) = 'Null', NULL, JSONExtractRaw(${value}, ${keys}))`;
 }
 
-/** A spreadsheet takes such a text for a formula (https://owasp.org/www-community/attacks/CSV_Injection). */
-function defused(sql: string): string {
-  return `if(match(${sql}, '^[-=+@\\t\\r]'), concat('\\'', ${sql}), ${sql})`;
+/**
+ * A spreadsheet takes a text that begins so for a formula (https://owasp.org/www-community/attacks/CSV_Injection). It gets an
+ * apostrophe, and so does one that has some before it, so that an import can take one off again.
+ */
+const formula = /^'*[-=+@\t\r\n]/;
+const escapedFormula = /^''*[-=+@\t\r\n]/;
+
+export function escapeFormula(text: string): string {
+  return formula.test(text) ? `'${text}` : text;
+}
+
+export function unescapeFormula(text: string): string {
+  return escapedFormula.test(text) ? text.slice(1) : text;
+}
+
+function escapedSql(sql: string): string {
+  return `if(match(${sql}, ${textLiteral(formula.source)}), concat('\\'', ${sql}), ${sql})`;
 }

@@ -151,7 +151,7 @@ t.test('CSV', async (t) => {
     .map(([, value]) => value);
   t.strictSame(
     shown,
-    found.map(({ text: value }) => (/^[-=+@\t\r]/.test(value as string) ? `'${value}` : value)),
+    found.map(({ text: value }) => (/^'*[-=+@\t\r\n]/.test(value as string) ? `'${value}` : value)),
   );
   for (const [query, problem] of [
     ['$bom=yes', /\$bom is 'yes'/],

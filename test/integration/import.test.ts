@@ -102,6 +102,13 @@ t.test('a file is stored as inserts would have stored it', async (t) => {
     t.match(await one.run(body, '', headers), { state: 'done', problemCount: 0 }, format);
     if (format !== 'semicolons') t.strictSame(plain(await one.all()), plain(await inserted.all()), format);
   }
+  const escaped = await made('escaped', fieldsOf('a TEXT, b TEXT'));
+  const formulas = `a,b\n'=1,''-2\n'x,'\n`;
+  t.match(await escaped.run(formulas, 'unescapeFormulas=true'), { state: 'done' });
+  t.match(await escaped.all(), [
+    { a: '=1', b: "'-2" },
+    { a: "'x", b: "'" },
+  ]);
   const bare = await made('bare', fieldsOf('a TEXT, b NUMBER'));
   t.match(await bare.run('x,1\ny,2\n', 'header=false'), { state: 'done', inserted: 2 });
   t.match(await bare.all(), [

@@ -2,14 +2,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { CsvReader, type CsvRow, sniffDelimiter } from '../../console/web/records/csv-reader.ts';
-import {
-  csvColumns,
-  csvHeader,
-  csvLine,
-  csvRecord,
-  guardFormula,
-  unguardFormula,
-} from '../../console/web/records/csv-writer.ts';
+import { csvLine, guardFormula, unguardFormula } from '../../console/web/records/csv-writer.ts';
 import { mapColumns } from '../../console/web/records/import-rows.ts';
 
 function read(text: string, cuts: readonly number[] = [], delimiter = ','): CsvRow[] {
@@ -95,32 +88,6 @@ t.test(
     );
   },
 );
-
-t.test('a record is a row by its columns', async (t) => {
-  const columns = csvColumns([
-    { ...plain, name: 'name' },
-    { ...plain, name: 'password', hashed: true },
-    { ...plain, name: 'age', type: 'NUMBER' },
-    { ...plain, name: 'tags', type: 'ARRAY' },
-  ]);
-  t.strictSame(columns, ['id', 'name', 'age', 'tags', 'createdAt', 'updatedAt']);
-  const record = { id: '1', name: '=HYPERLINK("x")', age: -5, tags: ['a', 'b'], createdAt: 'c' };
-  const style = { guard: true, mark: false };
-  t.equal(csvRecord(columns, record, style), `1,"'=HYPERLINK(""x"")",-5,"[""a"",""b""]",c,\r\n`);
-  t.equal(csvRecord(['name'], { name: '' }, style), '""\r\n');
-  t.equal(csvRecord(['__proto__'], JSON.parse('{"__proto__":" a"}'), style), '" a"\r\n');
-});
-
-t.test('names of fields are guarded too, and the guard and the mark are choices', async (t) => {
-  const columns = ['id', '=cmd', 'name'];
-  const record = { id: '1', '=cmd': '\n=1', name: '-' };
-  const guarded = { guard: true, mark: true };
-  t.equal(csvHeader(columns, guarded), "\ufeffid,'=cmd,name\r\n");
-  t.equal(csvRecord(columns, record, guarded), `1,"'\n=1",'-\r\n`);
-  const unguarded = { guard: false, mark: false };
-  t.equal(csvHeader(columns, unguarded), 'id,=cmd,name\r\n');
-  t.equal(csvRecord(columns, record, unguarded), '1,"\n=1",-\r\n');
-});
 
 t.test('an import finds the field of a guarded name', async (t) => {
   const field = { ...plain, slug: 'cmd', name: '=cmd' };

@@ -3,13 +3,11 @@ import type { ShowProgress } from '../parts/confirmed.ts';
 import { CheckboxField, SelectField } from '../parts/field.tsx';
 import { useFields } from '../parts/form.ts';
 import { FormDialog } from '../parts/form-dialog.tsx';
-import { countOf, formatNumber } from '../parts/format.ts';
+import { formatNumber } from '../parts/format.ts';
 import { toast } from '../parts/toast.tsx';
 import type { Space } from '../projects/projects-api.ts';
-import { csvColumns } from './csv-writer.ts';
-import { type ExportFormat, exportRecords, pagesOfIds, pagesOfView } from './export-records.ts';
-import { isBare, type RecordView, sortedBy } from './record-view.ts';
-import type { RecordsApi } from './records-api.ts';
+import { isBare, type RecordView } from './record-view.ts';
+import type { ExportFormat, RecordsApi } from './records-api.ts';
 import { saveFile } from './save-file.ts';
 import type { Selected } from './selection.ts';
 
@@ -21,37 +19,34 @@ export interface ExportDialogProps {
   readonly onClose: () => void;
 }
 
-const types = { json: 'application/json', csv: 'text/csv' } as const;
+const formats: Readonly<Record<ExportFormat, string>> = {
+  json: 'JSON: an array of records',
+  ndjson: 'NDJSON: a record on each line',
+  csv: 'CSV: for spreadsheets',
+  parquet: 'Parquet: typed columns',
+  arrow: 'Arrow: typed columns',
+};
 
-/** Writes the selected records, or all that match, into a file of JSON or CSV. */
+/** Bytes that are handed to the browser at once, which keeps them outside the memory of the page. */
+const pieceBytes = 8 * 1024 * 1024;
+
+/** Saves the selected records, or all that match, as a file that the service makes. */
 export function ExportDialog({ api, space, view, selected, onClose }: ExportDialogProps): JSX.Element {
   const ids = selected === 'all' ? [] : [...selected];
   const what: 'selected' | 'all' = ids.length > 0 ? 'selected' : 'all';
   const { values, text, flag } = useFields({
-    what,
-    format: 'json' as ExportFormat,
-    guard: true,
-    mark: false,
+    ...{ what, format: 'json' as ExportFormat },
+    ...{ guard: true, mark: false },
   });
   const { format } = values;
-  const bare = isBare(view);
-  const total = values.what === 'selected' ? ids.length : bare ? space.records : null;
 
   const send = async (signal: AbortSignal, progress: ShowProgress): Promise<void> => {
-    progress(0, total);
-    const pages =
-      values.what === 'selected'
-        ? pagesOfIds(ids, (some) => api.byIds(some, signal), signal)
-        : pagesOfView((request) => api.page(view, space.fields, request, signal), sortedBy(view), signal);
-    // the browser keeps the pieces outside the memory of the page
-    const pieces: Blob[] = [];
-    const count = await exportRecords({
-      ...{ format, style: values, columns: csvColumns(space.fields), pages },
-      write: (text) => void pieces.push(new Blob([text])),
-      progress: (done) => progress(done, total),
-    });
-    saveFile(new Blob(pieces, { type: types[format] }), `${space.slug}.${format}`);
-    toast(`${countOf(count, 'record')} exported.`);
+    const query = format === 'csv' ? { $escapeFormulas: values.guard, $bom: values.mark } : {};
+    const which = values.what === 'selected' ? ids : null;
+    const answer = await api.export({ format, view, fields: space.fields, ids: which, query }, signal);
+    const file = await collected(answer, (bytes) => progress(bytes, null));
+    saveFile(file, `${space.slug}.${format}`);
+    toast(`${space.slug}.${format} is saved.`);
     onClose();
   };
   return (
@@ -61,14 +56,10 @@ export function ExportDialog({ api, space, view, selected, onClose }: ExportDial
         {...text('what')}
         options={Object.entries({
           ...(ids.length > 0 ? { selected: `the ${formatNumber(ids.length)} selected` } : {}),
-          all: bare ? 'all records' : 'all that match the filters and the search',
+          all: isBare(view) ? 'all records' : 'all that match the filters and the search',
         })}
       />
-      <SelectField
-        label="Format"
-        {...text('format')}
-        options={Object.entries({ json: 'JSON: an array of records', csv: 'CSV: for spreadsheets' })}
-      />
+      <SelectField label="Format" {...text('format')} options={Object.entries(formats)} />
       {format === 'csv' && (
         <>
           <CheckboxField
@@ -86,4 +77,23 @@ export function ExportDialog({ api, space, view, selected, onClose }: ExportDial
       )}
     </FormDialog>
   );
+}
+
+/** The body of an answer, however large. Rejects when it is cut off. */
+async function collected(answer: Response, progress: (bytes: number) => void): Promise<Blob> {
+  const parts: Blob[] = [];
+  let pieces: Uint8Array<ArrayBuffer>[] = [];
+  let size = 0;
+  let all = 0;
+  const reader = (answer.body as ReadableStream<Uint8Array<ArrayBuffer>>).getReader();
+  for (let next = await reader.read(); !next.done; next = await reader.read()) {
+    pieces.push(next.value);
+    size += next.value.byteLength;
+    all += next.value.byteLength;
+    if (size < pieceBytes) continue;
+    parts.push(new Blob(pieces));
+    [pieces, size] = [[], 0];
+    progress(all);
+  }
+  return new Blob([...parts, ...pieces], { type: answer.headers.get('content-type') ?? '' });
 }

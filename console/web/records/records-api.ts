@@ -20,6 +20,17 @@ const longestOptions = 48_000;
 /** A large answer takes longer than the first byte of a small one. */
 const timeoutMs = 120_000;
 
+export type ExportFormat = 'json' | 'ndjson' | 'csv' | 'parquet' | 'arrow';
+
+export interface AskedExport {
+  readonly format: ExportFormat;
+  readonly view: RecordView;
+  readonly fields: readonly Field[];
+  readonly ids: readonly string[] | null;
+  /** What only CSV knows. */
+  readonly query: Readonly<Record<string, boolean>>;
+}
+
 /** The record operations of one space, as the pages use them. */
 export class RecordsApi {
   readonly #path: string;
@@ -57,9 +68,18 @@ export class RecordsApi {
     return jsonOf(await this.#post('/_aggregate_', { json, signal }));
   }
 
-  /** The records with these ids, in any order. */
-  async byIds(ids: readonly string[], signal: AbortSignal): Promise<readonly ReadRecord[]> {
-    return jsonOf(await this.#post('/_find_', { json: [['id', 'in', ids]], signal }));
+  /** Chosen records, or all of a view, as a file. Null: no ids are chosen. */
+  export({ format, view, fields, ids, query }: AskedExport, signal: AbortSignal): Promise<Response> {
+    const options = headerJson(viewOptions(view, {}));
+    const json = ids === null ? whereOf(view, fields) : [['id', 'in', ids]];
+    const flags = Object.fromEntries(Object.entries(query).map(([name, value]) => [name, String(value)]));
+    return this.#post(`/_export_.${format}`, {
+      method: 'QUERY',
+      headers: { options },
+      query: flags,
+      json,
+      signal,
+    });
   }
 
   /** Null when it is gone. */

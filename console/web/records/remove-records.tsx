@@ -1,7 +1,7 @@
 import { confirmed, type ShowProgress } from '../parts/confirmed.ts';
 import { countOf } from '../parts/format.ts';
 import type { Space } from '../projects/projects-api.ts';
-import { pagesOfView } from './export-records.ts';
+import { pagesOfView } from './pages-of-view.ts';
 import { isBare, type PageRequest, type RecordView, sortedBy } from './record-view.ts';
 import type { RecordsApi } from './records-api.ts';
 import type { Selected } from './selection.ts';
