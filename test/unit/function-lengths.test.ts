@@ -16,7 +16,6 @@ const reasons: Readonly<Record<string, string>> = {
   'console/web/projects/projects-page.tsx ProjectsPage': 'the parts of a page, in its order',
   'console/web/projects/space-dialog.tsx SpaceDialog': 'the fields of a form, in its order',
   'console/web/projects/structure-page.tsx StructurePage': 'the parts of a page, in its order',
-  'console/web/records/export-dialog.tsx ExportDialog': 'the fields of a form, in its order',
   'console/web/records/filter-cell.tsx FilterCell': 'one input, with all its keys',
   'console/web/records/record-form-view.tsx RecordFormView': 'a form: its state, its refusals, its fields',
   'console/web/records/records-table.tsx RecordsTable': 'the parts of a page, in its order',
