@@ -11,7 +11,6 @@ import type { Log } from '../../common/log/log.ts';
 import type { UsageCounts } from '../../common/metadata/usage-counts.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import type { UniqueReservations } from '../unique/unique-reservations.ts';
-import { FileProblem } from './file-problem.ts';
 import type { FileReading } from './file-records.ts';
 import { type ImportJob, isOver } from './import-job.ts';
 import { JobTable } from './job-table.ts';
@@ -280,7 +279,7 @@ export class Imports {
     if (this.#closing.signal.aborted) return;
     const { job } = notes;
     // whether the records are there is found out by the next look
-    if (job.state === 'publishing' && !(error instanceof FileProblem)) {
+    if (job.state === 'publishing') {
       log.warn({ err: error, job: job.id }, 'an import could not be published');
       return;
     }

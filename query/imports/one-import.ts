@@ -69,7 +69,7 @@ export async function importRecords(
   }
 }
 
-/** Ends an import that was cut off while it was published: all of its records are there, or none. */
+/** What is left of an import that was cut off while it was published: all of its records are there, or it waits to begin again. */
 export async function publishAgain(
   deps: ImportDeps,
   notes: JobNotes,
@@ -77,7 +77,6 @@ export async function publishAgain(
   signal: AbortSignal,
 ): Promise<void> {
   const { job } = notes;
-  const staged = stageOf(deps, space.id, job.id);
   const { db, table } = deps.store;
   await waitToHold(deps, space.catalogueId, signal, async (_, own) => {
     const range = rangeOf(job);
@@ -86,9 +85,8 @@ export async function publishAgain(
     const [found] = await db.rows<{ records: number }>(statement);
     if (found?.records === job.inserted) return done(notes);
     if (found?.records !== 0) await db.command({ ...table.clearRange(space.id, range), signal: own });
-    throw new FileProblem(null, 'the server ended while the records were published; none of them is stored');
+    await notes.store({ state: 'waiting', inserted: 0 });
   });
-  await db.command(staged.drop());
 }
 
 export function dropStage(
