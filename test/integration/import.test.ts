@@ -109,6 +109,30 @@ t.test('a file is stored as inserts would have stored it', async (t) => {
     { a: '=1', b: "'-2" },
     { a: "'x", b: "'" },
   ]);
+  // more than have columns of their own
+  const wide = await made('wide', [
+    ...Array.from(
+      { length: 40 },
+      (_, at): FieldInput => ({ name: `f${at}`, type: at % 2 ? 'TEXT' : 'NUMBER' }),
+    ),
+    ...Array.from({ length: 12 }, (_, at): FieldInput => ({ name: `b${at}`, type: 'BOOLEAN' })),
+    ...Array.from({ length: 6 }, (_, at): FieldInput => ({ name: `t${at}`, type: 'TEXT' })),
+    { name: 'last', type: 'TEXT', unique: true },
+  ]);
+  const row: Record<string, unknown> = Object.fromEntries(
+    Array.from({ length: 40 }, (_, at) => [`f${at}`, at % 2 ? `x${at}é` : at / 3]),
+  );
+  for (let at = 0; at < 12; at++) row[`b${at}`] = at % 3 === 0;
+  for (let at = 0; at < 6; at++) row[`t${at}`] = 'y'.repeat(at * 60);
+  row.last = 'the last';
+  const type = { 'content-type': 'application/json' };
+  t.match(await wide.run(JSON.stringify([row]), '', type), { state: 'done' });
+  t.match(await wide.all(), [row]);
+  t.match((await wide.find('last=the last')).body, [row]);
+  t.match(await wide.run(JSON.stringify([row]), '', type), {
+    state: 'failed',
+    problems: [{ field: 'last' }],
+  });
   const bare = await made('bare', fieldsOf('a TEXT, b NUMBER'));
   t.match(await bare.run('x,1\ny,2\n', 'header=false'), { state: 'done', inserted: 2 });
   t.match(await bare.all(), [
