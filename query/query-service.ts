@@ -28,6 +28,7 @@ import { HashChecks, type Throttle } from './records/hash-checks.ts';
 import { sweepReceipts } from './records/insert-receipts.ts';
 import { RecordInserts } from './records/insert-records.ts';
 import { RecordChanges } from './records/record-changes.ts';
+import { RecordExports } from './records/record-exports.ts';
 import { quotaWrites, RecordQuota } from './records/record-quota.ts';
 import { RecordReader } from './records/record-reader.ts';
 import { currentWrites } from './space/current-writes.ts';
@@ -174,10 +175,12 @@ function queryParts(args: QueryDeps): { readonly routes: Route[]; readonly impor
   };
   const cost = { maxRows: config.readMaxRows, timeout: config.readLimits.timeout };
   const candidates = new Candidates({ store, checks: new HashChecks(args), cost });
+  const reads = { store, candidates, cost, count: args.metrics.reads() };
   const reading = {
     ...deps,
     candidates,
-    reader: new RecordReader({ store, candidates, cost, metrics: args.metrics }),
+    reader: new RecordReader(reads),
+    exports: new RecordExports(reads),
   };
   const spaces = new Spaces({ ...deps, maxSpaces: config.maxSpaces });
   const { maxStoredRecordBytes: limit } = config;

@@ -9,7 +9,7 @@ import type { ReadStatement, StreamStatement } from './database.ts';
 import { engineSettings, pausingSettings, streamSettings, wholeResult } from './engine-settings.ts';
 import { settingsText, textLiteral } from './literal.ts';
 import { ReadPriorities } from './read-priorities.ts';
-import { type InsertedRows, isFileFormat, ResultFiles } from './result-file.ts';
+import { type InsertedRows, isFileFormat, isTooLarge, ResultFiles } from './result-file.ts';
 import { StreamSlots } from './stream-slots.ts';
 import type { WritePermit } from './write-permit.ts';
 
@@ -169,7 +169,7 @@ export class ChdbEngine {
     try {
       return (await (rest.signal === undefined ? result : untilAborted(result, rest.signal))).bytes();
     } catch (error) {
-      if (error instanceof Error && error.message.includes('TOO_MANY_ROWS_OR_BYTES')) return null;
+      if (isTooLarge(error)) return null;
       throw error;
     }
   }

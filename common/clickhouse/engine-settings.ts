@@ -51,7 +51,12 @@ export const streamSettings: Readonly<Record<string, number>> = {
 export const pausingSettings: Readonly<Record<string, number>> = { low_priority_query_wait_time_ms: 100 };
 
 /** Ends a statement with a larger result than an answer that may be kept (query/store-embedded/result-cache.ts). */
-export const wholeResult = `max_result_bytes = ${1024 * 1024}, result_overflow_mode = 'throw'`;
+export const wholeResult = resultLimit(1024 * 1024);
+
+/** Ends a statement with a larger result. @param bytes before they are formatted */
+export function resultLimit(bytes: number): string {
+  return `max_result_bytes = ${bytes}, result_overflow_mode = 'throw'`;
+}
 
 /**
  * Settings of every statement where the engine replicates tables between servers. A write is acknowledged when most of

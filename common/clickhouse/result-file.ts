@@ -4,7 +4,7 @@ import { type FileHandle, open, rm, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { storageFull } from '../errors/catalogue.ts';
 import type { StreamStatement } from './database.ts';
-import { wholeBlockSettings } from './engine-settings.ts';
+import { resultLimit, wholeBlockSettings } from './engine-settings.ts';
 import { settingsText, textLiteral } from './literal.ts';
 
 /**
@@ -89,7 +89,7 @@ export class ResultFiles {
     try {
       await run(
         `${sql} INTO OUTFILE ${textLiteral(path)} FORMAT ${format}`,
-        `${settings}, max_result_bytes = ${room}, result_overflow_mode = 'throw'`,
+        `${settings}, ${resultLimit(room)}`,
       );
       file = await open(path);
     } catch (error) {
@@ -101,7 +101,8 @@ export class ResultFiles {
   }
 }
 
-function isTooLarge(error: unknown): boolean {
+/** Whether a result was larger than its limit. */
+export function isTooLarge(error: unknown): boolean {
   return error instanceof Error && error.message.includes('TOO_MANY_ROWS_OR_BYTES');
 }
 

@@ -36,7 +36,7 @@ export class CsvRecords {
   *read(piece: string, isLast: boolean): Generator<CsvRecord> {
     this.#text += piece;
     if (this.#delimiter === null) {
-      if (!isLast && !/[\r\n]/.test(this.#text)) return this.#checkSize(0);
+      if (!isLast && !/[\r\n]/.test(this.#text)) return this.#checkSize();
       this.#delimiter = delimiterOf(this.#text);
     }
     let at = 0;
@@ -46,24 +46,23 @@ export class CsvRecords {
       const line = this.#line;
       const cells: (string | null)[] = [];
       const end = this.#record(cells, at, isLast);
-      if (end !== null && end > begun) this.#isReturned = false;
       if (end === null) {
         this.#line = line;
-        at = begun;
         break;
       }
+      this.#isReturned = false;
       if (end - begun > this.#largest) throw this.#tooLarge(line);
       at = end;
       yield { cells, line };
     }
     this.#text = this.#text.slice(at);
     if (isLast && this.#text !== '') throw new FileProblem(this.#line, 'a quoted cell has no end');
-    this.#checkSize(this.#text.length);
+    this.#checkSize();
   }
 
-  #checkSize(length: number): void {
-    if (Math.max(length, this.#delimiter === null ? this.#text.length : 0) > this.#largest)
-      throw this.#tooLarge(this.#line);
+  /** Of what waits for the next piece. */
+  #checkSize(): void {
+    if (this.#text.length > this.#largest) throw this.#tooLarge(this.#line);
   }
 
   #tooLarge(line: number): FileProblem {

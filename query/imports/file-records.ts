@@ -9,7 +9,7 @@ import type { Structure } from '../structure/structure.ts';
 import { readCell } from './cell-values.ts';
 import { CsvRecords } from './csv-records.ts';
 import { FileProblem } from './file-problem.ts';
-import { JsonArrayRecords, type JsonRecord, NdjsonRecords } from './json-records.ts';
+import { type JsonRecord, type JsonRecords, jsonRecords } from './json-records.ts';
 
 /** Why a record of a file can't be stored. */
 export interface RecordProblem {
@@ -49,7 +49,7 @@ const passedOver = -1;
 export class FileRecords {
   readonly #structure: Structure;
   readonly #complain: (problem: RecordProblem) => void;
-  readonly #records: CsvRecords | NdjsonRecords | JsonArrayRecords;
+  readonly #records: CsvRecords | JsonRecords;
   readonly #unescapes: boolean;
   /** Places in the structure of the columns of CSV. */
   #places: readonly number[] | null = null;
@@ -57,12 +57,9 @@ export class FileRecords {
   constructor(structure: Structure, reading: FileReading, complain: (problem: RecordProblem) => void) {
     this.#structure = structure;
     this.#complain = complain;
-    const { format, largest } = reading;
+    const { format } = reading;
     this.#unescapes = reading.unescapesFormulas;
-    this.#records =
-      format === 'csv'
-        ? new CsvRecords(reading)
-        : new { ndjson: NdjsonRecords, json: JsonArrayRecords }[format]({ largest });
+    this.#records = format === 'csv' ? new CsvRecords(reading) : jsonRecords(format, reading);
     if (!reading.hasHeader) this.#places = structure.fields.map((_, place) => place);
   }
 

@@ -1,7 +1,6 @@
 import { createReadStream } from 'node:fs';
-import type { Readable } from 'node:stream';
+import { pipeline, Readable } from 'node:stream';
 import * as zlib from 'node:zlib';
-import { createGunzip } from 'node:zlib';
 import { FileProblem } from './file-problem.ts';
 
 const pieceBytes = 512 * 1024;
@@ -9,14 +8,11 @@ const pieceBytes = 512 * 1024;
 /** A piece of a file's text. */
 export interface TextPiece {
   readonly text: string;
+  /** It may be empty. */
+  readonly isLast: boolean;
   /** Of the file as it was sent. */
   readonly bytesRead: number;
 }
-
-const byteOrderMarks: readonly (readonly [name: string, bytes: readonly number[]])[] = [
-  ['UTF-16', [0xff, 0xfe]],
-  ['UTF-16', [0xfe, 0xff]],
-];
 
 /**
  * The text of a file, which may be compressed with gzip or zstd: its first bytes say so. Throws a FileProblem for what is
@@ -41,9 +37,9 @@ export async function* textOf(path: string, most: number): AsyncGenerator<TextPi
       size += bytes.byteLength;
       if (size > most)
         throw new FileProblem(null, `it has more than ${most} bytes when it is not compressed`);
-      yield { text: decode(bytes), bytesRead: file.bytesRead };
+      yield { text: decode(bytes), isLast: false, bytesRead: file.bytesRead };
     }
-    yield { text: decode(), bytesRead: file.bytesRead };
+    yield { text: decode(), isLast: true, bytesRead: file.bytesRead };
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
     if (/^(?:Z_|ZSTD_|ERR_ZSTD)/.test(code))
@@ -54,10 +50,10 @@ export async function* textOf(path: string, most: number): AsyncGenerator<TextPi
   }
 }
 
-function refuseOtherEncodings(bytes: Uint8Array): void {
-  for (const [name, mark] of byteOrderMarks)
-    if (mark.every((byte, at) => bytes[at] === byte))
-      throw new FileProblem(null, `it is ${name}, and should be UTF-8`);
+/** Throws a FileProblem for a byte order mark of UTF-16. */
+function refuseOtherEncodings([first, second]: Uint8Array): void {
+  if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff))
+    throw new FileProblem(null, 'it is UTF-16, and should be UTF-8');
 }
 
 async function plain(file: Readable): Promise<AsyncIterable<Buffer>> {
@@ -70,13 +66,12 @@ async function plain(file: Readable): Promise<AsyncIterable<Buffer>> {
   })();
   const decompress = decompressorOf(head);
   if (decompress === null) return whole;
-  const { Readable: Readables, pipeline } = await import('node:stream');
   // its reader gets the failures
-  return pipeline(Readables.from(whole), decompress, () => {});
+  return pipeline(Readable.from(whole), decompress, () => {});
 }
 
 function decompressorOf(head: Buffer): (NodeJS.ReadWriteStream & AsyncIterable<Buffer>) | null {
-  if (head[0] === 0x1f && head[1] === 0x8b) return createGunzip({ chunkSize: pieceBytes }) as never;
+  if (head[0] === 0x1f && head[1] === 0x8b) return zlib.createGunzip({ chunkSize: pieceBytes }) as never;
   if (head.length < 4 || head.readUInt32LE(0) !== 0xfd2fb528) return null;
   const { createZstdDecompress } = zlib as unknown as { createZstdDecompress?: () => never };
   if (createZstdDecompress === undefined)

@@ -1,4 +1,9 @@
+import { hashOfTexts } from '../../common/http/idempotency-key.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
 import type { FileReading, RecordProblem } from './file-records.ts';
+
+/** Problems of one import that are kept; all are counted. */
+export const mostProblems = 1000;
 
 export const jobStates = ['waiting', 'running', 'publishing', 'done', 'failed', 'cancelled'] as const;
 export type JobState = (typeof jobStates)[number];
@@ -44,8 +49,40 @@ export interface ImportJob {
   readonly error: string | null;
 }
 
+/** What a request says of an import. */
+export interface AskedImport {
+  readonly space: RecordSpace;
+  readonly project: string;
+  readonly reading: FileReading;
+  readonly skips: boolean;
+  /** Its `Idempotency-Key`; absent: it has none. */
+  readonly key?: string | undefined;
+}
+
+/** @param file digest: of its bytes */
+export function newJob(
+  { space, project, reading, skips, key }: AskedImport,
+  { id, bytes, digest }: Pick<ImportJob, 'id' | 'bytes' | 'digest'>,
+  { firstId, createdAt }: Pick<ImportJob, 'firstId' | 'createdAt'>,
+): ImportJob {
+  const { ownerId, catalogueId, stored } = space;
+  return {
+    ...{ id, ownerId, project, space: stored.slug, catalogueId, reading, skips, bytes },
+    ...(key === undefined ? {} : { key: hashOfTexts(key) }),
+    digest: hashOfTexts(digest, catalogueId, JSON.stringify([reading, skips])),
+    ...{ firstId, createdAt, updatedAt: createdAt, startedAt: null, endedAt: null },
+    ...{ state: 'waiting', version: 1, bytesRead: 0, records: 0, skipped: 0, inserted: 0 },
+    ...{ problems: [], problemCount: 0, error: null },
+  };
+}
+
 export function isOver({ state }: Pick<ImportJob, 'state'>): boolean {
   return state === 'done' || state === 'failed' || state === 'cancelled';
+}
+
+/** What changes when it is over. */
+export function over(state: 'done' | 'failed' | 'cancelled'): Partial<ImportJob> {
+  return { state, endedAt: new Date().toISOString() };
 }
 
 /** The job as its account sees it. */

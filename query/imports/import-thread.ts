@@ -2,13 +2,13 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { letOthersRun } from '../../common/limits/yielding-loop.ts';
 import type { RecordValues } from '../input/validate-record.ts';
 import { idsFrom } from '../records/insert-receipts.ts';
-import { hashOf } from '../sql/record-keys.ts';
+import { hashOf, wordOf } from '../sql/record-keys.ts';
 import type { Field, StoredValue } from '../structure/field.ts';
 import { slotOf } from '../structure/slots.ts';
 import { FileProblem } from './file-problem.ts';
 import { FileRecords, type RecordProblem } from './file-records.ts';
 import { textOf } from './file-text.ts';
-import { mostProblems } from './import-limits.ts';
+import { mostProblems } from './import-job.ts';
 import { KeySet, mostKeys } from './key-set.ts';
 import { RowBlock } from './row-block.ts';
 import type { Answered, Block, Question, ThreadProgress, ThreadTask, ToThread } from './thread-messages.ts';
@@ -110,15 +110,11 @@ class Reading {
     const complain = (problem: RecordProblem) => this.#complain(problem);
     const records = new FileRecords(space.structure, reading, complain);
     try {
-      let last = '';
-      for await (const { text, bytesRead } of textOf(path, mostBytes)) {
-        // one piece late, so that the last is known
-        await this.#take(records, last, false);
-        last = text;
+      for await (const { text, isLast, bytesRead } of textOf(path, mostBytes)) {
         this.#bytesRead = bytesRead;
+        await this.#take(records, text, isLast);
         if (this.#isOver()) break;
       }
-      if (!this.#isOver()) await this.#take(records, last, true);
       await this.#hash();
       await this.#send();
     } catch (error) {
@@ -265,11 +261,5 @@ class Reading {
 }
 
 const noKeys: Checked['unique'] = [];
-
-/** Four bytes of a text of bytes, low byte first. */
-function wordOf(bytes: string, at: number): number {
-  const low = bytes.charCodeAt(at) | (bytes.charCodeAt(at + 1) << 8);
-  return (low | (bytes.charCodeAt(at + 2) << 16) | (bytes.charCodeAt(at + 3) << 24)) >>> 0;
-}
 
 await new Reading(workerData as ThreadTask).run();

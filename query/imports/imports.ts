@@ -5,24 +5,14 @@ import type { Database } from '../../common/clickhouse/database.ts';
 import { syncDirectory } from '../../common/durable-files/durable-directories.ts';
 import { idempotencyKeyReused, overloaded } from '../../common/errors/catalogue.ts';
 import type { RequestBody } from '../../common/http/http-types.ts';
-import { hashOfTexts } from '../../common/http/idempotency-key.ts';
 import { FairShare } from '../../common/limits/fair-share.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { UsageCounts } from '../../common/metadata/usage-counts.ts';
-import type { RecordSpace } from '../structure/record-space.ts';
 import type { UniqueReservations } from '../unique/unique-reservations.ts';
-import type { FileReading } from './file-records.ts';
-import { type ImportJob, isOver } from './import-job.ts';
+import { type AskedImport, type ImportJob, isOver, newJob, over } from './import-job.ts';
+import { JobNotes } from './job-notes.ts';
 import { JobTable } from './job-table.ts';
-import {
-  dropStage,
-  type ImportDeps,
-  importRecords,
-  type JobNotes,
-  over,
-  publishAgain,
-  shownError,
-} from './one-import.ts';
+import { dropStage, type ImportDeps, importRecords, publishAgain, shownError } from './one-import.ts';
 import { type SpooledBody, spoolBody } from './spool-body.ts';
 
 export interface ImportsDeps extends ImportDeps {
@@ -36,16 +26,6 @@ export interface ImportsDeps extends ImportDeps {
   /** Characters. */
   readonly largestRecord: number;
   readonly now: () => number;
-}
-
-/** What a request says of an import. */
-export interface AskedImport {
-  readonly space: RecordSpace;
-  readonly project: string;
-  readonly reading: FileReading;
-  readonly skips: boolean;
-  /** Its `Idempotency-Key`; absent: it has none. */
-  readonly key?: string | undefined;
 }
 
 /** A file on the disk of the process. */
@@ -65,7 +45,7 @@ const lookEvery = 30_000;
 const lostAfter = 3_600_000;
 
 interface Running {
-  readonly notes: Notes;
+  readonly notes: JobNotes;
   readonly stop: AbortController;
   readonly over: Promise<void>;
 }
@@ -143,7 +123,8 @@ export class Imports {
   ): Promise<{ readonly job: ImportJob; readonly isReplayed: boolean }> {
     try {
       await syncDirectory(this.#deps.folder);
-      const job = this.#jobOf(asked, file.id, file);
+      const { newId, now } = this.#deps;
+      const job = newJob(asked, file, { firstId: newId(), createdAt: new Date(now()).toISOString() });
       const earlier =
         asked.key === undefined ? await this.#keep(job) : await this.#keepKeyed(job, asked.key, signal);
       if (earlier === null) {
@@ -195,23 +176,6 @@ export class Imports {
     return existsSync(this.#pathOf(id));
   }
 
-  #jobOf(
-    { space, project, reading, skips, key }: AskedImport,
-    id: string,
-    { bytes, digest }: { readonly bytes: number; readonly digest: string },
-  ): ImportJob {
-    const now = new Date(this.#deps.now()).toISOString();
-    const { ownerId, catalogueId, stored } = space;
-    return {
-      ...{ id, ownerId, project, space: stored.slug, catalogueId, reading, skips, bytes },
-      ...(key === undefined ? {} : { key: hashOfTexts(key) }),
-      digest: hashOfTexts(digest, catalogueId, JSON.stringify([reading, skips])),
-      ...{ firstId: this.#deps.newId(), createdAt: now, updatedAt: now, startedAt: null, endedAt: null },
-      ...{ state: 'waiting', version: 1, bytesRead: 0, records: 0, skipped: 0, inserted: 0 },
-      ...{ problems: [], problemCount: 0, error: null },
-    };
-  }
-
   async #keep(job: ImportJob): Promise<null> {
     await this.#table.store(job);
     return null;
@@ -233,7 +197,7 @@ export class Imports {
   }
 
   #begin(job: ImportJob): Running {
-    const notes = new Notes(job, this.#table);
+    const notes = new JobNotes(job, this.#table);
     const stop = new AbortController();
     const running = { notes, stop, over: this.#run(notes, stop.signal) };
     this.#running.set(job.id, running);
@@ -241,7 +205,7 @@ export class Imports {
   }
 
   /** Never rejects. */
-  async #run(notes: Notes, stopped: AbortSignal): Promise<void> {
+  async #run(notes: JobNotes, stopped: AbortSignal): Promise<void> {
     const { job } = notes;
     const signal = AbortSignal.any([stopped, this.#closing.signal]);
     let release: (() => void) | null = null;
@@ -259,7 +223,7 @@ export class Imports {
     }
   }
 
-  async #work(notes: Notes, signal: AbortSignal): Promise<void> {
+  async #work(notes: JobNotes, signal: AbortSignal): Promise<void> {
     const { job } = notes;
     const space = await this.#deps.spaces.find(job.catalogueId, signal);
     if (space === null) {
@@ -273,7 +237,7 @@ export class Imports {
     if (state === 'done') this.#deps.usage.add(job.ownerId, job.project, { recordsWritten });
   }
 
-  async #failed(notes: Notes, stopped: AbortSignal, error: unknown): Promise<void> {
+  async #failed(notes: JobNotes, stopped: AbortSignal, error: unknown): Promise<void> {
     const { log } = this.#deps;
     // the process goes down, and the next one goes on
     if (this.#closing.signal.aborted) return;
@@ -311,7 +275,7 @@ export class Imports {
         if (store.alone || age > leftAfter) this.#begin(job);
       } else if (age > lostAfter && job.state !== 'publishing') {
         const error = 'The server that had its file is gone';
-        await new Notes(job, this.#table).store({ ...over('failed'), error });
+        await new JobNotes(job, this.#table).store({ ...over('failed'), error });
         await this.#tidy(job);
       }
     }
@@ -319,49 +283,3 @@ export class Imports {
 }
 
 const cancelled = new Error('the import was cancelled');
-
-/** One job, and its versions on their way to the table. */
-class Notes implements JobNotes {
-  job: ImportJob;
-  readonly #table: JobTable;
-  #stored: Promise<void> = Promise.resolve();
-  #isStoring = false;
-
-  constructor(job: ImportJob, table: JobTable) {
-    this.job = job;
-    this.#table = table;
-  }
-
-  note(change: Partial<ImportJob>): void {
-    this.job = { ...this.job, ...change };
-  }
-
-  store(change: Partial<ImportJob>): Promise<void> {
-    const work = this.#stored.then(() => this.#write(change));
-    this.#stored = work.catch(() => {});
-    return work;
-  }
-
-  /** Also says that the job has a process. */
-  storeSoon(log: Pick<Log, 'warn'>): void {
-    if (this.#isStoring || isOver(this.job)) return;
-    this.#isStoring = true;
-    this.store({})
-      .catch((err: unknown) => log.warn({ err }, 'the progress of an import is not stored'))
-      .finally(() => {
-        this.#isStoring = false;
-      });
-  }
-
-  async #write(change: Partial<ImportJob>): Promise<void> {
-    const next = {
-      ...this.job,
-      ...change,
-      version: this.job.version + 1,
-      updatedAt: new Date().toISOString(),
-    };
-    await this.#table.store(next);
-    // what was noted meanwhile comes with the next one
-    this.job = { ...this.job, ...change, version: next.version, updatedAt: next.updatedAt };
-  }
-}

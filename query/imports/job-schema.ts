@@ -8,8 +8,7 @@ import {
   string,
 } from '../../common/openapi/schema.ts';
 import { importFormats } from './file-records.ts';
-import { jobStates } from './import-job.ts';
-import { mostProblems } from './import-limits.ts';
+import { jobStates, mostProblems } from './import-job.ts';
 
 const problem = exactObject({
   line: { ...nullable(count), description: 'Of the file, from 1' },

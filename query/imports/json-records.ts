@@ -27,7 +27,7 @@ function assertSize(length: number, { largest }: Options, line: number): void {
 }
 
 /** Records of NDJSON, one on each line, from a text that comes in pieces. Empty lines are passed over. */
-export class NdjsonRecords {
+class NdjsonRecords {
   readonly #options: Options;
   #text = '';
   #line = 1;
@@ -60,7 +60,7 @@ const inString = /["\\]/g;
 const structural = /["[\]{},\n]/g;
 
 /** Elements of a JSON array, from a text that comes in pieces. */
-export class JsonArrayRecords {
+class JsonArrayRecords {
   readonly #options: Options;
   #text = '';
   #line = 1;
@@ -157,4 +157,11 @@ export class JsonArrayRecords {
       else return true;
     }
   }
+}
+
+export type JsonRecords = NdjsonRecords | JsonArrayRecords;
+
+/** What reads the records of a file of a format. */
+export function jsonRecords(format: 'ndjson' | 'json', options: Options): JsonRecords {
+  return format === 'json' ? new JsonArrayRecords(options) : new NdjsonRecords(options);
 }

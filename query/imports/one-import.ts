@@ -10,8 +10,8 @@ import type { RecordSpace } from '../structure/record-space.ts';
 import { slotsText } from '../structure/slots.ts';
 import { type Structure, structureText } from '../structure/structure.ts';
 import { FileProblem } from './file-problem.ts';
-import type { ImportJob } from './import-job.ts';
-import { mostProblems } from './import-limits.ts';
+import { type ImportJob, mostProblems, over } from './import-job.ts';
+import type { JobNotes } from './job-notes.ts';
 import { type StageDeps, stageRecords } from './run-import.ts';
 import type { ThreadProgress } from './thread-messages.ts';
 
@@ -22,14 +22,6 @@ export interface ImportDeps extends StageDeps {
   readonly quota: RecordQuota | null;
   /** Bytes of the text of a file. */
   readonly mostBytes: number;
-}
-
-/** The job as its process sees it: what changes is noted, and at times stored. */
-export interface JobNotes {
-  readonly job: ImportJob;
-  note(change: Partial<ImportJob>): void;
-  /** Notes it, and resolves when it is stored. */
-  store(change: Partial<ImportJob>): Promise<void>;
 }
 
 /** The space is not as it was when the import began. */
@@ -83,7 +75,7 @@ export async function publishAgain(
     const columns = 'toFloat64(count()) AS records';
     const statement = { ...table.select(space.id, { columns, where: rangeSql(range) }), signal: own };
     const [found] = await db.rows<{ records: number }>(statement);
-    if (found?.records === job.inserted) return done(notes);
+    if (found?.records === job.inserted) return notes.store(over('done'));
     if (found?.records !== 0) await db.command({ ...table.clearRange(space.id, range), signal: own });
     await notes.store({ state: 'waiting', inserted: 0 });
   });
@@ -157,7 +149,7 @@ async function publish(
     if (entry === null) throw new FileProblem(null, 'the record space was dropped');
     if (entry.recordsId !== space.id || textOf(entry.structure) !== textOf(space.stored)) throw new Changed();
     for (const field of space.structure.fields.filter(({ unique }) => unique)) {
-      const [taken] = await db.rows<{ value: string }>({ ...staged.taken(field, 1), signal: own });
+      const [taken] = await db.rows({ ...staged.taken(field), signal: own });
       if (taken === undefined) continue;
       // those that were there before were found with their lines; the next run finds it so
       if (notes.job.skips) throw new Changed();
@@ -169,19 +161,11 @@ async function publish(
     const attach = async (): Promise<void> => {
       await notes.store({ state: 'publishing', inserted: records });
       await db.command(staged.attach());
-      await done(notes);
+      await notes.store(over('done'));
     };
     const { quota } = deps;
     await (quota === null ? attach() : quota.write(space.ownerId, sum?.bytes ?? 0, attach));
   });
-}
-
-function done(notes: JobNotes): Promise<void> {
-  return notes.store({ ...over('done'), inserted: notes.job.inserted });
-}
-
-export function over(state: 'done' | 'failed' | 'cancelled'): Partial<ImportJob> {
-  return { state, endedAt: new Date().toISOString() };
 }
 
 async function waitToHold(

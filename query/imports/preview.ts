@@ -9,10 +9,10 @@ import { CsvRecords } from './csv-records.ts';
 import { FileProblem } from './file-problem.ts';
 import { type FileReading, FileRecords, type RecordProblem } from './file-records.ts';
 import { textOf } from './file-text.ts';
-import { JsonArrayRecords, NdjsonRecords } from './json-records.ts';
+import { jsonRecords } from './json-records.ts';
 
 /** Records that are looked at. */
-export const previewed = 1000;
+const previewed = 1000;
 
 /** What the first records of a file say. */
 export interface Preview {
@@ -43,7 +43,7 @@ export async function structureIn(path: string, place: SpacePath, reading: FileR
   };
   let records = 0;
   const isEnough = (): boolean => ++records > previewed;
-  const { format, largest } = reading;
+  const { format } = reading;
   if (format === 'csv') {
     if (!reading.hasHeader) throw invalidBody('Without names in its first line a file says of no structure');
     const csv = new CsvRecords(reading);
@@ -59,7 +59,7 @@ export async function structureIn(path: string, place: SpacePath, reading: FileR
       return true;
     });
   } else {
-    const json = new { ndjson: NdjsonRecords, json: JsonArrayRecords }[format]({ largest });
+    const json = jsonRecords(format, reading);
     await eachOf(path, problems, (text, isLast) => {
       for (const { value } of json.read(text, isLast)) {
         if (isObject(value)) for (const [name, one] of Object.entries(value)) note(name, one);
@@ -92,12 +92,8 @@ async function eachOf(
   read: (text: string, isLast: boolean) => boolean,
 ): Promise<void> {
   try {
-    let last = '';
-    for await (const { text } of textOf(path, Number.MAX_SAFE_INTEGER)) {
-      if (!read(last, false)) return;
-      last = text;
-    }
-    read(last, true);
+    for await (const { text, isLast } of textOf(path, Number.MAX_SAFE_INTEGER))
+      if (!read(text, isLast)) return;
   } catch (error) {
     if (!(error instanceof FileProblem)) throw error;
     problems.push({ line: error.line, field: null, reason: error.message });

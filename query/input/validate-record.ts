@@ -95,7 +95,7 @@ function readRecord(
 function readOther(field: Field, given: unknown, complain: Complain): StoredValue | null {
   const reading = readGiven(field, given);
   if ('value' in reading) return reading.value;
-  const isMissing = reading.problem === required.problem;
+  const isMissing = reading === required;
   complain(`${isMissing ? '' : 'Value for '}Body field: ${shownName(field.name)} ${reading.problem}`);
   return null;
 }

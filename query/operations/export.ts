@@ -83,7 +83,7 @@ export function exportAs(name: ExportFormat): OperationDefinition {
   const format: Format = formats[name];
   const { mediaType } = format;
   return {
-    async run({ request, open, body }, { reader }) {
+    async run({ request, open, body }, { exports }) {
       const space = await open(() => ({ path: readPath(request.params), structure: null }));
       const { structure } = space;
       const asked = await askedConditions(request, body);
@@ -92,7 +92,7 @@ export function exportAs(name: ExportFormat): OperationDefinition {
       const { sort, page, select } = options;
       const shown = select ?? wholeRecord(structure);
       const plan = { sort, page, select, conditions };
-      const bytes = await reader.export(space, plan, format.columns(shown, choices), request.signal);
+      const bytes = await exports.read(space, plan, format.columns(shown, choices), request.signal);
       return {
         status: 200,
         headers: {

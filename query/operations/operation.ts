@@ -9,6 +9,7 @@ import type { DescribedOperation } from '../openapi/describe-operation.ts';
 import type { Candidates } from '../records/candidates.ts';
 import type { RecordInserts } from '../records/insert-records.ts';
 import type { RecordChanges } from '../records/record-changes.ts';
+import type { RecordExports } from '../records/record-exports.ts';
 import type { RecordReader } from '../records/record-reader.ts';
 import type { Authorize, BindSpace } from '../space/open-space.ts';
 import type { Spaces } from '../space/spaces.ts';
@@ -24,6 +25,7 @@ export interface OperationDeps {
   readonly bind: BindSpace;
   readonly store: RecordStore;
   readonly reader: RecordReader;
+  readonly exports: RecordExports;
   readonly records: RecordInserts;
   readonly changes: RecordChanges;
   readonly imports: Imports;

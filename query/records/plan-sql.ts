@@ -5,6 +5,7 @@ import { afterSql, orderSql } from '../sql/conditions-sql.ts';
 import type { Selection } from '../sql/records-table.ts';
 import type { LookupKey } from '../store/record-store.ts';
 import { slotOf } from '../structure/slots.ts';
+import { type StatementLimits, untilDone } from './affordable.ts';
 
 export function firstOf({ page }: Pick<ReadPlan, 'page'>): Page {
   return { ...page, limit: 1, offset: page?.offset ?? 0 };
@@ -29,8 +30,17 @@ export function isSearch({ conditions: { plain, others }, sort }: Omit<ReadPlan,
   return isSorted({ sort }) || plain.length + others.length > 0;
 }
 
+/** A read of at most so many records, as the engine plans it, or where it may be done before, as it reads them. @param maxRows null: any number */
+export function withinRows<Result>(
+  plan: Pick<ReadPlan, 'sort' | 'page'>,
+  maxRows: number | null,
+  read: (limits: StatementLimits) => Promise<Result>,
+): Promise<Result> {
+  return maxRows === null || !mayEndEarly(plan) ? read({ maxRows }) : untilDone(maxRows, read);
+}
+
 /** Whether the engine may be done before it has read all that it plans to read. */
-export function mayEndEarly({ sort, page }: Pick<ReadPlan, 'sort' | 'page'>): boolean {
+function mayEndEarly({ sort, page }: Pick<ReadPlan, 'sort' | 'page'>): boolean {
   return page !== null && !isSorted({ sort });
 }
 

@@ -1,10 +1,9 @@
-import type { Metrics, ReadSource } from '../../common/telemetry/create-metrics.ts';
+import type { ReadSource } from '../../common/telemetry/create-metrics.ts';
 import { type AggregatePlan, aggregateLimits } from '../input/aggregate/aggregate-plan.ts';
 import { allRecords, type Conditions, equals } from '../input/parse-conditions.ts';
 import type { ReadPlan } from '../input/read-plan.ts';
 import { aggregateSql, costSql } from '../sql/aggregate-sql.ts';
 import { idsSql } from '../sql/conditions-sql.ts';
-import type { ExportColumns } from '../sql/export-columns.ts';
 import { rowColumns, storedJson, valueBytes } from '../sql/record-row.ts';
 import type { Selection } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
@@ -14,12 +13,12 @@ import type { FindAnswers, FoundNow, RecordStore } from '../store/record-store.t
 import { rowTest } from '../store/row-test.ts';
 import { type RecordParts, wholeRecord } from '../structure/record-parts.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
-import { affordable, costFor, costOf, type ReadCost, type StatementLimits, untilDone } from './affordable.ts';
+import { affordable, costFor, costOf, type ReadCost, type StatementLimits } from './affordable.ts';
 import type { Candidates, Narrowed } from './candidates.ts';
 import { emptyRow, type GroupRow, groupsJson, wantedRows } from './group-rows.ts';
 import { asJsonArray } from './json-array.ts';
-import { firstOf, isSearch, lookupOf, mayEndEarly, tailOf, whereOf } from './plan-sql.ts';
-import { ruled } from './ruled.ts';
+import { firstOf, isSearch, lookupOf, tailOf, whereOf, withinRows } from './plan-sql.ts';
+import { ruled, ruledPlan } from './ruled.ts';
 
 /** A page with no more of them is read in one piece, unless they are large. */
 const fewRecords = 1000;
@@ -40,17 +39,17 @@ export class RecordReader {
   readonly #cost: ReadCost;
   readonly #count: (source: ReadSource) => void;
 
-  /** @param args.cost the bound of one statement */
+  /** @param args.cost the bound of one statement @param args.count called with the way that each read goes */
   constructor(args: {
     store: RecordStore;
     candidates: Candidates;
     cost: ReadCost;
-    metrics: Pick<Metrics, 'reads'>;
+    count: (source: ReadSource) => void;
   }) {
     this.#store = args.store;
     this.#candidates = args.candidates;
     this.#cost = args.cost;
-    this.#count = args.metrics.reads();
+    this.#count = args.count;
   }
 
   /** The answer of `list`, if rows in memory can give it at once; null: they can't. */
@@ -204,33 +203,6 @@ export class RecordReader {
     });
   }
 
-  /**
-   * The bytes of all records of a plan, by one statement of their own: each record is there once, however much is written
-   * meanwhile. Rejects when the statement fails before its first bytes, with a 422 when it would cost too much.
-   */
-  async export(
-    space: RecordSpace,
-    given: ReadPlan,
-    { columns, format, settings }: ExportColumns,
-    signal: AbortSignal,
-  ): Promise<AsyncIterable<Uint8Array>> {
-    const plan = ruledPlan(space, given);
-    const narrowed = (await this.#candidates.narrow(space, plan.conditions, signal)) ?? { where: 'false' };
-    this.#tell(plan, narrowed.keyed?.length ? 'index' : 'scan');
-    const selection = { ...narrowed, where: whereOf(narrowed, plan), columns, tail: tailOf(plan) };
-    const cost = costFor(space, this.#cost);
-    const read = (limits: StatementLimits) =>
-      this.#store.db.stream({
-        ...this.#store.table.select(space.id, { ...selection, ...limits }),
-        ...{ format, signal, account: space.ownerId, timeout: space.limits?.timeout },
-        settings: [settings, costOf(limits)].filter(Boolean).join(', '),
-      });
-    if (!isSearch(plan)) return read({ maxRows: null });
-    const search = () =>
-      mayEndEarly(plan) ? untilDone(cost.maxRows, read) : read({ maxRows: cost.maxRows });
-    return affordable(space, given.conditions, cost, search);
-  }
-
   async #streamRows(
     space: RecordSpace,
     narrowed: Limited,
@@ -295,8 +267,7 @@ export class RecordReader {
       alone: async () => {
         const narrowed = await this.#candidates.narrow(space, conditions, signal);
         if (narrowed === null) return shared([]);
-        if (maxRows === null || !mayEndEarly(plan)) return alone({ ...narrowed, maxRows });
-        return untilDone(maxRows, (limits) => alone({ ...narrowed, ...limits }));
+        return withinRows(plan, maxRows, (limits) => alone({ ...narrowed, ...limits }));
       },
       tell: (source) => this.#tell(plan, source),
       settings: costOf({ maxRows }),
@@ -313,10 +284,6 @@ export class RecordReader {
       account: space.ownerId,
     });
   }
-}
-
-function ruledPlan(space: RecordSpace, plan: ReadPlan): ReadPlan {
-  return space.bound === undefined ? plan : { ...plan, conditions: ruled(space, plan.conditions) };
 }
 
 function shownBy({ structure }: RecordSpace, { select }: ReadPlan): RecordParts {

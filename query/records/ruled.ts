@@ -2,6 +2,7 @@ import { notAllowed } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import { forEachYielding } from '../../common/limits/yielding-loop.ts';
 import { type Conditions, narrowed } from '../input/parse-conditions.ts';
+import type { ReadPlan } from '../input/read-plan.ts';
 import type { RecordValues } from '../input/validate-record.ts';
 import { rowOf } from '../sql/new-record.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
@@ -13,6 +14,10 @@ import type { Family } from '../structure/space-auth.ts';
 /** Conditions with those that the rules of the space add for this request. Every read of records goes through it. */
 export function ruled(space: RecordSpace, conditions: Conditions): Conditions {
   return ruledFor(space, 'find', conditions);
+}
+
+export function ruledPlan(space: RecordSpace, plan: ReadPlan): ReadPlan {
+  return space.bound === undefined ? plan : { ...plan, conditions: ruled(space, plan.conditions) };
 }
 
 /** The same for records that are to be changed: one that can't be found can't be changed either. */

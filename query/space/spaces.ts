@@ -59,8 +59,7 @@ export class Spaces {
       count: (ownerId, signal) => deps.catalogue.countOfOwner(ownerId, signal),
       full: tooManySpaces,
     });
-    const { freshness, invalidation } = deps;
-    this.#known = new KnownSpaces({ ...freshness, invalidation });
+    this.#known = new KnownSpaces({ ...deps.freshness, invalidation: deps.invalidation });
     const known = this.#known;
     const versions = new CatalogueVersions({ ...deps, known });
     this.#versions = versions;

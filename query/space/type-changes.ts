@@ -36,6 +36,9 @@ export interface TypeChangesDeps extends Pick<SpacesDeps, 'store' | 'writes' | '
   readonly untilHeard: (signal: AbortSignal) => Promise<void>;
 }
 
+/** Gets the space as it is while nobody writes to it; null: it is gone. */
+type HeldWork<Result> = (entry: CatalogueEntry | null, signal: AbortSignal) => Promise<Result>;
+
 /** A request waits for this before it is tried again. */
 export type HeldUp = (signal: AbortSignal) => Promise<void>;
 
@@ -97,49 +100,48 @@ export class TypeChanges {
   /**
    * Does work that changes records of a space by statements, while no process writes to it. Rejects with a 503 while another
    * change is under way.
-   * @param work gets the space as it was when nobody wrote any more; null: it is gone
    */
-  async hold<Result>(
-    id: string,
-    work: (entry: CatalogueEntry | null, signal: AbortSignal) => Promise<Result>,
-  ): Promise<Result> {
+  async hold<Result>(id: string, work: HeldWork<Result>): Promise<Result> {
     if (this.#running.has(id)) throw changing();
-    const held = this.#hold(id, work);
-    const running = held.then(
-      () => {},
-      () => {},
+    const held = this.#hold(id, work).finally(() => this.#running.delete(id));
+    this.#running.set(
+      id,
+      held.then(
+        () => {},
+        () => {},
+      ),
     );
-    this.#running.set(id, running);
-    return held.finally(() => this.#running.delete(id));
+    return held;
   }
 
-  async #hold<Result>(
-    id: string,
-    work: (entry: CatalogueEntry | null, signal: AbortSignal) => Promise<Result>,
-  ): Promise<Result> {
-    const { edit, store, writes, untilHeard } = this.#deps;
+  async #hold<Result>(id: string, work: HeldWork<Result>): Promise<Result> {
+    const { edit } = this.#deps;
     const own = AbortSignal.timeout(changeLimit);
     const change = randomUUID();
-    const found: { entry: CatalogueEntry | null } = { entry: null };
+    let entry = null as CatalogueEntry | null;
     const begin = (now: CatalogueEntry): Structure | null => {
-      found.entry = now;
+      entry = now;
       return now.structure.typeChange === null
         ? createStructure({ ...now.structure, typeChange: change })
         : null;
     };
-    if (!(await edit(id, begin, own))) {
-      if (found.entry === null) return work(null, own);
-      throw changing();
-    }
-    const entry = found.entry as unknown as CatalogueEntry;
+    const isHeld = await edit(id, begin, own);
+    if (entry === null) return work(null, own);
+    if (!isHeld) throw changing();
     try {
-      await writes.idle(entry.recordsId, idleLimit);
-      await untilHeard(own);
-      return await store.rewrite(entry.recordsId, () => work(entry, own));
+      return await this.#alone(entry.recordsId, () => work(entry, own), own);
     } finally {
       // where this fails, the next request does it
       await this.#cancel(id, change, AbortSignal.timeout(idleLimit)).catch(() => {});
     }
+  }
+
+  /** Does work once no process writes to a space whose change has begun. */
+  async #alone<Result>(recordsId: string, work: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
+    const { store, writes, untilHeard } = this.#deps;
+    await writes.idle(recordsId, idleLimit);
+    await untilHeard(signal);
+    return store.rewrite(recordsId, work);
   }
 
   #isAbandoned({ id, updatedAt }: CatalogueEntry): boolean {
@@ -225,11 +227,9 @@ export class TypeChanges {
 
   /** Copies the values. Values that were written since the check are checked as well. */
   async #whenNobodyWrites({ entry, plan }: Change, signal: AbortSignal): Promise<void> {
-    const { store, writes, untilHeard } = this.#deps;
+    const { store } = this.#deps;
     const { db, table } = store;
     const { recordsId } = entry;
-    await writes.idle(recordsId, idleLimit);
-    await untilHeard(signal);
     const convert = async (): Promise<void> => {
       const { problems, values } = await this.#misfits({ entry, plan }, signal);
       if (problems.length > 0) throw structureConflict(problems);
@@ -241,7 +241,7 @@ export class TypeChanges {
         await addKeys(store, recordsId, slots.to, signal);
       }
     };
-    await store.rewrite(recordsId, convert);
+    await this.#alone(recordsId, convert, signal);
   }
 
   async #clearOld({ entry: { recordsId }, plan }: Change): Promise<void> {

@@ -35,9 +35,9 @@ const words = new Uint32Array(2);
 const key = new BigUint64Array(words.buffer);
 
 /** Four bytes of a text of bytes, low byte first. */
-function wordOf(bytes: string, at: number): number {
+export function wordOf(bytes: string, at: number): number {
   const low = bytes.charCodeAt(at) | (bytes.charCodeAt(at + 1) << 8);
-  return low | (bytes.charCodeAt(at + 2) << 16) | (bytes.charCodeAt(at + 3) << 24);
+  return (low | (bytes.charCodeAt(at + 2) << 16) | (bytes.charCodeAt(at + 3) << 24)) >>> 0;
 }
 
 /** Words of the last space: a request asks for many values of one space. */

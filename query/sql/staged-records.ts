@@ -12,20 +12,16 @@ import { valueSql } from './value-sql.ts';
  */
 export class StagedRecords {
   readonly name: string;
+  readonly home: string;
   readonly #records: string;
-  readonly #home: string;
   readonly #spaceId: string;
 
   /** @param id of the job */
   constructor(database: string, table: RecordsTable, spaceId: string, id: string) {
     this.name = `${database}.import_${id.replaceAll('-', '')}`;
     this.#records = `${database}.${recordsTable}`;
-    this.#home = table.homeOf(spaceId);
+    this.home = table.homeOf(spaceId);
     this.#spaceId = spaceId;
-  }
-
-  get home(): string {
-    return this.#home;
   }
 
   create(): Sql {
@@ -53,18 +49,18 @@ export class StagedRecords {
     );
   }
 
-  /** Values of a field that records of the space have by now. */
-  taken(field: Field, limit: number): Sql {
+  /** A row, if records of the space have one of its values of a field by now. */
+  taken(field: Field): Sql {
     const value = valueSql(field);
     const staged = `SELECT ${value} FROM ${this.name} WHERE ${value} IS NOT NULL`;
     return {
-      ...this.#sql(`SELECT toString(${value}) AS value FROM ${this.#records}
-        WHERE space = ${textLiteral(this.#spaceId)} AND ${value} IN (${staged}) LIMIT ${limit}`),
+      ...this.#sql(`SELECT 1 FROM ${this.#records}
+        WHERE space = ${textLiteral(this.#spaceId)} AND ${value} IN (${staged}) LIMIT 1`),
       space: this.#spaceId,
     };
   }
 
   #sql(sql: string): Sql {
-    return { sql, home: this.#home };
+    return { sql, home: this.home };
   }
 }

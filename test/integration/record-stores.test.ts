@@ -76,7 +76,7 @@ class Client {
     this.store = store;
     const cost = { maxRows: 0, timeout: 30_000 };
     const candidates = new Candidates({ store, checks: {} as HashChecks, cost });
-    this.reader = new RecordReader({ store, candidates, cost, metrics: unmeasured });
+    this.reader = new RecordReader({ store, candidates, cost, count: unmeasured.reads() });
   }
 
   async insert(

@@ -2,18 +2,11 @@ import fc from 'fast-check';
 import t from 'tap';
 import { CsvRecords } from '../../query/imports/csv-records.ts';
 import { FileProblem } from '../../query/imports/file-problem.ts';
+import { readInPieces } from '../services/read-in-pieces.ts';
 
 /** The records of a text that comes in pieces of some lengths. */
 function read(text: string, pieces: readonly number[] = [], delimiter: string | null = null) {
-  const records = new CsvRecords({ delimiter, largest: 1000 });
-  const found: { cells: readonly (string | null)[]; line: number }[] = [];
-  let at = 0;
-  for (const length of pieces) {
-    found.push(...records.read(text.slice(at, at + length), false));
-    at += length;
-  }
-  found.push(...records.read(text.slice(at), true));
-  return found;
+  return readInPieces(new CsvRecords({ delimiter, largest: 1000 }), text, pieces);
 }
 
 const cellsOf = (text: string, ...more: [(readonly number[])?, (string | null)?]) =>

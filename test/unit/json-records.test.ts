@@ -1,20 +1,11 @@
 import fc from 'fast-check';
 import t from 'tap';
 import type { FileProblem } from '../../query/imports/file-problem.ts';
-import { JsonArrayRecords, NdjsonRecords } from '../../query/imports/json-records.ts';
+import { jsonRecords } from '../../query/imports/json-records.ts';
+import { readInPieces } from '../services/read-in-pieces.ts';
 
-const readers = { ndjson: NdjsonRecords, json: JsonArrayRecords };
-
-function read(format: keyof typeof readers, text: string, pieces: readonly number[] = []) {
-  const records = new readers[format]({ largest: 1000 });
-  const found: { value?: unknown; problem?: string; line: number }[] = [];
-  let at = 0;
-  for (const length of pieces) {
-    found.push(...records.read(text.slice(at, at + length), false));
-    at += length;
-  }
-  found.push(...records.read(text.slice(at), true));
-  return found;
+function read(format: 'ndjson' | 'json', text: string, pieces: readonly number[] = []) {
+  return readInPieces(jsonRecords(format, { largest: 1000 }), text, pieces);
 }
 
 t.test('records and their lines', async (t) => {

@@ -1,2 +1,0 @@
-/** Problems of one import that are kept; all are counted. */
-export const mostProblems = 1000;
