@@ -39,7 +39,7 @@ export function ImportChoices({ path, file, isNew, onBack, onStart }: ImportChoi
   const unescapeFormulas = `${unescapes}` as const;
   const [onError, setOnError] = useState<ImportOrder['onError']>('stop');
   const [chosen, setChosen] = useState<ReadonlyMap<string, string>>(new Map());
-  const { data, problem, loading } = useLoad(
+  const { data, problem, loading, reload } = useLoad(
     (signal) => previewFile(path, file, unescapeFormulas, signal),
     [unescapes],
   );
@@ -55,7 +55,7 @@ export function ImportChoices({ path, file, isNew, onBack, onStart }: ImportChoi
   const canStart = data === unseen ? !isNew : used.length > 0;
   return (
     <div class="stack">
-      {problem !== null && <ProblemNote problem={problem} />}
+      {problem !== null && <ProblemNote problem={problem} onRetry={reload} />}
       <p role="status">
         <strong>{file.name}</strong>
         {data !== null && `: ${summaryOf(data, used.length, isNew)}`}
