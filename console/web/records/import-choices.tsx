@@ -193,14 +193,16 @@ function shownValue(value: unknown): JSX.Element | string {
   return cell === null ? <span class="none">no value</span> : `${cell.text}${cell.cut ? '…' : ''}`;
 }
 
-function ProblemsNote({ records, problems: [first, ...more] }: ImportPreview): JSX.Element | null {
+function ProblemsNote({ records, columns, problems }: ImportPreview): JSX.Element | null {
+  const leftOut = new Set(columns.filter(({ field }) => field === null).map(({ name }) => name));
+  const [first, ...more] = problems.filter(({ field }) => field === null || !leftOut.has(field));
   if (first === undefined) return null;
   const { line, field, reason } = first;
   return (
     <div class="note" role="status">
-      The first {countOf(records, 'record')} have {countOf(more.length + 1, 'problem')}.{' '}
+      {countOf(more.length + 1, 'problem')} in the first {countOf(records, 'record')}.{' '}
       {line !== null && `Line ${line}: `}
-      {field} {reason}
+      {field} {reason}.
     </div>
   );
 }

@@ -119,9 +119,9 @@ function FileChoice({ onChoose, onClose }: FileChoiceProps): JSX.Element {
       {problem !== null && <ProblemNote problem={problem} />}
       <label class="stack">
         <span>
-          A file of <strong>CSV</strong> with names of columns in its first line, of <strong>JSON</strong>: an
-          array of records, of <strong>NDJSON</strong>: a record on each line, of <strong>Parquet</strong> or
-          of <strong>Arrow</strong>. Choose it, or drop it here.
+          A file of <strong>CSV</strong> with names of columns in its first line, <strong>JSON</strong> with
+          an array of records, <strong>NDJSON</strong> with a record on each line, <strong>Parquet</strong> or{' '}
+          <strong>Arrow</strong>. Choose it, or drop it here.
         </span>
         <input
           type="file"
