@@ -215,6 +215,18 @@ export class FileRecords {
         this.#complain({ line, field: field.name, reason: reading.problem });
       }
     }
+    if (isGood && isTable(this.#reading) && charactersOf(values) > this.#reading.largest) {
+      isGood = false;
+      const reason = `it has more than ${this.#reading.largest} characters`;
+      this.#complain({ line, field: null, reason });
+    }
     return { line, values: isGood ? (values as RecordValues) : null, own, given };
   }
+}
+
+/** Of the texts among values. */
+function charactersOf(values: readonly unknown[]): number {
+  let characters = 0;
+  for (const value of values) if (typeof value === 'string') characters += value.length;
+  return characters;
 }

@@ -9,7 +9,7 @@ import { rowsOf } from './table-cells.ts';
 
 /** Bytes of values that are made at once, and rows at least: what lies before them in their group is read again. */
 const valuesAtOnce = 16 * 1024 * 1024;
-const rowsAtOnce = 8192;
+const rowsAtOnce = 64;
 /** Bytes: of the pages that are read at once, and of the compressed columns of a group of rows. */
 const mostAtOnce = 256 * 1024 * 1024;
 /** Values. */

@@ -39,9 +39,9 @@ export async function* sourcePieces(
       return yield* csvPieces(path, reading, mostBytes);
     // their readers are loaded where one is needed
     case 'parquet':
-      return yield* (await import('./parquet-rows.ts')).parquetPieces(path);
+      return yield* bounded((await import('./parquet-rows.ts')).parquetPieces(path), mostBytes);
     case 'arrow':
-      return yield* (await import('./arrow-rows.ts')).arrowPieces(path);
+      return yield* bounded((await import('./arrow-rows.ts')).arrowPieces(path), mostBytes);
     default: {
       const json = jsonRecords(format, reading);
       for await (const { text, isLast, bytesRead } of textOf(path, mostBytes))
@@ -67,4 +67,15 @@ async function* csvPieces(
     yield { columns, records, bytesRead, isLast };
   }
   if (reading.hasHeader && columns === null) throw new FileProblem(null, 'the file is empty');
+}
+
+/** A table says little of how large its texts are: one that is there a million times is stored once. */
+async function* bounded(pieces: AsyncIterable<SourcePiece>, most: number): AsyncGenerator<SourcePiece> {
+  let characters = 0;
+  for await (const piece of pieces) {
+    for (const { cells = [] } of piece.records)
+      for (const cell of cells) if (typeof cell === 'string') characters += cell.length;
+    if (characters > most) throw new FileProblem(null, `its texts have more than ${most} characters`);
+    yield piece;
+  }
 }

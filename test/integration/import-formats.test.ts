@@ -10,7 +10,10 @@ import { testDeployment } from '../services/new-file.ts';
 import { queryHarnessFor } from '../services/query-harness.ts';
 import { fieldsOf } from '../services/record-client.ts';
 
-const harness = await queryHarnessFor(t, { freshness: { heardAfter: 0 } });
+const harness = await queryHarnessFor(t, {
+  freshness: { heardAfter: 0 },
+  config: { maxImportBytes: 60_000_000 },
+});
 const made = importSpaces(t, harness);
 
 async function bytesOf(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
@@ -230,6 +233,27 @@ t.test('tables that are none', async (t) => {
   t.match(await space.run(big, 'format=arrow'), {
     state: 'failed',
     problems: [{ line: 1, field: 'n', reason: /more digits/ }],
+  });
+  // two gigabytes in some kilobytes
+  const bombs = await made('bombs', fieldsOf('t TEXT'));
+  const texts = `SELECT repeat('a', 1000000) AS t FROM numbers(2000)`;
+  for (const [format, settings] of [
+    ['Parquet', `output_format_parquet_compression_method = 'zstd'`],
+    ['Arrow', `output_format_arrow_compression_method = 'zstd', max_block_size = 10`],
+    [
+      'Arrow',
+      `output_format_arrow_compression_method = 'zstd', max_block_size = 2000, preferred_block_size_bytes = 0`,
+    ],
+  ] as const) {
+    const bomb = await fileOf(texts, format, settings);
+    t.ok(bomb.byteLength < 500_000, `${bomb.byteLength} bytes`);
+    const job = await bombs.run(bomb, `format=${format.toLowerCase()}`);
+    t.match(job, { state: 'failed', problems: [{ reason: /more than/ }] }, job.problems[0]?.reason);
+  }
+  const wide = await fileOf(`SELECT repeat('a', 1000000) || repeat('a', 1000000) AS t`, 'Parquet');
+  t.match(await space.run(wide, 'format=parquet'), {
+    state: 'failed',
+    problems: [{ line: 1, reason: /more than \d+ characters/ }],
   });
   t.strictSame(await space.all(), []);
 });
