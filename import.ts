@@ -56,7 +56,7 @@ try {
       return;
     }
     const differences = await verifyProjects(deps);
-    progress.end(`${differences.length} differences`);
+    progress.end(`differences: ${differences.length}`);
     for (const difference of differences) process.stdout.write(`${difference}\n`);
     if (differences.length > 0) process.exitCode = 1;
   });

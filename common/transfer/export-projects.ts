@@ -46,7 +46,7 @@ export async function exportProjects(
     // after all records, so that every file is there that one of them names
     const files = await exportFiles(deps, project);
     exported.push({ slug: project, spaces, files });
-    progress.say(`${project}: ${spaces.length} record spaces, ${files} files`);
+    progress.say(`${project} is whole; record spaces: ${spaces.length}, files: ${files}`);
   }
   return exported;
 }

@@ -41,7 +41,7 @@ export async function importProjects(deps: ImportDeps): Promise<void> {
     }
     for await (const files of pagesOf(folder.files(project)))
       await forEachAtOnce(files, filesAtOnce, (file) => importFile(deps, project, file));
-    progress.say(`${project}: ${spaces.length} record spaces are there, and all files`);
+    progress.say(`${project} is there; record spaces: ${spaces.length}`);
   }
   server.signal.throwIfAborted();
 }

@@ -21,19 +21,19 @@ type VerifyDeps = TransferDeps & { readonly manifest: Manifest };
 export async function verifyProjects(deps: VerifyDeps): Promise<string[]> {
   const { folder, manifest, progress } = deps;
   const differences: string[] = [];
-  const note = async (what: string, compared: Promise<string | null>): Promise<void> => {
+  const note = async (what: string, compared: Promise<string | null>, bytes = 0): Promise<void> => {
     const difference = await compared.catch((error: unknown) => {
       if (error instanceof DamagedItem) return error.message;
       throw error;
     });
     if (difference !== null) differences.push(`${what}: ${difference}`);
-    progress.done(`${what}: ${difference ?? 'equal'}`);
+    progress.done(`${what}: ${difference ?? 'equal'}`, bytes);
   };
   for (const { slug: project, spaces } of manifest.projects) {
     for (const slug of spaces) await note(`${project}/${slug}`, spaceDifference(deps, project, slug));
     for await (const files of pagesOf(folder.files(project)))
       await forEachAtOnce(files, filesAtOnce, (file) =>
-        note(`${project}/${file.name}`, fileDifference(deps, project, file)),
+        note(`${project}/${file.name}`, fileDifference(deps, project, file), file.size),
       );
   }
   return differences;

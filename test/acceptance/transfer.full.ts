@@ -174,7 +174,7 @@ async function killed(killing: Killing, when: number | (() => Promise<boolean>))
 }
 
 async function exported(t: Test, sluice: Sluice): Promise<string> {
-  const folder = join(await temporaryFolder(t), 'export');
+  const folder = join(await temporaryFolder(t), 'the {export}*');
   const killing: Killing = { script: 'export.ts', args: [folder], sluice };
   await killed(killing, async () =>
     (await readdir(folder, { recursive: true })).some((name) => name.endsWith('.part')),
@@ -187,7 +187,7 @@ async function exported(t: Test, sluice: Sluice): Promise<string> {
   const done = await readFile(join(folder, 'done.ndjson'), 'utf8');
   const { status, stderr } = await run(killing);
   t.equal(status, 0, stderr);
-  t.match(stderr, /^media: 1 record spaces, 32 files$/m);
+  t.match(stderr, /^media is whole; record spaces: 1, files: 32$/m);
   const whole = await readFile(join(folder, 'done.ndjson'), 'utf8');
   t.ok(whole.startsWith(done.slice(0, done.lastIndexOf('\n'))), 'what was whole was not fetched again');
   t.match(await run(killing), { status: 1, stderr: /--again replaces it/ });
