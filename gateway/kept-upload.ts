@@ -47,7 +47,7 @@ export function readKept({ query, params }: HttpRequest): KeptProperties | null 
 /** Throws 403 unless the sender may choose the name of a file. */
 export function mustMayKeep({ link, grants }: UploadGrant, project: string): void {
   if (link !== undefined) throw linkRefused('The link is for new files');
-  assertGranted(grants, 'files:write', { project });
+  assertGranted(grants, 'backup', { project });
 }
 
 /** An upload of a copy. The same copy may come again. */

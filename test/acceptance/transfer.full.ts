@@ -18,6 +18,9 @@ const notes = structureOf('shop', 'Notes & more', fieldsOf('text TEXT, number NU
   webhooks: { onInsertUrl: 'http://127.0.0.1:9/hook', onUpdateUrl: null },
 });
 const empty = structureOf('shop', 'empty', fieldsOf('text TEXT unique'));
+const guarded = structureOf('shop', 'guarded', fieldsOf('text TEXT'), {
+  authOptions: { active: true, space: 'users', scope: ['find', 'insert'] },
+});
 const albums = structureOf('media', 'albums', fieldsOf('cover TEXT'));
 const rules = { find: { level: { gte: 1 } }, update: { id: '$user.id' }, hidden: ['home'] };
 const noteCount = 40_000;
@@ -119,6 +122,7 @@ async function fill(t: Test, sluice: Sluice): Promise<Filled> {
   t.equal(ruled.status, 200, await ruled.text());
   for (const [path, structure] of [
     ['/shop/empty', empty],
+    ['/shop/guarded', guarded],
     ['/shop/Notes%20%26%20more', notes],
     ['/media/albums', albums],
   ] as const)
@@ -210,11 +214,11 @@ async function imported(t: Test, folder: string, sluice: Sluice): Promise<void> 
   for (const lines of [6, 12]) await killed(killing, lines);
   const { status, stderr } = await run(killing);
   t.equal(status, 0, stderr);
-  t.equal((await jobs()).length, 4, 'one import for each record space');
+  t.equal((await jobs()).length, 5, 'one import for each record space');
   const again = await run(killing);
   t.equal(again.status, 0, again.stderr);
   t.notMatch(again.stderr, /film/, 'a second import sends no file');
-  t.equal((await jobs()).length, 4);
+  t.equal((await jobs()).length, 5);
   const verified = await run({ ...killing, args: [folder, '--verify'] });
   t.match(verified, { status: 0, stdout: '' }, verified.stdout + verified.stderr);
 }
@@ -240,6 +244,7 @@ async function check(t: Test, sluice: Sluice, { ada, eve, files }: Filled): Prom
     [
       ['Notes & more', noteCount],
       ['empty', 0],
+      ['guarded', 0],
       ['users', 3],
     ],
   );
