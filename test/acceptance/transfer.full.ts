@@ -208,10 +208,10 @@ async function imported(t: Test, folder: string, sluice: Sluice): Promise<void> 
   const jobs = async () =>
     (await call({ baseUrl, token, path: '/_jobs_' })).body.jobs as { space: string; state: string }[];
   await killed(killing, async () => (await jobs()).length > 0);
+  for (const lines of [5, 10]) await killed(killing, lines);
   await killed(killing, async () =>
     (await jobs()).some(({ space, state }) => space === 'Notes & more' && state !== 'waiting'),
   );
-  for (const lines of [6, 12]) await killed(killing, lines);
   const { status, stderr } = await run(killing);
   t.equal(status, 0, stderr);
   t.equal((await jobs()).length, 5, 'one import for each record space');
