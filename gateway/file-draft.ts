@@ -1,5 +1,5 @@
 import type { CloudFile } from '../common/metadata/cloud-file.ts';
-import { fileKey } from './file-key.ts';
+import { fileKey } from '../common/metadata/file-key.ts';
 import { cleanOriginalName, storedName } from './file-name.ts';
 import { mediaTypeOf } from './media-type.ts';
 

@@ -4,7 +4,6 @@ import { baseName } from '../common/http/content-disposition.ts';
 const maxOriginalCharacters = 1000;
 const maxCleanedBytes = 100;
 const extensionPattern = /(?<=[^.])\.([A-Za-z0-9]{1,16})$/;
-const storedNamePattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}_[A-Za-z0-9._-]{1,100}$/;
 
 /**
  * The name as the client sent it, as `originalName` has it (interface.md section 2.1). Nothing in it is changed: a path
@@ -24,11 +23,6 @@ export function cleanOriginalName(raw: string): string {
 /** `<id>_<cleaned name>`: safe as a URL segment, a file name and an object key; at most 137 bytes. */
 export function storedName(id: string, originalName: string): string {
   return `${id}_${cleanedName(originalName)}`;
-}
-
-/** Whether a name has the form that `storedName` makes. */
-export function isStoredName(name: string): boolean {
-  return storedNamePattern.test(name);
 }
 
 function cleanedName(originalName: string): string {

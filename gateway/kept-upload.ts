@@ -4,8 +4,8 @@ import { shownName } from '../common/errors/shown-name.ts';
 import type { HttpRequest } from '../common/http/http-types.ts';
 import type { CloudFile } from '../common/metadata/cloud-file.ts';
 import type { CloudFiles } from '../common/metadata/cloud-files.ts';
+import { isStoredName } from '../common/metadata/file-key.ts';
 import { queryParameter } from '../common/openapi/api-operation.ts';
-import { isStoredName } from './file-name.ts';
 import type { UploadGrant } from './upload-access.ts';
 
 /** What a copy of a file keeps: its `name`, which is in the address, and two of its properties. */

@@ -9,9 +9,11 @@ import type { Examples } from '../common/lifecycle/first-start-text.ts';
 import type { ProcessServices, Service, ServiceFactory } from '../common/lifecycle/service.ts';
 import type { UsageCounts } from '../common/metadata/usage-counts.ts';
 import { createUuidV7 } from '../common/metadata/uuid-v7.ts';
+import { openObjectStore } from '../common/object-store/open-object-store.ts';
 import type { RecordEvents } from '../common/record-events/record-event.ts';
 import { Imports } from './imports/imports.ts';
 import { jobRoutes } from './imports/job-routes.ts';
+import { StoredFiles } from './imports/stored-files.ts';
 import { acceptQuery } from './input/query-media-type.ts';
 import { StructureCache } from './input/structure-cache.ts';
 import { createAuthorize } from './login/authorize.ts';
@@ -76,9 +78,13 @@ export const queryService =
     let sweeping: NodeJS.Timeout | undefined;
     const store = await openStore(services);
     const events = await openEvents(services);
+    const files = new StoredFiles({
+      deploymentId: services.deployment.id,
+      open: async () => (await openObjectStore(config, log)).store,
+    });
     const { routes, imports } = queryParts({
       ...services,
-      ...{ store, catalogue, reservations, throttle, events, hasher: createHasher(), now: Date.now },
+      ...{ files, store, catalogue, reservations, throttle, events, hasher: createHasher(), now: Date.now },
       freshness: freshnessOf(store, services.invalidation),
     });
     await imports.open();
@@ -100,6 +106,7 @@ export const queryService =
         clearInterval(sweeping);
         closing.abort(new Error('the server stops'));
         await imports.close();
+        await files.close();
         await events.close();
         await reservations.close();
         await store.close();
@@ -150,6 +157,7 @@ export interface QueryDeps
   readonly throttle: Throttle;
   readonly reservations: UniqueReservations;
   readonly usage: Pick<UsageCounts, 'add' | 'of'>;
+  readonly files: StoredFiles;
 }
 
 /** The routes of the query service. */
@@ -199,8 +207,10 @@ function queryParts(args: QueryDeps): { readonly routes: Route[]; readonly impor
     clear: operations.find(({ name }) => name === 'clear') as Operation,
     allowClear: config.allowClearAllSpaces,
   });
+  const records = new RecordInserts({ ...reading, writes });
+  const changes = new RecordChanges({ ...deps, writes });
   const imports = new Imports({
-    ...{ ...deps, spaces, quota, db: store.db },
+    ...{ ...reading, records, changes, spaces, quota, db: store.db },
     ...{ folder: join(config.dataDir, 'imports'), mostBytes: config.maxImportBytes },
     largestRecord: config.maxRecordBytes,
   });
@@ -210,8 +220,8 @@ function queryParts(args: QueryDeps): { readonly routes: Route[]; readonly impor
     imports,
     authorize,
     bind,
-    records: new RecordInserts({ ...reading, writes }),
-    changes: new RecordChanges({ ...deps, writes }),
+    records,
+    changes,
     describeSpace: (structure) => describeSpace(operations, structure, config.publicUrl ?? '/'),
   };
   const model = anySpace(scopes);

@@ -1,6 +1,6 @@
 import type { RunningUploads } from '../../common/lifecycle/workers/running-uploads.ts';
+import { readFileKey } from '../../common/metadata/file-key.ts';
 import type { ObjectStore, OpenUpload } from '../../common/object-store/object-store.ts';
-import { readFileKey } from '../file-key.ts';
 import type { ResumableUploads } from '../resumable/resumable-uploads.ts';
 import { readUploadKey } from '../resumable/upload-state.ts';
 import type { JanitorRun } from './janitor-run.ts';

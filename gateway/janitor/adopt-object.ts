@@ -1,8 +1,8 @@
 import type { CloudFile } from '../../common/metadata/cloud-file.ts';
 import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
+import { readFileKey } from '../../common/metadata/file-key.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import type { Digests } from '../digest/file-digests.ts';
-import { readFileKey } from '../file-key.ts';
 import { readObjectMetadata } from '../object-metadata.ts';
 import { keyPrefixOf } from '../upload-keys.ts';
 

@@ -1,6 +1,6 @@
 import type { Log } from '../../common/log/log.ts';
+import { nameOf, readFileKey } from '../../common/metadata/file-key.ts';
 import type { ObjectInfo, ObjectStore } from '../../common/object-store/object-store.ts';
-import { nameOf, readFileKey } from '../file-key.ts';
 import { type AdoptDeps, adoptObject } from './adopt-object.ts';
 import type { JanitorRun } from './janitor-run.ts';
 

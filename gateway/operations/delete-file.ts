@@ -1,10 +1,10 @@
 import type { Authenticate } from '../../common/auth/authenticate.ts';
 import type { Handler } from '../../common/http/http-types.ts';
 import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
+import { isStoredName } from '../../common/metadata/file-key.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import { accountErrors, noStore } from '../../common/openapi/api-operation.ts';
 import { curl } from '../../common/openapi/curl.ts';
-import { isStoredName } from '../file-name.ts';
 import { fileNotFound } from '../object-bytes.ts';
 import type { Quota } from '../storage-quota.ts';
 import { fileName, nameOfUpload, type OperationDefinition } from './operation.ts';

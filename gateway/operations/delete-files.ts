@@ -3,10 +3,10 @@ import type { Handler } from '../../common/http/http-types.ts';
 import { noStoreJson } from '../../common/http/no-store-json.ts';
 import { readJson } from '../../common/http/read-json.ts';
 import type { CloudFile } from '../../common/metadata/cloud-file.ts';
+import { isStoredName } from '../../common/metadata/file-key.ts';
 import { accountErrors, bodyErrors, jsonAnswer, jsonContent } from '../../common/openapi/api-operation.ts';
 import { curl } from '../../common/openapi/curl.ts';
 import { count, exactObject, named, string } from '../../common/openapi/schema.ts';
-import { isStoredName } from '../file-name.ts';
 import { type DeleteFileDeps, deletionDeadline } from './delete-file.ts';
 import { nameOfUpload, type OperationDefinition, readProjectSlug } from './operation.ts';
 

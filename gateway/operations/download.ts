@@ -5,6 +5,7 @@ import type { Handler, HttpRequest, HttpResponse, StreamBody } from '../../commo
 import { continueWith } from '../../common/limits/continue-with.ts';
 import type { CloudFile } from '../../common/metadata/cloud-file.ts';
 import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
+import { isStoredName } from '../../common/metadata/file-key.ts';
 import type { ByteRange, ObjectStore } from '../../common/object-store/object-store.ts';
 import {
   type ApiAnswer,
@@ -22,7 +23,6 @@ import { servingHeaders } from '../content-type-policy.ts';
 import type { DownloadSlots } from '../download/download-slots.ts';
 import { type ServedFile, type SmallFiles, smallFileBytes } from '../download/small-files.ts';
 import type { FileLinks } from '../file-links.ts';
-import { isStoredName } from '../file-name.ts';
 import { fileNotFound, objectBytes } from '../object-bytes.ts';
 import { fileName, nameOfUpload, type OperationDefinition } from './operation.ts';
 

@@ -5,11 +5,11 @@ import { noStoreJson } from '../../common/http/no-store-json.ts';
 import { readJson } from '../../common/http/read-json.ts';
 import type { CloudFile } from '../../common/metadata/cloud-file.ts';
 import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
+import { isStoredName } from '../../common/metadata/file-key.ts';
 import { accountErrors, bodyErrors, jsonAnswer, jsonContent } from '../../common/openapi/api-operation.ts';
 import { curl } from '../../common/openapi/curl.ts';
 import { dateTime, exactObject, named } from '../../common/openapi/schema.ts';
 import type { FileLinks } from '../file-links.ts';
-import { isStoredName } from '../file-name.ts';
 import { fileNotFound } from '../object-bytes.ts';
 import { fileName, nameOfUpload, type OperationDefinition } from './operation.ts';
 

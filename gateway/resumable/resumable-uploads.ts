@@ -9,10 +9,9 @@ import {
 import { CountLimit } from '../../common/limits/count-limit.ts';
 import { waitAtMost } from '../../common/limits/wait-at-most.ts';
 import type { CloudFile } from '../../common/metadata/cloud-file.ts';
+import { isStoredName, readFileKey } from '../../common/metadata/file-key.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import type { FileDraft } from '../file-draft.ts';
-import { readFileKey } from '../file-key.ts';
-import { isStoredName } from '../file-name.ts';
 import { bodyOfParts } from './body-of-parts.ts';
 import type { Chunk } from './chunk-receiver.ts';
 import { type ReceiveChunkDeps, receiveChunk } from './receive-chunk.ts';

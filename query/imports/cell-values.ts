@@ -32,6 +32,16 @@ export function readCell({ type }: Field, cell: string | null): CellReading {
   }
 }
 
+/** A value of a table as JSON of a body would say it: arrays and objects may be texts of JSON, as exports write them. */
+export function readTableCell({ type }: Field, cell: unknown): CellReading {
+  if (cell === null) return none;
+  if (typeof cell === 'bigint') return { problem: 'has more digits than a NUMBER can hold' };
+  if (cell instanceof Uint8Array) return { problem: 'is bytes, which no field holds' };
+  return typeof cell === 'string' && (type === 'ARRAY' || type === 'OBJECT')
+    ? readJson(cell, type)
+    : { value: cell };
+}
+
 function readNumber(cell: string): CellReading {
   if (!jsonNumber.test(cell))
     return {

@@ -11,6 +11,9 @@ const quote = 0x22;
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 
+/** A first line by which spreadsheets know the delimiter. */
+const saidDelimiter = /^sep=([^"\r\n])(?:\r\n|\r|\n)/;
+
 /** Between the cells of a header line, the likeliest first. */
 const delimiters = [',', ';', '\t', '|'];
 
@@ -37,7 +40,12 @@ export class CsvRecords {
     this.#text += piece;
     if (this.#delimiter === null) {
       if (!isLast && !/[\r\n]/.test(this.#text)) return this.#checkSize();
-      this.#delimiter = delimiterOf(this.#text);
+      const [said, delimiter] = saidDelimiter.exec(this.#text) ?? [];
+      if (said !== undefined) {
+        this.#text = this.#text.slice(said.length);
+        this.#line++;
+      }
+      this.#delimiter = delimiter ?? delimiterOf(this.#text);
     }
     let at = 0;
     for (;;) {

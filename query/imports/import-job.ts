@@ -5,6 +5,9 @@ import type { FileReading, RecordProblem } from './file-records.ts';
 /** Problems of one import that are kept; all are counted. */
 export const mostProblems = 1000;
 
+/** The space is not as it was when the import began. */
+export class Changed extends Error {}
+
 export const jobStates = ['waiting', 'running', 'publishing', 'done', 'failed', 'cancelled'] as const;
 export type JobState = (typeof jobStates)[number];
 
@@ -23,6 +26,8 @@ export interface ImportJob {
   readonly reading: FileReading;
   /** Records with problems are left out. */
   readonly skips: boolean;
+  /** What becomes of a record with a value of a unique field that is stored already; null: it has a problem. */
+  readonly onConflict: AskedConflict | null;
   /** Of its first record. */
   readonly firstId: string;
   /** Bytes of the file. */
@@ -37,9 +42,10 @@ export interface ImportJob {
   readonly startedAt: string | null;
   readonly endedAt: string | null;
   readonly bytesRead: number;
-  /** Records that were read, and those of them that are left out. */
+  /** Records that were read, those of them that are left out, and those that changed stored ones. */
   readonly records: number;
   readonly skipped: number;
+  readonly updated: number;
   /** Records that are stored. */
   readonly inserted: number;
   /** The first ones. */
@@ -49,29 +55,36 @@ export interface ImportJob {
   readonly error: string | null;
 }
 
+export interface AskedConflict {
+  /** A slug. */
+  readonly field: string;
+  readonly do: 'update' | 'skip';
+}
+
 /** What a request says of an import. */
 export interface AskedImport {
   readonly space: RecordSpace;
   readonly project: string;
   readonly reading: FileReading;
   readonly skips: boolean;
+  readonly onConflict: AskedConflict | null;
   /** Its `Idempotency-Key`; absent: it has none. */
   readonly key?: string | undefined;
 }
 
 /** @param file digest: of its bytes */
 export function newJob(
-  { space, project, reading, skips, key }: AskedImport,
+  { space, project, reading, skips, onConflict, key }: AskedImport,
   { id, bytes, digest }: Pick<ImportJob, 'id' | 'bytes' | 'digest'>,
   { firstId, createdAt }: Pick<ImportJob, 'firstId' | 'createdAt'>,
 ): ImportJob {
   const { ownerId, catalogueId, stored } = space;
   return {
-    ...{ id, ownerId, project, space: stored.slug, catalogueId, reading, skips, bytes },
+    ...{ id, ownerId, project, space: stored.slug, catalogueId, reading, skips, onConflict, bytes },
     ...(key === undefined ? {} : { key: hashOfTexts(key) }),
-    digest: hashOfTexts(digest, catalogueId, JSON.stringify([reading, skips])),
+    digest: hashOfTexts(digest, catalogueId, JSON.stringify([reading, skips, onConflict])),
     ...{ firstId, createdAt, updatedAt: createdAt, startedAt: null, endedAt: null },
-    ...{ state: 'waiting', version: 1, bytesRead: 0, records: 0, skipped: 0, inserted: 0 },
+    ...{ state: 'waiting', version: 1, bytesRead: 0, records: 0, skipped: 0, updated: 0, inserted: 0 },
     ...{ problems: [], problemCount: 0, error: null },
   };
 }
@@ -87,14 +100,14 @@ export function over(state: 'done' | 'failed' | 'cancelled'): Partial<ImportJob>
 
 /** The job as its account sees it. */
 export function jobJson(job: ImportJob): object {
-  const { id, project, space, state, bytes, bytesRead, records, skipped, inserted } = job;
+  const { id, project, space, state, bytes, bytesRead, records, skipped, updated, inserted } = job;
   const { problems, problemCount, error, createdAt, startedAt, endedAt, updatedAt } = job;
   const until = Date.parse(endedAt ?? updatedAt);
   const seconds = startedAt === null ? 0 : (until - Date.parse(startedAt)) / 1000;
   const perSecond = seconds > 0 ? Math.round(records / seconds) : null;
   return {
     ...{ id, kind: 'import', state, project, space, format: job.reading.format },
-    ...{ onError: job.skips ? 'skip' : 'stop', bytes, bytesRead, records, skipped, inserted, perSecond },
-    ...{ problems, problemCount, error, createdAt, startedAt, endedAt },
+    ...{ onError: job.skips ? 'skip' : 'stop', bytes, bytesRead, records, skipped, updated },
+    ...{ inserted, perSecond, problems, problemCount, error, createdAt, startedAt, endedAt },
   };
 }

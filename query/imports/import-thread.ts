@@ -2,46 +2,30 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { letOthersRun } from '../../common/limits/yielding-loop.ts';
 import type { RecordValues } from '../input/validate-record.ts';
 import { idsFrom } from '../records/insert-receipts.ts';
-import { hashOf, wordOf } from '../sql/record-keys.ts';
-import type { Field, StoredValue } from '../structure/field.ts';
-import { slotOf } from '../structure/slots.ts';
+import { wordOf } from '../sql/record-keys.ts';
+import type { StoredValue } from '../structure/field.ts';
+import { FileKeys, type RecordKeys } from './file-keys.ts';
 import { FileProblem } from './file-problem.ts';
-import { FileRecords, type RecordProblem } from './file-records.ts';
-import { textOf } from './file-text.ts';
+import { type FileRecord, FileRecords, type RecordProblem } from './file-records.ts';
 import { mostProblems } from './import-job.ts';
-import { KeySet, mostKeys } from './key-set.ts';
 import { RowBlock } from './row-block.ts';
-import type { Answered, Block, Question, ThreadProgress, ThreadTask, ToThread } from './thread-messages.ts';
+import { sourcePieces } from './source-records.ts';
+import type { Answered, Ask, Block, ThreadProgress, ThreadTask, ToThread } from './thread-messages.ts';
 
 /** Records, and bytes of rows, of a block: one part of the table. */
 const blockRecords = 50_000;
 const blockBytes = 32 * 1024 * 1024;
 /** Blocks that are on their way: while one waits for the disk, the engine works on the other. */
 const storedAtOnce = 2;
-const hashCharacters = 8;
+/** Milliseconds. */
+const toldEvery = 500;
 /** Records whose values are hashed between two looks at whether the job goes on. */
 const hashedAtOnce = 100;
-
-/** Values that are checked at once: few, so that they are never old when they go. */
-const checkedAtOnce = 4096;
-
-interface Unique {
-  readonly field: Field;
-  readonly value: StoredValue;
-  readonly hash: string;
-}
-
-/** A value of a unique field, of a record at a place of the block. */
-interface UniqueOfBlock extends Unique {
-  readonly index: number;
-  readonly line: number;
-}
 
 /** A record that has passed all checks of the thread. */
 interface Checked {
   readonly values: RecordValues;
-  readonly line: number;
-  readonly unique: readonly Unique[];
+  readonly keys: RecordKeys;
 }
 
 const { signal } = new AbortController();
@@ -57,31 +41,27 @@ port?.on('message', ({ id, answer, rows }: Answered) => {
   waiting.delete(id);
 });
 
-function ask<Answer extends ToThread>(message: Question, transfer: ArrayBuffer[] = []): Promise<Answer> {
+const ask: Ask = (message, transfer = []) => {
   const id = questions++;
   return new Promise((resolve) => {
     waiting.set(id, resolve as (answer: ToThread) => void);
     port?.postMessage({ id, message }, transfer);
   });
-}
+};
 
 class Reading {
   readonly #task: ThreadTask;
-  readonly #keys = new KeySet();
+  readonly #keys: FileKeys;
   readonly #nextId: () => string;
   readonly #time: number;
-  /** Places of fields with unique, and with hashed values. */
-  readonly #uniquePlaces: readonly number[];
+  /** Places of fields whose values are to be hashed. */
   readonly #hashedPlaces: readonly number[];
-  /** The block that is filled, places of records that are left out of it, and unique values that are not checked. */
   #block: RowBlock;
-  #leftOut = new Set<number>();
-  #checks: Promise<void>[] = [];
-  #unique: UniqueOfBlock[] = [];
   /** Buffers of blocks that are stored. */
   readonly #buffers: Uint8Array[] = [];
   /** Records with values to be hashed. */
   #unhashed: Checked[] = [];
+  #told = 0;
   #bytesRead = 0;
   #records = 0;
   #skipped = 0;
@@ -96,23 +76,23 @@ class Reading {
     this.#task = task;
     this.#nextId = idsFrom(task.firstId);
     this.#time = Date.parse(task.createdAt);
+    this.#keys = new FileKeys(task, ask, (problem) => this.#complain(problem));
     const { fields } = task.space.structure;
-    const placesOf = (is: (field: Field) => boolean) =>
-      [...fields.keys()].filter((place) => is(fields[place] as Field));
-    this.#uniquePlaces = placesOf(({ unique }) => unique);
-    this.#hashedPlaces = placesOf(({ hashed }) => hashed);
+    this.#hashedPlaces = task.reading.keep.includes('hashes')
+      ? []
+      : [...fields.keys()].filter((place) => fields[place]?.hashed);
     this.#block = new RowBlock(task.space);
     reuse = (bytes) => void this.#buffers.push(bytes);
   }
 
   async run(): Promise<void> {
     const { path, space, reading, mostBytes } = this.#task;
-    const complain = (problem: RecordProblem) => this.#complain(problem);
-    const records = new FileRecords(space.structure, reading, complain);
     try {
-      for await (const { text, isLast, bytesRead } of textOf(path, mostBytes)) {
-        this.#bytesRead = bytesRead;
-        await this.#take(records, text, isLast);
+      const records = new FileRecords(space.structure, reading, (problem) => this.#complain(problem));
+      for await (const piece of sourcePieces(path, reading, mostBytes)) {
+        this.#bytesRead = piece.bytesRead;
+        await this.#take(records.read(piece));
+        this.#tell();
         if (this.#isOver()) break;
       }
       await this.#hash();
@@ -136,55 +116,28 @@ class Reading {
     return !this.#task.skips && this.#problemCount > 0;
   }
 
-  async #take(records: FileRecords, text: string, isLast: boolean): Promise<void> {
-    for (const { line, values } of records.read(text, isLast)) {
+  async #take(records: Iterable<FileRecord>): Promise<void> {
+    for (const record of records) {
+      const { values } = record;
       this.#records++;
-      const unique = values && this.#newKeys(values, line);
-      if (values === null || unique === null) {
+      const keys = values && this.#keys.of(record, values);
+      if (values === null || keys === null) {
         this.#skipped++;
         continue;
       }
       if (this.#isVain()) continue;
-      if (this.#hashedPlaces.length === 0) this.#add({ values, line, unique });
-      else if (this.#unhashed.push({ values, line, unique }) >= hashedAtOnce) await this.#hash();
-      if (this.#unique.length >= checkedAtOnce) this.#checks.push(this.#check(this.#leftOut));
+      if (this.#hashedPlaces.length === 0) this.#add({ values, keys });
+      else if (this.#unhashed.push({ values, keys }) >= hashedAtOnce) await this.#hash();
       if (this.#block.records >= blockRecords || this.#block.size >= blockBytes) await this.#send();
     }
   }
 
-  /** Notes the values of unique fields. Null: the file has one of them already. */
-  #newKeys(values: RecordValues, line: number): Checked['unique'] | null {
-    if (this.#uniquePlaces.length === 0) return noKeys;
-    const { fields } = this.#task.space.structure;
-    const own: Unique[] = [];
-    for (const place of this.#uniquePlaces) {
-      const field = fields[place] as Field;
-      const value = values[place] ?? null;
-      if (value === null) continue;
-      const hash = hashOf(slotOf(field), value);
-      if (!this.#keys.add(wordOf(hash, 0), wordOf(hash, 4))) {
-        this.#complain({
-          line,
-          field: field.name,
-          reason: 'is unique, and a record before has the same value',
-        });
-        return null;
-      }
-      own.push({ field, value, hash });
-    }
-    if (this.#keys.size > mostKeys)
-      throw new FileProblem(line, `it has more than ${mostKeys} values of unique fields; split it`);
-    return own;
-  }
-
-  #add({ values, line, unique }: Checked): void {
-    const index = this.#block.records;
-    const keys: number[] = [];
-    for (const { field, value, hash } of unique) {
-      keys.push(wordOf(hash, 0), wordOf(hash, 4));
-      this.#unique.push({ field, value, hash, index, line });
-    }
-    this.#block.add(this.#nextId(), this.#time, values, keys);
+  #add({ values, keys }: Checked): void {
+    const { own } = keys.record;
+    this.#keys.place(keys, this.#block.records);
+    const words = keys.unique.flatMap(({ hash }) => [wordOf(hash, 0), wordOf(hash, 4)]);
+    const { id = this.#nextId(), createdAt = this.#time } = own;
+    this.#block.add({ id, createdAt, updatedAt: own.updatedAt ?? createdAt, values, keys: words });
   }
 
   /** Adds the records that wait for hashes of their values. */
@@ -203,13 +156,12 @@ class Reading {
   }
 
   async #send(): Promise<void> {
-    const [block, leftOut] = [this.#block, this.#leftOut];
-    await Promise.all([...this.#checks, this.#check(leftOut)]);
-    this.#checks = [];
+    const block = this.#block;
+    const { updated } = this.#keys;
+    const leftOut = await this.#keys.settle();
     const records = block.records - leftOut.size;
     if (block.records === 0) return;
-    this.#leftOut = new Set();
-    this.#skipped += leftOut.size;
+    this.#skipped += leftOut.size - (this.#keys.updated - updated);
     if (this.#storing.length >= storedAtOnce) await this.#storing.shift();
     this.#block = new RowBlock(this.#task.space, this.#buffers.pop());
     if (records === 0 || this.#isVain()) return;
@@ -220,26 +172,11 @@ class Reading {
     await letOthersRun(signal);
   }
 
-  /** Finds records of the block with values that are stored already. @param leftOut gets their places */
-  async #check(leftOut: Set<number>): Promise<void> {
-    const unique = this.#unique;
-    if (unique.length === 0) return;
-    this.#unique = [];
-    const hashes = unique.map(({ hash }) => hash.slice(0, hashCharacters)).join('');
-    const { isEmpty } = this.#task;
-    const suspects = await ask<readonly number[]>({ type: 'keys', hashes, isEmpty });
-    if (suspects.length === 0) return;
-    const asked = suspects.map((place) => unique[place] as UniqueOfBlock);
-    const values = asked.map(({ field, value }) => ({ slot: slotOf(field), value }));
-    for (const place of await ask<readonly number[]>({ type: 'values', values })) {
-      const { field, index, line } = asked[place] as UniqueOfBlock;
-      leftOut.add(index);
-      this.#complain({
-        line,
-        field: field.name,
-        reason: 'is unique, and a record with the same value is stored',
-      });
-    }
+  /** Says now and then how far it is. */
+  #tell(): void {
+    if (performance.now() - this.#told < toldEvery) return;
+    this.#told = performance.now();
+    void ask({ type: 'progress', progress: this.#progress() });
   }
 
   #complain(problem: RecordProblem): void {
@@ -250,16 +187,10 @@ class Reading {
   #progress(): ThreadProgress {
     const problems = this.#problems;
     this.#problems = [];
-    const [bytesRead, records, skipped, problemCount] = [
-      this.#bytesRead,
-      this.#records,
-      this.#skipped,
-      this.#problemCount,
-    ];
-    return { bytesRead, records, skipped, problems, problemCount };
+    const [bytesRead, records, skipped] = [this.#bytesRead, this.#records, this.#skipped];
+    const [problemCount, { updated }] = [this.#problemCount, this.#keys];
+    return { bytesRead, records, skipped, updated, problems, problemCount };
   }
 }
-
-const noKeys: Checked['unique'] = [];
 
 await new Reading(workerData as ThreadTask).run();

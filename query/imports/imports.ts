@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { syncDirectory } from '../../common/durable-files/durable-directories.ts';
 import { idempotencyKeyReused, overloaded } from '../../common/errors/catalogue.ts';
-import type { RequestBody } from '../../common/http/http-types.ts';
 import { FairShare } from '../../common/limits/fair-share.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { UsageCounts } from '../../common/metadata/usage-counts.ts';
@@ -13,7 +12,8 @@ import { type AskedImport, type ImportJob, isOver, newJob, over } from './import
 import { JobNotes } from './job-notes.ts';
 import { JobTable } from './job-table.ts';
 import { dropStage, type ImportDeps, importRecords, publishAgain, shownError } from './one-import.ts';
-import { type SpooledBody, spoolBody } from './spool-body.ts';
+import { type Preview, type PreviewTask, runPreview } from './preview.ts';
+import { type Source, type SpooledBody, spool } from './spool-body.ts';
 
 export interface ImportsDeps extends ImportDeps {
   readonly db: Database;
@@ -55,6 +55,11 @@ export class Imports {
   readonly #deps: ImportsDeps;
   readonly #table: JobTable;
   readonly #slots = new FairShare({ ...atOnce, queueLimit: 1000, full: 'too many imports wait' });
+  readonly #previews = new FairShare({
+    ...atOnce,
+    queueLimit: 100,
+    full: 'too many files wait to be looked at',
+  });
   readonly #running = new Map<string, Running>();
   /** Files of accounts that are being received. */
   readonly #coming = new Map<string, number>();
@@ -63,9 +68,12 @@ export class Imports {
 
   /** Characters of a record. */
   readonly largestRecord: number;
+  /** Of a file. */
+  readonly mostBytes: number;
 
   constructor(deps: ImportsDeps) {
     this.largestRecord = deps.largestRecord;
+    this.mostBytes = deps.mostBytes;
     this.#deps = deps;
     this.#table = new JobTable(deps);
   }
@@ -93,7 +101,7 @@ export class Imports {
    * Stores the file of an import; `submit` or `drop` takes it over. Throws 503 when the account has too many imports that are
    * not over, or are just coming.
    */
-  async receive(ownerId: string, body: RequestBody): Promise<ReceivedFile> {
+  async receive(ownerId: string, source: Source): Promise<ReceivedFile> {
     const running = [...this.#running.values()].filter(({ notes }) => notes.job.ownerId === ownerId).length;
     const coming = this.#coming.get(ownerId) ?? 0;
     if (running + coming >= mostOfAccount)
@@ -103,12 +111,17 @@ export class Imports {
     this.#coming.set(ownerId, coming + 1);
     try {
       await mkdir(this.#deps.folder, { recursive: true });
-      return { id, path, ...(await spoolBody(body, path, this.#deps.mostBytes)) };
+      return { id, path, ...(await spool(source, path, this.mostBytes)) };
     } finally {
       const left = (this.#coming.get(ownerId) as number) - 1;
       if (left > 0) this.#coming.set(ownerId, left);
       else this.#coming.delete(ownerId);
     }
+  }
+
+  /** What the first records of a file say. Throws a 400 where they say of no structure. */
+  preview(ownerId: string, task: PreviewTask, signal: AbortSignal): Promise<Preview> {
+    return this.#previews.run(() => runPreview(task, signal), signal, ownerId);
   }
 
   async drop({ path }: ReceivedFile): Promise<void> {

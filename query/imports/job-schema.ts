@@ -7,8 +7,8 @@ import {
   nullable,
   string,
 } from '../../common/openapi/schema.ts';
-import { importFormats } from './file-records.ts';
 import { jobStates, mostProblems } from './import-job.ts';
+import { importFormats } from './source-records.ts';
 
 const problem = exactObject({
   line: { ...nullable(count), description: 'Of the file, from 1' },
@@ -30,7 +30,8 @@ export const jobSchema = named(
     bytes: { ...count, description: 'Of the file' },
     bytesRead: count,
     records: { ...count, description: 'How many were read' },
-    skipped: { ...count, description: 'How many of them have problems' },
+    skipped: { ...count, description: 'How many of them are left out' },
+    updated: { ...count, description: 'How many changed stored records' },
     inserted: { ...count, description: 'How many are stored' },
     perSecond: { ...nullable(count), description: 'Records that were read in a second' },
     problems: { ...arrayOf(problem), description: `The first ${mostProblems}` },
@@ -51,6 +52,8 @@ export const previewSchema = named(
       additionalProperties: true,
       description: 'As the `structure` header has it',
     },
+    columns: arrayOf(exactObject({ name: string, field: nullable(string) })),
+    rows: arrayOf(exactObject({ line: count, values: { type: 'array', items: {} } })),
     records: { ...count, description: 'How many were looked at' },
     problems: arrayOf(problem),
   }),

@@ -1,31 +1,26 @@
 import { ApiError } from '../../common/errors/api-error.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
-import { idAt } from '../records/insert-receipts.ts';
+import type { OnConflict } from '../input/parse-on-conflict.ts';
 import { type RecordQuota, recordOverhead } from '../records/record-quota.ts';
 import type { CatalogueEntry } from '../space/space-catalogue.ts';
-import type { Spaces } from '../space/spaces.ts';
 import { rangeSql } from '../sql/id-range.ts';
 import { StagedRecords } from '../sql/staged-records.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
-import { slotsText } from '../structure/slots.ts';
+import { slotOf, slotsText } from '../structure/slots.ts';
 import { type Structure, structureText } from '../structure/structure.ts';
 import { FileProblem } from './file-problem.ts';
-import { type ImportJob, mostProblems, over } from './import-job.ts';
+import { Changed, type ImportJob, mostProblems, over } from './import-job.ts';
 import type { JobNotes } from './job-notes.ts';
 import { type StageDeps, stageRecords } from './run-import.ts';
-import type { ThreadProgress } from './thread-messages.ts';
+import type { ThreadProgress, ThreadTask } from './thread-messages.ts';
 
 export interface ImportDeps extends StageDeps {
   readonly database: string;
-  readonly spaces: Pick<Spaces, 'hold' | 'find'>;
   /** Null: there is none. */
   readonly quota: RecordQuota | null;
   /** Bytes of the text of a file. */
   readonly mostBytes: number;
 }
-
-/** The space is not as it was when the import began. */
-class Changed extends Error {}
 
 /** Runs of an import while others change its space. */
 const attempts = 3;
@@ -71,7 +66,7 @@ export async function publishAgain(
   const { job } = notes;
   const { db, table } = deps.store;
   await waitToHold(deps, space.catalogueId, signal, async (_, own) => {
-    const range = rangeOf(job);
+    const range = stageOf(deps, space.id, job.id).attached();
     const columns = 'toFloat64(count()) AS records';
     const statement = { ...table.select(space.id, { columns, where: rangeSql(range) }), signal: own };
     const [found] = await db.rows<{ records: number }>(statement);
@@ -105,19 +100,21 @@ async function stage(
   { path, space, staged }: Staged & { readonly path: string },
   signal: AbortSignal,
 ): Promise<number | null> {
-  const { reading, skips, firstId, createdAt } = notes.job;
+  const { reading, skips, onConflict, firstId, createdAt } = notes.job;
   const problems: ImportJob['problems'][number][] = [];
   const report = (progress: ThreadProgress): void => {
-    const { bytesRead, records, skipped, problemCount } = progress;
+    const { bytesRead, records, skipped, updated, problemCount } = progress;
     problems.push(...progress.problems.slice(0, mostProblems - problems.length));
-    notes.note({ bytesRead, records, skipped, problemCount, problems: [...problems] });
+    notes.note({ bytesRead, records, skipped, updated, problemCount, problems: [...problems] });
   };
-  notes.note({ bytesRead: 0, records: 0, skipped: 0, problemCount: 0, problems: [] });
+  notes.note({ bytesRead: 0, records: 0, skipped: 0, updated: 0, problemCount: 0, problems: [] });
   const { db, table } = deps.store;
   const [some] = await db.rows({ ...table.select(space.id, { columns: '1', tail: 'LIMIT 1' }), signal });
-  const rest = { reading, skips, firstId, createdAt, mostBytes: deps.mostBytes, isEmpty: some === undefined };
-  const task = { path, space: plainOf(space), ...rest };
-  const { isCut, stored } = await stageRecords(deps, task, staged, signal, report);
+  const { mostBytes } = deps;
+  const rest = { reading, skips, firstId, createdAt, mostBytes, isEmpty: some === undefined };
+  const conflict = conflictIn(space, onConflict);
+  const task = { path, space: plainOf(space), onConflict: conflict && slotted(conflict), ...rest };
+  const { isCut, stored } = await stageRecords(deps, task, { space, staged, conflict, report }, signal);
   const { problemCount } = notes.job;
   if (problemCount > 0 && (isCut || !skips)) {
     await notes.store({
@@ -129,6 +126,18 @@ async function stage(
   if (stored > 0) return stored;
   await notes.store(over('done'));
   return null;
+}
+
+/** Throws a FileProblem where the field is no unique one by now. */
+function conflictIn({ structure }: RecordSpace, asked: ImportJob['onConflict']): OnConflict | null {
+  if (asked === null) return null;
+  const field = structure.lookup.get(asked.field);
+  if (!field?.unique) throw new FileProblem(null, `onConflict: ${shownName(asked.field)} is no unique field`);
+  return { field, do: asked.do };
+}
+
+function slotted({ field, do: action }: OnConflict): ThreadTask['onConflict'] {
+  return { slot: slotOf(field), do: action };
 }
 
 /** Without what a thread can't be given. */
@@ -148,15 +157,15 @@ async function publish(
     signal.throwIfAborted();
     if (entry === null) throw new FileProblem(null, 'the record space was dropped');
     if (entry.recordsId !== space.id || textOf(entry.structure) !== textOf(space.stored)) throw new Changed();
-    for (const field of space.structure.fields.filter(({ unique }) => unique)) {
+    const { keep } = notes.job.reading;
+    const unique = space.structure.fields.filter((field) => field.unique);
+    for (const field of keep.includes('id') ? (['id', ...unique] as const) : unique) {
       const [taken] = await db.rows({ ...staged.taken(field), signal: own });
       if (taken === undefined) continue;
       // those that were there before were found with their lines; the next run finds it so
-      if (notes.job.skips) throw new Changed();
-      throw new FileProblem(
-        null,
-        `${shownName(field.name)} is unique, and others stored one of the values meanwhile`,
-      );
+      if (notes.job.skips || notes.job.onConflict !== null) throw new Changed();
+      const name = shownName(field === 'id' ? field : field.name);
+      throw new FileProblem(null, `${name} is unique, and others stored one of the values meanwhile`);
     }
     const attach = async (): Promise<void> => {
       await notes.store({ state: 'publishing', inserted: records });
@@ -193,11 +202,6 @@ async function waitToHold(
 /** What has to be the same for records to be read as they were checked. */
 function textOf(structure: Structure): string {
   return `${structureText(structure)} ${slotsText({ ...structure, typeChange: null })}`;
-}
-
-/** Ids of all records of a job. */
-function rangeOf({ firstId, records }: ImportJob): { readonly after: string; readonly upTo: string } {
-  return { after: idAt(firstId, -1), upTo: idAt(firstId, records) };
 }
 
 /** For people. */

@@ -1,102 +1,204 @@
 import { invalidBody } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import { unescapeFormula } from '../sql/export-columns.ts';
+import { isSystemKey } from '../structure/field.ts';
 import { inferStructure } from '../structure/infer-structure.ts';
 import { isObject } from '../structure/is-object.ts';
 import type { SpacePath, Structure } from '../structure/structure.ts';
 import { isJsonNumber } from './cell-values.ts';
-import { CsvRecords } from './csv-records.ts';
 import { FileProblem } from './file-problem.ts';
 import { type FileReading, FileRecords, type RecordProblem } from './file-records.ts';
-import { textOf } from './file-text.ts';
-import { jsonRecords } from './json-records.ts';
+import type { SourcePiece, SourceRecord } from './source-record.ts';
+import { isTable, sourcePieces } from './source-records.ts';
+import { startThread, threadFailure } from './worker-thread.ts';
 
-/** Records that are looked at. */
+/** Records that are looked at, pieces of a text (source-records.ts), and records that are shown. */
 const previewed = 1000;
+const mostPieces = 128;
+const shownRows = 20;
+/** Characters of a shown value. */
+const shownCharacters = 200;
+/** Milliseconds. */
+const timeLimit = 60_000;
+
+export interface PreviewTask {
+  readonly path: string;
+  readonly reading: FileReading;
+  /** Null: the file says of one. */
+  readonly structure: Structure | null;
+  readonly place: SpacePath;
+  /** The file is the beginning of one: what it breaks off in does not count. */
+  readonly isStart: boolean;
+}
 
 /** What the first records of a file say. */
 export interface Preview {
+  readonly structure: Structure;
+  /** With slugs of their fields; null: a column is left out. */
+  readonly columns: readonly { readonly name: string; readonly field: string | null }[];
+  /** By columns, long values cut. */
+  readonly rows: readonly { readonly line: number; readonly values: readonly unknown[] }[];
   readonly records: number;
   readonly problems: readonly RecordProblem[];
 }
 
-/** Reads the first records of a file by a structure. */
-export async function previewOf(path: string, structure: Structure, reading: FileReading): Promise<Preview> {
-  const problems: RecordProblem[] = [];
-  const file = new FileRecords(structure, reading, (problem) => void problems.push(problem));
-  let records = 0;
-  await eachOf(path, problems, (text, isLast) => {
-    for (const _ of file.read(text, isLast)) if (++records === previewed) return false;
-    return true;
-  });
-  return { records, problems };
-}
+export type PreviewOutcome = { readonly preview: Preview } | { readonly refused: string };
 
-/** The structure that the first records of a file have. Throws a 400 where they say of none. */
-export async function structureIn(path: string, place: SpacePath, reading: FileReading): Promise<Structure> {
-  const columns = new Map<string, Types>();
-  const problems: RecordProblem[] = [];
-  const note = (name: string, value: unknown): void => {
-    const types = columns.get(name) ?? new Types();
-    columns.set(name, types);
-    types.note(value);
-  };
-  let records = 0;
-  const isEnough = (): boolean => ++records > previewed;
-  const { format } = reading;
-  if (format === 'csv') {
-    if (!reading.hasHeader) throw invalidBody('Without names in its first line a file says of no structure');
-    const csv = new CsvRecords(reading);
-    let header: readonly string[] | null = null;
-    await eachOf(path, problems, (text, isLast) => {
-      for (const { cells } of csv.read(text, isLast)) {
-        const names: readonly string[] = header ?? namesIn(cells, reading);
-        for (const [index, name] of names.entries())
-          note(name, header === null ? null : cellValue(cells[index] ?? null));
-        header = names;
-        if (isEnough()) return false;
-      }
-      return true;
-    });
-  } else {
-    const json = jsonRecords(format, reading);
-    await eachOf(path, problems, (text, isLast) => {
-      for (const { value } of json.read(text, isLast)) {
-        if (isObject(value)) for (const [name, one] of Object.entries(value)) note(name, one);
-        if (isEnough()) return false;
-      }
-      return true;
-    });
-  }
-  if (problems.length > 0) throw invalidBody(`The file can not be read: ${problems[0]?.reason}`);
-  return inferStructure(
-    Object.fromEntries([...columns].map(([name, types]) => [name, types.sample()])),
-    place,
-  );
-}
-
-function namesIn(cells: readonly (string | null)[], { unescapesFormulas }: FileReading): readonly string[] {
-  const trimmed = cells.map((cell) => cell?.trim() ?? '');
-  const names = unescapesFormulas ? trimmed.map(unescapeFormula) : trimmed;
-  if (names.includes(''))
-    throw invalidBody('The first line of the file should name its columns, and one has no name');
-  const twice = names.find((name, index) => names.indexOf(name) < index);
-  if (twice !== undefined) throw invalidBody(`The first line of the file names ${shownName(twice)} twice`);
-  return names;
-}
-
-/** @param read answers whether it wants more */
-async function eachOf(
-  path: string,
-  problems: RecordProblem[],
-  read: (text: string, isLast: boolean) => boolean,
-): Promise<void> {
+/** Reads the first records of a file on a thread of its own. Throws a 400 where they say of no structure. */
+export async function runPreview(task: PreviewTask, signal: AbortSignal): Promise<Preview> {
+  const { reading, place, isStart, path, structure } = task;
+  const worker = startThread('preview-thread', { reading, place, isStart, path, structure });
   try {
-    for await (const { text, isLast } of textOf(path, Number.MAX_SAFE_INTEGER))
-      if (!read(text, isLast)) return;
+    const answered = new Promise<PreviewOutcome>((resolve) => worker.on('message', resolve));
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(timeLimit)]);
+    const outcome = await Promise.race([answered, threadFailure(worker, limit)]);
+    if ('preview' in outcome) return outcome.preview;
+    throw invalidBody(outcome.refused);
   } catch (error) {
-    if (!(error instanceof FileProblem)) throw error;
-    problems.push({ line: error.line, field: null, reason: error.message });
+    throw error instanceof FileProblem ? invalidBody(`The file can not be read: ${error.message}`) : error;
+  } finally {
+    await worker.terminate();
+  }
+}
+
+export async function previewOf(task: PreviewTask): Promise<Preview> {
+  const { reading, place } = task;
+  const shape = new Shape(reading);
+  const cut = await eachOf(task, (piece) => shape.note(piece));
+  if (task.structure === null && cut !== null) throw invalidBody(`The file can not be read: ${cut.reason}`);
+  const structure = task.structure ?? inferStructure(shape.sample(), place);
+  const problems: RecordProblem[] = [];
+  const columns = shape.columns.map((name) => ({ name, field: fieldOf(name, structure, reading) }));
+  const unknown = shape.isNamed
+    ? columns.filter(({ name, field }) => field === null && !isLeftOut(name, reading))
+    : [];
+  for (const { name } of unknown)
+    problems.push({
+      line: 1,
+      field: name.slice(0, 200),
+      reason: 'is no field of the record space',
+    });
+  const others = Object.fromEntries(unknown.map(({ name }) => [name, null]));
+  const lenient = { ...reading, columns: { ...reading.columns, ...others } };
+  let records = 0;
+  const read = (): Promise<RecordProblem | null> => {
+    const file = new FileRecords(structure, lenient, (problem) => void problems.push(problem));
+    return eachOf(task, (piece) => {
+      for (const _ of file.read(piece)) if (++records === previewed) return false;
+      return true;
+    });
+  };
+  const failed = await read().catch((error: unknown) => problemOf(error));
+  if (failed !== null) problems.push(failed);
+  return { structure, columns, rows: shape.rows, records, problems };
+}
+
+/** The columns of the first records, their types, and some of their values. */
+class Shape {
+  readonly #reading: FileReading;
+  readonly #types = new Map<string, Types>();
+  readonly rows: { readonly line: number; readonly values: readonly unknown[] }[] = [];
+  /** Whether the columns have names of the file. */
+  isNamed = false;
+  #records = 0;
+
+  constructor(reading: FileReading) {
+    this.#reading = reading;
+  }
+
+  get columns(): readonly string[] {
+    return [...this.#types.keys()];
+  }
+
+  /** Answers whether it wants more. */
+  note({ columns, records }: SourcePiece): boolean {
+    if (columns !== null && !this.isNamed) this.#noteNames(columns);
+    for (const record of records) {
+      if (record.cells === undefined) this.#noteJson(record);
+      else this.#noteCells(record.cells, record.line);
+      if (++this.#records === previewed) return false;
+    }
+    return true;
+  }
+
+  /** An object with a value of the type of each column that is not left out. */
+  sample(): Record<string, unknown> {
+    if (!this.isNamed && this.#reading.format === 'csv')
+      throw invalidBody('Without names in its first line a file says of no structure');
+    return Object.fromEntries(
+      [...this.#types].flatMap(([column, types]) => {
+        const named = this.#reading.columns[column];
+        if (named === null || isSystemKey(column)) return [];
+        return [[named ?? column, types.sample()]];
+      }),
+    );
+  }
+
+  #noteNames(columns: readonly string[]): void {
+    const names = this.#reading.unescapesFormulas ? columns.map(unescapeFormula) : columns;
+    this.isNamed = true;
+    for (const name of names) {
+      if (name === '')
+        throw new FileProblem(1, 'its first line should name its columns, and one has no name');
+      if (this.#types.has(name)) throw new FileProblem(1, `its first line names ${shownName(name)} twice`);
+      this.#typesOf(name);
+    }
+  }
+
+  #typesOf(name: string): Types {
+    const types = this.#types.get(name) ?? new Types();
+    this.#types.set(name, types);
+    return types;
+  }
+
+  #noteCells(cells: readonly unknown[], line: number): void {
+    if (!this.isNamed) for (const index of cells.keys()) this.#typesOf(String(index + 1));
+    const types = [...this.#types.values()];
+    const ofTable = isTable(this.#reading);
+    for (const [index, one] of types.entries())
+      one.note(ofTable ? tableValue(cells[index]) : cellValue((cells[index] ?? null) as string | null));
+    if (this.rows.length < shownRows)
+      this.rows.push({ line, values: types.map((_, index) => shownValue(cells[index])) });
+  }
+
+  #noteJson({ value, line }: SourceRecord): void {
+    if (!isObject(value)) return;
+    for (const [name, one] of Object.entries(value)) this.#typesOf(name).note(one);
+    if (this.rows.length < shownRows)
+      this.rows.push({ line, values: this.columns.map((name) => shownValue(value[name])) });
+  }
+}
+
+function fieldOf(column: string, structure: Structure, { columns }: FileReading): string | null {
+  const name = Object.hasOwn(columns, column) ? columns[column] : column;
+  return typeof name === 'string' ? (structure.lookup.get(name)?.slug ?? null) : null;
+}
+
+function isLeftOut(column: string, { columns }: FileReading): boolean {
+  return isSystemKey(column) || Object.hasOwn(columns, column);
+}
+
+function problemOf(error: unknown): RecordProblem {
+  if (!(error instanceof FileProblem)) throw error;
+  return { line: error.line, field: null, reason: error.message };
+}
+
+/** @param read answers whether it wants more. Answers why the file could not be read to its end; null: it could */
+async function eachOf(
+  { path, reading, isStart }: PreviewTask,
+  read: (piece: SourcePiece) => boolean,
+): Promise<RecordProblem | null> {
+  let pieces = 0;
+  try {
+    for await (const piece of sourcePieces(path, reading, Number.MAX_SAFE_INTEGER)) {
+      // the last record may go on behind the beginning
+      if (isStart && piece.isLast) return null;
+      if (!read(piece) || ++pieces === mostPieces) return null;
+    }
+    return null;
+  } catch (error) {
+    const problem = problemOf(error);
+    return isStart ? null : problem;
   }
 }
 
@@ -123,7 +225,8 @@ class Types {
 }
 
 function kindOf(value: unknown): string {
-  return Array.isArray(value) ? 'array' : typeof value;
+  if (Array.isArray(value)) return 'array';
+  return typeof value === 'bigint' ? 'number' : typeof value;
 }
 
 /** What a cell would be by its look. */
@@ -131,10 +234,26 @@ function cellValue(cell: string | null): unknown {
   if (cell === null || cell === '') return null;
   if (isJsonNumber(cell)) return 0;
   if (/^(?:true|false)$/i.test(cell)) return true;
-  if (!/^[[{]/.test(cell)) return cell;
+  return tableValue(cell);
+}
+
+/** Arrays and objects may be texts of JSON. */
+function tableValue(value: unknown): unknown {
+  if (typeof value !== 'string' || !/^[[{]/.test(value)) return value;
   try {
-    return JSON.parse(cell) as unknown;
+    return JSON.parse(value) as unknown;
   } catch {
-    return cell;
+    return value;
   }
+}
+
+function shownValue(value: unknown): unknown {
+  if (typeof value === 'number' || typeof value === 'boolean') return value;
+  const text = typeof value === 'string' ? value : JSON.stringify(value ?? null, withoutBigInts);
+  if (text.length > shownCharacters) return `${text.slice(0, shownCharacters)}…`;
+  return typeof value === 'string' ? value : (JSON.parse(text) as unknown);
+}
+
+function withoutBigInts(_: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? String(value) : value;
 }

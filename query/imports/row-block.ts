@@ -10,6 +10,16 @@ interface Column {
   readonly slot: string;
 }
 
+interface BlockRow {
+  readonly id: string;
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly values: RecordValues;
+  /** Of its values of unique fields: pairs of words, the low one first. */
+  readonly keys: readonly number[];
+}
+
 /** Texts up to this length are written character by character: a call costs more. */
 const shortText = 48;
 const firstBytes = 8 * 1024 * 1024;
@@ -67,11 +77,7 @@ export class RowBlock {
     return this.#at;
   }
 
-  /**
-   * @param createdAt milliseconds since 1970
-   * @param keys of its values of unique fields: pairs of words, the low one first
-   */
-  add(id: string, createdAt: number, values: RecordValues, keys: readonly number[]): void {
+  add({ id, createdAt, updatedAt, values, keys }: BlockRow): void {
     let characters = 200 + id.length + 8 * keys.length;
     for (const value of values) characters += 60 + (typeof value === 'string' ? 6 * value.length : 0);
     this.#reserve(characters);
@@ -79,7 +85,7 @@ export class RowBlock {
     this.#at += this.#space.copy(this.#bytes, this.#at);
     this.#text(id);
     this.#time(createdAt);
-    this.#time(createdAt);
+    this.#time(updatedAt);
     let inDoc = 0;
     let inHashes = 0;
     const columns = this.#columns;

@@ -1,7 +1,9 @@
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import type { Hasher } from '../../common/auth/hasher.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
+import { textLiteral } from '../../common/clickhouse/literal.ts';
 import { forEachYielding } from '../../common/limits/yielding-loop.ts';
+import type { OnConflict } from '../input/parse-on-conflict.ts';
 import { findStored } from '../records/find-stored.ts';
 import type { UniqueValue } from '../records/unique-values.ts';
 import { hashOf } from '../sql/record-keys.ts';
@@ -10,9 +12,12 @@ import type { RecordStore } from '../store/record-store.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
 import { valueKey } from '../unique/reservation-keys.ts';
+import { type ApplyDeps, applyUpserts } from './apply-upserts.ts';
+import { FileProblem } from './file-problem.ts';
 import { assertRoom } from './spool-body.ts';
 import type {
   Answered,
+  AskedIds,
   AskedKeys,
   AskedValues,
   Block,
@@ -23,48 +28,40 @@ import type {
   ThreadTask,
   ToThread,
 } from './thread-messages.ts';
+import { startThread, threadFailure } from './worker-thread.ts';
 
-export interface StageDeps {
-  readonly store: RecordStore;
+export interface StageDeps extends ApplyDeps {
   readonly hasher: Hasher;
 }
 
-/** Memory of the thread beside its buffers. */
-const threadMegabytes = 512;
-/** What is dropped within so much is dropped without being copied. */
-const youngMegabytes = 96;
-const hashCharacters = 8;
-
-/** The thread's program. From TypeScript it needs a loader of its own: it has none of the process. */
-const program = import.meta.url.endsWith('.ts')
-  ? `import('tsx/esm/api').then(({ register }) => { register(); return import(${moduleOf('./import-thread.ts')}); })`
-  : `import(${moduleOf('./import-thread.js')})`;
-
-function moduleOf(path: string): string {
-  return JSON.stringify(new URL(path, import.meta.url).href);
+interface StageOrder {
+  readonly space: RecordSpace;
+  readonly staged: StagedRecords;
+  readonly conflict: OnConflict | null;
+  /** Called with each step; `stored` records are in the table. */
+  readonly report: (progress: ThreadProgress, stored: number) => void;
 }
+
+const hashCharacters = 8;
+/** Milliseconds after which a thread that says nothing hangs in what it reads. */
+const silence = 30_000;
 
 /**
  * Reads a file on a thread of its own, and stores its records in a table that nobody sees. Resolves with how it ended;
  * rejects when the signal is aborted, and when the engine fails.
- * @param report called with each step; `stored` records are in the table
  */
 export async function stageRecords(
-  { store, hasher }: StageDeps,
+  deps: StageDeps,
   task: ThreadTask,
-  staged: StagedRecords,
+  { space, staged, conflict, report }: StageOrder,
   signal: AbortSignal,
-  report: (progress: ThreadProgress, stored: number) => void,
 ): Promise<{ readonly isCut: boolean; readonly stored: number }> {
-  const { space } = task;
+  const { store, hasher } = deps;
   const { db } = store;
   await db.command({ ...staged.drop(), signal });
   await db.command({ ...staged.create(), signal });
   signal.throwIfAborted();
-  const worker = new Worker(program, {
-    ...{ eval: true, workerData: task, name: 'import', env: {}, execArgv: [] },
-    resourceLimits: { maxOldGenerationSizeMb: threadMegabytes, maxYoungGenerationSizeMb: youngMegabytes },
-  });
+  const worker = startThread('import-thread', task);
   let stored = 0;
   const answer = async (message: Question): Promise<ToThread | Ended> => {
     switch (message.type) {
@@ -72,6 +69,10 @@ export async function stageRecords(
         return suspectsOf(store, space, message, signal);
       case 'values':
         return storedOf(store, space, message, signal);
+      case 'ids':
+        return storedIds(store, space, message, signal);
+      case 'upserts':
+        return conflict === null ? [] : applyUpserts(deps, space, conflict, message.records, signal);
       case 'hashes':
         return hasher.hashValues(message.values, signal, space.ownerId);
       case 'block':
@@ -81,32 +82,52 @@ export async function stageRecords(
         stored += message.records;
         report(message.progress, stored);
         return [];
+      case 'progress':
+        report(message.progress, stored);
+        return [];
       case 'ended':
         report(message.progress, stored);
         return message;
     }
   };
   try {
-    const { isCut } = await new Promise<Ended>((resolve, reject) => {
-      const onAbort = (): void => reject(signal.reason);
-      signal.addEventListener('abort', onAbort, { once: true });
-      worker.on('error', reject);
-      worker.on('exit', () => reject(new Error('the thread of an import ended')));
-      worker.on('message', ({ id, message }: FromThread) => {
-        answer(message).then((result) => {
-          if ('type' in result) resolve(result);
-          else if (message.type !== 'block') worker.postMessage({ id, answer: result } satisfies Answered);
-          else {
-            const { rows } = message;
-            worker.postMessage({ id, answer: result, rows } satisfies Answered, [rows.buffer as ArrayBuffer]);
-          }
-        }, reject);
-      });
-    });
+    const { isCut } = await conversation(worker, answer, signal);
     return { isCut, stored };
   } finally {
     await worker.terminate();
   }
+}
+
+/** Answers a thread until it ends. Rejects when it fails, says nothing for long, or the signal is aborted. */
+async function conversation(
+  worker: Worker,
+  answer: (message: Question) => Promise<ToThread | Ended>,
+  signal: AbortSignal,
+): Promise<Ended> {
+  // while it waits for an answer it need not say anything
+  let open = 0;
+  let heard = performance.now();
+  let watch: NodeJS.Timeout | undefined;
+  const ended = new Promise<Ended>((resolve, reject) => {
+    watch = setInterval(() => {
+      if (open === 0 && performance.now() - heard > silence)
+        reject(new FileProblem(null, 'a part of it takes too long to be read'));
+    }, silence / 10);
+    worker.on('message', ({ id, message }: FromThread) => {
+      open++;
+      answer(message).then((result) => {
+        open--;
+        heard = performance.now();
+        if ('type' in result) resolve(result);
+        else if (message.type !== 'block') worker.postMessage({ id, answer: result } satisfies Answered);
+        else {
+          const { rows } = message;
+          worker.postMessage({ id, answer: result, rows } satisfies Answered, [rows.buffer as ArrayBuffer]);
+        }
+      }, reject);
+    });
+  });
+  return Promise.race([ended, threadFailure(worker, signal)]).finally(() => clearInterval(watch));
 }
 
 async function insertBlock(
@@ -136,6 +157,22 @@ async function suspectsOf(
     signal,
   );
   return places;
+}
+
+/** Places of the ids that records have. */
+async function storedIds(
+  { db, table }: RecordStore,
+  { id: spaceId }: RecordSpace,
+  { ids }: AskedIds,
+  signal: AbortSignal,
+): Promise<readonly number[]> {
+  const places = new Map(ids.map((id, place) => [id, place]));
+  const where = `_id IN (${ids.map(textLiteral).join(', ')})`;
+  const rows = await db.rows<{ _id: string }>({
+    ...table.select(spaceId, { columns: '_id', where }),
+    signal,
+  });
+  return rows.flatMap(({ _id }) => places.get(_id) ?? []);
 }
 
 /** Places of the values that records have. */

@@ -20,9 +20,11 @@ export async function assertRoom(path: string): Promise<void> {
   if (bavail * bsize < Math.min(mostLeft, (blocks * bsize) / 10)) throw storageFull();
 }
 
-/** Writes a body to a file as it arrives, and answers when it is durable. A body that ends early leaves no file. */
-export async function spoolBody(body: RequestBody, path: string, limit: number): Promise<SpooledBody> {
-  if ((body.contentLength ?? 0) > limit) throw payloadTooLarge(limit, 'Request body');
+/** Where the bytes of a file come from: calls `store` with each piece, the next one when it has resolved. */
+export type Source = (store: (chunk: Uint8Array) => Promise<void>) => Promise<void>;
+
+/** Writes bytes to a file as they arrive, and answers when it is durable. A source that fails leaves no file. */
+export async function spool(source: Source, path: string, limit: number): Promise<SpooledBody> {
   const file = await open(path, 'wx', 0o600);
   const hash = createHash('sha256');
   let bytes = 0;
@@ -33,12 +35,27 @@ export async function spoolBody(body: RequestBody, path: string, limit: number):
       await assertRoom(path);
     }
     bytes += chunk.byteLength;
-    if (bytes > limit) throw payloadTooLarge(limit, 'Request body');
+    if (bytes > limit) throw payloadTooLarge(limit, 'The file');
     hash.update(chunk);
     for (let at = 0; at < chunk.byteLength; ) at += (await file.write(chunk, at)).bytesWritten;
   };
   try {
-    await new Promise<void>((resolve, reject) => {
+    await source(store);
+    if (bytes === 0) throw invalidBody('The file is empty; it should have records');
+    await file.sync();
+    return { bytes, digest: hash.digest('base64url') };
+  } catch (error) {
+    await rm(path, { force: true });
+    throw (error as NodeJS.ErrnoException).code === 'ENOSPC' ? storageFull(error) : error;
+  } finally {
+    await file.close();
+  }
+}
+
+export function bodySource(body: RequestBody, limit: number): Source {
+  return (store) => {
+    if ((body.contentLength ?? 0) > limit) throw payloadTooLarge(limit, 'Request body');
+    return new Promise<void>((resolve, reject) => {
       let writing = false;
       let isOver = false;
       const settle = (): void => {
@@ -61,13 +78,11 @@ export async function spoolBody(body: RequestBody, path: string, limit: number):
         fail: reject,
       });
     });
-    if (bytes === 0) throw invalidBody('Request body is empty; it should be a file of records');
-    await file.sync();
-    return { bytes, digest: hash.digest('base64url') };
-  } catch (error) {
-    await rm(path, { force: true });
-    throw (error as NodeJS.ErrnoException).code === 'ENOSPC' ? storageFull(error) : error;
-  } finally {
-    await file.close();
-  }
+  };
+}
+
+export function chunksSource(chunks: AsyncIterable<Uint8Array>): Source {
+  return async (store) => {
+    for await (const chunk of chunks) await store(chunk);
+  };
 }

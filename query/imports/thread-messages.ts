@@ -11,6 +11,8 @@ export interface ThreadTask {
   readonly reading: FileReading;
   /** Records with problems are left out; absent: one is enough, and nothing is stored. */
   readonly skips: boolean;
+  /** What becomes of a record whose value of a slot is stored already; null: it has a problem. */
+  readonly onConflict: { readonly slot: string; readonly do: 'update' | 'skip' } | null;
   /** The space has no record. */
   readonly isEmpty: boolean;
   /** Of the first record; the others count up from it. */
@@ -26,6 +28,8 @@ export interface ThreadProgress {
   readonly bytesRead: number;
   readonly records: number;
   readonly skipped: number;
+  /** Those that changed stored ones. */
+  readonly updated: number;
   /** The first ones since the last message; their number may be greater. */
   readonly problems: readonly RecordProblem[];
   readonly problemCount: number;
@@ -43,6 +47,21 @@ export interface AskedValues {
   readonly type: 'values';
   readonly values: readonly { readonly slot: string; readonly value: StoredValue }[];
 }
+/** Which of these ids do records have? */
+export interface AskedIds {
+  readonly type: 'ids';
+  readonly ids: readonly string[];
+}
+/** A record that changes a stored one. */
+export interface UpsertedRecord {
+  readonly line: number;
+  /** By places of the structure; undefined where there is none. */
+  readonly given: readonly unknown[];
+}
+export interface AskedUpserts {
+  readonly type: 'upserts';
+  readonly records: readonly UpsertedRecord[];
+}
 export interface Block {
   readonly type: 'block';
   readonly columns: readonly string[];
@@ -50,6 +69,11 @@ export interface Block {
   /** RowBinary. */
   readonly rows: Uint8Array;
   readonly records: number;
+  readonly progress: ThreadProgress;
+}
+/** It goes on. Nobody answers that. */
+export interface Progressed {
+  readonly type: 'progress';
   readonly progress: ThreadProgress;
 }
 export interface Ended {
@@ -63,7 +87,17 @@ export interface AskedHashes {
   readonly type: 'hashes';
   readonly values: readonly StoredValue[];
 }
-export type Question = AskedKeys | AskedValues | AskedHashes | Block | Ended;
+export type Question =
+  | AskedKeys
+  | AskedValues
+  | AskedIds
+  | AskedHashes
+  | AskedUpserts
+  | Block
+  | Progressed
+  | Ended;
+/** Resolves with the answer of the process. */
+export type Ask = <Answer extends ToThread>(message: Question, transfer?: ArrayBuffer[]) => Promise<Answer>;
 export interface FromThread {
   readonly id: number;
   readonly message: Question;
@@ -74,5 +108,8 @@ export interface Answered {
   /** Of a block that is stored: its memory. */
   readonly rows?: Uint8Array;
 }
-/** The answer to keys and values: places of those that may be, or are, stored. To values to be hashed: hashes. To a block: none. */
-export type ToThread = readonly number[] | readonly string[];
+/**
+ * The answer to keys, values and ids: places of those that may be, or are, stored. To values to be hashed: hashes. To
+ * upserts: their problems. To a block: none.
+ */
+export type ToThread = readonly number[] | readonly string[] | readonly RecordProblem[];

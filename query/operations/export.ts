@@ -1,4 +1,5 @@
-import { invalidOptions } from '../../common/errors/catalogue.ts';
+import { assertGranted } from '../../common/auth/authenticate.ts';
+import { invalidOptions, notAllowed } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import { contentDisposition } from '../../common/http/content-disposition.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
@@ -20,7 +21,7 @@ import {
   jsonLines,
   tableColumns,
 } from '../sql/export-columns.ts';
-import { type RecordParts, wholeRecord } from '../structure/record-parts.ts';
+import { type RecordParts, recordParts, wholeRecord } from '../structure/record-parts.ts';
 import type { Structure } from '../structure/structure.ts';
 import type { OperationDefinition } from './operation.ts';
 
@@ -29,17 +30,20 @@ type Bytes = AsyncIterable<Uint8Array>;
 interface Format {
   readonly mediaType: string;
   readonly schema: Schema;
+  readonly choices: readonly Choice[];
   columns(shown: RecordParts, choices: Choices): ExportColumns;
   /** Absent: the bytes as the engine makes them. */
   finished?(bytes: Bytes, shown: RecordParts, choices: Choices): Bytes;
 }
 
-/** What only CSV knows. */
-const csvChoices = {
+/** What only some formats know. */
+const choiceWords = {
   $bom: 'A byte order mark',
   $escapeFormulas: 'Texts that a spreadsheet takes for formulas get a quote',
+  $hashes: 'Also hashed fields, with their hashes. It needs the grant backup',
 };
-type Choices = Readonly<Record<keyof typeof csvChoices, boolean>>;
+type Choice = keyof typeof choiceWords;
+type Choices = Readonly<Record<Choice, boolean>>;
 
 const binary: Schema = { type: 'string', format: 'binary' };
 
@@ -47,28 +51,33 @@ const formats = {
   csv: {
     mediaType: 'text/csv; charset=utf-8; header=present',
     schema: string,
+    choices: ['$bom', '$escapeFormulas', '$hashes'],
     columns: (shown, { $escapeFormulas }) => csvColumns(shown, { isEscaped: $escapeFormulas }),
     finished: withHeader,
   },
   ndjson: {
     mediaType: 'application/x-ndjson; charset=utf-8',
     schema: string,
+    choices: [],
     columns: (shown) => jsonLines(shown, ''),
   },
   json: {
     mediaType: 'application/json; charset=utf-8',
     schema: { type: 'array', items: { type: 'object', additionalProperties: true } },
+    choices: [],
     columns: (shown) => jsonLines(shown, ','),
     finished: asJsonArray,
   },
   parquet: {
     mediaType: 'application/vnd.apache.parquet',
     schema: binary,
+    choices: ['$hashes'],
     columns: (shown) => tableColumns(shown, 'Parquet'),
   },
   arrow: {
     mediaType: 'application/vnd.apache.arrow.file',
     schema: binary,
+    choices: ['$hashes'],
     columns: (shown) => tableColumns(shown, 'Arrow'),
   },
 } satisfies Record<string, Format>;
@@ -87,10 +96,14 @@ export function exportAs(name: ExportFormat): OperationDefinition {
       const space = await open(() => ({ path: readPath(request.params), structure: null }));
       const { structure } = space;
       const asked = await askedConditions(request, body);
-      const { choices, query } = splitChoices(request.query, structure, name);
+      const { choices, query } = splitChoices(request.query, structure, format.choices);
       const { options, conditions } = parseAsked(asked, request, structure, query);
       const { sort, page, select } = options;
-      const shown = select ?? wholeRecord(structure);
+      const { projectSlug: project, slug } = structure;
+      if (choices.$hashes && space.bound !== undefined) throw notAllowed('Hashes are for servers');
+      if (choices.$hashes) assertGranted(space.grants, 'backup', { project, space: slug });
+      const asIs = select ?? wholeRecord(structure);
+      const shown = choices.$hashes ? withHashes(asIs, structure) : asIs;
       const plan = { sort, page, select, conditions };
       const bytes = await exports.read(space, plan, format.columns(shown, choices), request.signal);
       return {
@@ -111,11 +124,9 @@ export function exportAs(name: ExportFormat): OperationDefinition {
     parameters: ({ conditions }) => [
       ...conditions,
       ...parameters,
-      ...(name === 'csv'
-        ? Object.entries(csvChoices).map(([key, description]) =>
-            queryParameter(key, description, { type: 'string', enum: ['true', 'false'] }),
-          )
-        : []),
+      ...format.choices.map((key) =>
+        queryParameter(key, choiceWords[key], { type: 'string', enum: ['true', 'false'] }),
+      ),
     ],
     answers: {
       200: {
@@ -132,16 +143,15 @@ const names: Readonly<Record<ExportFormat, string>> = {
   ...{ csv: 'CSV', ndjson: 'NDJSON', json: 'JSON', parquet: 'Parquet', arrow: 'Arrow' },
 };
 
-/** Takes the choices about CSV out of a query. A field of such a name comes first. */
+/** Takes the choices of a format out of a query. A field of such a name comes first. */
 function splitChoices(
   query: HttpRequest['query'],
   structure: Structure,
-  format: ExportFormat,
+  known: readonly Choice[],
 ): { readonly choices: Choices; readonly query: HttpRequest['query'] } {
-  const choices = { $bom: false, $escapeFormulas: false };
-  if (format !== 'csv') return { choices, query };
-  const isChoice = (key: string): key is keyof Choices =>
-    key in csvChoices && targetOf(key, structure) === null;
+  const choices = { $bom: false, $escapeFormulas: false, $hashes: false };
+  const isChoice = (key: string): key is Choice =>
+    (known as readonly string[]).includes(key) && targetOf(key, structure) === null;
   for (const [key, value] of query) {
     if (!isChoice(key)) continue;
     if (value !== 'true' && value !== 'false')
@@ -149,6 +159,11 @@ function splitChoices(
     choices[key] = value === 'true';
   }
   return { choices, query: query.filter(([key]) => !isChoice(key)) };
+}
+
+function withHashes({ parts }: RecordParts, { fields }: Structure): RecordParts {
+  const hashed = fields.filter((field) => field.hashed);
+  return recordParts([...parts, ...hashed.map((target) => ({ target, path: [] }))]);
 }
 
 async function* withHeader(bytes: Bytes, shown: RecordParts, choices: Choices): AsyncGenerator<Uint8Array> {

@@ -1,7 +1,7 @@
+import { assertGranted } from '../../common/auth/authenticate.ts';
 import { ApiError } from '../../common/errors/api-error.ts';
-import { invalidOptions, notAllowed, unsupportedMediaType } from '../../common/errors/catalogue.ts';
-import { shownName } from '../../common/errors/shown-name.ts';
-import type { HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
+import { notAllowed } from '../../common/errors/catalogue.ts';
+import type { HttpResponse } from '../../common/http/http-types.ts';
 import {
   keyErrors,
   keyParameter,
@@ -11,72 +11,60 @@ import {
 } from '../../common/http/idempotency-key.ts';
 import { noStoreJson } from '../../common/http/no-store-json.ts';
 import { jsonAnswer as jsonOk, queryParameter } from '../../common/openapi/api-operation.ts';
-import { type FileReading, type ImportFormat, importFormats } from '../imports/file-records.ts';
+import type { FileReading } from '../imports/file-records.ts';
+import {
+  assertConflict,
+  choicesOf,
+  describedChoices,
+  type ImportChoices,
+  readingOf,
+} from '../imports/import-choices.ts';
 import { jobJson } from '../imports/import-job.ts';
+import type { ReceivedFile } from '../imports/imports.ts';
 import { jobSchema, previewSchema } from '../imports/job-schema.ts';
-import { type Preview, previewOf, structureIn } from '../imports/preview.ts';
+import type { Preview } from '../imports/preview.ts';
+import { bodySource, chunksSource } from '../imports/spool-body.ts';
 import { readPath } from '../input/space-reference.ts';
 import { spaceErrors } from '../openapi/describe-operation.ts';
 import { makePerson } from '../openapi/operation-sample.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { type SpacePath, type Structure, structureText } from '../structure/structure.ts';
 import { jsonHeaders } from './json-answer.ts';
-import type { OperationCall, OperationDefinition } from './operation.ts';
-
-const mediaTypes: Readonly<Record<string, ImportFormat>> = {
-  'text/csv': 'csv',
-  'application/csv': 'csv',
-  'application/x-ndjson': 'ndjson',
-  'application/ndjson': 'ndjson',
-  'application/jsonl': 'ndjson',
-  'application/json': 'json',
-};
-
-const choices = {
-  format: { values: importFormats, description: 'Of the file; absent: as the Content-Type says' },
-  onError: {
-    values: ['stop', 'skip'],
-    description: '`stop`: all records are stored, or none; `skip`: those with problems are left out',
-  },
-  delimiter: { values: null, description: 'Between the cells of CSV; absent: as its first line has it' },
-  dryRun: {
-    values: ['true', 'false'],
-    description: 'Nothing is stored; the answer has the structure, and problems of the first 1,000 records',
-  },
-  unescapeFormulas: {
-    values: ['true', 'false'],
-    description: 'Takes the apostrophes off that an export with `$escapeFormulas` puts before texts',
-  },
-  header: { values: ['true', 'false'], description: 'Whether the first line of CSV names fields' },
-} as const;
-type Choice = keyof typeof choices;
+import type { OperationCall, OperationDefinition, OperationDeps } from './operation.ts';
 
 /** POST /{project}/{space}/_import_: begins an import of the records of a file, and answers its job. */
 export const importFile: OperationDefinition = {
-  async run(call, { imports }) {
+  async run(call, deps) {
+    const { imports } = deps;
     const { request } = call;
     const path = readPath(request.params);
     const found = await storedSpace(call, path);
-    const asked = choicesOf(request);
-    const reading = readingOf(asked, request.header('content-type'), imports.largestRecord);
+    const choices = choicesOf(request.query);
     const key = readIdempotencyKey(request);
     // its outcome is the account's to see, and its file lies on the disk
     if (found?.bound !== undefined)
       throw notAllowed('An import is for access tokens of servers, which no rules bind');
-    const file = await imports.receive(found?.ownerId ?? request.address, request.body);
+    const { file, reading, ownerId } = await receive(call, deps, choices, found);
     // the job counts its records when they are stored
     call.wrote(0);
     let isSubmitted = false;
     try {
-      const structure = found?.structure ?? (await structureIn(file.path, path, reading));
-      if (asked.dryRun === 'true')
-        return previewAnswer(structure, await previewOf(file.path, structure, reading));
-      const space = found ?? (await call.open(() => ({ path, structure })));
+      const { dryRun, onConflict } = choices;
+      const preview = (isStart: boolean): Promise<Preview> => {
+        // fields are what the file says where there are none yet
+        const structure = found === null || found.structure.fields.length === 0 ? null : found.structure;
+        return imports.preview(
+          ownerId,
+          { path: file.path, reading, structure, place: path, isStart },
+          request.signal,
+        );
+      };
+      if (dryRun === 'true' || dryRun === 'start') return previewAnswer(await preview(dryRun === 'start'));
+      const space = found ?? (await made(call, path, choices, (await preview(false)).structure));
       const { projectSlug: project } = path;
       isSubmitted = true;
-      const skips = asked.onError === 'skip';
       const { job, isReplayed } = await imports.submit(
-        { space, project, reading, skips, key },
+        { space, project, reading, skips: choices.onError === 'skip', onConflict, key },
         file,
         request.signal,
       );
@@ -92,18 +80,19 @@ export const importFile: OperationDefinition = {
   isRecord: false,
   summary: 'Import records',
   description:
-    'From CSV, NDJSON or JSON, also compressed with gzip. A space that is not there is made, with the structure that the first records have. The answer is a job that goes on by itself; `GET /_jobs_/{id}` says how far it is. All records appear at one moment.',
+    'From CSV, NDJSON, JSON, Parquet or Arrow; texts also compressed with gzip. A space that is not there is made, with the structure that the first records have. The answer is a job that goes on by itself; `GET /_jobs_/{id}` says how far it is. All records appear at one moment.',
   spaceHeaders: 'creation',
   parameters: () => [
-    ...Object.entries(choices).map(([name, { values, description }]) =>
-      queryParameter(name, description, {
-        type: 'string',
-        ...(values === null ? { maxLength: 1 } : { enum: [...values] }),
-      }),
-    ),
+    ...describedChoices.map(({ name, description, schema }) => queryParameter(name, description, schema)),
     keyParameter,
   ],
-  file: ['text/csv', 'application/x-ndjson', 'application/json'],
+  file: [
+    'text/csv',
+    'application/x-ndjson',
+    'application/json',
+    'application/vnd.apache.parquet',
+    'application/vnd.apache.arrow.file',
+  ],
   answers: {
     200: jsonOk('With `dryRun`', previewSchema),
     202: {
@@ -118,6 +107,7 @@ export const importFile: OperationDefinition = {
   errors: [
     ...spaceErrors,
     ...keyErrors,
+    'not_found',
     'invalid_options',
     'invalid_body',
     'payload_too_large',
@@ -141,46 +131,49 @@ async function storedSpace({ open }: OperationCall, path: SpacePath): Promise<Re
   }
 }
 
-function previewAnswer(structure: Structure, { records, problems }: Preview): HttpResponse {
-  const shown = JSON.parse(structureText(structure)) as object;
-  return noStoreJson({ structure: shown, records, problems });
+async function made(
+  { open }: OperationCall,
+  path: SpacePath,
+  choices: ImportChoices,
+  structure: Structure,
+): Promise<RecordSpace> {
+  assertConflict(choices, structure);
+  return open(() => ({ path, structure }));
 }
 
-function choicesOf(request: HttpRequest): Partial<Record<Choice, string>> {
-  const asked: Partial<Record<Choice, string>> = {};
-  const problems: string[] = [];
-  for (const [name, value] of request.query) {
-    if (!Object.hasOwn(choices, name)) problems.push(`Query: ${shownName(name)} is no choice of an import`);
-    else if (asked[name as Choice] !== undefined) problems.push(`Query: ${name} is given twice`);
-    else {
-      const { values } = choices[name as Choice];
-      const isGood =
-        values === null ? /^[^"\r\n]$/.test(value) : (values as readonly string[]).includes(value);
-      if (!isGood)
-        problems.push(
-          `Query: ${name} is ${shownName(value)}: it should be ${values?.join(' or ') ?? 'one character'}`,
-        );
-      asked[name as Choice] = value;
-    }
+interface Received {
+  readonly file: ReceivedFile;
+  readonly reading: FileReading;
+  readonly ownerId: string;
+}
+
+/** The file of an import on the disk: the body, or an uploaded file of the project. What can be refused is refused before. */
+async function receive(
+  { request, authenticate }: OperationCall,
+  { imports, files }: Pick<OperationDeps, 'imports' | 'files'>,
+  choices: ImportChoices,
+  found: RecordSpace | null,
+): Promise<Received> {
+  const { signal } = request;
+  const { projectSlug, slug: space } = readPath(request.params);
+  const { userId: ownerId, grants } =
+    found === null ? await authenticate() : { ...found, userId: found.ownerId };
+  // what records bring along was checked elsewhere
+  if (choices.keep.length > 0) assertGranted(grants, 'backup', { project: projectSlug, space });
+  if (found !== null) assertConflict(choices, found.structure);
+  const { from } = choices;
+  if (from === undefined) {
+    const reading = readingOf(choices, request.header('content-type'), imports.largestRecord);
+    const source = bodySource(request.body, imports.mostBytes);
+    return { file: await imports.receive(ownerId, source), reading, ownerId };
   }
-  if (problems.length > 0) throw invalidOptions(problems);
-  return asked;
+  assertGranted(grants, 'files:read', { project: projectSlug });
+  const object = await files.find({ ownerId, projectSlug, name: from }, signal);
+  const reading = readingOf(choices, object.contentType, imports.largestRecord);
+  const file = await imports.receive(ownerId, chunksSource(files.read(object, signal)));
+  return { file, reading, ownerId };
 }
 
-function readingOf(
-  { format, delimiter, header, unescapeFormulas }: Partial<Record<Choice, string>>,
-  contentType: string | undefined,
-  largest: number,
-): FileReading {
-  const mediaType = contentType?.split(';')[0]?.trim().toLowerCase() ?? '';
-  const known = (format as ImportFormat | undefined) ?? mediaTypes[mediaType];
-  if (known === undefined)
-    throw unsupportedMediaType(
-      `An import is ${importFormats.join(', ')}: say so by its Content-Type, or by format`,
-    );
-  const unescapesFormulas = unescapeFormulas === 'true';
-  return {
-    ...{ format: known, delimiter: delimiter ?? null, hasHeader: header !== 'false' },
-    ...{ unescapesFormulas, largest },
-  };
+function previewAnswer({ structure, ...preview }: Preview): HttpResponse {
+  return noStoreJson({ structure: JSON.parse(structureText(structure)) as object, ...preview });
 }

@@ -39,7 +39,7 @@ export function operationRoute(
         request,
         timing,
         async authenticate() {
-          await authenticate(request);
+          return authenticate(request);
         },
         open(reference) {
           opened = openSpace(request, operation, reference, hasRecord ? call.body : undefined);

@@ -1,8 +1,10 @@
+import type { Principal } from '../../common/auth/authenticate.ts';
 import type { LoginTokens } from '../../common/auth/login-tokens.ts';
 import type { HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
 import type { JsonObject } from '../../common/openapi/components.ts';
 import type { RecordEvents } from '../../common/record-events/record-event.ts';
 import type { Imports } from '../imports/imports.ts';
+import type { StoredFiles } from '../imports/stored-files.ts';
 import type { SpaceReference } from '../input/space-reference.ts';
 import type { StructureCache } from '../input/structure-cache.ts';
 import type { DescribedOperation } from '../openapi/describe-operation.ts';
@@ -29,6 +31,7 @@ export interface OperationDeps {
   readonly records: RecordInserts;
   readonly changes: RecordChanges;
   readonly imports: Imports;
+  readonly files: StoredFiles;
   readonly structures: StructureCache;
   readonly loginTokens: LoginTokens;
   readonly candidates: Candidates;
@@ -41,7 +44,7 @@ export interface OperationDeps {
 export interface OperationCall {
   readonly request: HttpRequest;
   /** Throws a 401 without a good access token. */
-  authenticate(): Promise<void>;
+  authenticate(): Promise<Principal>;
   /**
    * Opens the space of the request for this operation; it authenticates and authorises. A promise only where it has to
    * wait; that rejects with the errors that are thrown otherwise.

@@ -29,9 +29,17 @@ export class InFlightWrites {
     // a request that was given up opens its space for nobody
     if (this.#requests.get(request) !== null) return;
     this.#requests.set(request, spaceId);
-    const space = this.#spaces.get(spaceId);
-    if (space === undefined) this.#spaces.set(spaceId, { count: 1, idle: [] });
-    else space.count++;
+    this.#count(spaceId);
+  }
+
+  /** Counts work that no request waits for. */
+  async counted<Result>(spaceId: string, work: () => Promise<Result>): Promise<Result> {
+    this.#count(spaceId);
+    try {
+      return await work();
+    } finally {
+      this.#leave(spaceId);
+    }
   }
 
   /** Resolves when no request writes to the space. @param limit milliseconds, after which it rejects with 503 */
@@ -45,6 +53,12 @@ export class InFlightWrites {
         resolve();
       });
     });
+  }
+
+  #count(spaceId: string): void {
+    const space = this.#spaces.get(spaceId);
+    if (space === undefined) this.#spaces.set(spaceId, { count: 1, idle: [] });
+    else space.count++;
   }
 
   #leave(spaceId: string): void {

@@ -1,6 +1,7 @@
 import { textLiteral } from '../../common/clickhouse/literal.ts';
 import { recordsTable, stageSettings } from '../../common/metadata/migrations/record-tables.ts';
 import type { Field } from '../structure/field.ts';
+import { allIds, type IdRange } from './id-range.ts';
 import { valueBytes } from './record-row.ts';
 import type { RecordsTable, Sql } from './records-table.ts';
 import { valueSql } from './value-sql.ts';
@@ -42,6 +43,11 @@ export class StagedRecords {
     };
   }
 
+  /** Those of its records that are records of their space: all of them, if it was attached to its end. */
+  attached(): IdRange {
+    return { ...allIds, where: `_id IN (SELECT _id FROM ${this.name})` };
+  }
+
   /** Bytes of the values of all, as text. @param overhead bytes that each record counts beside them */
   sumBytes(overhead: number): Sql {
     return this.#sql(
@@ -49,8 +55,8 @@ export class StagedRecords {
     );
   }
 
-  /** A row, if records of the space have one of its values of a field by now. */
-  taken(field: Field): Sql {
+  /** A row, if records of the space have one of its values of a field, or one of its ids, by now. */
+  taken(field: Field | 'id'): Sql {
     const value = valueSql(field);
     const staged = `SELECT ${value} FROM ${this.name} WHERE ${value} IS NOT NULL`;
     return {

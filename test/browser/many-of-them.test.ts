@@ -70,12 +70,12 @@ t.test('Escape threw away the name of a new space, and ended an import', async (
   const held = new Promise<void>((resolve) => {
     letGo = resolve;
   });
-  await page.route(`**/${project}/words`, async (route) => {
-    if (route.request().method() === 'POST') await held;
+  await page.route(/\/words\/_import_\?.*onError=/, async (route) => {
+    await held;
     await route.continue();
   });
   await dialog.getByRole('button', { name: 'Import', exact: true }).click();
-  await dialog.getByText('Importing:').waitFor();
+  await dialog.getByText('Uploading:').waitFor();
   await page.keyboard.press('Escape');
   await closeByEscape(question('Stop the import?'));
   letGo();

@@ -1,4 +1,4 @@
-/** What only a program could do with a record space, and what a file said when it could not be imported. */
+/** What only a program could do with a record space. */
 import t, { type Test } from 'tap';
 import { closeByEscape } from '../services/console-browser.ts';
 import { makeSpace, openRecords, project } from '../services/records-browser.ts';
@@ -22,12 +22,6 @@ interface ShownSpace {
   readonly structure: { readonly webhooks?: object; readonly authOptions?: object };
 }
 const stored = (space: string) => api<ShownSpace>('GET', `/_projects_/${project}/spaces/${space}`);
-
-async function choose(name: string, content: string | Buffer): Promise<void> {
-  await page.getByRole('button', { name: 'Import', exact: true }).first().click();
-  const file = { name, mimeType: 'text/csv', buffer: Buffer.from(content) };
-  await dialog.locator('input[type=file]').setInputFiles(file);
-}
 
 t.test('the page said that the type of a field can’t be changed', async (t) => {
   await makeSpace(api, 'types', [{ name: 'age', type: 'TEXT' }]);
@@ -85,66 +79,13 @@ t.test('name, description, webhooks and authOptions could not be edited', async 
   noProblems(t);
 });
 
-t.test('a space without fields took no file', async (t) => {
-  await api('POST', `/${project}/fresh/set-structure`, { body: { name: 'Fresh', recordStructure: [] } });
-  await go('/spaces/fresh');
-  await page.getByText('No fields yet').waitFor();
-  await choose(
-    'people.csv',
-    'id,Full Name,age,zip,active,tags\n1,Ada,36,007,true,"[""a""]"\n2,Grace,85,,false,\n',
-  );
-  await dialog.getByText('5 of 6 columns become fields').waitFor();
-  t.equal(await dialog.getByLabel('Type of age').inputValue(), 'NUMBER');
-  t.equal(await dialog.getByLabel('Type of zip').inputValue(), 'TEXT', 'no zero is lost');
-  await dialog.getByLabel('Type of active').selectOption('');
-  await dialog.getByText('4 of 6 columns become fields').waitFor();
-  await dialog.getByRole('button', { name: 'Create the fields and import' }).click();
-  await dialog.getByText('Done: 2 records stored, 0 bad rows left out.').waitFor();
-  await dialog.getByRole('button', { name: 'Close' }).last().click();
-  await page.getByRole('grid').getByText('Grace').waitFor();
-  t.match((await stored('fresh')).fields, [
-    { name: 'Full Name', slug: 'full-name', type: 'TEXT' },
-    { name: 'age', type: 'NUMBER' },
-    { name: 'zip', type: 'TEXT' },
-    { name: 'tags', type: 'ARRAY' },
-  ]);
-  t.match(await api('GET', `/${project}/fresh`), [
-    { 'Full Name': 'Ada', age: 36, zip: '007', tags: ['a'] },
-    { 'Full Name': 'Grace', age: 85, zip: null },
-  ]);
-  noProblems(t);
-});
-
-t.test('a workbook, a line sep= and a name that comes twice were a riddle', async (t) => {
-  await makeSpace(api, 'files', [
-    { name: 'name', type: 'TEXT' },
-    { name: 'age', type: 'NUMBER' },
-  ]);
-  await go('/spaces/files');
-  await choose('people.xlsx', Buffer.from([0x50, 0x4b, 3, 4, 20, 0, 0xff, 0xfe]));
-  await dialog.getByText('Save it there as “CSV UTF-8”').waitFor();
-  const csv = (text: string) =>
-    dialog
-      .locator('input[type=file]')
-      .setInputFiles({ name: 'people.csv', mimeType: 'text/csv', buffer: Buffer.from(text) });
-  await csv('sep=;\r\nname;age;age\r\nAda;36;37\r\n');
-  await dialog.getByText('2 of 3 columns go to a field').waitFor();
-  await dialog.getByText('The first line names “age” more than once.').waitFor();
-  noProblems(t);
-});
-
 t.test('a cell of 10 MB froze the page', async (t) => {
   await makeSpace(api, 'large', [
     { name: 'text', type: 'TEXT' },
     { name: 'n', type: 'NUMBER' },
   ]);
+  await api('POST', `/${project}/large`, { body: [{ text: 'a b\n'.repeat(2_500_000), n: 1 }] });
   await go('/spaces/large');
-  await choose('large.csv', `text,n\n"${'a b\n'.repeat(2_500_000)}",1\nsmall,2\n`);
-  await dialog.getByText('2 of 2 columns go to a field').waitFor();
-  await dialog.getByRole('cell', { name: /^a b a b .*…$/ }).waitFor();
-  await dialog.getByRole('button', { name: 'Import', exact: true }).click();
-  await dialog.getByText('Done: 2 records stored').waitFor();
-  await dialog.getByRole('button', { name: 'Close' }).last().click();
   await page.getByRole('grid').getByText('a b a b').click();
   await dialog.getByRole('button', { name: 'Edit all 10 MB of text' }).waitFor();
   t.ok(((await page.textContent('body')) ?? '').length < 10_000, 'it is nowhere in full');

@@ -2,42 +2,13 @@
 import { gzipSync } from 'node:zlib';
 import t from 'tap';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
-import { type QueryCall, queryHarnessFor, spaceOf } from '../services/query-harness.ts';
-import { type FieldInput, fieldsOf, structureOf } from '../services/record-client.ts';
+import { importSpaces, type Job } from '../services/import-spaces.ts';
+import { type QueryCall, queryHarnessFor } from '../services/query-harness.ts';
+import { type FieldInput, fieldsOf } from '../services/record-client.ts';
 
 const harness = await queryHarnessFor(t, { freshness: { heardAfter: 0 } });
 
-// biome-ignore lint/suspicious/noExplicitAny: JSON of a job
-type Job = any;
-type Sent = string | Uint8Array;
-
-/** A space of its own with some fields, and imports into it. */
-async function made(slug: string, fields: readonly FieldInput[]) {
-  const structure = structureOf('p', slug, [...fields]);
-  const space = spaceOf(harness, 'p', slug, structure);
-  await space.make();
-  const begin = (body: Sent, query = '', headers: QueryCall['headers'] = {}) =>
-    harness.call({
-      ...{ method: 'POST', path: `/p/${slug}/_import_`, query },
-      ...{ body, headers: { 'content-type': 'text/csv', ...headers } },
-    });
-  const over = async (id: string): Promise<Job> => {
-    let job: Job;
-    const state = async (): Promise<boolean> => {
-      job = (await harness.call({ path: `/_jobs_/${id}` })).body;
-      return ['done', 'failed', 'cancelled'].includes(job.state);
-    };
-    await eventuallyEqual(t, state, true, 'it is over');
-    return job;
-  };
-  const run = async (body: Sent, query = '', headers: QueryCall['headers'] = {}): Promise<Job> => {
-    const { status, body: job, problems } = await begin(body, query, headers);
-    if (status !== 202) throw new Error(`${status} ${problems.join()}`);
-    return over(job.id);
-  };
-  const all = async () => (await space.find()).body as Record<string, unknown>[];
-  return { ...space, begin, over, run, all };
-}
+const made = importSpaces(t, harness);
 
 t.test('a file is stored as inserts would have stored it', async (t) => {
   const fields = [
@@ -97,10 +68,12 @@ t.test('a file is stored as inserts would have stored it', async (t) => {
     ['gzipped', gzipSync(csv), {}],
     ['marked', `\ufeff${csv}`, {}],
     ['semicolons', 'key;number\na;1.5\nb;1e23', {}],
+    ['said', 'sep=|\r\nkey|number\na|1.5\nb|1e23', {}],
   ] as const) {
     const one = await made(format, fields);
     t.match(await one.run(body, '', headers), { state: 'done', problemCount: 0 }, format);
-    if (format !== 'semicolons') t.strictSame(plain(await one.all()), plain(await inserted.all()), format);
+    if (format !== 'semicolons' && format !== 'said')
+      t.strictSame(plain(await one.all()), plain(await inserted.all()), format);
   }
   const escaped = await made('escaped', fieldsOf('a TEXT, b TEXT'));
   const formulas = `a,b\n'=1,''-2\n'x,'\n`;

@@ -19,10 +19,12 @@ import { migrations } from '../../common/metadata/migrations.ts';
 import { Projects } from '../../common/metadata/projects.ts';
 import { ClickhouseStores } from '../../common/metadata/stores/clickhouse-stores.ts';
 import { UsageCounts } from '../../common/metadata/usage-counts.ts';
+import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
 import { type Invalidation, unannounced } from '../../common/redis/invalidation.ts';
 import { type Metrics, unmeasured } from '../../common/telemetry/create-metrics.ts';
 import { webhookRoutes } from '../../events/webhook-routes.ts';
 import { Webhooks, type WebhooksDeps } from '../../events/webhooks.ts';
+import { StoredFiles } from '../../query/imports/stored-files.ts';
 import { MemoryTables } from '../../query/memory/memory-tables.ts';
 import { type QueryDeps, queryRoutes } from '../../query/query-service.ts';
 import { LoggedCatalogue } from '../../query/space/logged-catalogue.ts';
@@ -40,6 +42,7 @@ import { noVersions, type SpaceVersions } from '../../query/store-shared/space-v
 import { createLocalReservations } from '../../query/unique/unique-reservations.ts';
 import { queryContract } from './contract.ts';
 import { fakeRequest, responseBytes } from './fake-request.ts';
+import { testDeployment } from './new-file.ts';
 import { queryConfig } from './plain-store.ts';
 import { type FieldInput, structureOf } from './record-client.ts';
 import { silentLog } from './silent-log.ts';
@@ -191,6 +194,10 @@ export async function openQueryHarness(
         database: testDatabase,
         ...{ store: by, catalogue, projects },
         ...{ authenticate, events },
+        files: new StoredFiles({
+          deploymentId: testDeployment,
+          open: () => createFileSystemStore({ root: join(dataDir, 'files') }),
+        }),
         ...{ metrics, log, invalidation: invalidation ?? unannounced, throttle: new LoginThrottle() },
         hasher: options.hasher ?? createHasher(),
         reservations: options.reservations?.() ?? createLocalReservations(),

@@ -29,6 +29,7 @@ import { webhookRoutes } from '../../events/webhook-routes.ts';
 import { draftFile } from '../../gateway/file-draft.ts';
 import { StateStore } from '../../gateway/resumable/state-store.ts';
 import { UploadKeys } from '../../gateway/upload-keys.ts';
+import { StoredFiles } from '../../query/imports/stored-files.ts';
 import { queryRoutes } from '../../query/query-service.ts';
 import { freshnessOf } from '../../query/space/spaces-deps.ts';
 import { TableCatalogue } from '../../query/space/table-catalogue.ts';
@@ -102,6 +103,7 @@ export async function serveEverything(options: {
       ...{ throttle: new LoginThrottle(), reservations: createLocalReservations(), now: Date.now },
       ...{ invalidation: unannounced, freshness: freshnessOf(records, unannounced) },
       usage: usage ?? new UsageCounts({ db, database, log }),
+      files: new StoredFiles({ deploymentId: 'test', open: async () => store }),
     }),
     ...webhookRoutes({ webhooks, authenticate }),
     ...testGateway({ authenticate, projects, store, cloudFiles, log, keys: uploadKeys, ...counted }),

@@ -23,7 +23,7 @@ t.test('a record that matches and can never be changed keeps nobody from the eve
   const call = {
     request,
     timing: null,
-    authenticate: async () => {},
+    authenticate: async () => ({ userId: 'owner', tokenId: 't' }),
     open: () => space,
     body: async () => ({ level: 2 }),
     wrote() {},

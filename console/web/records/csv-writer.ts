@@ -3,14 +3,9 @@
  * (OWASP, "CSV Injection"). One that has apostrophes before it gets one more, so that an import can take it off again.
  */
 const formula = /^'*[=+\-@\t\r\n]/;
-const guarded = /^''*[=+\-@\t\r\n]/;
 
 export function guardFormula(text: string): string {
   return formula.test(text) ? `'${text}` : text;
-}
-
-export function unguardFormula(text: string): string {
-  return guarded.test(text) ? text.slice(1) : text;
 }
 
 /** A row of CSV (RFC 4180) with its line break. Null is an empty cell, and the empty text is `""`. */

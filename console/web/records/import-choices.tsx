@@ -1,70 +1,92 @@
 import type { JSX } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
-import { CheckboxField } from '../parts/field.tsx';
-import { countOf, formatNumber } from '../parts/format.ts';
-import { type Field, type FieldType, typeWords } from '../projects/structure.ts';
+import { CheckboxField, SelectField } from '../parts/field.tsx';
+import { countOf } from '../parts/format.ts';
+import { useLoad } from '../parts/load.ts';
+import { ProblemNote } from '../parts/problem-note.tsx';
+import { type Field, type FieldType, fieldSlug, systemKeys, typeWords } from '../projects/structure.ts';
 import { cellText } from './cell-text.ts';
-import {
-  type ColumnMap,
-  isSystemColumn,
-  mapColumns,
-  type RowReader,
-  readRow,
-  type SourceRow,
-} from './import-rows.ts';
-import type { ImportPreview } from './import-source.ts';
-import { inferFields } from './infer-fields.ts';
+import { formatOf, type ImportOrder, type ImportPreview, previewFile, unseen } from './import-api.ts';
 
 export interface ImportChoicesProps {
-  /** None: the space gets those that the file suggests. */
-  readonly fields: readonly Field[];
-  readonly name: string;
-  readonly preview: ImportPreview;
+  readonly path: string;
+  readonly file: File;
+  /** The space has no fields: it gets those that the file suggests. */
+  readonly isNew: boolean;
   readonly onBack: () => void;
-  readonly onStart: (reader: RowReader) => void;
+  /** @param fields those of a new space */
+  readonly onStart: (order: ImportOrder, fields: readonly Field[]) => void;
 }
 
-const shownRows = 8;
+/** A column of the file. */
+interface ChosenColumn {
+  readonly name: string;
+  /** That of the same name; null: there is none. */
+  readonly field: Field | null;
+  /** The slug of a field, or in a new space a type. Empty: it is left out. */
+  readonly choice: string;
+}
+
+const onErrorWords: Readonly<Record<ImportOrder['onError'], string>> = {
+  stop: 'stop the import: all records are stored, or none',
+  skip: 'are left out, and the others are stored',
+};
 
 /** The first rows of the file, and the field that each of its columns goes to. */
-export function ImportChoices(props: ImportChoicesProps): JSX.Element {
-  const { name, preview, onBack, onStart } = props;
-  const isNew = props.fields.length === 0;
-  const { reader, fields, used, choose, setUnguard } = useColumnMap(preview, props.fields);
-  const { columns } = reader;
-  const json = preview.format.kind === 'json';
-  const repeated = preview.columns.filter(
-    (column, index) => column !== '' && preview.columns.indexOf(column) < index,
+export function ImportChoices({ path, file, isNew, onBack, onStart }: ImportChoicesProps): JSX.Element {
+  const [unescapes, setUnescapes] = useState(true);
+  const unescapeFormulas = `${unescapes}` as const;
+  const [onError, setOnError] = useState<ImportOrder['onError']>('stop');
+  const [chosen, setChosen] = useState<ReadonlyMap<string, string>>(new Map());
+  const { data, problem, loading, reload } = useLoad(
+    (signal) => previewFile(path, file, unescapeFormulas, signal),
+    [unescapes],
   );
+  const columns = columnsOf(data ?? unseen, chosen, isNew);
+  const used = columns.filter(({ choice }) => choice !== '');
+  const choose: Choose = (name, choice) => {
+    const next = new Map(chosen).set(name, choice);
+    // a field takes one column
+    for (const other of isNew || choice === '' ? [] : columns)
+      if (other.name !== name && other.choice === choice) next.set(other.name, '');
+    setChosen(next);
+  };
+  const canStart = data === unseen ? !isNew : used.length > 0;
   return (
     <div class="stack">
-      <p>
-        <strong>{name}</strong>: {json ? 'JSON' : 'CSV'}.{' '}
-        {columns.length === 0
-          ? 'There is nothing in it to import.'
-          : `${used} of ${countOf(columns.length, json ? 'key' : 'column')} ${isNew ? 'become fields' : 'go to a field'}; the others are left out.`}
+      {problem !== null && <ProblemNote problem={problem} onRetry={reload} />}
+      <p role="status">
+        <strong>{file.name}</strong>
+        {data !== null && `: ${summaryOf(data, used.length, isNew)}`}
+        {loading && data === null && ' is being read.'}
       </p>
-      {repeated.length > 0 && (
-        <div class="note" role="status">
-          The first line names{' '}
-          {[...new Set(repeated)].map((column) => `“${cellText(column)?.text}”`).join(', ')} more than once. A
-          field takes one column: choose which.
-        </div>
-      )}
-      {columns.length > 0 && <PreviewTable {...{ preview, columns, fields, isNew, choose }} />}
-      <BadRowsNote rows={preview.rows} reader={reader} />
-      {!json && (
+      {data !== null && columns.length > 0 && <PreviewTable {...{ preview: data, columns, isNew, choose }} />}
+      {/* other choices have other problems */}
+      {data !== null && chosen.size === 0 && <ProblemsNote {...data} />}
+      <SelectField
+        label="Records with problems"
+        value={onError}
+        onInput={(value) => setOnError(value as ImportOrder['onError'])}
+        options={Object.entries(onErrorWords)}
+      />
+      {formatOf(file.name) === 'csv' && (
         <CheckboxField
           label="Remove apostrophes before formulas"
           hint="An export writes '=1 for =1, so that no spreadsheet runs it. Switch this off for a file where such apostrophes belong to the text."
-          checked={reader.unguard}
-          onChange={setUnguard}
+          checked={unescapes}
+          onChange={setUnescapes}
         />
       )}
       <div class="row dialog-actions">
         <Button onClick={onBack}>Another file</Button>
-        <Button kind="primary" disabled={used === 0} onClick={() => onStart(reader)}>
+        <Button
+          kind="primary"
+          disabled={data === null || loading || problem !== null || !canStart}
+          onClick={() =>
+            onStart({ onError, unescapeFormulas, columns: mapOf(columns, isNew) }, newFields(used))
+          }
+        >
           {isNew ? 'Create the fields and import' : 'Import'}
         </Button>
       </div>
@@ -72,48 +94,53 @@ export function ImportChoices(props: ImportChoicesProps): JSX.Element {
   );
 }
 
-type Choose = (index: number, choice: string) => void;
-
-/** The field of each column. @param given none: those that the file suggests, whose types are chosen instead */
-function useColumnMap(preview: ImportPreview, given: readonly Field[]) {
-  const isNew = given.length === 0;
-  const [fields, setFields] = useState(() => (isNew ? inferFields(preview) : given));
-  const [columns, setColumns] = useState<ColumnMap>(() => mapColumns(preview.columns, fields));
-  const [unguard, setUnguard] = useState(true);
-  const taken = new Set(columns.map(({ field }) => field).filter((field) => field !== null));
-  const choose: Choose = (index, choice) => {
-    const { column = '' } = columns[index] ?? {};
-    const field = isNew && choice !== '' ? column.trim() : choice;
-    const type = choice as FieldType;
-    if (isNew) setFields(fields.map((last) => (last.name === field ? { ...last, type } : last)));
-    setColumns(
-      columns.map((entry, at) => {
-        if (at === index) return { ...entry, field: field === '' ? null : field };
-        // a field takes one column
-        return entry.field === field ? { ...entry, field: null } : entry;
-      }),
-    );
-  };
-  const reader = useMemo(
-    () => ({ fields: isNew ? fields.filter(({ name }) => taken.has(name)) : fields, columns, unguard }),
-    [fields, columns, unguard],
-  );
-  return { reader, fields, used: taken.size, choose, setUnguard };
+function columnsOf(
+  { structure, columns }: ImportPreview,
+  chosen: ReadonlyMap<string, string>,
+  isNew: boolean,
+): readonly ChosenColumn[] {
+  return columns.map(({ name, field: slug }) => {
+    const field = structure.recordStructure.find((one) => one.slug === slug) ?? null;
+    return { name, field, choice: chosen.get(name) ?? (isNew ? field?.type : field?.slug) ?? '' };
+  });
 }
+
+function summaryOf(preview: ImportPreview, used: number, isNew: boolean): string {
+  const all = preview.columns.length;
+  if (all > 0)
+    return `${used} of ${countOf(all, 'column')} ${isNew ? 'become fields' : 'go to a field'}; the others are left out.`;
+  if (preview !== unseen) return 'there is nothing in it to import.';
+  return isNew
+    ? 'its beginning can’t be shown. Add the fields of a record first.'
+    : 'its beginning can’t be shown. Each column goes to the field of its name.';
+}
+
+/** What the names of columns do not say already. */
+function mapOf(columns: readonly ChosenColumn[], isNew: boolean): ImportOrder['columns'] {
+  const other = columns.filter(({ field, choice }) => choice === '' || (!isNew && choice !== field?.slug));
+  return Object.fromEntries(other.map(({ name, choice }) => [name, choice === '' ? null : choice]));
+}
+
+function newFields(used: readonly ChosenColumn[]): readonly Field[] {
+  return used.flatMap(({ field, choice }) =>
+    field === null ? [] : [{ ...field, slug: fieldSlug(field.name), type: choice as FieldType }],
+  );
+}
+
+const types = Object.entries(typeWords);
+
+type Choose = (column: string, choice: string) => void;
 
 interface PreviewTableProps {
   readonly preview: ImportPreview;
-  readonly columns: ColumnMap;
-  readonly fields: readonly Field[];
+  readonly columns: readonly ChosenColumn[];
   readonly isNew: boolean;
   readonly choose: Choose;
 }
 
-function PreviewTable({ preview, columns, fields, isNew, choose }: PreviewTableProps): JSX.Element {
-  const options = (column: string): readonly (readonly [value: string, label: string])[] => {
-    if (!isNew) return fields.map((field) => [field.name, `${field.name} (${field.type})`]);
-    return fields.some((field) => field.name === column.trim()) ? Object.entries(typeWords) : [];
-  };
+function PreviewTable({ preview, columns, isNew, choose }: PreviewTableProps): JSX.Element {
+  const { recordStructure: fields } = preview.structure;
+  const slugs = fields.map(({ name, slug, type }) => [slug, `${name} (${type})`] as const);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard has to reach it
     <section class="scrolls import-preview" tabIndex={0} aria-label="The first rows">
@@ -123,33 +150,31 @@ function PreviewTable({ preview, columns, fields, isNew, choose }: PreviewTableP
             <th scope="col" class="numeric">
               Line
             </th>
-            {columns.map(({ column, field }, index) => (
-              <th scope="col" key={index}>
-                <div class="cut">{cellText(column || '(no name)')?.text}</div>
-                <select
-                  aria-label={`${isNew ? 'Type of' : 'Field for'} ${cellText(column || `column ${index + 1}`)?.text}`}
-                  value={(isNew ? fields.find((one) => one.name === field)?.type : field) ?? ''}
-                  onChange={(event) => choose(index, event.currentTarget.value)}
-                >
-                  <option value="">{isSystemColumn(column) ? 'set by the service' : 'leave out'}</option>
-                  {options(column).map(([value, label]) => (
-                    <option key={value} value={value}>
-                      {label}
-                    </option>
-                  ))}
-                </select>
+            {columns.map(({ name, field, choice }) => (
+              <th scope="col" key={name}>
+                <div class="cut">{cellText(name)?.text}</div>
+                <SelectField
+                  hideLabel
+                  label={`${isNew ? 'Type of' : 'Field for'} ${cellText(name)?.text}`}
+                  value={choice}
+                  onInput={(value) => choose(name, value)}
+                  options={[
+                    ['', isSystemKey(name) ? 'set by the service' : 'leave out'],
+                    ...(!isNew ? slugs : field === null ? [] : types),
+                  ]}
+                />
               </th>
             ))}
           </tr>
         </thead>
         <tbody>
-          {preview.rows.slice(0, shownRows).map((row) => (
-            <tr key={row.line}>
+          {preview.rows.map(({ line, values }) => (
+            <tr key={line}>
               <th scope="row" class="numeric">
-                {row.line}
+                {line}
               </th>
-              {columns.map(({ column }, index) => (
-                <td key={index}>{previewCell(row, column, index)}</td>
+              {columns.map(({ name }, index) => (
+                <td key={name}>{shownValue(values[index])}</td>
               ))}
             </tr>
           ))}
@@ -159,40 +184,25 @@ function PreviewTable({ preview, columns, fields, isNew, choose }: PreviewTableP
   );
 }
 
-interface BadRowsNoteProps {
-  readonly rows: readonly SourceRow[];
-  readonly reader: RowReader;
+function isSystemKey(name: string): boolean {
+  return (systemKeys as readonly string[]).includes(name);
 }
 
-function BadRowsNote({ rows, reader }: BadRowsNoteProps): JSX.Element | null {
-  const bad = useMemo(
-    () => rows.map((row) => readRow(row, reader)).filter((row) => 'problem' in row),
-    [rows, reader],
-  );
-  if (bad[0] === undefined) return null;
+function shownValue(value: unknown): JSX.Element | string {
+  const cell = cellText(value);
+  return cell === null ? <span class="none">no value</span> : `${cell.text}${cell.cut ? '…' : ''}`;
+}
+
+function ProblemsNote({ records, columns, problems }: ImportPreview): JSX.Element | null {
+  const leftOut = new Set(columns.filter(({ field }) => field === null).map(({ name }) => name));
+  const [first, ...more] = problems.filter(({ field }) => field === null || !leftOut.has(field));
+  if (first === undefined) return null;
+  const { line, field, reason } = first;
   return (
     <div class="note" role="status">
-      Of the first {countOf(rows.length, 'row')} {formatNumber(bad.length)} can’t be imported. Line{' '}
-      {bad[0].line}: {bad[0].problem}
+      {countOf(more.length + 1, 'problem')} in the first {countOf(records, 'record')}.{' '}
+      {line !== null && `Line ${line}: `}
+      {field} {reason}.
     </div>
   );
-}
-
-function previewCell(row: SourceRow, column: string, index: number): JSX.Element {
-  const { record } = row;
-  const value = row.cells === undefined ? ownValue(record, column) : row.cells[index];
-  const cell = cellText(value);
-  if (cell === null) return <span class="none">no value</span>;
-  return (
-    <span>
-      {cell.text}
-      {cell.cut && '…'}
-    </span>
-  );
-}
-
-/** Own properties alone: a key may be called `constructor`. */
-function ownValue(record: unknown, key: string): unknown {
-  if (typeof record !== 'object' || record === null || !Object.hasOwn(record, key)) return undefined;
-  return (record as Readonly<Record<string, unknown>>)[key];
 }

@@ -1,140 +1,111 @@
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { address } from '../address.ts';
 import { Button } from '../parts/button.tsx';
 import { confirmed } from '../parts/confirmed.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { ProblemNote } from '../parts/problem-note.tsx';
 import { type Problem, toProblem } from '../problem.ts';
 import { changeStructure, type Space } from '../projects/projects-api.ts';
+import type { Field } from '../projects/structure.ts';
+import {
+  acceptedFiles,
+  formatOf,
+  type ImportJob,
+  type ImportOrder,
+  isOver,
+  runImport,
+  unsentJob,
+} from './import-api.ts';
 import { ImportChoices } from './import-choices.tsx';
-import { type ImportReport, type ImportState, importRecords } from './import-records.ts';
-import { ImportReportView } from './import-report.tsx';
-import { type ImportRow, type RowReader, readRow } from './import-rows.ts';
-import { filePieces, type ImportPreview, previewFile, sourceRows } from './import-source.ts';
-import type { RecordsApi } from './records-api.ts';
+import { ImportReport } from './import-report.tsx';
 
 export interface ImportDialogProps {
   readonly project: string;
-  readonly api: RecordsApi;
   readonly space: Space;
   readonly onClose: () => void;
   readonly onImported: () => void;
 }
 
-interface ChosenFile {
-  readonly file: File;
-  readonly preview: ImportPreview;
-}
-
 const stop = {
   title: 'Stop the import?',
-  body: 'The records that are stored already stay.',
+  body: 'None of its records will be stored.',
   confirm: 'Stop the import',
 };
 
-/** From a file to records: choose it, map its columns, and see the outcome of its rows. */
+/** From a file to records: choose it, map its columns, and see how the service imports it. */
 export function ImportDialog(props: ImportDialogProps): JSX.Element {
-  const { project, api, space, onClose, onImported } = props;
-  const [chosen, setChosen] = useState<ChosenFile | null>(null);
-  const [state, setState] = useState<ImportState | null>(null);
+  const { project, space, onClose, onImported } = props;
+  // another attempt makes the same fields again
+  const [isNew] = useState(space.fields.length === 0);
+  const path = address`/${project}/${space.slug}/_import_`;
+  const [file, setFile] = useState<File | null>(null);
+  const key = useMemo(() => crypto.randomUUID(), [file]);
+  const [job, setJob] = useState<ImportJob | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
   const abort = useRef<AbortController | null>(null);
   useEffect(() => () => abort.current?.abort(), []);
   const close = async (): Promise<void> => {
-    if (state === null || state.over || (await confirmed(stop))) onClose();
+    if (job === null || isOver(job) || (await confirmed(stop))) onClose();
   };
-
-  const choose = async (file: File | undefined): Promise<void> => {
-    if (file === undefined) return;
+  const choose = (next: File | null): void => {
     setProblem(null);
-    try {
-      setChosen({ file, preview: await previewFile(filePieces(file)) });
-    } catch (thrown) {
-      setProblem(toProblem(thrown));
-    }
+    setFile(next);
   };
-  const start = async (chosenFile: ChosenFile, reader: RowReader): Promise<void> => {
+  const start = async (chosen: File, order: ImportOrder, fields: readonly Field[]): Promise<void> => {
     const controller = new AbortController();
     abort.current = controller;
+    let inserted = 0;
+    setProblem(null);
+    setJob(unsentJob('uploading', chosen, 0));
     try {
-      setProblem(null);
-      if (space.fields.length === 0) await changeStructure(project, space, reader.fields);
+      if (isNew) await changeStructure(project, space, fields);
+      await runImport({ ...order, path, file: chosen, key }, controller.signal, (next) => {
+        inserted = next.inserted;
+        setJob(next);
+      });
     } catch (thrown) {
-      return setProblem(toProblem(thrown));
+      setJob(null);
+      setProblem(toProblem(thrown));
     }
-    const report = await runImport(chosenFile, reader, api, controller.signal, setState);
-    if (report.stored > 0 || space.fields.length === 0) onImported();
+    if (isNew || inserted > 0) onImported();
   };
   return (
     <Dialog title={`Import records into ${space.slug}`} wide onClose={() => void close()}>
       {problem !== null && <ProblemNote problem={problem} />}
-      {state !== null && chosen !== null ? (
-        <ImportReportView
-          state={state}
-          size={chosen.file.size}
-          onStop={() => abort.current?.abort()}
-          onClose={onClose}
-        />
-      ) : chosen !== null ? (
-        <ImportChoices
-          fields={space.fields}
-          name={chosen.file.name}
-          preview={chosen.preview}
-          onBack={() => setChosen(null)}
-          onStart={(reader) => void start(chosen, reader)}
-        />
+      {file === null ? (
+        <FileChoice onChoose={choose} onClose={onClose} />
       ) : (
-        <FileChoice onChoose={(file) => void choose(file)} onClose={onClose} />
+        // the choices stay for another attempt
+        <div hidden={job !== null}>
+          <ImportChoices
+            {...{ path, file, isNew }}
+            onBack={() => choose(null)}
+            onStart={(order, fields) => void start(file, order, fields)}
+          />
+        </div>
       )}
+      {job !== null && <ImportReport job={job} onStop={() => abort.current?.abort()} onClose={onClose} />}
     </Dialog>
   );
 }
 
-/** Sends the rows of a file, and shows how far it is. */
-async function runImport(
-  { file, preview }: ChosenFile,
-  reader: RowReader,
-  api: RecordsApi,
-  signal: AbortSignal,
-  show: (state: ImportState) => void,
-): Promise<ImportReport> {
-  let read = 0;
-  let report: ImportReport = { stored: 0, badCount: 0, bad: [], stopped: null };
-  show({ report, read, over: false });
-  const rows = async function* (): AsyncGenerator<ImportRow> {
-    const progress = (bytes: number): void => {
-      read = bytes;
-    };
-    for await (const row of sourceRows(filePieces(file), preview.format, progress))
-      yield readRow(row, reader);
-  };
-  report = await importRecords({
-    rows: rows(),
-    send: (body, signal) => api.insert(body, signal),
-    signal,
-    progress: (next) => {
-      report = next;
-      show({ report, read, over: false });
-    },
-    wait: (seconds) => new Promise((resolve) => setTimeout(resolve, seconds * 1000)),
-    batchRecords: batchRecords(reader),
-  });
-  show({ report, read, over: true });
-  return report;
-}
-
-/** A request may have a thousand hashed values, and each takes some milliseconds. */
-function batchRecords({ fields }: RowReader): number {
-  const hashed = fields.filter((field) => field.hashed).length;
-  return hashed === 0 ? 1000 : Math.max(1, Math.floor(100 / hashed));
-}
-
 interface FileChoiceProps {
-  readonly onChoose: (file: File | undefined) => void;
+  readonly onChoose: (file: File) => void;
   readonly onClose: () => void;
 }
 
 function FileChoice({ onChoose, onClose }: FileChoiceProps): JSX.Element {
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const choose = (file: File | undefined): void => {
+    if (file === undefined) return;
+    try {
+      formatOf(file.name);
+      onChoose(file);
+    } catch (thrown) {
+      setProblem(toProblem(thrown));
+    }
+  };
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the input below does the same for the keyboard
     <div
@@ -142,18 +113,20 @@ function FileChoice({ onChoose, onClose }: FileChoiceProps): JSX.Element {
       onDragOver={(event) => event.preventDefault()}
       onDrop={(event) => {
         event.preventDefault();
-        onChoose(event.dataTransfer?.files[0]);
+        choose(event.dataTransfer?.files[0]);
       }}
     >
+      {problem !== null && <ProblemNote problem={problem} />}
       <label class="stack">
         <span>
-          A file of <strong>CSV</strong> with names of columns in its first line, or of <strong>JSON</strong>:
-          an array of records, or one record on each line. Choose it, or drop it here.
+          A file of <strong>CSV</strong> with names of columns in its first line, <strong>JSON</strong> with
+          an array of records, <strong>NDJSON</strong> with a record on each line, <strong>Parquet</strong> or{' '}
+          <strong>Arrow</strong>. Choose it, or drop it here.
         </span>
         <input
           type="file"
-          accept=".csv,.tsv,.txt,.json,.jsonl,.ndjson,text/csv,application/json"
-          onChange={(event) => onChoose(event.currentTarget.files?.[0])}
+          accept={acceptedFiles.join(',')}
+          onChange={(event) => choose(event.currentTarget.files?.[0])}
         />
       </label>
       <div class="row dialog-actions">

@@ -1,43 +1,41 @@
 import type { JSX } from 'preact';
 import { Button } from '../parts/button.tsx';
 import { type Column, DataTable } from '../parts/data-table.tsx';
-import { countOf, formatNumber } from '../parts/format.ts';
+import { countOf, formatBytes, formatNumber } from '../parts/format.ts';
 import { ProblemNote } from '../parts/problem-note.tsx';
 import { ProgressBar } from '../parts/progress.tsx';
 import { Problem } from '../problem.ts';
 import { csvLine, guardFormula } from './csv-writer.ts';
-import type { BadRow, ImportReport, ImportState } from './import-records.ts';
+import { type ImportJob, type ImportProblem, isOver } from './import-api.ts';
 import { saveFile } from './save-file.ts';
 
 export interface ImportReportProps {
-  readonly state: ImportState;
-  readonly size: number;
+  readonly job: ImportJob;
   readonly onStop: () => void;
   readonly onClose: () => void;
 }
 
-const shownRows = 100;
-
-/** The progress of the import, and then its outcome by rows. */
-export function ImportReportView({ state, size, onStop, onClose }: ImportReportProps): JSX.Element {
-  const { report, read, over } = state;
+/** The progress of the import, and then its outcome. */
+export function ImportReport({ job, onStop, onClose }: ImportReportProps): JSX.Element {
+  const { state, bytes, bytesRead, problems, error } = job;
+  const hasProblems = isOver(job) && problems.length > 0;
   return (
     <div class="stack">
-      <ProgressBar label="Import" done={over && report.stopped === null ? size : read} total={size} />
-      <p role="status">
-        {over ? (report.stopped === null ? 'Done: ' : 'Stopped: ') : 'Importing: '}
-        <strong>{countOf(report.stored, 'record')}</strong> stored,{' '}
-        <strong>{countOf(report.badCount, 'bad row')}</strong> left out.
-      </p>
-      {report.stopped !== null && <Stopped stopped={report.stopped} />}
-      {report.bad.length > 0 && over && <BadRows report={report} />}
+      <ProgressBar
+        label={state === 'uploading' ? 'Upload' : 'Import'}
+        done={state === 'done' ? bytes : bytesRead}
+        total={bytes}
+      />
+      <p role="status">{statusOf(job)}</p>
+      {error !== null && <ProblemNote problem={new Problem(error)} />}
+      {hasProblems && <Problems job={job} />}
       <div class="row dialog-actions">
-        {over && report.bad.length > 0 && (
-          <Button icon="download" onClick={() => saveFile(badRowsFile(report), 'bad-rows.csv')}>
-            Save the list of bad rows
+        {hasProblems && (
+          <Button icon="download" onClick={() => saveFile(problemsFile(problems), 'problems.csv')}>
+            Save the list of problems
           </Button>
         )}
-        {over ? (
+        {isOver(job) ? (
           <Button kind="primary" onClick={onClose}>
             Close
           </Button>
@@ -49,46 +47,52 @@ export function ImportReportView({ state, size, onStop, onClose }: ImportReportP
   );
 }
 
-function Stopped({ stopped }: { readonly stopped: NonNullable<ImportReport['stopped']> }): JSX.Element {
-  const { problem, unsure } = stopped;
-  return (
-    <ProblemNote problem={new Problem(problem)}>
-      {unsure !== null && (
-        <p>
-          Whether the rows from line {formatNumber(unsure[0])} to {formatNumber(unsure[1])} are stored is not
-          known: there was no answer. Search for them before you import them again.
-        </p>
-      )}
-    </ProblemNote>
-  );
+function statusOf({ state, bytes, bytesRead, records, skipped, inserted, perSecond }: ImportJob): string {
+  const rate = perSecond === null ? '' : `, ${formatNumber(perSecond)} a second`;
+  switch (state) {
+    case 'uploading':
+      return `Uploading: ${formatBytes(bytesRead)} of ${formatBytes(bytes)}.`;
+    case 'waiting':
+      return 'Waiting for its turn.';
+    case 'done':
+      return `Done: ${countOf(inserted, 'record')} stored, ${formatNumber(skipped)} left out${rate}.`;
+    case 'failed':
+      return 'Failed: no record is stored.';
+    case 'cancelled':
+      return 'Stopped: no record is stored.';
+    default:
+      return `Importing: ${countOf(records, 'record')} read${rate}.`;
+  }
 }
 
-const badColumns: readonly Column<BadRow>[] = [
+const problemColumns: readonly Column<ImportProblem>[] = [
   { label: 'Line', numeric: true, cell: ({ line }) => line },
-  { label: 'Problem', cell: ({ problem }) => problem },
+  { label: 'Field', cell: ({ field }) => field },
+  { label: 'Problem', cell: ({ reason }) => reason },
 ];
 
-function BadRows({ report }: { readonly report: ImportReport }): JSX.Element {
+function Problems({ job: { problems, problemCount } }: { readonly job: ImportJob }): JSX.Element {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard has to reach it
-    <section class="scrolls" tabIndex={0} aria-label="Bad rows">
+    <section class="scrolls" tabIndex={0} aria-label="Problems">
       <DataTable
-        caption="Bad rows"
-        columns={badColumns}
-        rows={report.bad.slice(0, shownRows)}
-        rowKey={({ line }) => String(line)}
+        caption="Problems"
+        columns={problemColumns}
+        rows={problems}
+        rowKey={({ line, field, reason }) => `${line} ${field} ${reason}`}
       />
-      {report.badCount > shownRows && (
+      {problemCount > problems.length && (
         <p class="quiet">
-          The first {shownRows} of {formatNumber(report.badCount)}. The list to save has the first{' '}
-          {formatNumber(report.bad.length)}.
+          The first {formatNumber(problems.length)} of {formatNumber(problemCount)}.
         </p>
       )}
     </section>
   );
 }
 
-function badRowsFile(report: ImportReport): Blob {
-  const lines = report.bad.map(({ line, problem }) => csvLine([String(line), guardFormula(problem)]));
-  return new Blob([csvLine(['line', 'problem']), ...lines], { type: 'text/csv' });
+function problemsFile(problems: readonly ImportProblem[]): Blob {
+  const lines = problems.map(({ line, field, reason }) =>
+    csvLine([String(line ?? ''), guardFormula(field ?? ''), guardFormula(reason)]),
+  );
+  return new Blob([csvLine(['line', 'field', 'problem']), ...lines], { type: 'text/csv' });
 }

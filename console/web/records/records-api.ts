@@ -111,11 +111,4 @@ export class RecordsApi {
   async clear(signal: AbortSignal): Promise<void> {
     await this.#post('/clear-records', { method: 'DELETE', signal });
   }
-
-  /** Stores all records of the body, a JSON array, or none. */
-  async insert(body: string, signal: AbortSignal): Promise<void> {
-    const sent = { headers: { 'content-type': 'application/json' }, body, signal };
-    // the stored records come back; nobody needs them, but the connection is used again
-    await (await this.#post('', sent)).arrayBuffer();
-  }
 }

@@ -49,7 +49,6 @@ export function RecordsPage({ params: { project = '', space = '' } }: PageProps)
       {dialog === 'import' && structure !== null && (
         <ImportDialog
           project={project}
-          api={api}
           space={structure}
           onClose={() => setDialog(null)}
           onImported={reload}

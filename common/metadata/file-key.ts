@@ -1,5 +1,11 @@
-import { slugProblem } from '../common/metadata/slug.ts';
-import { isStoredName } from './file-name.ts';
+import { slugProblem } from './slug.ts';
+
+const storedNamePattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}_[A-Za-z0-9._-]{1,100}$/;
+
+/** Whether a name has the form of a stored file's. */
+export function isStoredName(name: string): boolean {
+  return storedNamePattern.test(name);
+}
 
 /** The segments of the key of a file's object. */
 export interface FileKeyParts {

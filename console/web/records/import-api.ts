@@ -1,0 +1,171 @@
+import { address } from '../address.ts';
+import { callApi, callJson } from '../api.ts';
+import { sendBytes } from '../files/send-file.ts';
+import { mayPass } from '../files/send-in-chunks.ts';
+import { isAbort, Problem, toProblem } from '../problem.ts';
+import type { Field } from '../projects/structure.ts';
+import { jsonOf } from '../session.ts';
+
+/** What the service reads, by the ends of names. */
+const formats: Readonly<Record<string, string>> = {
+  ...{ csv: 'csv', tsv: 'csv', txt: 'csv', json: 'json', jsonl: 'ndjson', ndjson: 'ndjson' },
+  ...{ parquet: 'parquet', arrow: 'arrow', feather: 'arrow' },
+};
+
+export const acceptedFiles = [...Object.keys(formats), 'gz'].map((end) => `.${end}`);
+
+export interface ImportProblem {
+  /** Of the file, from 1; null: not of a line. */
+  readonly line: number | null;
+  readonly field: string | null;
+  readonly reason: string;
+}
+
+/** What `dryRun` answers. */
+export interface ImportPreview {
+  /** The stored one, or where the space has no fields the one that the file suggests. */
+  readonly structure: { readonly recordStructure: readonly Field[] };
+  /** `field`: a slug; null: the column is no field. */
+  readonly columns: readonly { readonly name: string; readonly field: string | null }[];
+  readonly rows: readonly { readonly line: number; readonly values: readonly unknown[] }[];
+  /** How many were looked at. */
+  readonly records: number;
+  readonly problems: readonly ImportProblem[];
+}
+
+/** A job of the service; `uploading`: it does not have the file yet. */
+export interface ImportJob {
+  readonly state: 'uploading' | 'waiting' | 'running' | 'publishing' | 'done' | 'failed' | 'cancelled';
+  readonly bytes: number;
+  /** Or sent. */
+  readonly bytesRead: number;
+  readonly records: number;
+  readonly skipped: number;
+  readonly inserted: number;
+  readonly perSecond: number | null;
+  /** The first ones; `problemCount` counts all. */
+  readonly problems: readonly ImportProblem[];
+  readonly problemCount: number;
+  readonly error: string | null;
+}
+
+export interface ImportOrder {
+  readonly onError: 'stop' | 'skip';
+  /** Of CSV. */
+  readonly unescapeFormulas: 'true' | 'false';
+  /** The field of each column that is not found by its own name; null: it is left out. */
+  readonly columns: Readonly<Record<string, string | null>>;
+}
+
+/** Of a file whose first records can't be seen without sending much of it. */
+export const unseen: ImportPreview = {
+  ...{ structure: { recordStructure: [] }, columns: [], rows: [], records: 0, problems: [] },
+};
+
+/** That much of a text is enough for a preview. */
+const beginningBytes = 512 * 1024;
+/** Parquet and Arrow have their index at the end: a preview needs the whole file. */
+const largestWhole = 64 * 1024 * 1024;
+const timeoutMs = 120_000;
+const followEveryMs = 500;
+
+const headers = { 'auto-create-record-space': 'false' };
+
+/** Throws a Problem where the name says of no format. */
+export function formatOf(name: string): string {
+  const end = /\.([^.]+?)(?:\.gz)?$/i.exec(name)?.[1]?.toLowerCase() ?? '';
+  const format = Object.hasOwn(formats, end) ? formats[end] : undefined;
+  if (format !== undefined) return format;
+  throw new Problem(
+    /^(?:xlsx?|ods|numbers)$/.test(end)
+      ? 'This is a spreadsheet’s own format. Save it there as “CSV UTF-8”, then import that file.'
+      : `Files of this kind can’t be imported. Those that can end with ${acceptedFiles.join(', ')}.`,
+  );
+}
+
+/** How the service reads the first records. */
+export async function previewFile(
+  path: string,
+  file: File,
+  unescapeFormulas: ImportOrder['unescapeFormulas'],
+  signal: AbortSignal,
+): Promise<ImportPreview> {
+  const format = formatOf(file.name);
+  const isTable = format === 'parquet' || format === 'arrow';
+  if (isTable && file.size > largestWhole) return unseen;
+  const isWhole = isTable || file.size <= beginningBytes;
+  const query = { format, dryRun: isWhole ? 'true' : 'start', unescapeFormulas };
+  const body = isWhole ? file : file.slice(0, beginningBytes);
+  const call = { method: 'POST', headers, query, body, signal, timeoutMs };
+  const preview = await jsonOf<ImportPreview>(await callApi(path, call));
+  // a first record may be larger than that
+  return !isWhole && preview.columns.length + preview.problems.length === 0 ? unseen : preview;
+}
+
+/** @param key the same one for each attempt: an answer that was lost does not become a second import */
+export interface ImportCall extends ImportOrder {
+  readonly path: string;
+  readonly file: File;
+  readonly key: string;
+}
+
+/** What there is of a job before the service has the file. */
+export function unsentJob(state: 'uploading' | 'cancelled', { size }: File, sent: number): ImportJob {
+  return {
+    ...{ state, bytes: size, bytesRead: sent, records: 0, skipped: 0, inserted: 0, perSecond: null },
+    ...{ problems: [], problemCount: 0, error: null },
+  };
+}
+
+/** Sends a file, and shows its job until that is over. An abort cancels it; where that comes too late, it is done. */
+export async function runImport(
+  { path, file, key, columns, ...choices }: ImportCall,
+  signal: AbortSignal,
+  show: (job: ImportJob) => void,
+): Promise<void> {
+  const asked = { ...choices, format: formatOf(file.name), columns: JSON.stringify(columns) };
+  const query = new URLSearchParams(asked);
+  const sentHeaders = { ...headers, 'idempotency-key': key };
+  const upload = new AbortController();
+  let sent = 0;
+  // a server that has all of it makes it a job, and its answer says which one to cancel
+  signal.addEventListener('abort', () => {
+    if (sent < file.size) upload.abort();
+  });
+  try {
+    signal.throwIfAborted();
+    const { responseText } = await sendBytes(
+      { method: 'POST', path: `${path}?${query}`, headers: sentHeaders, body: file, file, size: file.size },
+      {
+        signal: upload.signal,
+        onProgress(bytes) {
+          sent = bytes;
+          show(unsentJob('uploading', file, sent));
+        },
+      },
+    );
+    const { id } = JSON.parse(responseText) as { readonly id: string };
+    await followJob(address`/_jobs_/${id}`, signal, show);
+  } catch (thrown) {
+    if (!isAbort(thrown)) throw thrown;
+    show(unsentJob('cancelled', file, sent));
+  }
+}
+
+async function followJob(path: string, signal: AbortSignal, show: (job: ImportJob) => void): Promise<void> {
+  for (;;) {
+    try {
+      const job = await callJson<ImportJob>(path, { method: signal.aborted ? 'DELETE' : 'GET' });
+      show(job);
+      if (isOver(job)) return;
+    } catch (thrown) {
+      // the import goes on while the connection is away
+      if (!mayPass(toProblem(thrown))) throw thrown;
+    }
+    await new Promise((resolve) => setTimeout(resolve, followEveryMs));
+  }
+}
+
+export function isOver({ state }: ImportJob): boolean {
+  return state === 'done' || state === 'failed' || state === 'cancelled';
+}

@@ -1,0 +1,139 @@
+import { open } from 'node:fs/promises';
+import type { AsyncBuffer, ColumnMetaData, Compressors, FileMetaData } from 'hyparquet';
+import { parquetMetadataAsync, parquetReadObjects, parquetSchema } from 'hyparquet';
+import { parquetHeader } from 'hyparquet/src/column.js';
+import { compressors as decompressors, decompressZstd } from 'hyparquet-compressors';
+import { FileProblem } from './file-problem.ts';
+import type { SourcePiece } from './source-record.ts';
+import { rowsOf } from './table-cells.ts';
+
+/** Bytes of values that are made at once, and rows at least: what lies before them in their group is read again. */
+const valuesAtOnce = 16 * 1024 * 1024;
+const rowsAtOnce = 8192;
+/** Bytes: of the pages that are read at once, and of the compressed columns of a group of rows. */
+const mostAtOnce = 256 * 1024 * 1024;
+/** Values. */
+const mostOfPage = 4_194_304;
+const mostOfFooter = 16 * 1024 * 1024;
+const damaged = 'it is no whole Parquet file';
+
+/** Decompressors that stop at a bound for all pages together: each page says itself how large it will be. */
+class BoundedPages {
+  #bytes = 0;
+  readonly compressors: Compressors = Object.fromEntries(
+    Object.entries({ ...decompressors, ZSTD: zstd }).map(([codec, decompress]) => [
+      codec,
+      (input: Uint8Array, length: number) => {
+        this.#bytes += length;
+        if (!(this.#bytes <= mostAtOnce)) throw tooLarge('its pages have');
+        return decompress(input, length);
+      },
+    ]),
+  );
+}
+
+function zstd(input: Uint8Array, length: number): Uint8Array {
+  return decompressZstd(input, new Uint8Array(length));
+}
+
+function tooLarge(what: string): FileProblem {
+  return new FileProblem(null, `${what} more than ${mostAtOnce} bytes`);
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+const parsers = {
+  stringFromBytes(bytes: Uint8Array | undefined) {
+    try {
+      return bytes && utf8.decode(bytes);
+    } catch {
+      throw new FileProblem(null, 'a text of it is not valid UTF-8');
+    }
+  },
+};
+
+/** The rows of a Parquet file. @throws a FileProblem */
+export async function* parquetPieces(path: string): AsyncGenerator<SourcePiece> {
+  const handle = await open(path);
+  try {
+    const { size } = await handle.stat();
+    const file: AsyncBuffer = {
+      byteLength: size,
+      async slice(start, end = size) {
+        if (!(start >= 0 && start <= end && end <= size)) throw new FileProblem(null, damaged);
+        const bytes = new Uint8Array(end - start);
+        await handle.read(bytes, 0, bytes.byteLength, start);
+        return bytes.buffer;
+      },
+    };
+    yield* piecesOf(file);
+  } catch (error) {
+    throw error instanceof FileProblem ? error : new FileProblem(null, damaged);
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * Throws a FileProblem where pages of a column are not what they can be: the reader would believe their sizes.
+ * @param chunk the bytes of the column in a group of rows
+ */
+function assertPages(chunk: ArrayBuffer): void {
+  const reader = { view: new DataView(chunk), offset: 0 };
+  while (reader.offset < chunk.byteLength - 1) {
+    const page = parquetHeader(reader);
+    const header = page.data_page_header ?? page.data_page_header_v2 ?? page.dictionary_page_header;
+    const sizes = [page.compressed_page_size, page.uncompressed_page_size, header?.num_values ?? 0];
+    const isGood = sizes.every((size) => Number.isInteger(size) && size >= 0);
+    if (!isGood || reader.offset + page.compressed_page_size > chunk.byteLength)
+      throw new FileProblem(null, damaged);
+    if ((header?.num_values ?? 0) > mostOfPage)
+      throw new FileProblem(null, 'a page of it has too many values');
+    reader.offset += page.compressed_page_size;
+  }
+}
+
+async function* piecesOf(file: AsyncBuffer): AsyncGenerator<SourcePiece> {
+  const metadata = await metadataOf(file);
+  const columns = parquetSchema(metadata).children.map(({ element }) => element.name);
+  const all = Number(metadata.num_rows);
+  let from = 0;
+  for (const { num_rows: rows, columns: chunks } of metadata.row_groups) {
+    const sum = (of: (data: ColumnMetaData) => bigint): number =>
+      chunks.reduce((all, { meta_data: data }) => all + Number(data && of(data)), 0);
+    if (!(sum((data) => data.total_compressed_size) <= mostAtOnce)) throw tooLarge('a group of its rows has');
+    const share = valuesAtOnce / sum((data) => data.total_uncompressed_size);
+    const atOnce = Math.max(rowsAtOnce, Math.floor(share * Number(rows)) || 0);
+    for (const { meta_data: data } of chunks) assertPages(await file.slice(...rangeOf(data)));
+    const end = from + Number(rows);
+    while (from < end) {
+      const rowEnd = Math.min(end, from + atOnce);
+      const { compressors } = new BoundedPages();
+      const read = await parquetReadObjects({ file, metadata, compressors, parsers, rowStart: from, rowEnd });
+      const cells = read.map((row) => columns.map((column) => row[column]));
+      const records = rowsOf(cells, from + 1);
+      from = rowEnd;
+      const bytesRead = Math.floor((file.byteLength * from) / Math.max(1, all));
+      yield { columns, records, bytesRead, isLast: false };
+    }
+  }
+  yield { columns, records: [], bytesRead: file.byteLength, isLast: true };
+}
+
+/** Where the pages of a column lie. */
+function rangeOf(data: ColumnMetaData | undefined): [start: number, end: number] {
+  if (data === undefined) throw new FileProblem(null, damaged);
+  const { dictionary_page_offset: dictionary, data_page_offset: pages } = data;
+  // some writers say 0 where there is no dictionary
+  const start = Number(dictionary && dictionary < pages ? dictionary : pages);
+  return [start, start + Number(data.total_compressed_size)];
+}
+
+async function metadataOf(file: AsyncBuffer): Promise<FileMetaData> {
+  const { byteLength: size } = file;
+  if (size < 12) throw new FileProblem(null, damaged);
+  const end = Buffer.from(await file.slice(size - 8));
+  if (end.toString('latin1', 4) !== 'PAR1') throw new FileProblem(null, damaged);
+  if (end.readUInt32LE(0) > mostOfFooter)
+    throw new FileProblem(null, `its description has more than ${mostOfFooter} bytes`);
+  return parquetMetadataAsync(file);
+}

@@ -1,0 +1,70 @@
+import { CsvRecords } from './csv-records.ts';
+import { FileProblem } from './file-problem.ts';
+import { textOf } from './file-text.ts';
+import { jsonRecords } from './json-records.ts';
+import type { SourcePiece } from './source-record.ts';
+
+export const importFormats = ['csv', 'ndjson', 'json', 'parquet', 'arrow'] as const;
+export type ImportFormat = (typeof importFormats)[number];
+
+/** How a file is to be read. */
+export interface SourceReading {
+  readonly format: ImportFormat;
+  /** Of CSV; null: that of its first line. */
+  readonly delimiter: string | null;
+  /** Of CSV: its first line names columns. */
+  readonly hasHeader: boolean;
+  /** Characters of one record. */
+  readonly largest: number;
+}
+
+/** Whether a format has cells of a type: a NUMBER is no text in them. */
+export function isTable({ format }: Pick<SourceReading, 'format'>): boolean {
+  return format === 'parquet' || format === 'arrow';
+}
+
+/**
+ * The records of a file, piece by piece. The last piece may have none.
+ * @param mostBytes of its text, when it is not compressed any more
+ * @throws a FileProblem where nothing behind can be read
+ */
+export async function* sourcePieces(
+  path: string,
+  reading: SourceReading,
+  mostBytes: number,
+): AsyncGenerator<SourcePiece> {
+  const { format } = reading;
+  switch (format) {
+    case 'csv':
+      return yield* csvPieces(path, reading, mostBytes);
+    // their readers are loaded where one is needed
+    case 'parquet':
+      return yield* (await import('./parquet-rows.ts')).parquetPieces(path);
+    case 'arrow':
+      return yield* (await import('./arrow-rows.ts')).arrowPieces(path);
+    default: {
+      const json = jsonRecords(format, reading);
+      for await (const { text, isLast, bytesRead } of textOf(path, mostBytes))
+        yield { columns: null, records: json.read(text, isLast), bytesRead, isLast };
+    }
+  }
+}
+
+async function* csvPieces(
+  path: string,
+  reading: SourceReading,
+  mostBytes: number,
+): AsyncGenerator<SourcePiece> {
+  const csv = new CsvRecords(reading);
+  let columns: readonly string[] | null = null;
+  for await (const { text, isLast, bytesRead } of textOf(path, mostBytes)) {
+    const records = csv.read(text, isLast);
+    if (reading.hasHeader && columns === null) {
+      const first = records.next();
+      if (first.done === true) continue;
+      columns = first.value.cells.map((cell) => cell?.trim() ?? '');
+    }
+    yield { columns, records, bytesRead, isLast };
+  }
+  if (reading.hasHeader && columns === null) throw new FileProblem(null, 'the file is empty');
+}
