@@ -9,15 +9,22 @@ import { runScript, runToEnd, type Sluice, sluiceFor } from '../services/start-s
 import { temporaryFolder } from '../services/temporary-folder.ts';
 import { watchChild } from '../services/watch-child.ts';
 
-const users = structureOf('shop', 'users', [
+const userFields = [
   ...fieldsOf('email TEXT unique required, password TEXT hashed, level NUMBER, active BOOLEAN'),
   ...fieldsOf('tags ARRAY, home OBJECT'),
   { name: 'Full Name', slug: 'full-name', type: 'TEXT', defaultValue: 'nobody' },
+];
+const users = structureOf('shop', 'users', userFields);
+/** With a field of which the records of before have no value. */
+const laterUsers = structureOf('shop', 'users', [
+  ...userFields,
+  { name: 'city', type: 'TEXT', defaultValue: 'Rome' },
 ]);
 const notes = structureOf('shop', 'Notes & more', fieldsOf('text TEXT, number NUMBER'), {
   webhooks: { onInsertUrl: 'http://127.0.0.1:9/hook', onUpdateUrl: null },
 });
 const empty = structureOf('shop', 'empty', fieldsOf('text TEXT unique'));
+const open = structureOf('shop', 'guarded', fieldsOf('text TEXT'));
 const guarded = structureOf('shop', 'guarded', fieldsOf('text TEXT'), {
   authOptions: { active: true, space: 'users', scope: ['find', 'insert'] },
 });
@@ -115,12 +122,15 @@ async function fill(t: Test, sluice: Sluice): Promise<Filled> {
     body: { level: 20 },
   });
   t.not(updated.body.updatedAt, updated.body.createdAt);
+  const texts = await call({ ...at, path: '/shop/guarded', structure: open, body: [{ text: 'secret' }] });
+  t.equal(texts.status, 200);
   const ruled = await fetch(`${baseUrl}/_projects_/shop/spaces/users/rules`, {
     ...{ method: 'PUT', body: JSON.stringify(rules) },
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
   });
   t.equal(ruled.status, 200, await ruled.text());
   for (const [path, structure] of [
+    ['/shop/users', laterUsers],
     ['/shop/empty', empty],
     ['/shop/guarded', guarded],
     ['/shop/Notes%20%26%20more', notes],
@@ -153,7 +163,9 @@ async function fill(t: Test, sluice: Sluice): Promise<Filled> {
     body: [{ cover: files[0]?.name }],
   });
   t.equal(named.status, 200);
-  return { ada: made.body[0], eve: updated.body, files };
+  const userBy = async (email: string) =>
+    (await call({ ...at, path: `/shop/users/_single_?email=${email}`, structure: laterUsers })).body;
+  return { ada: await userBy('ada@x'), eve: await userBy('eve@x'), files };
 }
 
 interface Killing {
@@ -225,14 +237,14 @@ async function imported(t: Test, folder: string, sluice: Sluice): Promise<void> 
 
 async function check(t: Test, sluice: Sluice, { ada, eve, files }: Filled): Promise<void> {
   const { baseUrl, token } = sluice;
-  const at = { baseUrl, token, structure: users };
+  const at = { baseUrl, token, structure: laterUsers };
   t.strictSame((await call({ ...at, path: '/shop/users/_single_?email=ada@x' })).body, ada);
   t.strictSame((await call({ ...at, path: '/shop/users/_single_?email=eve@x' })).body, eve);
   const twice = await call({ ...at, path: '/shop/users/_single_', body: { email: 'ada@x' } });
   t.match(twice, { status: 400, body: { code: 'not_unique' } });
   const login = await call({
     ...{ baseUrl, token, path: '/shop/function/login' },
-    headers: { 'function-resources': `{"mustExistSpaceStructures":[${users}]}` },
+    headers: { 'function-resources': `{"mustExistSpaceStructures":[${laterUsers}]}` },
     body: { email: 'ada@x', password: 'correct horse' },
   });
   t.equal(login.status, 200, 'the password is good');
@@ -244,7 +256,7 @@ async function check(t: Test, sluice: Sluice, { ada, eve, files }: Filled): Prom
     [
       ['Notes & more', noteCount],
       ['empty', 0],
-      ['guarded', 0],
+      ['guarded', 1],
       ['users', 3],
     ],
   );
@@ -255,7 +267,7 @@ async function check(t: Test, sluice: Sluice, { ada, eve, files }: Filled): Prom
 async function differences(t: Test, folder: string, sluice: Sluice): Promise<void> {
   const { baseUrl, token } = sluice;
   const at = { baseUrl, token };
-  await call({ ...at, path: '/shop/users/update?email=eve@x', structure: users, body: { level: 21 } });
+  await call({ ...at, path: '/shop/users/update?email=eve@x', structure: laterUsers, body: { level: 21 } });
   const [file] = (await filesOf(sluice)).filter(({ originalName }) => originalName === 'film.mp4');
   const path = `/_f_/media/${file?.name}`;
   await fetch(baseUrl + path, { method: 'DELETE', headers: { authorization: `Bearer ${token}` } });
