@@ -1,8 +1,5 @@
-import { existsSync } from 'node:fs';
-import { mkdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../common/clickhouse/database.ts';
-import { syncDirectory } from '../../common/durable-files/durable-directories.ts';
 import { idempotencyKeyReused, overloaded } from '../../common/errors/catalogue.ts';
 import { FairShare } from '../../common/limits/fair-share.ts';
 import type { Log } from '../../common/log/log.ts';
@@ -13,36 +10,30 @@ import { JobNotes } from './job-notes.ts';
 import { JobTable } from './job-table.ts';
 import { dropStage, type ImportDeps, importRecords, publishAgain, shownError } from './one-import.ts';
 import { type Preview, type PreviewTask, runPreview } from './preview.ts';
-import { type Source, type SpooledBody, spool } from './spool-body.ts';
+import { type ReceivedFile, ReceivedFiles, type ReceivedFilesDeps } from './received-files.ts';
+import type { Source } from './spool-body.ts';
 
-export interface ImportsDeps extends ImportDeps {
+export interface ImportsDeps extends ImportDeps, ReceivedFilesDeps {
   readonly db: Database;
-  /** Folder of the files of imports that are not over. */
-  readonly folder: string;
   readonly reservations: UniqueReservations;
   readonly usage: Pick<UsageCounts, 'add'>;
   readonly log: Pick<Log, 'warn'>;
-  readonly newId: () => string;
   /** Characters. */
   readonly largestRecord: number;
   readonly now: () => number;
 }
 
-/** A file on the disk of the process. */
-export interface ReceivedFile extends SpooledBody {
-  readonly id: string;
-  readonly path: string;
-}
-
-/** Imports of a process that run at once, and those of an account that are not over. */
+/** Imports of a process that run at once, and those of an account. */
 const atOnce = { capacity: 2, share: 1 };
-const mostOfAccount = 10;
 /** Milliseconds between two versions of a job in the table, after which one was left, and between two looks for such. */
 const storeEvery = 2000;
 const leftAfter = 60_000;
 const lookEvery = 30_000;
 /** Milliseconds after which nobody waits any more for the process that had the file of a job. */
 const lostAfter = 3_600_000;
+/** Milliseconds between two looks whether another process has stopped a job, and until we wait no longer. */
+const stopEvery = 250;
+const stopsWithin = 10_000;
 
 interface Running {
   readonly notes: JobNotes;
@@ -54,6 +45,7 @@ interface Running {
 export class Imports {
   readonly #deps: ImportsDeps;
   readonly #table: JobTable;
+  readonly #files: ReceivedFiles;
   readonly #slots = new FairShare({ ...atOnce, queueLimit: 1000, full: 'too many imports wait' });
   readonly #previews = new FairShare({
     ...atOnce,
@@ -61,8 +53,6 @@ export class Imports {
     full: 'too many files wait to be looked at',
   });
   readonly #running = new Map<string, Running>();
-  /** Files of accounts that are being received. */
-  readonly #coming = new Map<string, number>();
   readonly #closing = new AbortController();
   #looking: NodeJS.Timeout | undefined;
 
@@ -76,13 +66,14 @@ export class Imports {
     this.mostBytes = deps.mostBytes;
     this.#deps = deps;
     this.#table = new JobTable(deps);
+    this.#files = new ReceivedFiles(deps);
   }
 
   /** To be called before requests are served: ends imports that were cut off while they were published. */
   async open(): Promise<void> {
     if (!this.#deps.store.alone) return;
     for (const job of await this.#table.unfinished(this.#closing.signal))
-      if (job.state === 'publishing' && this.#isHere(job)) await this.#begin(job).over;
+      if (job.state === 'publishing' && this.#files.has(job.id)) await this.#begin(job).over;
   }
 
   /** Goes on with what was cut off, now and from time to time. */
@@ -101,22 +92,9 @@ export class Imports {
    * Stores the file of an import; `submit` or `drop` takes it over. Throws 503 when the account has too many imports that are
    * not over, or are just coming.
    */
-  async receive(ownerId: string, source: Source): Promise<ReceivedFile> {
+  receive(ownerId: string, source: Source): Promise<ReceivedFile> {
     const running = [...this.#running.values()].filter(({ notes }) => notes.job.ownerId === ownerId).length;
-    const coming = this.#coming.get(ownerId) ?? 0;
-    if (running + coming >= mostOfAccount)
-      throw overloaded(`the account has ${mostOfAccount} imports that are not over`);
-    const id = this.#deps.newId();
-    const path = this.#pathOf(id);
-    this.#coming.set(ownerId, coming + 1);
-    try {
-      await mkdir(this.#deps.folder, { recursive: true });
-      return { id, path, ...(await spool(source, path, this.mostBytes)) };
-    } finally {
-      const left = (this.#coming.get(ownerId) as number) - 1;
-      if (left > 0) this.#coming.set(ownerId, left);
-      else this.#coming.delete(ownerId);
-    }
+    return this.#files.receive(ownerId, source, running);
   }
 
   /** What the first records of a file say. Throws a 400 where they say of no structure. */
@@ -124,8 +102,8 @@ export class Imports {
     return this.#previews.run(() => runPreview(task, signal), signal, ownerId);
   }
 
-  async drop({ path }: ReceivedFile): Promise<void> {
-    await rm(path, { force: true });
+  drop({ id }: ReceivedFile): Promise<void> {
+    return this.#files.drop(id);
   }
 
   /** Resolves when the job will be done whatever happens. */
@@ -135,7 +113,7 @@ export class Imports {
     signal: AbortSignal,
   ): Promise<{ readonly job: ImportJob; readonly isReplayed: boolean }> {
     try {
-      await syncDirectory(this.#deps.folder);
+      await this.#files.sync();
       const { newId, now } = this.#deps;
       const job = newJob(asked, file, { firstId: newId(), createdAt: new Date(now()).toISOString() });
       const earlier =
@@ -166,27 +144,28 @@ export class Imports {
     return jobs.map((job) => this.#running.get(job.id)?.notes.job ?? job);
   }
 
-  /** Ends a job, unless it is over. Its records are there, all or none. Null: there is none, or not in this process. */
-  async cancel(ownerId: string, id: string): Promise<ImportJob | null> {
-    const running = this.#running.get(id);
-    if (running?.notes.job.ownerId !== ownerId) return null;
-    running.stop.abort(cancelled);
-    await running.over;
-    return running.notes.job;
+  /** Ends a job, unless it is over. Its records are there, all or none. One of another process may take longer than we wait. */
+  async cancel(job: ImportJob, signal: AbortSignal): Promise<ImportJob> {
+    const running = this.#running.get(job.id);
+    if (running !== undefined) {
+      running.stop.abort(cancelled);
+      await running.over;
+      return running.notes.job;
+    }
+    if (isOver(job)) return job;
+    await this.#table.askToStop(job.id);
+    let now = job;
+    for (let time = 0; time < stopsWithin && !isOver(now); time += stopEvery) {
+      await sleep(stopEvery, undefined, { signal });
+      now = (await this.#table.find(job.ownerId, job.id, signal)) ?? now;
+    }
+    return now;
   }
 
   async close(): Promise<void> {
     clearInterval(this.#looking);
     this.#closing.abort(new Error('the server stops'));
     await Promise.all([...this.#running.values()].map(({ over: ended }) => ended));
-  }
-
-  #pathOf(id: string): string {
-    return join(this.#deps.folder, id);
-  }
-
-  #isHere({ id }: ImportJob): boolean {
-    return existsSync(this.#pathOf(id));
   }
 
   async #keep(job: ImportJob): Promise<null> {
@@ -212,22 +191,26 @@ export class Imports {
   #begin(job: ImportJob): Running {
     const notes = new JobNotes(job, this.#table);
     const stop = new AbortController();
-    const running = { notes, stop, over: this.#run(notes, stop.signal) };
+    const running = { notes, stop, over: this.#run(notes, stop) };
     this.#running.set(job.id, running);
     return running;
   }
 
   /** Never rejects. */
-  async #run(notes: JobNotes, stopped: AbortSignal): Promise<void> {
+  async #run(notes: JobNotes, stop: AbortController): Promise<void> {
     const { job } = notes;
-    const signal = AbortSignal.any([stopped, this.#closing.signal]);
+    const signal = AbortSignal.any([stop.signal, this.#closing.signal]);
     let release: (() => void) | null = null;
-    const storing = setInterval(() => notes.storeSoon(this.#deps.log), storeEvery);
+    const storing = setInterval(() => {
+      notes.storeSoon(this.#deps.log);
+      const asked = this.#table.isToStop(job.id, signal);
+      asked.then((isAsked) => isAsked && stop.abort(cancelled)).catch(() => {});
+    }, storeEvery);
     try {
       release = job.state === 'publishing' ? null : await this.#slots.take(signal, job.ownerId);
       await this.#work(notes, signal);
     } catch (error) {
-      await this.#failed(notes, stopped, error);
+      await this.#failed(notes, stop.signal, error);
     } finally {
       clearInterval(storing);
       release?.();
@@ -245,7 +228,7 @@ export class Imports {
     }
     if (job.state === 'publishing') return publishAgain(this.#deps, notes, space, signal);
     await notes.store({ state: 'running', startedAt: new Date(this.#deps.now()).toISOString() });
-    await importRecords(this.#deps, notes, { path: this.#pathOf(job.id), space }, signal);
+    await importRecords(this.#deps, notes, { path: this.#files.pathOf(job.id), space }, signal);
     const { state, inserted: recordsWritten } = notes.job;
     if (state === 'done') this.#deps.usage.add(job.ownerId, job.project, { recordsWritten });
   }
@@ -273,7 +256,7 @@ export class Imports {
     try {
       const space = await this.#deps.spaces.find(job.catalogueId, AbortSignal.timeout(leftAfter));
       await dropStage(this.#deps, space?.id ?? job.catalogueId, job.id);
-      await rm(this.#pathOf(job.id), { force: true });
+      await this.#files.drop(job.id);
     } catch (err) {
       this.#deps.log.warn({ err, job: job.id }, 'an import left its file, or its table');
     }
@@ -281,10 +264,18 @@ export class Imports {
 
   async #takeUp(): Promise<void> {
     const { store, now } = this.#deps;
-    for (const job of await this.#table.unfinished(this.#closing.signal)) {
+    const { signal } = this.#closing;
+    // a kill may have left what belongs to a job that is over
+    const jobs = await this.#table.among(await this.#files.ids(), signal);
+    for (const job of jobs) if (isOver(job) && !this.#running.has(job.id)) await this.#tidy(job);
+    await this.#files.dropLeft(
+      jobs.map(({ id }) => id),
+      now() - lostAfter,
+    );
+    for (const job of await this.#table.unfinished(signal)) {
       if (this.#running.has(job.id)) continue;
       const age = now() - Date.parse(job.updatedAt);
-      if (this.#isHere(job)) {
+      if (this.#files.has(job.id)) {
         if (store.alone || age > leftAfter) this.#begin(job);
       } else if (age > lostAfter && job.state !== 'publishing') {
         const error = 'The server that had its file is gone';

@@ -118,7 +118,7 @@ const routes: readonly JobRoute[] = [
     async run({ imports }, request, { ownerId, see }) {
       const { job: id = '' } = request.params;
       const job = see(await imports.find(ownerId, id, request.signal));
-      return noStoreJson(jobJson((await imports.cancel(ownerId, id)) ?? job));
+      return noStoreJson(jobJson(await imports.cancel(job, request.signal)));
     },
   },
 ];

@@ -5,6 +5,9 @@ import { type ImportJob, isOver } from './import-job.ts';
 
 const columns = ['owner_id', 'id', 'version', 'state', 'updated_at', 'content'];
 
+/** Nobody's account: its rows are wishes that jobs should stop. */
+const stops = 'stops';
+
 /** The table of jobs. Each version of a job is a row; the newest counts. */
 export class JobTable {
   readonly #db: Database;
@@ -42,6 +45,23 @@ export class JobTable {
   ): Promise<readonly ImportJob[]> {
     const older = before === null ? '' : ` AND id < ${textLiteral(before)}`;
     return this.#select(`${of(ownerId)}${older} ORDER BY id DESC LIMIT ${limit}`, signal);
+  }
+
+  /** Those with some ids, of all accounts. */
+  async among(ids: readonly string[], signal: AbortSignal): Promise<readonly ImportJob[]> {
+    if (ids.length === 0) return [];
+    const which = `id IN (${ids.map(textLiteral).join(', ')}) AND owner_id != ${textLiteral(stops)}`;
+    return this.#select(which, signal);
+  }
+
+  /** Lets the process that works on a job know that it should stop. */
+  async askToStop(id: string): Promise<void> {
+    const row = [stops, id, 1, 'cancelled', timestampText(new Date()), '{}'];
+    await this.#db.insert({ table: this.#table, columns, lines: Buffer.from(`${JSON.stringify(row)}\n`) });
+  }
+
+  async isToStop(id: string, signal: AbortSignal): Promise<boolean> {
+    return (await this.#select(`${of(stops)} AND id = ${textLiteral(id)}`, signal)).length > 0;
   }
 
   /** Those that are not over, of all accounts. */

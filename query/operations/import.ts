@@ -20,9 +20,9 @@ import {
   readingOf,
 } from '../imports/import-choices.ts';
 import { jobJson } from '../imports/import-job.ts';
-import type { ReceivedFile } from '../imports/imports.ts';
 import { jobSchema, previewSchema } from '../imports/job-schema.ts';
 import type { Preview } from '../imports/preview.ts';
+import type { ReceivedFile } from '../imports/received-files.ts';
 import { bodySource, chunksSource } from '../imports/spool-body.ts';
 import { readPath } from '../input/space-reference.ts';
 import { spaceErrors } from '../openapi/describe-operation.ts';

@@ -4,17 +4,17 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { patternBytes } from '../integration/object-store-contract.ts';
+import { installPython } from '../services/python-packages.ts';
 import { sluiceFor } from '../services/start-sluice.ts';
 import { startTcpProxy } from '../services/tcp-proxy.ts';
 import { temporaryFolder } from '../services/temporary-folder.ts';
 import { testedS3 } from '../services/tested-s3.ts';
-import { installTuspy } from '../services/tuspy.ts';
 import { watchChild } from '../services/watch-child.ts';
 
 const page = join(import.meta.dirname, '../../docs/uploads.md');
 /** Three chunks of the sample. */
 const film = patternBytes(20_000_000);
-const tuspy = await installTuspy();
+const tuspy = await installPython(['tuspy==1.1.0']);
 if (tuspy === null) t.comment('NOT TESTED with tuspy: it takes Python 3 with pip to install it.');
 
 t.test('tuspy goes on after a kill of its process, and after a cut', { skip: tuspy === null }, async (t) => {

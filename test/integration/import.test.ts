@@ -266,6 +266,12 @@ t.test('a job is seen by its account, and cancelled', async (t) => {
   const { body: cancelled } = await harness.call({ method: 'DELETE', path: `/_jobs_/${running.id}` });
   t.equal(cancelled.state, 'cancelled');
   t.strictSame((await space.count()).body, { count: 1 });
+  // by a process that does not work on it
+  const slow = await made('slow', [...fieldsOf('n NUMBER'), { name: 'secret', type: 'TEXT', hashed: true }]);
+  const { body: far } = await slow.begin(`n,secret\n${'1,x\n'.repeat(3000)}`);
+  const { body: stopped } = await harness.another().call({ method: 'DELETE', path: `/_jobs_/${far.id}` });
+  t.equal(stopped.state, 'cancelled');
+  t.strictSame((await slow.count()).body, { count: 0 });
   const tables = await harness.store.db.rows({
     sql: "SELECT name FROM system.tables WHERE name LIKE 'import_%'",
   });
