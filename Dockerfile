@@ -9,7 +9,7 @@ WORKDIR /build
 COPY package.json package-lock.json ./
 COPY deploy/image ./deploy/image
 RUN node deploy/image/trim-package.mjs && npm install --ignore-scripts --no-audit --no-fund
-COPY tsconfig.json tsconfig.build.json main.ts token.ts rules.ts sql-views.ts move-space.ts janitor.ts healthcheck.ts ./
+COPY tsconfig.json tsconfig.build.json main.ts token.ts rules.ts export.ts import.ts sql-views.ts move-space.ts janitor.ts healthcheck.ts ./
 COPY common ./common
 COPY events ./events
 COPY gateway ./gateway

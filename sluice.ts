@@ -11,6 +11,8 @@ Usage: sluice [COMMAND] [OPTIONS]
   gateway     serves uploads and downloads alone
   query       serves records alone
   token       makes, lists or revokes access tokens
+  export      fetches whole projects of a running server into a folder
+  import      makes projects on a running server from such a folder, or compares them
   rules       says what strangers and users may do with records
   janitor     cleans up after interrupted uploads
   sql-views   makes a view of each record space, for SQL
@@ -24,6 +26,8 @@ const scripts: Readonly<Record<string, string>> = {
   gateway: 'gateway/main',
   query: 'query/main',
   token: 'token',
+  export: 'export',
+  import: 'import',
   rules: 'rules',
   janitor: 'janitor',
   'sql-views': 'sql-views',

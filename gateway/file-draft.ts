@@ -6,9 +6,13 @@ import { mediaTypeOf } from './media-type.ts';
 /** The properties of a file that are known before its bytes. */
 export type FileDraft = Omit<CloudFile, 'size' | 'crc32' | 'sha256' | 'createdAt' | 'updatedAt'>;
 
-/** @param sent name and type as the client sent them; throws 400 for an invalid name */
+/** @param sent name and type as the client sent them; throws 400 for an invalid name; `name`: that of a copy */
 export function draftFile(
-  sent: { readonly fileName: string; readonly contentType: string | undefined },
+  sent: {
+    readonly fileName: string;
+    readonly contentType: string | undefined;
+    readonly name?: string | undefined;
+  },
   {
     id,
     deploymentId,
@@ -17,7 +21,7 @@ export function draftFile(
   }: Pick<FileDraft, 'id' | 'ownerId' | 'projectSlug'> & { readonly deploymentId: string },
 ): FileDraft {
   const originalName = cleanOriginalName(sent.fileName);
-  const name = storedName(id, originalName);
+  const name = sent.name ?? storedName(id, originalName);
   const contentType = mediaTypeOf(sent.contentType, originalName);
   return {
     id,

@@ -2,6 +2,7 @@ import type { Authenticate } from '../common/auth/authenticate.ts';
 import { linkRefused, payloadTooLarge } from '../common/errors/catalogue.ts';
 import type { Handler, HttpRequest } from '../common/http/http-types.ts';
 import type { Log } from '../common/log/log.ts';
+import type { Grants } from '../common/openapi/grants.ts';
 import type { UploadLink, UploadLinks } from './upload-links.ts';
 
 export interface UploadAccessDeps {
@@ -17,6 +18,8 @@ export interface UploadGrant {
   readonly maxBytes: number;
   /** Absent: the request has a token. */
   readonly link?: UploadLink;
+  /** Of the token; absent: everything. */
+  readonly grants?: Grants | undefined;
 }
 
 /** The right to upload: with a token, or by a link. */
@@ -34,8 +37,8 @@ export class UploadAccess {
     const { authenticate, uploadLinks, maxUploadBytes } = this.#deps;
     const value = parameter(request, 'link');
     if (value === undefined) {
-      const { userId } = await authenticate(request);
-      return { userId, maxBytes: maxUploadBytes };
+      const { userId, grants } = await authenticate(request);
+      return { userId, maxBytes: maxUploadBytes, grants };
     }
     const link = await uploadLinks.read(value, projectSlug);
     const maxBytes = Math.min(link.maxBytes, maxUploadBytes);

@@ -5,12 +5,23 @@ import { daysOfKeys, hashOfTexts, keyLifetime, readIdempotencyKey } from '../com
 import type { CloudFile } from '../common/metadata/cloud-file.ts';
 import type { CloudFiles } from '../common/metadata/cloud-files.ts';
 import { LockRefused, type Locks } from '../common/redis/process-lock.ts';
+import { type KeptProperties, KeptUpload } from './kept-upload.ts';
 import type { UploadGrant } from './upload-access.ts';
 
 /** A gateway that dies with a key keeps it for the time of the lease. Milliseconds. */
 const lockTimes = { lease: 10_000, renewEvery: 3_000 };
 /** Characters of a UUID up to its random half. */
 const prefixLength = 18;
+
+/** An upload whose file an earlier request may have stored. */
+export interface RepeatedUpload {
+  /** Of the file, when it is stored now. */
+  readonly id: string;
+  /** The file of the earlier request; null: there is none. */
+  earlier(signal: AbortSignal): Promise<CloudFile | null>;
+  /** The error for a file that is not the earlier one. */
+  isAnother(): Error;
+}
 
 interface UploadKeysDeps {
   readonly cloudFiles: Pick<CloudFiles, 'findByPrefixes'>;
@@ -30,19 +41,30 @@ export class UploadKeys {
     this.#deps = deps;
   }
 
-  /** Does the work of a request, one at a time for each key. Throws 409 while another one with its key is under way. */
+  /**
+   * Does the work of a request, one at a time for each key, or name that a copy keeps. Throws 409 while another one is under
+   * way.
+   */
   async use<Result>(
     request: HttpRequest,
     { userId: ownerId, link }: Pick<UploadGrant, 'userId' | 'link'>,
-    work: (upload: KeyedUpload | null) => Promise<Result>,
+    work: (upload: RepeatedUpload | null) => Promise<Result>,
+    kept: KeptProperties | null = null,
   ): Promise<Result> {
     const key = readIdempotencyKey(request);
-    if (key === undefined) return work(null);
+    if (kept === null && key === undefined) return work(null);
     // each link has keys of its own
-    const hash = hashOfTexts(ownerId, link?.id ?? '', key);
+    const hash = kept === null ? hashOfTexts(ownerId, link?.id ?? '', key ?? '') : hashOfTexts(kept.name);
     const lock = this.#deps.locks(`upload:${hash}`, lockTimes);
+    const { cloudFiles } = this.#deps;
     try {
-      return await lock.hold((lost) => work(new KeyedUpload(this.#deps, { ownerId, hash, lost })));
+      return await lock.hold((lost) =>
+        work(
+          kept === null
+            ? new KeyedUpload(this.#deps, { ownerId, hash, lost })
+            : new KeptUpload(cloudFiles, { ...kept, ownerId }),
+        ),
+      );
     } catch (error) {
       if (!(error instanceof LockRefused)) throw error;
       if (error.reason === 'held') throw idempotencyKeyInUse();
@@ -52,7 +74,7 @@ export class UploadKeys {
 }
 
 /** An upload with an `Idempotency-Key`. */
-export class KeyedUpload {
+export class KeyedUpload implements RepeatedUpload {
   /** UUIDv8 (RFC 9562 section 5.8). Its second half is random: the address of a file can't be guessed or repeated. */
   readonly id: string;
   readonly #prefixes: readonly string[];
@@ -76,19 +98,23 @@ export class KeyedUpload {
     const since = now() - keyLifetime;
     return files.find((file) => file.ownerId === ownerId && file.createdAt.getTime() > since) ?? null;
   }
+
+  isAnother(): Error {
+    return idempotencyKeyReused();
+  }
 }
 
-/** Throws 422 unless it is the same file. Of its bytes, only their number and CRC-32 are kept for the comparison. */
-export function mustBeSame(earlier: CloudFile, file: Omit<CloudFile, 'createdAt' | 'updatedAt'>): void {
+/** Whether it is the same file. Of its bytes, only their number and CRC-32 are kept for the comparison. */
+export function isSame(earlier: CloudFile, file: Omit<CloudFile, 'createdAt' | 'updatedAt'>): boolean {
   const { projectSlug, originalName, contentType, size, crc32 } = earlier;
-  const same =
+  return (
     projectSlug === file.projectSlug &&
     originalName === file.originalName &&
     contentType === file.contentType &&
     size === file.size &&
     // 0: the row was made from the object, which has no CRC-32
-    (crc32 === file.crc32 || crc32 === 0);
-  if (!same) throw idempotencyKeyReused();
+    (crc32 === file.crc32 || crc32 === 0)
+  );
 }
 
 /** The prefix that the names of files with the same key share; null: the file has no key. */

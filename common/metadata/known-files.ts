@@ -12,6 +12,8 @@ const knownFor = 60_000;
 /** Names that are remembered as missing, however often they are asked for, and for how long. Milliseconds. */
 const missingNames = 10_000;
 const missingFor = 1000;
+/** Longer than a lookup takes. Milliseconds. */
+const removedFor = 60_000;
 
 /** A cache of files in front of the table. Files never change until they are removed. */
 export class KnownFiles {
@@ -20,8 +22,8 @@ export class KnownFiles {
   readonly #lookups: GatheredNames<ReadonlyMap<string, CloudFile>>;
   readonly #known: LRUCache<string, CloudFile>;
   readonly #missing = new LRUCache<string, true>({ ...upTo(missingNames), ttl: missingFor });
-  /** A lookup that began before the removal may end after it. Names never come again. */
-  readonly #removed = new LRUCache<string, true>({ ...upTo(cachedFiles) });
+  /** A lookup that began before the removal may end after it. Only a copy has a name that was removed. */
+  readonly #removed = new LRUCache<string, true>({ ...upTo(cachedFiles), ttl: removedFor });
 
   /** @param args.alone whether no other process deletes files */
   constructor(args: {
@@ -44,6 +46,7 @@ export class KnownFiles {
   note(file: CloudFile): void {
     this.#known.set(file.name, file);
     this.#missing.delete(file.name);
+    this.#removed.delete(file.name);
   }
 
   async find(name: string, signal: AbortSignal): Promise<CloudFile | null> {

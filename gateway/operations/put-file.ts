@@ -4,10 +4,12 @@ import type { Handler } from '../../common/http/http-types.ts';
 import { curl } from '../../common/openapi/curl.ts';
 import { bytes } from '../../common/openapi/schema.ts';
 import { draftFile } from '../file-draft.ts';
+import { keptParameters, mustMayKeep, readKept } from '../kept-upload.ts';
 import type { FileChecksums } from '../multipart/file-checksums.ts';
 import { objectDescription } from '../object-description.ts';
 import { type BodyReader, type ObjectStage, receiveBody } from '../receive/receive-body.ts';
 import { mustFit } from '../upload-access.ts';
+import type { RepeatedUpload } from '../upload-keys.ts';
 import {
   type OperationDefinition,
   readProjectSlug,
@@ -23,7 +25,7 @@ export const putFile: OperationDefinition<UploadDeps> = {
     'As `curl -T` does. The name in the address is the original name; each request stores a file of its own. Files called `upload`, `upload-link`, `resumable` or `_delete_` need another way.',
   access: 'optional',
   needs: 'files:write',
-  parameters: sendingParameters,
+  parameters: [...sendingParameters, ...keptParameters],
   pathParameters: {
     name: {
       description: 'The name of the file to be stored',
@@ -32,7 +34,7 @@ export const putFile: OperationDefinition<UploadDeps> = {
   },
   body: { description: 'The bytes', content: { '*/*': { schema: bytes } } },
   answers: storedAnswer('What is known of the file'),
-  errors: sendingErrors,
+  errors: [...sendingErrors, 'invalid_options', 'upload_conflict'],
   sample: (base) =>
     `echo hello > hello.txt\n${curl({ url: `${base}/_f_/demo/hello.txt`, more: ['-T hello.txt'] })}`,
   handler: (deps) => deps.access.counting(putFileOperation(deps)),
@@ -44,10 +46,12 @@ function putFileOperation(deps: UploadDeps): Handler {
   return cleaningUp(deps, async (request, behind) => {
     const { body, signal } = request;
     const projectSlug = readProjectSlug(request);
+    const kept = readKept(request);
     const sent = request.header('content-type');
     // curl gives this type to everything that it sends by --data-binary
-    const contentType = sent?.trim() === 'application/x-www-form-urlencoded' ? undefined : sent;
-    if (contentType !== undefined && /^\s*multipart\//i.test(contentType))
+    const contentType =
+      kept === null && sent?.trim() === 'application/x-www-form-urlencoded' ? undefined : sent;
+    if (kept === null && contentType !== undefined && /^\s*multipart\//i.test(contentType))
       throw wrongContentType('that of the file: a form is sent by POST');
     // RFC 9110 section 14.5: a PUT of a part would be stored as a whole
     if (request.header('content-range') !== undefined) throw chunksUnsupported('the header Content-Range');
@@ -55,10 +59,11 @@ function putFileOperation(deps: UploadDeps): Handler {
     const length = body.contentLength ?? 0;
     if (length > maxUploadBytes) throw payloadTooLarge(maxUploadBytes, 'File');
     const grant = await deps.access.begin(request, projectSlug);
+    if (kept !== null) mustMayKeep(grant, projectSlug);
     const { userId } = grant;
-    return deps.keys.use(request, grant, async (keyed) => {
+    const store = async (keyed: RepeatedUpload | null) => {
       const draft = draftFile(
-        { fileName: request.params.name ?? '', contentType },
+        { fileName: kept?.originalName ?? request.params.name ?? '', contentType, name: kept?.name },
         { id: keyed?.id ?? randomUUID(), deploymentId: deps.deploymentId, ownerId: userId, projectSlug },
       );
       mustFit(grant, draft.contentType, length);
@@ -76,8 +81,9 @@ function putFileOperation(deps: UploadDeps): Handler {
           return plainReader(object, checksums);
         },
       });
-      return storeFile(deps, request, { received, draft, behind, keyed });
-    });
+      return storeFile(deps, request, { received, draft, behind, keyed, createdAt: kept?.createdAt });
+    };
+    return deps.keys.use(request, grant, store, kept);
   });
 }
 

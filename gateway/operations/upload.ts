@@ -23,7 +23,7 @@ import { objectDescription } from '../object-description.ts';
 import type { ReceivedObject } from '../receive/receive-body.ts';
 import type { CountedFile, Quota } from '../storage-quota.ts';
 import { mustFit, type UploadAccess, type UploadGrant } from '../upload-access.ts';
-import { type KeyedUpload, mustBeSame, type UploadKeys } from '../upload-keys.ts';
+import { isSame, type RepeatedUpload, type UploadKeys } from '../upload-keys.ts';
 import {
   checksums,
   type OperationDefinition,
@@ -134,7 +134,7 @@ interface Form {
   readonly bodyChecksums: FileChecksums;
   readonly maxBodyBytes: number;
   readonly behind: Behind;
-  readonly keyed: KeyedUpload | null;
+  readonly keyed: RepeatedUpload | null;
 }
 
 async function storeForm(deps: UploadDeps, request: HttpRequest, form: Form): Promise<HttpResponse> {
@@ -175,8 +175,10 @@ interface Received {
   readonly received: ReceivedObject;
   readonly draft: FileDraft;
   readonly behind: Behind;
-  /** Null: the request has no `Idempotency-Key`. */
-  readonly keyed: KeyedUpload | null;
+  /** Null: the request has no `Idempotency-Key`, and is no copy. */
+  readonly keyed: RepeatedUpload | null;
+  /** Of a copy; absent: now. */
+  readonly createdAt?: Date | undefined;
 }
 
 /** Makes a file of an object whose bytes have all come. */
@@ -185,7 +187,7 @@ export async function storeFile(
   request: HttpRequest,
   upload: Received,
 ): Promise<HttpResponse> {
-  const { draft, received, keyed } = upload;
+  const { draft, received, keyed, createdAt = new Date() } = upload;
   const earlier = keyed === null ? null : await storedBefore(keyed, upload, request.signal);
   if (earlier !== null) return answer(earlier, deps.fileUrl(earlier), replayedHeader);
   const rowIsOver = deps.cloudFiles.announce();
@@ -193,9 +195,8 @@ export async function storeFile(
   let stored = false;
   try {
     counted = await completeObject(deps, request, upload);
-    const now = new Date();
     const { size, crc32, sha256 } = received;
-    const file: CloudFile = { ...draft, size, crc32, sha256, createdAt: now, updatedAt: now };
+    const file: CloudFile = { ...draft, size, crc32, sha256, createdAt, updatedAt: createdAt };
     await storeRow(deps, request, file);
     stored = true;
     deps.usage.add(file.ownerId, file.projectSlug, { files: 1, bytesStored: size });
@@ -206,9 +207,9 @@ export async function storeFile(
   }
 }
 
-/** The file of an earlier request with the same key. This one must be the same; its bytes are dropped. */
+/** The file of an earlier request with the same key or name. This one must be the same; its bytes are dropped. */
 async function storedBefore(
-  keyed: KeyedUpload,
+  keyed: RepeatedUpload,
   { draft, received: { size, crc32, writer, release }, behind }: Received,
   signal: AbortSignal,
 ): Promise<CloudFile | null> {
@@ -216,7 +217,7 @@ async function storedBefore(
   try {
     const earlier = await keyed.earlier(signal);
     first = earlier === null;
-    if (earlier !== null) mustBeSame(earlier, { ...draft, size, crc32 });
+    if (earlier !== null && !isSame(earlier, { ...draft, size, crc32 })) throw keyed.isAnother();
     return earlier;
   } finally {
     if (!first) behind(writer.abort().then(release));

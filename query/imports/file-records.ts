@@ -53,6 +53,8 @@ export class FileRecords {
   readonly #named: ReadonlyMap<string, Goal>;
   readonly #keepsHashes: boolean;
   readonly #kept: readonly KeptColumn[];
+  /** A table says what has no value: a field may have got its default later than the record. */
+  readonly #keepsNull: boolean;
   /** Of the columns of a file. */
   #goals: readonly Goal[] | null = null;
 
@@ -63,6 +65,7 @@ export class FileRecords {
     this.#complain = complain;
     this.#keepsHashes = reading.keep.includes('hashes');
     this.#kept = reading.keep.filter((name) => name !== 'hashes');
+    this.#keepsNull = reading.keep.length > 0 && isTable(reading);
     this.#named = new Map(
       Object.entries(reading.columns).map(([column, name]) => {
         const place = name === null ? null : structure.places.get(name);
@@ -155,7 +158,7 @@ export class FileRecords {
           : ofTable
             ? readTableCell(field, cell)
             : readCell(field, cell as string | null);
-      if ('value' in reading) given[goal] = reading.value;
+      if ('value' in reading) given[goal] = cell === null && this.#keepsNull ? null : reading.value;
       else {
         isGood = false;
         this.#complain({ line, field: field.name, reason: reading.problem });
@@ -206,6 +209,7 @@ export class FileRecords {
     let isGood = true;
     for (let place = 0; place < fields.length; place++) {
       const field = fields[place] as Field;
+      if (this.#keepsNull && values[place] === null && !field.required) continue;
       const isHash = this.#keepsHashes && field.hashed;
       if (!isHash && isPlainValue(field.type, values[place])) continue;
       const reading = isHash ? readHash(field, values[place]) : readGiven(field, values[place]);

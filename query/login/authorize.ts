@@ -12,7 +12,7 @@ import type { RecordReader } from '../records/record-reader.ts';
 import type { Authorize } from '../space/open-space.ts';
 import type { Spaces } from '../space/spaces.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
-import { covers, type SpaceAuth } from '../structure/space-auth.ts';
+import { covers, type OperationIdentity, type SpaceAuth } from '../structure/space-auth.ts';
 
 export interface LoginDeps {
   readonly loginTokens: LoginTokens;
@@ -33,7 +33,12 @@ export function createAuthorize(deps: LoginDeps & { reader: RecordReader; spaces
 
   return async (args) => {
     const { space, operation, request, grants, projectSlug } = args;
-    assertGranted(grants, operation.family, { project: projectSlug, space: space.structure.slug });
+    const place = { project: projectSlug, space: space.structure.slug };
+    assertGranted(grants, operation.family, place);
+    if (isBackup(operation, request)) {
+      assertGranted(grants, 'backup', place);
+      return;
+    }
     const rules = rulesOf(space).filter((rule) => covers(rule, operation));
     if (rules.length === 0) return;
     const token = loginTokenOf(request, space);
@@ -44,6 +49,12 @@ export function createAuthorize(deps: LoginDeps & { reader: RecordReader; spaces
         throw unauthorized(`${operation.name} needs ${of}; this is none`);
     }
   };
+}
+
+/** Whether a request is for all that the users of an application have, and so for none of them alone. */
+function isBackup({ name }: OperationIdentity, { query }: HttpRequest): boolean {
+  if (name === 'import') return query.some(([key]) => key === 'keep');
+  return name.startsWith('export') && query.some(([key, value]) => key === '$hashes' && value === 'true');
 }
 
 /** The stored rule counts, and so does the request's own where it may not be stored (`mutate: false`). */

@@ -131,7 +131,16 @@ t.test('without a ClickHouse server it says what is missing, in one sentence', a
 
 t.test('help says how the commands are called here', async (t) => {
   t.match(await toEnd(['--help'], {}), { status: 0, stdout: /^ {2}token {7}/m });
-  for (const command of ['token', 'janitor', 'rules', 'sql-views', 'move-space', 'start']) {
+  for (const command of [
+    'token',
+    'janitor',
+    'rules',
+    'export',
+    'import',
+    'sql-views',
+    'move-space',
+    'start',
+  ]) {
     t.match(await toEnd([command, '--help'], {}), { status: 0, stdout: new RegExp(`sluice ${command}`) });
   }
   t.match(await toEnd(['tokens'], {}), { status: 1, stderr: /^sluice: there is no command "tokens"/m });

@@ -145,3 +145,48 @@ t.test('what is wrong gets a clear answer, and leaves nothing', async (t) => {
   t.strictSame(await untilEmpty(filesLeft), []);
   t.equal(rows.size, 0);
 });
+
+const copyName = '6f1f6b0e-5c1d-4e0e-9a44-0f8a3c1b7d21_Gr-e.png';
+const copyOf = { originalName: 'a/Größe?&=.png', createdAt: '2024-02-29T12:30:00.123Z' };
+const addressOf = (copy: Record<string, string>, name = copyName) => `${name}?${new URLSearchParams(copy)}`;
+
+t.test('a copy keeps its name, its original name and its time, however often it comes', async (t) => {
+  const { put, rows, baseUrl, cloudFiles } = await setUp(t);
+  const [bytes, type] = [patternBytes(70_000), { 'content-type': 'multipart/x-kept' }];
+  for (const replayed of [null, 'true']) {
+    const answer = await put(addressOf(copyOf), bytes, type);
+    t.equal(answer.headers.get('idempotent-replayed'), replayed);
+    t.match(await answer.json(), {
+      ...{ _id: copyName.slice(0, 36), name: copyName, ...copyOf, updatedAt: copyOf.createdAt },
+      ...{ contentType: 'multipart/x-kept', size: 70_000 },
+    });
+  }
+  t.equal(rows.size, 1);
+  const other = await put(addressOf(copyOf), bytes.subarray(1), type);
+  t.match([other.status, await other.json()], [409, { code: 'upload_conflict' }]);
+  const stranger = await put(addressOf(copyOf), bytes, { ...type, 'test-owner': 'somebody else' });
+  t.match([stranger.status, await stranger.json()], [409, { code: 'upload_conflict' }]);
+  const both = await Promise.all([1, 2].map(() => put(addressOf(copyOf, copyName.replace('6', '7')), bytes)));
+  t.ok(both.every(({ status }) => status === 200 || status === 409));
+  t.equal(rows.size, 2, 'one file by two requests at once');
+  const served = await fetch(`${baseUrl}/_f_/demo/${copyName}`);
+  t.ok(Buffer.from(await served.arrayBuffer()).equals(bytes));
+  t.ok(await cloudFiles.findByName(copyName, never));
+});
+
+t.test('a copy needs all that it is to keep', async (t) => {
+  const { put, rows } = await setUp(t);
+  for (const [address, message] of [
+    [addressOf({ originalName: 'a' }), /createdAt should be a time of the past/],
+    [addressOf({ createdAt: copyOf.createdAt }), /originalName is missing/],
+    [addressOf({ ...copyOf, createdAt: '2999-01-01T00:00:00.000Z' }), /createdAt/],
+    [addressOf({ ...copyOf, createdAt: 'today' }), /createdAt/],
+    [addressOf(copyOf, 'photo.png'), /photo.png.*is not a name that a gateway gave/],
+    [addressOf({ ...copyOf, originalName: '' }), /The file has no name/],
+  ] as const) {
+    const answer = await put(address, patternBytes(1));
+    t.equal(answer.status, 400);
+    t.match(await answer.json(), { message });
+  }
+  t.equal(rows.size, 0);
+});

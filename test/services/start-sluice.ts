@@ -41,7 +41,7 @@ export interface StartOptions {
 export const acceptanceToken = 'acceptance-token-0123456789abcdef';
 
 /** Runs a script of the project with a clean environment. */
-function runScript(
+export function runScript(
   script: string,
   args: readonly string[],
   env: Record<string, string>,

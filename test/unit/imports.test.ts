@@ -9,7 +9,7 @@ const rooms = {
   common: [
     ...['errors', 'limits', 'log', 'config', 'telemetry', 'durable-files', 'redis', 'rate-limits'],
     ...['http-client', 'object-store', 'clickhouse', 'metadata', 'record-events', 'openapi', 'http'],
-    ...['process-routes', 'auth', 'lifecycle'],
+    ...['process-routes', 'auth', 'lifecycle', 'transfer'],
   ],
   query: [
     ...['structure', 'input', 'sql', 'memory', 'unique', 'store', 'store-embedded', 'store-shared'],
@@ -20,7 +20,7 @@ const rooms = {
 } as const;
 
 /** How many pairs of rooms import from one to the other. Less is welcome: then lower the limit. */
-const mostArrows = { common: 69, query: 56 } as const;
+const mostArrows = { common: 74, query: 56 } as const;
 
 /** Packages that one folder alone imports. */
 const keepers: readonly (readonly [RegExp, string])[] = [

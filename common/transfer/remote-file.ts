@@ -1,0 +1,38 @@
+import type { ExportedFile } from './export-folder.ts';
+import { RefusedCall, type RemoteServer } from './remote-server.ts';
+
+export interface RemoteFile {
+  readonly size: number;
+  /** Lower-case hexadecimal digits; null: the server computes no digests. */
+  readonly sha256: string | null;
+}
+
+export function fileAddress(project: string, name: string): string {
+  return `/_f_/${encodeURIComponent(project)}/${encodeURIComponent(name)}`;
+}
+
+/** What the server says of a file; null: it has none of that name. */
+export async function fileAt(
+  server: RemoteServer,
+  project: string,
+  name: string,
+): Promise<RemoteFile | null> {
+  try {
+    return await server.call(fileAddress(project, name), { method: 'HEAD' }, async (answer) => {
+      answer.resume();
+      const { 'content-length': length, 'repr-digest': digest } = answer.headers;
+      // RFC 9530 section 3
+      const base64 = /\bsha-256=:([A-Za-z0-9+/=]+):/.exec(String(digest))?.[1];
+      const sha256 = base64 === undefined ? null : Buffer.from(base64, 'base64').toString('hex');
+      return { size: Number(length), sha256 };
+    });
+  } catch (error) {
+    if (error instanceof RefusedCall && error.status === 404) return null;
+    throw error;
+  }
+}
+
+/** Whether a file is the exported one, as far as the server says: by its digest, else by its size. */
+export function isCopyOf({ size, sha256 }: RemoteFile, file: ExportedFile): boolean {
+  return size === file.size && (sha256 ?? file.sha256) === file.sha256;
+}

@@ -1,0 +1,190 @@
+/** What `sluice export` and `sluice import` do when answers are late, cut, or other than the ones before. */
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import t, { type Test } from 'tap';
+import { ExportFolder, safePart } from '../../common/transfer/export-folder.ts';
+import { exportProjects } from '../../common/transfer/export-projects.ts';
+import { Progress } from '../../common/transfer/progress.ts';
+import { RemoteServer } from '../../common/transfer/remote-server.ts';
+import { temporaryFolder } from '../services/temporary-folder.ts';
+
+type Answer = (response: ServerResponse, request: IncomingMessage) => void;
+
+/** A server with answers for each method and path, of which the last one is repeated. */
+async function serve(t: Test, answers: Record<string, Answer[]>) {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    const what = `${request.method} ${request.url}`;
+    const given = answers[what] ?? [refuse(404, {})];
+    const answer = given[Math.min(asked.filter((one) => one === what).length, given.length - 1)] as Answer;
+    asked.push(what);
+    answer(response, request);
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const said: string[] = [];
+  const stop = new AbortController();
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const remote = new RemoteServer({ url, token: 'T', signal: stop.signal, warn: (text) => said.push(text) });
+  return { remote, asked, said, stop };
+}
+
+const json =
+  (value: unknown): Answer =>
+  (response) =>
+    response.end(JSON.stringify(value));
+const refuse =
+  (status: number, headers: Record<string, string>, text = '{"message":"why"}'): Answer =>
+  (response) =>
+    response.writeHead(status, headers).end(text);
+const cut: Answer = (response) => {
+  response.write('{"half":');
+  setTimeout(() => response.destroy(), 10);
+};
+const drop: Answer = (response) => void response.destroy();
+
+t.test('a call is sent again when its answer may be another one', async (t) => {
+  const { remote, asked, said } = await serve(t, {
+    'GET /a': [drop, cut, refuse(503, {}), json({ good: true })],
+  });
+  t.strictSame(await remote.json('/a'), { good: true });
+  t.equal(asked.length, 4);
+  t.match(said, [/hang up|ECONNRESET/, /aborted/, /GET \/a: 503 why; attempt 4 follows in 2 s/]);
+});
+
+t.test('it waits as long as the server asks for', async (t) => {
+  const { remote, said } = await serve(t, {
+    'GET /a': [refuse(429, { 'retry-after': '1' }), refuse(409, { 'retry-after': '1' }), json(1)],
+  });
+  const begun = performance.now();
+  t.equal(await remote.json('/a'), 1);
+  t.ok(performance.now() - begun > 1900);
+  t.match(said, [/429 why; attempt 2 follows in 1 s/, /409 why/]);
+});
+
+t.test('an error is not asked for twice', async (t) => {
+  const { remote, asked } = await serve(t, {
+    'GET /a': [refuse(400, {})],
+    'GET /b': [refuse(409, {}, '<h1>a proxy</h1>')],
+  });
+  await t.rejects(remote.json('/a'), { message: 'GET /a: 400 why', status: 400 });
+  await t.rejects(remote.json('/b'), { message: 'GET /b: 409 <h1>a proxy</h1>' });
+  t.equal(await remote.find('/c'), null);
+  t.equal(asked.length, 3);
+});
+
+t.test('a body is made anew for each attempt, and an early answer is heard', async (t) => {
+  const bodies: string[] = [];
+  const read: Answer = async (response, request) => {
+    bodies.push(
+      createHash('sha256')
+        .update(Buffer.concat(await request.toArray()))
+        .digest('hex'),
+    );
+    response.end('2');
+  };
+  const { remote } = await serve(t, {
+    'PUT /a': [drop, read],
+    'PUT /b': [refuse(413, { connection: 'close' })],
+  });
+  const bytes = Buffer.alloc(5_000_000, 'x');
+  const call = { method: 'PUT', body: () => Readable.from([bytes]) };
+  t.equal(await remote.json('/a', call), 2);
+  t.strictSame(bodies, [createHash('sha256').update(bytes).digest('hex')]);
+  await t.rejects(remote.json('/b', call), { message: 'PUT /b: 413 why' });
+});
+
+t.test('silence ends a call, and a signal ends every wait', async (t) => {
+  const { remote, said, stop } = await serve(t, {
+    'GET /a': [() => {}, (response) => void response.write('1'), json(3)],
+    'GET /b': [refuse(503, { 'retry-after': '60' })],
+  });
+  t.equal(await remote.json('/a', { silence: 100 }), 3);
+  t.match(said, [/no byte came for 0.1 s/, /no byte came for 0.1 s/]);
+  const waiting = remote.json('/b');
+  setTimeout(() => stop.abort(new Error('stopped')), 100);
+  await t.rejects(waiting, { message: 'stopped' });
+});
+
+const parquet =
+  (text: string): Answer =>
+  (response) =>
+    response.end(text);
+const space = (name: string): Answer =>
+  json({ structure: { name }, records: 1, createdAt: '2026-01-01T00:00:00.000Z' });
+
+t.test('an export has whole files alone', async (t) => {
+  const root = join(await temporaryFolder(t), 'export');
+  const file = (name: string) => ({ name, originalName: name, contentType: 'a/b', size: 4, createdAt: '' });
+  const { remote, asked } = await serve(t, {
+    'GET /_projects_?limit=100': [json({ projects: [{ slug: 'p' }], next: 'p' })],
+    'GET /_projects_?limit=100&after=p': [json({ projects: [], next: null })],
+    'GET /_projects_/p/spaces?limit=100': [json({ spaces: [{ slug: 'S' }], next: null })],
+    'GET /_projects_/p/spaces/S': [space('old'), space('new')],
+    'GET /_projects_/p/spaces/S/rules': [json({ rules: null })],
+    'GET /p/S/_export_.parquet?$hashes=true': [
+      ...[parquet('PAR1 no end'), parquet('PAR1 old PAR1'), parquet('PAR1 new PAR1')],
+    ],
+    'GET /_f_/p?sort=createdAt&order=asc&limit=100': [
+      json({ files: [file('..'), file('gone')], next: null }),
+    ],
+    'GET /_f_/p/..': [cut, parquet('data')],
+  });
+  const deps = { server: remote, progress: new Progress() };
+  const begin = () => ExportFolder.begin(root, remote.url, { again: false });
+  const folder = await begin();
+  const projects = await exportProjects({ ...deps, folder }, []);
+  t.strictSame(projects, [{ slug: 'p', spaces: ['S'], files: 1 }]);
+  t.strictSame((await readdir(root, { recursive: true })).sort(), [
+    ...['done.ndjson', 'p', 'p/files', 'p/files.ndjson', 'p/files/%2e.', 'p/spaces', 'p/spaces/%53'],
+    ...['p/spaces/%53/records.parquet', 'p/spaces/%53/structure.json'],
+  ]);
+  t.equal(await readFile(join(root, 'p/spaces/%53/records.parquet'), 'utf8'), 'PAR1 new PAR1');
+  t.match(await readFile(join(root, 'p/spaces/%53/structure.json'), 'utf8'), /"new"/);
+
+  // a line that was cut, and an item that lost its end
+  const journal = join(root, 'done.ndjson');
+  await writeFile(journal, (await readFile(journal, 'utf8')).slice(0, -20));
+  await writeFile(join(root, 'p/files/%2e.'), 'dat');
+  const before = asked.length;
+  await exportProjects({ ...deps, folder: await begin() }, []);
+  const since = asked.slice(before);
+  t.ok(since.includes('GET /_f_/p/..'));
+  t.notOk(since.some((what) => what.includes('_export_')));
+  t.equal(await readFile(join(root, 'p/files/%2e.'), 'utf8'), 'data');
+  await t.rejects(ExportFolder.begin(root, 'http://other', { again: false }), { message: /of http:\/\/127/ });
+  await t.rejects(ExportFolder.begin(join(root, 'p'), remote.url, { again: true }), {
+    message: /neither empty/,
+  });
+});
+
+t.test('names are safe, and differ where letter case does not count', async (t) => {
+  const names = [
+    'users',
+    'Users',
+    'uSers',
+    '.',
+    '..',
+    '../a',
+    'a/b',
+    'a\\b',
+    '~',
+    '*',
+    'ä',
+    'Ä',
+    '%55sers',
+    '',
+  ];
+  names.push('x'.repeat(400), 'ö'.repeat(400), `${'x'.repeat(399)}y`);
+  const parts = names.map(safePart);
+  t.equal(new Set(parts.map((part) => part.toLowerCase())).size, names.length);
+  for (const part of parts) t.match(part, /^(?!\.)[a-z0-9%_.~-]{0,200}$/);
+});
