@@ -1,4 +1,4 @@
-import { assertGranted } from '../common/auth/authenticate.ts';
+import { assertBackup } from '../common/auth/authenticate.ts';
 import { invalidOptions, linkRefused, uploadConflict } from '../common/errors/catalogue.ts';
 import { shownName } from '../common/errors/shown-name.ts';
 import type { HttpRequest } from '../common/http/http-types.ts';
@@ -47,7 +47,7 @@ export function readKept({ query, params }: HttpRequest): KeptProperties | null 
 /** Throws 403 unless the sender may choose the name of a file. */
 export function mustMayKeep({ link, grants }: UploadGrant, project: string): void {
   if (link !== undefined) throw linkRefused('The link is for new files');
-  assertGranted(grants, 'backup', { project });
+  assertBackup(grants, { project });
 }
 
 /** An upload of a copy. The same copy may come again. */

@@ -87,6 +87,13 @@ export function assertGranted(
   if (lack !== null) throw notGranted(lack);
 }
 
+/** Throws 403 unless the token names the grant `backup`: hashes leave by no token that was made for everything else. */
+export function assertBackup(grants: Grants | undefined, place: GrantPlace): void {
+  if (grants?.may?.includes('backup') !== true)
+    throw notGranted('The access token is not granted backup, which it needs by name');
+  assertGranted(grants, 'backup', place);
+}
+
 /** Browsers say the origin of a page; what says none could say any. */
 function assertOrigin({ origins = [] }: Grants, origin: string | undefined): void {
   if (origin === undefined || origins.includes('*') || origins.includes(origin)) return;

@@ -1,4 +1,4 @@
-import { assertGranted } from '../../common/auth/authenticate.ts';
+import { assertBackup, assertGranted } from '../../common/auth/authenticate.ts';
 import type { LoginClaims, LoginTokens } from '../../common/auth/login-tokens.ts';
 import { unauthorized } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
@@ -36,7 +36,7 @@ export function createAuthorize(deps: LoginDeps & { reader: RecordReader; spaces
     const place = { project: projectSlug, space: space.structure.slug };
     assertGranted(grants, operation.family, place);
     if (isBackup(operation, request)) {
-      assertGranted(grants, 'backup', place);
+      assertBackup(grants, place);
       return;
     }
     const rules = rulesOf(space).filter((rule) => covers(rule, operation));

@@ -1,4 +1,4 @@
-import { assertGranted } from '../../common/auth/authenticate.ts';
+import { assertBackup, assertGranted } from '../../common/auth/authenticate.ts';
 import { ApiError } from '../../common/errors/api-error.ts';
 import { notAllowed } from '../../common/errors/catalogue.ts';
 import type { HttpResponse } from '../../common/http/http-types.ts';
@@ -159,7 +159,7 @@ async function receive(
   const { userId: ownerId, grants } =
     found === null ? await authenticate() : { ...found, userId: found.ownerId };
   // what records bring along was checked elsewhere
-  if (choices.keep.length > 0) assertGranted(grants, 'backup', { project: projectSlug, space });
+  if (choices.keep.length > 0) assertBackup(grants, { project: projectSlug, space });
   if (found !== null) assertConflict(choices, found.structure);
   const { from } = choices;
   if (from === undefined) {

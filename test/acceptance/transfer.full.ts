@@ -174,7 +174,21 @@ interface Killing {
   readonly sluice: Sluice;
 }
 
-const environment = ({ baseUrl, token }: Sluice) => ({ SLUICE_URL: baseUrl, SLUICE_TOKEN: token });
+/** Of each server, a token that may make and take backups. */
+const backupTokens = new WeakMap<Sluice, string>();
+
+async function servedFor(t: Test, env: Record<string, string> = {}): Promise<Sluice> {
+  const sluice = await sluiceFor(t, { env });
+  const may = 'find,insert,structure,files:read,files:write,backup';
+  const made = await runToEnd('token.ts', ['--may', may], { DATA_DIR: sluice.dataDir, ...env });
+  backupTokens.set(sluice, made.stdout.trim());
+  return sluice;
+}
+
+const environment = (sluice: Sluice) => ({
+  SLUICE_URL: sluice.baseUrl,
+  SLUICE_TOKEN: backupTokens.get(sluice) ?? '',
+});
 
 const run = ({ script, args, sluice }: Killing) => runToEnd(script, args, environment(sluice));
 
@@ -292,14 +306,14 @@ async function differences(t: Test, folder: string, sluice: Sluice): Promise<voi
 }
 
 t.test('between embedded servers', async (t) => {
-  const source = await sluiceFor(t);
+  const source = await servedFor(t);
   const filled = await fill(t, source);
   const folder = await exported(t, source);
-  const target = await sluiceFor(t, { env: { DIGEST: 'sha-256' } });
+  const target = await servedFor(t, { DIGEST: 'sha-256' });
   await imported(t, folder, target);
   await check(t, target, filled);
   await differences(t, folder, target);
-  const other = await sluiceFor(t);
+  const other = await servedFor(t);
   const { baseUrl, token } = other;
   await call({ baseUrl, token, path: '/shop/users', structure: users, body: [{ email: 'mine@x' }] });
   t.match(await run({ script: 'import.ts', args: [folder], sluice: other }), {
@@ -314,12 +328,12 @@ t.test('between embedded servers', async (t) => {
 });
 
 t.test('from an embedded server to one over ClickHouse, and back', async (t) => {
-  const source = await sluiceFor(t);
+  const source = await servedFor(t);
   const filled = await fill(t, source);
   const folder = await exported(t, source);
   const engine = await startClickhouse();
   t.teardown(() => engine.close());
-  const target = await sluiceFor(t, { env: { CLICKHOUSE_URL: engine.url } });
+  const target = await servedFor(t, { CLICKHOUSE_URL: engine.url });
   await imported(t, folder, target);
   await check(t, target, filled);
   const second = join(await temporaryFolder(t), 'second');

@@ -7,7 +7,7 @@ import t from 'tap';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
 import { installPython } from '../services/python-packages.ts';
 import { call, fieldsOf, structureOf } from '../services/record-client.ts';
-import { sluiceFor } from '../services/start-sluice.ts';
+import { runToEnd, sluiceFor } from '../services/start-sluice.ts';
 import { temporaryFolder } from '../services/temporary-folder.ts';
 
 const run = promisify(execFile);
@@ -30,8 +30,10 @@ const orders = Array.from({ length: 500 }, (_, at) => ({
 }));
 
 t.test('what the page shows works', { skip: packages === null }, async (t) => {
-  const sluice = await sluiceFor(t);
-  const { baseUrl, token } = sluice;
+  const { baseUrl, token, dataDir } = await sluiceFor(t);
+  const may = 'find,insert,structure,files:read,backup';
+  const made = await runToEnd('token.ts', ['--may', may], { DATA_DIR: dataDir });
+  const backup = made.stdout.trim();
   const folder = await temporaryFolder(t);
   const ask = (path: string, more: object = {}) => call({ baseUrl, token, path, structure, ...more });
   t.equal((await ask('/shop/orders', { body: orders })).status, 200);
@@ -40,7 +42,7 @@ t.test('what the page shows works', { skip: packages === null }, async (t) => {
     return (await fetch(`${baseUrl}/${space}/_export_.ndjson`, { headers })).text();
   };
   const before = await lines('shop/orders');
-  const env = { PATH: process.env.PATH ?? '', HOME: folder, PYTHONPATH: packages ?? '', TOKEN: token };
+  const env = { PATH: process.env.PATH ?? '', HOME: folder, PYTHONPATH: packages ?? '', TOKEN: backup };
   const python = async (program: string): Promise<string> => {
     await writeFile(join(folder, 'sample.py'), program);
     return (await run('python3', ['sample.py'], { cwd: folder, env })).stdout;
@@ -115,7 +117,7 @@ print('same')
     );
     const sent = await fetch(`${baseUrl}/${path}/_import_?format=${format}&keep=id,createdAt,updatedAt`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${token}` },
+      headers: { authorization: `Bearer ${backup}` },
       body: await readFile(join(folder, `again.${format}`)),
     });
     const { id } = (await sent.json()) as { id: string };

@@ -148,10 +148,13 @@ t.test('what is wrong gets a clear answer, and leaves nothing', async (t) => {
 
 const copyName = '6f1f6b0e-5c1d-4e0e-9a44-0f8a3c1b7d21_Gr-e.png';
 const copyOf = { originalName: 'a/Größe?&=.png', createdAt: '2024-02-29T12:30:00.123Z' };
+const granted = { 'test-grants': JSON.stringify({ may: ['files:write', 'backup'] }) };
 const addressOf = (copy: Record<string, string>, name = copyName) => `${name}?${new URLSearchParams(copy)}`;
 
 t.test('a copy keeps its name, its original name and its time, however often it comes', async (t) => {
-  const { put, rows, baseUrl, cloudFiles } = await setUp(t);
+  const { put: plainPut, rows, baseUrl, cloudFiles } = await setUp(t);
+  const put: typeof plainPut = (name, body, headers = {}) => plainPut(name, body, { ...granted, ...headers });
+  t.equal((await plainPut(addressOf(copyOf), patternBytes(1))).status, 403, 'not by a token for everything');
   const [bytes, type] = [patternBytes(70_000), { 'content-type': 'multipart/x-kept' }];
   for (const replayed of [null, 'true']) {
     const answer = await put(addressOf(copyOf), bytes, type);
@@ -175,7 +178,8 @@ t.test('a copy keeps its name, its original name and its time, however often it 
 });
 
 t.test('a copy needs all that it is to keep', async (t) => {
-  const { put, rows } = await setUp(t);
+  const { put: plainPut, rows } = await setUp(t);
+  const put: typeof plainPut = (name, body, headers = {}) => plainPut(name, body, { ...granted, ...headers });
   for (const [address, message] of [
     [addressOf({ originalName: 'a' }), /createdAt should be a time of the past/],
     [addressOf({ createdAt: copyOf.createdAt }), /originalName is missing/],

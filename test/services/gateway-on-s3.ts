@@ -4,6 +4,7 @@ import { createRunningUploads } from '../../common/lifecycle/workers/running-upl
 import type { CloudFile } from '../../common/metadata/cloud-file.ts';
 import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
+import type { Grants } from '../../common/openapi/grants.ts';
 import type { FileDigests } from '../../gateway/digest/file-digests.ts';
 import { UploadMemory } from '../../gateway/memory/upload-memory.ts';
 import { StateStore } from '../../gateway/resumable/state-store.ts';
@@ -84,7 +85,12 @@ export async function serveGatewayOn(
     testGateway({
       async authenticate(request) {
         if (options.needToken && request.header('test-token') === undefined) throw unauthorized('no token');
-        return { userId: request.header('test-owner') ?? testOwner, tokenId: 't' };
+        const grants = request.header('test-grants');
+        return {
+          userId: request.header('test-owner') ?? testOwner,
+          tokenId: 't',
+          ...(grants === undefined ? {} : { grants: JSON.parse(grants) as Grants }),
+        };
       },
       ...{ cloudFiles, store, memory, maxUploadBytes, resumable, fileUrl, downloadUrl: fileUrl, log },
       ...(quota && { quota }),
