@@ -36,8 +36,6 @@ export interface DeliverySenderDeps {
   readonly alone: boolean;
   /** Bytes of contents that an account may have waiting. */
   readonly contentShare: number;
-  /** Takes over deliveries that a version with other tables left. @returns whether there were any */
-  readonly adoptOld: (process: string, since: Date | null) => Promise<boolean>;
   readonly log: Pick<Log, 'warn'>;
   readonly observeCall: ObserveCall;
   readonly delayAfter?: ((attempts: number) => number) | undefined;
@@ -231,7 +229,7 @@ export class DeliverySender {
   }
 
   async #sweepNow(): Promise<void> {
-    const { table, alone, adoptOld, log } = this.#deps;
+    const { table, alone, log } = this.#deps;
     const { process } = this;
     const since = alone ? null : new Date(Date.now() - this.#silence);
     try {
@@ -241,8 +239,7 @@ export class DeliverySender {
       const known = this.#silent;
       const adopts = known === null || silent.some((other) => !known.has(other));
       if (adopts) await table.adopt(process, since);
-      const adoptedOld = (known === null || since !== null) && (await adoptOld(process, since));
-      const adopted = adopts || adoptedOld ? await table.waitingOf(process) : [];
+      const adopted = adopts ? await table.waitingOf(process) : [];
       for (const { ownerId, count, bytes } of adopted) this.backlog.found(ownerId, { count, bytes });
       this.#silent = new Set(silent);
     } catch (error) {

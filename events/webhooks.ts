@@ -12,7 +12,6 @@ import type { Delivery, NewDelivery } from './delivery.ts';
 import { DeliverySender, type DeliverySenderDeps, deliveryLifetime } from './delivery-sender.ts';
 import { DeliveryTable } from './delivery-table.ts';
 import { createFindAddress } from './network-guard.ts';
-import { adoptOldDeliveries } from './old-deliveries.ts';
 
 /** Most records, and characters, of one delivery; a single record may be longer. */
 const mostRecords = 100;
@@ -51,7 +50,6 @@ export class Webhooks implements RecordEvents {
   readonly #newId = createUuidV7();
 
   constructor(deps: WebhooksDeps) {
-    const { db, database } = deps;
     const table = new DeliveryTable(deps);
     this.#table = table;
     this.#keyOf = createKeyedHash(createStoredKeys(deps), 'sluice webhooks 1');
@@ -61,7 +59,6 @@ export class Webhooks implements RecordEvents {
       observeCall: deps.metrics.observeCall,
       secretOf: this.#keyOf,
       findAddress: createFindAddress(deps.allowed),
-      adoptOld: (process, since) => adoptOldDeliveries({ db, database, table }, process, since),
     });
   }
 

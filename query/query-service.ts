@@ -42,7 +42,6 @@ import { countRecordBytes } from './space/space-figures.ts';
 import { makeSpaceViews, type ViewsOrder } from './space/space-views.ts';
 import { Spaces } from './space/spaces.ts';
 import { freshnessOf, type SpacesDeps } from './space/spaces-deps.ts';
-import { indexOldParts } from './store/index-old-parts.ts';
 import type { RecordStore } from './store/record-store.ts';
 import { EmbeddedStore } from './store-embedded/embedded-store.ts';
 import { exampleStructure } from './structure/example-structure.ts';
@@ -95,7 +94,6 @@ export const queryService =
       examples,
       started() {
         store.started();
-        void indexOldParts({ db: store.db, database: services.database, log }, closing.signal);
         const sweep = (): Promise<void> => sweepReceipts({ store, log }, closing.signal);
         sweeping = setInterval(() => void sweep(), sweepEvery).unref();
         imports.started();

@@ -21,7 +21,7 @@ const core = ['test/unit/*.test.ts', 'test/acceptance/*.test.ts', 'test/integrat
 const servedFiles = [
   ...['filters', 'query-filters', 'query-aggregate', 'query-unique', 'query-records', 'query-populate'],
   ...['query-clear', 'query-search', 'query-find-by-body', 'query-keys', 'query-spaces', 'query-login'],
-  ...['value-index', 'old-parts', 'rules', 'rules-oracle'],
+  ...['value-index', 'rules', 'rules-oracle'],
 ].map((name) => `test/integration/${name}.test.ts`);
 const servedFullFiles = [
   'query-aggregate-oracle',

@@ -53,8 +53,8 @@ export async function migrate(
   const oldest = Math.min(...migrations.map(({ version }) => version));
   if (done.some(({ version }) => version < oldest)) {
     throw new Error(
-      'the data was written by a version of Sluice before 0.2, which kept a table for each record space: ' +
-        'this one can not read it, so begin with an empty DATA_DIR or another CLICKHOUSE_DATABASE',
+      'the data was written by a version of Sluice that was never released, and this one can not read it: ' +
+        'begin with an empty DATA_DIR or another CLICKHOUSE_DATABASE',
     );
   }
   const pending = migrations.filter(({ version }) => !done.some((row) => row.version === version));

@@ -7,9 +7,9 @@ import { webhookTables } from './migrations/webhook-tables.ts';
 
 /** All migrations, oldest first. One that was released never changes: a later one mends it. */
 export const migrations: readonly Migration[] = [
-  ...metadataTables,
-  ...recordTables,
-  ...webhookTables,
-  ...fileTables,
-  ...jobTables,
-].sort((one, other) => one.version - other.version);
+  metadataTables,
+  fileTables,
+  recordTables,
+  webhookTables,
+  jobTables,
+];

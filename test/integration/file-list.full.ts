@@ -4,8 +4,6 @@ import type { Database } from '../../common/clickhouse/database.ts';
 import type { CloudFile } from '../../common/metadata/cloud-file.ts';
 import { createCloudFiles } from '../../common/metadata/cloud-files.ts';
 import { fileRow } from '../../common/metadata/file-row.ts';
-import { migrate } from '../../common/metadata/migrate.ts';
-import { migrations } from '../../common/metadata/migrations.ts';
 import { FaultyDatabase } from '../services/faulty-database.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
 import { newFile } from '../services/new-file.ts';
@@ -138,35 +136,6 @@ t.test('pages stay exact while files come and go', async (t) => {
     seen.map(({ name }) => name),
     expected.map(({ name }) => name),
   );
-});
-
-t.test('files that an earlier version stored are listed after the migration', async (t) => {
-  const database = 'earlier';
-  await migrate(
-    db,
-    database,
-    migrations.filter(({ version }) => version < 22),
-  );
-  const own = filesOf('me', 9);
-  const values = own.map(
-    ({ id, name, createdAt }) => `('${id}', '${name}', 'me', 'demo', ${createdAt.getTime() / 1000})`,
-  );
-  await db.command({
-    sql: `INSERT INTO earlier.cloud_files (id, name, owner_id, project_slug, created_at) VALUES ${values.join(', ')}`,
-  });
-  t.strictSame(
-    (await migrate(db, database, migrations)).map(({ version }) => version),
-    migrations.map(({ version }) => version).filter((version) => version >= 22),
-  );
-  const files = createCloudFiles({ db, database });
-  const page = await files.list({ ownerId: 'me', projectSlug: 'demo', limit: 20 }, never);
-  t.strictSame(
-    page.map(({ name }) => name),
-    own.map(({ name }) => name),
-  );
-  const [first] = own;
-  await files.remove(first?.name as string, never);
-  t.equal((await files.list({ ownerId: 'me', projectSlug: 'demo', limit: 20 }, never)).length, 8);
 });
 
 t.test('a hundred files deleted at once took two hundred statements, one after another', async (t) => {

@@ -48,8 +48,8 @@ const elsewhere = [
   // hands on what others ask; what it asks after a crash is tested there (pending-records.full.ts)
   /store-embedded\/pending-records\.ts:\d+/,
   /store-embedded\/store-writes\.ts:\d+ .*table\.selectByIds\(/,
-  // update-values.test.ts, old-parts.test.ts
-  /store\/(?:update-values|index-old-parts)\.ts/,
+  // update-values.test.ts
+  /store\/update-values\.ts/,
   // clickhouse-addresses.full.ts
   /check-servers\.ts/,
   // import-kill.full.ts

@@ -2,8 +2,6 @@
 import { BlockList, createServer } from 'node:net';
 import t from 'tap';
 import type { Database, InsertStatement } from '../../common/clickhouse/database.ts';
-import { migrate } from '../../common/metadata/migrate.ts';
-import { migrations } from '../../common/metadata/migrations.ts';
 import type { AnnouncedRecord, RecordEvent } from '../../common/record-events/record-event.ts';
 import type { Webhooks, WebhooksDeps } from '../../events/webhooks.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
@@ -205,44 +203,3 @@ t.test('an event of many records kept the event loop, and all of its deliveries 
     'others ran after each pause',
   );
 });
-
-t.test('deliveries of a version before wait in its table', async (t) => {
-  const old = `${database}_old`;
-  await migrate(
-    db,
-    old,
-    migrations.filter(({ version }) => version < 25),
-  );
-  const time = new Date().toISOString().replace('T', ' ').replace('Z', '');
-  const day = new Date(Date.now() + 86_400_000).toISOString().replace('T', ' ').replace('Z', '');
-  const body = (id: string) => JSON.stringify({ deliveryId: id, recordIds: [`record ${id}`], records: [] });
-  const row = (id: string, state: string) => [
-    ...['owner', id, 'gone', 's', 'record.inserted', 'p', 'notes', receiver.url, body(id), state],
-    ...[1, 0, '', time, time, time, day, 2],
-  ];
-  const lines = Buffer.from(
-    [row('1', 'pending'), row('2', 'delivered'), row('3', 'pending')]
-      .map((r) => JSON.stringify(r))
-      .join('\n'),
-  );
-  await db.insert({ table: `${old}.webhook_deliveries`, lines, columns: oldColumns });
-  await migrate(db, old, migrations);
-  const first = open({ database: old });
-  await first.start();
-  await receiver.count(2);
-  t.strictSame(receiver.received.map(({ text }) => text).sort(), [body('1'), body('3')]);
-  while ((await first.recent('owner', 9, signal)).some(({ state }) => state !== 'delivered'));
-  t.match(await first.recent('owner', 9, signal), [
-    { id: '3', attempts: 2, recordIds: ['record 3'] },
-    { id: '2', attempts: 1, recordIds: ['record 2'] },
-    { id: '1' },
-  ]);
-  await first.close();
-  await open({ database: old }).start();
-  t.equal(receiver.received.length, 2, 'once');
-});
-
-const oldColumns = [
-  ...['owner_id', 'id', 'process', 'space_id', 'event', 'project', 'space', 'url', 'body', 'state'],
-  ...['attempts', 'status', 'problem', 'created_at', 'updated_at', 'next_at', 'expires_at', 'version'],
-];

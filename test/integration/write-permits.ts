@@ -59,8 +59,7 @@ const updates = (database: Database) =>
 export async function writePermitsSuite(t: Test, db: Database): Promise<void> {
   await db.command({ sql: 'DROP DATABASE IF EXISTS permits' });
   await db.command({ sql: 'CREATE DATABASE permits' });
-  for (const sql of recordTables.flatMap(({ statements }) => statements('permits', layoutOf(db))))
-    await db.command({ sql });
+  for (const sql of recordTables.statements('permits', layoutOf(db))) await db.command({ sql });
   async function stored(prefix: string): Promise<readonly string[]> {
     const rows = await db.rows<{ t0: string }>({
       sql: `SELECT t0 FROM ${table} WHERE startsWith(_id, '${prefix}') ORDER BY _id`,

@@ -1,39 +1,33 @@
-import { fileListColumns } from '../file-list.ts';
 import type { Migration } from '../migrate.ts';
 import { durable, timestamp, updatable } from './table-parts.ts';
 
-const columns = `(owner_id String, project_slug String, created_at ${timestamp}, id String, name String,
-  original_name String, content_type String)`;
+/**
+ * Files come in small batches. While a table is small the engine merges as soon as there are five parts, which rewrites
+ * most of it each time; with fifteen the same rows cost a third less CPU (docs/decisions/009-rows-of-small-files.md).
+ */
+const moreParts = 'merge_selector_base = 15';
 
-/** Changes of cloud_files, which metadata-tables.ts makes. */
-export const fileTables: readonly Migration[] = [
-  {
-    // files in the order in which an account lists them. `cloud_files` is ordered by name, so a list of one project read
-    // the rows of all accounts there. A file that is here is stored only when `cloud_files` has it; rows that are here
-    // twice become one. From here on files are deleted by lightweight updates, since a mutation waits for merges:
-    // seconds, with a million files
-    version: 22,
-    name: 'lists of files',
-    statements: (database, layout) => {
-      const files = `${database}.cloud_files`;
-      const list = `${database}.file_list`;
-      const names = fileListColumns.join(', ');
-      return [
-        `CREATE TABLE IF NOT EXISTS ${list} ${columns}
-          ENGINE = ${layout.engine(list, 'ReplacingMergeTree')} ORDER BY (owner_id, project_slug, created_at, id)
-          SETTINGS index_granularity = 1024, ${updatable}, merge_selector_base = 15, ${durable}`,
-        `INSERT INTO ${list} (${names}) SELECT ${names} FROM ${files}`,
-        `ALTER TABLE ${files} MODIFY SETTING ${updatable}`,
-      ];
-    },
+/**
+ * Files by name, with an index that finds one by its SHA-256; and in the order in which an account lists them. A file of
+ * the list is stored only when `cloud_files` has it, and rows that are there twice become one. Files are deleted by
+ * lightweight updates: a mutation waits for merges, seconds with a million files.
+ */
+export const fileTables: Migration = {
+  version: 101,
+  name: 'files',
+  statements: (database, layout) => {
+    const [files, list] = [`${database}.cloud_files`, `${database}.file_list`];
+    return [
+      `CREATE TABLE IF NOT EXISTS ${files} (
+        id String, name String, original_name String, owner_id String, project_slug String, object_key String,
+        content_type String, size UInt64, crc32 UInt32,
+        created_at ${timestamp}, updated_at ${timestamp}, sha256 String,
+        INDEX sha256 sha256 TYPE bloom_filter(0.01) GRANULARITY 1
+      ) ENGINE = ${layout.engine(files, 'MergeTree')} ORDER BY name SETTINGS ${updatable}, ${moreParts}, ${durable}`,
+      `CREATE TABLE IF NOT EXISTS ${list} (owner_id String, project_slug String, created_at ${timestamp}, id String,
+        name String, original_name String, content_type String)
+        ENGINE = ${layout.engine(list, 'ReplacingMergeTree')} ORDER BY (owner_id, project_slug, created_at, id)
+        SETTINGS index_granularity = 1024, ${updatable}, ${moreParts}, ${durable}`,
+    ];
   },
-  {
-    // the SHA-256 of files, and an index that finds a file by it: among a million rows in a few granules
-    version: 26,
-    name: 'file_digests',
-    statements: (database) => [
-      `ALTER TABLE ${database}.cloud_files ADD COLUMN IF NOT EXISTS sha256 String,
-        ADD INDEX IF NOT EXISTS sha256 sha256 TYPE bloom_filter(0.01) GRANULARITY 1`,
-    ],
-  },
-];
+};

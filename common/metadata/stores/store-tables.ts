@@ -31,9 +31,9 @@ export interface StoreFacts {
 
 /** All migrations of a store that is not the first. */
 export const storeMigrations: readonly Migration[] = [
-  ...recordTables,
+  recordTables,
   {
-    version: 28,
+    version: 105,
     name: 'store identity',
     statements: (database, layout) => [
       `CREATE TABLE IF NOT EXISTS ${database}.store_identity (number UInt16, deployment String, mark UInt64)
