@@ -78,6 +78,8 @@ export class FileKeys {
 
   /** The record of these keys is at a place of the block. */
   place(keys: RecordKeys, index: number): void {
+    // what is stored by the time of its publishing is found then
+    if (this.#task.isEmpty) return;
     for (const unique of keys.unique) this.#values.push({ ...unique, keys, index });
     if (keys.record.own.id !== undefined) {
       this.#ids.push(keys);
@@ -113,8 +115,7 @@ export class FileKeys {
   #check(): void {
     const leftOut = this.#leftOut;
     if (this.#values.length > 0) this.#checks.push(this.#checkValues(this.#values, leftOut));
-    if (this.#ids.length > 0 && !this.#task.isEmpty)
-      this.#checks.push(this.#checkIds(this.#ids, this.#idPlaces, leftOut));
+    if (this.#ids.length > 0) this.#checks.push(this.#checkIds(this.#ids, this.#idPlaces, leftOut));
     this.#values = [];
     this.#ids = [];
     this.#idPlaces = [];
@@ -122,8 +123,8 @@ export class FileKeys {
 
   async #checkValues(placed: readonly Placed[], leftOut: Set<number>): Promise<void> {
     const hashes = placed.map(({ hash }) => hash.slice(0, hashCharacters)).join('');
-    const { isEmpty, onConflict } = this.#task;
-    const suspects = await this.#ask<readonly number[]>({ type: 'keys', hashes, isEmpty });
+    const { onConflict } = this.#task;
+    const suspects = await this.#ask<readonly number[]>({ type: 'keys', hashes });
     if (suspects.length === 0) return;
     const asked = suspects.map((place) => placed[place] as Placed);
     const values = asked.map(({ field, value }) => ({ slot: slotOf(field), value }));

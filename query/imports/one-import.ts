@@ -169,6 +169,8 @@ async function publish(
     }
     const attach = async (): Promise<void> => {
       await notes.store({ state: 'publishing', inserted: records });
+      // from here on its values may be stored
+      await deps.store.keys.addRows(staged.keys());
       await db.command(staged.attach());
       await notes.store(over('done'));
     };

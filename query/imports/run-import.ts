@@ -138,11 +138,11 @@ async function insertBlock(
   await db.insert({ table: staged.name, columns, types, lines: rows, home: staged.home });
 }
 
-/** Places of the values that may be stored. From now on all of them may be. */
+/** Places of the values that may be stored. */
 async function suspectsOf(
   { keys }: RecordStore,
   { id }: RecordSpace,
-  { hashes, isEmpty }: AskedKeys,
+  { hashes }: AskedKeys,
   signal: AbortSignal,
 ): Promise<readonly number[]> {
   const places: number[] = [];
@@ -151,8 +151,7 @@ async function suspectsOf(
     all,
     (place) => {
       const hash = hashes.slice(place * hashCharacters, (place + 1) * hashCharacters);
-      if (!isEmpty && keys.mayHave(id, hash)) places.push(place);
-      keys.add(id, hash);
+      if (keys.mayHave(id, hash)) places.push(place);
     },
     signal,
   );

@@ -40,8 +40,6 @@ export interface AskedKeys {
   readonly type: 'keys';
   /** Eight characters each: what `hashOf` begins with. */
   readonly hashes: string;
-  /** None is: they are only noted. */
-  readonly isEmpty: boolean;
 }
 export interface AskedValues {
   readonly type: 'values';

@@ -170,5 +170,5 @@ export async function addKeys(
   signal: AbortSignal,
 ): Promise<void> {
   await db.command({ ...table.addKeys(recordsId, slot), signal });
-  await keys.addSpace(recordsId);
+  await keys.addRows(table.allKeys(recordsId));
 }

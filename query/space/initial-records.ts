@@ -86,5 +86,5 @@ export async function storeInitialRecords(
   const { lines } = JSON.parse(initialRecords) as InitialRows;
   const home = table.homeOf(id);
   await db.insert({ ...table.recordRows, lines: Buffer.from(lines), home, token: `initial:${id}`, signal });
-  await keys.addSpace(id);
+  await keys.addRows(table.allKeys(id));
 }

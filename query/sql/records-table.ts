@@ -254,13 +254,9 @@ export class RecordsTable {
 
   /** All keys, as `keyWords` makes words of them: 8 bytes a row of RowBinary. @param spaceId absent: of all spaces */
   allKeys(spaceId?: string): Sql {
-    const space = 'UUIDStringToNum(toString(space))';
-    const word = (at: number): string => `reinterpretAsUInt32(substring(${space}, ${at}, 4))`;
-    const low = `bitXor(toUInt32(bitAnd(key, 0xffffffff)), ${word(9)})`;
-    const high = `bitXor(toUInt32(bitShiftRight(key, 32)), ${word(13)})`;
     const where = spaceId === undefined ? '' : ` WHERE space = ${textLiteral(spaceId)}`;
-    const sql = `SELECT ${low}, ${high} FROM (SELECT space, key FROM ${this.#keys}${where}
-      UNION ALL SELECT space, arrayJoin(_keys) AS key FROM ${this.#records}${where})`;
+    const sql = keyWordsSql(`SELECT space, key FROM ${this.#keys}${where}
+      UNION ALL SELECT space, arrayJoin(_keys) AS key FROM ${this.#records}${where}`);
     return { sql, home: this.homeOf(spaceId ?? '0'), space: spaceId ?? allSpaces };
   }
 
@@ -293,4 +289,13 @@ export class RecordsTable {
 /** Which of the maps of a record has the values of a slot. */
 function mapOf(slot: string): '_hashes' | '_doc' {
   return kindOf(slot) === 'h' ? '_hashes' : '_doc';
+}
+
+/** Keys as `keyWords` makes words of them: 8 bytes a row of RowBinary. @param keys SELECT of `space` and `key` */
+export function keyWordsSql(keys: string): string {
+  const space = 'UUIDStringToNum(toString(space))';
+  const word = (at: number): string => `reinterpretAsUInt32(substring(${space}, ${at}, 4))`;
+  const low = `bitXor(toUInt32(bitAnd(key, 0xffffffff)), ${word(9)})`;
+  const high = `bitXor(toUInt32(bitShiftRight(key, 32)), ${word(13)})`;
+  return `SELECT ${low}, ${high} FROM (${keys})`;
 }

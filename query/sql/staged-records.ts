@@ -3,7 +3,7 @@ import { recordsTable, stageSettings } from '../../common/metadata/migrations/re
 import type { Field } from '../structure/field.ts';
 import { allIds, type IdRange } from './id-range.ts';
 import { valueBytes } from './record-row.ts';
-import type { RecordsTable, Sql } from './records-table.ts';
+import { keyWordsSql, type RecordsTable, type Sql } from './records-table.ts';
 import { valueSql } from './value-sql.ts';
 
 /**
@@ -46,6 +46,11 @@ export class StagedRecords {
   /** Those of its records that are records of their space: all of them, if it was attached to its end. */
   attached(): IdRange {
     return { ...allIds, where: `_id IN (SELECT _id FROM ${this.name})` };
+  }
+
+  /** Keys of its unique values, as `allKeys` has those of the records table. */
+  keys(): Sql {
+    return this.#sql(keyWordsSql(`SELECT space, arrayJoin(_keys) AS key FROM ${this.name}`));
   }
 
   /** Bytes of the values of all, as text. @param overhead bytes that each record counts beside them */

@@ -1,6 +1,7 @@
 import { StreamedFilter } from '../../common/clickhouse/streamed-filter.ts';
 import type { Log } from '../../common/log/log.ts';
 import { keyWords } from '../sql/record-keys.ts';
+import type { Sql } from '../sql/records-table.ts';
 import type { Engine, StoredKeys } from '../store/record-store.ts';
 
 /** Keys that the filter is made for at least, and at most (40 MB). */
@@ -28,9 +29,8 @@ export class KeyFilter implements StoredKeys {
     this.#filter.fillLater(source, 'unique values', log);
   }
 
-  async addSpace(spaceId: string): Promise<void> {
-    const { db, table } = this.#deps;
-    await this.#filter.addAll(await db.stream({ ...table.allKeys(spaceId), format: 'RowBinary' }));
+  async addRows(rows: Sql): Promise<void> {
+    await this.#filter.addAll(await this.#deps.db.stream({ ...rows, format: 'RowBinary' }));
   }
 
   add(spaceId: string, hash: string): void {

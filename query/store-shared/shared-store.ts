@@ -15,7 +15,7 @@ import { noVersions, type SpaceVersions } from './space-versions.ts';
 import { VersionedCache } from './versioned-cache.ts';
 
 /** Others may have written any. */
-const anyKeys: StoredKeys = { mayHave: () => true, add() {}, async addSpace() {} };
+const anyKeys: StoredKeys = { mayHave: () => true, add() {}, async addRows() {} };
 
 /**
  * The store of processes that share a ClickHouse server: every read and write is a statement there, which requests of a

@@ -5,7 +5,7 @@ import type { MemoryTable } from '../memory/memory-table.ts';
 import type { IsKey } from '../sql/conditions-sql.ts';
 import type { KeyOfRecord, NewRecord } from '../sql/new-record.ts';
 import type { SpacedRow } from '../sql/record-row.ts';
-import type { RecordsTable } from '../sql/records-table.ts';
+import type { RecordsTable, Sql } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
 import type { SlotValue } from '../sql/terms.ts';
 import type { Assignment } from '../sql/update-sql.ts';
@@ -93,8 +93,8 @@ export interface StoredKeys {
   mayHave(spaceId: string, hash: string): boolean;
   /** To be called before a key is written. */
   add(spaceId: string, hash: string): void;
-  /** To be called when statements wrote keys of a space, and before their records are there. */
-  addSpace(spaceId: string): Promise<void>;
+  /** To be called when statements wrote keys, and before their records are there. @param rows of words (`keyWordsSql`) */
+  addRows(rows: Sql): Promise<void>;
 }
 
 /**

@@ -271,7 +271,7 @@ for (const [name, open] of Object.entries(stores)) {
       await store.rewrite(other.id, async () => {
         const row = { space: other.id, _id: newId(), _keys: [keyOf('t0', 'copied')] };
         await store.db.insert({ ...store.table.recordRows, lines: Buffer.from(`${JSON.stringify(row)}\n`) });
-        await store.keys.addSpace(other.id);
+        await store.keys.addRows(store.table.allKeys(other.id));
       });
       t.ok(store.keys.mayHave(other.id, hashOf('t0', 'copied')));
     });
