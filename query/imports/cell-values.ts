@@ -1,5 +1,6 @@
 import { parseExactly, RoundedInteger } from '../../common/http/rounded-integer.ts';
 import type { Field } from '../structure/field.ts';
+import { plainValue } from './table-cells.ts';
 
 /** A cell as JSON of a body would say it, or its problem as the end of a sentence ("should be a valid number"). */
 export type CellReading = { readonly value: unknown } | { readonly problem: string };
@@ -33,7 +34,8 @@ export function readCell({ type }: Field, cell: string | null): CellReading {
 }
 
 /** A value of a table as JSON of a body would say it: arrays and objects may be texts of JSON, as exports write them. */
-export function readTableCell({ type }: Field, cell: unknown): CellReading {
+export function readTableCell({ type }: Field, given: unknown): CellReading {
+  const cell = plainValue(given);
   if (cell === null) return none;
   if (typeof cell === 'bigint') return { problem: 'has more digits than a NUMBER can hold' };
   if (cell instanceof Uint8Array) return { problem: 'is bytes, which no field holds' };

@@ -11,6 +11,7 @@ import { FileProblem } from './file-problem.ts';
 import { type Kept, type KeptColumn, type OwnValues, readHash, readOwn } from './kept-values.ts';
 import type { SourcePiece, SourceRecord } from './source-record.ts';
 import { isTable, type SourceReading } from './source-records.ts';
+import { plainValue } from './table-cells.ts';
 
 /** Why a record of a file can't be stored. */
 export interface RecordProblem {
@@ -148,7 +149,7 @@ export class FileRecords {
       let cell = cells[column];
       if (unescapesFormulas && typeof cell === 'string') cell = unescapeFormula(cell);
       if (typeof goal === 'string') {
-        own = own && this.#own(own, goal, cell, line);
+        own = own && this.#own(own, goal, ofTable ? plainValue(cell) : cell, line);
         continue;
       }
       const field = fields[goal] as Field;
@@ -158,7 +159,7 @@ export class FileRecords {
           : ofTable
             ? readTableCell(field, cell)
             : readCell(field, cell as string | null);
-      if ('value' in reading) given[goal] = cell === null && this.#keepsNull ? null : reading.value;
+      if ('value' in reading) given[goal] = (cell ?? null) === null && this.#keepsNull ? null : reading.value;
       else {
         isGood = false;
         this.#complain({ line, field: field.name, reason: reading.problem });

@@ -1,6 +1,7 @@
 import { open } from 'node:fs/promises';
+import * as zlib from 'node:zlib';
 import type { AsyncBuffer, ColumnMetaData, Compressors, FileMetaData } from 'hyparquet';
-import { parquetMetadataAsync, parquetReadObjects, parquetSchema } from 'hyparquet';
+import { parquetMetadataAsync, parquetRead, parquetSchema } from 'hyparquet';
 import { parquetHeader } from 'hyparquet/src/column.js';
 import { compressors as decompressors, decompressZstd } from 'hyparquet-compressors';
 import { FileProblem } from './file-problem.ts';
@@ -32,8 +33,15 @@ class BoundedPages {
   );
 }
 
+/** From Node.js 22.15 on there is a native one. */
+const { zstdDecompressSync } = zlib as unknown as {
+  zstdDecompressSync?: (input: Uint8Array, options: { maxOutputLength: number }) => Uint8Array;
+};
+
 function zstd(input: Uint8Array, length: number): Uint8Array {
-  return decompressZstd(input, new Uint8Array(length));
+  return zstdDecompressSync === undefined
+    ? decompressZstd(input, new Uint8Array(length))
+    : zstdDecompressSync(input, { maxOutputLength: length });
 }
 
 function tooLarge(what: string): FileProblem {
@@ -97,20 +105,23 @@ async function* piecesOf(file: AsyncBuffer): AsyncGenerator<SourcePiece> {
   const columns = parquetSchema(metadata).children.map(({ element }) => element.name);
   const all = Number(metadata.num_rows);
   let from = 0;
-  for (const { num_rows: rows, columns: chunks } of metadata.row_groups) {
+  for (const { num_rows: groupRows, columns: chunks } of metadata.row_groups) {
     const sum = (of: (data: ColumnMetaData) => bigint): number =>
       chunks.reduce((all, { meta_data: data }) => all + Number(data && of(data)), 0);
     if (!(sum((data) => data.total_compressed_size) <= mostAtOnce)) throw tooLarge('a group of its rows has');
     const share = valuesAtOnce / sum((data) => data.total_uncompressed_size);
-    const atOnce = Math.max(rowsAtOnce, Math.floor(share * Number(rows)) || 0);
+    const atOnce = Math.max(rowsAtOnce, Math.floor(share * Number(groupRows)) || 0);
     for (const { meta_data: data } of chunks) assertPages(await file.slice(...rangeOf(data)));
-    const end = from + Number(rows);
+    const end = from + Number(groupRows);
     while (from < end) {
       const rowEnd = Math.min(end, from + atOnce);
       const { compressors } = new BoundedPages();
-      const read = await parquetReadObjects({ file, metadata, compressors, parsers, rowStart: from, rowEnd });
-      const cells = read.map((row) => columns.map((column) => row[column]));
-      const records = rowsOf(cells, from + 1);
+      let rows: readonly (readonly unknown[])[] = [];
+      const onComplete = (read: unknown[][]): void => {
+        rows = read;
+      };
+      await parquetRead({ file, metadata, compressors, parsers, rowStart: from, rowEnd, onComplete });
+      const records = rowsOf(rows, from + 1);
       from = rowEnd;
       const bytesRead = Math.floor((file.byteLength * from) / Math.max(1, all));
       yield { columns, records, bytesRead, isLast: false };

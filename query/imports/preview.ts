@@ -10,6 +10,7 @@ import { FileProblem } from './file-problem.ts';
 import { type FileReading, FileRecords, type RecordProblem } from './file-records.ts';
 import type { SourcePiece, SourceRecord } from './source-record.ts';
 import { isTable, sourcePieces } from './source-records.ts';
+import { plainValue } from './table-cells.ts';
 import { startThread, threadFailure } from './worker-thread.ts';
 
 /** Records that are looked at, pieces of a text (source-records.ts), and records that are shown. */
@@ -151,7 +152,8 @@ class Shape {
     return types;
   }
 
-  #noteCells(cells: readonly unknown[], line: number): void {
+  #noteCells(given: readonly unknown[], line: number): void {
+    const cells = isTable(this.#reading) ? given.map(plainValue) : given;
     if (!this.isNamed) for (const index of cells.keys()) this.#typesOf(String(index + 1));
     const types = [...this.#types.values()];
     const ofTable = isTable(this.#reading);

@@ -2,11 +2,11 @@ import type { SourceRecord } from './source-record.ts';
 
 /** Rows of a table as records. @param first the number of the first one */
 export function rowsOf(rows: Iterable<readonly unknown[]>, first: number): readonly SourceRecord[] {
-  return Array.from(rows, (row, index) => ({ line: first + index, cells: row.map(plainValue) }));
+  return Array.from(rows, (cells, index) => ({ line: first + index, cells }));
 }
 
 /** A value as JSON has it. Bytes, and integers that a double would round, stay what they are: no field takes them. */
-function plainValue(value: unknown): unknown {
+export function plainValue(value: unknown): unknown {
   switch (typeof value) {
     case 'undefined':
       return null;
