@@ -11,6 +11,7 @@ const most = 100;
 const reasons: Readonly<Record<string, string>> = {
   'common/object-store/file-system/file-system-store.ts createFileSystemStore': 'one entry an operation',
   'common/object-store/s3/s3-store.ts createS3Store': 'one entry an operation',
+  'common/metadata/migrations/metadata-tables.ts statements': 'one entry a table',
   'console/web/files/files-page.tsx FilesPage': 'the parts of a page, in its order',
   'console/web/projects/field-dialog.tsx FieldDialog': 'the fields of a form, in its order',
   'console/web/projects/projects-page.tsx ProjectsPage': 'the parts of a page, in its order',
