@@ -11,6 +11,8 @@ import type { UsageCounts } from '../common/metadata/usage-counts.ts';
 import { createUuidV7 } from '../common/metadata/uuid-v7.ts';
 import { openObjectStore } from '../common/object-store/open-object-store.ts';
 import type { RecordEvents } from '../common/record-events/record-event.ts';
+import { fileRoutes } from './files/file-routes.ts';
+import { FileTables } from './files/file-tables.ts';
 import { Imports } from './imports/imports.ts';
 import { jobRoutes } from './imports/job-routes.ts';
 import { StoredFiles } from './imports/stored-files.ts';
@@ -81,7 +83,7 @@ export const queryService =
       deploymentId: services.deployment.id,
       open: async () => (await openObjectStore(config, log)).store,
     });
-    const { routes, imports } = queryParts({
+    const { routes, imports, tables } = queryParts({
       ...services,
       ...{ files, store, catalogue, reservations, throttle, events, hasher: createHasher(), now: Date.now },
       freshness: freshnessOf(store, services.invalidation),
@@ -104,6 +106,7 @@ export const queryService =
         clearInterval(sweeping);
         closing.abort(new Error('the server stops'));
         await imports.close();
+        await tables.close();
         await files.close();
         await events.close();
         await reservations.close();
@@ -163,8 +166,12 @@ export function queryRoutes(args: QueryDeps): Route[] {
   return queryParts(args).routes;
 }
 
-/** The same, with the imports that outlive their requests. */
-function queryParts(args: QueryDeps): { readonly routes: Route[]; readonly imports: Imports } {
+/** The same, with the parts that have to be closed. */
+function queryParts(args: QueryDeps): {
+  readonly routes: Route[];
+  readonly imports: Imports;
+  readonly tables: FileTables;
+} {
   const { config, store } = args;
   const deps = {
     ...args,
@@ -233,7 +240,12 @@ function queryParts(args: QueryDeps): { readonly routes: Route[]; readonly impor
     }));
     return [{ ...route, handler, api: describeOperation(operation, model) }, ...also];
   });
-  const others = [...jobRoutes({ ...args, imports }), ...usageRoutes(args)];
+  const tables = new FileTables({ ...args, limits: config.readLimits });
+  const others = [
+    ...jobRoutes({ ...args, imports }),
+    ...usageRoutes(args),
+    ...fileRoutes({ ...args, tables }),
+  ];
   const projects = projectRoutes({ ...reading, spaces, boundSpaces });
-  return { routes: [...recordRoutes, ...projects, ...others], imports };
+  return { routes: [...recordRoutes, ...projects, ...others], imports, tables };
 }

@@ -24,6 +24,9 @@ export const invalidBody = (problems: string | readonly string[], cause?: unknow
   badRequest('invalid_body', problems, cause);
 export const invalidValue = (problems: readonly string[]) => badRequest('invalid_value', problems);
 export const invalidCondition = (problems: readonly string[]) => badRequest('invalid_condition', problems);
+/** @param reason the rest of a sentence about the file */
+export const unreadableFile = (reason: string, cause?: unknown) =>
+  badRequest('unreadable_file', `The file can not be queried: ${reason}`, cause);
 export const noConditions = () =>
   badRequest(
     'no_conditions',

@@ -25,6 +25,7 @@ export const errorCodes = {
   invalid_multipart: { status: 400, title: 'The form data is not valid' },
   missing_file_part: { status: 400, title: 'The form data has no file' },
   chunks_unsupported: { status: 400, title: 'The request holds a chunk of a file' },
+  unreadable_file: { status: 400, title: 'The file can not be read as a table' },
   checksum_mismatch: { status: 400, title: 'The file does not match its checksum' },
   unauthorized: { status: 401, title: 'A token is missing or not valid' },
   not_granted: { status: 403, title: 'The access token is not for this' },

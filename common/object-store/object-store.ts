@@ -1,3 +1,5 @@
+import type { FileHandle } from 'node:fs/promises';
+
 /**
  * Storage of files. Implementations: the file system store (embedded default) and S3.
  * Every implementation passes test/integration/object-store-contract.ts.
@@ -122,6 +124,11 @@ export interface ObjectStore {
   head(key: string, signal: AbortSignal): Promise<StoredObject | null>;
   /** The object's bytes in order, in chunks of bounded size. Rejects when there is no such object. */
   read(key: string, range: ByteRange | null, signal: AbortSignal): AsyncIterable<Uint8Array>;
+  /**
+   * The object as a file that is open for reading, where it is one; the caller closes it. Absent: the store has no files.
+   * Rejects when there is no such object.
+   */
+  open?(key: string, signal: AbortSignal): Promise<FileHandle>;
   /** Removes the object; resolves as well when there is none. */
   delete(key: string, signal: AbortSignal): Promise<void>;
   /** Removes all of them, in as few requests as the store can. Answers the keys of objects that may still be there. */

@@ -21,6 +21,7 @@ export const samples: { readonly [Name in keyof typeof catalogue]: ApiError } = 
   clearNotAllowed: catalogue.clearNotAllowed('clear-all-spaces'),
   wrongContentType: catalogue.wrongContentType('multipart/form-data'),
   invalidMultipart: catalogue.invalidMultipart('The form data ends in the middle of a part'),
+  unreadableFile: catalogue.unreadableFile('it is no Parquet, or damaged'),
   checksumMismatch: catalogue.checksumMismatch(['Content-MD5']),
   chunksUnsupported: catalogue.chunksUnsupported('the field dzchunkindex'),
   missingFilePart: catalogue.missingFilePart(),

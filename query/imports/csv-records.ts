@@ -35,6 +35,11 @@ export class CsvRecords {
     this.#largest = largest;
   }
 
+  /** Null: nothing said it so far. */
+  get delimiter(): string | null {
+    return this.#delimiter;
+  }
+
   /** The records that are whole with this piece. @param isLast nothing follows */
   *read(piece: string, isLast: boolean): Generator<CsvRecord> {
     this.#text += piece;

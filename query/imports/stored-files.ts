@@ -1,8 +1,9 @@
+import type { FileHandle } from 'node:fs/promises';
 import { notFound } from '../../common/errors/catalogue.ts';
 import { type FileKeyParts, fileKey, isStoredName } from '../../common/metadata/file-key.ts';
-import type { ObjectStore, StoredObject } from '../../common/object-store/object-store.ts';
+import type { ByteRange, ObjectStore, StoredObject } from '../../common/object-store/object-store.ts';
 
-type Objects = Pick<ObjectStore, 'head' | 'read' | 'close'>;
+type Objects = Pick<ObjectStore, 'head' | 'read' | 'open' | 'close'>;
 
 /** The uploaded files, to be read. Their store is opened when the first one is. */
 export class StoredFiles {
@@ -29,8 +30,17 @@ export class StoredFiles {
     return object;
   }
 
-  async *read({ key }: StoredObject, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-    yield* (await this.#opened()).read(key, null, signal);
+  async *read(
+    { key }: StoredObject,
+    signal: AbortSignal,
+    range: ByteRange | null = null,
+  ): AsyncGenerator<Uint8Array> {
+    yield* (await this.#opened()).read(key, range, signal);
+  }
+
+  /** The file itself, to be closed; null: it is on another machine. */
+  async open({ key }: StoredObject, signal: AbortSignal): Promise<FileHandle | null> {
+    return (await (await this.#opened()).open?.(key, signal)) ?? null;
   }
 
   async close(): Promise<void> {

@@ -34,7 +34,7 @@ export function parseSelect(
         `${label} names ${shownName(typeof name === 'string' ? name : JSON.stringify(name))}, which ${problem}`,
       );
   }
-  return recordParts(shown);
+  return recordParts(shown, structure);
 }
 
 function problemOf(found: ShownValue | null): string | null {

@@ -46,9 +46,9 @@ function bracketHint(key: string, { lookup }: Structure): string | null {
   return `send ${shown} without brackets`;
 }
 
-function namesOf({ fields }: Structure): string {
+function namesOf({ fields, ofFile }: Structure): string {
   const shown = fields.filter(({ hidden }) => !hidden);
   const names = shown.slice(0, listed).map(({ name }) => shownName(name));
   const more = shown.length > listed ? [`${shown.length - listed} more`] : [];
-  return [...names, ...more, ...systemKeys.map(shownName)].join(', ');
+  return [...names, ...more, ...(ofFile === true ? [] : systemKeys.map(shownName))].join(', ');
 }

@@ -27,7 +27,11 @@ export function wholeRecord(structure: Structure): RecordParts {
   if (whole === undefined) {
     const [, ...times] = systemKeys;
     const fields = structure.fields.filter(({ hashed, hidden }) => !hashed && !hidden);
-    whole = recordParts([...fields, ...times].map((target) => ({ target, path: [] })));
+    const all = structure.ofFile === true ? fields : [...fields, ...times];
+    whole = recordParts(
+      all.map((target) => ({ target, path: [] })),
+      structure,
+    );
     wholes.set(structure, whole);
   }
   return whole;
@@ -36,9 +40,12 @@ export function wholeRecord(structure: Structure): RecordParts {
 /** The values within another one, by their keys; null: it is shown as a whole. */
 type Branches<Key> = Map<Key, Branches<string> | null>;
 
-/** A record with its id and some values. */
-export function recordParts(shown: readonly ShownValue[]): RecordParts {
-  const tree: Branches<Target> = new Map([['id', null]]);
+/** A record with its id, where it has one, and some values. */
+export function recordParts(
+  shown: readonly ShownValue[],
+  { ofFile }: Pick<Structure, 'ofFile'> = {},
+): RecordParts {
+  const tree: Branches<Target> = new Map(ofFile === true ? [] : [['id', null]]);
   for (const { target, path } of shown) grow(tree, target, path);
   const parts: RecordPart[] = [];
   let before = '';

@@ -15,7 +15,8 @@ import type { Structure } from './structure.ts';
  */
 export type SlotKind = keyof typeof slotColumns | 'm' | 'h';
 
-const kinds: Readonly<Record<FieldType, keyof typeof slotColumns>> = {
+/** The columns that have values of a type. */
+export const slotKinds: Readonly<Record<FieldType, keyof typeof slotColumns>> = {
   TEXT: 't',
   NUMBER: 'n',
   BOOLEAN: 'b',
@@ -71,7 +72,7 @@ export function assignSlots(
     if (before !== undefined) {
       return { ...field, slot: before.slot, keyed: field.unique && before.unique && before.keyed };
     }
-    const kind = kinds[field.type];
+    const kind = slotKinds[field.type];
     const column = field.hashed ? take('h', Number.POSITIVE_INFINITY) : take(kind, slotColumns[kind].count);
     return { ...field, slot: column ?? take('m', Number.POSITIVE_INFINITY), keyed: field.unique };
   });

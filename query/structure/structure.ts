@@ -38,6 +38,8 @@ export interface Structure {
   readonly retiredSlots: readonly string[];
   /** The change of types that is under way (space/type-changes.ts): nobody writes records meanwhile. Null: none is. */
   readonly typeChange: string | null;
+  /** It is that of a file: rows have neither an id nor times of ours, but only its columns. */
+  readonly ofFile?: true;
 }
 
 type Optional = 'auth' | 'webhooks' | 'loginParams' | 'initialData' | 'retiredSlots' | 'typeChange';

@@ -350,6 +350,19 @@ t.test('every route: what another owns is not read, changed or listed', async (t
       const response = await files(bob, `${project}/_delete_`, init);
       t.match(await response.json(), { deleted: 0, failed: [{ name: file.name, code: 'not_found' }] });
     },
+    'QUERY /_f_/:project/:name': async () => {
+      for (const path of [`${project}/${file.name}`, `shared/${file.name}`]) {
+        const headers = { 'content-type': 'application/json' };
+        t.equal((await files(bob, path, { method: 'QUERY', headers, body: '{}' })).status, 404, path);
+      }
+    },
+    'POST /_f_/:project/:name/_find_': async () => {
+      for (const path of [`${project}/${file.name}`, `shared/${file.name}`]) {
+        const headers = { 'content-type': 'application/json' };
+        const init = { method: 'POST', headers, body: '{}' };
+        t.equal((await files(bob, `${path}/_find_`, init)).status, 404, path);
+      }
+    },
     'GET /_projects_': async () => [[200, await call({ baseUrl, token: bob, path: '/_projects_' })]],
     'GET /_projects_/:project/spaces': async () => [
       [{}, await call({ baseUrl, token: bob, path: `/_projects_/${project}/spaces` })],

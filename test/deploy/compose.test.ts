@@ -136,6 +136,7 @@ t.test('addresses name services and their ports', async (t) => {
 
 t.test('what a load balancer sends where', async (t) => {
   t.match(balancer, /acl gateways path_beg \/_f_\/\n/);
+  t.match(balancer, /use_backend gateways if linked or gateways !queried\n/);
   t.match(balancer, /acl consoles path \/ \/_console_\n +acl consoles path_beg \/_console_\/\n/);
   t.match(balancer, /set-header X-Forwarded-Proto https/);
   t.match(balancer, /uri \/readyz/);

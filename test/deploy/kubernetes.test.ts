@@ -162,7 +162,9 @@ t.test('the paths of the ingress lead each route to the service that has it', as
   }
   const ofTheDashboard = consoleTable().map(({ method, path }) => `${method} ${path}`);
   for (const route of [...routeTable(), ...ofTheDashboard]) {
-    const [, path = ''] = route.split(' ');
+    const [method, path = ''] = route.split(' ');
+    // files as tables need an engine, which the image does not have
+    if (path.startsWith('/_f_/') && (method === 'QUERY' || path.endsWith('/_find_'))) continue;
     const longest =
       (['gateway', 'console'] as const).find((name) => path.startsWith(pathOf(name))) ?? 'query';
     const [, room = ''] = path.split('/');

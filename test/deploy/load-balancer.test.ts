@@ -184,6 +184,20 @@ t.test('every backend is there', async (t) => {
   }
 });
 
+t.test('files as tables are queried where records are', async (t) => {
+  const asked = {
+    headers: { 'content-type': 'application/json' },
+    body: (write: (chunk: Uint8Array) => Promise<void>) => write(Buffer.from('{}')),
+  };
+  for (const [method, path] of [
+    ['QUERY', '/_f_/media/none'],
+    ['POST', '/_f_/media/none/_find_'],
+  ] as const) {
+    const { status, body } = await call(path, { ...asked, method });
+    t.match({ status, ...JSON.parse(body.toString()) }, { status: 404, code: 'not_found' }, method);
+  }
+});
+
 t.test('the processes behind it refuse plain HTTP that does not come through it', async (t) => {
   for (const address of addresses) {
     const direct = [`${address}:${gatewayPort}/_f_/media/none`, `${address}:${queryPort}/balanced/people`];

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AccessTokens, hashToken } from '../../common/auth/access-tokens.ts';
 import { bootstrap, executeTokenOrder } from '../../common/auth/issue-token.ts';
@@ -7,11 +8,13 @@ import type { Database } from '../../common/clickhouse/database.ts';
 import { GroupCommit } from '../../common/clickhouse/group-commit.ts';
 import { createCloudFiles } from '../../common/metadata/cloud-files.ts';
 import { openDeployment } from '../../common/metadata/deployment.ts';
+import { fileKey } from '../../common/metadata/file-key.ts';
 import { fileRow } from '../../common/metadata/file-row.ts';
 import { Projects } from '../../common/metadata/projects.ts';
 import { UsageCounts } from '../../common/metadata/usage-counts.ts';
 import { Users } from '../../common/metadata/users.ts';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
+import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
 import { DeliveryTable } from '../../events/delivery-table.ts';
 import { exportFormats } from '../../query/operations/export.ts';
 import { sweepReceipts } from '../../query/records/insert-receipts.ts';
@@ -21,7 +24,7 @@ import { TableCatalogue } from '../../query/space/table-catalogue.ts';
 import { RecordsTable } from '../../query/sql/records-table.ts';
 import { CacheOutages } from '../../query/store-shared/cache-outages.ts';
 import { driveSessions } from './drive-sessions.ts';
-import { newFile } from './new-file.ts';
+import { newFile, testDeployment } from './new-file.ts';
 import {
   testDatabase as database,
   type QueryCall,
@@ -31,6 +34,7 @@ import {
 } from './query-harness.ts';
 import { type FieldInput, structureOf } from './record-client.ts';
 import { silentLog } from './silent-log.ts';
+import { storeObject } from './store-object.ts';
 
 async function driveImports(harness: QueryHarness, expect: Expect): Promise<void> {
   const csv = { method: 'POST', path: '/p/users/_import_', headers: { 'content-type': 'text/csv' } };
@@ -48,6 +52,17 @@ async function driveImports(harness: QueryHarness, expect: Expect): Promise<void
   await expect({ path }, 'GET /_jobs_/:job');
   await expect({ path: '/_jobs_', query: `limit=1&after=${job.id}` }, 'GET /_jobs_');
   await expect({ method: 'DELETE', path }, 'DELETE /_jobs_/:job');
+}
+
+async function driveTables(harness: QueryHarness, expect: Expect): Promise<void> {
+  const name = `${randomUUID()}_a.csv`;
+  const key = fileKey({ deploymentId: testDeployment, ownerId: 'owner', projectSlug: 'p', name });
+  const store = await createFileSystemStore({ root: join(harness.dataDir, 'files') });
+  await storeObject(store, key, Buffer.from('a\n1\n'));
+  await store.close();
+  const asked = { path: `/_f_/p/${name}`, body: { a: 1 } };
+  await expect({ ...asked, method: 'QUERY' }, 'QUERY /_f_/:project/:name');
+  await expect({ ...asked, path: `${asked.path}/_find_` }, 'POST /_f_/:project/:name/_find_');
 }
 
 const fields: FieldInput[] = [
@@ -192,6 +207,7 @@ export async function driveEverything(harness: QueryHarness): Promise<ReadonlySe
   await driveProjects(harness, expect);
   await expect({ path: '/_usage_' }, 'GET /_usage_');
   await driveImports(harness, expect);
+  await driveTables(harness, expect);
   await driveViews(harness);
   await driveOutages(harness);
   const inThreeDays = (): number => Date.now() + 3 * 86_400_000;

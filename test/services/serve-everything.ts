@@ -103,7 +103,7 @@ export async function serveEverything(options: {
       ...{ throttle: new LoginThrottle(), reservations: createLocalReservations(), now: Date.now },
       ...{ invalidation: unannounced, freshness: freshnessOf(records, unannounced) },
       usage: usage ?? new UsageCounts({ db, database, log }),
-      files: new StoredFiles({ deploymentId: 'test', open: async () => store }),
+      files: new StoredFiles({ deploymentId: testDeployment, open: async () => store }),
     }),
     ...webhookRoutes({ webhooks, authenticate }),
     ...testGateway({ authenticate, projects, store, cloudFiles, log, keys: uploadKeys, ...counted }),

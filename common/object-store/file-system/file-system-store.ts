@@ -51,6 +51,10 @@ export async function createFileSystemStore({ root }: { root: string }): Promise
     read(key, range, signal) {
       return readObject(layout.objectPath(key), range, signal);
     },
+    async open(key, signal) {
+      signal.throwIfAborted();
+      return open(layout.objectPath(key), 'r');
+    },
     async delete(key, signal) {
       signal.throwIfAborted();
       await removeDurably(layout.objectPath(key));

@@ -6,8 +6,8 @@ import type { Comparison } from './filter.ts';
 export type Subject = Pick<Comparison, 'target' | 'path'>;
 
 /** A field by its name or slug, or a key that every record has; null: there is none. */
-export function targetOf(name: string, { lookup }: Structure): Target | null {
-  return lookup.get(name) ?? (isSystemKey(name) ? name : null);
+export function targetOf(name: string, { lookup, ofFile }: Structure): Target | null {
+  return lookup.get(name) ?? (isSystemKey(name) && ofFile !== true ? name : null);
 }
 
 /** The same, or a path such as `home.city` within an OBJECT. */

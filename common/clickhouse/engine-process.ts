@@ -1,0 +1,152 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { engineSettings } from './engine-settings.ts';
+import { settingsText } from './literal.ts';
+
+const program = fileURLToPath(new URL('./engine-program.mjs', import.meta.url));
+
+/** The status of a process that has no engine to load. */
+const missing = 3;
+/** What the engine counts is bounded by a setting. This bounds the rest: an allocation that nobody counts. Bytes. */
+const mostResident = 2 * 1024 ** 3;
+const watchEvery = 100;
+
+/** There is no engine where the service runs. */
+export class EngineMissing extends Error {}
+
+/** The process ended before its statement did. */
+export class EngineEnded extends Error {}
+
+interface Reply {
+  readonly text?: string;
+  readonly problem?: string;
+}
+
+/** Where the process finds the open file that it is given: behind its streams and its channel. */
+export const givenFile = '/dev/fd/4';
+
+interface Options {
+  /** A descriptor of an open file. */
+  readonly file?: number | undefined;
+  readonly settings: Readonly<Record<string, string | number>>;
+  /** Milliseconds that the engine may take in all. The time that a reader of rows takes is not counted. */
+  readonly timeout: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * An engine in a process of its own, for statements over bytes that nobody knows: what they do to it, they do to no
+ * other. It takes one statement at a time, and no data directory of ours, nor a variable of the environment, is known to
+ * it.
+ */
+export class EngineProcess {
+  readonly #child: ChildProcess;
+  readonly #folder: string;
+  readonly #failed: Promise<never>;
+  readonly #watch: NodeJS.Timeout;
+  #left: number;
+  #killedFor: Error | null = null;
+
+  /** Rejects with EngineMissing. */
+  static async start(options: Options): Promise<EngineProcess> {
+    try {
+      createRequire(import.meta.url).resolve('chdb');
+    } catch (cause) {
+      throw new EngineMissing('chdb is not installed', { cause });
+    }
+    const folder = await mkdtemp(join(tmpdir(), 'sluice-engine-'));
+    return new EngineProcess(folder, options);
+  }
+
+  private constructor(folder: string, { file, settings, timeout, signal }: Options) {
+    this.#folder = folder;
+    this.#left = timeout;
+    const text = settingsText({ ...engineSettings, output_format_json_array_of_rows: 1, ...settings });
+    this.#child = fork(program, [folder, text, String(missing)], {
+      ...{ cwd: folder, env: { TZ: 'UTC' }, execArgv: [] },
+      stdio: ['ignore', 'pipe', 'ignore', 'ipc', ...(file === undefined ? [] : [file])],
+    });
+    const onAbort = (): void => this.#kill(signal.reason as Error);
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    this.#failed = new Promise((_, reject) => {
+      this.#child.once('error', reject);
+      this.#child.once('exit', (status, by) => {
+        signal.removeEventListener('abort', onAbort);
+        clearInterval(this.#watch);
+        const ended = status === missing ? new EngineMissing('chdb can not be loaded') : null;
+        reject(this.#killedFor ?? ended ?? new EngineEnded(`it ended with ${by ?? status}`));
+      });
+    });
+    // nobody may be waiting
+    this.#failed.catch(() => {});
+    this.#watch = setInterval(() => void this.#watchMemory(), watchEvery).unref();
+  }
+
+  /** The rows of a small result. Rejects with the engine's message. */
+  async rows<Row>(sql: string): Promise<readonly Row[]> {
+    const text = await this.#within(this.#ask({ sql, format: 'JSONEachRow' }));
+    return JSON.parse(text || '[]') as readonly Row[];
+  }
+
+  /** The bytes of a result; the process takes no statement behind it. Throws the engine's message. */
+  async *stream(sql: string, format: string): AsyncGenerator<Uint8Array> {
+    const ended = this.#ask({ sql, format, isStream: true });
+    ended.catch(() => {});
+    const chunks = (this.#child.stdout as NonNullable<ChildProcess['stdout']>)[Symbol.asyncIterator]();
+    for (;;) {
+      const { done, value } = await this.#within(chunks.next());
+      if (done === true) break;
+      yield value as Uint8Array;
+    }
+    await this.#within(ended);
+  }
+
+  /** Ends the process, whatever it does. Resolves when it is gone; a second call does no harm. */
+  async close(): Promise<void> {
+    this.#kill(new Error('it is not needed any more'));
+    await this.#failed.catch(() => {});
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  async #ask(statement: {
+    readonly sql: string;
+    readonly format: string;
+    readonly isStream?: true;
+  }): Promise<string> {
+    const replied = once(this.#child, 'message') as Promise<[Reply]>;
+    replied.catch(() => {});
+    if (this.#child.connected) this.#child.send(statement);
+    const [{ text = '', problem }] = await Promise.race([replied, this.#failed]);
+    if (problem !== undefined) throw new Error(problem);
+    return text;
+  }
+
+  async #within<Result>(work: Promise<Result>): Promise<Result> {
+    const begun = performance.now();
+    const late = (): void => this.#kill(new Error('TIMEOUT_EXCEEDED'));
+    const timer = setTimeout(late, Math.max(0, this.#left));
+    try {
+      return await work;
+    } finally {
+      clearTimeout(timer);
+      this.#left -= performance.now() - begun;
+    }
+  }
+
+  async #watchMemory(): Promise<void> {
+    const text = await readFile(`/proc/${this.#child.pid}/status`, 'utf8').catch(() => '');
+    const resident = Number(/^VmRSS:\s+(\d+) kB$/m.exec(text)?.[1] ?? 0) * 1024;
+    if (resident > mostResident) this.#kill(new Error('query memory limit exceeded'));
+  }
+
+  #kill(reason: Error): void {
+    this.#killedFor ??= reason;
+    this.#child.kill('SIGKILL');
+  }
+}

@@ -1,0 +1,122 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { ByteRange, StoredObject } from '../../common/object-store/object-store.ts';
+import type { StoredFiles } from '../imports/stored-files.ts';
+
+/** A file that is served. */
+export interface ServedFile {
+  readonly url: string;
+  /** Why its bytes could not be read; null: they could. */
+  readonly failure: Error | null;
+  /** Its address is gone from now on. */
+  readonly end: () => void;
+}
+
+interface Entry {
+  readonly object: StoredObject;
+  readonly signal: AbortSignal;
+  failure: Error | null;
+}
+
+const singleRange = /^bytes=(\d+)-(\d*)$/;
+
+/**
+ * Bytes of stored files for engines on this machine. Each has an address that nobody can guess, for as long as its
+ * statement runs: so no engine gets the credentials of a store, or a path.
+ */
+export class ByteServer {
+  readonly #files: Pick<StoredFiles, 'read'>;
+  readonly #entries = new Map<string, Entry>();
+  #server: Promise<Server> | null = null;
+
+  constructor(files: Pick<StoredFiles, 'read'>) {
+    this.#files = files;
+  }
+
+  async serve(object: StoredObject, signal: AbortSignal): Promise<ServedFile> {
+    const server = await this.#listening();
+    const path = `/${randomBytes(32).toString('base64url')}`;
+    const ended = new AbortController();
+    const entry: Entry = {
+      object,
+      failure: null,
+      signal: AbortSignal.any([signal, ended.signal]),
+    };
+    this.#entries.set(path, entry);
+    const end = (): void => {
+      this.#entries.delete(path);
+      ended.abort(new Error('nobody reads the file any more'));
+    };
+    return {
+      url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`,
+      get failure() {
+        return entry.failure;
+      },
+      end,
+    };
+  }
+
+  async close(): Promise<void> {
+    const server = await this.#server?.catch(() => null);
+    server?.closeAllConnections();
+    server?.close();
+  }
+
+  #listening(): Promise<Server> {
+    this.#server ??= this.#listen().catch((error: unknown) => {
+      this.#server = null;
+      throw error;
+    });
+    return this.#server;
+  }
+
+  async #listen(): Promise<Server> {
+    const server = createServer((request, response) => void this.#answer(request, response));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    // what waits for an answer keeps the process alive, and this does not
+    return server.unref();
+  }
+
+  async #answer({ method, url = '', headers }: IncomingMessage, response: ServerResponse): Promise<void> {
+    const entry = this.#entries.get(url);
+    if (entry === undefined) return void response.writeHead(404).end();
+    const { size, lastModified } = entry.object;
+    const range = rangeOf(headers.range, size);
+    if (range === 'none') return void response.writeHead(416, { 'content-range': `bytes */${size}` }).end();
+    response.writeHead(range === null ? 200 : 206, {
+      'accept-ranges': 'bytes',
+      'content-length': range === null ? size : range.end - range.start + 1,
+      'last-modified': lastModified.toUTCString(),
+      ...(range === null ? {} : { 'content-range': `bytes ${range.start}-${range.end}/${size}` }),
+    });
+    if (method === 'HEAD' || size === 0) return void response.end();
+    const gone = new AbortController();
+    response.once('close', () => gone.abort(new Error('the engine wants no more')));
+    const bytes = this.#bytes(entry, range, AbortSignal.any([entry.signal, gone.signal]));
+    await pipeline(Readable.from(bytes), response).catch(() => response.destroy());
+  }
+
+  async *#bytes(entry: Entry, range: ByteRange | null, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+    try {
+      yield* this.#files.read(entry.object, signal, range);
+    } catch (error) {
+      // the engine leaves when it has seen enough
+      if (!signal.aborted) entry.failure ??= error as Error;
+      throw error;
+    }
+  }
+}
+
+/** Null: all bytes; `none`: there are no such. */
+function rangeOf(header: string | undefined, size: number): ByteRange | null | 'none' {
+  const [, from, to = ''] = singleRange.exec(header ?? '') ?? [];
+  if (from === undefined) return null;
+  const start = Number(from);
+  const end = to === '' ? size - 1 : Math.min(Number(to), size - 1);
+  return start > end ? 'none' : { start, end };
+}

@@ -1,0 +1,37 @@
+import { unsupportedMediaType } from '../../common/errors/catalogue.ts';
+import type { StoredObject } from '../../common/object-store/object-store.ts';
+
+export const fileFormats = ['CSV', 'NDJSON', 'Parquet'] as const;
+
+/** How the bytes of a file are to be read. */
+export interface FileFormat {
+  readonly name: (typeof fileFormats)[number];
+  readonly isGzip: boolean;
+}
+
+const endings: Readonly<Record<string, FileFormat['name']>> = {
+  ...{ csv: 'CSV', tsv: 'CSV', txt: 'CSV', ndjson: 'NDJSON', jsonl: 'NDJSON', parquet: 'Parquet' },
+};
+
+const mediaTypes: Readonly<Record<string, FileFormat['name']>> = {
+  'text/csv': 'CSV',
+  'application/csv': 'CSV',
+  'text/tab-separated-values': 'CSV',
+  'application/x-ndjson': 'NDJSON',
+  'application/ndjson': 'NDJSON',
+  'application/jsonl': 'NDJSON',
+  'application/vnd.apache.parquet': 'Parquet',
+};
+
+/** By the end of the name, or by the type that it was uploaded with. Throws a 415 for others. */
+export function formatOf(name: string, { contentType }: Pick<StoredObject, 'contentType'>): FileFormat {
+  const [, ending = '', gz] = /\.([a-z]+)(\.gz)?$/i.exec(name) ?? [];
+  const mediaType = contentType.split(';')[0]?.trim().toLowerCase() ?? '';
+  const format = endings[ending.toLowerCase()] ?? mediaTypes[mediaType];
+  const isGzip = gz !== undefined || ending.toLowerCase() === 'gz';
+  if (format === undefined || (isGzip && format === 'Parquet'))
+    throw unsupportedMediaType(
+      `that of ${fileFormats.join(', ')}, unless the name of the file ends in .csv, .tsv, .txt, .ndjson, .jsonl or .parquet; texts may end in .gz behind it`,
+    );
+  return { name: format, isGzip };
+}

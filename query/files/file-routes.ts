@@ -1,0 +1,119 @@
+import type { Authenticate } from '../../common/auth/authenticate.ts';
+import type { Config } from '../../common/config/read-config.ts';
+import { invalidSlug } from '../../common/errors/catalogue.ts';
+import type { HttpRequest, HttpResponse, Route } from '../../common/http/http-types.ts';
+import { readJson } from '../../common/http/read-json.ts';
+import { slugProblem } from '../../common/metadata/slug.ts';
+import {
+  type ApiOperation,
+  accountErrors,
+  bodyErrors,
+  jsonContent,
+  noStore,
+} from '../../common/openapi/api-operation.ts';
+import { curl, keeping } from '../../common/openapi/curl.ts';
+import { arrayOf, named, type Schema } from '../../common/openapi/schema.ts';
+import type { StoredFiles } from '../imports/stored-files.ts';
+import { acceptQuery, requireQueryType } from '../input/query-media-type.ts';
+import { queryableHeader } from '../openapi/filter-schemas.ts';
+import { formatOf } from './file-format.ts';
+import { type FileTables, isAggregation } from './file-tables.ts';
+
+interface Deps {
+  readonly authenticate: Authenticate;
+  readonly files: StoredFiles;
+  readonly tables: FileTables;
+  readonly config: Pick<Config, 'maxRecordBytes' | 'readLimits'>;
+}
+
+const path = '/_f_/:project/:name';
+const ways = [
+  { method: 'QUERY', path, id: 'queryFile', how: ', by QUERY (RFC 10008)', errors: ['wrong_content_type'] },
+  { method: 'POST', path: `${path}/_find_`, id: 'queryFileByBody', how: '', errors: [] },
+] as const;
+
+const row: Schema = { type: 'object', additionalProperties: true };
+const body = named('FileQuery', {
+  type: 'object',
+  additionalProperties: true,
+  description:
+    'Conditions on columns and controls, as find takes them; or an aggregation, which has groupBy, values or both',
+});
+const example = { values: { rows: 'count' } };
+
+function describe({ method, path, id, how, errors }: (typeof ways)[number]): ApiOperation {
+  return {
+    ...{ id, tag: 'Files', access: 'token', needs: 'files:read' },
+    summary: `Query a file as a table${how}`,
+    description:
+      'A CSV, NDJSON or Parquet file in place; texts also compressed with gzip. Rows have the columns of the file, whose types are those of its first rows.',
+    pathParameters: {
+      name: { description: 'The `name` of a CloudFile', schema: { type: 'string', minLength: 1 } },
+    },
+    body: { description: 'JSON', content: jsonContent(body, example) },
+    answers: {
+      200: {
+        description: 'The rows, or the groups',
+        headers: { ...noStore, ...queryableHeader },
+        content: jsonContent(arrayOf(row)),
+      },
+    },
+    errors: [
+      ...accountErrors,
+      ...bodyErrors,
+      ...errors,
+      ...(['invalid_slug', 'invalid_condition', 'invalid_options', 'unreadable_file', 'not_found'] as const),
+      ...(['unsupported_media_type', 'query_too_expensive', 'not_implemented'] as const),
+    ],
+    sample(base) {
+      const upload = curl({ url: `${base}/_f_/demo/upload`, more: ["-F 'file=@-;filename=people.csv'"] });
+      const making = `printf 'name,age\\nAda,36\\nGrace,45\\n' | ${keeping('NAME', 'name', upload)}`;
+      const url = `${base}${path.replace(':project', 'demo').replace(':name', '$NAME')}`;
+      return `${making}\n${curl({ method, url, body: example })}`;
+    },
+  };
+}
+
+/** QUERY /_f_/{project}/{name}, and POST /_f_/{project}/{name}/_find_ for proxies that do not know QUERY. */
+export function fileRoutes(deps: Deps): Route[] {
+  return ways.map((way) => ({
+    ...{ operation: way.id, method: way.method, path: way.path, api: describe(way) },
+    ...(way.method === 'QUERY' ? { optionsHeaders: acceptQuery } : {}),
+    handler: (request) => queryFile(deps, request),
+  }));
+}
+
+async function queryFile(
+  { authenticate, files, tables, config }: Deps,
+  request: HttpRequest,
+): Promise<HttpResponse> {
+  const { userId: ownerId, limits } = await authenticate(request);
+  if (request.method === 'QUERY') requireQueryType(request);
+  const { project: projectSlug = '', name = '' } = request.params;
+  const problem = slugProblem('project', projectSlug);
+  if (problem !== null) throw invalidSlug([problem]);
+  const body = await readJson(request, config.maxRecordBytes);
+  const object = await files.find({ ownerId, projectSlug, name }, request.signal);
+  const format = formatOf(name, object);
+  const own = limits?.timeout;
+  const cost = {
+    timeout: own ?? config.readLimits.timeout,
+    by: own === undefined ? 'READ_TIMEOUT_MS' : 'the access token',
+  };
+  const chunks = await tables.ask({ ownerId, object, format, body, request, cost });
+  return {
+    status: 200,
+    headers: {
+      'content-type': 'application/json; charset=utf-8',
+      'cache-control': 'no-store',
+      ...acceptQuery,
+    },
+    body: isAggregation(body) ? await whole(chunks) : { chunks },
+  };
+}
+
+async function whole(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const all: Uint8Array[] = [];
+  for await (const chunk of chunks) all.push(chunk);
+  return Buffer.concat(all);
+}
