@@ -118,7 +118,10 @@ const any = 15;
 
 function lookSql(cell: string): string {
   const text = `assumeNotNull(${cell})`;
-  const number = `match(${text}, '^-?(0|[1-9][0-9]*)([.][0-9]+)?([eE][+-]?[0-9]+)?$') AND NOT match(${text}, '^-?[0-9]{16}')`;
+  // an integer that a double rounds is text
+  const exact = `toString(toInt256OrZero(${text})) = toString(toInt256(toFloat64OrZero(substring(${text}, 1, 39))))`;
+  const number = `match(${text}, '^-?(0|[1-9][0-9]*)([.][0-9]+)?([eE][+-]?[0-9]+)?$') AND
+    (NOT match(${text}, '^-?[0-9]{16,}$') OR ${exact})`;
   return `multiIf(ifNull(${cell}, '') = '', ${any}, ${number}, ${bits.NUMBER}, lower(${text}) IN ('true', 'false'), ${bits.BOOLEAN},
     startsWith(${text}, '[') AND isValidJSON(${text}), ${bits.ARRAY}, startsWith(${text}, '{') AND isValidJSON(${text}), ${bits.OBJECT}, 0)`;
 }

@@ -31,7 +31,7 @@ const orders = Array.from({ length: 500 }, (_, at) => ({
 
 t.test('what the page shows works', { skip: packages === null }, async (t) => {
   const { baseUrl, token, dataDir } = await sluiceFor(t);
-  const may = 'find,insert,structure,files:read,backup';
+  const may = 'find,insert,structure,files:read,files:write,backup';
   const made = await runToEnd('token.ts', ['--may', may], { DATA_DIR: dataDir });
   const backup = made.stdout.trim();
   const folder = await temporaryFolder(t);
@@ -58,6 +58,8 @@ t.test('what the page shows works', { skip: packages === null }, async (t) => {
         cwd: folder,
         env,
       });
+      // rows, and then groups
+      if (text.includes('QUERY')) t.match(stdout, /^\[\{.*\}\s*\]\[\{"status":"open","orders":333,.*\}\]$/s);
       if (!text.includes('_import_')) continue;
       imports++;
       const { id } = JSON.parse(stdout) as { id: string };
