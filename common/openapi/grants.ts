@@ -12,7 +12,7 @@ export const grantMeanings = {
   'files:delete': 'delete files',
   webhooks: 'see and resend webhook deliveries',
   usage: 'see the usage',
-  backup: 'export hashes, import records with their hashes, ids and times, and copy files with their names',
+  backup: 'export hashes, and import records and files as they were',
 } as const;
 
 export type Grant = keyof typeof grantMeanings;
