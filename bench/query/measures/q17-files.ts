@@ -100,7 +100,8 @@ async function imported(child: Child, { file, name, type, rounds, rows }: Import
     ...{ measure: 'Q17', what: `import of ${name} with a unique field, ${rows} records`, value },
     ...{ shown: `${Math.round(value)}/s`, subject: `${rates.join(', ')}/s`, problems: [] },
     ...{ baseline: `${(file.size / 1e6).toFixed(0)} MB`, details: { rates } },
-    goal: { bound: 'at least', first: 100_000, aim: 250_000, unit: '/s' },
+    // the goal is one for text
+    goal: name === 'CSV' ? { bound: 'at least', first: 100_000, aim: 250_000, unit: '/s' } : null,
   };
 }
 
