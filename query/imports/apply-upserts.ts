@@ -6,8 +6,8 @@ import { type UpsertDeps, Upserts } from '../records/upserts.ts';
 import type { InFlightWrites } from '../space/in-flight-writes.ts';
 import type { Spaces } from '../space/spaces.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
+import { assertSame, Changed } from './changed.ts';
 import type { RecordProblem } from './file-records.ts';
-import { Changed } from './import-job.ts';
 import type { UpsertedRecord } from './thread-messages.ts';
 
 export interface ApplyDeps extends UpsertDeps {
@@ -42,7 +42,8 @@ export async function applyUpserts(
   };
   await deps.writes.counted(space.id, async () => {
     const now = await deps.spaces.find(space.catalogueId, signal);
-    if (now?.id !== space.id || now.stored !== space.stored) throw new Changed();
+    if (now === null || now.stored.typeChange !== null) throw new Changed();
+    assertSame(space, now.id, now.stored);
     await forEachAtOnce(records, atOnce, upsert);
   });
   return problems;

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { type FileHandle, open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import {
   type Column,
   CompressionType,
@@ -8,11 +8,12 @@ import {
   Type,
   tableFromIPC,
 } from '@uwdata/flechette';
-import { decompressZstd } from 'hyparquet-compressors';
 import { FileProblem } from './file-problem.ts';
 import { decompressLz4Frame } from './lz4-frame.ts';
 import type { SourcePiece } from './source-record.ts';
 import { rowsOf } from './table-cells.ts';
+import { withTableFile } from './table-file.ts';
+import { zstd } from './zstd.ts';
 
 /** Bytes of a message: a batch of rows, which has to be in memory. */
 const mostOfMessage = 256 * 1024 * 1024;
@@ -28,8 +29,7 @@ const messages = { schema: 1, dictionary: 2, batch: 3 };
 let decompressed = 0;
 const codecs = {
   [CompressionType.LZ4_FRAME]: decompressLz4Frame,
-  [CompressionType.ZSTD]: (bytes: Uint8Array, length: number) =>
-    decompressZstd(bytes, new Uint8Array(length)),
+  [CompressionType.ZSTD]: zstd,
 };
 for (const [codec, decompress] of Object.entries(codecs))
   setCompressionCodec(Number(codec) as CompressionType_, {
@@ -52,19 +52,11 @@ interface Message {
 }
 
 /** The rows of an Arrow file, or of a stream of that format, batch by batch. @throws a FileProblem */
-export async function* arrowPieces(path: string): AsyncGenerator<SourcePiece> {
-  const handle = await open(path);
-  try {
-    yield* piecesOf(handle);
-  } catch (error) {
-    throw error instanceof FileProblem ? error : new FileProblem(null, damaged);
-  } finally {
-    await handle.close();
-  }
+export function arrowPieces(path: string): AsyncGenerator<SourcePiece> {
+  return withTableFile(path, damaged, piecesOf);
 }
 
-async function* piecesOf(handle: FileHandle): AsyncGenerator<SourcePiece> {
-  const { size } = await handle.stat();
+async function* piecesOf(handle: FileHandle, size: number): AsyncGenerator<SourcePiece> {
   const head = await read(handle, 0, 8);
   // a file is a stream with its magic and an index around it
   let at = head.toString('latin1', 0, magic.length) === magic ? 8 : 0;

@@ -1,3 +1,4 @@
+import { chunksOf } from '../../common/limits/chunks-of.ts';
 import type { RecordValues } from '../input/validate-record.ts';
 import { hashOf, wordOf } from '../sql/record-keys.ts';
 import type { Field, StoredValue } from '../structure/field.ts';
@@ -41,8 +42,7 @@ export class FileKeys {
   readonly #places: readonly number[];
   /** Of the block that is filled: values and ids that are not checked, and places of records that are left out. */
   #values: Placed[] = [];
-  #ids: Placed['keys'][] = [];
-  #idPlaces: number[] = [];
+  #ids: Pick<Placed, 'keys' | 'index'>[] = [];
   #leftOut = new Set<number>();
   #checks: Promise<void>[] = [];
   #upserts: UpsertedRecord[] = [];
@@ -81,10 +81,7 @@ export class FileKeys {
     // what is stored by the time of its publishing is found then
     if (this.#task.isEmpty) return;
     for (const unique of keys.unique) this.#values.push({ ...unique, keys, index });
-    if (keys.record.own.id !== undefined) {
-      this.#ids.push(keys);
-      this.#idPlaces.push(index);
-    }
+    if (keys.record.own.id !== undefined) this.#ids.push({ keys, index });
     if (this.#values.length + this.#ids.length >= checkedAtOnce) this.#check();
   }
 
@@ -95,7 +92,7 @@ export class FileKeys {
     this.#leftOut = new Set();
     this.#checks = [];
     await Promise.all(checks);
-    for (const records of inGroups(this.#upserts.splice(0), upsertedAtOnce)) {
+    for (const records of chunksOf(this.#upserts.splice(0), upsertedAtOnce)) {
       const problems = await this.#ask<readonly RecordProblem[]>({ type: 'upserts', records });
       for (const problem of problems) this.#complain(problem);
       this.updated += records.length - problems.length;
@@ -115,10 +112,9 @@ export class FileKeys {
   #check(): void {
     const leftOut = this.#leftOut;
     if (this.#values.length > 0) this.#checks.push(this.#checkValues(this.#values, leftOut));
-    if (this.#ids.length > 0) this.#checks.push(this.#checkIds(this.#ids, this.#idPlaces, leftOut));
+    if (this.#ids.length > 0) this.#checks.push(this.#checkIds(this.#ids, leftOut));
     this.#values = [];
     this.#ids = [];
-    this.#idPlaces = [];
   }
 
   async #checkValues(placed: readonly Placed[], leftOut: Set<number>): Promise<void> {
@@ -143,22 +139,15 @@ export class FileKeys {
     }
   }
 
-  async #checkIds(
-    all: readonly RecordKeys[],
-    places: readonly number[],
-    leftOut: Set<number>,
-  ): Promise<void> {
-    const ids = all.map(({ record }) => record.own.id as string);
+  async #checkIds(placed: readonly Pick<Placed, 'keys' | 'index'>[], leftOut: Set<number>): Promise<void> {
+    const ids = placed.map(({ keys }) => keys.record.own.id as string);
     for (const place of await this.#ask<readonly number[]>({ type: 'ids', ids })) {
-      leftOut.add(places[place] as number);
-      this.#taken('id', (all[place] as RecordKeys).record.line, stillThere);
+      const { keys, index } = placed[place] as Placed;
+      leftOut.add(index);
+      this.#taken('id', keys.record.line, stillThere);
     }
   }
 }
 
 const before = 'before has the same value';
 const stillThere = 'with the same value is stored';
-
-function* inGroups<Item>(items: readonly Item[], size: number): Generator<readonly Item[]> {
-  for (let from = 0; from < items.length; from += size) yield items.slice(from, from + size);
-}

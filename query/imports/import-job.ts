@@ -5,9 +5,6 @@ import type { FileReading, RecordProblem } from './file-records.ts';
 /** Problems of one import that are kept; all are counted. */
 export const mostProblems = 1000;
 
-/** The space is not as it was when the import began. */
-export class Changed extends Error {}
-
 export const jobStates = ['waiting', 'running', 'publishing', 'done', 'failed', 'cancelled'] as const;
 export type JobState = (typeof jobStates)[number];
 

@@ -6,10 +6,10 @@ import type { CatalogueEntry } from '../space/space-catalogue.ts';
 import { rangeSql } from '../sql/id-range.ts';
 import { StagedRecords } from '../sql/staged-records.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
-import { slotOf, slotsText } from '../structure/slots.ts';
-import { type Structure, structureText } from '../structure/structure.ts';
+import { slotOf } from '../structure/slots.ts';
+import { assertSame, Changed } from './changed.ts';
 import { FileProblem } from './file-problem.ts';
-import { Changed, type ImportJob, mostProblems, over } from './import-job.ts';
+import { type ImportJob, mostProblems, over } from './import-job.ts';
 import type { JobNotes } from './job-notes.ts';
 import { type StageDeps, stageRecords } from './run-import.ts';
 import type { ThreadProgress, ThreadTask } from './thread-messages.ts';
@@ -156,7 +156,7 @@ async function publish(
   await waitToHold(deps, space.catalogueId, signal, async (entry, own) => {
     signal.throwIfAborted();
     if (entry === null) throw new FileProblem(null, 'the record space was dropped');
-    if (entry.recordsId !== space.id || textOf(entry.structure) !== textOf(space.stored)) throw new Changed();
+    assertSame(space, entry.recordsId, entry.structure);
     const { keep } = notes.job.reading;
     const unique = space.structure.fields.filter((field) => field.unique);
     for (const field of keep.includes('id') ? (['id', ...unique] as const) : unique) {
@@ -199,11 +199,6 @@ async function waitToHold(
       signal.throwIfAborted();
     }
   }
-}
-
-/** What has to be the same for records to be read as they were checked. */
-function textOf(structure: Structure): string {
-  return `${structureText(structure)} ${slotsText({ ...structure, typeChange: null })}`;
 }
 
 /** For people. */

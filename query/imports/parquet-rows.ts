@@ -1,12 +1,12 @@
-import { open } from 'node:fs/promises';
-import * as zlib from 'node:zlib';
 import type { AsyncBuffer, ColumnMetaData, Compressors, FileMetaData } from 'hyparquet';
 import { parquetMetadataAsync, parquetRead, parquetSchema } from 'hyparquet';
 import { parquetHeader } from 'hyparquet/src/column.js';
-import { compressors as decompressors, decompressZstd } from 'hyparquet-compressors';
+import { compressors as decompressors } from 'hyparquet-compressors';
 import { FileProblem } from './file-problem.ts';
 import type { SourcePiece } from './source-record.ts';
 import { rowsOf } from './table-cells.ts';
+import { withTableFile } from './table-file.ts';
+import { zstd } from './zstd.ts';
 
 /** Bytes of values that are made at once, and rows at least: what lies before them in their group is read again. */
 const valuesAtOnce = 16 * 1024 * 1024;
@@ -33,17 +33,6 @@ class BoundedPages {
   );
 }
 
-/** From Node.js 22.15 on there is a native one. */
-const { zstdDecompressSync } = zlib as unknown as {
-  zstdDecompressSync?: (input: Uint8Array, options: { maxOutputLength: number }) => Uint8Array;
-};
-
-function zstd(input: Uint8Array, length: number): Uint8Array {
-  return zstdDecompressSync === undefined
-    ? decompressZstd(input, new Uint8Array(length))
-    : zstdDecompressSync(input, { maxOutputLength: length });
-}
-
 function tooLarge(what: string): FileProblem {
   return new FileProblem(null, `${what} more than ${mostAtOnce} bytes`);
 }
@@ -60,11 +49,9 @@ const parsers = {
 };
 
 /** The rows of a Parquet file. @throws a FileProblem */
-export async function* parquetPieces(path: string): AsyncGenerator<SourcePiece> {
-  const handle = await open(path);
-  try {
-    const { size } = await handle.stat();
-    const file: AsyncBuffer = {
+export function parquetPieces(path: string): AsyncGenerator<SourcePiece> {
+  return withTableFile(path, damaged, (handle, size) =>
+    piecesOf({
       byteLength: size,
       async slice(start, end = size) {
         if (!(start >= 0 && start <= end && end <= size)) throw new FileProblem(null, damaged);
@@ -72,13 +59,8 @@ export async function* parquetPieces(path: string): AsyncGenerator<SourcePiece> 
         await handle.read(bytes, 0, bytes.byteLength, start);
         return bytes.buffer;
       },
-    };
-    yield* piecesOf(file);
-  } catch (error) {
-    throw error instanceof FileProblem ? error : new FileProblem(null, damaged);
-  } finally {
-    await handle.close();
-  }
+    }),
+  );
 }
 
 /**

@@ -1,3 +1,4 @@
+import { chunksOf } from '../../common/limits/chunks-of.ts';
 import { keyOf } from '../sql/record-keys.ts';
 import { keyLines, recordLines, type UpdatedValues } from '../sql/record-row.ts';
 import type { RecordsTable } from '../sql/records-table.ts';
@@ -47,21 +48,21 @@ export async function storeWrites(
   // reads meanwhile must not see a unique value twice, nor miss a record that moved to another one
   const isEarly = isBefore([...inserted, ...changed]);
   const remove = async (some: readonly Net[]): Promise<void> => {
-    for (const part of chunks(some, changeLimit)) await db.command(table.remove(part));
+    for (const part of chunksOf(some, changeLimit)) await db.command(table.remove(part));
   };
   await remove(removed.filter(isEarly));
-  for (const some of chunks(inserted, insertLimit)) {
+  for (const some of chunksOf(inserted, insertLimit)) {
     const lines = await recordLines(some.map(asRow), never);
     await db.insert({ ...table.recordRows, lines, home: homeOf(table, some) });
   }
   // a key without its value is harmless, a value without its key would not be found
-  for (const some of chunks(changed, insertLimit)) {
+  for (const some of chunksOf(changed, insertLimit)) {
     const lines = await keyLines(some.map(asValues), never);
     if (lines.byteLength > 0) await db.insert({ ...table.keyRows, lines, home: homeOf(table, some) });
     values.wrote(some.map(({ spaceId }) => spaceId));
   }
   for (const same of byShape(changed)) {
-    for (const some of chunks(same, changeLimit))
+    for (const some of chunksOf(same, changeLimit))
       await db.command(table.update(some.map(asUpdate), new Date()));
   }
   await remove(removed.filter((net) => !isEarly(net)));
@@ -101,7 +102,7 @@ function union(some: readonly string[], more: readonly string[]): readonly strin
 
 async function presentOf({ db, table }: Engine, nets: readonly Net[]): Promise<ReadonlySet<Net>> {
   const present = new Set<Net>();
-  for (const some of chunks(nets, lookLimit)) {
+  for (const some of chunksOf(nets, lookLimit)) {
     const rows = await db.rows<{ _space: string; _id: string }>(table.selectByIds(some, '_id'));
     const found = new Set(rows.map(({ _space, _id }) => `${_space} ${_id}`));
     for (const net of some) if (found.has(`${net.spaceId} ${net.id}`)) present.add(net);
@@ -146,8 +147,4 @@ function byShape(nets: readonly Net[]): Iterable<readonly Net[]> {
 
 function homeOf(table: RecordsTable, [first]: readonly Net[]): string {
   return table.homeOf((first as Net).spaceId);
-}
-
-function* chunks<Item>(items: readonly Item[], size: number): Generator<readonly Item[]> {
-  for (let i = 0; i < items.length; i += size) yield items.slice(i, i + size);
 }

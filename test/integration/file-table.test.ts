@@ -24,6 +24,7 @@ import { startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
 import { stubSettings } from '../services/s3-stub/stub-settings.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { storeObject } from '../services/store-object.ts';
+import { collect } from './object-store-contract.ts';
 
 const harness = await queryHarnessFor(t);
 const made = importSpaces(t, harness);
@@ -48,15 +49,9 @@ async function upload(
 const ask = (name: string, body: unknown, more: Partial<QueryCall> = {}) =>
   harness.call({ method: 'QUERY', path: `/_f_/p/${name}`, body, ...more });
 
-async function bytesOf(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
-  const all: Uint8Array[] = [];
-  for await (const chunk of chunks) all.push(chunk);
-  return Buffer.concat(all);
-}
-
 /** A file that the engine of the service makes. */
 async function fileOf(sql: string, format: string, settings = ''): Promise<Buffer> {
-  return bytesOf(await harness.db.stream({ sql, format, ...(settings && { settings }) }));
+  return collect(await harness.db.stream({ sql, format, ...(settings && { settings }) }));
 }
 
 /** The same as CSV: a stream of the engine would name the columns again and again. */
@@ -121,7 +116,7 @@ t.test('the answers are those of the same data as records', async (t) => {
   const path = '/p/same';
   const headers = { 'use-pre-stored-structure': 'true' };
   const { body: records } = await harness.call({ path, headers });
-  const parquet = await bytesOf(
+  const parquet = await collect(
     (
       (await harness.respond({ path: `${path}/_export_.parquet`, query: `$select=${names.join()}` }))
         .body as never as { chunks: AsyncIterable<Uint8Array> }
@@ -325,7 +320,7 @@ t.test('statements of one account wait for each other, and another account does 
   t.strictSame(theirs.body, [{ a: 1 }]);
   const waiting = ask(file, most);
   const chunks = (held.body as { chunks: AsyncIterable<Uint8Array> }).chunks;
-  t.equal(JSON.parse((await bytesOf(chunks)).toString()).length, 1_000_000);
+  t.equal(JSON.parse((await collect(chunks)).toString()).length, 1_000_000);
   t.match(await waiting, { status: 200 });
 });
 
@@ -373,7 +368,7 @@ t.test('in S3 a table in columns is read by ranges', async (t) => {
     const cost = { timeout: 30_000, by: '' };
     const request = fakeRequest({ method: 'QUERY', signal });
     const chunks = await tables.ask({ ownerId: 'owner', object, format, body, request, cost });
-    return JSON.parse((await bytesOf(chunks)).toString());
+    return JSON.parse((await collect(chunks)).toString());
   };
   const sum = { values: { sum: { sum: 'n' }, rows: 'count' } };
   const answer = [{ sum: 799_980_000, rows: 40_000 }];

@@ -9,6 +9,7 @@ import { importSpaces } from '../services/import-spaces.ts';
 import { testDeployment } from '../services/new-file.ts';
 import { queryHarnessFor } from '../services/query-harness.ts';
 import { fieldsOf } from '../services/record-client.ts';
+import { collect } from './object-store-contract.ts';
 
 const harness = await queryHarnessFor(t, {
   freshness: { heardAfter: 0 },
@@ -20,20 +21,14 @@ const backup = {
   'test-grants': JSON.stringify({ may: ['find', 'insert', 'structure', 'files:read', 'backup'] }),
 };
 
-async function bytesOf(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
-  const all: Uint8Array[] = [];
-  for await (const chunk of chunks) all.push(chunk);
-  return Buffer.concat(all);
-}
-
 /** A file that the engine makes. */
 async function fileOf(sql: string, format: string, settings = ''): Promise<Buffer> {
-  return bytesOf(await harness.db.stream({ sql, format, ...(settings && { settings }) }));
+  return collect(await harness.db.stream({ sql, format, ...(settings && { settings }) }));
 }
 
 async function exported(space: string, ending: string, query = ''): Promise<Buffer> {
   const answer = await harness.respond({ path: `/p/${space}/_export_.${ending}`, query, headers: backup });
-  return bytesOf((answer.body as { chunks: AsyncIterable<Uint8Array> }).chunks);
+  return collect((answer.body as { chunks: AsyncIterable<Uint8Array> }).chunks);
 }
 
 const fields = [
