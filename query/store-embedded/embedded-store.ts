@@ -9,7 +9,15 @@ import { MemoryTables } from '../memory/memory-tables.ts';
 import { hashOf } from '../sql/record-keys.ts';
 import { RecordsTable } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
-import type { FindAnswers, FoundNow, LookupKey, RecordStore, RecordWrites } from '../store/record-store.ts';
+import type {
+  FindAnswers,
+  FoundNow,
+  LookupKey,
+  RecordStore,
+  RecordWrites,
+  StopListening,
+} from '../store/record-store.ts';
+import type { ChangeListener } from '../store/row-change.ts';
 import { SharedReads } from '../store/shared-reads.ts';
 import { createStatementWrites, whileWriting } from '../store/statement-writes.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
@@ -52,6 +60,7 @@ export class EmbeddedStore implements RecordStore {
   readonly #preloads: SpacePreloads;
   readonly #tables: MemoryTables;
   readonly #reads: SharedReads;
+  readonly #listeners = new Map<string, ChangeListener>();
 
   /** First brings the log of an earlier process into the table. */
   static async open(args: {
@@ -88,7 +97,7 @@ export class EmbeddedStore implements RecordStore {
     this.#tables = tables;
     const lock = this.#lock;
     const writes = new LoggedWrites({
-      ...{ pending, tables, results, lock },
+      ...{ pending, tables, results, lock, listeners: this.#listeners },
       lookUp: (...asked) => this.lookUp(...asked),
       statements: createStatementWrites({ db, table, metrics, log, lock, beginWrite: results.beginWrite }),
     });
@@ -129,7 +138,8 @@ export class EmbeddedStore implements RecordStore {
 
   rewrite<Result>(spaceId: string, work: () => Promise<Result>): Promise<Result> {
     const rewrite = () => this.#tables.rewrite(spaceId, work);
-    return this.tidy(spaceId, () => whileWriting(this.results.beginWrite, spaceId, rewrite));
+    const written = () => whileWriting(this.results.beginWrite, spaceId, rewrite);
+    return this.tidy(spaceId, () => written().finally(() => this.#listeners.get(spaceId)?.reset()));
   }
 
   tidy<Result>(spaceId: string, work: () => Promise<Result>): Promise<Result> {
@@ -138,6 +148,12 @@ export class EmbeddedStore implements RecordStore {
 
   async invalidate(spaceId: string): Promise<void> {
     this.results.begin(spaceId, null)();
+    this.#listeners.get(spaceId)?.reset();
+  }
+
+  async listen(spaceId: string, listener: ChangeListener): Promise<StopListening> {
+    this.#listeners.set(spaceId, listener);
+    return () => void this.#listeners.delete(spaceId);
   }
 
   started(): void {

@@ -13,6 +13,7 @@ import type {
   RecordStore,
   RecordWrites,
 } from '../store/record-store.ts';
+import type { ChangeListener, RowChange } from '../store/row-change.ts';
 import { manyRecords } from '../store/statement-writes.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { kindOf, uniqueSlots } from '../structure/slots.ts';
@@ -28,6 +29,8 @@ interface Deps {
   readonly lookUp: RecordStore['lookUp'];
   readonly lock: ReadWriteLock;
   readonly results: ResultCache;
+  /** By space. */
+  readonly listeners: ReadonlyMap<string, ChangeListener>;
   /** For large inserts. */
   readonly statements: RecordWrites;
 }
@@ -45,7 +48,7 @@ export class LoggedWrites implements RecordWrites {
 
   async insert(args: NewRecords): Promise<Pick<Changed, 'invalidated'>> {
     const { space, records, receipt, signal, permit } = args;
-    const { pending, lock, results } = this.#deps;
+    const { pending, lock, results, listeners } = this.#deps;
     if (records.length > manyRecords) return this.#insertMany(args);
     const unique = uniqueSlots(space.stored);
     const rows = records.map((record) => rowOf(space, record));
@@ -55,7 +58,10 @@ export class LoggedWrites implements RecordWrites {
     }));
     if (receipt !== undefined) writes.push({ write: writeOf(receipt), before: null });
     const effects = rows.map(({ row }) => row);
-    const seen = (): void => results.begin(space.id, effects)();
+    const seen = (): void => {
+      results.begin(space.id, effects)();
+      listeners.get(space.id)?.changed(effects.map(asNew), effects.length);
+    };
     await lock.whenShared(space.id, signal, async () => {
       permit?.check();
       await pending.write(writes, { account: space.ownerId, signal, seen });
@@ -68,16 +74,23 @@ export class LoggedWrites implements RecordWrites {
     function* rows(): Generator<StoredRow> {
       for (const record of records) yield rowOf(space, record).row;
     }
-    const { statements, tables } = this.#deps;
+    const { statements, tables, listeners } = this.#deps;
+    function* changes(): Generator<RowChange> {
+      for (const row of rows()) yield asNew(row);
+    }
     return tables.insert(space.id, rows(), async () => {
-      const stored = await statements.insert(args);
+      const inserting = statements.insert(args);
+      // what is there of it, when it fails, is not known
+      inserting.catch(() => listeners.get(space.id)?.reset());
+      const stored = await inserting;
+      listeners.get(space.id)?.changed(changes(), records.length);
       if (receipt !== undefined) tables.written(receipt.spaceId, receipt.row._id, receipt.row);
       return stored;
     });
   }
 
   async change({ space, steps, signal, permit }: RecordChange): Promise<Changed> {
-    const { pending, lock, results } = this.#deps;
+    const { pending, lock, results, listeners } = this.#deps;
     const rows = await lock.whenShared(space.id, signal, async () => {
       const stored = await this.#find(space, steps, signal);
       const unique = uniqueSlots(space.stored);
@@ -104,7 +117,10 @@ export class LoggedWrites implements RecordWrites {
       await pending.write(writes, {
         account: space.ownerId,
         signal,
-        seen: () => results.begin(space.id, effects)(),
+        seen: () => {
+          results.begin(space.id, effects)();
+          listeners.get(space.id)?.changed(writes.map(changeOf), writes.length);
+        },
       });
       return after;
     });
@@ -130,6 +146,14 @@ export class LoggedWrites implements RecordWrites {
     }
     return found;
   }
+}
+
+function asNew(row: StoredRow): RowChange {
+  return { id: row._id, before: null, after: row };
+}
+
+function changeOf({ write: { id, row }, before }: PendingWrite): RowChange {
+  return { id, before, after: row };
 }
 
 function effectsOf({ write: { row }, before }: PendingWrite): readonly StoredRow[] {

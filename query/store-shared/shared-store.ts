@@ -1,12 +1,13 @@
 import type { Database } from '../../common/clickhouse/database.ts';
 import type { Pace } from '../../common/clickhouse/statement-queues.ts';
+import { notImplemented } from '../../common/errors/catalogue.ts';
 import { sharedPace } from '../../common/lifecycle/shared-pace.ts';
 import { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { RedisConnection } from '../../common/redis/redis-connection.ts';
 import type { Metrics } from '../../common/telemetry/create-metrics.ts';
 import type { ReadCache } from '../store/kept-results.ts';
-import type { RecordStore, RecordWrites, StoredKeys } from '../store/record-store.ts';
+import type { RecordStore, RecordWrites, StopListening, StoredKeys } from '../store/record-store.ts';
 import { SharedReads } from '../store/shared-reads.ts';
 import { type BeginWrite, createStatementWrites, whileWriting } from '../store/statement-writes.ts';
 import { CacheOutages } from './cache-outages.ts';
@@ -96,6 +97,10 @@ export class SharedStore implements RecordStore {
   async invalidate(spaceId: string): Promise<void> {
     const end = await this.#beginWrite(spaceId);
     await end();
+  }
+
+  async listen(): Promise<StopListening> {
+    throw notImplemented('A live find');
   }
 
   started(): void {}

@@ -11,6 +11,7 @@ import type { SlotValue } from '../sql/terms.ts';
 import type { Assignment } from '../sql/update-sql.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import type { ReadCache } from './kept-results.ts';
+import type { ChangeListener } from './row-change.ts';
 
 /**
  * Where the records of all spaces are. There are two: `store-embedded/` for a process that has its store to itself, and
@@ -55,11 +56,19 @@ export interface RecordStore extends RecordWrites {
   /** Ends all kept answers: the space has another structure. Rejects when other processes can't be reached. */
   invalidate(spaceId: string): Promise<void>;
 
+  /**
+   * Tells a listener what writes to a space do, of all processes. All of them are told that a find does not see which begins
+   * after this has resolved; there is one listener of a space. Throws 501 where processes do not hear of each other's writes.
+   */
+  listen(spaceId: string, listener: ChangeListener, signal: AbortSignal): Promise<StopListening>;
+
   /** Called once the process serves requests: for work that would make its start longer. */
   started(): void;
 
   close(): Promise<void>;
 }
+
+export type StopListening = () => void;
 
 /** The engine, and the table of its records. */
 export type Engine = Pick<RecordStore, 'db' | 'table'>;
