@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { createHasher } from '../common/auth/hasher.ts';
 import { createLoginTokens } from '../common/auth/login-tokens.ts';
 import { openLoginThrottle } from '../common/auth/open-login-throttle.ts';
-import { createConfiguredKeys, createStoredKeys } from '../common/auth/signing-keys.ts';
+import { createConfiguredKeys, createKeyedHash, createStoredKeys } from '../common/auth/signing-keys.ts';
 import type { Config } from '../common/config/read-config.ts';
 import type { Route } from '../common/http/http-types.ts';
 import type { Examples } from '../common/lifecycle/first-start-text.ts';
@@ -11,6 +11,7 @@ import type { UsageCounts } from '../common/metadata/usage-counts.ts';
 import { createUuidV7 } from '../common/metadata/uuid-v7.ts';
 import { openObjectStore } from '../common/object-store/open-object-store.ts';
 import type { RecordEvents } from '../common/record-events/record-event.ts';
+import type { Metrics } from '../common/telemetry/create-metrics.ts';
 import { fileRoutes } from './files/file-routes.ts';
 import { FileTables } from './files/file-tables.ts';
 import { Imports } from './imports/imports.ts';
@@ -18,6 +19,8 @@ import { jobRoutes } from './imports/job-routes.ts';
 import { StoredFiles } from './imports/stored-files.ts';
 import { acceptQuery } from './input/query-media-type.ts';
 import { StructureCache } from './input/structure-cache.ts';
+import { LiveAddresses } from './live/live-addresses.ts';
+import { LiveStreams } from './live/live-streams.ts';
 import { createAuthorize } from './login/authorize.ts';
 import { BoundSpaces } from './login/bind-space.ts';
 import { describeOperation } from './openapi/describe-operation.ts';
@@ -83,7 +86,7 @@ export const queryService =
       deploymentId: services.deployment.id,
       open: async () => (await openObjectStore(config, log)).store,
     });
-    const { routes, imports, tables } = queryParts({
+    const { routes, imports, tables, live } = queryParts({
       ...services,
       ...{ files, store, catalogue, reservations, throttle, events, hasher: createHasher(), now: Date.now },
       freshness: freshnessOf(store, services.invalidation),
@@ -101,10 +104,12 @@ export const queryService =
         imports.started();
         void sweepLeft({ store, catalogue, log }, closing.signal).then(sweep);
       },
+      draining: () => live.drain(),
       commands: { 'sql-views': (order) => makeSpaceViews({ ...services, catalogue }, order as ViewsOrder) },
       async close() {
         clearInterval(sweeping);
         closing.abort(new Error('the server stops'));
+        await live.close();
         await imports.close();
         await tables.close();
         await files.close();
@@ -135,8 +140,9 @@ async function openReservations(
 }
 
 export interface QueryDeps
-  extends Omit<SpacesDeps, 'newId' | 'writes' | 'maxSpaces'>,
-    Pick<ProcessServices, 'database' | 'authenticate'> {
+  extends Omit<SpacesDeps, 'newId' | 'writes' | 'maxSpaces' | 'metrics' | 'log'>,
+    Pick<ProcessServices, 'database' | 'authenticate' | 'authenticateAgain' | 'log'> {
+  readonly metrics: Pick<Metrics, 'cache' | 'reads' | 'gauge' | 'counter' | 'durations'>;
   readonly config: Pick<
     Config,
     | 'maxSpaces'
@@ -151,6 +157,8 @@ export interface QueryDeps
     | 'readLimits'
     | 'dataDir'
     | 'maxImportBytes'
+    | 'liveMaxStreams'
+    | 'liveMaxTokenStreams'
   >;
   readonly events: RecordEvents;
   readonly now: () => number;
@@ -171,18 +179,17 @@ function queryParts(args: QueryDeps): {
   readonly routes: Route[];
   readonly imports: Imports;
   readonly tables: FileTables;
+  readonly live: LiveStreams;
 } {
   const { config, store } = args;
+  const keys = createStoredKeys({ ...args, db: store.db });
   const deps = {
     ...args,
     structures: new StructureCache(scopes, args.metrics.cache('structures')),
     newId: createUuidV7(),
     writes: new InFlightWrites(),
     loginTokens: createLoginTokens({
-      keys:
-        config.loginTokenSecret === undefined
-          ? createStoredKeys({ ...args, db: store.db })
-          : createConfiguredKeys(config.loginTokenSecret),
+      keys: config.loginTokenSecret === undefined ? keys : createConfiguredKeys(config.loginTokenSecret),
       ttl: config.loginTokenTtl,
     }),
   };
@@ -204,14 +211,18 @@ function queryParts(args: QueryDeps): {
   const authorize = createAuthorize({ ...reading, spaces });
   const boundSpaces = new BoundSpaces({ ...reading, spaces });
   const { bind } = boundSpaces;
-  const openSpace = createOpenSpace({
+  const opening = {
     ...reading,
-    spaces,
-    authorize,
-    bind,
+    ...{ spaces, authorize, bind, allowClear: config.allowClearAllSpaces },
     clear: operations.find(({ name }) => name === 'clear') as Operation,
-    allowClear: config.allowClearAllSpaces,
+  };
+  const openSpace = createOpenSpace(opening);
+  const again = { authenticate: args.authenticateAgain };
+  const live = new LiveStreams({
+    ...{ ...reading, ...again },
+    openSpace: createOpenSpace({ ...opening, ...again }),
   });
+  const addresses = new LiveAddresses({ ...args, keyOf: createKeyedHash(keys, 'sluice live address 1') });
   const records = new RecordInserts({ ...reading, writes });
   const changes = new RecordChanges({ ...deps, writes });
   const imports = new Imports({
@@ -220,7 +231,7 @@ function queryParts(args: QueryDeps): {
     largestRecord: config.maxRecordBytes,
   });
   const operationDeps: OperationDeps = {
-    ...reading,
+    ...{ ...reading, live, addresses },
     spaces,
     imports,
     authorize,
@@ -247,5 +258,5 @@ function queryParts(args: QueryDeps): {
     ...fileRoutes({ ...args, tables }),
   ];
   const projects = projectRoutes({ ...reading, spaces, boundSpaces });
-  return { routes: [...recordRoutes, ...projects, ...others], imports, tables };
+  return { routes: [...recordRoutes, ...projects, ...others], imports, tables, live };
 }

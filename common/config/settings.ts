@@ -122,6 +122,8 @@ export const limits = {
     },
     maxOpenUploads: integer('MAX_OPEN_UPLOADS', 1000, [1, 100_000]),
     maxStoredRecordBytes: integer('MAX_STORED_RECORD_BYTES', 0, [0, 2 ** 50]),
+    liveMaxStreams: integer('LIVE_MAX_STREAMS', 10_000, [0, mostRequests]),
+    liveMaxTokenStreams: integer('LIVE_MAX_TOKEN_STREAMS', 1000, [0, mostRequests]),
   },
 };
 

@@ -163,6 +163,12 @@ export const chunkChecksumMismatch = () =>
 /** @param limit bytes @param what the limited thing, such as "File" or "Request body" */
 export const payloadTooLarge = (limit: number, what: string) =>
   new ApiError('payload_too_large', `${what} exceeds the size limit of ${limit} bytes`);
+/** @param limits of records, and of their bytes */
+export const tooManyRecords = (count: number, limit: number, bytes: number) =>
+  new ApiError(
+    'too_many_records',
+    `The find has ${count} records; a live one has at most ${limit} of ${bytes} bytes together: narrow it by conditions`,
+  );
 export const rangeNotSatisfiable = (size: number) =>
   new ApiError('range_not_satisfiable', `The requested range lies outside the file of ${size} bytes`, {
     headers: { 'content-range': `bytes */${size}` },
@@ -191,6 +197,12 @@ export const rateLimited = (wait: number) => {
     headers: { 'retry-after': String(seconds) },
   });
 };
+
+/** @param whose limit it is */
+export const tooManyStreams = (whose: string, limit: number) =>
+  new ApiError('too_many_streams', `There are ${limit} live finds of ${whose}, and may not be more`, {
+    headers: { 'retry-after': '5' },
+  });
 
 // 5xx
 export const internalError = (cause?: unknown) =>

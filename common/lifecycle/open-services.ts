@@ -40,6 +40,8 @@ export interface Services {
   readonly sessions: SessionStore;
   readonly limiters: RequestLimiters;
   readonly authenticate: Authenticate;
+  /** The same for a request that was counted before. */
+  readonly authenticateAgain: Authenticate;
   readonly projects: Projects;
   readonly usage: UsageCounts;
   /** undefined: state that processes share is kept in this one. */
@@ -87,6 +89,7 @@ export async function openServices(
     sessions,
     limiters,
     authenticate: createAuthenticate(tokenCheck, limiters.token),
+    authenticateAgain: createAuthenticate(tokenCheck),
     projects: new Projects({ db, database, maxProjects: config.maxProjects, alone, invalidation }),
     usage,
     redis,

@@ -14,6 +14,8 @@ export interface Service {
   readonly examples: Examples;
   /** Called once the process serves requests, in one worker of several. */
   started?(): void;
+  /** Called when the process is about to end its requests: those that last send their clients elsewhere. */
+  draining?(): void;
   /** The commands for its operator while it runs. */
   readonly commands?: Commands;
   close(): Promise<void>;

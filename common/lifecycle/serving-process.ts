@@ -171,6 +171,7 @@ export class ServingProcess {
     this.#stopping = true;
     this.#server?.announceStop();
     await sleep(config.drainDelay);
+    for (const service of running) service.draining?.();
     await this.#server?.close(config.drainTimeout);
     await this.#socket?.close();
     for (const service of running) await service.close();

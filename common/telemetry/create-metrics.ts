@@ -26,6 +26,8 @@ export interface Metrics {
   batch(name: BatchName): (requests: number) => void;
   /** To be called where the records of a read came from. */
   reads(): (source: ReadSource) => void;
+  /** Adds a measure of durations. To be called with each, in seconds. */
+  durations(name: string, help: string): (seconds: number) => void;
   /** Adds a number that is read whenever metrics are collected. */
   gauge(name: string, help: string, read: () => number): void;
   /** The same for several numbers, each with its value of a label. */
@@ -37,11 +39,14 @@ export interface Metrics {
 }
 
 /** For a process whose metrics nobody reads. */
-export const unmeasured: Pick<Metrics, 'observeCall' | 'cache' | 'batch' | 'reads'> = {
+export const unmeasured: Omit<Metrics, 'observer' | 'gauges' | 'json'> = {
   observeCall: unobserved,
   cache: () => new CacheCounts(),
   batch: () => () => {},
   reads: () => () => {},
+  durations: () => () => {},
+  gauge() {},
+  counter() {},
 };
 
 /** Rows in memory; the engine's index of ids and of values; the engine, which read all records of a space. */
@@ -58,6 +63,10 @@ export function createMetrics({ worker }: { worker: number }): Metrics {
     cache: measureCaches(registry),
     batch: measureBatches(registry),
     reads: () => measureReads(registry),
+    durations(name, help) {
+      const histogram = new Histogram({ name, help, buckets: durationBuckets, registers });
+      return (seconds) => histogram.observe(seconds);
+    },
     gauge(name, help, read) {
       new Gauge({
         name,

@@ -168,6 +168,7 @@ export function boundBy(rules: Rules, structure: Structure, values: RuleValues, 
       Family,
       Conditions | null
     >),
+    isTimed: JSON.stringify(rules.allow.find).includes('"$now'),
     ...{ set, readonly },
   };
 }

@@ -8,6 +8,7 @@ import { controlParameters, foundHeaders } from '../openapi/filter-schemas.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { type CachedCall, cachedList, cachedRecord, type Reading } from './cached-answer.ts';
 import { queryableJson } from './json-answer.ts';
+import { isLive, liveAnswer } from './live.ts';
 import type { OperationCall, OperationDefinition, OperationDeps } from './operation.ts';
 import { preparePopulate } from './populate.ts';
 
@@ -24,18 +25,22 @@ const foundRecords = {
 /** GET /{project}/{space} (interface.md section 4.3). */
 export const find: OperationDefinition = {
   run: (call, deps) =>
-    answerAsked('find', call, deps, cachedList, (space, plan) => ({
-      now() {
-        return deps.reader.listNow(space, plan);
-      },
-      read() {
-        return deps.reader.list(space, plan, call.request.signal);
-      },
-    })),
+    isLive(call)
+      ? liveAnswer(call, deps)
+      : answerAsked('find', call, deps, cachedList, (space, plan) => ({
+          now() {
+            return deps.reader.listNow(space, plan);
+          },
+          read() {
+            return deps.reader.list(space, plan, call.request.signal);
+          },
+        })),
   summary: 'Find records',
   description:
-    'The records that match, in a JSON array. With `QUERY` at the same address, or `POST` at `_find_`, the conditions come in the body.',
+    'The records that match, in a JSON array. With `QUERY` at the same address, or `POST` at `_find_`, the conditions come in the body. With `Accept: text/event-stream` the find stays open (docs/live.md).',
   ...foundRecords,
+  errors: [...foundRecords.errors, 'too_many_records', 'too_many_streams'],
+  isStreamed: true,
   answer: ({ found }) => arrayOf(found),
 };
 

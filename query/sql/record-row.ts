@@ -71,6 +71,10 @@ export function storedJson(
   row: StoredRow,
   shown: RecordParts = wholeRecord(structure),
 ): string {
+  return shownJson(row, shown);
+}
+
+export function shownJson(row: StoredRow, shown: RecordParts): string {
   let text = '';
   for (const part of shown.parts) text += part.before + partJson(part, row);
   return text + shown.end;

@@ -23,7 +23,12 @@ export const valueIn: ReadValue<StoredRow> = (target) => (row) => {
 };
 
 function meets({ target, value }: Condition, row: StoredRow): boolean {
-  return textIn(row, target) === (value instanceof Date ? value.toISOString() : String(value));
+  return textIn(row, target) === textOf(value);
+}
+
+/** The text that rows have of a value. */
+export function textOf(value: Condition['value']): string {
+  return value instanceof Date ? value.toISOString() : String(value);
 }
 
 /** Equal values have equal texts. */

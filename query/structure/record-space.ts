@@ -17,6 +17,8 @@ export interface Bound {
   readonly delete: RuleConditions | null;
   /** Values of new records by the slugs of their fields, whatever a request says; null: none, as there is no user. */
   readonly set: ReadonlyMap<string, StoredValue | null>;
+  /** Whether they change with the time. */
+  readonly isTimed: boolean;
   /** Slugs of fields that only `set` and defaults give values. */
   readonly readonly: readonly string[];
 }

@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { CacheCounts } from '../../common/telemetry/cache-counts.ts';
+import { unmeasured } from '../../common/telemetry/create-metrics.ts';
 import type { SpaceVersions } from '../../query/store-shared/space-versions.ts';
 import { createLocalReservations } from '../../query/unique/unique-reservations.ts';
 import { createLocalVersions } from '../services/local-versions.ts';
@@ -26,9 +27,8 @@ async function open(
     versions: () => versions,
     reservations: () => reservations,
     metrics: {
+      ...unmeasured,
       cache: (name) => (name === 'records' ? counts : new CacheCounts()),
-      batch: () => () => {},
-      reads: () => () => {},
     },
   });
   test.teardown(() => harness.close());

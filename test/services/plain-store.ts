@@ -27,6 +27,7 @@ export const queryConfig: QueryDeps['config'] = {
   ...{ maxSpaces: 10_000, maxRecordBytes: 1024 ** 2, maxRecordsBytes: 16 * 1024 ** 2 },
   ...{ maxStoredRecordBytes: 0, readMaxRows: 0, readLimits: readLimitDefaults },
   ...{ allowClearAllSpaces: false, publicUrl: undefined },
+  ...{ liveMaxStreams: 1000, liveMaxTokenStreams: 1000 },
   ...{ maxImportBytes: 64 * 1024 ** 2, dataDir: join(tmpdir(), 'sluice-nowhere') },
   ...{ loginTokenSecret: undefined, loginTokenTtl: 36 * 3_600_000 },
 };

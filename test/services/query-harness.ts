@@ -21,7 +21,7 @@ import { ClickhouseStores } from '../../common/metadata/stores/clickhouse-stores
 import { UsageCounts } from '../../common/metadata/usage-counts.ts';
 import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
 import { type Invalidation, unannounced } from '../../common/redis/invalidation.ts';
-import { type Metrics, unmeasured } from '../../common/telemetry/create-metrics.ts';
+import { unmeasured } from '../../common/telemetry/create-metrics.ts';
 import { webhookRoutes } from '../../events/webhook-routes.ts';
 import { Webhooks, type WebhooksDeps } from '../../events/webhooks.ts';
 import { StoredFiles } from '../../query/imports/stored-files.ts';
@@ -150,7 +150,7 @@ export async function openQueryHarness(
     invalidation?: () => Invalidation | undefined;
     /** What the routes, and each of `another`, know of each other's writes; absent: nothing, and they keep no results. */
     versions?: (db: Database) => SpaceVersions;
-    metrics?: Pick<Metrics, 'batch' | 'cache' | 'reads'>;
+    metrics?: typeof unmeasured;
     /** What hears of writes; absent: webhooks that reach no private network. */
     webhooks?: (db: Database) => Webhooks;
     /** Puts something between the service and the engine. */
@@ -193,7 +193,7 @@ export async function openQueryHarness(
         config: { ...queryConfig, dataDir, ...options.config },
         database: testDatabase,
         ...{ store: by, catalogue, projects },
-        ...{ authenticate, events },
+        ...{ authenticate, authenticateAgain: authenticate, events },
         files: new StoredFiles({
           deploymentId: testDeployment,
           open: () => createFileSystemStore({ root: join(dataDir, 'files') }),

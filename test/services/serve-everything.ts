@@ -99,7 +99,8 @@ export async function serveEverything(options: {
     ...queryRoutes({
       config: queryConfig,
       ...{ store: records, catalogue: new TableCatalogue({ db, database }), database, projects },
-      ...{ authenticate, hasher: quickHasher(), events: webhooks, log, metrics: unmeasured },
+      ...{ authenticate, authenticateAgain: authenticate, hasher: quickHasher(), events: webhooks },
+      ...{ log, metrics: unmeasured },
       ...{ throttle: new LoginThrottle(), reservations: createLocalReservations(), now: Date.now },
       ...{ invalidation: unannounced, freshness: freshnessOf(records, unannounced) },
       usage: usage ?? new UsageCounts({ db, database, log }),

@@ -1,0 +1,71 @@
+import type { Conditions } from '../input/parse-conditions.ts';
+import type { StoredRow } from '../sql/stored-row.ts';
+import type { RowChange } from '../store/row-change.ts';
+import { rowTest } from '../store/row-test.ts';
+import type { RecordParts } from '../structure/record-parts.ts';
+import type { ChangeType } from './live-events.ts';
+import type { LiveStream } from './live-stream.ts';
+
+/** Ids that are known of the clients of one query. */
+const mostMembers = 20_000;
+
+/** A question that streams share: a change is tried once for all of them. */
+export class LiveQuery {
+  readonly streams = new Set<LiveStream>();
+  readonly conditions: Conditions;
+  readonly shown: RecordParts;
+  readonly #test: (row: StoredRow) => boolean;
+  readonly #mayGuess: boolean;
+  /** Number of the change that was tried last: it may be found by several values. */
+  lastTried = 0;
+  #members: Set<string> | null;
+
+  /**
+   * @param args.isTold whether the store says what a record was before. If not, the query remembers what its clients have
+   * @param args.mayGuess whether clients may hear that a record left which they never had, where too many are to be remembered
+   */
+  constructor(args: {
+    readonly conditions: Conditions;
+    readonly shown: RecordParts;
+    readonly isTold: boolean;
+    readonly mayGuess: boolean;
+  }) {
+    this.conditions = args.conditions;
+    this.shown = args.shown;
+    this.#test = rowTest(args.conditions);
+    this.#mayGuess = args.mayGuess;
+    this.#members = args.isTold ? null : new Set();
+  }
+
+  /** Null: they are not remembered. */
+  get members(): ReadonlySet<string> | null {
+    return this.#members;
+  }
+
+  matches(row: StoredRow): boolean {
+    return this.#test(row);
+  }
+
+  /** What a change is to the clients; null: nothing. */
+  typeOf({ id, before, after }: RowChange): ChangeType | null {
+    const isIn = after !== null && this.#test(after);
+    const wasIn =
+      before === undefined ? (this.#members?.has(id) ?? true) : before !== null && this.#test(before);
+    if (isIn) this.has(id);
+    else this.#members?.delete(id);
+    if (isIn) return wasIn ? 'change' : 'enter';
+    return wasIn ? 'leave' : null;
+  }
+
+  /** Notes that clients have the record. */
+  has(id: string): void {
+    if (this.#members === null || this.#members.add(id).size <= mostMembers) return;
+    if (this.#mayGuess) this.forget();
+    else for (const stream of this.streams) stream.end('it has too many records by now');
+  }
+
+  /** From now on nothing is known of what clients have. */
+  forget(): void {
+    this.#members = null;
+  }
+}

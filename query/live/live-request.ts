@@ -1,0 +1,79 @@
+import type { HttpRequest } from '../../common/http/http-types.ts';
+
+/** Headers of a request that say who asks, and for what. */
+export const telling = [
+  'authorization',
+  'token',
+  'structure',
+  'options',
+  'sluice-act-as-user',
+  'origin',
+] as const;
+
+/** A request whose stream goes on for long, as it is asked again. */
+export class LiveRequest implements HttpRequest {
+  readonly signal: AbortSignal;
+  readonly query: HttpRequest['query'];
+  readonly #given: HttpRequest;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #onOver: (() => void)[] = [];
+
+  /** @param args.headers and args.query come in place of those of the request */
+  constructor(
+    given: HttpRequest,
+    args: {
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly query?: HttpRequest['query'];
+      readonly signal?: AbortSignal;
+    } = {},
+  ) {
+    this.#given = given;
+    this.#headers = args.headers ?? {};
+    this.query = args.query ?? given.query;
+    this.signal = args.signal ?? given.signal;
+  }
+
+  get id() {
+    return this.#given.id;
+  }
+  get method() {
+    return this.#given.method;
+  }
+  get path() {
+    return this.#given.path;
+  }
+  get params() {
+    return this.#given.params;
+  }
+  get needs() {
+    return this.#given.needs;
+  }
+  get rawQuery() {
+    return this.#given.rawQuery;
+  }
+  get address() {
+    return this.#given.address;
+  }
+  get body() {
+    return this.#given.body;
+  }
+
+  header(name: string): string | undefined {
+    return this.#headers[name] ?? this.#given.header(name);
+  }
+
+  onOver(listener: () => void): void {
+    this.#onOver.push(listener);
+  }
+
+  /** The work for it is done, but for its stream, which other limits count. */
+  over(): void {
+    for (const listener of this.#onOver.splice(0)) listener();
+  }
+
+  /** Equal for requests that are answered alike. */
+  get who(): string {
+    const { project, space } = this.params;
+    return JSON.stringify([project, space, ...telling.map((name) => this.header(name) ?? '')]);
+  }
+}

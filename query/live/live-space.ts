@@ -1,0 +1,251 @@
+import { randomBytes } from 'node:crypto';
+import { letOthersRun } from '../../common/limits/yielding-loop.ts';
+import type { Log } from '../../common/log/log.ts';
+import type { Conditions } from '../input/parse-conditions.ts';
+import { shownJson } from '../sql/record-row.ts';
+import type { StoredRow } from '../sql/stored-row.ts';
+import type { ChangeListener, RowChange } from '../store/row-change.ts';
+import type { RecordParts } from '../structure/record-parts.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
+import { type ChangeType, eventBytes } from './live-events.ts';
+import { LiveQuery } from './live-query.ts';
+import type { LiveStream } from './live-stream.ts';
+import { QueryIndex } from './query-index.ts';
+
+/** Changes that are kept for those who come back, and bytes of them in the process. */
+export const keptChanges = 10_000;
+export const keptBytes = 64 * 1024 * 1024;
+/** Changes that wait to be told; with more nobody is told of them. */
+const mostWaiting = 50_000;
+/** Milliseconds that telling keeps the event loop from everything else. */
+const busyFor = 2;
+const { signal: never } = new AbortController();
+/** Bytes of a kept change beside its values. */
+const overhead = 400;
+
+interface Kept extends RowChange {
+  readonly number: number;
+  readonly bytes: number;
+}
+
+/** Changes of writes, which can be seen since `at`, or a moment in the row of them. */
+interface Waiting {
+  readonly changes: Iterable<RowChange>;
+  readonly count: number;
+  readonly at: number;
+  readonly told?: () => void;
+}
+
+/** What is asked, as `LiveQuery` has it. */
+export interface Asked {
+  /** As the request sees it: equal questions of one view are one. */
+  readonly view: RecordSpace;
+  readonly key: string;
+  /** With those of rules. */
+  readonly conditions: Conditions;
+  readonly shown: RecordParts;
+}
+
+/** The streams of one space, and its latest changes. */
+export class LiveSpace implements ChangeListener {
+  readonly #alone: boolean;
+  readonly #kept: { bytes: number };
+  readonly #log: Pick<Log, 'error'>;
+  readonly #queries = new Map<RecordSpace, Map<string, LiveQuery>>();
+  readonly #index = new QueryIndex();
+  readonly #waiting: Waiting[] = [];
+  #waitingCount = 0;
+  #telling = false;
+  /** Places of another one mean nothing here. */
+  #run = newRun();
+  #number = 0;
+  #changes: Kept[] = [];
+  #streams = 0;
+  /** When the last stream left. */
+  idleSince = performance.now();
+
+  /** @param args.alone whether the store says what records were before @param args.kept bytes that all spaces of the process keep */
+  constructor(args: {
+    readonly alone: boolean;
+    readonly kept: { bytes: number };
+    readonly log: Pick<Log, 'error'>;
+  }) {
+    this.#alone = args.alone;
+    this.#kept = args.kept;
+    this.#log = args.log;
+  }
+
+  get streams(): number {
+    return this.#streams;
+  }
+
+  /** Of the last change that was told. */
+  get place(): string {
+    return `${this.#run}.${this.#number}`;
+  }
+
+  join(stream: LiveStream, { view, key, conditions, shown }: Asked): LiveQuery {
+    const ofView = this.#queries.get(view) ?? new Map<string, LiveQuery>();
+    this.#queries.set(view, ofView);
+    let query = ofView.get(key);
+    if (query === undefined) {
+      const { bound } = view;
+      query = new LiveQuery({ conditions, shown, isTold: this.#alone, mayGuess: bound === undefined });
+      ofView.set(key, query);
+      this.#index.add(query);
+    }
+    query.streams.add(stream);
+    stream.query = query;
+    this.#streams++;
+    return query;
+  }
+
+  leave(stream: LiveStream, { view, key }: Asked): void {
+    const { query } = stream;
+    if (query === null) return;
+    stream.query = null;
+    query.streams.delete(stream);
+    this.#streams--;
+    this.idleSince = performance.now();
+    if (query.streams.size > 0) return;
+    this.#index.remove(query);
+    const ofView = this.#queries.get(view);
+    ofView?.delete(key);
+    if (ofView?.size === 0) this.#queries.delete(view);
+  }
+
+  /** Tells a stream that has joined what came behind a place. False: that is not known. */
+  resume(stream: LiveStream, { bound }: RecordSpace, place: string): boolean {
+    const [run, text] = place.split('.');
+    const number = Number(text);
+    const { query } = stream;
+    const first = this.#changes[0]?.number ?? this.#number + 1;
+    if (query === null || run !== this.#run || !(number >= first - 1 && number <= this.#number)) return false;
+    if (!this.#alone) {
+      // what this client has is not known
+      if (bound !== undefined) return false;
+      query.forget();
+    }
+    const at = performance.now();
+    // one number follows the other
+    for (const change of this.#changes.slice(number + 1 - first)) {
+      const type = query.typeOf(change);
+      if (type !== null) stream.push(change.id, this.#eventOf(type, change, query.shown), at);
+    }
+    return true;
+  }
+
+  changed(changes: Iterable<RowChange>, count: number): void {
+    if (this.#waitingCount + count > mostWaiting) {
+      this.reset();
+      return;
+    }
+    this.#waitingCount += count;
+    this.#add({ changes, count, at: performance.now() });
+  }
+
+  /** Resolves when the streams were told of everything that can be seen by now. */
+  caughtUp(): Promise<void> {
+    if (this.#waiting.length === 0) return Promise.resolve();
+    return new Promise((told) => this.#add({ changes: [], count: 0, at: 0, told }));
+  }
+
+  reset(): void {
+    this.#run = newRun();
+    this.forget();
+    for (const { told } of this.#waiting.splice(0)) told?.();
+    this.#waitingCount = 0;
+    for (const query of this.#index.all()) for (const stream of query.streams) stream.reset();
+  }
+
+  /** Forgets the changes that were told. */
+  forget(): void {
+    for (const { bytes } of this.#changes) this.#kept.bytes -= bytes;
+    this.#changes = [];
+  }
+
+  #add(waiting: Waiting): void {
+    this.#waiting.push(waiting);
+    if (this.#telling) return;
+    this.#telling = true;
+    // the write is acknowledged first
+    setImmediate(() => {
+      this.#tellAll().catch((error: unknown) => {
+        this.#log.error(
+          { err: error },
+          'streams could not be told of a change: they read their records again',
+        );
+        this.#telling = false;
+        this.reset();
+      });
+    });
+  }
+
+  async #tellAll(): Promise<void> {
+    let began = performance.now();
+    for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
+      for (const change of next.changes) {
+        this.#tell(change, next.at);
+        if (performance.now() - began < busyFor) continue;
+        await letOthersRun(never);
+        began = performance.now();
+        // it was reset
+        if (this.#waiting[0] !== next) break;
+      }
+      if (this.#waiting[0] !== next) continue;
+      this.#waiting.shift();
+      this.#waitingCount -= next.count;
+      next.told?.();
+    }
+    this.#telling = false;
+  }
+
+  #tell(change: RowChange, at: number): void {
+    const number = ++this.#number;
+    this.#keep({ ...change, number, bytes: overhead + sizeOf(change.after) });
+    // streams that show the same get the same bytes
+    const made = new Map<RecordParts, Partial<Record<ChangeType, Buffer>>>();
+    for (const query of this.#index.of(change)) {
+      if (query.lastTried === number) continue;
+      query.lastTried = number;
+      const type = query.typeOf(change);
+      if (type === null) continue;
+      let ofParts = made.get(query.shown);
+      if (ofParts === undefined) {
+        ofParts = {};
+        made.set(query.shown, ofParts);
+      }
+      ofParts[type] ??= this.#eventOf(type, { ...change, number }, query.shown);
+      for (const stream of query.streams) stream.push(change.id, ofParts[type], at);
+    }
+  }
+
+  #eventOf(
+    type: ChangeType,
+    { id, after, number }: Pick<Kept, 'id' | 'after' | 'number'>,
+    shown: RecordParts,
+  ): Buffer {
+    const data = type === 'leave' || after === null ? JSON.stringify({ id }) : shownJson(after, shown);
+    return eventBytes(type, `${this.#run}.${number}`, data);
+  }
+
+  #keep(change: Kept): void {
+    this.#changes.push(change);
+    this.#kept.bytes += change.bytes;
+    // not one by one: each would move all that are left
+    const isFull = this.#changes.length >= 2 * keptChanges;
+    if (!isFull && this.#kept.bytes <= keptBytes) return;
+    const dropped = this.#changes.splice(0, Math.ceil(this.#changes.length / 2));
+    for (const { bytes } of dropped) this.#kept.bytes -= bytes;
+  }
+}
+
+function newRun(): string {
+  return randomBytes(9).toString('base64url');
+}
+
+function sizeOf(row: StoredRow | null): number {
+  let size = 0;
+  for (const text of Object.values(row?._doc ?? {})) size += 2 * text.length;
+  return size;
+}

@@ -1,0 +1,234 @@
+import { createHash } from 'node:crypto';
+import type { Authenticate } from '../../common/auth/authenticate.ts';
+import type { Config } from '../../common/config/read-config.ts';
+import { ApiError } from '../../common/errors/api-error.ts';
+import { shuttingDown, tooManyStreams } from '../../common/errors/catalogue.ts';
+import type { HttpResponse } from '../../common/http/http-types.ts';
+import { forEachYielding } from '../../common/limits/yielding-loop.ts';
+import type { Log } from '../../common/log/log.ts';
+import type { Metrics } from '../../common/telemetry/create-metrics.ts';
+import type { OpenSpace } from '../space/open-space.ts';
+import type { RecordStore, StopListening } from '../store/record-store.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
+import type { OperationIdentity } from '../structure/space-auth.ts';
+import { eventHeaders } from './live-events.ts';
+import { livePlan } from './live-plan.ts';
+import { LiveRequest } from './live-request.ts';
+import { LiveSpace } from './live-space.ts';
+import { LiveStream } from './live-stream.ts';
+import { type SnapshotDeps, Snapshots } from './snapshots.ts';
+import { type OpenStream, retryAfter, type StreamDeps, streamEvents } from './stream-events.ts';
+
+/** Milliseconds between two looks at whether streams are still allowed. */
+const checkEvery = 400;
+const checkTimeout = 5000;
+/** Milliseconds for which a space is listened to when its last stream has left: its clients may come back. */
+const idleFor = 60_000;
+/** Bytes of events that wait for all clients of the process. */
+const mostWaiting = 64 * 1024 * 1024;
+/** Milliseconds over which clients come back that are sent away together. */
+const spread = 5000;
+const { signal: never } = new AbortController();
+
+export interface LiveDeps extends SnapshotDeps {
+  readonly store: RecordStore;
+  /** Neither counts a request for rate limits. */
+  readonly authenticate: Authenticate;
+  readonly openSpace: OpenSpace;
+  readonly config: Pick<Config, 'liveMaxStreams' | 'liveMaxTokenStreams'>;
+  readonly log: Pick<Log, 'error'>;
+  readonly metrics: Pick<Metrics, 'gauge' | 'counter' | 'durations'>;
+}
+
+interface Listened {
+  readonly space: LiveSpace;
+  readonly stop: StopListening;
+}
+
+/** The live finds of a process (docs/live.md). */
+export class LiveStreams {
+  readonly #deps: LiveDeps;
+  readonly #parts: StreamDeps;
+  /** Each with a text that those have in common which are allowed alike. */
+  readonly #streams = new Map<OpenStream, string>();
+  readonly #ofTokens = new Map<string, number>();
+  readonly #spaces = new Map<string, Promise<Listened>>();
+  readonly #kept = { bytes: 0 };
+  readonly #waiting = { bytes: 0, most: mostWaiting };
+  readonly #timer: NodeJS.Timeout;
+  #events = 0;
+  #isChecking = false;
+  #isDraining = false;
+
+  constructor(deps: LiveDeps) {
+    this.#deps = deps;
+    const { metrics, log } = deps;
+    const delays = metrics.durations(
+      'sluice_live_delay_seconds',
+      'Time from the moment in which a change could be seen until its event was given to a connection',
+    );
+    metrics.gauge('sluice_live_streams', 'Live finds that are open', () => this.#streams.size);
+    metrics.counter('sluice_live_events_total', 'Events of live finds', () => this.#events);
+    this.#parts = {
+      snapshots: new Snapshots(deps),
+      log,
+      view: ({ request, operation }) => this.#view(request, operation),
+      spaceOf: async (view) => (await this.#listen(view.id)).space,
+      comeBackAfter: () => retryAfter + (this.#isDraining ? Math.floor(Math.random() * spread) : 0),
+      onEvents: (events, seconds) => {
+        this.#events += events;
+        delays(seconds);
+      },
+    };
+    this.#timer = setInterval(() => void this.#check(), checkEvery).unref();
+  }
+
+  /** Answers with the events of a find. @param space as the request sees it @param args.place of the last event that its client has */
+  answer(
+    args: Pick<OpenStream, 'request' | 'operation' | 'asked'> & {
+      readonly space: RecordSpace;
+      readonly place: string;
+    },
+  ): HttpResponse {
+    const { request, operation, asked, space, place } = args;
+    // as for any other request, its problems come first
+    livePlan(asked, request, space);
+    const stream = new LiveStream(this.#waiting);
+    const open: OpenStream = { stream, request, operation, asked, view: null };
+    return { status: 200, headers: eventHeaders, body: { chunks: this.#run(open, place) } };
+  }
+
+  /** Sends all clients away, to come back at different times: other processes take them. */
+  drain(): void {
+    this.#isDraining = true;
+    for (const { stream } of this.#streams.keys()) stream.end('the server stops');
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    this.drain();
+    for (const id of [...this.#spaces.keys()]) await this.#forget(id);
+  }
+
+  async *#run(open: OpenStream, place: string): AsyncGenerator<Buffer> {
+    const { request, stream } = open;
+    const leave = await this.#admit(open);
+    const onAbort = (): void => stream.end('the client has gone');
+    request.signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      yield* streamEvents(this.#parts, open, place);
+    } finally {
+      request.signal.removeEventListener('abort', onAbort);
+      leave();
+    }
+  }
+
+  /** Counts a stream. Throws 429. */
+  async #admit(open: OpenStream): Promise<() => void> {
+    const { liveMaxStreams, liveMaxTokenStreams } = this.#deps.config;
+    const { tokenId } = await this.#deps.authenticate(open.request, 'by rules');
+    const count = this.#ofTokens.get(tokenId) ?? 0;
+    if (this.#isDraining) throw shuttingDown();
+    if (this.#streams.size >= liveMaxStreams) throw tooManyStreams('this process', liveMaxStreams);
+    if (count >= liveMaxTokenStreams) throw tooManyStreams('an access token', liveMaxTokenStreams);
+    this.#ofTokens.set(tokenId, count + 1);
+    this.#streams.set(open, createHash('sha256').update(open.request.who).digest('base64'));
+    return () => {
+      this.#streams.delete(open);
+      open.stream.clear();
+      open.request.over();
+      const left = (this.#ofTokens.get(tokenId) as number) - 1;
+      if (left > 0) this.#ofTokens.set(tokenId, left);
+      else this.#ofTokens.delete(tokenId);
+    };
+  }
+
+  /** The space of a request as it is now, and not counted for rate limits. */
+  async #view(given: LiveRequest, operation: OperationIdentity): Promise<RecordSpace> {
+    const request = new LiveRequest(given, { signal: AbortSignal.timeout(checkTimeout) });
+    try {
+      return await this.#deps.openSpace(request, operation);
+    } finally {
+      request.over();
+    }
+  }
+
+  #listen(spaceId: string): Promise<Listened> {
+    const known = this.#spaces.get(spaceId);
+    if (known !== undefined) return known;
+    const { store, log } = this.#deps;
+    const space = new LiveSpace({ alone: store.alone, kept: this.#kept, log });
+    const listened = store
+      .listen(spaceId, space, AbortSignal.timeout(checkTimeout))
+      .then((stop) => ({ space, stop }));
+    this.#spaces.set(spaceId, listened);
+    listened.catch(() => this.#spaces.delete(spaceId));
+    return listened;
+  }
+
+  async #forget(spaceId: string): Promise<void> {
+    const listened = this.#spaces.get(spaceId);
+    this.#spaces.delete(spaceId);
+    const found = await listened?.catch(() => null);
+    found?.stop();
+    found?.space.forget();
+  }
+
+  async #check(): Promise<void> {
+    if (this.#isChecking) return;
+    this.#isChecking = true;
+    try {
+      const now = performance.now();
+      const views = new Map<string, Promise<RecordSpace>>();
+      const all = [...this.#streams];
+      await forEachYielding(
+        all,
+        ([open, who]) => {
+          open.stream.tick(now);
+          this.#checkOne(open, who, views);
+        },
+        never,
+      );
+      await this.#leaveIdle(now);
+    } finally {
+      this.#isChecking = false;
+    }
+  }
+
+  #checkOne(open: OpenStream, who: string, views: Map<string, Promise<RecordSpace>>): void {
+    // it opens its space by itself
+    if (open.view === null) return;
+    let view = views.get(who);
+    if (view === undefined) {
+      view = this.#view(open.request, open.operation);
+      views.set(who, view);
+    }
+    view.then(
+      (now) => {
+        if (open.view !== null && !isSame(open.view, now)) open.stream.reset();
+      },
+      (error: unknown) => {
+        // what answers nothing now may do so later
+        if (!(error instanceof ApiError) || error.status < 500)
+          open.stream.end(error instanceof ApiError ? error.code : 'it failed');
+      },
+    );
+  }
+
+  async #leaveIdle(now: number): Promise<void> {
+    const isCrowded = this.#spaces.size > this.#deps.config.liveMaxStreams;
+    for (const [id, listened] of this.#spaces) {
+      const { space } = (await listened.catch(() => null)) ?? {};
+      const isIdle = space?.streams === 0 && (isCrowded || now - space.idleSince > idleFor);
+      if (isIdle) await this.#forget(id);
+    }
+  }
+}
+
+/** Whether a space is seen alike. Views of users are made anew now and then. */
+function isSame(one: RecordSpace, other: RecordSpace): boolean {
+  if (one === other) return true;
+  const { bound } = one;
+  if (one.id !== other.id || one.structure !== other.structure || one.missing !== other.missing) return false;
+  return JSON.stringify(bound?.find) === JSON.stringify(other.bound?.find);
+}
