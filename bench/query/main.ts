@@ -22,16 +22,17 @@ import { q11 } from './measures/q11-spaces.ts';
 import { filters, q12, q13, q14, q15, q16 } from './measures/q12-finds.ts';
 import { q17 } from './measures/q17-files.ts';
 import { q22 } from './measures/q22-rules.ts';
+import { q23 } from './measures/q23-live.ts';
 import { createQueryBench, type QueryMeasure } from './measures/query-bench.ts';
 
 const measures: readonly QueryMeasure[] = [
   ...[q1, q2, q3, q4, q5, q6, q7, q8, q9, q10, q11],
-  ...[q12, q13, q14, q15, q16, q17, q22, filters, cacheMemory],
+  ...[q12, q13, q14, q15, q16, q17, q22, q23, filters, cacheMemory],
 ];
 
 const usage = `npm run bench -- query [--only Q1,Q5,find] [--long] [--rounds N] [--seconds N] [--rows N] [--root FOLDER]
 
-  --only    measures (Q1 - Q17, Q22, FILTERS, MEMORY) and kinds (find, insertOne ...; "kinds" is all of them); absent: all but those that take long
+  --only    measures (Q1 - Q17, Q22, Q23, FILTERS, MEMORY) and kinds (find, insertOne ...; "kinds" is all of them); absent: all but those that take long
   --long    Q7 (10,000,000 records), Q11 and MEMORY as well
   --rounds  rounds of each comparison, of which the median is taken (3)
   --seconds of each round (5)

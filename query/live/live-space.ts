@@ -13,8 +13,9 @@ import type { LiveStream } from './live-stream.ts';
 import { QueryIndex } from './query-index.ts';
 
 /** Changes that are kept for those who come back, and bytes of them in the process. */
-export const keptChanges = 10_000;
-export const keptBytes = 64 * 1024 * 1024;
+const keptChanges = 10_000;
+const droppedAtOnce = 1000;
+const keptBytes = 64 * 1024 * 1024;
 /** Changes that wait to be told; with more nobody is told of them. */
 const mostWaiting = 50_000;
 /** Milliseconds that telling keeps the event loop from everything else. */
@@ -232,10 +233,10 @@ export class LiveSpace implements ChangeListener {
   #keep(change: Kept): void {
     this.#changes.push(change);
     this.#kept.bytes += change.bytes;
-    // not one by one: each would move all that are left
-    const isFull = this.#changes.length >= 2 * keptChanges;
+    const isFull = this.#changes.length >= keptChanges + droppedAtOnce;
     if (!isFull && this.#kept.bytes <= keptBytes) return;
-    const dropped = this.#changes.splice(0, Math.ceil(this.#changes.length / 2));
+    // not one by one: each would move all that are left
+    const dropped = this.#changes.splice(0, isFull ? droppedAtOnce : Math.ceil(this.#changes.length / 2));
     for (const { bytes } of dropped) this.#kept.bytes -= bytes;
   }
 }

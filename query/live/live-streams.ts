@@ -49,13 +49,14 @@ interface Listened {
 export class LiveStreams {
   readonly #deps: LiveDeps;
   readonly #parts: StreamDeps;
-  /** Each with a text that those have in common which are allowed alike. */
-  readonly #streams = new Map<OpenStream, string>();
+  /** By a text that those have in common which are allowed alike. */
+  readonly #streams = new Map<string, Set<OpenStream>>();
   readonly #ofTokens = new Map<string, number>();
   readonly #spaces = new Map<string, Promise<Listened>>();
   readonly #kept = { bytes: 0 };
   readonly #waiting = { bytes: 0, most: mostWaiting };
   readonly #timer: NodeJS.Timeout;
+  #count = 0;
   #events = 0;
   #isChecking = false;
   #isDraining = false;
@@ -67,7 +68,7 @@ export class LiveStreams {
       'sluice_live_delay_seconds',
       'Time from the moment in which a change could be seen until its event was given to a connection',
     );
-    metrics.gauge('sluice_live_streams', 'Live finds that are open', () => this.#streams.size);
+    metrics.gauge('sluice_live_streams', 'Live finds that are open', () => this.#count);
     metrics.counter('sluice_live_events_total', 'Events of live finds', () => this.#events);
     this.#parts = {
       snapshots: new Snapshots(deps),
@@ -101,7 +102,8 @@ export class LiveStreams {
   /** Sends all clients away, to come back at different times: other processes take them. */
   drain(): void {
     this.#isDraining = true;
-    for (const { stream } of this.#streams.keys()) stream.end('the server stops');
+    for (const alike of this.#streams.values())
+      for (const { stream } of alike) stream.end('the server stops');
   }
 
   async close(): Promise<void> {
@@ -129,12 +131,17 @@ export class LiveStreams {
     const { tokenId } = await this.#deps.authenticate(open.request, 'by rules');
     const count = this.#ofTokens.get(tokenId) ?? 0;
     if (this.#isDraining) throw shuttingDown();
-    if (this.#streams.size >= liveMaxStreams) throw tooManyStreams('this process', liveMaxStreams);
+    if (this.#count >= liveMaxStreams) throw tooManyStreams('this process', liveMaxStreams);
     if (count >= liveMaxTokenStreams) throw tooManyStreams('an access token', liveMaxTokenStreams);
     this.#ofTokens.set(tokenId, count + 1);
-    this.#streams.set(open, createHash('sha256').update(open.request.who).digest('base64'));
+    this.#count++;
+    const who = createHash('sha256').update(open.request.who).digest('base64');
+    const alike = this.#streams.get(who) ?? new Set();
+    this.#streams.set(who, alike.add(open));
     return () => {
-      this.#streams.delete(open);
+      this.#count--;
+      alike.delete(open);
+      if (alike.size === 0) this.#streams.delete(who);
       open.stream.clear();
       open.request.over();
       const left = (this.#ofTokens.get(tokenId) as number) - 1;
@@ -179,38 +186,26 @@ export class LiveStreams {
     this.#isChecking = true;
     try {
       const now = performance.now();
-      const views = new Map<string, Promise<RecordSpace>>();
-      const all = [...this.#streams];
-      await forEachYielding(
-        all,
-        ([open, who]) => {
-          open.stream.tick(now);
-          this.#checkOne(open, who, views);
-        },
-        never,
-      );
+      await forEachYielding([...this.#streams.values()], (alike) => this.#checkAlike(alike, now), never);
       await this.#leaveIdle(now);
     } finally {
       this.#isChecking = false;
     }
   }
 
-  #checkOne(open: OpenStream, who: string, views: Map<string, Promise<RecordSpace>>): void {
-    // it opens its space by itself
-    if (open.view === null) return;
-    let view = views.get(who);
-    if (view === undefined) {
-      view = this.#view(open.request, open.operation);
-      views.set(who, view);
-    }
-    view.then(
-      (now) => {
-        if (open.view !== null && !isSame(open.view, now)) open.stream.reset();
+  #checkAlike(alike: ReadonlySet<OpenStream>, now: number): void {
+    for (const { stream } of alike) stream.tick(now);
+    const [first] = alike;
+    if (first === undefined) return;
+    this.#view(first.request, first.operation).then(
+      (view) => {
+        // one without a view opens its space by itself
+        for (const open of alike) if (open.view !== null && !isSame(open.view, view)) open.stream.reset();
       },
       (error: unknown) => {
         // what answers nothing now may do so later
-        if (!(error instanceof ApiError) || error.status < 500)
-          open.stream.end(error instanceof ApiError ? error.code : 'it failed');
+        if (error instanceof ApiError && error.status >= 500) return;
+        for (const { stream } of alike) stream.end(error instanceof ApiError ? error.code : 'it failed');
       },
     );
   }
