@@ -1,3 +1,4 @@
+import { livePath } from './live/live-route.ts';
 import { aggregate } from './operations/aggregate.ts';
 import { clear } from './operations/clear.ts';
 import { count } from './operations/count.ts';
@@ -7,7 +8,7 @@ import { getOpenApi } from './operations/get-openapi.ts';
 import { importFile } from './operations/import.ts';
 import { insert, insertOne } from './operations/insert.ts';
 import { getKeys, setKeys } from './operations/keys.ts';
-import { liveAddress, liveByAddress } from './operations/live.ts';
+import { liveAddress } from './operations/live.ts';
 import { getTokenOwner, login } from './operations/login.ts';
 import { deleteMany, updateMany } from './operations/many-records.ts';
 import { sendOtp, sendPushNotifications } from './operations/missing-function.ts';
@@ -20,7 +21,6 @@ import { updateOne } from './operations/update-one.ts';
 const space = '/:project/:space';
 const single = `${space}/_single_`;
 const counted = `${space}/_count_`;
-const watched = `${space}/_live_`;
 const groups = `${space}/_aggregate_`;
 const call = '/:project/function';
 
@@ -54,8 +54,7 @@ export const operations: readonly Operation[] = [
   row('search', reads, `${space}/search`, search),
   row('count', { ...reads, also: [byQuery(counted)] }, counted, count),
   row('aggregate', { ...reads, method: 'POST', also: [byQuery(groups)] }, groups, aggregate),
-  row('liveAddress', { ...reads, method: 'POST' }, watched, liveAddress),
-  row('live', reads, watched, liveByAddress),
+  row('liveAddress', { ...reads, method: 'POST' }, livePath, liveAddress),
   row('getKeys', reads, `${space}/get-key-values`, getKeys),
   ...exportFormats.map((format) => {
     const path = `${space}/_export_.${format}`;

@@ -20,10 +20,13 @@ import { StoredFiles } from './imports/stored-files.ts';
 import { acceptQuery } from './input/query-media-type.ts';
 import { StructureCache } from './input/structure-cache.ts';
 import { LiveAddresses } from './live/live-addresses.ts';
+import { LiveRequest } from './live/live-request.ts';
+import { liveAnswer, liveRoute } from './live/live-route.ts';
 import { LiveStreams } from './live/live-streams.ts';
 import { createAuthorize } from './login/authorize.ts';
 import { BoundSpaces } from './login/bind-space.ts';
 import { describeOperation } from './openapi/describe-operation.ts';
+import { sampleText, structureHeader } from './openapi/operation-sample.ts';
 import { describeSpace } from './openapi/space-document.ts';
 import { anySpace } from './openapi/space-model.ts';
 import type { Operation, OperationDeps } from './operations/operation.ts';
@@ -169,6 +172,10 @@ export interface QueryDeps
   readonly files: StoredFiles;
 }
 
+function operationNamed(name: string): Operation {
+  return operations.find((operation) => operation.name === name) as Operation;
+}
+
 /** The routes of the query service. */
 export function queryRoutes(args: QueryDeps): Route[] {
   return queryParts(args).routes;
@@ -214,7 +221,7 @@ function queryParts(args: QueryDeps): {
   const opening = {
     ...reading,
     ...{ spaces, authorize, bind, allowClear: config.allowClearAllSpaces },
-    clear: operations.find(({ name }) => name === 'clear') as Operation,
+    clear: operationNamed('clear'),
   };
   const openSpace = createOpenSpace(opening);
   const again = { authenticate: args.authenticateAgain };
@@ -222,6 +229,7 @@ function queryParts(args: QueryDeps): {
     ...{ ...reading, ...again },
     openSpace: createOpenSpace({ ...opening, ...again }),
   });
+  const watching = { live, openSpace, operation: operationNamed('find') };
   const addresses = new LiveAddresses({ ...args, keyOf: createKeyedHash(keys, 'sluice live address 1') });
   const records = new RecordInserts({ ...reading, writes });
   const changes = new RecordChanges({ ...deps, writes });
@@ -231,7 +239,8 @@ function queryParts(args: QueryDeps): {
     largestRecord: config.maxRecordBytes,
   });
   const operationDeps: OperationDeps = {
-    ...{ ...reading, live, addresses },
+    ...{ ...reading, addresses },
+    live: (request, asked) => liveAnswer(watching, request, { request: new LiveRequest(request), asked }),
     spaces,
     imports,
     authorize,
@@ -252,7 +261,12 @@ function queryParts(args: QueryDeps): {
     return [{ ...route, handler, api: describeOperation(operation, model) }, ...also];
   });
   const tables = new FileTables({ ...args, limits: config.readLimits });
+  const { path, method, sample } = operationNamed('liveAddress');
+  const body = model.conditionsBody.example;
   const others = [
+    liveRoute({ ...watching, addresses }, (base) =>
+      sampleText(base, { path, method }, { headers: structureHeader, body, ...sample }),
+    ),
     ...jobRoutes({ ...args, imports }),
     ...usageRoutes(args),
     ...fileRoutes({ ...args, tables }),

@@ -63,10 +63,7 @@ export function createMetrics({ worker }: { worker: number }): Metrics {
     cache: measureCaches(registry),
     batch: measureBatches(registry),
     reads: () => measureReads(registry),
-    durations(name, help) {
-      const histogram = new Histogram({ name, help, buckets: durationBuckets, registers });
-      return (seconds) => histogram.observe(seconds);
-    },
+    durations: (name, help) => measureDurations(registry, name, help),
     gauge(name, help, read) {
       new Gauge({
         name,
@@ -113,6 +110,11 @@ export function createMetrics({ worker }: { worker: number }): Metrics {
       }));
     },
   };
+}
+
+function measureDurations(registry: Registry, name: string, help: string): (seconds: number) => void {
+  const durations = new Histogram({ name, help, buckets: durationBuckets, registers: [registry] });
+  return (seconds) => durations.observe(seconds);
 }
 
 /** Counts the hits and misses of each cache. Counting costs a cache no more than an addition. */

@@ -13,23 +13,26 @@ export const telling = [
 /** A request whose stream goes on for long, as it is asked again. */
 export class LiveRequest implements HttpRequest {
   readonly signal: AbortSignal;
+  readonly needs: HttpRequest['needs'];
   readonly query: HttpRequest['query'];
   readonly #given: HttpRequest;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #onOver: (() => void)[] = [];
 
-  /** @param args.headers and args.query come in place of those of the request */
+  /** @param args what comes in place of the request's own */
   constructor(
     given: HttpRequest,
     args: {
       readonly headers?: Readonly<Record<string, string>>;
       readonly query?: HttpRequest['query'];
+      readonly needs?: HttpRequest['needs'];
       readonly signal?: AbortSignal;
     } = {},
   ) {
     this.#given = given;
     this.#headers = args.headers ?? {};
     this.query = args.query ?? given.query;
+    this.needs = args.needs ?? given.needs;
     this.signal = args.signal ?? given.signal;
   }
 
@@ -44,9 +47,6 @@ export class LiveRequest implements HttpRequest {
   }
   get params() {
     return this.#given.params;
-  }
-  get needs() {
-    return this.#given.needs;
   }
   get rawQuery() {
     return this.#given.rawQuery;

@@ -96,15 +96,11 @@ export class LiveSpace implements ChangeListener {
       this.#index.add(query);
     }
     query.streams.add(stream);
-    stream.query = query;
     this.#streams++;
     return query;
   }
 
-  leave(stream: LiveStream, { view, key }: Asked): void {
-    const { query } = stream;
-    if (query === null) return;
-    stream.query = null;
+  leave(stream: LiveStream, query: LiveQuery, { view, key }: Asked): void {
     query.streams.delete(stream);
     this.#streams--;
     this.idleSince = performance.now();
@@ -116,15 +112,18 @@ export class LiveSpace implements ChangeListener {
   }
 
   /** Tells a stream that has joined what came behind a place. False: that is not known. */
-  resume(stream: LiveStream, { bound }: RecordSpace, place: string): boolean {
+  resume(
+    stream: LiveStream,
+    query: LiveQuery,
+    { view, place }: Pick<Asked, 'view'> & { place: string },
+  ): boolean {
     const [run, text] = place.split('.');
     const number = Number(text);
-    const { query } = stream;
     const first = this.#changes[0]?.number ?? this.#number + 1;
-    if (query === null || run !== this.#run || !(number >= first - 1 && number <= this.#number)) return false;
+    if (run !== this.#run || !(number >= first - 1 && number <= this.#number)) return false;
     if (!this.#alone) {
       // what this client has is not known
-      if (bound !== undefined) return false;
+      if (view.bound !== undefined) return false;
       query.forget();
     }
     const at = performance.now();

@@ -1,5 +1,4 @@
 import { aliveBytes } from './live-events.ts';
-import type { LiveQuery } from './live-query.ts';
 
 /** Milliseconds without an event, after which a stream says that it is alive. */
 export const aliveEvery = 15_000;
@@ -15,8 +14,6 @@ export interface WaitingBytes {
 
 /** The events of one client, from the moment in which they happen until it takes them. */
 export class LiveStream {
-  /** Null: it is asked anew. */
-  query: LiveQuery | null = null;
   /** The last events of records, by id, in their order. */
   readonly #waiting = new Map<string, Buffer>();
   readonly #share: WaitingBytes;

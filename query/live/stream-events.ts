@@ -79,13 +79,13 @@ async function* watch(
   const key = `${asked.key} ${request.header('options') ?? ''}`;
   const wanted = { view, key, shown, conditions: ruled(view, plan.conditions) };
   const space = view.missing ? null : await deps.spaceOf(view);
-  const query = space?.join(stream, wanted);
+  const joined = space && { space, query: space.join(stream, wanted) };
   try {
-    const isResumed = place !== '' && space?.resume(stream, view, place) === true;
+    const isResumed = place !== '' && joined?.space.resume(stream, joined.query, { view, place }) === true;
     if (!isAgain) yield retryBytes(retryAfter);
     if (!isResumed && (isAgain || place !== '')) yield eventBytes('reset', noPlace, '{}');
-    if (!isResumed && query) yield* deps.snapshots.events(view, plan, query, request.signal);
-    if (!query) yield eventBytes('snapshot', noPlace, '[]');
+    if (joined === null) yield eventBytes('snapshot', noPlace, '[]');
+    else if (!isResumed) yield* deps.snapshots.events(view, plan, joined.query, request.signal);
     // what was read last may be newer than what was told
     await space?.caughtUp();
     request.over();
@@ -99,6 +99,6 @@ async function* watch(
       yield bytes;
     }
   } finally {
-    space?.leave(stream, wanted);
+    joined?.space.leave(stream, joined.query, wanted);
   }
 }

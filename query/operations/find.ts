@@ -3,12 +3,12 @@ import { continueWith } from '../../common/limits/continue-with.ts';
 import { arrayOf } from '../../common/openapi/schema.ts';
 import { askedConditions, parseAsked } from '../input/asked-conditions.ts';
 import type { ReadPlan } from '../input/read-plan.ts';
+import { eventStream } from '../live/live-events.ts';
 import { conditionErrors } from '../openapi/describe-operation.ts';
 import { controlParameters, foundHeaders } from '../openapi/filter-schemas.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { type CachedCall, cachedList, cachedRecord, type Reading } from './cached-answer.ts';
 import { queryableJson } from './json-answer.ts';
-import { isLive, liveAnswer } from './live.ts';
 import type { OperationCall, OperationDefinition, OperationDeps } from './operation.ts';
 import { preparePopulate } from './populate.ts';
 
@@ -25,8 +25,8 @@ const foundRecords = {
 /** GET /{project}/{space} (interface.md section 4.3). */
 export const find: OperationDefinition = {
   run: (call, deps) =>
-    isLive(call)
-      ? liveAnswer(call, deps)
+    call.request.header('accept')?.includes(eventStream)
+      ? deps.live(call.request, () => askedConditions(call.request, call.body))
       : answerAsked('find', call, deps, cachedList, (space, plan) => ({
           now() {
             return deps.reader.listNow(space, plan);

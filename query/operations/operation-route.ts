@@ -37,13 +37,12 @@ export function operationRoute(
       const timing = request.header('sluice-timing') === 'true' ? new Timing() : null;
       const call: OperationCall = {
         request,
-        operation,
         timing,
         async authenticate() {
           return authenticate(request);
         },
-        open(reference, as = request) {
-          opened = openSpace(as, operation, reference, hasRecord ? call.body : undefined);
+        open(reference) {
+          opened = openSpace(request, operation, reference, hasRecord ? call.body : undefined);
           return opened;
         },
         body() {

@@ -5,10 +5,10 @@ import type { JsonObject } from '../../common/openapi/components.ts';
 import type { RecordEvents } from '../../common/record-events/record-event.ts';
 import type { Imports } from '../imports/imports.ts';
 import type { StoredFiles } from '../imports/stored-files.ts';
+import type { AskedConditions } from '../input/asked-conditions.ts';
 import type { SpaceReference } from '../input/space-reference.ts';
 import type { StructureCache } from '../input/structure-cache.ts';
 import type { LiveAddresses } from '../live/live-addresses.ts';
-import type { LiveStreams } from '../live/live-streams.ts';
 import type { DescribedOperation } from '../openapi/describe-operation.ts';
 import type { Candidates } from '../records/candidates.ts';
 import type { RecordInserts } from '../records/insert-records.ts';
@@ -19,7 +19,6 @@ import type { Authorize, BindSpace } from '../space/open-space.ts';
 import type { Spaces } from '../space/spaces.ts';
 import type { RecordStore } from '../store/record-store.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
-import type { OperationIdentity } from '../structure/space-auth.ts';
 import type { Structure } from '../structure/structure.ts';
 import type { Timing } from './timing.ts';
 
@@ -39,7 +38,11 @@ export interface OperationDeps {
   readonly loginTokens: LoginTokens;
   readonly candidates: Candidates;
   readonly events: RecordEvents;
-  readonly live: LiveStreams;
+  /** Answers a find that stays open. @param asked its conditions */
+  readonly live: (
+    request: HttpRequest,
+    asked: () => AskedConditions | Promise<AskedConditions>,
+  ) => Promise<HttpResponse>;
   readonly addresses: LiveAddresses;
   /** The OpenAPI document of a space with this structure. */
   readonly describeSpace: (structure: Structure) => JsonObject;
@@ -48,19 +51,14 @@ export interface OperationDeps {
 /** One request for an operation. */
 export interface OperationCall {
   readonly request: HttpRequest;
-  readonly operation: OperationIdentity;
   /** Throws a 401 without a good access token. */
   authenticate(): Promise<Principal>;
   /**
    * Opens the space of the request for this operation; it authenticates and authorises. A promise only where it has to
    * wait; that rejects with the errors that are thrown otherwise.
    * @param reference where the operation names its space in another way than by path and headers
-   * @param as the request, as it is to be seen
    */
-  open(
-    reference?: () => SpaceReference | Promise<SpaceReference>,
-    as?: HttpRequest,
-  ): RecordSpace | Promise<RecordSpace>;
+  open(reference?: () => SpaceReference | Promise<SpaceReference>): RecordSpace | Promise<RecordSpace>;
   /** Null: it was not asked for. */
   readonly timing: Timing | null;
   /** The parsed JSON of the body, within the limit of the operation. */

@@ -196,6 +196,7 @@ const questions: Readonly<Record<string, (note: Note) => Asked>> = {
   search: ({ text }) => ({ query: `?searchText=${text}&searchableFields[]=text` }),
   count: ({ id }) => ({ query: `?id=${id}` }),
   aggregate: ({ id }) => ({ body: { where: { id }, groupBy: ['text'], values: { n: 'count' } } }),
+  liveAddress: ({ id }) => ({ body: { id } }),
   getKeys: () => ({}),
   ...Object.fromEntries(
     operations
@@ -235,6 +236,7 @@ const writes = [
 ];
 /** They are about a whole space, or about none. */
 const ofNoNote = [
+  'liveAddress',
   'getKeys',
   'import',
   'setKeys',

@@ -13,14 +13,14 @@ const rooms = {
   ],
   query: [
     ...['structure', 'input', 'sql', 'memory', 'unique', 'store', 'store-embedded', 'store-shared'],
-    ...['records', 'space', 'login', 'usage', 'imports', 'openapi', 'operations'],
+    ...['records', 'space', 'login', 'usage', 'imports', 'live', 'openapi', 'operations'],
     ...['operations.ts', 'projects', 'files', 'query-service.ts', 'main.ts'],
   ],
   gateway: ['digest', 'memory', 'receive', 'multipart', 'download'],
 } as const;
 
 /** How many pairs of rooms import from one to the other. Less is welcome: then lower the limit. */
-const mostArrows = { common: 74, query: 62 } as const;
+const mostArrows = { common: 74, query: 69 } as const;
 
 /** Packages that one folder alone imports. */
 const keepers: readonly (readonly [RegExp, string])[] = [

@@ -9,7 +9,7 @@ t.test('families', async (t) => {
   }
   t.strictSame(byFamily, {
     find: [
-      ...['find', 'findOne', 'search', 'count', 'aggregate', 'getKeys'],
+      ...['find', 'findOne', 'search', 'count', 'aggregate', 'liveAddress', 'getKeys'],
       ...['exportCsv', 'exportNdjson', 'exportJson', 'exportParquet', 'exportArrow', 'getOpenApi'],
     ],
     insert: ['insert', 'insertOne', 'import'],

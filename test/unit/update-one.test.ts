@@ -1,7 +1,6 @@
 import t from 'tap';
-import type { Operation, OperationDeps } from '../../query/operations/operation.ts';
+import type { OperationDeps } from '../../query/operations/operation.ts';
 import { updateOne } from '../../query/operations/update-one.ts';
-import { operations } from '../../query/operations.ts';
 import { fakeRequest } from '../services/fake-request.ts';
 import { spaceWith, storedStructure } from '../services/stored-structure.ts';
 
@@ -23,7 +22,6 @@ t.test('a record that matches and can never be changed keeps nobody from the eve
   const request = fakeRequest({ query: [['level', '1']], signal: controller.signal });
   const call = {
     request,
-    operation: operations.find(({ name }) => name === 'updateOne') as Operation,
     timing: null,
     authenticate: async () => ({ userId: 'owner', tokenId: 't' }),
     open: () => space,

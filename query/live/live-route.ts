@@ -1,0 +1,80 @@
+import type { HttpRequest, HttpResponse, Route } from '../../common/http/http-types.ts';
+import { type ApiOperation, queryParameter } from '../../common/openapi/api-operation.ts';
+import { keeping } from '../../common/openapi/curl.ts';
+import { string } from '../../common/openapi/schema.ts';
+import type { AskedConditions } from '../input/asked-conditions.ts';
+import type { OpenSpace } from '../space/open-space.ts';
+import type { OperationIdentity } from '../structure/space-auth.ts';
+import type { LiveAddresses } from './live-addresses.ts';
+import { eventStream } from './live-events.ts';
+import { LiveRequest } from './live-request.ts';
+import type { LiveStreams } from './live-streams.ts';
+
+export const livePath = '/:project/:space/_live_';
+
+interface Deps {
+  readonly live: LiveStreams;
+  readonly openSpace: OpenSpace;
+  /** As which a live find is authorised. */
+  readonly operation: OperationIdentity;
+}
+
+/**
+ * Answers a find with its records and with what happens to them, until the client goes (docs/live.md).
+ * @param request as it is to be seen @param asked its conditions; they are read when the space is open
+ */
+export async function liveAnswer(
+  { live, openSpace, operation }: Deps,
+  given: HttpRequest,
+  {
+    request,
+    asked,
+    place,
+  }: {
+    readonly request: LiveRequest;
+    readonly asked: () => AskedConditions | Promise<AskedConditions>;
+    readonly place?: string | undefined;
+  },
+): Promise<HttpResponse> {
+  given.onOver(() => request.over());
+  const space = await openSpace(request, operation);
+  const last = given.header('last-event-id') ?? place ?? '';
+  return live.answer({ request, operation, asked: await asked(), space, place: last });
+}
+
+/** GET /{project}/{space}/_live_?key=...: the stream of an address that `POST` there made. */
+export function liveRoute(
+  deps: Deps & { readonly addresses: LiveAddresses },
+  sampleOf: (base: string) => string,
+): Route {
+  return {
+    ...{ method: 'GET', path: livePath, operation: 'live', api: describe(sampleOf) },
+    async handler(given) {
+      const { headers, query, asked } = await deps.addresses.read(given);
+      const request = new LiveRequest(given, { headers, query, needs: 'find' });
+      const place = given.query.find(([name]) => name === 'lastEventId')?.[1];
+      return liveAnswer(deps, given, { request, asked: () => asked, place });
+    },
+  };
+}
+
+/** @param sampleOf a command that answers an address */
+function describe(sampleOf: (base: string) => string): ApiOperation {
+  return {
+    ...{ id: 'live', tag: 'Read records', access: 'none', needs: null },
+    summary: 'Watch records by an address',
+    description: 'The events of a live find (docs/live.md), by an address that `POST` at the same path made.',
+    parameters: [
+      queryParameter('key', 'Of the address', string),
+      queryParameter('lastEventId', 'Of the last event that came, where no header can say it', string),
+    ],
+    answers: { 200: { description: 'Events', content: { [eventStream]: { schema: string } } } },
+    errors: [
+      ...(['unauthorized', 'not_granted', 'rate_limited', 'not_allowed', 'record_space_not_found'] as const),
+      ...(['invalid_condition', 'invalid_options', 'query_too_expensive'] as const),
+      ...(['too_many_records', 'too_many_streams'] as const),
+    ],
+    sample: (base) =>
+      `${keeping('ADDRESS', 'address', sampleOf(base))}\ncurl -N --max-time 2 "${base}$ADDRESS" || true`,
+  };
+}
