@@ -26,7 +26,6 @@ import { LiveStreams } from './live/live-streams.ts';
 import { createAuthorize } from './login/authorize.ts';
 import { BoundSpaces } from './login/bind-space.ts';
 import { describeOperation } from './openapi/describe-operation.ts';
-import { sampleText, structureHeader } from './openapi/operation-sample.ts';
 import { describeSpace } from './openapi/space-document.ts';
 import { anySpace } from './openapi/space-model.ts';
 import type { Operation, OperationDeps } from './operations/operation.ts';
@@ -229,7 +228,8 @@ function queryParts(args: QueryDeps): {
     ...{ ...reading, ...again },
     openSpace: createOpenSpace({ ...opening, ...again }),
   });
-  const watching = { live, openSpace, operation: operationNamed('find') };
+  const { structures } = deps;
+  const watching = { live, openSpace, structures, operation: operationNamed('find') };
   const addresses = new LiveAddresses({ ...args, keyOf: createKeyedHash(keys, 'sluice live address 1') });
   const records = new RecordInserts({ ...reading, writes });
   const changes = new RecordChanges({ ...deps, writes });
@@ -261,12 +261,8 @@ function queryParts(args: QueryDeps): {
     return [{ ...route, handler, api: describeOperation(operation, model) }, ...also];
   });
   const tables = new FileTables({ ...args, limits: config.readLimits });
-  const { path, method, sample } = operationNamed('liveAddress');
-  const body = model.conditionsBody.example;
   const others = [
-    liveRoute({ ...watching, addresses }, (base) =>
-      sampleText(base, { path, method }, { headers: structureHeader, body, ...sample }),
-    ),
+    liveRoute({ ...watching, addresses }, describeOperation(operationNamed('liveAddress'), model)),
     ...jobRoutes({ ...args, imports }),
     ...usageRoutes(args),
     ...fileRoutes({ ...args, tables }),

@@ -1,14 +1,12 @@
 import type { HttpRequest } from '../../common/http/http-types.ts';
+import { recordFlags } from '../input/record-headers.ts';
+import { actAsUser } from '../space/open-space.ts';
 
 /** Headers of a request that say who asks, and for what. */
-export const telling = [
-  'authorization',
-  'token',
-  'structure',
-  'options',
-  'sluice-act-as-user',
-  'origin',
-] as const;
+export const telling: readonly string[] = [
+  ...['authorization', 'token', 'structure', 'options', actAsUser, 'origin'],
+  ...Object.values(recordFlags).map(({ header }) => header),
+];
 
 /** A request whose stream goes on for long, as it is asked again. */
 export class LiveRequest implements HttpRequest {

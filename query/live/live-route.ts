@@ -1,8 +1,13 @@
+import { invalidHeader } from '../../common/errors/catalogue.ts';
 import type { HttpRequest, HttpResponse, Route } from '../../common/http/http-types.ts';
 import { type ApiOperation, queryParameter } from '../../common/openapi/api-operation.ts';
 import { keeping } from '../../common/openapi/curl.ts';
 import { string } from '../../common/openapi/schema.ts';
 import type { AskedConditions } from '../input/asked-conditions.ts';
+import { readRecordHeaders } from '../input/record-headers.ts';
+import { readPath } from '../input/space-reference.ts';
+import type { StructureCache } from '../input/structure-cache.ts';
+import { spaceErrors } from '../openapi/describe-operation.ts';
 import type { OpenSpace } from '../space/open-space.ts';
 import type { OperationIdentity } from '../structure/space-auth.ts';
 import type { LiveAddresses } from './live-addresses.ts';
@@ -15,6 +20,7 @@ export const livePath = '/:project/:space/_live_';
 interface Deps {
   readonly live: LiveStreams;
   readonly openSpace: OpenSpace;
+  readonly structures: StructureCache;
   /** As which a live find is authorised. */
   readonly operation: OperationIdentity;
 }
@@ -24,7 +30,7 @@ interface Deps {
  * @param request as it is to be seen @param asked its conditions; they are read when the space is open
  */
 export async function liveAnswer(
-  { live, openSpace, operation }: Deps,
+  { live, openSpace, structures, operation }: Deps,
   given: HttpRequest,
   {
     request,
@@ -37,18 +43,26 @@ export async function liveAnswer(
   },
 ): Promise<HttpResponse> {
   given.onOver(() => request.over());
+  assertClearsNothing(request, structures);
   const space = await openSpace(request, operation);
   const last = given.header('last-event-id') ?? place ?? '';
   return live.answer({ request, operation, asked: await asked(), space, place: last });
 }
 
+/** Throws a 400 for a request that deletes records: it is asked again and again. */
+function assertClearsNothing(request: HttpRequest, structures: StructureCache): void {
+  const { clearAllSpaces, usePreStoredStructure } = readRecordHeaders(request);
+  const text = usePreStoredStructure ? undefined : request.header('structure');
+  if (clearAllSpaces || (text && structures.read(text, readPath(request.params)).clear))
+    throw invalidHeader([
+      'A live find clears nothing: leave out clear-all-spaces, and clear in the structure',
+    ]);
+}
+
 /** GET /{project}/{space}/_live_?key=...: the stream of an address that `POST` there made. */
-export function liveRoute(
-  deps: Deps & { readonly addresses: LiveAddresses },
-  sampleOf: (base: string) => string,
-): Route {
+export function liveRoute(deps: Deps & { readonly addresses: LiveAddresses }, address: ApiOperation): Route {
   return {
-    ...{ method: 'GET', path: livePath, operation: 'live', api: describe(sampleOf) },
+    ...{ method: 'GET', path: livePath, operation: 'live', api: describe(address) },
     async handler(given) {
       const { headers, query, asked } = await deps.addresses.read(given);
       const request = new LiveRequest(given, { headers, query, needs: 'find' });
@@ -58,8 +72,8 @@ export function liveRoute(
   };
 }
 
-/** @param sampleOf a command that answers an address */
-function describe(sampleOf: (base: string) => string): ApiOperation {
+/** @param address the operation that answers one */
+function describe(address: ApiOperation): ApiOperation {
   return {
     ...{ id: 'live', tag: 'Read records', access: 'none', needs: null },
     summary: 'Watch records by an address',
@@ -70,11 +84,12 @@ function describe(sampleOf: (base: string) => string): ApiOperation {
     ],
     answers: { 200: { description: 'Events', content: { [eventStream]: { schema: string } } } },
     errors: [
-      ...(['unauthorized', 'not_granted', 'rate_limited', 'not_allowed', 'record_space_not_found'] as const),
+      ...spaceErrors,
+      ...(['unauthorized', 'not_granted', 'rate_limited'] as const),
       ...(['invalid_condition', 'invalid_options', 'query_too_expensive'] as const),
       ...(['too_many_records', 'too_many_streams'] as const),
     ],
     sample: (base) =>
-      `${keeping('ADDRESS', 'address', sampleOf(base))}\ncurl -N --max-time 2 "${base}$ADDRESS" || true`,
+      `${keeping('ADDRESS', 'address', address.sample?.(base) ?? '')}\ncurl -N --max-time 2 "${base}$ADDRESS" || true`,
   };
 }

@@ -5,10 +5,12 @@ import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
 import { makeCertificate } from '../services/certificate.ts';
 import { freePorts } from '../services/free-port.ts';
+import { fieldsOf, structureOf } from '../services/record-client.ts';
 import { sluiceFor } from '../services/start-sluice.ts';
 import { temporaryFolder } from '../services/temporary-folder.ts';
 import { watchChild } from '../services/watch-child.ts';
@@ -98,6 +100,36 @@ async function startProxy(t: Test, name: string, { block, file, command }: Proxy
   return `https://127.0.0.1:${port}`;
 }
 
+/** Watches a find through the proxy: each event has to come before the next write is made. */
+async function passesEventsOn(t: Test, baseUrl: string, slug: string): Promise<void> {
+  const url = `${baseUrl}/media/${slug}`;
+  const structure = `structure: ${structureOf('media', slug, fieldsOf('a TEXT'))}`;
+  const given = ['-s', '--cacert', certFile, '-H', `Authorization: Bearer ${sluice.token}`, '-H', structure];
+  const insert = async (a: string): Promise<void> => {
+    const body = ['-H', 'Content-Type: application/json', '-d', JSON.stringify({ a })];
+    await run('curl', [...given, ...body, `${url}/_single_`]);
+  };
+  await insert('zero');
+  const watching = spawn('curl', [...given, '-N', '-H', 'Accept: text/event-stream', url], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  t.teardown(() => watching.kill());
+  const lines = createInterface({ input: watching.stdout })[Symbol.asyncIterator]();
+  const event = async (): Promise<string> => {
+    for (;;) {
+      const { value, done } = await lines.next();
+      if (done === true) throw new Error('the stream ended');
+      if (value.startsWith('event: ')) return `${value} ${(await lines.next()).value}`;
+    }
+  };
+  t.match(await event(), /^event: snapshot data: \[\{.*"a":"zero"/);
+  t.equal(await event(), 'event: ready data: {}');
+  for (const a of ['one', 'two', 'three']) {
+    await insert(a);
+    t.match(await event(), `"a":"${a}"`, 'an event comes at once');
+  }
+}
+
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
 for (const [name, proxy] of Object.entries(proxies)) {
@@ -135,6 +167,7 @@ for (const [name, proxy] of Object.entries(proxies)) {
     const header = `structure: ${JSON.stringify(structure)}`;
     t.strictSame(await curl('/media/long', '-H', header), ['200', '[]'], 'a header of 40 KB');
     t.equal((await curl('/metrics'))[0], '404');
+    await passesEventsOn(t, baseUrl, `watched-${name}`);
     const lied = await curl('/media/long', '-H', header, '-H', 'X-Forwarded-Proto: http');
     t.equal(lied[0], '200', 'what a client says of the protocol does not count');
   });

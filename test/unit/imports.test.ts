@@ -13,7 +13,7 @@ const rooms = {
   ],
   query: [
     ...['structure', 'input', 'sql', 'memory', 'unique', 'store', 'store-embedded', 'store-shared'],
-    ...['records', 'space', 'login', 'usage', 'imports', 'live', 'openapi', 'operations'],
+    ...['records', 'space', 'login', 'usage', 'imports', 'openapi', 'live', 'operations'],
     ...['operations.ts', 'projects', 'files', 'query-service.ts', 'main.ts'],
   ],
   gateway: ['digest', 'memory', 'receive', 'multipart', 'download'],
