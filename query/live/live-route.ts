@@ -1,13 +1,12 @@
 import { invalidHeader } from '../../common/errors/catalogue.ts';
 import type { HttpRequest, HttpResponse, Route } from '../../common/http/http-types.ts';
-import { type ApiOperation, queryParameter } from '../../common/openapi/api-operation.ts';
+import { type ApiOperation, accountErrors, queryParameter } from '../../common/openapi/api-operation.ts';
 import { keeping } from '../../common/openapi/curl.ts';
 import { string } from '../../common/openapi/schema.ts';
 import type { AskedConditions } from '../input/asked-conditions.ts';
 import { readRecordHeaders } from '../input/record-headers.ts';
 import { readPath } from '../input/space-reference.ts';
 import type { StructureCache } from '../input/structure-cache.ts';
-import { spaceErrors } from '../openapi/describe-operation.ts';
 import type { OpenSpace } from '../space/open-space.ts';
 import type { OperationIdentity } from '../structure/space-auth.ts';
 import type { LiveAddresses } from './live-addresses.ts';
@@ -84,10 +83,8 @@ function describe(address: ApiOperation): ApiOperation {
     ],
     answers: { 200: { description: 'Events', content: { [eventStream]: { schema: string } } } },
     errors: [
-      ...spaceErrors,
-      ...(['unauthorized', 'not_granted', 'rate_limited'] as const),
-      ...(['invalid_condition', 'invalid_options', 'query_too_expensive'] as const),
-      ...(['too_many_records', 'too_many_streams'] as const),
+      ...accountErrors,
+      ...(['not_allowed', 'record_space_not_found', 'too_many_records', 'too_many_streams'] as const),
     ],
     sample: (base) =>
       `${keeping('ADDRESS', 'address', address.sample?.(base) ?? '')}\ncurl -N --max-time 2 "${base}$ADDRESS" || true`,

@@ -82,15 +82,23 @@ async function* watch(
   const joined = space && { space, query: space.join(stream, wanted) };
   try {
     const isResumed = place !== '' && joined?.space.resume(stream, joined.query, { view, place }) === true;
-    if (!isAgain) yield retryBytes(retryAfter);
-    if (!isResumed && (isAgain || place !== '')) yield eventBytes('reset', noPlace, '{}');
-    if (joined === null) yield eventBytes('snapshot', noPlace, '[]');
-    else if (!isResumed) yield* deps.snapshots.events(view, plan, joined.query, request.signal);
+    // they go with what follows: until then there may be a refusal instead
+    const first = [
+      ...(isAgain ? [] : [retryBytes(retryAfter)]),
+      ...(!isResumed && (isAgain || place !== '') ? [eventBytes('reset', noPlace, '{}')] : []),
+    ];
+    const withFirst = (bytes: Buffer): Buffer => Buffer.concat([...first.splice(0), bytes]);
+    if (joined === null) yield withFirst(eventBytes('snapshot', noPlace, '[]'));
+    else if (!isResumed)
+      for await (const bytes of deps.snapshots.events(view, plan, joined.query, request.signal))
+        yield withFirst(bytes);
     // what was read last may be newer than what was told
     await space?.caughtUp();
     request.over();
-    if (!stream.isReset && stream.endedBy === null)
-      yield Buffer.concat([stream.takeEvents(), eventBytes('ready', space?.place ?? noPlace, '{}')]);
+    if (!stream.isReset && stream.endedBy === null) {
+      const ready = eventBytes('ready', space?.place ?? noPlace, '{}');
+      yield withFirst(Buffer.concat([stream.takeEvents(), ready]));
+    }
     for (;;) {
       await stream.next();
       if (stream.isReset || stream.endedBy !== null) return;

@@ -10,7 +10,7 @@ import {
   jsonContent,
 } from '../../common/openapi/api-operation.ts';
 import type { Grant } from '../../common/openapi/grants.ts';
-import { type Schema, string } from '../../common/openapi/schema.ts';
+import type { Schema } from '../../common/openapi/schema.ts';
 import type { OperationIdentity } from '../structure/space-auth.ts';
 import { queryableHeader, timingHeader, timingParameter } from './filter-schemas.ts';
 import { type Sample, sampleText, structureHeader } from './operation-sample.ts';
@@ -43,8 +43,6 @@ export interface DescribedOperation extends OperationIdentity {
   readonly file?: readonly string[];
   /** JSON; or else `answers`. */
   readonly answer?: (space: SpaceModel) => Schema;
-  /** The answer may be a stream of events instead. */
-  readonly isStreamed?: true;
   /** Its own. */
   readonly answerHeaders?: Readonly<Record<string, ApiHeader>>;
   readonly answers?: ApiOperation['answers'];
@@ -124,7 +122,6 @@ export function describeOperation(
     ...(operation.also === undefined ? {} : queryableHeader),
   };
   const way = also === undefined ? inQuery : inBody[also.method];
-  const streamed = operation.isStreamed === true ? { 'text/event-stream': { schema: string } } : {};
   const ownBody = operation.body?.(space);
   const body = ownBody ?? (also === undefined ? undefined : space.conditionsBody);
   const bodyText = ownBody === undefined ? 'Conditions' : 'JSON';
@@ -141,7 +138,7 @@ export function describeOperation(
     answers:
       answer === undefined
         ? answers
-        : { 200: { description: 'Done', headers, content: { ...jsonContent(answer(space)), ...streamed } } },
+        : { 200: { description: 'Done', headers, content: jsonContent(answer(space)) } },
     errors: [
       ...accountErrors,
       ...(spaceHeaders === 'none' ? [] : spaceErrors),

@@ -40,7 +40,6 @@ export const find: OperationDefinition = {
     'The records that match, in a JSON array. With `QUERY` at the same address, or `POST` at `_find_`, the conditions come in the body. With `Accept: text/event-stream` the find stays open (docs/live.md).',
   ...foundRecords,
   errors: [...foundRecords.errors, 'too_many_records', 'too_many_streams'],
-  isStreamed: true,
   answer: ({ found }) => arrayOf(found),
 };
 

@@ -1,7 +1,6 @@
 import { exactObject, string } from '../../common/openapi/schema.ts';
 import { askedConditions } from '../input/asked-conditions.ts';
 import { livePlan } from '../live/live-plan.ts';
-import { conditionErrors } from '../openapi/describe-operation.ts';
 import { makePerson } from '../openapi/operation-sample.ts';
 import { jsonAnswer } from './json-answer.ts';
 import type { OperationDefinition } from './operation.ts';
@@ -20,6 +19,6 @@ export const liveAddress: OperationDefinition = {
   options: true,
   body: ({ conditionsBody }) => conditionsBody,
   answer: () => exactObject({ address: string, expiresAt: { ...string, format: 'date-time' } }),
-  errors: [...conditionErrors, 'query_too_expensive'],
+  errors: ['invalid_condition', 'invalid_options', 'query_too_expensive'],
   sample: { first: makePerson },
 };

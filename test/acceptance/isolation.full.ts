@@ -188,6 +188,11 @@ t.test('every route: what another owns is not read, changed or listed', async (t
         { body: 'text\n', headers: { 'content-type': 'text/csv' } },
       ],
     ],
+    'POST /:project/:space/_live_': [
+      [{ status: 200, body: { expiresAt: String } }, '/notes/_live_', { structure: notes, body: {} }],
+      [401, '/guarded/_live_', { structure: guarded, headers: { token: loginToken }, body: {} }],
+    ],
+    'GET /:project/:space/_live_': [[401, '/notes/_live_?key=AAAA', {}]],
     'POST /:project/:space/_aggregate_': [
       [ok([]), '/notes/_aggregate_', { structure, body: { groupBy: ['text'] } }],
       [

@@ -6,6 +6,7 @@ import { bootstrap, executeTokenOrder } from '../../common/auth/issue-token.ts';
 import { createTokenGate } from '../../common/auth/token-gate.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { GroupCommit } from '../../common/clickhouse/group-commit.ts';
+import type { StreamBody } from '../../common/http/http-types.ts';
 import { createCloudFiles } from '../../common/metadata/cloud-files.ts';
 import { openDeployment } from '../../common/metadata/deployment.ts';
 import { fileKey } from '../../common/metadata/file-key.ts';
@@ -63,6 +64,15 @@ async function driveTables(harness: QueryHarness, expect: Expect): Promise<void>
   const asked = { path: `/_f_/p/${name}`, body: { a: 1 } };
   await expect({ ...asked, method: 'QUERY' }, 'QUERY /_f_/:project/:name');
   await expect({ ...asked, path: `${asked.path}/_find_` }, 'POST /_f_/:project/:name/_find_');
+}
+
+/** Asks for an address of a live find, and reads its records. */
+async function watch(harness: QueryHarness, call: QueryCall): Promise<void> {
+  const { body } = await harness.call(call);
+  const query = (body as { address: string }).address.split('?')[1] as string;
+  const answer = await harness.respond({ path: call.path, query });
+  const { chunks } = answer.body as StreamBody;
+  for await (const bytes of chunks) if (Buffer.from(bytes).includes('event: ready')) return;
 }
 
 const fields: FieldInput[] = [
@@ -141,6 +151,8 @@ export async function driveEverything(harness: QueryHarness): Promise<ReadonlySe
     await expect(of({ path: file, query }), `GET /:project/:space/_export_.${format}`);
     await expect(of({ ...inBody, method: 'QUERY', path: file }), `QUERY /:project/:space/_export_.${format}`);
   }
+  await watch(harness, of({ path: `${path}/_live_`, body: { level: 1 } }));
+  called.add('POST /:project/:space/_live_').add('GET /:project/:space/_live_');
   const counted = `${path}/_count_`;
   await expect(of({ path: counted, query: conditions }), 'GET /:project/:space/_count_');
   await expect(of({ ...inBody, method: 'QUERY', path: counted }), 'QUERY /:project/:space/_count_');

@@ -26,6 +26,10 @@ export interface Known {
   newId(): Promise<string>;
   /** Makes a project with a record space, and answers its slug. */
   newProject(): Promise<string>;
+  /** The target of a live find with these conditions, in a project. */
+  liveAddress(conditions: object, project?: string): Promise<string>;
+  /** The same of a project that is gone. */
+  droppedAddress(): Promise<string>;
   /** Stores a file, and answers its name. */
   newFile(): Promise<string>;
   /** Begins an upload of five bytes, and answers its name. */
@@ -124,10 +128,22 @@ export async function bent(status: number, good: Ask, id: string, known: Known):
     headers: { ...good.headers, ...headers },
   });
   const elsewhere = good.target.replace(/^\/demo\/(?:people|user)/, '/demo/nowhere');
+  if (id === 'live' && (status === 500 || status === 507))
+    return { ...withHeaders({ 'test-fault': String(status) }), target: await known.liveAddress({}) };
+  if (id === 'live' && status === 404) return { ...good, target: await known.droppedAddress() };
+  if (id === 'live' && status === 413) return { ...good, target: await known.liveAddress({ $limit: 1 }) };
+  if (/^find(?:By|$)/.test(id) && status === 413)
+    return {
+      ...withHeaders({ accept: 'text/event-stream' }),
+      target: `${good.target.replace(/\?.*/, '')}?$limit=1`,
+      body: good.body === '' ? '' : '{}',
+    };
   switch (status) {
     case 204:
       return isAppend(id) ? { ...good, body: 'hel' } : good;
     case 200:
+      // it goes on for ever
+      if (id === 'live') return null;
       return id === 'import' ? { ...good, target: `${good.target}?dryRun=true` } : good;
     case 201:
     case 202:
@@ -166,6 +182,7 @@ export async function bent(status: number, good: Ask, id: string, known: Known):
         return { ...good, target: good.target.replace(known.file, known.picture) };
       return { ...withHeaders({ 'content-type': 'text/plain' }), body: 'hello' };
     case 422:
+      if (id === 'liveAddress') return guess(good, 'find');
       if (/^(?:queryFile|aggregate|count|export|find|search|updateOne$|updateMany|deleteMany)/.test(id))
         return withHeaders({ 'test-fault': '422' });
       return withHeaders({ 'idempotency-key': 'used' });

