@@ -82,15 +82,18 @@ async function* watch(
   const query = space?.join(stream, wanted);
   try {
     const isResumed = place !== '' && space?.resume(stream, view, place) === true;
-    if (!isAgain) yield retryBytes(retryAfter);
-    if (!isResumed && (isAgain || place !== '')) yield eventBytes('reset', noPlace, '{}');
-    if (!isResumed && query) yield* deps.snapshots.events(view, plan, query, request.signal);
-    if (!query) yield eventBytes('snapshot', noPlace, '[]');
+    // with the first event of a snapshot, which may be refused instead
+    const head = isAgain ? [] : [retryBytes(retryAfter)];
+    if (!isResumed && (isAgain || place !== '')) head.push(eventBytes('reset', noPlace, '{}'));
+    if (!query) head.push(eventBytes('snapshot', noPlace, '[]'));
+    else if (!isResumed)
+      for await (const bytes of deps.snapshots.events(view, plan, query, request.signal))
+        yield Buffer.concat([...head.splice(0), bytes]);
     // what was read last may be newer than what was told
     await space?.caughtUp();
     request.over();
     if (!stream.isReset && stream.endedBy === null)
-      yield Buffer.concat([stream.takeEvents(), eventBytes('ready', space?.place ?? noPlace, '{}')]);
+      yield Buffer.concat([...head, stream.takeEvents(), eventBytes('ready', space?.place ?? noPlace, '{}')]);
     for (;;) {
       await stream.next();
       if (stream.isReset || stream.endedBy !== null) return;
