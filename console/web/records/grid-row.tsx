@@ -1,6 +1,6 @@
 import type { CSSProperties, JSX } from 'preact';
 import type { GridColumn } from './grid-columns.ts';
-import type { Row } from './record-pages.ts';
+import type { Row } from './page-list.ts';
 import type { Span } from './row-window.ts';
 
 /** Of the column of checkboxes, in pixels; it stays in sight. */
