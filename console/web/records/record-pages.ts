@@ -131,8 +131,8 @@ export class RecordPages {
   }
 
   retry(): void {
-    this.#error = null;
-    this.want(this.#wanted);
+    // what failed may have been to read it again
+    void this.refresh();
   }
 
   /** A record that was changed: its row shows it as it is now, where it was. */

@@ -21,8 +21,8 @@ export interface RecordsFooterProps {
   readonly refused: boolean;
   /** Grows with each change of a record. */
   readonly changes: number;
-  /** Grows while records come and go by themselves; null: nothing tells of them. */
-  readonly liveReads: number | null;
+  /** Grows while records come and go by themselves. */
+  readonly liveReads: number;
   readonly sums: boolean;
   readonly setSums: (sums: boolean) => void;
 }
@@ -37,7 +37,7 @@ export function RecordsFooter(props: RecordsFooterProps): JSX.Element {
     .filter(({ type, hashed }) => type === 'NUMBER' && !hashed)
     .slice(0, mostSums)
     .map(({ name }) => name);
-  const counts = (!isBare(view) || liveReads !== null) && !complete && known > 0;
+  const counts = (!isBare(view) || liveReads > 0) && !complete && known > 0;
   const asks = (counts || sums) && !refused;
   // an answer about another view, or from before a change, is not shown
   const key = useMemo(() => ({}), [pages, changes, asks, sums]);
@@ -60,7 +60,7 @@ export function RecordsFooter(props: RecordsFooterProps): JSX.Element {
   useEffect(() => {
     if (loaded.loading || read.current === liveReads) return;
     read.current = liveReads;
-    if (liveReads !== null) loaded.reload();
+    loaded.reload();
   }, [loaded.loading, liveReads]);
   const { problem } = loaded;
   const row = loaded.data?.key === key ? loaded.data.row : {};

@@ -112,7 +112,7 @@ export function RecordsTable(props: RecordsTableProps): JSX.Element {
       {!(none && bare) && (
         <RecordsFooter
           {...{ space, api, view, pages, changes, sums, setSums, refused }}
-          liveReads={isLive ? live.reads : null}
+          liveReads={live.reads}
           known={pages.known}
           complete={pages.complete}
         />
