@@ -1,3 +1,5 @@
+import { acceptQuery } from '../input/query-media-type.ts';
+
 /** What happened to a record, for those who watch a find. */
 export type ChangeType = 'enter' | 'change' | 'leave';
 
@@ -9,6 +11,7 @@ export const eventHeaders = {
   'cache-control': 'no-store, no-transform',
   'x-accel-buffering': 'no',
   vary: 'accept',
+  ...acceptQuery,
 };
 
 /** An id that is no place: who comes back with it gets a snapshot. */

@@ -2,8 +2,8 @@
 import t from 'tap';
 import { pagesOfView } from '../../console/web/records/pages-of-view.ts';
 import type { ReadRecord } from '../../console/web/records/record-form.ts';
-import { cursorOf, nextLimit, RecordPages } from '../../console/web/records/record-pages.ts';
-import type { PageRequest } from '../../console/web/records/record-view.ts';
+import { nextLimit, RecordPages } from '../../console/web/records/record-pages.ts';
+import { cursorOf, type PageRequest } from '../../console/web/records/record-view.ts';
 
 /** A space of records `r0`, `r1` ... in this order, as the API pages through it. */
 function simulatedSpace(count: number, columns: number) {
@@ -13,9 +13,10 @@ function simulatedSpace(count: number, columns: number) {
   const load = async (request: PageRequest) => {
     requests.push(request);
     if (failures-- > 0) throw new Error('away');
-    const from = request.after === null ? 0 : records.findIndex(({ id }) => id === request.after?.id) + 1;
-    const page = records.slice(from, from + request.limit);
-    return { records: page, size: page.length * 100 };
+    const page = ((request.page ?? 1) - 1) * request.limit;
+    const from = request.after === null ? page : records.findIndex(({ id }) => id === request.after?.id) + 1;
+    const found = records.slice(from, from + request.limit);
+    return { records: found, size: found.length * 100 };
   };
   const pages = new RecordPages({
     columns: Array.from({ length: columns }, (_, index) => `c${index}`),
@@ -32,6 +33,9 @@ function simulatedSpace(count: number, columns: number) {
     },
     remove: (id: string) => {
       records = records.filter((record) => record.id !== id);
+    },
+    insert: (index: number, id: string) => {
+      records = records.toSpliced(index, 0, { id, c0: id });
     },
   };
 }
@@ -95,6 +99,65 @@ t.test('rows are replaced and removed in their places', async (t) => {
     [pages.known, idAt(pages, 0), idAt(pages, 58), idAt(pages, 59), idAt(pages, 296)],
     [297, 'r1', 'r59', 'r61', 'r298'],
   );
+});
+
+t.test('what is seen is read again: no record is missed, and none is there twice', async (t) => {
+  const { pages, requests, insert, remove } = simulatedSpace(3000, 1);
+  for (let first = 0; first < 1500; first += 100) {
+    pages.want({ first, end: first + 30 });
+    await settled(pages);
+  }
+  insert(0, 'first');
+  insert(1200, 'middle');
+  remove('r1100');
+  remove('r1210');
+  pages.want({ first: 1200, end: 1230 });
+  await settled(pages);
+  const before = requests.length;
+  await pages.refresh();
+  t.equal(requests.length, before + 1, 'by one request');
+  t.ok(pages.indexOf('middle') > 0);
+  t.equal(pages.indexOf('r1210'), -1);
+  // back to the beginning, as a reader scrolls
+  for (let first = 1200; first >= 0; first -= 100) {
+    pages.want({ first, end: first + 30 });
+    await settled(pages);
+  }
+  pages.want({ first: 0, end: 3000 });
+  await settled(pages);
+  const ids = [...pages.rows()].map(({ id }) => id);
+  t.equal(ids[0], 'first');
+  t.strictSame([ids.length, new Set(ids).size, pages.known, pages.complete], [3000, 3000, 3000, true]);
+});
+
+t.test(
+  'it is read again where all pages have places, also when there are more or fewer by then',
+  async (t) => {
+    const { pages, insert, remove } = simulatedSpace(1200, 1);
+    pages.want({ first: 0, end: 30 });
+    await settled(pages);
+    pages.toEnd(1200);
+    pages.want({ first: 1170, end: 1200 });
+    await settled(pages);
+    t.equal(idAt(pages, 1199), 'r1199');
+    insert(1200, 'last');
+    await pages.refresh();
+    t.strictSame([pages.known, idAt(pages, 1200)], [1201, 'last']);
+    for (let index = 600; index < 1200; index++) remove(`r${index}`);
+    await pages.refresh();
+    pages.want({ first: 590, end: 601 });
+    await settled(pages);
+    t.strictSame([pages.known, idAt(pages, 600), pages.complete], [601, 'last', true]);
+  },
+);
+
+t.test('it is read again, from its beginning, where all records were gone', async (t) => {
+  const { pages, insert } = simulatedSpace(0, 1);
+  pages.want({ first: 0, end: 30 });
+  await settled(pages);
+  insert(0, 'new');
+  await Promise.all([pages.refresh(), pages.refresh()]);
+  t.strictSame([pages.known, idAt(pages, 0)], [1, 'new']);
 });
 
 t.test('a failure ends the reading until somebody tries again', async (t) => {

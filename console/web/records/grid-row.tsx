@@ -1,6 +1,6 @@
 import type { CSSProperties, JSX } from 'preact';
 import type { GridColumn } from './grid-columns.ts';
-import type { Row } from './record-pages.ts';
+import type { Row } from './page-list.ts';
 import type { Span } from './row-window.ts';
 
 /** Of the column of checkboxes, in pixels; it stays in sight. */
@@ -38,6 +38,8 @@ export interface GridRowProps extends RowColumns {
   /** Null: it is not read yet. */
   readonly row: Row | null | 'gone';
   readonly selected: boolean;
+  /** Another number than before: it came or changed just now. */
+  readonly mark: number | undefined;
   readonly activeColumn: number | null;
   readonly onSelect: (range: boolean) => void;
   readonly onOpen: (column: number) => void;
@@ -57,6 +59,7 @@ export function GridRow(props: GridRowProps): JSX.Element {
       aria-selected={there ? selected : undefined}
       style={{ top: `${props.top}px`, width: rowWidth(props) }}
     >
+      {props.mark !== undefined && <span key={props.mark} class="mark" aria-hidden="true" />}
       {/* biome-ignore lint/a11y/useSemanticElements lint/a11y/useFocusableInteractive: see above */}
       <div role="gridcell" class="grid-cell select" aria-colindex={1}>
         {there && (

@@ -1,6 +1,6 @@
 import type { ReadRecord } from './record-form.ts';
-import { type AnsweredPage, cursorOf } from './record-pages.ts';
-import type { Cursor, PageRequest } from './record-view.ts';
+import type { AnsweredPage } from './record-pages.ts';
+import { type Cursor, cursorOf, type PageRequest } from './record-view.ts';
 
 const firstLimit = 100;
 const largestLimit = 2000;

@@ -5,12 +5,14 @@ import { gridKey } from './grid-keys.ts';
 import { GridRow, rowWidth } from './grid-row.tsx';
 import { type GridSelection, type GridSelectionProps, useGridSelection } from './use-grid-selection.ts';
 import { type GridWindow, type GridWindowProps, rowHeight, useGridWindow } from './use-grid-window.ts';
+import type { Marks } from './use-live-records.ts';
 
 export interface RecordGridProps
   extends GridWindowProps,
     GridSelectionProps,
     Pick<GridHeadProps, 'view' | 'problems' | 'onSort' | 'onFilter'> {
   readonly label: string;
+  readonly marks: Marks;
 }
 
 /** Records in a grid of the WAI-ARIA kind: one stop of the Tab key, arrows within; only what is seen is drawn. */
@@ -62,12 +64,12 @@ export function RecordGrid(props: RecordGridProps): JSX.Element {
   );
 }
 
-interface GridBodyProps extends Pick<RecordGridProps, 'pages' | 'columns'> {
+interface GridBodyProps extends Pick<RecordGridProps, 'pages' | 'columns' | 'marks'> {
   readonly drawn: GridWindow;
   readonly selection: GridSelection;
 }
 
-function GridBody({ pages, columns, drawn, selection }: GridBodyProps): JSX.Element {
+function GridBody({ pages, columns, marks, drawn, selection }: GridBodyProps): JSX.Element {
   const { base, placed, first, end, starts, shown, active } = drawn;
   return (
     // biome-ignore lint/a11y/useSemanticElements: see above
@@ -78,6 +80,7 @@ function GridBody({ pages, columns, drawn, selection }: GridBodyProps): JSX.Elem
     >
       {Array.from({ length: Math.max(0, end - first) }, (_, offset) => first + offset).map((row) => {
         const found = pages.row(row);
+        const id = found === null || found === 'gone' ? null : found.id;
         return (
           <GridRow
             key={row}
@@ -85,7 +88,8 @@ function GridBody({ pages, columns, drawn, selection }: GridBodyProps): JSX.Elem
             top={(row - base) * rowHeight}
             row={found}
             {...{ columns, starts, shown }}
-            selected={found !== null && found !== 'gone' && selection.selected.has(found.id)}
+            selected={id !== null && selection.selected.has(id)}
+            mark={id === null ? undefined : marks.get(id)}
             activeColumn={row === active.row ? active.column : null}
             onSelect={(range) => selection.select(row, range)}
             onOpen={(column) => {

@@ -1,13 +1,18 @@
-import { type CellText, cellText } from './cell-text.ts';
+import { cellText } from './cell-text.ts';
+import {
+  ahead,
+  overlaps,
+  type Page,
+  type PageList,
+  pageAt,
+  type Row,
+  rowOfRecord,
+  spreadList,
+  withoutRecords,
+} from './page-list.ts';
 import type { ReadRecord } from './record-form.ts';
-import type { Cursor, PageRequest } from './record-view.ts';
+import { cursorOf, type PageRequest } from './record-view.ts';
 import type { Span } from './row-window.ts';
-
-/** A record as the table has it: the texts of its cells, and no more. */
-export interface Row {
-  readonly id: string;
-  readonly cells: readonly (CellText | null)[];
-}
 
 export interface AnsweredPage {
   readonly records: readonly ReadRecord[];
@@ -23,18 +28,6 @@ export interface RecordPagesInput {
   readonly changed: () => void;
 }
 
-interface Page {
-  readonly start: number;
-  /** How many rows it had when it was first read. */
-  count: number;
-  readonly after: Cursor | null;
-  readonly lastId: string;
-  /** From 1, of a page that was not come to from the one before. */
-  readonly number?: number;
-  /** Null while nobody sees it. */
-  rows: Row[] | null;
-}
-
 const firstLimit = 50;
 const largestLimit = 500;
 /** The same on the way to the end, where most rows are passed by. */
@@ -43,8 +36,6 @@ const passedLimit = 5000;
 const pageSize = 1_000_000;
 /** Cells that are kept; at some 120 characters each this is 50 MB. */
 const keptCells = 200_000;
-/** Rows that are read before the reader comes to them. */
-const ahead = 100;
 
 /**
  * The records of a view, page by page as the reader scrolls: each page begins behind the last record of the one before,
@@ -54,17 +45,19 @@ const ahead = 100;
 export class RecordPages {
   readonly #input: RecordPagesInput;
   readonly #abort = new AbortController();
-  #pages: Page[] = [];
-  #known = 0;
-  #next: Cursor | null = null;
+  #list: PageList = { pages: [], known: 0, next: null, complete: false };
   #limit = firstLimit;
-  #complete = false;
   #wanted: Span = { first: 0, end: 1 };
   #loading = false;
   #readsOn = false;
   /** Rows of a page that is found by its number; null while pages follow each other. */
   #spreadLimit: number | null = null;
   #error: unknown = null;
+  #run = Promise.resolve();
+  /** What is seen is to be read again. */
+  #isStale = false;
+  /** Pages before this one are from before that. */
+  #staleEnd = 0;
 
   constructor(input: RecordPagesInput) {
     this.#input = input;
@@ -72,11 +65,11 @@ export class RecordPages {
 
   /** Rows that have been read so far. */
   get known(): number {
-    return this.#known;
+    return this.#list.known;
   }
   /** Whether there are no more. */
   get complete(): boolean {
-    return this.#complete;
+    return this.#list.complete;
   }
   get loading(): boolean {
     return this.#loading;
@@ -87,23 +80,36 @@ export class RecordPages {
 
   /** Null: it is not there yet. `gone`: it was deleted since. */
   row(index: number): Row | null | 'gone' {
-    const page = this.#pages[this.#pageAt(index)];
+    const page = this.#list.pages[pageAt(this.#list, index)];
     if (page === undefined || index >= page.start + page.count || page.rows === null) return null;
     return page.rows[index - page.start] ?? 'gone';
   }
 
+  /** Where a record is that is here; -1: it is not. */
+  indexOf(id: string): number {
+    return rowOfRecord(this.#list, id);
+  }
+
   get kept(): number {
-    return this.#pages.reduce((sum, { rows }) => sum + (rows?.length ?? 0), 0);
+    return this.#list.pages.reduce((sum, { rows }) => sum + (rows?.length ?? 0), 0);
   }
 
   *rows(): Generator<Row> {
-    for (const { rows } of this.#pages) if (rows !== null) yield* rows;
+    for (const { rows } of this.#list.pages) if (rows !== null) yield* rows;
   }
 
   /** Says which rows are visible; reads the missing ones, and some more. */
   want(span: Span): void {
     this.#wanted = span;
-    if (!this.#loading && this.#error === null) void this.#loadAll();
+    if (!this.#loading && this.#error === null) this.#run = this.#loadAll();
+  }
+
+  /** Reads again what is seen, as records came, changed or went. Resolves when it is there. */
+  async refresh(): Promise<void> {
+    this.#isStale = true;
+    this.#error = null;
+    this.want(this.#wanted);
+    await this.#run;
   }
 
   /**
@@ -111,32 +117,28 @@ export class RecordPages {
    * when they are seen; or it is read on to the end.
    */
   toEnd(total: number | null): void {
-    if (this.#complete) return;
-    if (total !== null && total > this.#known) this.#spread(total, this.#limit);
+    if (this.#list.complete) return;
+    if (total !== null && total > this.#list.known) this.#spread(total, this.#limit);
     else this.#readsOn = true;
     this.want(this.#wanted);
   }
 
   #spread(total: number, limit: number): void {
-    this.#pages = Array.from({ length: Math.ceil(total / limit) }, (_, index) => ({
-      ...{ start: index * limit, count: Math.min(limit, total - index * limit), number: index + 1 },
-      ...{ after: null, lastId: '', rows: null },
-    }));
-    this.#known = total;
-    this.#complete = true;
+    this.#list = spreadList(total, limit);
+    this.#staleEnd = 0;
     this.#spreadLimit = limit;
     this.#input.changed();
   }
 
   retry(): void {
-    this.#error = null;
-    this.want(this.#wanted);
+    // what failed may have been to read it again
+    void this.refresh();
   }
 
   /** A record that was changed: its row shows it as it is now, where it was. */
   replace(record: ReadRecord): void {
     const row = this.#rowOf(record);
-    for (const { rows } of this.#pages) {
+    for (const { rows } of this.#list.pages) {
       const index = rows?.findIndex(({ id }) => id === row.id) ?? -1;
       if (rows !== null && index >= 0) rows[index] = row;
     }
@@ -144,17 +146,9 @@ export class RecordPages {
   }
 
   remove(ids: ReadonlySet<string>): void {
-    let start = 0;
-    this.#pages = this.#pages.map((page) => {
-      const rows = page.rows?.filter(({ id }) => !ids.has(id)) ?? null;
-      const gone = (page.rows?.length ?? 0) - (rows?.length ?? 0);
-      const moved = { ...page, start, count: page.count - gone, rows };
-      start += moved.count;
-      return moved;
-    });
-    this.#known = start;
+    this.#list = withoutRecords(this.#list, ids);
     // the records behind are in other pages now
-    if (this.#spreadLimit !== null) this.#spread(start, this.#spreadLimit);
+    if (this.#spreadLimit !== null) this.#spread(this.#list.known, this.#spreadLimit);
     this.#input.changed();
     this.want(this.#wanted);
   }
@@ -164,27 +158,17 @@ export class RecordPages {
     this.#abort.abort();
   }
 
-  /** The last page that begins at the row or before it. */
-  #pageAt(index: number): number {
-    let low = 0;
-    let high = this.#pages.length - 1;
-    while (low < high) {
-      const middle = Math.ceil((low + high) / 2);
-      if ((this.#pages[middle]?.start ?? 0) <= index) low = middle;
-      else high = middle - 1;
-    }
-    return low;
-  }
-
   async #loadAll(): Promise<void> {
     this.#loading = true;
     this.#input.changed();
     try {
       while (!this.#abort.signal.aborted) {
         const forgotten = this.#forgottenPage();
-        if (forgotten !== undefined) await this.#reload(forgotten);
-        else if (!this.#complete && (this.#readsOn || this.#wanted.end + ahead > this.#known))
-          await this.#loadNext();
+        const isOld = pageAt(this.#list, this.#wanted.first) < this.#staleEnd;
+        if ((this.#isStale || isOld) && !this.#readsOn) await this.#readAgain();
+        else if (forgotten !== undefined) await this.#reload(forgotten);
+        else if (this.#isWanting(this.#list) || (this.#readsOn && !this.#list.complete))
+          await this.#loadNext(this.#list);
         else break;
         this.#forget();
         this.#input.changed();
@@ -198,28 +182,55 @@ export class RecordPages {
   }
 
   #forgottenPage(): Page | undefined {
-    const last = Math.min(this.#pages.length - 1, this.#pageAt(this.#wanted.end));
-    for (let index = this.#pageAt(this.#wanted.first); index <= last; index++) {
-      if (this.#pages[index]?.rows === null) return this.#pages[index];
+    const last = Math.min(this.#list.pages.length - 1, pageAt(this.#list, this.#wanted.end));
+    for (let index = pageAt(this.#list, this.#wanted.first); index <= last; index++) {
+      if (this.#list.pages[index]?.rows === null) return this.#list.pages[index];
     }
     return undefined;
   }
 
-  async #loadNext(): Promise<void> {
-    const after = this.#next;
-    const pages = this.#pages;
+  #isWanting({ complete, known }: PageList): boolean {
+    return !complete && this.#wanted.end + ahead > known;
+  }
+
+  /** Adds a page. The list may be none any more meanwhile: some were deleted, or all pages have places now. */
+  async #loadNext(list: PageList): Promise<void> {
+    const { next: after, known: start } = list;
     const { records, size } = await this.#input.load({ limit: this.#limit, after }, this.#abort.signal);
-    // some were deleted meanwhile, or all pages have places now
-    if (this.#pages !== pages) return;
     const last = records.at(-1);
-    this.#complete = records.length < this.#limit;
+    list.complete = records.length < this.#limit;
+    if (list.complete) this.#readsOn = false;
     if (last === undefined) return;
-    this.#next = cursorOf(last, this.#input.sortBy);
+    list.next = cursorOf(last, this.#input.sortBy);
     const rows = records.map((record) => this.#rowOf(record));
-    const page = { start: this.#known, count: rows.length, after, lastId: this.#next.id, rows };
-    this.#pages.push(page);
-    this.#known += rows.length;
+    list.pages.push({ start, count: rows.length, after, lastId: list.next.id, rows });
+    list.known += rows.length;
     this.#limit = nextLimit(records.length, size, this.#readsOn ? passedLimit : largestLimit);
+  }
+
+  /** From the first page that is seen on. Those behind it are forgotten, and those before it are read when they are seen. */
+  async #readAgain(): Promise<void> {
+    const first = pageAt(this.#list, this.#wanted.first);
+    this.#isStale = false;
+    if (this.#spreadLimit !== null) {
+      for (const page of this.#list.pages) {
+        if (!overlaps(page, this.#wanted)) page.rows = null;
+        // the one before it may be the last by now
+        else if (this.#list.pages.includes(page)) await this.#reload(page);
+      }
+      return;
+    }
+    const before = this.#list;
+    const { start = 0, after = null } = before.pages[first] ?? {};
+    const list = { pages: before.pages.slice(0, first), known: start, next: after, complete: false };
+    do await this.#loadNext(list);
+    while (this.#isWanting(list));
+    if (this.#list !== before) {
+      this.#isStale = true;
+      return;
+    }
+    this.#list = list;
+    this.#staleEnd = first;
   }
 
   async #reload(page: Page): Promise<void> {
@@ -232,23 +243,30 @@ export class RecordPages {
     const last = records.findIndex(({ id }) => id === page.lastId);
     const own = last < 0 ? records : records.slice(0, last + 1);
     page.rows = own.slice(0, count).map((record) => this.#rowOf(record));
-    if (number !== undefined && records.length < count) this.#endAt(page, records.length);
+    if (number === undefined) return;
+    // there are fewer than were expected, or more
+    if (records.length < count || page === this.#list.pages.at(-1)) this.#endAt(page, records, request.limit);
   }
 
-  /** There are fewer than were expected. */
-  #endAt(page: Page, count: number): void {
-    page.count = count;
-    this.#pages = this.#pages.slice(0, this.#pages.indexOf(page) + 1);
-    this.#known = page.start + count;
+  #endAt(page: Page, records: readonly ReadRecord[], limit: number): void {
+    const last = records.at(-1);
+    page.count = records.length;
+    page.rows = records.map((record) => this.#rowOf(record));
+    this.#list = {
+      pages: this.#list.pages.slice(0, this.#list.pages.indexOf(page) + 1),
+      known: page.start + page.count,
+      next: last === undefined ? null : cursorOf(last, this.#input.sortBy),
+      complete: records.length < limit,
+    };
   }
 
   /** Forgets pages, the farthest first, until few enough cells are left. */
   #forget(): void {
     const cells = (page: Page): number => (page.rows?.length ?? 0) * this.#input.columns.length;
-    let kept = this.#pages.reduce((sum, page) => sum + cells(page), 0);
+    let kept = this.#list.pages.reduce((sum, page) => sum + cells(page), 0);
     if (kept <= keptCells) return;
     const middle = (this.#wanted.first + this.#wanted.end) / 2;
-    const far = this.#pages
+    const far = this.#list.pages
       .filter((page) => page.rows !== null && !overlaps(page, this.#wanted))
       .sort((a, b) => Math.abs(b.start - middle) - Math.abs(a.start - middle));
     for (const page of far) {
@@ -261,17 +279,6 @@ export class RecordPages {
   #rowOf(record: ReadRecord): Row {
     return { id: String(record.id), cells: this.#input.columns.map((column) => cellText(record[column])) };
   }
-}
-
-function overlaps({ start, count }: Page, { first, end }: Span): boolean {
-  return start < end + ahead && start + count > first - ahead;
-}
-
-export function cursorOf(record: ReadRecord, sortBy: readonly string[]): Cursor {
-  const id = String(record.id);
-  const values = sortBy.map((name) => (name === 'id' ? null : (record[name] ?? null)));
-  if (values.length > 1) return { id, values };
-  return sortBy[0] === 'id' ? { id } : { id, value: values[0] };
 }
 
 /** How many records are asked for next, so that an answer stays small however large the records are. */

@@ -11,6 +11,7 @@ import {
   type Where,
 } from './filters.ts';
 import { columnType } from './grid-columns.ts';
+import type { ReadRecord } from './record-form.ts';
 
 export interface Sort {
   readonly by: string;
@@ -124,6 +125,13 @@ export interface Cursor {
   readonly value?: unknown;
   /** Of several sorts. */
   readonly values?: readonly unknown[];
+}
+
+export function cursorOf(record: ReadRecord, sortBy: readonly string[]): Cursor {
+  const id = String(record.id);
+  const values = sortBy.map((name) => (name === 'id' ? null : (record[name] ?? null)));
+  if (values.length > 1) return { id, values };
+  return sortBy[0] === 'id' ? { id } : { id, value: values[0] };
 }
 
 export interface PageRequest {

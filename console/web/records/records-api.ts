@@ -1,8 +1,9 @@
 import { address } from '../address.ts';
 import { type ApiCall, callApi } from '../api.ts';
-import { Problem, toProblem } from '../problem.ts';
+import { noAnswer, Problem, toProblem } from '../problem.ts';
 import type { Field } from '../projects/structure.ts';
 import { jsonOf } from '../session.ts';
+import type { Where } from './filters.ts';
 import type { ReadRecord } from './record-form.ts';
 import type { AnsweredPage } from './record-pages.ts';
 import { headerJson, type PageRequest, type RecordView, viewOptions, whereOf } from './record-view.ts';
@@ -19,6 +20,8 @@ const longestOptions = 48_000;
 
 /** A large answer takes longer than the first byte of a small one. */
 const timeoutMs = 120_000;
+/** A live find goes on; this is the most that a timer can be set to. */
+const liveMs = 2 ** 31 - 1;
 
 export type ExportFormat = 'json' | 'ndjson' | 'csv' | 'parquet' | 'arrow';
 
@@ -61,6 +64,20 @@ export class RecordsApi {
     const call = { headers: { options }, json: whereOf(view, fields), signal };
     const text = await (await this.#post('/_find_', call)).text();
     return { records: JSON.parse(text) as ReadRecord[], size: text.length };
+  }
+
+  /** The events of a live find. They have ids alone: the table reads what it shows. @param place of the last one */
+  async live(
+    json: Where,
+    place: string,
+    signal: AbortSignal,
+  ): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
+    const since = place === '' ? {} : { 'last-event-id': place };
+    const options = headerJson({ select: ['id'] });
+    const call = { headers: { accept: 'text/event-stream', options, ...since }, json, signal };
+    const { body } = await this.#post('/_find_', { ...call, timeoutMs: liveMs });
+    if (body === null) throw noAnswer();
+    return body;
   }
 
   /** @param json the body of an aggregation; see docs/api.md */

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useMemo } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
 import { countOf, formatNumber } from '../parts/format.ts';
 import { useLoad } from '../parts/load.ts';
@@ -21,6 +21,8 @@ export interface RecordsFooterProps {
   readonly refused: boolean;
   /** Grows with each change of a record. */
   readonly changes: number;
+  /** Grows while records come and go by themselves. */
+  readonly liveReads: number;
   readonly sums: boolean;
   readonly setSums: (sums: boolean) => void;
 }
@@ -30,12 +32,12 @@ const mostSums = 49;
 
 /** How many records match and, when asked for, sums and averages of their numbers. One request answers both. */
 export function RecordsFooter(props: RecordsFooterProps): JSX.Element {
-  const { space, api, view, pages, known, complete, refused, changes, sums, setSums } = props;
+  const { space, api, view, pages, known, complete, refused, changes, liveReads, sums, setSums } = props;
   const names = space.fields
     .filter(({ type, hashed }) => type === 'NUMBER' && !hashed)
     .slice(0, mostSums)
     .map(({ name }) => name);
-  const counts = !isBare(view) && !complete && known > 0;
+  const counts = (!isBare(view) || liveReads > 0) && !complete && known > 0;
   const asks = (counts || sums) && !refused;
   // an answer about another view, or from before a change, is not shown
   const key = useMemo(() => ({}), [pages, changes, asks, sums]);
@@ -53,9 +55,16 @@ export function RecordsFooter(props: RecordsFooterProps): JSX.Element {
     },
     [key],
   );
+  const read = useRef(liveReads);
+  // the last answer stands until the next is there, and each is waited for
+  useEffect(() => {
+    if (loaded.loading || read.current === liveReads) return;
+    read.current = liveReads;
+    loaded.reload();
+  }, [loaded.loading, liveReads]);
   const { problem } = loaded;
   const row = loaded.data?.key === key ? loaded.data.row : {};
-  const total = isBare(view) ? (space.records ?? 0) : Number(row.count ?? 0);
+  const total = Number(row.count ?? (isBare(view) ? (space.records ?? 0) : 0));
   return (
     <footer class="records-foot">
       <div class="row apart">

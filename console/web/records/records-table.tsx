@@ -20,6 +20,7 @@ import {
   type RecordView,
   sortedBy,
   viewOfQuery,
+  whereOf,
 } from './record-view.ts';
 import type { RecordsApi } from './records-api.ts';
 import { RecordsFooter } from './records-footer.tsx';
@@ -28,6 +29,7 @@ import { removeRecords } from './remove-records.tsx';
 import type { Selected } from './selection.ts';
 import { showView } from './show-view.ts';
 import { SnippetsDialog } from './snippets-dialog.tsx';
+import { useLiveRecords } from './use-live-records.ts';
 
 /** The panel or dialog above the table. */
 export type OpenDialog = 'add' | 'import' | 'export' | 'code' | null;
@@ -56,6 +58,9 @@ export function RecordsTable(props: RecordsTableProps): JSX.Element {
   const [sums, setSums] = useState(false);
   const [changes, countChange] = useReducer<number, void>((count) => count + 1, 0);
   const [openField, setOpenField] = useState<string | null>(null);
+  const [isLive, setLive] = useState(false);
+  const where = useMemo(() => (refused ? null : whereOf(view, space.fields)), [view, space, refused]);
+  const live = useLiveRecords({ on: isLive, api, where, pages });
   useEffect(() => setSelected(nothing), [view]);
 
   const remove = async (doomed: Selected): Promise<void> => {
@@ -73,7 +78,9 @@ export function RecordsTable(props: RecordsTableProps): JSX.Element {
   return (
     <>
       <RecordsToolbar
-        {...{ space, view, pages, problems, selected }}
+        {...{ space, view, pages, problems, selected, isLive }}
+        live={live.state}
+        onLive={setLive}
         onSelect={setSelected}
         onExport={() => setDialog('export')}
         onDelete={() => void remove(selected)}
@@ -86,6 +93,7 @@ export function RecordsTable(props: RecordsTableProps): JSX.Element {
       ) : (
         <RecordGrid
           {...{ pages, columns, view, problems, selected, jumps }}
+          marks={live.marks}
           label={`Records of ${space.slug}`}
           onSort={(column, adds) =>
             showView((last) => ({ ...last, sorts: nextSorts(last.sorts, column, adds) }))
@@ -104,6 +112,7 @@ export function RecordsTable(props: RecordsTableProps): JSX.Element {
       {!(none && bare) && (
         <RecordsFooter
           {...{ space, api, view, pages, changes, sums, setSums, refused }}
+          liveReads={live.reads}
           known={pages.known}
           complete={pages.complete}
         />

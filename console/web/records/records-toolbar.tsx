@@ -5,12 +5,13 @@ import { countOf, formatNumber } from '../parts/format.ts';
 import { useDraft } from '../parts/use-draft.ts';
 import type { Space } from '../projects/projects-api.ts';
 import { isActive } from './filters.ts';
+import { LiveSwitch, type LiveSwitchProps } from './live-switch.tsx';
 import type { RecordPages } from './record-pages.ts';
 import { emptyView, isBare, type RecordView, searchedFields } from './record-view.ts';
 import type { Selected } from './selection.ts';
 import { showView } from './show-view.ts';
 
-export interface RecordsToolbarProps {
+export interface RecordsToolbarProps extends LiveSwitchProps {
   readonly space: Space;
   readonly view: RecordView;
   readonly pages: RecordPages;
@@ -25,7 +26,7 @@ export interface RecordsToolbarProps {
 
 /** Search, And or Or for filters, and actions for the selected records. */
 export function RecordsToolbar(props: RecordsToolbarProps): JSX.Element {
-  const { space, view, pages, selected } = props;
+  const { space, view, pages, selected, live } = props;
   return (
     <div class="row apart records-tools">
       {selected === 'all' || selected.size > 0 ? (
@@ -50,6 +51,7 @@ export function RecordsToolbar(props: RecordsToolbarProps): JSX.Element {
         </div>
       )}
       <div class="row state">
+        <LiveSwitch {...props} />
         <IconButton icon="retry" label="Reload the records" onClick={props.onReload} />
         <IconButton
           icon="down"
@@ -58,6 +60,11 @@ export function RecordsToolbar(props: RecordsToolbarProps): JSX.Element {
           onClick={props.onJump}
         />
       </div>
+      {live.kind === 'refused' && (
+        <div role="alert" class="field-error">
+          {live.message}
+        </div>
+      )}
       {props.problems.size > 0 && (
         <div role="alert" class="field-error">
           <ul>

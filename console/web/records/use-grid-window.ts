@@ -1,5 +1,5 @@
 import type { RefObject } from 'preact';
-import { useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { GridColumn } from './grid-columns.ts';
 import { selectWidth } from './grid-row.tsx';
 import type { RecordPages } from './record-pages.ts';
@@ -71,8 +71,29 @@ export function useGridWindow(grid: RefObject<HTMLDivElement | null>, props: Gri
       left < element.scrollLeft ? left : Math.max(element.scrollLeft, right - width + selectWidth);
     element.scrollTo({ top: element.scrollTop + down, left: across });
   };
+  const byRows = (rows: number): void => {
+    grid.current?.scrollBy({ top: rows * rowHeight });
+    read();
+  };
+  const top = scrollTop > 0 ? base + Math.floor(scrollTop / rowHeight) : null;
+  useHeldRow(pages, active.row, (row) => setActive({ ...active, row }));
+  useHeldRow(pages, top, (row) => byRows(row - (top ?? row)));
   const jump = useJump(props, { base, rows, active, jumping, setBase, setJumping, moveTo });
   return { base, placed, bodyHeight, first, end, starts, shown, active, setActive, moveTo, jump };
+}
+
+/** Where other records come or go before the record of a row, it is followed. */
+function useHeldRow(pages: RecordPages, row: number | null, follow: (row: number) => void): void {
+  const found = row === null ? null : pages.row(row);
+  const id = found === null || found === 'gone' ? null : found.id;
+  const held = useRef({ pages, row, id });
+  useLayoutEffect(() => {
+    const last = held.current;
+    held.current = { pages, row, id };
+    if (last.pages !== pages || last.row !== row || last.id === null || last.id === id) return;
+    const now = pages.indexOf(last.id);
+    if (now >= 0) follow(now);
+  });
 }
 
 interface JumpState {
