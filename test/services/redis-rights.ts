@@ -5,7 +5,7 @@ export const redisRights = [
   ...['~sluice:*', 'resetchannels', '&sluice:*', '-@all'],
   ...['+get', '+set', '+del', '+unlink', '+exists', '+incr', '+pexpire', '+publish', '+subscribe', '+ping'],
   ...['+info', '+time', '+eval', '+evalsha', '+hget', '+hset', '+hmget', '+hdel', '+hscan'],
-  ...['+zadd', '+zrem', '+zcount', '+zremrangebyscore'],
+  ...['+zadd', '+zrem', '+zcount', '+zremrangebyscore', '+incrby', '+rpush', '+ltrim', '+llen', '+lrange'],
 ] as const;
 
 /** And those on a cluster. */
