@@ -6,28 +6,28 @@ export const changesChannel = 'sluice:changes:1';
 
 /** Entries that a space keeps, the most that one command adds, and ids of one. */
 const limits = { kept: 5000, added: 1000, ids: 100 };
-/** Milliseconds without changes and without listeners. */
-const lifetime = 120_000;
 /** An entry: any record may be another one. */
-export const anything = '*';
+const anything = '*';
 
 /**
- * Lua: adds entries to the changes of a space, when somebody hears them. The key `heard` has the number of the last one, so
- * that nobody misses one without missing a number.
+ * Lua: adds entries to the changes of a space, which are there while somebody hears them: a list that begins with the number
+ * of entries before those that it keeps, so that nobody misses one without missing a number.
  */
 export const tellLua = `
-local function add(heard, changes, entries)
-  redis.call('RPUSH', changes, unpack(entries))
-  redis.call('LTRIM', changes, -${limits.kept}, -1)
-  redis.call('PEXPIRE', changes, ${lifetime})
-  redis.call('PUBLISH', '${changesChannel}', heard)
-  redis.call('INCRBY', heard, #entries)
+local function tell(changes, entries)
+  if #entries == 0 then return end
+  local length = redis.call('RPUSHX', changes, unpack(entries))
+  if length == 0 then return end
+  local over = length - 1 - ${limits.kept}
+  if over > 0 then
+    local before = redis.call('LINDEX', changes, 0) + over
+    redis.call('LTRIM', changes, over, -1)
+    redis.call('LSET', changes, 0, string.format('%.0f', before))
+  end
+  redis.call('PUBLISH', '${changesChannel}', changes)
 end
-local function tell(heard, changes, entries)
-  if #entries > 0 and redis.call('EXISTS', heard) == 1 then add(heard, changes, entries) end
-end
-local function forgetDead(writers, now, heard, changes)
-  if redis.call('ZREMRANGEBYSCORE', writers, '-inf', now) > 0 then tell(heard, changes, {'${anything}'}) end
+local function forgetDead(writers, now, changes)
+  if redis.call('ZREMRANGEBYSCORE', writers, '-inf', now) > 0 then tell(changes, {'${anything}'}) end
 end
 `;
 

@@ -12,7 +12,7 @@ import type { Engine, StopListening } from '../store/record-store.ts';
 import type { ChangeListener, RowChange } from '../store/row-change.ts';
 import { rowsById } from '../store/rows-by-id.ts';
 import type { CacheOutages } from './cache-outages.ts';
-import { anything, changesChannel, idsOf, tellLua } from './change-log.ts';
+import { changesChannel, idsOf, tellLua } from './change-log.ts';
 import { keysOf, nowLua } from './redis-versions.ts';
 
 /** Milliseconds. */
@@ -35,25 +35,26 @@ const usualTimes: ChangeTimes = {
 const limits = { entries: 1000, records: 1000, tries: 3 };
 
 /**
- * KEYS: version, writers, heard, changes. ARGV: run id, number of the last entry that is known, lifetime, entries. Answers
- * the run id, the number of the last entry, and the entries behind the known one; without these some were missed. A lost
- * number continues from the time in microseconds, which is always more.
+ * KEYS: version, writers, changes. ARGV: run id, number of the last entry that is known, lifetime, entries. Answers the run
+ * id, the number of the last entry, and the entries behind the known one; without these some were missed. Numbers that were
+ * lost continue from the time in microseconds, which is always more.
  */
 const readScript = redisScript(`${tellLua}${nowLua}
 local run = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')
 if not run then return redis.error_reply('NORUNID this server does not tell its run id') end
 if redis.call('PEXPIRE', KEYS[3], ARGV[3]) == 0 then
-  redis.call('DEL', KEYS[4])
-  -- fails here, and not in writers, where the user lacks a right
-  add(KEYS[3], KEYS[4], {'${anything}'})
-  redis.call('SET', KEYS[3], string.format('%d%06d', time[1], time[2]), 'PX', ARGV[3])
+  -- a user without this right fails here, and not in writers
+  redis.call('RPUSHX', KEYS[3], '')
+  redis.call('RPUSH', KEYS[3], string.format('%d%06d', time[1], time[2]))
+  redis.call('PEXPIRE', KEYS[3], ARGV[3])
 end
-forgetDead(KEYS[2], now, KEYS[3], KEYS[4])
-local last = redis.call('GET', KEYS[3])
-local behind = tonumber(last) - tonumber(ARGV[2])
-if run ~= ARGV[1] or behind < 0 or behind > redis.call('LLEN', KEYS[4]) then return {run, last} end
-if behind == 0 then return {run, last, {}} end
-return {run, last, redis.call('LRANGE', KEYS[4], -behind, math.min(-1, ARGV[4] - behind - 1))}
+forgetDead(KEYS[2], now, KEYS[3])
+local before = redis.call('LINDEX', KEYS[3], 0)
+local kept = redis.call('LLEN', KEYS[3]) - 1
+local last = string.format('%.0f', before + kept)
+local known = ARGV[2] - before
+if run ~= ARGV[1] or known < 0 or known > kept then return {run, last} end
+return {run, last, redis.call('LRANGE', KEYS[3], known + 1, known + ARGV[4])}
 `);
 
 interface Deps extends Engine {

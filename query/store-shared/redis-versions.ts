@@ -56,20 +56,23 @@ end
 return run .. ':' .. version
 `);
 /**
- * KEYS: version, writers, heard, changes. ARGV: writer, lifetime. Writers that died are forgotten by the way; listeners
- * hear of it, so those are kept for longer than they count.
+ * KEYS: writers, changes. ARGV: writer, lifetime. Writers that died are forgotten by the way; listeners hear of it, so those
+ * are kept for longer than they count.
  */
 const beginScript = redisScript(`${tellLua}${nowLua}
-forgetDead(KEYS[2], now, KEYS[3], KEYS[4])
-redis.call('ZADD', KEYS[2], now + ARGV[2], ARGV[1])
-redis.call('PEXPIRE', KEYS[2], 2 * ARGV[2])
+forgetDead(KEYS[1], now, KEYS[2])
+redis.call('ZADD', KEYS[1], now + ARGV[2], ARGV[1])
+redis.call('PEXPIRE', KEYS[1], 2 * ARGV[2])
 return 1
 `);
-/** KEYS: as above. ARGV: writer, or nothing when others of its process still write; entries for listeners. */
+/**
+ * KEYS: version, writers, changes. ARGV: writer, or nothing when others of its process still write; entries for listeners.
+ * One that begins to listen later sees the write.
+ */
 const endScript = redisScript(`${tellLua}
 redis.call('DEL', KEYS[1])
 redis.call('ZREM', KEYS[2], ARGV[1])
-tell(KEYS[3], KEYS[4], {unpack(ARGV, 2)})
+tell(KEYS[3], {unpack(ARGV, 2)})
 return 1
 `);
 
@@ -175,7 +178,9 @@ export class RedisVersions implements SpaceVersions {
   }
 
   #sendBegin(spaceId: string, id: string): Promise<boolean> {
-    return this.#isDone(this.#deps.redis.run(beginScript, keysOf(spaceId), [id, this.#times.writerLifetime]));
+    return this.#isDone(
+      this.#deps.redis.run(beginScript, keysOf(spaceId).slice(1), [id, this.#times.writerLifetime]),
+    );
   }
 
   async #sendEnd(spaceId: string, writers: Writers): Promise<boolean> {
@@ -218,8 +223,7 @@ function nextTurn(): Promise<void> {
 }
 
 /** They are in one slot of a cluster. */
-export function keysOf(spaceId: string): [version: string, writers: string, heard: string, changes: string] {
+export function keysOf(spaceId: string): [version: string, writers: string, changes: string] {
   const version = `sluice:version:1:${spaceId}`;
-  const tag = `{${version}}`;
-  return [version, `sluice:writers:1:${tag}`, `sluice:heard:1:${tag}`, `sluice:changes:1:${tag}`];
+  return [version, `sluice:writers:1:{${version}}`, `sluice:changes:1:{${version}}`];
 }

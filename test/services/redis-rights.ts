@@ -5,7 +5,8 @@ export const redisRights = [
   ...['~sluice:*', 'resetchannels', '&sluice:*', '-@all'],
   ...['+get', '+set', '+del', '+unlink', '+exists', '+incr', '+pexpire', '+publish', '+subscribe', '+ping'],
   ...['+info', '+time', '+eval', '+evalsha', '+hget', '+hset', '+hmget', '+hdel', '+hscan'],
-  ...['+zadd', '+zrem', '+zcount', '+zremrangebyscore', '+incrby', '+rpush', '+ltrim', '+llen', '+lrange'],
+  ...['+zadd', '+zrem', '+zcount', '+zremrangebyscore'],
+  ...['+rpush', '+rpushx', '+lindex', '+llen', '+lrange', '+lset', '+ltrim'],
 ] as const;
 
 /** And those on a cluster. */
