@@ -1,5 +1,4 @@
 /** A listener of one process hears what the writes of all do, and what it may have missed it reads anew. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { migrate } from '../../common/metadata/migrate.ts';
 import { migrations } from '../../common/metadata/migrations.ts';
@@ -14,7 +13,6 @@ import { rejectionOf } from '../services/rejection-of.ts';
 import { startFaultyClickhouse } from '../services/start-faulty-clickhouse.ts';
 import { startTcpProxy } from '../services/tcp-proxy.ts';
 import { openTestClickhouse } from '../services/test-clickhouse.ts';
-import { seed, sized } from '../services/test-size.ts';
 
 t.setTimeout(300_000);
 const clickhouse = await startFaultyClickhouse();
@@ -271,60 +269,4 @@ t.test('a process without Redis, or with several servers, does not listen', asyn
   const mirror = { changed() {}, reset() {} };
   const error = await rejectionOf(plainStore(db).listen('space', mirror, signal));
   t.match(error, { status: 501, code: 'not_implemented' });
-});
-
-/** mulberry32 */
-function randomFrom(state: number): () => number {
-  let at = state;
-  return () => {
-    at = (at + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(at ^ (at >>> 15), 1 | at);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
-/** Writes of any kind. */
-async function writeSome(by: LiveStore, space: RecordSpace, ids: string[], random: () => number) {
-  for (let made = 0; made < sized(300, 60); made++) {
-    const choice = random();
-    const id = ids[Math.floor(random() * ids.length)];
-    const age = Math.floor(random() * 1000);
-    if (choice > 0.99) await by.rewrite(space, age);
-    else if (choice < 0.3 || id === undefined) {
-      const records = Array.from({ length: choice < 0.02 ? 300 : 1 }, () => newRecord(age));
-      // others change them before their insert has ended
-      ids.push(...records.slice(0, 3).map((record) => record.id));
-      await by.insert(space, ...records);
-    } else await by.change(space, id, choice < 0.8 ? age : null);
-  }
-}
-
-t.test('random writes of several writers in two processes', async (t) => {
-  for (const isTroubled of [false, true]) {
-    const space = newSpace();
-    const mirrors = [await one.mirror(space), await two.mirror(space)];
-    const ids: string[] = [];
-    const writers = [one, two, one, two].map((by, number) =>
-      writeSome(by, space, ids, randomFrom(seed + number)),
-    );
-    if (isTroubled) {
-      await sleep(200);
-      freeze(true);
-      await sleep(500);
-      freeze(false);
-      await redis.kill();
-      await sleep(300);
-      await redis.start();
-    }
-    await Promise.all(writers);
-    for (const mirror of mirrors) {
-      await follows(t, mirror, space);
-      t.comment(
-        `${mirror.told.length} changes told, ${mirror.resets} resets, ${mirror.content.length} records`,
-      );
-      t.ok(mirror.told.length > 100);
-      mirror.stop();
-    }
-  }
 });
