@@ -40,7 +40,6 @@ const freeze = (frozen: boolean): void => {
 async function follows(t: Test, mirror: Mirror, space: RecordSpace, message?: string): Promise<void> {
   await eventuallyEqual(t, () => mirror.content, sorted(await one.ages(space)), message);
 }
-/** When it has read all anew. */
 async function untilReset(t: Test, mirror: Mirror, before = 0): Promise<void> {
   await eventuallyEqual(t, () => mirror.resets > before, true, 'it reads all anew');
 }
@@ -176,6 +175,24 @@ t.test('Redis loses what was told', async (t) => {
   mirror.stop();
 });
 
+t.test('a replica takes over that does not know all', async (t) => {
+  const space = newSpace();
+  const mirror = await two.mirror(space);
+  await one.insert(space, newRecord(1));
+  await follows(t, mirror, space);
+  const [, , key] = keysOf(space.id);
+  const known = (await redis.command('LRANGE', key, 0, -1)) as string[];
+  freeze(true);
+  await one.insert(space, newRecord(2));
+  await redis.kill();
+  await redis.start();
+  await redis.command('RPUSH', key, ...known);
+  freeze(false);
+  await untilReset(t, mirror);
+  await follows(t, mirror, space);
+  mirror.stop();
+});
+
 t.test('a listener that is slow hears what is kept, and of more that it was more', async (t) => {
   const space = newSpace();
   const mirror = await one.mirror(space);
@@ -227,16 +244,27 @@ t.test('a writer that died before it told what it did', async (t) => {
     }),
   });
   t.teardown(() => dying.close());
-  for (const isWriting of [false, true]) {
-    const space = newSpace();
-    const mirror = await one.mirror(space);
-    void dying.insert(space, newRecord(1));
-    // the beginning of another write finds the dead one, too
-    if (isWriting) await two.insert(space, newRecord(2));
-    await untilReset(t, mirror);
-    await follows(t, mirror, space);
-    mirror.stop();
-  }
+  const space = newSpace();
+  const mirror = await one.mirror(space);
+  void dying.insert(space, newRecord(1));
+  await untilReset(t, mirror);
+  await follows(t, mirror, space);
+  mirror.stop();
+
+  // the beginning of another write finds it, too
+  const patient = await LiveStore.open(db, config, { poll: 3_600_000 });
+  t.teardown(() => patient.close());
+  const other = newSpace();
+  const late = await patient.mirror(other);
+  while (late.told.length === 0) await two.insert(other, newRecord(1));
+  void dying.insert(other, newRecord(2));
+  const [, writers] = keysOf(other.id);
+  await eventuallyEqual(t, () => redis.command('ZCARD', writers), 1);
+  await eventuallyEqual(t, () => redis.command('ZCOUNT', writers, Date.now(), '+inf'), 0);
+  t.equal(late.resets, 0);
+  await two.insert(other, newRecord(3));
+  await untilReset(t, late);
+  await follows(t, late, other);
 });
 
 t.test('a write whose outcome its process does not know', async (t) => {

@@ -48,9 +48,12 @@ export class LiveStore {
     config: RedisConfig,
     options: {
       readonly times?: ConstructorParameters<typeof RedisVersions>[0]['times'];
+      /** Milliseconds. */
+      readonly poll?: number;
       readonly wrap?: (versions: SpaceVersions) => SpaceVersions;
     } = {},
   ): Promise<LiveStore> {
+    const { wrap, poll = 100 } = options;
     const log = silentLog();
     const redis = await openRedis(config, log, { connect: 1000, command: 300, backoff: 50 });
     const lifetime = 400;
@@ -59,9 +62,8 @@ export class LiveStore {
     const versions = new RedisVersions({ redis, outages, log, times });
     const store = new SharedStore({
       ...{ db, database, log, cacheBytes: 1e6, metrics: unmeasured },
-      versions: options.wrap?.(versions) ?? versions,
-      changes: (table) =>
-        new RedisChanges({ db, table, redis, outages, log, times: { poll: 100, pause: 10 } }),
+      versions: wrap?.(versions) ?? versions,
+      changes: (table) => new RedisChanges({ db, table, redis, outages, log, times: { poll, pause: 10 } }),
     });
     return new LiveStore(store, versions, async () => {
       await store.close();
