@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { letOthersRun } from '../../common/limits/yielding-loop.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { Conditions } from '../input/parse-conditions.ts';
@@ -56,6 +56,8 @@ export class LiveSpace implements ChangeListener {
   readonly #waiting: Waiting[] = [];
   #waitingCount = 0;
   #telling = false;
+  /** What rules compare must not be found by trying. */
+  readonly #secret = randomBytes(32);
   /** Places of another one mean nothing here. */
   #run = newRun();
   #number = 0;
@@ -80,8 +82,8 @@ export class LiveSpace implements ChangeListener {
   }
 
   /** Of the last change that was told. */
-  get place(): string {
-    return `${this.#run}.${this.#number}`;
+  placeOf({ question }: LiveQuery, number = this.#number): string {
+    return `${this.#run}.${number}.${question}`;
   }
 
   join(stream: LiveStream, { view, key, conditions, shown }: Asked): LiveQuery {
@@ -90,7 +92,14 @@ export class LiveSpace implements ChangeListener {
     let query = ofView.get(key);
     if (query === undefined) {
       const { bound } = view;
-      query = new LiveQuery({ conditions, shown, isTold: this.#alone, mayGuess: bound === undefined });
+      const question = this.#questionOf(view, key);
+      query = new LiveQuery({
+        question,
+        conditions,
+        shown,
+        isTold: this.#alone,
+        mayGuess: bound === undefined,
+      });
       ofView.set(key, query);
       this.#index.add(query);
     }
@@ -116,11 +125,12 @@ export class LiveSpace implements ChangeListener {
 
   /** Tells a stream that has joined what came behind a place. False: that is not known. */
   resume(stream: LiveStream, { bound }: RecordSpace, place: string): boolean {
-    const [run, text] = place.split('.');
+    const [run, text, question] = place.split('.');
     const number = Number(text);
     const { query } = stream;
     const first = this.#changes[0]?.number ?? this.#number + 1;
-    if (query === null || run !== this.#run || !(number >= first - 1 && number <= this.#number)) return false;
+    if (query === null || run !== this.#run || question !== query.question) return false;
+    if (!(Number.isInteger(number) && number >= first - 1 && number <= this.#number)) return false;
     if (!this.#alone) {
       // what this client has is not known
       if (bound !== undefined) return false;
@@ -130,7 +140,8 @@ export class LiveSpace implements ChangeListener {
     // one number follows the other
     for (const change of this.#changes.slice(number + 1 - first)) {
       const type = query.typeOf(change);
-      if (type !== null) stream.push(change.id, this.#eventOf(type, change, query.shown), at);
+      if (type !== null)
+        stream.push(change.id, this.#eventOf(type, change, query, dataOf(type, change, query.shown)), at);
     }
     return true;
   }
@@ -152,14 +163,14 @@ export class LiveSpace implements ChangeListener {
 
   reset(): void {
     this.#run = newRun();
-    this.forget();
+    this.#forget();
     for (const { told } of this.#waiting.splice(0)) told?.();
     this.#waitingCount = 0;
     for (const query of this.#index.all()) for (const stream of query.streams) stream.reset();
   }
 
   /** Forgets the changes that were told. */
-  forget(): void {
+  #forget(): void {
     for (const { bytes } of this.#changes) this.#kept.bytes -= bytes;
     this.#changes = [];
   }
@@ -203,8 +214,8 @@ export class LiveSpace implements ChangeListener {
   #tell(change: RowChange, at: number): void {
     const number = ++this.#number;
     this.#keep({ ...change, number, bytes: overhead + sizeOf(change.after) });
-    // streams that show the same get the same bytes
-    const made = new Map<RecordParts, Partial<Record<ChangeType, Buffer>>>();
+    // queries that show the same share its text
+    const made = new Map<RecordParts, Partial<Record<ChangeType, string>>>();
     for (const query of this.#index.of(change)) {
       if (query.lastTried === number) continue;
       query.lastTried = number;
@@ -215,18 +226,20 @@ export class LiveSpace implements ChangeListener {
         ofParts = {};
         made.set(query.shown, ofParts);
       }
-      ofParts[type] ??= this.#eventOf(type, { ...change, number }, query.shown);
-      for (const stream of query.streams) stream.push(change.id, ofParts[type], at);
+      ofParts[type] ??= dataOf(type, change, query.shown);
+      const event = this.#eventOf(type, { number }, query, ofParts[type]);
+      for (const stream of query.streams) stream.push(change.id, event, at);
     }
   }
 
-  #eventOf(
-    type: ChangeType,
-    { id, after, number }: Pick<Kept, 'id' | 'after' | 'number'>,
-    shown: RecordParts,
-  ): Buffer {
-    const data = type === 'leave' || after === null ? JSON.stringify({ id }) : shownJson(after, shown);
-    return eventBytes(type, `${this.#run}.${number}`, data);
+  #eventOf(type: ChangeType, { number }: Pick<Kept, 'number'>, query: LiveQuery, data: string): Buffer {
+    return eventBytes(type, this.placeOf(query, number), data);
+  }
+
+  /** A text that other questions, structures and rules do not have: what one client has is nothing to another. */
+  #questionOf({ structure, bound }: RecordSpace, key: string): string {
+    const all = JSON.stringify([key, structure.fields, bound?.find]);
+    return createHmac('sha256', this.#secret).update(all).digest('base64url').slice(0, 11);
   }
 
   #keep(change: Kept): void {
@@ -238,6 +251,10 @@ export class LiveSpace implements ChangeListener {
     const dropped = this.#changes.splice(0, Math.ceil(this.#changes.length / 2));
     for (const { bytes } of dropped) this.#kept.bytes -= bytes;
   }
+}
+
+function dataOf(type: ChangeType, { id, after }: RowChange, shown: RecordParts): string {
+  return type === 'leave' || after === null ? JSON.stringify({ id }) : shownJson(after, shown);
 }
 
 function newRun(): string {

@@ -73,7 +73,7 @@ export class LiveStreams {
       snapshots: new Snapshots(deps),
       log,
       view: ({ request, operation }) => this.#view(request, operation),
-      spaceOf: async (view) => (await this.#listen(view.id)).space,
+      spaceOf: (view) => this.#spaceOf(view.id),
       comeBackAfter: () => retryAfter + (this.#isDraining ? Math.floor(Math.random() * spread) : 0),
       onEvents: (events, seconds) => {
         this.#events += events;
@@ -153,6 +153,17 @@ export class LiveStreams {
     }
   }
 
+  async #spaceOf(spaceId: string): Promise<LiveSpace> {
+    for (;;) {
+      const listened = this.#listen(spaceId);
+      const { space } = await listened;
+      // it may have been left meanwhile, without a stream
+      if (this.#spaces.get(spaceId) !== listened) continue;
+      space.idleSince = performance.now();
+      return space;
+    }
+  }
+
   #listen(spaceId: string): Promise<Listened> {
     const known = this.#spaces.get(spaceId);
     if (known !== undefined) return known;
@@ -171,7 +182,7 @@ export class LiveStreams {
     this.#spaces.delete(spaceId);
     const found = await listened?.catch(() => null);
     found?.stop();
-    found?.space.forget();
+    found?.space.reset();
   }
 
   async #check(): Promise<void> {
@@ -219,7 +230,7 @@ export class LiveStreams {
     const isCrowded = this.#spaces.size > this.#deps.config.liveMaxStreams;
     for (const [id, listened] of this.#spaces) {
       const { space } = (await listened.catch(() => null)) ?? {};
-      const isIdle = space?.streams === 0 && (isCrowded || now - space.idleSince > idleFor);
+      const isIdle = space?.streams === 0 && now - space.idleSince > (isCrowded ? checkEvery : idleFor);
       if (isIdle) await this.#forget(id);
     }
   }

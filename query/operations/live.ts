@@ -2,6 +2,7 @@ import type { HttpResponse } from '../../common/http/http-types.ts';
 import { queryParameter } from '../../common/openapi/api-operation.ts';
 import { exactObject, string } from '../../common/openapi/schema.ts';
 import { type AskedConditions, askedConditions } from '../input/asked-conditions.ts';
+import { acceptQuery } from '../input/query-media-type.ts';
 import { eventStream } from '../live/live-events.ts';
 import { livePlan } from '../live/live-plan.ts';
 import { LiveRequest } from '../live/live-request.ts';
@@ -27,7 +28,8 @@ export async function liveAnswer(
   const asked = given?.asked ?? (await askedConditions(request, call.body));
   const last = call.request.query.find(([name]) => name === 'lastEventId')?.[1];
   const place = request.header('last-event-id') ?? (given && last) ?? '';
-  return deps.live.answer({ request, operation: call.operation, asked, space, place });
+  const answer = deps.live.answer({ request, operation: call.operation, asked, space, place });
+  return given ? answer : { ...answer, headers: { ...acceptQuery, ...answer.headers } };
 }
 
 const expiry = { ...string, format: 'date-time' };
