@@ -126,11 +126,11 @@ export class LiveSpace implements ChangeListener {
   /** Tells a stream that has joined what came behind a place. False: that is not known. */
   resume(stream: LiveStream, { bound }: RecordSpace, place: string): boolean {
     const [run, text, question] = place.split('.');
-    const number = Number(text);
+    const number = /^\d+$/.test(text ?? '') ? Number(text) : -1;
     const { query } = stream;
     const first = this.#changes[0]?.number ?? this.#number + 1;
     if (query === null || run !== this.#run || question !== query.question) return false;
-    if (!(Number.isInteger(number) && number >= first - 1 && number <= this.#number)) return false;
+    if (number < Math.max(0, first - 1) || number > this.#number) return false;
     if (!this.#alone) {
       // what this client has is not known
       if (bound !== undefined) return false;
