@@ -54,7 +54,7 @@ export class LiveStreams {
   readonly #ofTokens = new Map<string, number>();
   readonly #spaces = new Map<string, Promise<Listened>>();
   readonly #kept = { bytes: 0 };
-  readonly #waiting = { bytes: 0, most: mostWaiting };
+  readonly #waiting = { bytes: 0, most: mostWaiting, streams: 0 };
   readonly #timer: NodeJS.Timeout;
   #events = 0;
   #isChecking = false;
@@ -133,8 +133,10 @@ export class LiveStreams {
     if (count >= liveMaxTokenStreams) throw tooManyStreams('an access token', liveMaxTokenStreams);
     this.#ofTokens.set(tokenId, count + 1);
     this.#streams.set(open, createHash('sha256').update(open.request.who).digest('base64'));
+    this.#waiting.streams = this.#streams.size;
     return () => {
       this.#streams.delete(open);
+      this.#waiting.streams = this.#streams.size;
       open.stream.clear();
       open.request.over();
       const left = (this.#ofTokens.get(tokenId) as number) - 1;
@@ -220,8 +222,9 @@ export class LiveStreams {
       },
       (error: unknown) => {
         // what answers nothing now may do so later
-        if (!(error instanceof ApiError) || error.status < 500)
-          open.stream.end(error instanceof ApiError ? error.code : 'it failed');
+        const isLate = error instanceof DOMException && error.name === 'TimeoutError';
+        if (isLate || (error instanceof ApiError && error.status >= 500)) return;
+        open.stream.end(error instanceof ApiError ? error.code : 'it failed');
       },
     );
   }
