@@ -3,7 +3,6 @@ import { letOthersRun } from '../../common/limits/yielding-loop.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { Conditions } from '../input/parse-conditions.ts';
 import { shownJson } from '../sql/record-row.ts';
-import type { StoredRow } from '../sql/stored-row.ts';
 import type { ChangeListener, RowChange } from '../store/row-change.ts';
 import type { RecordParts } from '../structure/record-parts.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
@@ -22,6 +21,12 @@ const busyFor = 2;
 const { signal: never } = new AbortController();
 /** Bytes of a kept change beside its values. */
 const overhead = 400;
+
+/** Bytes of changes that all spaces of the process keep. */
+export interface KeptBytes {
+  bytes: number;
+  spaces(): number;
+}
 
 interface Kept extends RowChange {
   readonly number: number;
@@ -49,7 +54,7 @@ export interface Asked {
 /** The streams of one space, and its latest changes. */
 export class LiveSpace implements ChangeListener {
   readonly #alone: boolean;
-  readonly #kept: { bytes: number };
+  readonly #kept: KeptBytes;
   readonly #log: Pick<Log, 'error'>;
   readonly #queries = new Map<RecordSpace, Map<string, LiveQuery>>();
   readonly #index = new QueryIndex();
@@ -62,14 +67,15 @@ export class LiveSpace implements ChangeListener {
   #run = newRun();
   #number = 0;
   #changes: Kept[] = [];
+  #bytes = 0;
   #streams = 0;
   /** When the last stream left. */
   idleSince = performance.now();
 
-  /** @param args.alone whether the store says what records were before @param args.kept bytes that all spaces of the process keep */
+  /** @param args.alone whether the store says what records were before */
   constructor(args: {
     readonly alone: boolean;
-    readonly kept: { bytes: number };
+    readonly kept: KeptBytes;
     readonly log: Pick<Log, 'error'>;
   }) {
     this.#alone = args.alone;
@@ -171,8 +177,8 @@ export class LiveSpace implements ChangeListener {
 
   /** Forgets the changes that were told. */
   #forget(): void {
-    for (const { bytes } of this.#changes) this.#kept.bytes -= bytes;
     this.#changes = [];
+    this.#count(-this.#bytes);
   }
 
   #add(waiting: Waiting): void {
@@ -213,7 +219,7 @@ export class LiveSpace implements ChangeListener {
 
   #tell(change: RowChange, at: number): void {
     const number = ++this.#number;
-    this.#keep({ ...change, number, bytes: overhead + sizeOf(change.after) });
+    this.#keep({ ...change, number, bytes: overhead + sizeOf(change.before) + sizeOf(change.after) });
     // queries that show the same share its text
     const made = new Map<RecordParts, Partial<Record<ChangeType, string>>>();
     for (const query of this.#index.of(change)) {
@@ -244,12 +250,19 @@ export class LiveSpace implements ChangeListener {
 
   #keep(change: Kept): void {
     this.#changes.push(change);
-    this.#kept.bytes += change.bytes;
-    // not one by one: each would move all that are left
+    this.#count(change.bytes);
     const isFull = this.#changes.length >= 2 * keptChanges;
-    if (!isFull && this.#kept.bytes <= keptBytes) return;
+    // where there is too much, spaces with little keep it
+    const isLarge = this.#kept.bytes > keptBytes && this.#bytes > keptBytes / (2 * this.#kept.spaces());
+    if (!isFull && !isLarge) return;
+    // not one by one: each would move all that are left
     const dropped = this.#changes.splice(0, Math.ceil(this.#changes.length / 2));
-    for (const { bytes } of dropped) this.#kept.bytes -= bytes;
+    this.#count(-dropped.reduce((sum, { bytes }) => sum + bytes, 0));
+  }
+
+  #count(bytes: number): void {
+    this.#bytes += bytes;
+    this.#kept.bytes += bytes;
   }
 }
 
@@ -261,7 +274,7 @@ function newRun(): string {
   return randomBytes(9).toString('base64url');
 }
 
-function sizeOf(row: StoredRow | null): number {
+function sizeOf(row: RowChange['before']): number {
   let size = 0;
   for (const text of Object.values(row?._doc ?? {})) size += 2 * text.length;
   return size;

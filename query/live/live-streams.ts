@@ -53,7 +53,7 @@ export class LiveStreams {
   readonly #streams = new Map<OpenStream, string>();
   readonly #ofTokens = new Map<string, number>();
   readonly #spaces = new Map<string, Promise<Listened>>();
-  readonly #kept = { bytes: 0 };
+  readonly #kept = { bytes: 0, spaces: () => this.#spaces.size };
   readonly #waiting = { bytes: 0, most: mostWaiting, streams: 0 };
   readonly #timer: NodeJS.Timeout;
   #events = 0;

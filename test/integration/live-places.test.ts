@@ -111,6 +111,8 @@ t.test('a type that changes, a field that goes, and a space that is dropped', as
   const find = (query: string) => space.send(query, undefined, stored);
   t.match(await change(fieldsOf('name NUMBER, n NUMBER')), { status: 200 });
   await equalsFind(t, client, await find('?n[gte]=1'), 'numbers that were texts');
+  const shown = client.events.flatMap(({ data }) => (Array.isArray(data) ? data : [])) as LiveRecord[];
+  t.strictSame(new Set(shown.map(({ name }) => name)), new Set(['1', '2', 1, 2]), 'and nothing in between');
   await space.send('', [{ name: 3, n: 3 }], stored);
   await equalsFind(t, client, await find('?n[gte]=1'));
   await equalsFind(t, some, await find('?$select=n'));
