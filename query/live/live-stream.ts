@@ -17,6 +17,8 @@ export interface WaitingBytes {
 
 /** The events of one client, from the moment in which they happen until it takes them. */
 export class LiveStream {
+  /** Called when it ends. */
+  onEnd: () => void = () => {};
   /** Null: it is asked anew. */
   query: LiveQuery | null = null;
   /** The last events of records, by id, in their order. */
@@ -79,9 +81,11 @@ export class LiveStream {
 
   /** @param reason for people */
   end(reason: string): void {
+    if (this.#endedBy !== null) return;
     this.clear();
-    this.#endedBy ??= reason;
+    this.#endedBy = reason;
     this.#wakeUp();
+    this.onEnd();
   }
 
   clear(): void {

@@ -26,6 +26,8 @@ const checkTimeout = 5000;
 const idleFor = 60_000;
 /** Bytes of events that wait for all clients of the process. */
 const mostWaiting = 64 * 1024 * 1024;
+/** Milliseconds in which a client takes the end of its stream; one that takes nothing would hold its place, and a server that stops. */
+const endFor = 1000;
 /** Milliseconds over which clients come back that are sent away together. */
 const spread = 5000;
 const { signal: never } = new AbortController();
@@ -95,7 +97,9 @@ export class LiveStreams {
     livePlan(asked, request, space);
     const stream = new LiveStream(this.#waiting);
     const open: OpenStream = { stream, request, operation, asked, view: null };
-    return { status: 200, headers: eventHeaders, body: { chunks: this.#run(open, place) } };
+    const cut = new AbortController();
+    const body = { chunks: this.#run(open, place, cut), cut: cut.signal };
+    return { status: 200, headers: eventHeaders, body };
   }
 
   /** Sends all clients away, to come back at different times: other processes take them. */
@@ -110,15 +114,20 @@ export class LiveStreams {
     for (const id of [...this.#spaces.keys()]) await this.#forget(id);
   }
 
-  async *#run(open: OpenStream, place: string): AsyncGenerator<Buffer> {
+  async *#run(open: OpenStream, place: string, cut: AbortController): AsyncGenerator<Buffer> {
     const { request, stream } = open;
     const leave = await this.#admit(open);
+    let ending: NodeJS.Timeout | undefined;
+    stream.onEnd = () => {
+      ending = setTimeout(() => cut.abort(), endFor).unref();
+    };
     const onAbort = (): void => stream.end('the client has gone');
     request.signal.addEventListener('abort', onAbort, { once: true });
     try {
       yield* streamEvents(this.#parts, open, place);
     } finally {
       request.signal.removeEventListener('abort', onAbort);
+      clearTimeout(ending);
       leave();
     }
   }

@@ -1,4 +1,5 @@
 /** How streams begin and end: limits, addresses for browsers, tokens that are revoked, and a server that stops. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { LiveClient } from '../services/live-client.ts';
 import { equalsFind, liveSpace } from '../services/live-spaces.ts';
@@ -125,6 +126,13 @@ t.test('a server that stops sends its streams away', async (t) => {
   const space = spaceOf(t, 'stopped');
   await space.insert([{ n: 1 }]);
   const clients = await Promise.all([space.watch(), space.watch('?n=1'), space.watch('?n=2')]);
+  // one that takes nothing, behind more than sockets hold
+  for (let at = 0; at < 2; at++)
+    await space.insert(Array.from({ length: 2000 }, (_, n) => ({ name: 'x'.repeat(5000), n: 10 + n })));
+  const stalled = space.client('?$limit=9000');
+  await stalled.open(sluice.baseUrl);
+  stalled.pause();
+  await sleep(1000);
   // at the drain timeout it would end anyway, but that is an hour
   t.equal(await sluice.stop(), 0);
   for (const client of clients) {
