@@ -187,6 +187,23 @@ t.test('a client that has gone leaves nothing', async (t) => {
   t.equal(listeners.size, 1, 'they may come back');
 });
 
+t.test('a client that missed more than may wait is told to forget what it has', async (t) => {
+  const { rows, write, watch } = liveOver(t);
+  rows.set('old', rowOf('old', 'x'));
+  const client = watch();
+  await client.until(/event: ready/);
+  const [, place = ''] = /id: (.*)\nevent: ready/.exec(client.text) ?? [];
+  client.leave();
+  await client.chunks.next();
+  write('old', null);
+  for (let at = 0; at < 12; at++) write(`${at}`, 'x'.repeat(100_000));
+  await sleep(50);
+  const again = watch({ 'last-event-id': place });
+  await again.until(/event: ready/);
+  t.match(again.text, /^retry: \d+\n\nid: 0\nevent: reset\n/);
+  t.equal(again.events().at(-2)?.split(' ').length, 1 + rows.size);
+});
+
 t.test('changes that can not be told', async (t) => {
   const { tell, write, watch } = liveOver(t);
   const client = watch();
