@@ -1,12 +1,13 @@
 /**
  * Random writes beside live finds whose clients are cut, come back and read slowly, and a server that is killed: what clients
- * have is what a find answers. SLUICE_TEST_SERVED=1 asks a ClickHouse server.
+ * have is what a find answers. With SLUICE_TEST_SERVED=1 it is one of ClickHouse and Redis.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { liveSpace } from '../services/live-spaces.ts';
 import { type WatchedFind, WatchingClient } from '../services/live-watchers.ts';
 import { LiveWriters, randomOf, writtenFields } from '../services/live-writers.ts';
+import { startRedis } from '../services/redis.ts';
 import { startClickhouse } from '../services/start-clickhouse.ts';
 import { type Sluice, sluiceFor } from '../services/start-sluice.ts';
 import { seed, sized } from '../services/test-size.ts';
@@ -17,9 +18,14 @@ const roundTime = Number(process.env.ROUND_MS ?? 5000);
 const random = randomOf(seed);
 t.setTimeout(300_000 + rounds * roundTime * 4);
 
-const served = process.env.SLUICE_TEST_SERVED === undefined ? null : await startClickhouse();
-if (served !== null) t.teardown(() => served.close());
-const env = served === null ? {} : { CLICKHOUSE_URL: served.url };
+const isServed = process.env.SLUICE_TEST_SERVED !== undefined;
+const served = isServed ? { clickhouse: await startClickhouse(), redis: await startRedis() } : null;
+t.teardown(async () => {
+  await served?.clickhouse.close();
+  await served?.redis.stop();
+});
+const env: Record<string, string> =
+  served === null ? {} : { CLICKHOUSE_URL: served.clickhouse.url, REDIS_URL: served.redis.url };
 let sluice: Sluice = await sluiceFor(t, { env: { ...env, READ_MAX_ROWS: '0' } });
 /** Resolves when the server is there. */
 let up: Promise<unknown> = Promise.resolve();

@@ -63,7 +63,6 @@ function liveOver(t: { teardown(end: () => Promise<void>): void }) {
       else rows.set(id, after);
       tell([{ id, before, after }]);
     },
-    /** A client that reads when it is told to. */
     watch(headers: Readonly<Record<string, string>> = {}, query: [string, string][] = []) {
       const leaving = new AbortController();
       const request = new LiveRequest(fakeRequest({ headers, query, signal: leaving.signal }));
@@ -72,27 +71,31 @@ function liveOver(t: { teardown(end: () => Promise<void>): void }) {
       const place = headers['last-event-id'] ?? '';
       const { body } = streams.answer({ request, operation, asked, space, place });
       const chunks = (body as { chunks: AsyncGenerator<Buffer> }).chunks;
-      const client = {
-        text: '',
-        chunks,
-        leave: () => leaving.abort(),
-        /** Types of the events and ids of their records, `ready 1`. */
-        events: () =>
-          [...client.text.matchAll(/event: (\w+)\ndata: (.*)/g)].map(
-            ([, type, data]) =>
-              `${type}${[.../"id":"(\w+)"/g[Symbol.matchAll](data as string)].map(([, id]) => ` ${id}`).join('')}`,
-          ),
-        async until(pattern: RegExp): Promise<void> {
-          while (!pattern.test(client.text)) {
-            const next = await chunks.next();
-            if (next.done === true) throw new Error(`it ended after ${client.text}`);
-            client.text += next.value.toString();
-          }
-        },
-      };
-      return client;
+      return clientOf(chunks, () => leaving.abort());
     },
   };
+}
+
+/** A client that reads when it waits for something. */
+function clientOf(chunks: AsyncGenerator<Buffer>, leave: () => void) {
+  const client = {
+    text: '',
+    chunks,
+    leave,
+    /** Their types, and the ids of their records. */
+    events: () =>
+      [...client.text.matchAll(/event: (\w+)\ndata: (.*)/g)].map(([, type, data]) =>
+        [type, ...[...String(data).matchAll(/"id":"(\w+)"/g)].map(([, id]) => id)].join(' '),
+      ),
+    async until(pattern: RegExp): Promise<void> {
+      while (!pattern.test(client.text)) {
+        const next = await chunks.next();
+        if (next.done === true) throw new Error(`it ended after ${client.text}`);
+        client.text += next.value.toString();
+      }
+    },
+  };
+  return client;
 }
 
 t.test('what changes while the records are read comes before ready, each record once', async (t) => {
@@ -182,6 +185,23 @@ t.test('a client that has gone leaves nothing', async (t) => {
   await t.rejects(early.until(/event: ready/));
   t.equal(given.streams(), 0);
   t.equal(listeners.size, 1, 'they may come back');
+});
+
+t.test('a client that missed more than may wait is told to forget what it has', async (t) => {
+  const { rows, write, watch } = liveOver(t);
+  rows.set('old', rowOf('old', 'x'));
+  const client = watch();
+  await client.until(/event: ready/);
+  const [, place = ''] = /id: (.*)\nevent: ready/.exec(client.text) ?? [];
+  client.leave();
+  await client.chunks.next();
+  write('old', null);
+  for (let at = 0; at < 12; at++) write(`${at}`, 'x'.repeat(100_000));
+  await sleep(50);
+  const again = watch({ 'last-event-id': place });
+  await again.until(/event: ready/);
+  t.match(again.text, /^retry: \d+\n\nid: 0\nevent: reset\n/);
+  t.equal(again.events().at(-2)?.split(' ').length, 1 + rows.size);
 });
 
 t.test('changes that can not be told', async (t) => {
