@@ -61,7 +61,7 @@ export interface Call {
   readonly headers?: Readonly<Record<string, string>>;
   /** JSON, unless it is bytes. */
   readonly body?: unknown;
-  readonly bytes?: BodyInit;
+  readonly bytes?: NonNullable<RequestInit['body']>;
   readonly signal?: AbortSignal | undefined;
   /** Whether the request comes to the same however often it is sent. */
   readonly repeatable: boolean;
@@ -100,7 +100,11 @@ async function once(client: Client, call: Call): Promise<Response> {
   const answer = await (client.fetch ?? fetch)(client.url + path, {
     ...{ method, headers },
     ...(signal === undefined ? {} : { signal }),
-    ...(body === undefined ? (bytes === undefined ? {} : { body: bytes }) : { body: JSON.stringify(body) }),
+    ...(body === undefined
+      ? bytes === undefined
+        ? {}
+        : { body: bytes, duplex: 'half' }
+      : { body: JSON.stringify(body) }),
   });
   if (answer.ok) return answer;
   throw await refusal(answer);
@@ -124,7 +128,8 @@ export async function refusal(answer: Response): Promise<SluiceError> {
       message: `Something that is not Sluice answered with status ${status}: is the address right?`,
     });
   const { code, message = code, error: problems = [message] } = said;
-  return new SluiceError({ ...given, code, message, problems });
+  const remedy = code === 'structure_conflict' ? '. `npx sluice types` writes it as it is stored' : '';
+  return new SluiceError({ ...given, code, message: message + remedy, problems });
 }
 
 /** The JSON of a good answer. Rejects where something else answered, such as the page of a captive portal. */
@@ -132,9 +137,14 @@ export async function json<Answer>(answer: Response): Promise<Answer> {
   try {
     return (await answer.json()) as Answer;
   } catch (cause) {
-    const message = 'The answer is no JSON: something between here and the service may have answered';
-    throw new SluiceError({ code: 'not_sluice', status: answer.status, message, cause });
+    throw notSluice(answer.status, cause);
   }
+}
+
+/** What answered well, and is not the service. */
+export function notSluice(status: number, cause?: unknown): SluiceError {
+  const message = 'The answer is none of Sluice: something between here and the service may have answered';
+  return new SluiceError({ code: 'not_sluice', status, message, cause });
 }
 
 /** @param milliseconds from now. Rejects with the reason of the signal */

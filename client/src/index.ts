@@ -1,2 +1,12 @@
+export * from './aggregate.ts';
+export type { Abortable, FindOptions } from './ask.ts';
 export * from './client.ts';
+export * from './count.ts';
+export * from './export-file.ts';
+export * from './find.ts';
+export * from './import-file.ts';
+export * from './live.ts';
+export * from './login.ts';
+export * from './search.ts';
 export * from './space.ts';
+export * from './write.ts';

@@ -61,7 +61,7 @@ export function space<const Of extends Fields>(slug: string, fields: Of): Space<
   return { slug, fields };
 }
 
-type Flat<Type> = { [Key in keyof Type]: Type[Key] } & {};
+export type Flat<Type> = { [Key in keyof Type]: Type[Key] } & {};
 type ValueOf<Of extends Field> = Of extends Field<FieldType, FieldOptions, infer Value> ? Value : never;
 type With<Of extends Fields, Option extends keyof FieldOptions> = {
   [Name in keyof Of]: Of[Name]['options'] extends { readonly [Key in Option]: true } ? Name : never;
@@ -184,21 +184,12 @@ export type Selected<Of extends Fields, Select extends Selectable<Of>> = [Select
       }
     >;
 
-/** The structure of a space, as the header `structure` says it. */
-export function structureOf({ slug, fields }: Space, project: string): object {
+/** The structure of a space, as the header `structure` says it. What it leaves out of the space stays as it is stored. */
+export function structureOf({ slug, fields }: Space, projectSlug: string): object {
   return {
-    ...{ name: slug, slug, projectSlug: project, description: '' },
+    ...{ slug, projectSlug },
     recordStructure: Object.entries(fields).map(([name, { type, options }]) => ({
-      ...{
-        name,
-        slug: name,
-        type,
-        required: false,
-        unique: false,
-        hashed: false,
-        description: '',
-        comment: '',
-      },
+      ...{ name, slug: name, type },
       ...options,
     })),
   };
