@@ -79,12 +79,11 @@ export async function ask<Answer>(
   path: string,
   call: Partial<Call>,
 ): Promise<Answer> {
-  return json(
-    await send(client, {
-      ...{ method: 'POST', repeatable: true },
-      ...call,
-      path: pathOf(client, space.slug) + path,
-      headers: { ...call.headers, structure: structureHeader(client, space) },
-    }),
-  );
+  const sent = {
+    ...{ method: 'POST', repeatable: true },
+    ...call,
+    path: pathOf(client, space.slug) + path,
+    headers: { ...call.headers, structure: structureHeader(client, space) },
+  };
+  return send(client, sent, json<Answer>);
 }

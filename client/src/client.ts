@@ -67,19 +67,30 @@ export interface Call {
   readonly repeatable: boolean;
 }
 
-/** Sends a request, and again where that is safe. Rejects with a SluiceError, or with the reason of the signal. */
-export async function send(client: Client, call: Call): Promise<Response> {
+/**
+ * Sends a request, and again where that is safe. Rejects with a SluiceError, or with the reason of the signal.
+ * @param read what is wanted of the answer; when that fails the request has failed
+ */
+export async function send(client: Client, call: Call): Promise<Response>;
+export async function send<Result>(
+  client: Client,
+  call: Call,
+  read: (answer: Response) => Promise<Result>,
+): Promise<Result>;
+export async function send(
+  client: Client,
+  call: Call,
+  read = (answer: Response): unknown => answer,
+): Promise<unknown> {
   for (let attempt = 0; ; attempt++) {
-    const failure = await once(client, call).catch((error: unknown) => {
-      call.signal?.throwIfAborted();
-      if (error instanceof SluiceError) return error;
-      return new SluiceError({
-        code: 'no_answer',
-        status: 0,
-        message: `No answer of ${client.url}`,
-        cause: error,
+    const failure = await once(client, call)
+      .then(read)
+      .catch((error: unknown) => {
+        call.signal?.throwIfAborted();
+        if (error instanceof SluiceError) return error;
+        const message = `No answer of ${client.url}`;
+        return new SluiceError({ code: 'no_answer', status: 0, message, cause: error });
       });
-    });
     if (!(failure instanceof SluiceError)) return failure;
     const { status, retryAfter } = failure;
     const mayPass = status === 0 || status === 429 || status === 502 || status === 503 || status === 504;
@@ -137,7 +148,8 @@ export async function json<Answer>(answer: Response): Promise<Answer> {
   try {
     return (await answer.json()) as Answer;
   } catch (cause) {
-    throw notSluice(answer.status, cause);
+    // otherwise the connection was cut
+    throw cause instanceof SyntaxError ? notSluice(answer.status, cause) : cause;
   }
 }
 

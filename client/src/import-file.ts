@@ -54,12 +54,12 @@ export async function importFile<Of extends Fields>(
     ...(onConflict && { onConflict: JSON.stringify({ field: onConflict.on, do: onConflict.do }) }),
     ...(columns && { columns: JSON.stringify(columns) }),
   });
-  const begun = await send(client, {
+  const begin = {
     ...{ method: 'POST', path: `${pathOf(client, slug)}/_import_?${query}`, bytes, signal },
     headers: { 'idempotency-key': randomKey(), ...(type && { 'content-type': type }) },
     repeatable: !(bytes instanceof ReadableStream),
-  });
-  let job = await json<ImportJob>(begun);
+  };
+  let job = await send(client, begin, json<ImportJob>);
   const call = { path: `/_jobs_/${job.id}`, repeatable: true };
   try {
     for (;;) {
@@ -67,10 +67,10 @@ export async function importFile<Of extends Fields>(
       if (job.state === 'done') return job;
       if (job.error !== null || job.state === 'cancelled') throw failed(job);
       await sleep(pause, signal);
-      job = await json(await send(client, { ...call, method: 'GET', signal }));
+      job = await send(client, { ...call, method: 'GET', signal }, json<ImportJob>);
     }
   } catch (error) {
-    if (signal?.aborted) await send(client, { ...call, method: 'DELETE' });
+    if (signal?.aborted) await send(client, { ...call, method: 'DELETE' }).catch(() => {});
     throw error;
   }
 }
