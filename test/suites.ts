@@ -59,7 +59,11 @@ export const suites: Readonly<Record<string, Suite>> = {
   },
   redis: { jobs: 3, files: ['test/redis/*.test.ts'] },
   /** The query service on a ClickHouse server: filters and groups against the oracle, keys of inserts, updates. */
-  served: { jobs: 2, env: { SLUICE_TEST_SERVED: '1' }, files: [...servedFullFiles, ...servedFiles] },
+  served: {
+    jobs: 2,
+    env: { SLUICE_TEST_SERVED: '1' },
+    files: ['test/acceptance/live-oracle.full.ts', ...servedFullFiles, ...servedFiles],
+  },
   /** The same over two stores, but for tests that look into the table of one. */
   stores: {
     jobs: 2,

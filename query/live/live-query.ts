@@ -12,6 +12,8 @@ const mostMembers = 20_000;
 /** A question that streams share: a change is tried once for all of them. */
 export class LiveQuery {
   readonly streams = new Set<LiveStream>();
+  /** In the places of its clients. */
+  readonly question: string;
   readonly conditions: Conditions;
   readonly shown: RecordParts;
   readonly #test: (row: StoredRow) => boolean;
@@ -25,11 +27,13 @@ export class LiveQuery {
    * @param args.mayGuess whether clients may hear that a record left which they never had, where too many are to be remembered
    */
   constructor(args: {
+    readonly question: string;
     readonly conditions: Conditions;
     readonly shown: RecordParts;
     readonly isTold: boolean;
     readonly mayGuess: boolean;
   }) {
+    this.question = args.question;
     this.conditions = args.conditions;
     this.shown = args.shown;
     this.#test = rowTest(args.conditions);

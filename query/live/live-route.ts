@@ -85,6 +85,7 @@ function describe(address: ApiOperation): ApiOperation {
     errors: [
       ...accountErrors,
       ...(['not_allowed', 'record_space_not_found', 'too_many_records', 'too_many_streams'] as const),
+      'not_implemented',
     ],
     sample: (base) =>
       `${keeping('ADDRESS', 'address', address.sample?.(base) ?? '')}\ncurl -N --max-time 2 "${base}$ADDRESS" || true`,

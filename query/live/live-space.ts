@@ -1,9 +1,8 @@
-import { randomBytes } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { letOthersRun } from '../../common/limits/yielding-loop.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { Conditions } from '../input/parse-conditions.ts';
 import { shownJson } from '../sql/record-row.ts';
-import type { StoredRow } from '../sql/stored-row.ts';
 import type { ChangeListener, RowChange } from '../store/row-change.ts';
 import type { RecordParts } from '../structure/record-parts.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
@@ -15,7 +14,7 @@ import { QueryIndex } from './query-index.ts';
 /** Changes that are kept for those who come back, and bytes of them in the process. */
 const keptChanges = 10_000;
 const droppedAtOnce = 1000;
-const keptBytes = 64 * 1024 * 1024;
+export const keptBytes = 64 * 1024 * 1024;
 /** Changes that wait to be told; with more nobody is told of them. */
 const mostWaiting = 50_000;
 /** Milliseconds that telling keeps the event loop from everything else. */
@@ -23,6 +22,12 @@ const busyFor = 2;
 const { signal: never } = new AbortController();
 /** Bytes of a kept change beside its values. */
 const overhead = 400;
+
+/** Bytes of changes that all spaces of the process keep. */
+export interface KeptBytes {
+  bytes: number;
+  spaces(): number;
+}
 
 interface Kept extends RowChange {
   readonly number: number;
@@ -50,25 +55,28 @@ export interface Asked {
 /** The streams of one space, and its latest changes. */
 export class LiveSpace implements ChangeListener {
   readonly #alone: boolean;
-  readonly #kept: { bytes: number };
+  readonly #kept: KeptBytes;
   readonly #log: Pick<Log, 'error'>;
   readonly #queries = new Map<RecordSpace, Map<string, LiveQuery>>();
   readonly #index = new QueryIndex();
   readonly #waiting: Waiting[] = [];
   #waitingCount = 0;
   #telling = false;
+  /** What rules compare must not be found by trying. */
+  readonly #secret = randomBytes(32);
   /** Places of another one mean nothing here. */
   #run = newRun();
   #number = 0;
   #changes: Kept[] = [];
+  #bytes = 0;
   #streams = 0;
   /** When the last stream left. */
   idleSince = performance.now();
 
-  /** @param args.alone whether the store says what records were before @param args.kept bytes that all spaces of the process keep */
+  /** @param args.alone whether the store says what records were before */
   constructor(args: {
     readonly alone: boolean;
-    readonly kept: { bytes: number };
+    readonly kept: KeptBytes;
     readonly log: Pick<Log, 'error'>;
   }) {
     this.#alone = args.alone;
@@ -81,8 +89,8 @@ export class LiveSpace implements ChangeListener {
   }
 
   /** Of the last change that was told. */
-  get place(): string {
-    return `${this.#run}.${this.#number}`;
+  placeOf({ question }: LiveQuery, number = this.#number): string {
+    return `${this.#run}.${number}.${question}`;
   }
 
   join(stream: LiveStream, { view, key, conditions, shown }: Asked): LiveQuery {
@@ -91,7 +99,14 @@ export class LiveSpace implements ChangeListener {
     let query = ofView.get(key);
     if (query === undefined) {
       const { bound } = view;
-      query = new LiveQuery({ conditions, shown, isTold: this.#alone, mayGuess: bound === undefined });
+      const question = this.#questionOf(view, key);
+      query = new LiveQuery({
+        question,
+        conditions,
+        shown,
+        isTold: this.#alone,
+        mayGuess: bound === undefined,
+      });
       ofView.set(key, query);
       this.#index.add(query);
     }
@@ -117,10 +132,11 @@ export class LiveSpace implements ChangeListener {
     query: LiveQuery,
     { view, place }: Pick<Asked, 'view'> & { place: string },
   ): boolean {
-    const [run, text] = place.split('.');
-    const number = Number(text);
+    const [run, text, question] = place.split('.');
+    const number = /^\d+$/.test(text ?? '') ? Number(text) : -1;
     const first = this.#changes[0]?.number ?? this.#number + 1;
-    if (run !== this.#run || !(number >= first - 1 && number <= this.#number)) return false;
+    if (run !== this.#run || question !== query.question) return false;
+    if (number < Math.max(0, first - 1) || number > this.#number) return false;
     if (!this.#alone) {
       // what this client has is not known
       if (view.bound !== undefined) return false;
@@ -130,7 +146,8 @@ export class LiveSpace implements ChangeListener {
     // one number follows the other
     for (const change of this.#changes.slice(number + 1 - first)) {
       const type = query.typeOf(change);
-      if (type !== null) stream.push(change.id, this.#eventOf(type, change, query.shown), at);
+      if (type !== null)
+        stream.push(change.id, this.#eventOf(type, change, query, dataOf(type, change, query.shown)), at);
     }
     return true;
   }
@@ -152,16 +169,16 @@ export class LiveSpace implements ChangeListener {
 
   reset(): void {
     this.#run = newRun();
-    this.forget();
+    this.#forget();
     for (const { told } of this.#waiting.splice(0)) told?.();
     this.#waitingCount = 0;
     for (const query of this.#index.all()) for (const stream of query.streams) stream.reset();
   }
 
   /** Forgets the changes that were told. */
-  forget(): void {
-    for (const { bytes } of this.#changes) this.#kept.bytes -= bytes;
+  #forget(): void {
     this.#changes = [];
+    this.#count(-this.#bytes);
   }
 
   #add(waiting: Waiting): void {
@@ -202,9 +219,9 @@ export class LiveSpace implements ChangeListener {
 
   #tell(change: RowChange, at: number): void {
     const number = ++this.#number;
-    this.#keep({ ...change, number, bytes: overhead + sizeOf(change.after) });
-    // streams that show the same get the same bytes
-    const made = new Map<RecordParts, Partial<Record<ChangeType, Buffer>>>();
+    this.#keep({ ...change, number, bytes: overhead + sizeOf(change.before) + sizeOf(change.after) });
+    // queries that show the same share its text
+    const made = new Map<RecordParts, Partial<Record<ChangeType, string>>>();
     for (const query of this.#index.of(change)) {
       if (query.lastTried === number) continue;
       query.lastTried = number;
@@ -215,36 +232,49 @@ export class LiveSpace implements ChangeListener {
         ofParts = {};
         made.set(query.shown, ofParts);
       }
-      ofParts[type] ??= this.#eventOf(type, { ...change, number }, query.shown);
-      for (const stream of query.streams) stream.push(change.id, ofParts[type], at);
+      ofParts[type] ??= dataOf(type, change, query.shown);
+      const event = this.#eventOf(type, { number }, query, ofParts[type]);
+      for (const stream of query.streams) stream.push(change.id, event, at);
     }
   }
 
-  #eventOf(
-    type: ChangeType,
-    { id, after, number }: Pick<Kept, 'id' | 'after' | 'number'>,
-    shown: RecordParts,
-  ): Buffer {
-    const data = type === 'leave' || after === null ? JSON.stringify({ id }) : shownJson(after, shown);
-    return eventBytes(type, `${this.#run}.${number}`, data);
+  #eventOf(type: ChangeType, { number }: Pick<Kept, 'number'>, query: LiveQuery, data: string): Buffer {
+    return eventBytes(type, this.placeOf(query, number), data);
+  }
+
+  /** A text that other questions, structures and rules do not have: what one client has is nothing to another. */
+  #questionOf({ structure, bound }: RecordSpace, key: string): string {
+    const all = JSON.stringify([key, structure.fields, bound?.find]);
+    return createHmac('sha256', this.#secret).update(all).digest('base64url').slice(0, 11);
   }
 
   #keep(change: Kept): void {
     this.#changes.push(change);
-    this.#kept.bytes += change.bytes;
+    this.#count(change.bytes);
     const isFull = this.#changes.length >= keptChanges + droppedAtOnce;
-    if (!isFull && this.#kept.bytes <= keptBytes) return;
+    // where there is too much, spaces with little keep it
+    const isLarge = this.#kept.bytes > keptBytes && this.#bytes > keptBytes / (2 * this.#kept.spaces());
+    if (!isFull && !isLarge) return;
     // not one by one: each would move all that are left
     const dropped = this.#changes.splice(0, isFull ? droppedAtOnce : Math.ceil(this.#changes.length / 2));
-    for (const { bytes } of dropped) this.#kept.bytes -= bytes;
+    this.#count(-dropped.reduce((sum, { bytes }) => sum + bytes, 0));
   }
+
+  #count(bytes: number): void {
+    this.#bytes += bytes;
+    this.#kept.bytes += bytes;
+  }
+}
+
+function dataOf(type: ChangeType, { id, after }: RowChange, shown: RecordParts): string {
+  return type === 'leave' || after === null ? JSON.stringify({ id }) : shownJson(after, shown);
 }
 
 function newRun(): string {
   return randomBytes(9).toString('base64url');
 }
 
-function sizeOf(row: StoredRow | null): number {
+function sizeOf(row: RowChange['before']): number {
   let size = 0;
   for (const text of Object.values(row?._doc ?? {})) size += 2 * text.length;
   return size;

@@ -10,10 +10,14 @@ const noBytes = Buffer.alloc(0);
 export interface WaitingBytes {
   bytes: number;
   readonly most: number;
+  /** How many clients there are. */
+  streams: number;
 }
 
 /** The events of one client, from the moment in which they happen until it takes them. */
 export class LiveStream {
+  /** Called when it ends. */
+  onEnd: () => void = () => {};
   /** The last events of records, by id, in their order. */
   readonly #waiting = new Map<string, Buffer>();
   readonly #share: WaitingBytes;
@@ -49,8 +53,14 @@ export class LiveStream {
     if (this.#waiting.size === 0) this.#since = at;
     this.#waiting.set(id, event);
     this.#count(event.byteLength);
-    if (this.#bytes > mostWaiting || this.#share.bytes > this.#share.most) this.reset();
+    if (this.#bytes > this.#most) this.reset();
     else this.#wakeUp();
+  }
+
+  /** Where there is too much, those with little go on: others are slow. */
+  get #most(): number {
+    const { bytes, most, streams } = this.#share;
+    return bytes > most ? Math.min(mostWaiting, most / (2 * streams)) : mostWaiting;
   }
 
   /** Nothing that waits counts any more: the records are to be read again. */
@@ -68,9 +78,11 @@ export class LiveStream {
 
   /** @param reason for people */
   end(reason: string): void {
+    if (this.#endedBy !== null) return;
     this.clear();
-    this.#endedBy ??= reason;
+    this.#endedBy = reason;
     this.#wakeUp();
+    this.onEnd();
   }
 
   clear(): void {

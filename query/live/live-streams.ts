@@ -26,6 +26,8 @@ const checkTimeout = 5000;
 const idleFor = 60_000;
 /** Bytes of events that wait for all clients of the process. */
 const mostWaiting = 64 * 1024 * 1024;
+/** Milliseconds in which a client takes the end of its stream; one that takes nothing would hold its place, and a server that stops. */
+const endFor = 1000;
 /** Milliseconds over which clients come back that are sent away together. */
 const spread = 5000;
 const { signal: never } = new AbortController();
@@ -53,8 +55,8 @@ export class LiveStreams {
   readonly #streams = new Map<string, Set<OpenStream>>();
   readonly #ofTokens = new Map<string, number>();
   readonly #spaces = new Map<string, Promise<Listened>>();
-  readonly #kept = { bytes: 0 };
-  readonly #waiting = { bytes: 0, most: mostWaiting };
+  readonly #kept = { bytes: 0, spaces: () => this.#spaces.size };
+  readonly #waiting = { bytes: 0, most: mostWaiting, streams: 0 };
   readonly #timer: NodeJS.Timeout;
   #count = 0;
   #events = 0;
@@ -74,7 +76,7 @@ export class LiveStreams {
       snapshots: new Snapshots(deps),
       log,
       view: ({ request, operation }) => this.#view(request, operation),
-      spaceOf: async (view) => (await this.#listen(view.id)).space,
+      spaceOf: (view) => this.#spaceOf(view.id),
       comeBackAfter: () => retryAfter + (this.#isDraining ? Math.floor(Math.random() * spread) : 0),
       onEvents: (events, seconds) => {
         this.#events += events;
@@ -96,7 +98,9 @@ export class LiveStreams {
     livePlan(asked, request, space);
     const stream = new LiveStream(this.#waiting);
     const open: OpenStream = { stream, request, operation, asked, view: null };
-    return { status: 200, headers: eventHeaders, body: { chunks: this.#run(open, place) } };
+    const cut = new AbortController();
+    const body = { chunks: this.#run(open, place, cut), cut: cut.signal };
+    return { status: 200, headers: eventHeaders, body };
   }
 
   /** Sends all clients away, to come back at different times: other processes take them. */
@@ -112,15 +116,20 @@ export class LiveStreams {
     for (const id of [...this.#spaces.keys()]) await this.#forget(id);
   }
 
-  async *#run(open: OpenStream, place: string): AsyncGenerator<Buffer> {
+  async *#run(open: OpenStream, place: string, cut: AbortController): AsyncGenerator<Buffer> {
     const { request, stream } = open;
     const leave = await this.#admit(open);
+    let ending: NodeJS.Timeout | undefined;
+    stream.onEnd = () => {
+      ending = setTimeout(() => cut.abort(), endFor).unref();
+    };
     const onAbort = (): void => stream.end('the client has gone');
     request.signal.addEventListener('abort', onAbort, { once: true });
     try {
       yield* streamEvents(this.#parts, open, place);
     } finally {
       request.signal.removeEventListener('abort', onAbort);
+      clearTimeout(ending);
       leave();
     }
   }
@@ -135,11 +144,13 @@ export class LiveStreams {
     if (count >= liveMaxTokenStreams) throw tooManyStreams('an access token', liveMaxTokenStreams);
     this.#ofTokens.set(tokenId, count + 1);
     this.#count++;
+    this.#waiting.streams = this.#count;
     const who = createHash('sha256').update(open.request.who).digest('base64');
     const alike = this.#streams.get(who) ?? new Set();
     this.#streams.set(who, alike.add(open));
     return () => {
       this.#count--;
+      this.#waiting.streams = this.#count;
       alike.delete(open);
       if (alike.size === 0) this.#streams.delete(who);
       open.stream.clear();
@@ -157,6 +168,17 @@ export class LiveStreams {
       return await this.#deps.openSpace(request, operation);
     } finally {
       request.over();
+    }
+  }
+
+  async #spaceOf(spaceId: string): Promise<LiveSpace> {
+    for (;;) {
+      const listened = this.#listen(spaceId);
+      const { space } = await listened;
+      // it may have been left meanwhile, without a stream
+      if (this.#spaces.get(spaceId) !== listened) continue;
+      space.idleSince = performance.now();
+      return space;
     }
   }
 
@@ -178,7 +200,7 @@ export class LiveStreams {
     this.#spaces.delete(spaceId);
     const found = await listened?.catch(() => null);
     found?.stop();
-    found?.space.forget();
+    found?.space.reset();
   }
 
   async #check(): Promise<void> {
@@ -204,7 +226,8 @@ export class LiveStreams {
       },
       (error: unknown) => {
         // what answers nothing now may do so later
-        if (error instanceof ApiError && error.status >= 500) return;
+        const isLate = error instanceof DOMException && error.name === 'TimeoutError';
+        if (isLate || (error instanceof ApiError && error.status >= 500)) return;
         for (const { stream } of alike) stream.end(error instanceof ApiError ? error.code : 'it failed');
       },
     );
@@ -214,7 +237,7 @@ export class LiveStreams {
     const isCrowded = this.#spaces.size > this.#deps.config.liveMaxStreams;
     for (const [id, listened] of this.#spaces) {
       const { space } = (await listened.catch(() => null)) ?? {};
-      const isIdle = space?.streams === 0 && (isCrowded || now - space.idleSince > idleFor);
+      const isIdle = space?.streams === 0 && now - space.idleSince > (isCrowded ? checkEvery : idleFor);
       if (isIdle) await this.#forget(id);
     }
   }

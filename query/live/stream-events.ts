@@ -11,6 +11,8 @@ import type { LiveSpace } from './live-space.ts';
 import type { LiveStream } from './live-stream.ts';
 import type { Snapshots } from './snapshots.ts';
 
+const noBytes = Buffer.alloc(0);
+
 /** Milliseconds after which a client comes back. */
 export const retryAfter = 1000;
 
@@ -37,6 +39,15 @@ export interface StreamDeps {
   onEvents(events: number, seconds: number): void;
 }
 
+/** From where a stream goes on. */
+interface From {
+  /** Of the last event that the client has; empty: none. */
+  readonly place: string;
+  /** What the client was told counts no more. */
+  readonly isAgain: boolean;
+  hasBegun: boolean;
+}
+
 /** The bytes of a stream, for as long as it lasts. Rejects, before the first ones, as a find would. */
 export async function* streamEvents(
   deps: StreamDeps,
@@ -44,34 +55,29 @@ export async function* streamEvents(
   given: string,
 ): AsyncGenerator<Buffer> {
   const { stream, request } = open;
-  let place = given;
-  let hasBegun = false;
+  const from: From = { place: given, isAgain: false, hasBegun: false };
   while (stream.endedBy === null) {
     stream.begin();
     try {
-      for await (const bytes of watch(deps, open, place, hasBegun)) {
-        hasBegun = true;
+      for await (const bytes of watch(deps, open, from)) {
+        from.hasBegun = true;
         yield bytes;
       }
     } catch (error) {
-      if (!hasBegun) throw error;
+      if (!from.hasBegun) throw error;
       if (!(error instanceof ApiError)) deps.log.error({ err: error }, 'a stream failed');
       stream.end(error instanceof ApiError ? error.code : 'it failed');
     }
-    place = '';
+    Object.assign(from, { place: '', isAgain: true });
   }
   if (!request.signal.aborted)
     yield Buffer.concat([retryBytes(deps.comeBackAfter()), Buffer.from(`: ${stream.endedBy}\n\n`)]);
 }
 
 /** The records, and what happens to them until they have to be read again. */
-async function* watch(
-  deps: StreamDeps,
-  open: OpenStream,
-  place: string,
-  isAgain: boolean,
-): AsyncGenerator<Buffer> {
+async function* watch(deps: StreamDeps, open: OpenStream, from: From): AsyncGenerator<Buffer> {
   const { stream, request, asked } = open;
+  const { place, isAgain, hasBegun } = from;
   const view = await deps.view(open);
   open.view = view;
   const plan = livePlan(asked, request, view);
@@ -82,23 +88,26 @@ async function* watch(
   const joined = space && { space, query: space.join(stream, wanted) };
   try {
     const isResumed = place !== '' && joined?.space.resume(stream, joined.query, { view, place }) === true;
-    // they go with what follows: until then there may be a refusal instead
-    const first = [
-      ...(isAgain ? [] : [retryBytes(retryAfter)]),
-      ...(!isResumed && (isAgain || place !== '') ? [eventBytes('reset', noPlace, '{}')] : []),
-    ];
-    const withFirst = (bytes: Buffer): Buffer => Buffer.concat([...first.splice(0), bytes]);
-    if (joined === null) yield withFirst(eventBytes('snapshot', noPlace, '[]'));
-    else if (!isResumed)
-      for await (const bytes of deps.snapshots.events(view, plan, joined.query, request.signal))
-        yield withFirst(bytes);
+    const isReset = !isResumed && (isAgain || place !== '');
+    // with the first records, because those may be too many, which is another answer
+    let head = Buffer.concat([
+      hasBegun ? noBytes : retryBytes(retryAfter),
+      isReset ? eventBytes('reset', noPlace, '{}') : noBytes,
+    ]);
+    const records =
+      isResumed || !joined ? [] : deps.snapshots.events(view, plan, joined.query, request.signal);
+    for await (const bytes of records) {
+      yield Buffer.concat([head, bytes]);
+      head = noBytes;
+      if (stream.isReset || stream.endedBy !== null) return;
+    }
+    if (!joined) head = Buffer.concat([head, eventBytes('snapshot', noPlace, '[]')]);
     // what was read last may be newer than what was told
     await space?.caughtUp();
     request.over();
-    if (!stream.isReset && stream.endedBy === null) {
-      const ready = eventBytes('ready', space?.place ?? noPlace, '{}');
-      yield withFirst(Buffer.concat([stream.takeEvents(), ready]));
-    }
+    const at = joined ? joined.space.placeOf(joined.query) : noPlace;
+    if (!stream.isReset && stream.endedBy === null)
+      yield Buffer.concat([head, stream.takeEvents(), eventBytes('ready', at, '{}')]);
     for (;;) {
       await stream.next();
       if (stream.isReset || stream.endedBy !== null) return;

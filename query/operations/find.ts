@@ -39,7 +39,7 @@ export const find: OperationDefinition = {
   description:
     'The records that match, in a JSON array. With `QUERY` at the same address, or `POST` at `_find_`, the conditions come in the body. With `Accept: text/event-stream` the find stays open (docs/live.md).',
   ...foundRecords,
-  errors: [...foundRecords.errors, 'too_many_records', 'too_many_streams'],
+  errors: [...foundRecords.errors, 'too_many_records', 'too_many_streams', 'not_implemented'],
   answer: ({ found }) => arrayOf(found),
 };
 

@@ -153,7 +153,8 @@ export class EmbeddedStore implements RecordStore {
 
   async listen(spaceId: string, listener: ChangeListener): Promise<StopListening> {
     this.#listeners.set(spaceId, listener);
-    return () => void this.#listeners.delete(spaceId);
+    // another one may have come since
+    return () => void (this.#listeners.get(spaceId) === listener && this.#listeners.delete(spaceId));
   }
 
   started(): void {

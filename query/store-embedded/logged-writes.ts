@@ -41,6 +41,8 @@ interface Deps {
  */
 export class LoggedWrites implements RecordWrites {
   readonly #deps: Deps;
+  /** Of spaces with large inserts that have not ended: ids of records that were changed since each began. */
+  readonly #overtaken = new Map<string, Set<Set<string>>>();
 
   constructor(deps: Deps) {
     this.#deps = deps;
@@ -75,17 +77,27 @@ export class LoggedWrites implements RecordWrites {
       for (const record of records) yield rowOf(space, record).row;
     }
     const { statements, tables, listeners } = this.#deps;
-    function* changes(): Generator<RowChange> {
-      for (const row of rows()) yield asNew(row);
-    }
     return tables.insert(space.id, rows(), async () => {
-      const inserting = statements.insert(args);
-      // what is there of it, when it fails, is not known
-      inserting.catch(() => listeners.get(space.id)?.reset());
-      const stored = await inserting;
-      listeners.get(space.id)?.changed(changes(), records.length);
-      if (receipt !== undefined) tables.written(receipt.spaceId, receipt.row._id, receipt.row);
-      return stored;
+      const changed = new Set<string>();
+      const inserts = this.#overtaken.get(space.id) ?? new Set();
+      this.#overtaken.set(space.id, inserts.add(changed));
+      function* changes(): Generator<RowChange> {
+        // a change of a record that was found before the statement ended was told
+        for (const row of rows()) if (!changed.has(row._id)) yield asNew(row);
+      }
+      try {
+        const stored = await statements.insert(args);
+        listeners.get(space.id)?.changed(changes(), records.length);
+        if (receipt !== undefined) tables.written(receipt.spaceId, receipt.row._id, receipt.row);
+        return stored;
+      } catch (error) {
+        // what is there of it is not known
+        listeners.get(space.id)?.reset();
+        throw error;
+      } finally {
+        inserts.delete(changed);
+        if (inserts.size === 0) this.#overtaken.delete(space.id);
+      }
     });
   }
 
@@ -119,6 +131,8 @@ export class LoggedWrites implements RecordWrites {
         signal,
         seen: () => {
           results.begin(space.id, effects)();
+          for (const changed of this.#overtaken.get(space.id) ?? [])
+            for (const { write } of writes) changed.add(write.id);
           listeners.get(space.id)?.changed(writes.map(changeOf), writes.length);
         },
       });

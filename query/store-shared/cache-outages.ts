@@ -31,7 +31,9 @@ export class CacheOutages {
   readonly #times: OutageTimes;
   #asked = Number.NEGATIVE_INFINITY;
   #asking = false;
-  #trustedUntil = Number.NEGATIVE_INFINITY;
+  /** When the last question began, if the answer was that there is no outage. */
+  #quiet = Number.NEGATIVE_INFINITY;
+  #period = 0;
   /** The end of our last row, at the earliest. */
   #until = Number.NEGATIVE_INFINITY;
   #adding: Promise<void> | null = null;
@@ -50,7 +52,12 @@ export class CacheOutages {
   trusted(): boolean {
     const now = performance.now();
     if (!this.#asking && now - this.#asked >= this.#times.refresh) void this.#ask(now);
-    return now < this.#trustedUntil;
+    return now < this.#quiet + this.#times.trust;
+  }
+
+  /** For one that asks `trusted` all the time: another number after each time in which somebody may have written without Redis. */
+  get period(): number {
+    return this.#period;
   }
 
   /** For a writer: whether no reader goes by a version that is there now, as long as one lasts. */
@@ -72,11 +79,14 @@ export class CacheOutages {
   async #ask(began: number): Promise<void> {
     this.#asking = true;
     this.#asked = began;
-    const { trust } = this.#times;
+    const { trust, length } = this.#times;
     try {
       const sql = `SELECT toUInt32(count()) AS outages FROM ${this.#table} WHERE until > now64(3)`;
       const [row] = await this.#db.rows<{ outages: number }>({ sql, signal: AbortSignal.timeout(trust) });
-      this.#trustedUntil = row?.outages === 0 ? began + trust : Number.NEGATIVE_INFINITY;
+      const isQuiet = row?.outages === 0;
+      // an outage that fits between two answers was seen by neither
+      if (isQuiet && began - this.#quiet > length * (1 - marginShare)) this.#period++;
+      this.#quiet = isQuiet ? began : Number.NEGATIVE_INFINITY;
     } catch {
       // earlier answers stay good for as long as they were
     } finally {

@@ -5,7 +5,9 @@ import type { Log } from '../../common/log/log.ts';
 import type { RedisConnection } from '../../common/redis/redis-connection.ts';
 import { redisScript } from '../../common/redis/redis-connection.ts';
 import { unlessAway, unlessLate } from '../../common/redis/without-redis.ts';
+import type { EndWrite } from '../store/statement-writes.ts';
 import type { CacheOutages } from './cache-outages.ts';
+import { atMost, entriesOf, tellLua } from './change-log.ts';
 import { type SpaceVersions, versionLifetime } from './space-versions.ts';
 
 /** Milliseconds. */
@@ -32,7 +34,8 @@ const usualTimes: VersionTimes = {
 /** Part of the wait of a writer, because the clocks may run at different speeds. */
 const marginShare = 0.1;
 
-const now = `
+/** Lua: milliseconds. */
+export const nowLua = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 `;
@@ -43,7 +46,7 @@ local run = string.match(info, 'run_id:(%w+)')
 local uptime = string.match(info, 'uptime_in_seconds:(%d+)')
 if not run or not uptime then return redis.error_reply('NORUNID this server does not tell its run id') end
 if tonumber(uptime) < tonumber(ARGV[3]) then return false end
-${now}
+${nowLua}
 if redis.call('ZCOUNT', KEYS[2], now, '+inf') > 0 then return false end
 local version = redis.call('GET', KEYS[1])
 if not version then
@@ -52,18 +55,24 @@ if not version then
 end
 return run .. ':' .. version
 `);
-/** KEYS: writers. ARGV: writer, lifetime. Writers that died are forgotten by the way. */
-const beginScript = redisScript(`
-${now}
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+/**
+ * KEYS: writers, changes. ARGV: writer, lifetime. Writers that died are forgotten by the way; listeners hear of it, so those
+ * are kept for longer than they count.
+ */
+const beginScript = redisScript(`${tellLua}${nowLua}
+forgetDead(KEYS[1], now, KEYS[2])
 redis.call('ZADD', KEYS[1], now + ARGV[2], ARGV[1])
-redis.call('PEXPIRE', KEYS[1], ARGV[2])
+redis.call('PEXPIRE', KEYS[1], 2 * ARGV[2])
 return 1
 `);
-/** KEYS: version, writers. ARGV: writer, or nothing when others of its process still write. */
-const endScript = redisScript(`
+/**
+ * KEYS: version, writers, changes. ARGV: writer, or nothing when others of its process still write; entries for listeners.
+ * One that begins to listen later sees the write.
+ */
+const endScript = redisScript(`${tellLua}
 redis.call('DEL', KEYS[1])
 redis.call('ZREM', KEYS[2], ARGV[1])
+tell(KEYS[3], {unpack(ARGV, 2)})
 return 1
 `);
 
@@ -75,6 +84,8 @@ interface Writers {
   begun: Promise<boolean>;
   /** Writes that end at one moment share a command. */
   ending: Promise<boolean> | null;
+  /** What they did, for listeners. */
+  entries: string[];
 }
 
 interface Deps {
@@ -121,20 +132,20 @@ export class RedisVersions implements SpaceVersions {
     );
   }
 
-  async begin(spaceId: string): Promise<() => Promise<void>> {
+  async begin(spaceId: string): Promise<EndWrite> {
     const writers = this.#join(spaceId);
     try {
       if (this.#deps.outages.covered) void this.#coverUnless(writers.begun).catch(() => {});
       else await this.#coverUnless(writers.begun);
     } catch (error) {
-      void this.#leave(spaceId, writers);
+      void this.#leave(spaceId, writers, []);
       throw unavailable('Other processes do not hear of the write', error);
     }
-    return () => this.#end(spaceId, writers);
+    return (written) => this.#end(spaceId, writers, entriesOf(written));
   }
 
-  async #end(spaceId: string, writers: Writers): Promise<void> {
-    const left = this.#leave(spaceId, writers);
+  async #end(spaceId: string, writers: Writers, entries: readonly string[]): Promise<void> {
+    const left = this.#leave(spaceId, writers, entries);
     if (this.#deps.outages.covered || (await left)) return;
     const rest = this.#times.lifetime * (1 + marginShare);
     // without both, all versions that are there have to end by themselves
@@ -151,7 +162,7 @@ export class RedisVersions implements SpaceVersions {
     let writers = this.#writers.get(spaceId);
     if (writers === undefined) {
       const id = randomUUID();
-      writers = { id, count: 0, begun: this.#sendBegin(spaceId, id), ending: null };
+      writers = { id, count: 0, begun: this.#sendBegin(spaceId, id), ending: null, entries: [] };
       this.#writers.set(spaceId, writers);
       this.#renewing ??= setInterval(() => this.#renew(), this.#times.renewEvery).unref();
     }
@@ -159,15 +170,16 @@ export class RedisVersions implements SpaceVersions {
     return writers;
   }
 
-  #leave(spaceId: string, writers: Writers): Promise<boolean> {
+  #leave(spaceId: string, writers: Writers, entries: readonly string[]): Promise<boolean> {
     writers.count--;
+    writers.entries.push(...entries);
     writers.ending ??= this.#sendEnd(spaceId, writers);
     return writers.ending;
   }
 
   #sendBegin(spaceId: string, id: string): Promise<boolean> {
     return this.#isDone(
-      this.#deps.redis.run(beginScript, [keysOf(spaceId)[1]], [id, this.#times.writerLifetime]),
+      this.#deps.redis.run(beginScript, keysOf(spaceId).slice(1), [id, this.#times.writerLifetime]),
     );
   }
 
@@ -175,13 +187,15 @@ export class RedisVersions implements SpaceVersions {
     await nextTurn();
     // a write that can be seen from now on needs another one
     writers.ending = null;
+    const entries = atMost(writers.entries);
+    writers.entries = [];
     if (writers.count === 0) this.#writers.delete(spaceId);
     if (this.#writers.size === 0) {
       clearInterval(this.#renewing);
       this.#renewing = undefined;
     }
     return this.#isDone(
-      this.#deps.redis.run(endScript, keysOf(spaceId), [writers.count === 0 ? writers.id : '']),
+      this.#deps.redis.run(endScript, keysOf(spaceId), [writers.count === 0 ? writers.id : '', ...entries]),
     );
   }
 
@@ -208,8 +222,8 @@ function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Both are in one slot of a cluster. */
-export function keysOf(spaceId: string): [version: string, writers: string] {
+/** They are in one slot of a cluster. */
+export function keysOf(spaceId: string): [version: string, writers: string, changes: string] {
   const version = `sluice:version:1:${spaceId}`;
-  return [version, `sluice:writers:1:{${version}}`];
+  return [version, `sluice:writers:1:{${version}}`, `sluice:changes:1:{${version}}`];
 }

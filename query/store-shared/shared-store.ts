@@ -7,10 +7,12 @@ import type { Log } from '../../common/log/log.ts';
 import type { RedisConnection } from '../../common/redis/redis-connection.ts';
 import type { Metrics } from '../../common/telemetry/create-metrics.ts';
 import type { ReadCache } from '../store/kept-results.ts';
-import type { RecordStore, RecordWrites, StopListening, StoredKeys } from '../store/record-store.ts';
+import type { Engine, RecordStore, RecordWrites, StopListening, StoredKeys } from '../store/record-store.ts';
+import type { ChangeListener } from '../store/row-change.ts';
 import { SharedReads } from '../store/shared-reads.ts';
 import { type BeginWrite, createStatementWrites, whileWriting } from '../store/statement-writes.ts';
 import { CacheOutages } from './cache-outages.ts';
+import { RedisChanges } from './redis-changes.ts';
 import { RedisVersions } from './redis-versions.ts';
 import { noVersions, type SpaceVersions } from './space-versions.ts';
 import { VersionedCache } from './versioned-cache.ts';
@@ -35,6 +37,7 @@ export class SharedStore implements RecordStore {
   readonly rare: RecordStore['rare'];
   readonly #lock = new ReadWriteLock();
   readonly #beginWrite: BeginWrite;
+  readonly #changes: RedisChanges | undefined;
 
   /** Results are kept only where Redis can say that they are right. */
   static open(services: {
@@ -50,8 +53,10 @@ export class SharedStore implements RecordStore {
     // the answer of one of several servers may be older than a write that another one acknowledged
     if (redis === undefined || db.servers > 1)
       return new SharedStore({ ...services, pace, versions: noVersions, cacheBytes: 0 });
-    const versions = new RedisVersions({ ...services, redis, outages: new CacheOutages(services) });
-    return new SharedStore({ ...services, pace, versions, cacheBytes: config.recordCacheBytes });
+    const shared = { ...services, redis, outages: new CacheOutages(services) };
+    const versions = new RedisVersions(shared);
+    const changes = (table: Engine['table']) => new RedisChanges({ ...shared, table });
+    return new SharedStore({ ...services, pace, versions, changes, cacheBytes: config.recordCacheBytes });
   }
 
   /** @param args.cacheBytes of results; they are kept only where `versions` has any */
@@ -59,6 +64,8 @@ export class SharedStore implements RecordStore {
     readonly db: Database;
     readonly database: string;
     readonly versions: SpaceVersions;
+    /** Absent: processes do not hear of each other's writes. */
+    readonly changes?: (table: Engine['table']) => RedisChanges;
     readonly cacheBytes: number;
     readonly metrics: Pick<Metrics, 'batch' | 'cache'>;
     readonly log: Pick<Log, 'warn'>;
@@ -69,6 +76,7 @@ export class SharedStore implements RecordStore {
     const { table } = reads;
     this.db = db;
     this.table = table;
+    this.#changes = args.changes?.(table);
     this.#beginWrite = (spaceId) => versions.begin(spaceId);
     this.results = new VersionedCache({ versions, bytes, counts: metrics.cache('records') });
     this.lookUp = (...asked) => reads.lookUp(...asked);
@@ -99,11 +107,17 @@ export class SharedStore implements RecordStore {
     await end();
   }
 
-  async listen(): Promise<StopListening> {
-    throw notImplemented('A live find');
+  async listen(spaceId: string, listener: ChangeListener, signal: AbortSignal): Promise<StopListening> {
+    if (this.#changes === undefined)
+      throw notImplemented(
+        'A live find without REDIS_URL, or with several addresses of one ClickHouse store,',
+      );
+    return this.#changes.listen(spaceId, listener, signal);
   }
 
   started(): void {}
 
-  async close(): Promise<void> {}
+  async close(): Promise<void> {
+    this.#changes?.close();
+  }
 }

@@ -1,3 +1,5 @@
+import type { EndWrite } from '../store/statement-writes.ts';
+
 /**
  * The version of a record space's data, for a cache that processes share: a random text, and another one after every
  * write (docs/decisions/012-space-versions.md and 026-cache-between-processes.md).
@@ -13,7 +15,7 @@ export interface SpaceVersions {
    * other processes can't be reached; then nothing may be written. Resolves with a function, to be called when the write
    * can be seen or its outcome is unknown. That one resolves when nobody can go by an older version, and never rejects.
    */
-  begin(spaceId: string): Promise<() => Promise<void>>;
+  begin(spaceId: string): Promise<EndWrite>;
 }
 
 /** Milliseconds after which a version ends by itself. */

@@ -11,13 +11,14 @@ import { UnknownOutcome } from '../../common/errors/unknown-outcome.ts';
 import type { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
 import type { Metrics } from '../../common/telemetry/create-metrics.ts';
 import type { RecordAddress } from '../sql/addresses-sql.ts';
-import { keyLines, rowColumns, type UpdatedValues } from '../sql/record-row.ts';
+import { keyLines, type UpdatedValues } from '../sql/record-row.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
 import { anyNumber } from '../sql/terms.ts';
 import type { RowUpdate } from '../sql/update-sql.ts';
 import { isIncrement } from '../structure/increment.ts';
 import { kindOf } from '../structure/slots.ts';
 import type { ChangeStep, Engine, RecordChange } from './record-store.ts';
+import { rowsById } from './rows-by-id.ts';
 import type { UpdateValues } from './update-values.ts';
 
 type Rows = readonly (StoredRow | null)[];
@@ -107,20 +108,9 @@ export function createChangeCommit(
   };
 
   const readRecords = async (entries: readonly Entry[]): Promise<ReadonlyMap<Entry, Rows>> => {
-    const rows = await db.rows<StoredRow & { _space: string }>({
-      ...table.selectByIds(
-        entries.flatMap(({ item }) => addressesOf(item)),
-        rowColumns,
-      ),
-      signal: AbortSignal.timeout(readTimeout),
-    });
-    const byAddress = new Map(rows.map((row) => [`${row._space} ${row._id}`, row]));
-    return new Map(
-      entries.map((entry) => {
-        const addresses = addressesOf(entry.item);
-        return [entry, addresses.map(({ spaceId, id }) => byAddress.get(`${spaceId} ${id}`) ?? null)];
-      }),
-    );
+    const addresses = entries.flatMap(({ item }) => addressesOf(item));
+    const rowOf = await rowsById(args, addresses, AbortSignal.timeout(readTimeout));
+    return new Map(entries.map((entry) => [entry, addressesOf(entry.item).map(rowOf)]));
   };
 
   const queues = new StatementQueues<RecordChange & Queued, Rows>({

@@ -18,13 +18,23 @@ import { UpdateValues } from './update-values.ts';
  * can't be reached; then nothing may be written. Resolves with a function, to be called when the write can be seen or its
  * outcome is unknown. That one resolves when the write may be acknowledged, and never rejects.
  */
-export type BeginWrite = (spaceId: string) => Promise<() => Promise<void>>;
+export type BeginWrite = (spaceId: string) => Promise<EndWrite>;
+/** @param written absent: it is not known */
+export type EndWrite = (written?: Written) => Promise<void>;
+
+/** The records that a write made, or that it changed or removed. */
+export interface Written {
+  readonly ids: readonly string[];
+  readonly areNew: boolean;
+}
 
 /**
  * Records that are worth an INSERT of their own, of just their columns: fewer share one with those of other structures.
  * So many are the most of one UPDATE, too, and of what is done with records at once.
  */
 export const manyRecords = 200;
+/** Records whose ids others are told of. */
+const mostTold = 1000;
 
 /** Bytes of rows: the most that wait in this process, and the most that are gathered for one INSERT. */
 const insertLimits = { pendingLimit: 128 * 1024 * 1024, insertLimit: 16 * 1024 * 1024 };
@@ -79,7 +89,7 @@ export function createStatementWrites(
       };
       const end = async (): Promise<void> => {
         const ended = await begun?.catch(() => null);
-        await ended?.();
+        await ended?.(writtenOf(records, true));
       };
       if (absent === undefined) await begin();
       try {
@@ -103,7 +113,8 @@ export function createStatementWrites(
       return { invalidated: end() };
     },
     async change(change): Promise<Changed> {
-      const end = await beginWrite(change.space.id);
+      const ended = await beginWrite(change.space.id);
+      const end = () => ended(writtenOf(change.steps, false));
       try {
         const rows = await changeCommit.commit(change);
         return { rows, invalidated: end() };
@@ -113,6 +124,10 @@ export function createStatementWrites(
       }
     },
   };
+}
+
+function writtenOf(records: readonly { readonly id: string }[], areNew: boolean): Written | undefined {
+  return records.length > mostTold ? undefined : { ids: records.map(({ id }) => id), areNew };
 }
 
 interface Checked {

@@ -10,6 +10,7 @@ import type { RedisConnection } from '../../common/redis/redis-connection.ts';
 import { redisScript } from '../../common/redis/redis-connection.ts';
 import { RedisInvalidation } from '../../common/redis/redis-invalidation.ts';
 import { CacheOutages } from '../../query/store-shared/cache-outages.ts';
+import { RedisChanges } from '../../query/store-shared/redis-changes.ts';
 import { RedisVersions } from '../../query/store-shared/redis-versions.ts';
 import { RedisReservations } from '../../query/unique/redis-reservations.ts';
 import { certificateFor } from '../services/certificate.ts';
@@ -138,6 +139,21 @@ async function reserveBetween(t: Test, redis: RedisConnection, other: RedisConne
   await Promise.all(all.map((reservations) => reservations.close()));
 }
 
+/** A listener hears of writes by their messages. */
+async function hears(redis: RedisConnection, versions: RedisVersions, outages: CacheOutages): Promise<void> {
+  const empty = { db: { rows: async () => [] }, table: { selectByIds: () => ({ sql: '', home: '' }) } };
+  const services = { ...empty, redis, outages, log: silentLog(), times: { poll: 3_600_000 } };
+  const changes = new RedisChanges(services as unknown as ConstructorParameters<typeof RedisChanges>[0]);
+  let told = 0;
+  const changed = (_: unknown, count: number): void => {
+    told += count;
+  };
+  await changes.listen('space', { changed, reset() {} }, signal);
+  // until it has subscribed
+  while (told === 0) await (await versions.begin('space'))({ ids: ['a'], areNew: true });
+  changes.close();
+}
+
 t.test('a cluster of three nodes', async (t) => {
   const cluster = await startRedisCluster();
   const redis = await open(cluster.config);
@@ -172,6 +188,7 @@ t.test('a cluster of three nodes', async (t) => {
   t.equal(await versions.read('space'), null);
   await end();
   t.type(await versions.read('space'), 'string');
+  await hears(too, versions, outages);
   t.notMatch(few.failures.concat(too.failures).join(), /NOPERM/);
   await Promise.all([few.close(), too.close()]);
 

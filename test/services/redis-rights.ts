@@ -6,6 +6,7 @@ export const redisRights = [
   ...['+get', '+set', '+del', '+unlink', '+exists', '+incr', '+pexpire', '+publish', '+subscribe', '+ping'],
   ...['+info', '+time', '+eval', '+evalsha', '+hget', '+hset', '+hmget', '+hdel', '+hscan'],
   ...['+zadd', '+zrem', '+zcount', '+zremrangebyscore'],
+  ...['+rpush', '+rpushx', '+lindex', '+llen', '+lrange', '+lset', '+ltrim'],
 ] as const;
 
 /** And those on a cluster. */

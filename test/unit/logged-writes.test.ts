@@ -31,7 +31,7 @@ async function keptAfter(write: (writes: LoggedWrites) => Promise<{ invalidated:
     await cache.load(space, name, conditions, async () => Buffer.from(name));
   }
   const writes = new LoggedWrites({
-    ...{ lock: new ReadWriteLock(), results: cache },
+    ...{ lock: new ReadWriteLock(), results: cache, listeners: new Map() },
     lookUp: async () => [before],
     pending: { write: async (_: unknown, { seen }: { seen: () => void }) => seen() },
   } as unknown as ConstructorParameters<typeof LoggedWrites>[0]);
