@@ -25,22 +25,23 @@ export function bytesOf(source: Source): Bytes {
 }
 
 function bytesOfStream(reader: ReadableStreamDefaultReader<Uint8Array>): Bytes {
-  let held = new Blob();
+  let held = new Blob([]);
   let start = 0;
   let closed: unknown;
   const bytes: Bytes = {
     size: undefined,
     again: false,
     async part(from, most) {
-      const pieces: BlobPart[] = [held.slice(from - start)];
-      let { size } = pieces[0] as Blob;
+      const left = held.slice(from - start);
+      const pieces: (Blob | Uint8Array<ArrayBuffer>)[] = [left];
+      let { size } = left;
       start = from;
       while (size < most && bytes.size === undefined) {
         const { done, value } = await reader.read();
         if (closed !== undefined) throw closed;
         if (done) bytes.size = start + size;
         else size += value.length;
-        if (!done) pieces.push(value as BlobPart);
+        if (!done) pieces.push(value as Uint8Array<ArrayBuffer>);
       }
       held = new Blob(pieces);
       return held.slice(0, most);

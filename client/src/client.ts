@@ -61,7 +61,7 @@ export interface Call {
   readonly headers?: Readonly<Record<string, string>>;
   /** JSON, unless it is bytes. */
   readonly body?: unknown;
-  readonly bytes?: BodyInit;
+  readonly bytes?: NonNullable<RequestInit['body']>;
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds after which an attempt has failed. */
   readonly timeout?: number;
@@ -147,13 +147,13 @@ export async function json<Answer>(answer: Response): Promise<Answer> {
   try {
     return (await answer.json()) as Answer;
   } catch (cause) {
-    throw notSluice(answer, cause);
+    throw notSluice(answer.status, cause);
   }
 }
 
-/** The error for a good answer that is none of ours. */
-export function notSluice({ status }: Response, cause?: unknown): SluiceError {
-  const message = 'Something between here and the service may have answered';
+/** What answered well, and is not the service. */
+export function notSluice(status: number, cause?: unknown): SluiceError {
+  const message = 'The answer is none of Sluice: something between here and the service may have answered';
   return new SluiceError({ code: 'not_sluice', status, message, cause });
 }
 

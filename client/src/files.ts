@@ -63,7 +63,8 @@ export async function filesPage(
   { signal }: Stop = {},
 ): Promise<FilesPage> {
   const given = Object.entries(asked).filter(([, value]) => value !== undefined);
-  const path = `${pathOfFile(client)}?${new URLSearchParams(given.map(([name, value]) => [name, `${value}`]))}`;
+  const query = new URLSearchParams(given.map(([name, value]) => [name, `${value}`] as [string, string]));
+  const path = `${pathOfFile(client)}?${query}`;
   return json(await send(client, { method: 'GET', path, signal, repeatable: true }));
 }
 

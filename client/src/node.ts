@@ -12,6 +12,7 @@ export async function uploadPath(
   path: string,
   options: UploadOptions = {},
 ): Promise<CloudFile> {
-  const [blob, { mtimeMs: lastModified }] = await Promise.all([openAsBlob(path), stat(path)]);
-  return upload(client, Object.assign(blob, { name: basename(path), lastModified }), options);
+  const { mtimeMs: lastModified } = await stat(path);
+  const file = Object.assign(await openAsBlob(path), { name: basename(path), lastModified });
+  return upload(client, file, options);
 }

@@ -5,7 +5,13 @@ import { type CloudFile, pathOfFile, type UploadLink } from './files.ts';
 export type { Source } from './bytes-of.ts';
 
 /** Where the addresses of unfinished uploads are kept, such as localStorage. */
-export type PlaceStorage = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
+export interface PlaceStorage {
+  getItem(key: string): string | null;
+  setItem(key: string, value: string): void;
+  removeItem(key: string): void;
+}
+
+declare const localStorage: PlaceStorage;
 
 export interface UploadOptions {
   /** By default that of a File, or `file`. */
@@ -56,8 +62,9 @@ export async function upload(
   const { name = file.name ?? 'file', type = file.type ?? '', partBytes = 2 ** 23 } = options;
   signal?.throwIfAborted();
   const bytes = bytesOf(source);
-  const known = key ?? (file.lastModified && `${name} ${file.size} ${file.lastModified}`);
-  const place = known && bytes.again ? `sluice ${client.url} ${client.project} ${known}` : undefined;
+  const known = key ?? (file.lastModified && `${name} ${file.lastModified}`);
+  const place =
+    known && bytes.again ? `sluice ${client.url} ${client.project} ${bytes.size} ${known}` : undefined;
   const all = { ...options, client, bytes, name, type, partBytes, place };
   const stop = (): void => bytes.close(signal?.reason);
   signal?.addEventListener('abort', stop);
@@ -102,16 +109,17 @@ async function sendParts(upload: Upload): Promise<CloudFile> {
       });
       const { headers } = answer;
       const address = state.address ?? keep(upload, headers.get('location'));
-      if (!address || !headers.has('tus-resumable')) throw notSluice(answer);
+      if (!address || !headers.has('tus-resumable')) throw notSluice(answer.status);
       const offset = Number(headers.get('upload-offset'));
       if (offset > state.offset) tries = 0;
       if (state.isSure) state.most = Math.min(2 * state.most, partBytes);
       Object.assign(state, { address, offset, isSure: true });
       onProgress?.({ sent: offset, size: bytes.size });
       if (headers.get('upload-complete') === '?1') {
-        keep(upload, null);
         // asked for, as the answer to the last part may have been lost
-        return json(await send(client, { method: 'GET', path: address, signal, repeatable: true }));
+        const file = await send(client, { method: 'GET', path: address, signal, repeatable: true });
+        keep(upload, null);
+        return json(file);
       }
     } catch (failure) {
       if (!(failure instanceof SluiceError)) throw failure;
