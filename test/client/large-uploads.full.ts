@@ -3,6 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import t from 'tap';
 import { download } from '../../client/src/download.ts';
 import { uploadPath } from '../../client/src/node.ts';
@@ -70,7 +71,6 @@ t.test('1 GB, 20 cuts, one reload', { timeout: 600_000 }, async (t) => {
   t.comment(`down in ${((performance.now() - downloaded) / 1000).toFixed(1)} s, ${back.cut()} cuts`);
 
   most = 0;
-  const { Readable } = await import('node:stream');
   const bytes = Readable.toWeb(createReadStream(path)) as ReadableStream<Uint8Array>;
   const streamed = await upload(clientOf(sluice), bytes, { name: 'stream.bin' });
   t.equal(streamed.sha256, digest);

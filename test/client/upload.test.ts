@@ -18,9 +18,9 @@ import {
 import { temporaryFolder } from '../services/temporary-folder.ts';
 
 const mebibyte = 2 ** 20;
+const sluice = await sluiceWithDigests(t);
 
 t.test('small files, and their names and types', async (t) => {
-  const sluice = await sluiceWithDigests(t);
   const client = clientOf(sluice);
   const text = await upload(client, 'hello', { name: 'größe/1.txt' });
   t.match(text, { originalName: 'größe/1.txt', contentType: 'text/plain', size: 5 });
@@ -48,19 +48,19 @@ t.test('small files, and their names and types', async (t) => {
 });
 
 t.test('a small file whose answers are lost is stored once', async (t) => {
-  const sluice = await sluiceWithDigests(t);
   const proxy = await cuttingProxy(t, sluice, { cuts: 2, after: () => 0, direction: 'toClient' });
   const bytes = someBytes(5 * mebibyte);
-  const file = await upload(clientOf(sluice, { url: proxy.url }), bytes, { name: 'lost.bin' });
+  const file = await upload(clientOf(sluice, { url: proxy.url, project: 'lost' }), bytes, {
+    name: 'lost.bin',
+  });
   t.equal(file.sha256, sha256(bytes));
-  const listed = await fetch(`${sluice.baseUrl}/_f_/files`, {
+  const listed = await fetch(`${sluice.baseUrl}/_f_/lost?count=true`, {
     headers: { authorization: `Bearer ${sluice.token}` },
   });
-  t.match(await listed.json(), { files: [{ name: file.name }] });
+  t.match(await listed.json(), { count: 1, files: [{ name: file.name }] });
 });
 
 t.test('60 MB, cut 20 times', async (t) => {
-  const sluice = await sluiceWithDigests(t);
   const bytes = someBytes(60_000_000);
   for (const [partBytes, cuts, least] of [
     [2 * mebibyte, 20, mebibyte],
@@ -82,7 +82,6 @@ t.test('60 MB, cut 20 times', async (t) => {
 });
 
 t.test('goes on after a stop, and after a reload', async (t) => {
-  const sluice = await sluiceWithDigests(t);
   const proxy = await cuttingProxy(t, sluice, { cuts: 0, after: () => 0 });
   const client = clientOf(sluice, { url: proxy.url });
   const bytes = someBytes(20_000_000);
@@ -108,7 +107,6 @@ t.test('goes on after a stop, and after a reload', async (t) => {
 });
 
 t.test('an upload that is gone begins anew', async (t) => {
-  const sluice = await sluiceWithDigests(t);
   const client = clientOf(sluice);
   const file = new File([someBytes(5_000_000)], 'gone.bin', { lastModified: 1 });
   const options = { storage: mapStorage(), partBytes: mebibyte };
@@ -123,7 +121,6 @@ t.test('an upload that is gone begins anew', async (t) => {
 });
 
 t.test('streams of unknown length', async (t) => {
-  const sluice = await sluiceWithDigests(t);
   const proxy = await cuttingProxy(t, sluice, { cuts: 4, after: () => 1_500_000 });
   const client = clientOf(sluice, { url: proxy.url });
   const streamOf = (bytes: Uint8Array<ArrayBuffer>) => new Blob([bytes]).stream();
@@ -147,7 +144,6 @@ t.test('streams of unknown length', async (t) => {
 });
 
 t.test('a token that expires in the middle', async (t) => {
-  const sluice = await sluiceWithDigests(t);
   const bytes = someBytes(10_000_000);
   const file = new File([bytes], 'token.bin', { lastModified: 1 });
   const options = { storage: mapStorage(), partBytes: mebibyte };
@@ -170,7 +166,6 @@ t.test('a token that expires in the middle', async (t) => {
 });
 
 t.test('bytes that change on the way are sent again', async (t) => {
-  const sluice = await sluiceWithDigests(t);
   const bytes = someBytes(4_000_000);
   let spoilt = 0;
   const spoiling =
@@ -194,8 +189,7 @@ t.test('bytes that change on the way are sent again', async (t) => {
 });
 
 t.test('what is refused, and what is not Sluice', async (t) => {
-  const sluice = await sluiceWithDigests(t, { MAX_UPLOAD_BYTES: '3000000' });
-  const client = clientOf(sluice);
+  const client = clientOf(await sluiceWithDigests(t, { MAX_UPLOAD_BYTES: '3000000' }));
   for (const partBytes of [mebibyte, 8 * mebibyte])
     await t.rejects(upload(client, someBytes(4_000_000), { partBytes }), { code: 'payload_too_large' });
   const stream = new Blob([someBytes(4_000_000)]).stream();
@@ -209,7 +203,6 @@ t.test('what is refused, and what is not Sluice', async (t) => {
 });
 
 t.test('by a link, without a token', async (t) => {
-  const sluice = await sluiceWithDigests(t);
   const link = await uploadLink(clientOf(sluice), { expiresIn: 60, type: 'image/', times: 2 });
   const stranger = clientOf(sluice, { token: '' });
   const bytes = someBytes(3_000_000);
@@ -219,7 +212,6 @@ t.test('by a link, without a token', async (t) => {
 });
 
 t.test('a path, in Node', async (t) => {
-  const sluice = await sluiceWithDigests(t);
   const path = join(await temporaryFolder(t), 'größe.csv');
   const bytes = someBytes(5_000_000);
   await writeFile(path, bytes);
