@@ -1,5 +1,6 @@
 import { backOff, type Client, eitherOf, SluiceError, send } from './client.ts';
-import { type FileOrName, pathOfFile } from './files.ts';
+import type { FileOrName } from './files.ts';
+import { pathOfFile } from './path-of-file.ts';
 
 export interface DownloadOptions {
   readonly signal?: AbortSignal;

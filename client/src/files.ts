@@ -1,4 +1,5 @@
 import { type Client, json, send } from './client.ts';
+import { pathOfFile } from './path-of-file.ts';
 
 /** A stored file. */
 export interface CloudFile {
@@ -49,11 +50,6 @@ export interface FilesPage {
   /** null: this is the last page. */
   readonly next: string | null;
   readonly count?: number;
-}
-
-export function pathOfFile({ project }: Client, file?: FileOrName): string {
-  const name = typeof file === 'object' ? file.name : file;
-  return `/_f_/${project}${name === undefined ? '' : `/${encodeURIComponent(name)}`}`;
 }
 
 /** A page of the files of the project, the newest first by default. */

@@ -1,6 +1,7 @@
 import { type Bytes, bytesOf, type Source } from './bytes-of.ts';
 import { backOff, type Call, type Client, json, notSluice, SluiceError, send } from './client.ts';
-import { type CloudFile, pathOfFile, type UploadLink } from './files.ts';
+import type { CloudFile, UploadLink } from './files.ts';
+import { pathOfFile } from './path-of-file.ts';
 
 export type { Source } from './bytes-of.ts';
 
@@ -47,7 +48,7 @@ interface Upload extends UploadOptions {
 /** These are other addresses, or none. */
 const unfit = /^(upload|upload-link|resumable|_delete_|\.*)$/;
 /** Milliseconds for a part. Over a line that is slower smaller ones are sent. */
-const timeout = 120_000;
+const timeout = 240_000;
 const smallestPart = 2 ** 18;
 const gone = /^(not_found|upload_expired)$/;
 
@@ -90,7 +91,7 @@ async function put({ client, name, type, key, link, ...more }: Upload, whole: Bl
       ...(type && { 'content-type': type }),
     })),
     signal: more.signal,
-    timeout: 5 * timeout,
+    timeout: 2 * timeout,
     repeatable: true,
   });
   more.onProgress?.({ sent: size, size });
