@@ -63,6 +63,8 @@ export interface Call {
   readonly body?: unknown;
   readonly bytes?: NonNullable<RequestInit['body']>;
   readonly signal?: AbortSignal | undefined;
+  /** Milliseconds after which an attempt has failed. */
+  readonly timeout?: number;
   /** Whether the request comes to the same however often it is sent. */
   readonly repeatable: boolean;
 }
@@ -92,16 +94,29 @@ export async function send(
         return new SluiceError({ code: 'no_answer', status: 0, message, cause: error });
       });
     if (!(failure instanceof SluiceError)) return failure;
-    const { status, retryAfter } = failure;
-    const mayPass = status === 0 || status === 429 || status === 502 || status === 503 || status === 504;
-    if (!mayPass || !call.repeatable || attempt >= client.retries) throw failure;
-    // clients that were refused together do not come back together
-    await sleep((retryAfter ?? 250 * 2 ** attempt) * (1 + Math.random() / 2), call.signal);
+    if (!call.repeatable) throw failure;
+    await backOff(client, failure, attempt, call.signal);
   }
 }
 
+const passing = /^(0|408|429|502|503|504) |upload_conflict|key_in_use|checksum_mismatch/;
+
+/** Waits until a request may be sent again. Throws the failure where that is of no use. */
+export async function backOff(
+  { retries }: Client,
+  failure: SluiceError,
+  attempt: number,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const { status, code, retryAfter } = failure;
+  if (!passing.test(`${status} ${code}`) || attempt >= retries) throw failure;
+  // clients that were refused together do not come back together
+  await sleep((retryAfter ?? 250 * 2 ** attempt) * (1 + Math.random() / 2), signal);
+}
+
 async function once(client: Client, call: Call): Promise<Response> {
-  const { method, path, body, bytes, signal } = call;
+  const { method, path, body, bytes, timeout } = call;
+  const signal = timeout === undefined ? call.signal : eitherOf(AbortSignal.timeout(timeout), call.signal);
   const token = typeof client.token === 'string' ? client.token : await client.token();
   const headers = new Headers({ authorization: `Bearer ${token}` });
   if (client.user !== undefined) headers.set('token', client.user);
@@ -157,6 +172,11 @@ export async function json<Answer>(answer: Response): Promise<Answer> {
 export function notSluice(status: number, cause?: unknown): SluiceError {
   const message = 'The answer is none of Sluice: something between here and the service may have answered';
   return new SluiceError({ code: 'not_sluice', status, message, cause });
+}
+
+/** Aborted as soon as one of them is. */
+export function eitherOf(...signals: readonly (AbortSignal | undefined)[]): AbortSignal {
+  return AbortSignal.any(signals.filter((signal) => signal !== undefined));
 }
 
 /** @param milliseconds from now. Rejects with the reason of the signal */

@@ -1,8 +1,9 @@
 import { type Abortable, pathOf } from './ask.ts';
 import { type Client, json, SluiceError, send, sleep } from './client.ts';
 import type { ExportFormat } from './export-file.ts';
+import { randomKey } from './random-key.ts';
 import type { Fields, Space } from './space.ts';
-import { randomKey, type UpsertOptions } from './write.ts';
+import type { UpsertOptions } from './write.ts';
 
 /** How far an import is (docs/import-export.md, "Jobs"). */
 export interface ImportJob {

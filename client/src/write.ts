@@ -1,5 +1,6 @@
 import { type Abortable, ask, checked, headerJson } from './ask.ts';
 import type { Client } from './client.ts';
+import { randomKey } from './random-key.ts';
 import {
   type Changes,
   type Fields,
@@ -16,11 +17,6 @@ import {
 export interface InsertOptions extends Abortable {
   /** What is sent again under it is stored once. By default a random one. */
   readonly key?: string;
-}
-
-/** A key of a request; `crypto.randomUUID` is not there for pages without HTTPS. */
-export function randomKey(): string {
-  return crypto.getRandomValues(new Uint32Array(4)).join('-');
 }
 
 /** All records are stored, or none. */
