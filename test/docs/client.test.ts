@@ -1,4 +1,4 @@
-/** The samples of docs/client.md, as a reader would copy them: two programs, and React's component in two windows of Chromium. */
+/** The samples of docs/client.md and the first one of README.md, as a reader would copy them: two programs, and React's component in two windows of Chromium. */
 import { execFile } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -35,6 +35,9 @@ t.test('programs', async (t) => {
   };
   t.equal(await output(records), 'Paris: 25\n1 orders of Paris\n');
   t.match(await output(files), /5 of 5\nhello\n$/);
+  const [, readme = ''] =
+    /^```js\n([\s\S]*?)^```$/m.exec(await readFile(join(root, 'README.md'), 'utf8')) ?? [];
+  t.match(await output(readme), /^\[ \{ id: '[-0-9a-f]{36}', name: 'Grace' \} \]\n$/);
 });
 
 async function pageOf(sluice: Sluice, folder: string): Promise<string> {
