@@ -119,6 +119,8 @@ export class Contract {
     }
     // what is begun may be complete, and then it is shown
     if (type === undefined) return status === 201 && !body ? null : 'no content type';
+    // a find that stays open, which its description tells
+    if (type === 'text/event-stream') return null;
     if (content[type] === undefined) return '*/*' in content ? null : `the type ${type} is not documented`;
     if (body === null || !/[/+]json$/.test(type)) return null;
     const valid = this.#validator(`${pointer}/${escaped(type)}/schema`);
