@@ -124,13 +124,8 @@ async function once(client: Client, call: Call): Promise<Response> {
   if (body !== undefined) headers.set('content-type', 'application/json');
   for (const [name, value] of Object.entries(call.headers ?? {})) headers.set(name, value);
   const answer = await (client.fetch ?? fetch)(client.url + path, {
-    ...{ method, headers },
-    ...(signal === undefined ? {} : { signal }),
-    ...(body === undefined
-      ? bytes === undefined
-        ? {}
-        : { body: bytes, duplex: 'half' }
-      : { body: JSON.stringify(body) }),
+    ...{ method, headers, signal: signal ?? null, duplex: 'half' },
+    body: body === undefined ? (bytes ?? null) : JSON.stringify(body),
   });
   if (answer.ok) return answer;
   throw await refusal(answer);
@@ -139,11 +134,10 @@ async function once(client: Client, call: Call): Promise<Response> {
 /** The refusal that an answer says. It may be that of a proxy, or of a network that wants a login. */
 export async function refusal(answer: Response): Promise<SluiceError> {
   const { status, headers } = answer;
-  const seconds = Number(headers.get('retry-after') ?? Number.NaN);
   const given = {
     status,
     requestId: headers.get('x-request-id') ?? undefined,
-    retryAfter: Number.isFinite(seconds) ? seconds * 1000 : undefined,
+    retryAfter: Number(headers.get('retry-after')) * 1000 || undefined,
   };
   const said = (await answer.json().catch(() => null)) as Partial<
     Record<'code' | 'message', string> & { error: readonly string[] }

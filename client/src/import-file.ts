@@ -40,8 +40,8 @@ export interface ImportOptions<Of extends Fields> extends Abortable {
 const pause = 500;
 
 /**
- * Makes records of a file, and waits until they are there. Rejects with the code `import_failed`, and the problems of the
- * records. An abort cancels it.
+ * Makes records of a file, and waits until they are there. A space that is not there gets the fields of the file, so call
+ * `setStructure` first. Rejects with the code `import_failed` and the problems of the records. An abort cancels it.
  */
 export async function importFile<Of extends Fields>(
   client: Client,

@@ -43,11 +43,11 @@ function field<Type extends FieldType>(type: Type) {
   ): Made<Type, Options, Value> => ({ type, options });
 }
 
-export const text = field('TEXT');
-export const number = field('NUMBER');
-export const boolean = field('BOOLEAN');
-export const array = field('ARRAY');
-export const object = field('OBJECT');
+export const text = /* @__PURE__ */ field('TEXT');
+export const number = /* @__PURE__ */ field('NUMBER');
+export const boolean = /* @__PURE__ */ field('BOOLEAN');
+export const array = /* @__PURE__ */ field('ARRAY');
+export const object = /* @__PURE__ */ field('OBJECT');
 
 export type Fields = Readonly<Record<string, Field>>;
 

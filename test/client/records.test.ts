@@ -225,3 +225,31 @@ t.test('a user logs in, and asks as himself', async (t) => {
     status: 401,
   });
 });
+
+t.test('rules bind a user, and the structure says no more than is stored', async (t) => {
+  const members = space('members', { name: text({ required: true }), password: text({ hashed: true }) });
+  const notes = space('notes', { text: text(), owner: text() });
+  for (const own of [members, notes]) await setStructure(db, own);
+  const own = { owner: '$user.id' };
+  const rules = { members: { find: true }, notes: { find: own, insert: own, update: own, set: own } };
+  for (const [slug, body] of Object.entries({
+    members: rules.members,
+    notes: { ...rules.notes, users: 'members' },
+  })) {
+    const answer = await fetch(`${sluice.baseUrl}/_projects_/shop/spaces/${slug}/rules`, {
+      ...{ method: 'PUT', headers: { authorization: `Bearer ${sluice.token}` }, body: JSON.stringify(body) },
+    });
+    t.equal(answer.status, 200, await answer.text());
+  }
+  const ada = await insert(db, members, { name: 'Ada', password: 'secret' });
+  await insert(db, notes, { text: 'of nobody' });
+  const { token } = await login({ ...db, asUser: true }, members, { name: 'Ada', password: 'secret' });
+  const as = connect({ ...db, user: token, asUser: true });
+  t.match(await insert(as, notes, { text: 'mine' }), { text: 'mine', owner: ada.id });
+  t.match(await find(as, notes), [{ text: 'mine' }]);
+  t.equal(await count(as, notes), 1);
+  t.equal(await updateMany(as, notes, { id: { exists: true } }, { text: 'changed' }), 1);
+  await rejects(t, deleteMany(as, notes, { id: { exists: true } }), { code: 'not_allowed', status: 403 });
+  const more = space('notes', { text: text(), colour: text() });
+  await rejects(t, find(as, more), { code: 'not_granted', message: /'colour'/ });
+});
