@@ -83,7 +83,8 @@ export async function ask<Answer>(
     ...{ method: 'POST', repeatable: true },
     ...call,
     path: pathOf(client, space.slug) + path,
-    headers: { ...call.headers, structure: structureHeader(client, space) },
+    // what the description leaves out, such as defaults, stays as it is
+    headers: { mutate: 'false', ...call.headers, structure: structureHeader(client, space) },
   };
   return send(client, sent, json<Answer>);
 }

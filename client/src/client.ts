@@ -148,7 +148,8 @@ export async function refusal(answer: Response): Promise<SluiceError> {
       message: `Something that is not Sluice answered with status ${status}: is the address right?`,
     });
   const { code, message = code, error: problems = [message] } = said;
-  const remedy = code === 'structure_conflict' ? '. `npx sluice types` writes it as it is stored' : '';
+  const isOther = code === 'structure_conflict' || message.includes(' is not in the structure');
+  const remedy = isOther ? '. `npx sluice types` writes it as it is stored' : '';
   return new SluiceError({ ...given, code, message: message + remedy, problems });
 }
 

@@ -140,5 +140,9 @@ export async function deleteMany<Of extends Fields>(
 
 /** Makes the space, or changes its fields. Fields that are left out stay. */
 export async function setStructure(client: Client, space: Space, { signal }: Abortable = {}): Promise<void> {
-  await ask(client, space, '/set-structure', { body: structureOf(space, client.project), signal });
+  await ask(client, space, '/set-structure', {
+    body: structureOf(space, client.project),
+    signal,
+    headers: { mutate: 'true' },
+  });
 }

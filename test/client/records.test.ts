@@ -206,6 +206,11 @@ t.test('a structure that differs from the stored one names the field, and the re
     problems: [/'city'/],
   });
   const smaller = space(own.slug, { city: text({ required: true }), more: text() });
+  await rejects(t, insert(db, smaller, { city: 'Rome', more: 'new' }), {
+    ...{ code: 'invalid_value', status: 400 },
+    message: /'more' is not in the structure.*npx sluice types/,
+  });
+  await setStructure(db, smaller);
   t.match(await insert(db, smaller, { city: 'Rome', more: 'new' }), { city: 'Rome', more: 'new' });
   t.equal((await find(db, own, { where: { city: 'Paris' } }))[0]?.日本, 'x');
 });
