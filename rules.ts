@@ -1,11 +1,11 @@
 /** Says what strangers and users may do with the records of a server, and whether that is meant: for CI (docs/security.md). */
 import { parseArgs } from 'node:util';
 import { failStart, helpIfAsked } from './common/lifecycle/command-line.ts';
+import type { RemoteServer } from './common/transfer/remote-server.ts';
+import { runTransfer, usualUrl } from './common/transfer/run-transfer.ts';
 import { everybodyMay, type Reach } from './query/login/rule-words.ts';
 import type { ShownRules } from './query/login/space-rules.ts';
 import { type Family, families } from './query/structure/space-auth.ts';
-
-const timeout = 30_000;
 
 helpIfAsked(`
 Says for each record space with rules what a stranger and a user who has logged in may do with which records.
@@ -20,35 +20,27 @@ Says for each record space with rules what a stranger and a user who has logged 
 The access token is read from SLUICE_TOKEN. It needs the grant structure.
 `);
 
-async function main(): Promise<void> {
+function readOrder() {
   const { values } = parseArgs({
     options: {
       check: { type: 'boolean', default: false },
-      url: { type: 'string', default: process.env.SLUICE_URL ?? 'http://127.0.0.1:8080' },
+      url: { type: 'string', default: usualUrl() },
       project: { type: 'string' },
       open: { type: 'string', multiple: true, default: [] },
     },
   });
-  const token = process.env.SLUICE_TOKEN;
-  if (token === undefined || token === '')
-    throw new Error('SLUICE_TOKEN is missing: it is the access token to ask with');
-  const ask = async <Answer>(path: string): Promise<Answer> => {
-    const response = await fetch(new URL(path, values.url), {
-      headers: { authorization: `Bearer ${token}` },
-      signal: AbortSignal.timeout(timeout),
-    });
-    const answer = (await response.json()) as Answer & { readonly message?: string };
-    if (!response.ok) throw new Error(`${path}: ${response.status} ${answer.message ?? ''}`);
-    return answer;
-  };
+  return values;
+}
+
+async function check(server: RemoteServer, values: ReturnType<typeof readOrder>): Promise<void> {
   const projects =
-    values.project === undefined ? await slugs(ask, '/_projects_', 'projects') : [values.project];
+    values.project === undefined ? await slugs(server, '/_projects_', 'projects') : [values.project];
   let spaces = 0;
   let warnings = 0;
   for (const project of projects) {
     const of = `/_projects_/${encodeURIComponent(project)}/spaces`;
-    for (const slug of await slugs(ask, of, 'spaces')) {
-      const found = await ask<ShownRules>(`${of}/${encodeURIComponent(slug)}/rules`);
+    for (const slug of await slugs(server, of, 'spaces')) {
+      const found = await server.json<ShownRules>(`${of}/${encodeURIComponent(slug)}/rules`);
       if (found.rules === null) continue;
       spaces++;
       const meant = families.filter((name) => values.open.includes(`${slug}:${name}`)).map(everybodyMay);
@@ -71,26 +63,15 @@ function said(reach: Reach[Family]): string {
   return typeof reach === 'object' ? `those with ${reach.where}` : reach;
 }
 
-/** All pages of a list. */
-async function slugs(
-  ask: <Answer>(path: string) => Promise<Answer>,
-  path: string,
-  key: 'projects' | 'spaces',
-): Promise<string[]> {
+async function slugs(server: RemoteServer, path: string, key: 'projects' | 'spaces'): Promise<string[]> {
   const found: string[] = [];
-  for (let after: string | null = ''; after !== null; ) {
-    const from: string = after === '' ? '' : `&after=${encodeURIComponent(after)}`;
-    const page: Readonly<Record<typeof key, readonly { readonly slug: string }[]>> & {
-      readonly next: string | null;
-    } = await ask(`${path}?limit=100${from}`);
-    found.push(...page[key].map(({ slug }) => slug));
-    after = page.next;
-  }
+  for await (const { slug } of server.list<{ slug: string }>(`${path}?`, key)) found.push(slug);
   return found;
 }
 
 try {
-  await main();
+  const order = readOrder();
+  await runTransfer(order.url, ({ server }) => check(server, order));
 } catch (error) {
   failStart(error);
 }

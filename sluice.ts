@@ -13,6 +13,7 @@ Usage: sluice [COMMAND] [OPTIONS]
   token       makes, lists or revokes access tokens
   export      fetches whole projects of a running server into a folder
   import      makes projects on a running server from such a folder, or compares them
+  types       writes the record spaces of a project as types for sluice-client
   rules       says what strangers and users may do with records
   janitor     cleans up after interrupted uploads
   sql-views   makes a view of each record space, for SQL
@@ -28,6 +29,7 @@ const scripts: Readonly<Record<string, string>> = {
   token: 'token',
   export: 'export',
   import: 'import',
+  types: 'types',
   rules: 'rules',
   janitor: 'janitor',
   'sql-views': 'sql-views',

@@ -16,7 +16,7 @@ export interface Suite {
   readonly s3?: 'ceph' | 'versity';
 }
 
-const core = ['test/unit/*.test.ts', 'test/acceptance/*.test.ts', 'test/integration/*.test.ts'];
+const core = ['unit', 'acceptance', 'integration', 'client'].map((folder) => `test/${folder}/*.test.ts`);
 /** What an engine may answer in its own way. */
 const servedFiles = [
   ...['filters', 'query-filters', 'query-aggregate', 'query-unique', 'query-records', 'query-populate'],

@@ -1,5 +1,6 @@
 import type { Principal } from '../../common/auth/authenticate.ts';
 import { notGranted } from '../../common/errors/catalogue.ts';
+import { shownName } from '../../common/errors/shown-name.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { createStructure, type Structure } from '../structure/structure.ts';
 
@@ -57,7 +58,7 @@ export class PartViews {
       const field = stored.lookup.get(slug);
       if (field?.slug !== slug || field.name !== name || field.type !== type || field.hashed !== hashed)
         throw notGranted(
-          'The access token is not granted structure: the request may name stored fields as they are',
+          `The access token is not granted structure: the request may name stored fields as they are, and ${shownName(name)} is none`,
         );
       return field;
     });

@@ -121,8 +121,9 @@ export class Contract {
     if (content === undefined) {
       return body === null || body === '' ? null : 'a body that is not documented';
     }
-    // what is begun may be complete, and then it is shown
-    if (type === undefined) return status === 201 && !body ? null : 'no content type';
+    // what is begun may be complete, and then it is shown; a POST may stand for HEAD
+    const mayBeBare = status === 201 || headers['upload-complete'] === '?0';
+    if (type === undefined) return mayBeBare && !body ? null : 'no content type';
     if (content[type] === undefined) return '*/*' in content ? null : `the type ${type} is not documented`;
     if (body === null || !/[/+]json$/.test(type)) return null;
     const valid = this.#validator(`${pointer}/${escaped(type)}/schema`);

@@ -26,7 +26,7 @@ t.test('`npm test` runs the unit tests, and of the others those without .full in
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   t.match(scripts.test, / test\/run\.ts$/);
   const expected = files.filter((file) =>
-    /^test\/(?:unit|integration|acceptance)\/[^/]*\.test\.ts$/.test(file),
+    /^test\/(?:unit|integration|acceptance|client)\/[^/]*\.test\.ts$/.test(file),
   );
   t.strictSame(filesOf(suites.default as Suite).sort(), expected.sort());
 });

@@ -1,0 +1,192 @@
+/** An answer that is a refusal, or that none of ours could have been. */
+export class SluiceError extends Error {
+  /** Such as `not_unique` (docs/errors.md); `no_answer`: the service was not reached; `not_sluice`: something else answered. */
+  readonly code: string;
+  /** Of HTTP; 0: there was no answer. */
+  readonly status: number;
+  readonly problems: readonly string[];
+  /** By which the log of the service knows the request. */
+  readonly requestId: string | undefined;
+  /** Milliseconds after which it may be tried again; undefined: the service did not say. */
+  readonly retryAfter: number | undefined;
+
+  constructor(args: {
+    readonly code: string;
+    readonly status: number;
+    readonly message: string;
+    readonly problems?: readonly string[];
+    readonly requestId?: string | undefined;
+    readonly retryAfter?: number | undefined;
+    readonly cause?: unknown;
+  }) {
+    super(args.message, { cause: args.cause });
+    this.name = 'SluiceError';
+    this.code = args.code;
+    this.status = args.status;
+    this.problems = args.problems ?? [args.message];
+    this.requestId = args.requestId;
+    this.retryAfter = args.retryAfter;
+  }
+}
+
+export interface ConnectOptions {
+  /** Of the service, such as `https://api.example.com`. */
+  readonly url: string;
+  /** An access token, or a function that answers one. In a web page a publishable one. */
+  readonly token: string | (() => string | Promise<string>);
+  readonly project: string;
+  /** The login token of a user. With an ordinary access token, `asUser` binds requests to the rules of their spaces. */
+  readonly user?: string;
+  readonly asUser?: boolean;
+  /** How often a request is tried again after 429 or 503, or where there was no answer. By default 4. */
+  readonly retries?: number;
+  /** In place of the global one. */
+  readonly fetch?: typeof fetch;
+}
+
+/** A connection to one project: what the functions of this package take first. */
+export interface Client extends ConnectOptions {
+  readonly url: string;
+  readonly retries: number;
+}
+
+export function connect(options: ConnectOptions): Client {
+  return { ...options, url: options.url.replace(/\/+$/, ''), retries: options.retries ?? 4 };
+}
+
+export interface Call {
+  readonly method: string;
+  /** Behind the address of the service, with its query. */
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** JSON, unless it is bytes. */
+  readonly body?: unknown;
+  readonly bytes?: NonNullable<RequestInit['body']>;
+  readonly signal?: AbortSignal | undefined;
+  /** Milliseconds after which an attempt has failed. */
+  readonly timeout?: number;
+  /** Whether the request comes to the same however often it is sent. */
+  readonly repeatable: boolean;
+}
+
+/**
+ * Sends a request, and again where that is safe. Rejects with a SluiceError, or with the reason of the signal.
+ * @param read what is wanted of the answer; when that fails the request has failed
+ */
+export async function send(client: Client, call: Call): Promise<Response>;
+export async function send<Result>(
+  client: Client,
+  call: Call,
+  read: (answer: Response) => Promise<Result>,
+): Promise<Result>;
+export async function send(
+  client: Client,
+  call: Call,
+  read = (answer: Response): unknown => answer,
+): Promise<unknown> {
+  for (let attempt = 0; ; attempt++) {
+    const failure = await once(client, call)
+      .then(read)
+      .catch((error: unknown) => {
+        call.signal?.throwIfAborted();
+        if (error instanceof SluiceError) return error;
+        const message = `No answer of ${client.url}`;
+        return new SluiceError({ code: 'no_answer', status: 0, message, cause: error });
+      });
+    if (!(failure instanceof SluiceError)) return failure;
+    if (!call.repeatable) throw failure;
+    await backOff(client, failure, attempt, call.signal);
+  }
+}
+
+const passing = /^(0|408|429|502|503|504) |upload_conflict|key_in_use|checksum_mismatch/;
+
+/** Waits until a request may be sent again. Throws the failure where that is of no use. */
+export async function backOff(
+  { retries }: Client,
+  failure: SluiceError,
+  attempt: number,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const { status, code, retryAfter } = failure;
+  if (!passing.test(`${status} ${code}`) || attempt >= retries) throw failure;
+  // clients that were refused together do not come back together
+  await sleep((retryAfter ?? 250 * 2 ** attempt) * (1 + Math.random() / 2), signal);
+}
+
+async function once(client: Client, call: Call): Promise<Response> {
+  const { method, path, body, bytes, timeout } = call;
+  const signal = timeout === undefined ? call.signal : eitherOf(AbortSignal.timeout(timeout), call.signal);
+  const token = typeof client.token === 'string' ? client.token : await client.token();
+  const headers = new Headers({ authorization: `Bearer ${token}` });
+  if (client.user !== undefined) headers.set('token', client.user);
+  if (client.asUser === true) headers.set('sluice-act-as-user', 'true');
+  if (body !== undefined) headers.set('content-type', 'application/json');
+  for (const [name, value] of Object.entries(call.headers ?? {})) headers.set(name, value);
+  const answer = await (client.fetch ?? fetch)(client.url + path, {
+    ...{ method, headers, signal: signal ?? null, duplex: 'half' },
+    body: body === undefined ? (bytes ?? null) : JSON.stringify(body),
+  });
+  if (answer.ok) return answer;
+  throw await refusal(answer);
+}
+
+/** The refusal that an answer says. It may be that of a proxy, or of a network that wants a login. */
+export async function refusal(answer: Response): Promise<SluiceError> {
+  const { status, headers } = answer;
+  const given = {
+    status,
+    requestId: headers.get('x-request-id') ?? undefined,
+    retryAfter: Number(headers.get('retry-after')) * 1000 || undefined,
+  };
+  const said = (await answer.json().catch(() => null)) as Partial<
+    Record<'code' | 'message', string> & { error: readonly string[] }
+  > | null;
+  if (typeof said?.code !== 'string')
+    return new SluiceError({
+      ...{ ...given, code: 'not_sluice' },
+      message: `Something that is not Sluice answered with status ${status}: is the address right?`,
+    });
+  const { code, message = code, error: problems = [message] } = said;
+  const isOther = code === 'structure_conflict' || message.includes(' is not in the structure');
+  const remedy = isOther ? '. `npx sluice types` writes it as it is stored' : '';
+  return new SluiceError({ ...given, code, message: message + remedy, problems });
+}
+
+/** The JSON of a good answer. Rejects where something else answered, such as the page of a captive portal. */
+export async function json<Answer>(answer: Response): Promise<Answer> {
+  try {
+    return (await answer.json()) as Answer;
+  } catch (cause) {
+    // otherwise the connection was cut
+    throw cause instanceof SyntaxError ? notSluice(answer.status, cause) : cause;
+  }
+}
+
+/** What answered well, and is not the service. */
+export function notSluice(status: number, cause?: unknown): SluiceError {
+  const message = 'The answer is none of Sluice: something between here and the service may have answered';
+  return new SluiceError({ code: 'not_sluice', status, message, cause });
+}
+
+/** Aborted as soon as one of them is. */
+export function eitherOf(...signals: readonly (AbortSignal | undefined)[]): AbortSignal {
+  return AbortSignal.any(signals.filter((signal) => signal !== undefined));
+}
+
+/** @param milliseconds from now. Rejects with the reason of the signal */
+export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(done, milliseconds);
+    const stop = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    function done(): void {
+      signal?.removeEventListener('abort', stop);
+      resolve();
+    }
+    signal?.addEventListener('abort', stop, { once: true });
+    if (signal?.aborted) stop();
+  });
+}

@@ -1,0 +1,145 @@
+import { type Client, json, send } from './client.ts';
+import { pathOfFile } from './path-of-file.ts';
+
+/** A stored file. */
+export interface CloudFile {
+  readonly _id: string;
+  /** By which it is asked for and deleted. */
+  readonly name: string;
+  readonly originalName: string;
+  readonly ownedBy: string;
+  /** Its address. */
+  readonly s3Link: string;
+  /** ISO 8601. */
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  readonly contentType: string;
+  readonly size: number;
+  /** Hexadecimal; where the service computes it. */
+  readonly sha256?: string;
+}
+
+/** A file, or its name. */
+export type FileOrName = string | Pick<CloudFile, 'name'>;
+
+interface Stop {
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface FilesAsked {
+  /** Part of the original name. */
+  readonly name?: string;
+  /** Such as `image/png`, or `image/` for all images. */
+  readonly type?: string;
+  /** Of the upload: a day, or a time of RFC 3339. */
+  readonly from?: string;
+  readonly to?: string;
+  readonly sort?: 'createdAt' | 'name';
+  readonly order?: 'asc' | 'desc';
+  readonly sha256?: string;
+  /** Of a page: 1 to 200. */
+  readonly limit?: number;
+  /** The `next` of the page before. */
+  readonly after?: string;
+  /** Whether the page says how many files match. */
+  readonly count?: boolean;
+}
+
+export interface FilesPage {
+  readonly files: readonly CloudFile[];
+  /** null: this is the last page. */
+  readonly next: string | null;
+  readonly count?: number;
+}
+
+/** A page of the files of the project, the newest first by default. */
+export async function filesPage(
+  client: Client,
+  asked: FilesAsked = {},
+  { signal }: Stop = {},
+): Promise<FilesPage> {
+  const given = Object.entries(asked).filter(([, value]) => value !== undefined);
+  const query = new URLSearchParams(given.map(([name, value]) => [name, `${value}`] as [string, string]));
+  const path = `${pathOfFile(client)}?${query}`;
+  return send(client, { method: 'GET', path, signal, repeatable: true }, json<FilesPage>);
+}
+
+/** All files, page by page. */
+export async function* listFiles(
+  client: Client,
+  asked: FilesAsked = {},
+  stop?: Stop,
+): AsyncGenerator<CloudFile, void, undefined> {
+  let after = asked.after ?? null;
+  do {
+    const page: FilesPage = await filesPage(client, after === null ? asked : { ...asked, after }, stop);
+    yield* page.files;
+    after = page.next;
+  } while (after !== null);
+}
+
+export async function deleteFile(client: Client, file: FileOrName, { signal }: Stop = {}): Promise<void> {
+  await send(client, { method: 'DELETE', path: pathOfFile(client, file), signal, repeatable: true });
+}
+
+export interface DeletedFiles {
+  readonly deleted: number;
+  readonly failed: readonly {
+    readonly name: string;
+    readonly code: 'not_found' | 'unavailable';
+    readonly message: string;
+  }[];
+}
+
+/** Deletes up to 1,000 files, and says which of them it did not delete. */
+export function deleteFiles(
+  client: Client,
+  files: readonly FileOrName[],
+  stop?: Stop,
+): Promise<DeletedFiles> {
+  const names = files.map((file) => (typeof file === 'object' ? file.name : file));
+  return post(client, pathOfFile(client, '_delete_'), { names }, stop);
+}
+
+export interface FileLink {
+  readonly link: string;
+  /** ISO 8601. */
+  readonly expiresAt: string;
+}
+
+/** A link that opens a file without a token. @param expiresIn seconds, up to a week. */
+export function link(
+  client: Client,
+  file: FileOrName,
+  { expiresIn, ...stop }: { readonly expiresIn: number } & Stop,
+): Promise<FileLink> {
+  return post(client, `${pathOfFile(client, file)}/link`, { expiresIn }, stop);
+}
+
+export interface UploadLinkOptions extends Stop {
+  /** Seconds, up to a week. */
+  readonly expiresIn: number;
+  /** Of a file. */
+  readonly maxBytes?: number;
+  /** Such as `image/png`, or `image/` for all images. */
+  readonly type?: string;
+  /** How many uploads. */
+  readonly times?: number;
+}
+
+/** Addresses for uploads without a token, also by `upload` of this package. */
+export interface UploadLink {
+  readonly form: string;
+  readonly resumable: string;
+  readonly put: string;
+  /** ISO 8601. */
+  readonly expiresAt: string;
+}
+
+export function uploadLink(client: Client, { signal, ...asked }: UploadLinkOptions): Promise<UploadLink> {
+  return post(client, pathOfFile(client, 'upload-link'), asked, { signal });
+}
+
+async function post<Answer>(client: Client, path: string, body: object, stop: Stop = {}): Promise<Answer> {
+  return send(client, { method: 'POST', path, body, ...stop, repeatable: true }, json<Answer>);
+}

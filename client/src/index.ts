@@ -1,0 +1,15 @@
+export * from './aggregate.ts';
+export type { Abortable, FindOptions } from './ask.ts';
+export { type Client, type ConnectOptions, connect, SluiceError } from './client.ts';
+export * from './count.ts';
+export * from './download.ts';
+export * from './export-file.ts';
+export * from './files.ts';
+export * from './find.ts';
+export * from './import-file.ts';
+export * from './live.ts';
+export * from './login.ts';
+export * from './search.ts';
+export * from './space.ts';
+export * from './upload.ts';
+export * from './write.ts';

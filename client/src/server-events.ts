@@ -1,0 +1,18 @@
+/**
+ * Server-sent events (HTML, section 9.2), as the service writes them: lines end with LF, and data is one line. Each is an
+ * object of its fields.
+ * @param read the next bytes of the stream
+ */
+export async function* serverEvents(
+  read: () => Promise<{ readonly done: boolean; readonly value?: Uint8Array | undefined }>,
+): AsyncGenerator<{ readonly [Field in string]?: string }, void, undefined> {
+  const decoder = new TextDecoder();
+  for (let rest = ''; ; ) {
+    const { done, value } = await read();
+    if (done) return;
+    const blocks = (rest + decoder.decode(value, { stream: true })).split('\n\n');
+    rest = blocks.pop() as string;
+    for (const block of blocks)
+      yield Object.fromEntries(block.split('\n').map((line) => line.split(/: ?(.*)/, 2)));
+  }
+}

@@ -1,0 +1,148 @@
+import { type Abortable, ask, checked, headerJson } from './ask.ts';
+import type { Client } from './client.ts';
+import { randomKey } from './random-key.ts';
+import {
+  type Changes,
+  type Fields,
+  type NamesOf,
+  type NewRecord,
+  type RecordOf,
+  type ShownName,
+  type Space,
+  structureOf,
+  type UniqueNames,
+  type Where,
+} from './space.ts';
+
+export interface InsertOptions extends Abortable {
+  /** What is sent again under it is stored once. By default a random one. */
+  readonly key?: string;
+}
+
+/** All records are stored, or none. */
+export function insert<Of extends Fields>(
+  client: Client,
+  space: Space<Of>,
+  records: readonly NewRecord<Of>[],
+  options?: InsertOptions,
+): Promise<RecordOf<Of>[]>;
+export function insert<Of extends Fields>(
+  client: Client,
+  space: Space<Of>,
+  record: NewRecord<Of>,
+  options?: InsertOptions,
+): Promise<RecordOf<Of>>;
+export function insert(
+  client: Client,
+  space: Space,
+  body: object,
+  { key = randomKey(), signal }: InsertOptions = {},
+): Promise<unknown> {
+  return store(client, space, { body, signal, headers: { 'idempotency-key': key } });
+}
+
+/** What happens to a record whose value of a unique field is stored already. */
+export interface UpsertOptions<Of extends Fields> extends Abortable {
+  readonly on: UniqueNames<Of>;
+  readonly do: 'update' | 'skip';
+}
+
+/** Inserts, and changes or leaves what is stored already. Answers records as they are stored then. */
+export function upsert<Of extends Fields>(
+  client: Client,
+  space: Space<Of>,
+  records: readonly NewRecord<Of>[],
+  options: UpsertOptions<Of>,
+): Promise<RecordOf<Of>[]>;
+export function upsert<Of extends Fields>(
+  client: Client,
+  space: Space<Of>,
+  record: NewRecord<Of>,
+  options: UpsertOptions<Of>,
+): Promise<RecordOf<Of>>;
+export function upsert(
+  client: Client,
+  space: Space,
+  body: object,
+  { on: field, do: action, signal }: UpsertOptions<Fields>,
+): Promise<unknown> {
+  const options = headerJson({ onConflict: { field, do: action } });
+  return store(client, space, { body, signal, headers: { options } });
+}
+
+function store(client: Client, space: Space, call: Parameters<typeof ask>[3]): Promise<unknown> {
+  return ask(client, space, Array.isArray(call.body) ? '' : '/_single_', call);
+}
+
+const once = { repeatable: false };
+
+/** Answers the record after the change. It is not sent again: look whether it was made when there was no answer. */
+export function update<Of extends Fields>(
+  client: Client,
+  space: Space<Of>,
+  id: string,
+  changes: Changes<Of>,
+  { signal }: Abortable = {},
+): Promise<RecordOf<Of>> {
+  const path = `/update-by-id?id=${encodeURIComponent(id)}`;
+  return ask(client, space, path, { ...once, body: changes, signal });
+}
+
+/** What is added to numbers. Unique ones can't be added to. */
+export type Increments<Of extends Fields> = {
+  readonly [Name in Exclude<NamesOf<Of, 'NUMBER'> & ShownName<Of>, UniqueNames<Of>>]?: number;
+};
+
+/** Adds to numbers of a record, exactly however many do at once. Answers the record after the change. */
+export function inc<Of extends Fields>(
+  client: Client,
+  space: Space<Of>,
+  id: string,
+  by: Increments<Of>,
+  options?: Abortable,
+): Promise<RecordOf<Of>> {
+  const changes = Object.entries(by).map(([name, $inc]) => [name, { $inc }]);
+  return update(client, space, id, Object.fromEntries(changes) as Changes<Of>, options);
+}
+
+/** Changes all records that match, or none. Answers how many there were. */
+export async function updateMany<Of extends Fields>(
+  client: Client,
+  space: Space<Of>,
+  where: Where<Of>,
+  set: Changes<Of>,
+  { inc, signal }: Abortable & { readonly inc?: Increments<Of> } = {},
+): Promise<number> {
+  const call = { ...once, body: { where: checked(where), set, inc }, signal };
+  return (await ask<{ updated: number }>(client, space, '/_update_', call)).updated;
+}
+
+/** Answers the record that was deleted. */
+export function deleteOne<Of extends Fields>(
+  client: Client,
+  space: Space<Of>,
+  id: string,
+  { signal }: Abortable = {},
+): Promise<RecordOf<Of>> {
+  return ask(client, space, `?id=${encodeURIComponent(id)}`, { ...once, method: 'DELETE', signal });
+}
+
+/** Deletes all records that match, or none. Answers how many there were. */
+export async function deleteMany<Of extends Fields>(
+  client: Client,
+  space: Space<Of>,
+  where: Where<Of>,
+  { signal }: Abortable = {},
+): Promise<number> {
+  const call = { ...once, body: { where: checked(where) }, signal };
+  return (await ask<{ deleted: number }>(client, space, '/_delete_', call)).deleted;
+}
+
+/** Makes the space, or changes its fields. Fields that are left out stay. */
+export async function setStructure(client: Client, space: Space, { signal }: Abortable = {}): Promise<void> {
+  await ask(client, space, '/set-structure', {
+    body: structureOf(space, client.project),
+    signal,
+    headers: { mutate: 'true' },
+  });
+}

@@ -1,0 +1,89 @@
+/** A field of a stored structure, as far as a client has to know it. */
+export interface ShownField {
+  readonly name: string;
+  readonly slug: string;
+  readonly type: string;
+  readonly required: boolean;
+  readonly unique: boolean;
+  readonly hashed: boolean;
+}
+
+const flags = ['required', 'unique', 'hashed'] as const;
+const identifier = /^[A-Za-z_$][\w$]*$/;
+/** Names that a module can't give, or gives to something else. */
+const taken = new Set([
+  ...['array', 'boolean', 'number', 'object', 'space', 'text'],
+  ...['await', 'break', 'case', 'catch', 'class', 'const', 'continue', 'debugger', 'default', 'delete', 'do'],
+  ...[
+    'else',
+    'enum',
+    'export',
+    'extends',
+    'false',
+    'finally',
+    'for',
+    'function',
+    'if',
+    'implements',
+    'import',
+  ],
+  ...['in', 'instanceof', 'interface', 'let', 'new', 'null', 'package', 'private', 'protected', 'public'],
+  ...[
+    'return',
+    'static',
+    'super',
+    'switch',
+    'this',
+    'throw',
+    'true',
+    'try',
+    'typeof',
+    'var',
+    'void',
+    'while',
+  ],
+  ...['with', 'yield', 'arguments', 'eval'],
+]);
+
+/** A module of TypeScript that says the record spaces of a project, in their order. */
+export function spaceLines(
+  project: string,
+  spaces: readonly { readonly slug: string; readonly fields: readonly ShownField[] }[],
+): string {
+  const names = new Set<string>();
+  const used = new Set(['space']);
+  const blocks = spaces.map(({ slug, fields }) => {
+    const lines = fields.map((field) => {
+      const type = field.type.toLowerCase();
+      used.add(type);
+      return `  ${identifier.test(field.name) ? field.name : quoted(field.name)}: ${type}(${optionsOf(field)}),\n`;
+    });
+    return `export const ${nameOf(slug, names)} = space(${quoted(slug)}, {\n${lines.join('')}});\n`;
+  });
+  const head = `// Made by npx sluice types: the record spaces of the project ${project}.\n`;
+  return [`${head}import { ${[...used].sort().join(', ')} } from 'sluice-client';\n`, ...blocks].join('\n');
+}
+
+function optionsOf({ name, slug, ...field }: ShownField): string {
+  const options = [
+    ...flags.filter((flag) => field[flag]).map((flag) => `${flag}: true`),
+    ...(slug === name ? [] : [`slug: ${quoted(slug)}`]),
+  ];
+  return options.length === 0 ? '' : `{ ${options.join(', ')} }`;
+}
+
+/** A name in camel case that no other space has. */
+function nameOf(slug: string, names: Set<string>): string {
+  const words = slug.split(/[^A-Za-z0-9$]+/).filter((word) => word !== '');
+  const [first = 'space', ...rest] = words;
+  const joined = first + rest.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+  const plain = /^\d/.test(joined) || taken.has(joined) ? `${joined}_`.replace(/^(?=\d)/, '_') : joined;
+  let name = plain;
+  for (let number = 2; names.has(name); number++) name = `${plain}${number}`;
+  names.add(name);
+  return name;
+}
+
+function quoted(text: string): string {
+  return `'${JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`;
+}

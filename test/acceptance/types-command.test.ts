@@ -1,0 +1,53 @@
+/** `npx sluice types`: what a server has, as lines that the client compiles. */
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t from 'tap';
+import { fieldsOf, structureOf } from '../services/record-client.ts';
+import { runToEnd, sluiceFor } from '../services/start-sluice.ts';
+import { temporaryFolder } from '../services/temporary-folder.ts';
+
+const sluice = await sluiceFor(t);
+const folder = await temporaryFolder(t);
+const env = { SLUICE_URL: sluice.baseUrl, SLUICE_TOKEN: sluice.token };
+const types = (...args: string[]) => runToEnd('types.ts', ['--project', 'shop', ...args], env);
+
+const wanted = `// Made by npx sluice types: the record spaces of the project shop.
+import { array, boolean, number, object, space, text } from 'sluice-client';
+
+export const class_ = space('class', {
+  n: number(),
+});
+
+export const orderItems = space('order-items', {
+  city: text({ required: true }),
+  'e-mail': text({ unique: true, slug: 'mail' }),
+  tags: array(),
+  home: object(),
+  paid: boolean({ hashed: true }),
+});
+`;
+
+t.test('a project in lines, and whether they are right', async (t) => {
+  const store = async (slug: string, ...fields: string[]): Promise<void> => {
+    const answer = await fetch(`${sluice.baseUrl}/shop/${slug}/set-structure`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${sluice.token}`, 'content-type': 'application/json' },
+      body: structureOf('shop', slug, fieldsOf(...fields)),
+    });
+    t.equal(answer.status, 200, await answer.text());
+  };
+  await store('class', 'n NUMBER');
+  await store('order-items', 'city TEXT required', 'e-mail/mail TEXT unique', 'tags ARRAY');
+  const all = ['city TEXT required', 'e-mail/mail TEXT unique', 'tags ARRAY', 'home OBJECT'];
+  await store('order-items', ...all, 'paid BOOLEAN hashed');
+  t.equal((await types()).stdout, wanted);
+  const file = join(folder, 'spaces.ts');
+  await types('--out', file);
+  t.equal(await readFile(file, 'utf8'), wanted);
+  t.equal((await types('--out', file, '--check')).status, 0);
+  await writeFile(file, wanted.replace('number()', 'text()'));
+  const { status, stderr } = await types('--out', file, '--check');
+  t.equal(status, 1);
+  t.match(stderr, 'is not what the server has');
+  t.equal((await runToEnd('types.ts', [], env)).status, 1, 'without a project');
+});
