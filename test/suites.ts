@@ -38,7 +38,7 @@ export const suites: Readonly<Record<string, Suite>> = {
   all: {
     jobs: 4,
     env: { TEST_SIZE: 'full' },
-    files: ['test/acceptance/*.full.ts', 'test/integration/*.full.ts', ...core],
+    files: [...['acceptance', 'integration', 'client'].map((folder) => `test/${folder}/*.full.ts`), ...core],
   },
   /** What depends on the binary of uWebSockets.js, and a start with uploads and records. */
   http: {

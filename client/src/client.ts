@@ -85,15 +85,17 @@ export async function send(
   read = (answer: Response): unknown => answer,
 ): Promise<unknown> {
   for (let attempt = 0; ; attempt++) {
-    const failure = await once(client, call)
-      .then(read)
-      .catch((error: unknown) => {
-        call.signal?.throwIfAborted();
-        if (error instanceof SluiceError) return error;
-        const message = `No answer of ${client.url}`;
-        return new SluiceError({ code: 'no_answer', status: 0, message, cause: error });
-      });
-    if (!(failure instanceof SluiceError)) return failure;
+    let failure: SluiceError;
+    try {
+      return await read(await once(client, call));
+    } catch (cause) {
+      call.signal?.throwIfAborted();
+      const message = `No answer of ${client.url}`;
+      failure =
+        cause instanceof SluiceError
+          ? cause
+          : new SluiceError({ code: 'no_answer', status: 0, message, cause });
+    }
     if (!call.repeatable) throw failure;
     await backOff(client, failure, attempt, call.signal);
   }
@@ -118,14 +120,17 @@ async function once(client: Client, call: Call): Promise<Response> {
   const { method, path, body, bytes, timeout } = call;
   const signal = timeout === undefined ? call.signal : eitherOf(AbortSignal.timeout(timeout), call.signal);
   const token = typeof client.token === 'string' ? client.token : await client.token();
-  const headers = new Headers({ authorization: `Bearer ${token}` });
-  if (client.user !== undefined) headers.set('token', client.user);
-  if (client.asUser === true) headers.set('sluice-act-as-user', 'true');
-  if (body !== undefined) headers.set('content-type', 'application/json');
-  for (const [name, value] of Object.entries(call.headers ?? {})) headers.set(name, value);
+  const headers: Record<string, string> = { authorization: `Bearer ${token}` };
+  if (client.user !== undefined) headers.token = client.user;
+  if (client.asUser === true) headers['sluice-act-as-user'] = 'true';
+  if (body !== undefined) headers['content-type'] = 'application/json';
   const answer = await (client.fetch ?? fetch)(client.url + path, {
-    ...{ method, headers, signal: signal ?? null, duplex: 'half' },
+    method,
+    headers: Object.assign(headers, call.headers),
+    signal: signal ?? null,
     body: body === undefined ? (bytes ?? null) : JSON.stringify(body),
+    // of a stream
+    ...(bytes && { duplex: 'half' }),
   });
   if (answer.ok) return answer;
   throw await refusal(answer);
