@@ -55,6 +55,8 @@ export class LiveStreams {
   readonly #streams = new Map<string, Set<OpenStream>>();
   readonly #ofTokens = new Map<string, number>();
   readonly #spaces = new Map<string, Promise<Listened>>();
+  /** Streams that are being looked after: a store that is slow is not asked twice. */
+  readonly #looking = new WeakSet<ReadonlySet<OpenStream>>();
   readonly #kept = { bytes: 0, spaces: () => this.#spaces.size };
   readonly #waiting = { bytes: 0, most: mostWaiting, streams: 0 };
   readonly #timer: NodeJS.Timeout;
@@ -218,19 +220,26 @@ export class LiveStreams {
   #checkAlike(alike: ReadonlySet<OpenStream>, now: number): void {
     for (const { stream } of alike) stream.tick(now);
     const [first] = alike;
-    if (first === undefined) return;
-    this.#view(first.request, first.operation).then(
-      (view) => {
-        // one without a view opens its space by itself
-        for (const open of alike) if (open.view !== null && !isSame(open.view, view)) open.stream.reset();
-      },
-      (error: unknown) => {
-        // what answers nothing now may do so later
-        const isLate = error instanceof DOMException && error.name === 'TimeoutError';
-        if (isLate || (error instanceof ApiError && error.status >= 500)) return;
-        for (const { stream } of alike) stream.end(error instanceof ApiError ? error.code : 'it failed');
-      },
-    );
+    if (first === undefined || this.#looking.has(alike)) return;
+    this.#looking.add(alike);
+    const end = (reason: string): void => {
+      for (const { stream } of alike) stream.end(reason);
+    };
+    this.#view(first.request, first.operation)
+      .then(
+        (view) => {
+          // one without a view opens its space by itself
+          for (const open of alike) if (open.view !== null && !isSame(open.view, view)) open.stream.reset();
+        },
+        (error: unknown) => {
+          // what answers nothing now may do so later
+          if (error instanceof DOMException && error.name === 'TimeoutError') return;
+          if (error instanceof ApiError) return error.status < 500 ? end(error.code) : undefined;
+          this.#deps.log.error({ err: error }, 'whether streams are still allowed could not be seen');
+          end('it failed');
+        },
+      )
+      .finally(() => this.#looking.delete(alike));
   }
 
   async #leaveIdle(now: number): Promise<void> {
