@@ -69,7 +69,7 @@ const onlyAlone = [
 ];
 /** What is done only where several processes write to the store. */
 const onlyShared = [
-  /store\/change-commit\.ts:\d+/,
+  /store\/(?:change-commit|rows-by-id)\.ts:\d+/,
   /store\/statement-writes\.ts:\d+/,
   /space\/table-catalogue\.ts:\d+/,
 ];
