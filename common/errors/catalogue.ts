@@ -148,10 +148,23 @@ export const unsupportedVersion = (version: string) =>
   new ApiError('unsupported_version', `The header Tus-Resumable should be ${version}`, {
     headers: { 'tus-version': version },
   });
+/** @param header that does not hold */
+export const preconditionFailed = (header: string) =>
+  new ApiError('precondition_failed', `The file is not as ${header} says: nothing was done`);
 export const unsupportedMediaType = (wanted: string, headers?: Readonly<Record<string, string>>) =>
   new ApiError('unsupported_media_type', `Content-Type should be ${wanted}`, {
     ...(headers !== undefined && { headers }),
   });
+/** @param known codings, as `Accept-Encoding` lists them; empty: the body stays as it was sent */
+export const unsupportedCoding = (known: string) =>
+  new ApiError(
+    'unsupported_media_type',
+    known === ''
+      ? 'A file is stored as it is sent: the body should have no Content-Encoding'
+      : `Content-Encoding should be one of ${known}`,
+    // RFC 9110 section 15.5.16
+    { headers: { 'accept-encoding': known || 'identity' } },
+  );
 /** @param problem the limit, and a remedy */
 export const queryTooExpensive = (problem: string, cause?: unknown) =>
   new ApiError('query_too_expensive', `The query ${problem}`, { cause });

@@ -12,7 +12,8 @@ export function contentDisposition(type: 'inline' | 'attachment', originalName: 
   return formatDisposition(name, { type, fallback });
 }
 
-/** The part after the last `/` or `\\`. */
-export function baseName(path: string): string {
+/** The part after the last `/` or `\\`; those at the end do not count. */
+export function baseName(given: string): string {
+  const path = given.replace(/[/\\]+$/, '');
   return path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1);
 }

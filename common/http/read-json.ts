@@ -1,5 +1,7 @@
 import { invalidBody, payloadTooLarge } from '../errors/catalogue.ts';
+import { forEachYielding } from '../limits/yielding-loop.ts';
 import { smallBody } from './body-memory.ts';
+import { codingOf, decoded } from './content-coding.ts';
 import type { BodySink, HttpRequest, RequestBody } from './http-types.ts';
 import { JsonScanner } from './json-scanner.ts';
 import { parseJson } from './parse-json.ts';
@@ -10,13 +12,15 @@ import { parseJson } from './parse-json.ts';
  */
 export async function readJson(request: HttpRequest, limit: number): Promise<unknown> {
   const { body, signal } = request;
+  const coding = codingOf(request);
   if (body.contentLength !== undefined && body.contentLength > limit) {
     throw payloadTooLarge(limit, 'Request body');
   }
   const collector = new BodyCollector(body, limit);
   try {
-    const bytes = await collector.collect();
-    if (bytes.byteLength === 0) throw invalidBody('Request body is empty; it should be JSON');
+    const sent = await collector.collect(coding !== null);
+    if (sent.byteLength === 0) throw invalidBody('Request body is empty; it should be JSON');
+    const bytes = coding === null ? sent : await collector.decode(sent, coding, signal);
     if (collector.scanner === null) return await parseJson(bytes, signal);
     await body.claim('values', collector.scanner.values);
     return await parseJson(bytes, signal, collector.scanner.cuts);
@@ -47,14 +51,30 @@ class BodyCollector implements BodySink {
     this.#limit = limit;
   }
 
-  async collect(): Promise<Uint8Array> {
+  /** @param isCoded whether the bytes are compressed JSON: memory for both is claimed at once, and nobody waits with a half */
+  async collect(isCoded: boolean): Promise<Uint8Array> {
     const { contentLength } = this.#body;
-    await this.#allocate(contentLength ?? Math.min(smallBody, this.#limit));
+    if (isCoded) {
+      const bytes = contentLength ?? this.#limit;
+      this.#releases.push(await this.#body.claim('large', bytes + this.#limit));
+      this.#buffer = Buffer.allocUnsafeSlow(bytes);
+    } else await this.#allocate(contentLength ?? Math.min(smallBody, this.#limit));
     return new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
       this.#body.consume(this);
     });
+  }
+
+  /** The JSON of a compressed body. */
+  async decode(sent: Uint8Array, coding: string, signal: AbortSignal): Promise<Uint8Array> {
+    const bytes = await decoded(sent, coding, this.#limit);
+    if (bytes.byteLength <= smallBody) return bytes;
+    const scanner = new JsonScanner();
+    const pieces = Array.from({ length: Math.ceil(bytes.byteLength / smallBody) }, (_, at) => at * smallBody);
+    await forEachYielding(pieces, (at) => scanner.feed(bytes.subarray(at, at + smallBody)), signal);
+    this.scanner = scanner;
+    return bytes;
   }
 
   release(): void {

@@ -94,7 +94,9 @@ export const accountErrors: readonly ErrorCode[] = [
   'not_granted',
 ];
 
-export const bodyErrors: readonly ErrorCode[] = ['invalid_body', 'payload_too_large', 'request_timeout'];
+export const bodyErrors: readonly ErrorCode[] = [
+  ...(['invalid_body', 'payload_too_large', 'request_timeout', 'unsupported_media_type'] as const),
+];
 
 /** A header that each such answer has. */
 export function header(description: string): ApiHeader {

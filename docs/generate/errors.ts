@@ -52,6 +52,8 @@ export const samples: { readonly [Name in keyof typeof catalogue]: ApiError } = 
   finalUpload: catalogue.finalUpload(),
   unsupportedVersion: catalogue.unsupportedVersion('1.0.0'),
   unsupportedMediaType: catalogue.unsupportedMediaType('application/offset+octet-stream'),
+  unsupportedCoding: catalogue.unsupportedCoding('gzip, deflate'),
+  preconditionFailed: catalogue.preconditionFailed('If-Match'),
   chunkChecksumMismatch: catalogue.chunkChecksumMismatch(),
   payloadTooLarge: catalogue.payloadTooLarge(100_000_000, 'File'),
   rangeNotSatisfiable: catalogue.rangeNotSatisfiable(1000),

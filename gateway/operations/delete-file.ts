@@ -5,6 +5,7 @@ import { isStoredName } from '../../common/metadata/file-key.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import { accountErrors, noStore } from '../../common/openapi/api-operation.ts';
 import { curl } from '../../common/openapi/curl.ts';
+import { assertPreconditions, validatorsOf } from '../conditional.ts';
 import { fileNotFound } from '../object-bytes.ts';
 import type { Quota } from '../storage-quota.ts';
 import { fileName, nameOfUpload, type OperationDefinition } from './operation.ts';
@@ -26,7 +27,7 @@ export const deleteFile: OperationDefinition<DeleteFileDeps> = {
   needs: 'files:delete',
   pathParameters: fileName,
   answers: { 204: { description: 'The file is deleted', headers: noStore } },
-  errors: [...accountErrors, 'not_found', 'unavailable'],
+  errors: [...accountErrors, 'not_found', 'precondition_failed', 'unavailable'],
   sample: (base) => nameOfUpload(base) + curl({ method: 'DELETE', url: `${base}/_f_/demo/$NAME` }),
   handler: deleteFileOperation,
 };
@@ -44,6 +45,7 @@ function deleteFileOperation({ authenticate, cloudFiles, store, quota }: DeleteF
     const { project, name = '' } = request.params;
     const file = isStoredName(name) ? await cloudFiles.findByName(name, request.signal) : null;
     if (file === null || file.projectSlug !== project || file.ownerId !== userId) throw fileNotFound();
+    assertPreconditions((name) => request.header(name), validatorsOf(file));
     // a client that goes away does not leave half of it
     const signal = AbortSignal.timeout(deletionDeadline);
     await store.delete(file.objectKey, signal);

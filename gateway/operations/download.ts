@@ -18,7 +18,7 @@ import {
 import { curl } from '../../common/openapi/curl.ts';
 import { bytes } from '../../common/openapi/schema.ts';
 import { parseRange } from '../byte-range.ts';
-import { isNotModified, rangeApplies } from '../conditional.ts';
+import { assertPreconditions, isNotModified, rangeApplies, validatorsOf } from '../conditional.ts';
 import { servingHeaders } from '../content-type-policy.ts';
 import type { DownloadSlots } from '../download/download-slots.ts';
 import { type ServedFile, type SmallFiles, smallFileBytes } from '../download/small-files.ts';
@@ -81,6 +81,8 @@ export const download: OperationDefinition<DownloadDeps> = {
     queryParameter('signature', 'Of a link that expires'),
     headerParameter('Range', 'A single range of bytes, such as `bytes=0-99`'),
     headerParameter('If-Range', 'An ETag or a time: another version is sent as a whole'),
+    headerParameter('If-Match', 'ETags: 412 when it is none of them'),
+    headerParameter('If-Unmodified-Since', 'A time: 412 when the file is newer'),
     headerParameter('If-None-Match', 'ETags: 304 when it is one of them'),
     headerParameter('If-Modified-Since', 'A time: 304 when there is nothing newer'),
   ],
@@ -89,7 +91,14 @@ export const download: OperationDefinition<DownloadDeps> = {
     206: fileAnswer('A part of it', { 'Content-Range': header('Which part, and the size of the whole') }),
     304: { description: 'The client has it', headers: versionHeaders },
   },
-  errors: [...accountErrors, 'link_refused', 'not_found', 'range_not_satisfiable', 'unavailable'],
+  errors: [
+    ...accountErrors,
+    'link_refused',
+    'not_found',
+    'precondition_failed',
+    'range_not_satisfiable',
+    'unavailable',
+  ],
   head: { summary: 'Ask about a file', statuses: [200, 304] },
   sample: (base) => nameOfUpload(base) + curl({ url: `${base}/_f_/demo/$NAME` }),
   handler: downloadOperation,
@@ -134,10 +143,10 @@ async function fromStore(deps: DownloadDeps, request: HttpRequest, asker: Asker)
 }
 
 function servedFile(file: CloudFile, cacheControl: string): ServedFile {
-  const etag = `"${file.id}"`;
+  const { etag, lastModified } = validatorsOf(file);
   const copyHeaders = {
     etag,
-    'last-modified': file.createdAt.toUTCString(),
+    'last-modified': lastModified.toUTCString(),
     'cache-control': cacheControl,
   };
   const headers = {
@@ -149,7 +158,7 @@ function servedFile(file: CloudFile, cacheControl: string): ServedFile {
       ? {}
       : { 'repr-digest': `sha-256=:${Buffer.from(file.sha256, 'hex').toString('base64')}:` }),
   };
-  return { file, etag, lastModified: file.createdAt, copyHeaders, headers };
+  return { file, etag, lastModified, copyHeaders, headers };
 }
 
 function answer(request: HttpRequest, served: ServedFile, { linked }: Asker, bytes: BytesOf): HttpResponse {
@@ -157,6 +166,7 @@ function answer(request: HttpRequest, served: ServedFile, { linked }: Asker, byt
   const header = (name: string) => request.header(name);
   const own = linked ? { 'cache-control': forOne } : undefined;
   // RFC 9110 section 13.2.2: preconditions come before Range
+  assertPreconditions(header, served, true);
   if (isNotModified(header, served)) return { status: 304, headers: { ...served.copyHeaders, ...own } };
   const range = readRange(request, size, rangeApplies(header('if-range'), served));
   const headers = own === undefined ? served.headers : { ...served.headers, ...own };

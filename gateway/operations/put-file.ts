@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { chunksUnsupported, payloadTooLarge, wrongContentType } from '../../common/errors/catalogue.ts';
-import type { Handler } from '../../common/http/http-types.ts';
+import type { Handler, HttpRequest } from '../../common/http/http-types.ts';
+import { isStoredName } from '../../common/metadata/file-key.ts';
 import { curl } from '../../common/openapi/curl.ts';
 import { bytes } from '../../common/openapi/schema.ts';
+import { assertPreconditions, hasPreconditions, validatorsOf } from '../conditional.ts';
 import { draftFile } from '../file-draft.ts';
 import { keptParameters, mustMayKeep, readKept } from '../kept-upload.ts';
 import type { FileChecksums } from '../multipart/file-checksums.ts';
@@ -34,7 +36,7 @@ export const putFile: OperationDefinition<UploadDeps> = {
   },
   body: { description: 'The bytes', content: { '*/*': { schema: bytes } } },
   answers: storedAnswer('What is known of the file'),
-  errors: [...sendingErrors, 'invalid_options', 'upload_conflict'],
+  errors: [...sendingErrors, 'invalid_options', 'precondition_failed', 'upload_conflict'],
   sample: (base) =>
     `echo hello > hello.txt\n${curl({ url: `${base}/_f_/demo/hello.txt`, more: ['-T hello.txt'] })}`,
   handler: (deps) => deps.access.counting(putFileOperation(deps)),
@@ -61,6 +63,7 @@ function putFileOperation(deps: UploadDeps): Handler {
     const grant = await deps.access.begin(request, projectSlug);
     if (kept !== null) mustMayKeep(grant, projectSlug);
     const { userId } = grant;
+    await checkPreconditions(deps, request, { userId, projectSlug });
     const store = async (keyed: RepeatedUpload | null) => {
       const draft = draftFile(
         { fileName: kept?.originalName ?? request.params.name ?? '', contentType, name: kept?.name },
@@ -85,6 +88,20 @@ function putFileOperation(deps: UploadDeps): Handler {
     };
     return deps.keys.use(request, grant, store, kept);
   });
+}
+
+/** What a request says of the file at its address: there is one where that is the name of a stored file. */
+async function checkPreconditions(
+  { cloudFiles }: Pick<UploadDeps, 'cloudFiles'>,
+  request: HttpRequest,
+  { userId, projectSlug }: { readonly userId: string; readonly projectSlug: string },
+): Promise<void> {
+  const header = (name: string) => request.header(name);
+  if (!hasPreconditions(header)) return;
+  const { name = '' } = request.params;
+  const file = isStoredName(name) ? await cloudFiles.findByName(name, request.signal) : null;
+  const isOwn = file !== null && file.ownerId === userId && file.projectSlug === projectSlug;
+  assertPreconditions(header, isOwn ? validatorsOf(file) : null);
 }
 
 /** Every byte of the body is one of the file. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { chunksUnsupported, payloadTooLarge } from '../../common/errors/catalogue.ts';
+import { chunksUnsupported, payloadTooLarge, unsupportedCoding } from '../../common/errors/catalogue.ts';
 import { visibleError } from '../../common/errors/render-error.ts';
 import type { Handler, HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
 import { replayedHeader } from '../../common/http/idempotency-key.ts';
@@ -47,7 +47,7 @@ export interface UploadDeps {
   readonly deploymentId: string;
   readonly access: UploadAccess;
   readonly projects: Pick<Projects, 'ensure'>;
-  readonly cloudFiles: Pick<CloudFiles, 'announce' | 'insert'>;
+  readonly cloudFiles: Pick<CloudFiles, 'announce' | 'findByName' | 'insert'>;
   readonly store: Pick<ObjectStore, 'create' | 'delete' | 'partBytes' | 'concurrentParts' | 'shortParts'>;
   readonly memory: UploadMemory;
   readonly digests: Digests;
@@ -82,7 +82,7 @@ export const upload: OperationDefinition<UploadDeps> = {
     },
   },
   answers: storedAnswer('The stored file'),
-  errors: [...sendingErrors, 'missing_file_part'],
+  errors: [...sendingErrors, 'missing_file_part', 'unsupported_media_type'],
   sample: uploadSample,
   handler: (deps) => deps.access.counting(uploadOperation(deps)),
 };
@@ -116,6 +116,8 @@ async function storeUpload(deps: UploadDeps, request: HttpRequest, behind: Behin
   const projectSlug = readProjectSlug(request);
   const boundary = readBoundary(request.header('content-type'));
   if (request.header('content-range') !== undefined) throw chunksUnsupported('the header Content-Range');
+  const coding = request.header('content-encoding')?.trim().toLowerCase() || 'identity';
+  if (coding !== 'identity') throw unsupportedCoding('');
   const checksums = announcedChecksums(request, formHeaders);
   const bodyChecksums = announcedChecksums(request, digestNames);
   const maxBodyBytes = deps.maxUploadBytes + formOverheadBytes;

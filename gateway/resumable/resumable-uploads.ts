@@ -155,8 +155,9 @@ export class ResumableUploads {
     return this.#alone(whose, async (lease) => {
       const known = goesOnAt(lease.found, whose, offset);
       const progress = await this.#find(whose, lease, chunk.signal, known);
-      if (progress.file !== null || isWholePart(progress.state))
-        throw uploadConflict('The upload is complete');
+      const complete = 'The upload is complete';
+      if (progress.file !== null) throw uploadConflict(complete, progress.file.size);
+      if (isWholePart(progress.state)) throw uploadConflict(complete, offsetOf(progress.state));
       const at = offsetOf(progress.state);
       if (offset !== at) throw uploadConflict(`The upload has ${at} bytes, and not ${offset}`, at);
       const state = withLength(progress.state, length);

@@ -194,3 +194,29 @@ t.test('a copy needs all that it is to keep', async (t) => {
   }
   t.equal(rows.size, 0);
 });
+
+t.test('preconditions of uploads, downloads and deletions', async (t) => {
+  const { put, rows, baseUrl } = await setUp(t);
+  const first = (await (await put('a.txt', patternBytes(5))).json()) as { name: string };
+  const send = (method: string, headers: Record<string, string>) =>
+    fetch(`${baseUrl}/_f_/demo/${first.name}`, { method, headers });
+  const etag = (await send('HEAD', {})).headers.get('etag') ?? '';
+  for (const method of ['GET', 'HEAD']) {
+    t.equal(
+      (await send(method, { 'if-match': etag, range: 'bytes=1-2' })).status,
+      method === 'GET' ? 206 : 200,
+    );
+    const refused = await send(method, { 'if-match': '"another"', range: 'bytes=1-2' });
+    t.equal(refused.status, 412);
+    if (method === 'GET') t.match(await refused.json(), { code: 'precondition_failed' });
+    t.equal((await send(method, { 'if-unmodified-since': 'Sun, 06 Nov 1994 08:49:37 GMT' })).status, 412);
+    t.equal((await send(method, { 'if-match': etag, 'if-none-match': etag })).status, 304);
+  }
+  t.equal((await put('b.txt', patternBytes(5), { 'if-none-match': '*' })).status, 200, 'only if new');
+  t.equal((await put(first.name, patternBytes(5), { 'if-none-match': '*' })).status, 412);
+  t.equal((await put('c.txt', patternBytes(5), { 'if-match': '*' })).status, 412, 'there is none');
+  t.equal(rows.size, 2);
+  t.equal((await send('DELETE', { 'if-match': '"another"' })).status, 412);
+  t.equal((await send('DELETE', { 'if-match': etag })).status, 204);
+  t.equal(rows.size, 1);
+});

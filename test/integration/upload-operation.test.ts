@@ -68,6 +68,7 @@ async function setUp(t: Test, change: Partial<UploadDeps> = {}) {
     },
     cloudFiles: {
       announce: () => () => {},
+      findByName: async () => null,
       async insert(file) {
         rows.push(file);
       },
@@ -292,6 +293,7 @@ t.test('a client that goes away once the object is complete still gets its row',
   const { upload } = await setUp(t, {
     cloudFiles: {
       announce: () => () => {},
+      findByName: async () => null,
       async insert(file: CloudFile, signal: AbortSignal) {
         controller.abort(new Error('gone'));
         signal.throwIfAborted();
@@ -341,7 +343,11 @@ t.test('a failed upload is over, and its memory free, once the store has let go 
 
 t.test('a row that cannot be stored takes the object with it, and the answer is 500', async (t) => {
   const { upload, filesLeft } = await setUp(t, {
-    cloudFiles: { announce: () => () => {}, insert: () => Promise.reject(new Error('disk full')) },
+    cloudFiles: {
+      announce: () => () => {},
+      findByName: async () => null,
+      insert: () => Promise.reject(new Error('disk full')),
+    },
   });
   await t.rejects(Promise.resolve(upload(uploadRequest(goodBody))), {
     code: 'internal_error',
@@ -357,7 +363,11 @@ t.test('an object that cannot be taken back is logged', async (t) => {
     ...{ usage: noUsage, digests: noDigests, quota: noQuota },
     access,
     projects: { ensure: async (ownerId, slug) => ({ id: 'p', ownerId, slug }) },
-    cloudFiles: { announce: () => () => {}, insert: () => Promise.reject(new Error('disk full')) },
+    cloudFiles: {
+      announce: () => () => {},
+      findByName: async () => null,
+      insert: () => Promise.reject(new Error('disk full')),
+    },
     store: {
       concurrentParts: store.concurrentParts,
       shortParts: store.shortParts,

@@ -174,13 +174,17 @@ export async function bent(status: number, good: Ask, id: string, known: Known):
       if (id === 'createUpload') return withHeaders(finalOf(known.expired));
       return elsewhereIn(good, known.expired);
     case 412:
-      return withHeaders({ 'tus-resumable': '0.2.2' });
+      return /^(?:download|deleteFile|putFile)/.test(id)
+        ? withHeaders({ 'if-match': '"another"' })
+        : withHeaders({ 'tus-resumable': '0.2.2' });
     case 413:
       return { ...withHeaders({ 'content-length': '100000000' }), body: '' };
     case 415:
       if (id === 'queryFileByBody')
         return { ...good, target: good.target.replace(known.file, known.picture) };
-      return { ...withHeaders({ 'content-type': 'text/plain' }), body: 'hello' };
+      return good.method === 'QUERY' || /^(?:append|import$|createUpload)/.test(id)
+        ? { ...withHeaders({ 'content-type': 'text/plain' }), body: 'hello' }
+        : withHeaders({ 'content-encoding': 'br' });
     case 422:
       if (id === 'liveAddress') return guess(good, 'find');
       if (/^(?:queryFile|aggregate|count|export|find|search|updateOne$|updateMany|deleteMany)/.test(id))

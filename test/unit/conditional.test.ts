@@ -1,5 +1,5 @@
 import t from 'tap';
-import { isNotModified, rangeApplies } from '../../gateway/conditional.ts';
+import { assertPreconditions, isNotModified, rangeApplies } from '../../gateway/conditional.ts';
 
 const state = { etag: '"abc"', lastModified: new Date('1994-11-06T08:49:37.500Z') };
 const notModified = (headers: Record<string, string>) => isNotModified((name) => headers[name], state);
@@ -72,4 +72,49 @@ t.test('If-Range', async (t) => {
   ] as const) {
     t.equal(rangeApplies(value, state), expected, String(value));
   }
+});
+
+/** The header that does not hold; null: all do. */
+function failed(headers: Record<string, string>, is: typeof state | null, reads = false): string | null {
+  try {
+    assertPreconditions((name) => headers[name], is, reads);
+    return null;
+  } catch (error) {
+    const { status, message } = error as { status: number; message: string };
+    return status === 412 ? (/as (\S+) says/.exec(message)?.[1] ?? message) : message;
+  }
+}
+
+t.test('preconditions, in their order', async (t) => {
+  const [older, same, newer] = [
+    'Sun, 06 Nov 1994 08:49:36 GMT',
+    'Sun, 06 Nov 1994 08:49:37 GMT',
+    'Sun, 06 Nov 1994 08:49:38 GMT',
+  ];
+  for (const [headers, is, expected] of [
+    [{}, state, null],
+    [{}, null, null],
+    [{ 'if-match': '"abc"' }, state, null],
+    [{ 'if-match': '"x", "abc"' }, state, null],
+    [{ 'if-match': '*' }, state, null],
+    [{ 'if-match': '*' }, null, 'If-Match'],
+    [{ 'if-match': 'W/"abc"' }, state, 'If-Match'],
+    [{ 'if-match': '"x"' }, state, 'If-Match'],
+    [{ 'if-match': '"abc"' }, null, 'If-Match'],
+    [{ 'if-unmodified-since': older }, state, 'If-Unmodified-Since'],
+    [{ 'if-unmodified-since': same }, state, null],
+    [{ 'if-unmodified-since': newer }, state, null],
+    [{ 'if-unmodified-since': 'yesterday' }, state, null],
+    [{ 'if-unmodified-since': older }, null, null],
+    [{ 'if-match': '"abc"', 'if-unmodified-since': older }, state, null],
+    [{ 'if-none-match': '*' }, null, null],
+    [{ 'if-none-match': '*' }, state, 'If-None-Match'],
+    [{ 'if-none-match': 'W/"abc"' }, state, 'If-None-Match'],
+    [{ 'if-none-match': '"x"' }, state, null],
+    [{ 'if-match': '"abc"', 'if-none-match': '"abc"' }, state, 'If-None-Match'],
+  ] as const) {
+    t.equal(failed(headers, is), expected, JSON.stringify(headers));
+  }
+  t.equal(failed({ 'if-none-match': '"abc"' }, state, true), null, 'of a read that is a 304');
+  t.equal(failed({ 'if-match': '"x"', 'if-none-match': '"abc"' }, state, true), 'If-Match');
 });

@@ -1,0 +1,35 @@
+import { promisify } from 'node:util';
+import * as zlib from 'node:zlib';
+import { invalidBody, payloadTooLarge, unsupportedCoding } from '../errors/catalogue.ts';
+import type { HttpRequest } from './http-types.ts';
+
+type Decode = (bytes: Uint8Array, options: { maxOutputLength: number }) => Promise<Uint8Array>;
+
+const { zstdDecompress } = zlib as unknown as { zstdDecompress?: typeof zlib.gunzip };
+/** Node.js has zstd from 22.15 on. */
+const decoders: Readonly<Record<string, Decode>> = {
+  gzip: promisify(zlib.gunzip),
+  deflate: promisify(zlib.inflate),
+  ...(zstdDecompress && { zstd: promisify(zstdDecompress) }),
+};
+const known = Object.keys(decoders).join(', ');
+
+/** How the body of a request is compressed (RFC 9110 section 8.4); null: it is not. Throws 415. */
+export function codingOf(request: Pick<HttpRequest, 'header'>): string | null {
+  const given = request.header('content-encoding')?.trim().toLowerCase() ?? '';
+  if (given === '' || given === 'identity') return null;
+  const name = given === 'x-gzip' ? 'gzip' : given;
+  if (!Object.hasOwn(decoders, name)) throw unsupportedCoding(known);
+  return name;
+}
+
+/** The bytes of a body that was compressed. Throws 400, and 413 beyond the limit. */
+export async function decoded(bytes: Uint8Array, coding: string, limit: number): Promise<Uint8Array> {
+  try {
+    return await (decoders[coding] as Decode)(bytes, { maxOutputLength: limit });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE')
+      throw payloadTooLarge(limit, 'Request body');
+    throw invalidBody(`Request body is not ${coding}, as Content-Encoding says`, error);
+  }
+}
