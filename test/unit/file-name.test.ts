@@ -17,7 +17,7 @@ t.test('stored names', async (t) => {
     ['résumé.pdf', 'r-sum-.pdf'],
     ['../../etc/passwd', 'passwd'],
     ['C:\\Users\\me\\a.txt', 'a.txt'],
-    ['dir/', 'file'],
+    ['dir/', 'dir'],
     ['..', 'file'],
     ['...', 'file'],
     ['.gitignore', 'gitignore'],
