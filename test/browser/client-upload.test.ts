@@ -4,10 +4,11 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { build } from 'esbuild';
-import { chromium, type Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import t, { type Test } from 'tap';
 import type { CloudFile } from '../../client/src/files.ts';
 import { cuttingProxy, sha256, sluiceWithDigests, someBytes } from '../services/client-files.ts';
+import { launchChromium } from '../services/launch-chromium.ts';
 import { temporaryFolder } from '../services/temporary-folder.ts';
 
 const mebibyte = 2 ** 20;
@@ -61,10 +62,7 @@ t.test('a file goes on after a reload of the page, and after cuts', { timeout: 1
   const bytes = someBytes(40_000_000);
   const path = join(await temporaryFolder(t), 'film.mp4');
   await writeFile(path, bytes);
-  const browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-    args: ['--no-sandbox', '--host-resolver-rules=MAP app.test 127.0.0.1'],
-  });
+  const browser = await launchChromium({ args: ['--host-resolver-rules=MAP app.test 127.0.0.1'] });
   t.teardown(() => browser.close());
   // over plain HTTP from elsewhere a page has no digests
   for (const host of ['127.0.0.1', 'app.test']) {

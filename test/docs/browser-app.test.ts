@@ -5,8 +5,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { chromium, type Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import t from 'tap';
+import { launchChromium } from '../services/launch-chromium.ts';
 import { sluiceFor } from '../services/start-sluice.ts';
 import { temporaryFolder } from '../services/temporary-folder.ts';
 
@@ -38,10 +39,7 @@ t.test('users sign up, keep notes, and see those of others that are public', asy
     env: { ...process.env, DATA_DIR: sluice.dataDir },
   });
   const token = stdout.trim();
-  const browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-    args: ['--no-sandbox'],
-  });
+  const browser = await launchChromium();
   t.teardown(async () => {
     await browser.close();
     pages.close();

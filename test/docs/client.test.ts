@@ -6,8 +6,9 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
-import { chromium, type Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import t from 'tap';
+import { launchChromium } from '../services/launch-chromium.ts';
 import { fieldsOf, structureOf } from '../services/record-client.ts';
 import { type Sluice, sluiceFor } from '../services/start-sluice.ts';
 import { temporaryFolder } from '../services/temporary-folder.ts';
@@ -80,10 +81,7 @@ t.test("React's component in two windows", async (t) => {
   await writeFile(join(folder, 'page.html'), html);
   const pages = createServer((_, response) => response.setHeader('content-type', 'text/html').end(html));
   await new Promise<void>((resolve) => pages.listen(0, '127.0.0.1', resolve));
-  const browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-    args: ['--no-sandbox'],
-  });
+  const browser = await launchChromium();
   t.teardown(async () => {
     await browser.close();
     pages.close();

@@ -3,8 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { chromium, type Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import t from 'tap';
+import { launchChromium } from '../services/launch-chromium.ts';
 import { fieldsOf, structureOf } from '../services/record-client.ts';
 import { sluiceFor } from '../services/start-sluice.ts';
 
@@ -28,10 +29,7 @@ t.test('two windows see records come, change and go', async (t) => {
   });
   await new Promise<void>((resolve) => pages.listen(0, '127.0.0.1', resolve));
   const { port } = pages.address() as AddressInfo;
-  const browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-    args: ['--no-sandbox'],
-  });
+  const browser = await launchChromium();
   t.teardown(async () => {
     await browser.close();
     pages.close();

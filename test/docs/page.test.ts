@@ -2,16 +2,13 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { chromium } from 'playwright-core';
 import t from 'tap';
+import { launchChromium } from '../services/launch-chromium.ts';
 import { sluiceFor } from '../services/start-sluice.ts';
 
 t.test('the page shows the operations, and tries one', async (t) => {
   const sluice = await sluiceFor(t);
-  const browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-    args: ['--no-sandbox'],
-  });
+  const browser = await launchChromium();
   t.teardown(() => browser.close());
   const shots = await mkdtemp(join(tmpdir(), 'sluice-docs-'));
   for (const colorScheme of ['light', 'dark'] as const) {

@@ -8,8 +8,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { build } from 'esbuild';
-import { chromium } from 'playwright-core';
 import t from 'tap';
+import { launchChromium } from '../services/launch-chromium.ts';
 import { sluiceFor } from '../services/start-sluice.ts';
 import { temporaryFolder } from '../services/temporary-folder.ts';
 import { testedS3 } from '../services/tested-s3.ts';
@@ -58,10 +58,7 @@ t.test('every sample for browsers uploads a file', async (t) => {
   });
   await new Promise<void>((resolve) => pages.listen(0, '127.0.0.1', resolve));
   const address = `http://127.0.0.1:${(pages.address() as AddressInfo).port}/`;
-  const browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-    args: ['--no-sandbox'],
-  });
+  const browser = await launchChromium();
   t.teardown(async () => {
     await browser.close();
     pages.close();

@@ -1,48 +1,17 @@
 /** Random writes of several writers in two processes: what their listeners are told makes what the table has. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { migrate } from '../../common/metadata/migrate.ts';
-import { migrations } from '../../common/metadata/migrations.ts';
 import type { RecordSpace } from '../../query/structure/record-space.ts';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
-import { LiveStore, newRecord, newSpace, sorted } from '../services/live-stores.ts';
-import { startRestrictedRedis } from '../services/redis-rights.ts';
+import { openLivePair } from '../services/live-pair.ts';
+import { type LiveStore, newRecord, newSpace, sorted } from '../services/live-stores.ts';
+import { randomFrom } from '../services/random-from.ts';
 import { startClickhouse } from '../services/start-clickhouse.ts';
-import { startTcpProxy } from '../services/tcp-proxy.ts';
-import { openTestClickhouse } from '../services/test-clickhouse.ts';
 import { seed, sized } from '../services/test-size.ts';
 
 t.setTimeout(300_000);
 const clickhouse = await startClickhouse();
-const redis = await startRestrictedRedis();
-const config = { ...redis.config, ...redis.user };
-const proxy = await startTcpProxy({ target: redis.config });
-const db = openTestClickhouse({ url: clickhouse.url });
-await migrate(db, 'sluice', migrations);
-const one = await LiveStore.open(db, config);
-// the second process reaches Redis over a line that can be cut
-const two = await LiveStore.open(db, { ...config, port: proxy.port });
-t.teardown(async () => {
-  for (const each of [one, two]) await each.close();
-  await redis.stop();
-  await proxy.close();
-  await db.close();
-  await clickhouse.close();
-});
-const freeze = (frozen: boolean): void => {
-  for (const direction of ['toClient', 'toTarget'] as const) proxy.set(direction, { frozen });
-};
-
-/** mulberry32 */
-function randomFrom(state: number): () => number {
-  let at = state;
-  return () => {
-    at = (at + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(at ^ (at >>> 15), 1 | at);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
+const { redis, one, two, freeze } = await openLivePair(t, clickhouse);
 
 /** Writes of any kind. @param rewrites share of those of all records */
 async function writeSome(

@@ -1,40 +1,19 @@
 /** A listener of one process hears what the writes of all do, and what it may have missed it reads anew. */
 import t, { type Test } from 'tap';
-import { migrate } from '../../common/metadata/migrate.ts';
-import { migrations } from '../../common/metadata/migrations.ts';
 import type { Written } from '../../query/store/statement-writes.ts';
 import { keysOf } from '../../query/store-shared/redis-versions.ts';
 import type { RecordSpace } from '../../query/structure/record-space.ts';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
+import { openLivePair } from '../services/live-pair.ts';
 import { LiveStore, type Mirror, newRecord, newSpace, sorted } from '../services/live-stores.ts';
 import { plainStore } from '../services/plain-store.ts';
-import { startRestrictedRedis } from '../services/redis-rights.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
 import { startFaultyClickhouse } from '../services/start-faulty-clickhouse.ts';
-import { startTcpProxy } from '../services/tcp-proxy.ts';
-import { openTestClickhouse } from '../services/test-clickhouse.ts';
 
 t.setTimeout(300_000);
 const clickhouse = await startFaultyClickhouse();
-const redis = await startRestrictedRedis();
-const config = { ...redis.config, ...redis.user };
-const proxy = await startTcpProxy({ target: redis.config });
-const db = openTestClickhouse({ url: clickhouse.url });
-await migrate(db, 'sluice', migrations);
-const one = await LiveStore.open(db, config);
-// the second process reaches Redis over a line that can be cut
-const two = await LiveStore.open(db, { ...config, port: proxy.port });
+const { redis, config, db, one, two, freeze } = await openLivePair(t, clickhouse);
 const { signal } = new AbortController();
-t.teardown(async () => {
-  for (const each of [one, two]) await each.close();
-  await redis.stop();
-  await proxy.close();
-  await db.close();
-  await clickhouse.close();
-});
-const freeze = (frozen: boolean): void => {
-  for (const direction of ['toClient', 'toTarget'] as const) proxy.set(direction, { frozen });
-};
 
 /** In the end the listener has what the table has. */
 async function follows(t: Test, mirror: Mirror, space: RecordSpace, message?: string): Promise<void> {

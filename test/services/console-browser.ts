@@ -1,4 +1,5 @@
-import { type Browser, type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
+import { launchChromium } from './launch-chromium.ts';
 import { removeData, type Sluice, type StartOptions, startSluice } from './start-sluice.ts';
 
 /** Milliseconds for what a page is to show: much, for a machine that has other things to do. */
@@ -25,11 +26,7 @@ export interface WatchedPage {
 
 export async function openConsole(options: StartOptions = {}): Promise<ConsoleBrowser> {
   const sluice = await startSluice(options);
-  const browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-    args: ['--no-sandbox'],
-    timeout: patience,
-  });
+  const browser = await launchChromium({ timeout: patience });
   return {
     sluice,
     browser,

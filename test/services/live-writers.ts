@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LiveRecord } from './live-client.ts';
 import type { liveSpace } from './live-spaces.ts';
+import { randomFrom } from './random-from.ts';
 import { type FieldInput, fieldsOf } from './record-client.ts';
 
 export const writtenFields: readonly FieldInput[] = fieldsOf(
@@ -17,13 +18,8 @@ const mostRecords = 1500;
 
 /** Random numbers that are the same for a seed. */
 export function randomOf(seed: number): (below: number) => number {
-  let state = seed >>> 0;
-  return (below) => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
+  const next = randomFrom(seed);
+  return (below) => Math.floor(next() * below);
 }
 
 /** Writers of random records, for as long as they are let, over kills of their server. */

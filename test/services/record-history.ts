@@ -1,6 +1,7 @@
 import { historyProblem, type Operation } from './check-history.ts';
 import type { QueryAnswer } from './query-harness.ts';
 import { spaceOf } from './query-harness.ts';
+import { randomFrom } from './random-from.ts';
 import { structureOf } from './record-client.ts';
 import { seed } from './test-size.ts';
 
@@ -77,17 +78,6 @@ export async function recordHistory(options: HistoryOptions): Promise<RecordedHi
   const run = new HistoryRun(options);
   await run.work();
   return run.result();
-}
-
-/** mulberry32 */
-function randomFrom(state: number): () => number {
-  let seeded = state;
-  return () => {
-    seeded = (seeded + 0x6d2b79f5) | 0;
-    let value = Math.imul(seeded ^ (seeded >>> 15), 1 | seeded);
-    value = (value + Math.imul(value ^ (value >>> 7), 61 | value)) ^ value;
-    return ((value ^ (value >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 interface Answered {
