@@ -14,12 +14,17 @@ const decoders: Readonly<Record<string, Decode>> = {
 };
 const known = Object.keys(decoders).join(', ');
 
-/** How the body of a request is compressed (RFC 9110 section 8.4); null: it is not. Throws 415. */
-export function codingOf(request: Pick<HttpRequest, 'header'>): string | null {
+/** What a request says of how its body is compressed (RFC 9110 section 8.4); null: it is not. */
+export function codingSaid(request: Pick<HttpRequest, 'header'>): string | null {
   const given = request.header('content-encoding')?.trim().toLowerCase() ?? '';
-  if (given === '' || given === 'identity') return null;
-  const name = given === 'x-gzip' ? 'gzip' : given;
-  if (!Object.hasOwn(decoders, name)) throw unsupportedCoding(known);
+  return given === '' || given === 'identity' ? null : given;
+}
+
+/** The same, where it can be undone. Throws 415. */
+export function codingOf(request: Pick<HttpRequest, 'header'>): string | null {
+  const said = codingSaid(request);
+  const name = said === 'x-gzip' ? 'gzip' : said;
+  if (name !== null && !Object.hasOwn(decoders, name)) throw unsupportedCoding(known);
   return name;
 }
 

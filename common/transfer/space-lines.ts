@@ -11,39 +11,13 @@ export interface ShownField {
 const flags = ['required', 'unique', 'hashed'] as const;
 const identifier = /^[A-Za-z_$][\w$]*$/;
 /** Names that a module can't give, or gives to something else. */
-const taken = new Set([
-  ...['array', 'boolean', 'number', 'object', 'space', 'text'],
-  ...['await', 'break', 'case', 'catch', 'class', 'const', 'continue', 'debugger', 'default', 'delete', 'do'],
-  ...[
-    'else',
-    'enum',
-    'export',
-    'extends',
-    'false',
-    'finally',
-    'for',
-    'function',
-    'if',
-    'implements',
-    'import',
-  ],
-  ...['in', 'instanceof', 'interface', 'let', 'new', 'null', 'package', 'private', 'protected', 'public'],
-  ...[
-    'return',
-    'static',
-    'super',
-    'switch',
-    'this',
-    'throw',
-    'true',
-    'try',
-    'typeof',
-    'var',
-    'void',
-    'while',
-  ],
-  ...['with', 'yield', 'arguments', 'eval'],
-]);
+const taken = new Set(
+  `array boolean number object space text await break case catch class const continue debugger default delete do else enum
+  export extends false finally for function if implements import in instanceof interface let new null package private
+  protected public return static super switch this throw true try typeof var void while with yield arguments eval`.split(
+    /\s+/,
+  ),
+);
 
 /** A module of TypeScript that says the record spaces of a project, in their order. */
 export function spaceLines(

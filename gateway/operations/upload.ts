@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { chunksUnsupported, payloadTooLarge, unsupportedCoding } from '../../common/errors/catalogue.ts';
 import { visibleError } from '../../common/errors/render-error.ts';
+import { codingSaid } from '../../common/http/content-coding.ts';
 import type { Handler, HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
 import { replayedHeader } from '../../common/http/idempotency-key.ts';
 import type { RunningUploads } from '../../common/lifecycle/workers/running-uploads.ts';
@@ -116,8 +117,7 @@ async function storeUpload(deps: UploadDeps, request: HttpRequest, behind: Behin
   const projectSlug = readProjectSlug(request);
   const boundary = readBoundary(request.header('content-type'));
   if (request.header('content-range') !== undefined) throw chunksUnsupported('the header Content-Range');
-  const coding = request.header('content-encoding')?.trim().toLowerCase() || 'identity';
-  if (coding !== 'identity') throw unsupportedCoding('');
+  if (codingSaid(request) !== null) throw unsupportedCoding('');
   const checksums = announcedChecksums(request, formHeaders);
   const bodyChecksums = announcedChecksums(request, digestNames);
   const maxBodyBytes = deps.maxUploadBytes + formOverheadBytes;

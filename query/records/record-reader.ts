@@ -4,7 +4,7 @@ import { allRecords, type Conditions, equals } from '../input/parse-conditions.t
 import type { ReadPlan } from '../input/read-plan.ts';
 import { aggregateSql, costSql } from '../sql/aggregate-sql.ts';
 import { idsSql } from '../sql/conditions-sql.ts';
-import { rowColumns, storedJson, valueBytes } from '../sql/record-row.ts';
+import { rowColumns, shownJson, valueBytes } from '../sql/record-row.ts';
 import type { Selection } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
 import { recordExpression } from '../sql/value-sql.ts';
@@ -85,7 +85,7 @@ export class RecordReader {
     const wanted = { ...plan, page: firstOf(plan) };
     const [row] = await this.#few<StoredRow | { readonly _record: string }>(space, wanted, columns, signal);
     if (row === undefined) return null;
-    return '_record' in row ? row._record : storedJson(space.structure, row, shown);
+    return '_record' in row ? row._record : shownJson(row, shown);
   }
 
   oldest(space: RecordSpace, signal: AbortSignal): Promise<string | null> {
@@ -198,7 +198,7 @@ export class RecordReader {
     if (now !== null) return now;
     const shown = shownBy(space, plan);
     return this.#read<Uint8Array | AsyncIterable<Uint8Array>>(space, plan, signal, {
-      shared: (rows) => Buffer.from(`[${rows.map((row) => storedJson(space.structure, row, shown)).join()}]`),
+      shared: (rows) => Buffer.from(`[${rows.map((row) => shownJson(row, shown)).join()}]`),
       alone: (narrowed) => this.#streamRows(space, narrowed, plan, signal),
     });
   }

@@ -66,14 +66,11 @@ export const rowColumns = '_id, _created_at, _updated_at, _doc';
 export const valueBytes = 'arraySum(arrayMap(x -> length(x), mapValues(_doc)))';
 
 /** A stored record as find would answer it. */
-export function storedJson(
-  structure: Structure,
-  row: StoredRow,
-  shown: RecordParts = wholeRecord(structure),
-): string {
-  return shownJson(row, shown);
+export function storedJson(structure: Structure, row: StoredRow): string {
+  return shownJson(row, wholeRecord(structure));
 }
 
+/** The same of the parts that are asked for. */
 export function shownJson(row: StoredRow, shown: RecordParts): string {
   let text = '';
   for (const part of shown.parts) text += part.before + partJson(part, row);
