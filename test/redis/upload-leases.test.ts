@@ -181,6 +181,18 @@ t.test('a gateway whose state is not saved gives the upload up before its lease 
   t.ok((await b.stored())[0]?.equals(bytes));
 });
 
+t.test('what was saved counts only if no other gateway took over meanwhile', async (t) => {
+  const [one, two] = [await gateway(t), await gateway(t)];
+  const first = await one.leases.take('stood still');
+  const late = first.save(async () => {
+    // as it ends for a process that stands still for longer than it lasts
+    await one.redis.remove('sluice:upload:1:stood still');
+    (await two.leases.take('stood still')).release();
+  });
+  await t.rejects(late, { status: 409 });
+  first.release();
+});
+
 t.test('a gateway that knows of no other one remembers nothing', async (t) => {
   const leases = new UploadLeases(unknownLeases);
   for (let i = 0; i < 2; i++) {

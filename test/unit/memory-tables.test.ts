@@ -5,11 +5,16 @@ import { createUuidV7 } from '../../common/metadata/uuid-v7.ts';
 import { type IndexShape, lookupShape, shapeText } from '../../query/memory/index-shape.ts';
 import { MemoryTable } from '../../query/memory/memory-table.ts';
 import { MemoryTables } from '../../query/memory/memory-tables.ts';
+import type { StoredRow } from '../../query/sql/stored-row.ts';
 
 const newId = createUuidV7();
 const spaceId = 'space';
 const time = '2026-01-01T00:00:00.000Z';
 const most = 12;
+const row = (_id: string, t0: string): StoredRow => ({
+  ...{ _id, _created_at: time, _updated_at: time },
+  _doc: { t0 },
+});
 
 /** Loads a space. False: there was no room, or it was dropped. @param unique slots that it is looked up by */
 function load(
@@ -114,6 +119,19 @@ t.test('a write whose record finds no memory ends the table, and is made', async
   const id = newId();
   tables.written(spaceId, id, { _id: id, _created_at: time, _updated_at: time, _doc: {} });
   t.notOk(tables.has(spaceId));
+});
+
+t.test('what was changed or removed during a large insert is not written over', async (t) => {
+  const tables = tablesWith(10, []);
+  const rows = [newId(), newId(), newId()].map((_id) => row(_id, 'inserted'));
+  const [changed, removed, kept] = rows as [StoredRow, StoredRow, StoredRow];
+  await tables.insert(spaceId, rows, async () => {
+    tables.written(spaceId, changed._id, row(changed._id, 'changed'));
+    tables.written(spaceId, removed._id, null);
+  });
+  const table = tables.find(spaceId) as MemoryTable;
+  const found = [changed, removed, kept].map(({ _id }) => table.get(_id)?._doc.t0);
+  t.strictSame(found, ['changed', undefined, 'inserted']);
 });
 
 t.test('shapes that were asked for once do not keep others from an index', async (t) => {

@@ -8,6 +8,7 @@ import { sized } from '../services/test-size.ts';
 
 const mebibyte = 1024 ** 2;
 const limit = 8 * mebibyte;
+const time = '2026-01-01T00:00:00.000Z';
 /** The cache looks at no more of a space than its id. */
 const viewOf = (id: string): RecordSpace => ({ id }) as RecordSpace;
 const byId = (id: string): Conditions => ({
@@ -134,6 +135,20 @@ t.test('a result that was read while a write that it may show was under way is n
     t.ok(isKept('that'), 'what is read afterwards is');
   }
 });
+
+t.test(
+  'a find by a time of the service is dropped with each write: new records may have that time',
+  async (t) => {
+    for (const target of ['createdAt', 'updatedAt'] as const) {
+      const cache = new ResultCache(limit);
+      const at = { relationship: 'And', plain: [{ target, value: time }], others: [], hashed: [] } as const;
+      await cache.load(one, 'find', at, async () => Buffer.from('[]'));
+      t.ok(cache.get(one, 'find'));
+      cache.begin(one.id, [{ _id: '1', _doc: {} }])();
+      t.equal(cache.get(one, 'find'), undefined, target);
+    }
+  },
+);
 
 t.test('a result from memory is kept until a write that it may show begins', (t) => {
   const cache = new ResultCache(limit);
