@@ -189,7 +189,7 @@ t.test('what was saved counts only if no other gateway took over meanwhile', asy
     await one.redis.remove('sluice:upload:1:stood still');
     (await two.leases.take('stood still')).release();
   });
-  await t.rejects(late, { status: 409 });
+  await t.rejects(late, { code: 'upload_conflict', status: 409 });
   first.release();
 });
 

@@ -1,5 +1,5 @@
+import { serverEvents } from '../../../client/src/server-events.ts';
 import { toProblem } from '../problem.ts';
-import { eventsOf, type StreamEvent } from './event-stream.ts';
 import type { Where } from './filters.ts';
 
 export type LiveState =
@@ -87,24 +87,30 @@ export class LiveFind {
       onBytes();
       const asked: Where = since === null ? where : [...where, ['updatedAt', 'gt', since]];
       const body = await open(asked, this.#place, AbortSignal.any([signal, silence.signal]));
-      for await (const event of eventsOf(body, onBytes)) this.#take(event);
+      const reader = body.getReader();
+      const read = async () => {
+        const step = await reader.read();
+        onBytes();
+        return step;
+      };
+      for await (const event of serverEvents(read)) this.#take(event);
     } finally {
       clearTimeout(silent);
       clearInterval(looks);
     }
   }
 
-  #take({ type, id, data, retry }: StreamEvent): void {
+  #take({ event, id, data, retry }: { readonly [Field in string]?: string }): void {
     const { onState, onChange } = this.#input;
     this.#place = id ?? this.#place;
-    if (retry !== null) this.#retryMs = Math.max(retryMs.least, retry);
-    if (type === 'ready') {
+    if (retry !== undefined) this.#retryMs = Math.max(retryMs.least, Number(retry));
+    if (event === 'ready') {
       this.#failures = 0;
       onState({ kind: 'live', isNarrowed: this.#since !== null });
       // what came before is not told
       onChange(null);
-    } else if (type === 'enter' || type === 'change' || type === 'leave') {
-      onChange(String((JSON.parse(data) as { readonly id: string }).id));
+    } else if (event === 'enter' || event === 'change' || event === 'leave') {
+      onChange(String((JSON.parse(data as string) as { readonly id: string }).id));
     }
   }
 }
