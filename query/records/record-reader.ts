@@ -33,6 +33,11 @@ interface Answers<Result> extends Pick<FindAnswers<Result>, 'shared'> {
 
 export const oldest: ReadPlan = { conditions: allRecords, sort: null, page: null };
 
+/**
+ * Reads records the cheapest way there is. A kept answer comes before it (operations/cached-answer.ts). Then these are tried:
+ * rows in memory (`findNow`; memory/plan-search.ts), a look-up by an id or a unique value (`lookUp`), the index of values, and
+ * a scan (`find`; store/shared-reads.ts chooses between the two).
+ */
 export class RecordReader {
   readonly #store: RecordStore;
   readonly #candidates: Candidates;
