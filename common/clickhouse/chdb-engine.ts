@@ -24,7 +24,7 @@ const computedStreams = 4;
 const accountShare = 2;
 /** Streams that readers hold open; most of them wait for their readers. */
 const streamSessions = 16;
-/** A result that goes to a file first has so much more time than the first bytes of a stream. */
+/** A result that goes to a file first has so many times the deadline of a stream's first bytes. */
 const fileTime = 6;
 const queueLimit = 10_000;
 
