@@ -15,7 +15,7 @@ import { QueryIndex } from './query-index.ts';
 const keptChanges = 10_000;
 const droppedAtOnce = 1000;
 export const keptBytes = 64 * 1024 * 1024;
-/** Changes that wait to be told; with more nobody is told of them. */
+/** Changes that may wait; with more, streams read their records again. */
 const mostWaiting = 50_000;
 /** Milliseconds that telling keeps the event loop from everything else. */
 const busyFor = 2;
@@ -34,7 +34,7 @@ interface Kept extends RowChange {
   readonly bytes: number;
 }
 
-/** Changes of writes, which can be seen since `at`, or a moment in the row of them. */
+/** Changes of a write that is visible since `at`; without changes, a moment between writes. */
 interface Waiting {
   readonly changes: Iterable<RowChange>;
   readonly count: number;
@@ -52,7 +52,7 @@ export interface Asked {
   readonly shown: RecordParts;
 }
 
-/** The streams of one space, and its latest changes. */
+/** The subscriptions to one space, and a bounded log of its latest changes. */
 export class LiveSpace implements ChangeListener {
   readonly #alone: boolean;
   readonly #kept: KeptBytes;

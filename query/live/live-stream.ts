@@ -14,7 +14,7 @@ export interface WaitingBytes {
   streams: number;
 }
 
-/** The events of one client, from the moment in which they happen until it takes them. */
+/** The queue of one client's events, which is bounded: a client that is too slow gets a snapshot. */
 export class LiveStream {
   /** Called when it ends. */
   onEnd: () => void = () => {};

@@ -2,7 +2,7 @@ import type { Comparison, Filter } from '../input/filters/filter.ts';
 import type { OperatorName } from '../input/filters/operators.ts';
 import { keyOfTarget, type RowOrder } from './row-order.ts';
 
-/** Which rows of an order comparisons can leave. */
+/** The range of an ordered list of rows that can meet comparisons. */
 export interface Bounds {
   /** Rows in front of those that meet it are none of them; absent: the first one may be. */
   readonly from: Comparison | undefined;

@@ -17,8 +17,8 @@ interface Deps extends Pick<SpacesDeps, 'store' | 'catalogue' | 'invalidation' |
 export const attempts = 20;
 
 /**
- * Versions of spaces on their way to the catalogue and from it. A stored version is announced to others, and a version
- * that was read is remembered. One call at a time for each space.
+ * Reads and writes versions of spaces in the catalogue, with a cache. A stored version is announced to others, and a
+ * version that was read is kept. One call at a time for each space.
  */
 export class CatalogueVersions {
   readonly #deps: Deps;

@@ -22,8 +22,8 @@ const usualTimes: OutageTimes = {
 const marginShare = 0.1;
 
 /**
- * Outages of Redis, as processes tell each other by ClickHouse, which every writer reaches: a row says until when nobody
- * may go by versions. Its time is ClickHouse's own, so rows end by themselves, whatever becomes of their writers.
+ * Outages of Redis. Processes announce them in ClickHouse, which every writer reaches: a row says until when no version
+ * may be trusted. Its time is ClickHouse's own, so a row expires, whatever becomes of its writer.
  */
 export class CacheOutages {
   readonly #db: Pick<Database, 'rows' | 'command'>;

@@ -79,9 +79,9 @@ interface Heard {
 }
 
 /**
- * What the writes of all processes do to a space, as their ends say in Redis. Entries have ids alone: the records are read
- * as they are then, in reads that come one after the other, so that what is told never goes back. A listener reads all again
- * when entries were lost, a writer died, or somebody wrote without Redis.
+ * Change data capture between processes: each write appends its ids to a log in Redis, and this reads the records as they
+ * are then. Reads come one after the other, so that what is told never goes back. A listener reads all again when entries
+ * were lost, a writer died, or somebody wrote without Redis.
  */
 export class RedisChanges {
   readonly #deps: Deps;

@@ -56,8 +56,8 @@ end
 return run .. ':' .. version
 `);
 /**
- * KEYS: writers, changes. ARGV: writer, lifetime. Writers that died are forgotten by the way; listeners hear of it, so those
- * are kept for longer than they count.
+ * KEYS: writers, changes. ARGV: writer, lifetime. It also removes writers that died, which listeners have to hear of: so
+ * these are kept for longer than they count.
  */
 const beginScript = redisScript(`${tellLua}${nowLua}
 forgetDead(KEYS[1], now, KEYS[2])
@@ -95,7 +95,7 @@ interface Deps {
   readonly times?: Partial<VersionTimes>;
 }
 
-/** Versions that processes share by Redis; while a writer can't reach it, ClickHouse says so to all readers. */
+/** Versions of spaces in Redis. A writer that can't reach it tells all readers by ClickHouse. */
 export class RedisVersions implements SpaceVersions {
   readonly #deps: Deps;
   readonly #times: VersionTimes;

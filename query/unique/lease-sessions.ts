@@ -34,7 +34,7 @@ function elapsed(from: Moment, to: Moment): number {
   return Math.max(to.monotonic - from.monotonic, to.wall - from.wall);
 }
 
-/** One lease of a process, on everything that its writes hold under its name. */
+/** A session of a process: one lease on everything that its writes hold. */
 export class LeaseSession {
   readonly id = randomBytes(12).toString('base64url');
   readonly #times: LeaseTimes;
