@@ -130,7 +130,7 @@ export class LoginThrottle {
     this.#identities.set(key, identity);
   }
 
-  /** An attempt that runs may fail: it counts as if it had. */
+  /** Running attempts count as failed ones: they may fail. */
   #mayRun({ failures, running }: Identity): boolean {
     return running === 0 || running + failures < this.#options.free;
   }

@@ -32,8 +32,8 @@ const queueLimit = 10_000;
 type Caller = Pick<ReadStatement, 'signal' | 'account'> & { readonly permit?: WritePermit | undefined };
 
 /**
- * The engine's sessions. Statements of the service, reads of clients, and streams have their own, so that none of them
- * waits for another kind.
+ * Pools of the engine's sessions. Statements of the service, reads of clients, and streams have one each, so that none of
+ * them waits for another kind.
  */
 export class ChdbEngine {
   readonly #chdb: typeof import('chdb');

@@ -67,7 +67,7 @@ export class FileDigests implements Digests {
   );
   readonly #waiting: (() => void)[] = [];
   #files = 0;
-  /** Files with a smaller id had begun when a thread ended. */
+  /** Files with a smaller id had begun when a thread died: their digests are lost. */
   #lostFiles = 0;
 
   begin(): FileDigest {

@@ -89,7 +89,7 @@ export class SmallFiles {
     if (this.#freshness.mayKeep(read)) this.#kept?.set(served.file.name, { served, bytes, read });
   }
 
-  /** The same files. From now on a removed one is gone from here as well before the removal is answered. */
+  /** Wraps `remove`, so that a file is gone from here before its removal is answered. */
   over<Files extends CloudFiles>(files: Files): Files {
     const remove = files.remove.bind(files);
     return Object.assign(files, {

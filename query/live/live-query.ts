@@ -12,7 +12,7 @@ const mostMembers = 20_000;
 /** A subscription that streams share: each change is matched once for all of them. */
 export class LiveQuery {
   readonly streams = new Set<LiveStream>();
-  /** In the places of its clients. */
+  /** Its id, as a part of its clients' event ids. */
   readonly question: string;
   readonly conditions: Conditions;
   readonly shown: RecordParts;

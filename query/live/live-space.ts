@@ -64,7 +64,7 @@ export class LiveSpace implements ChangeListener {
   #telling = false;
   /** What rules compare must not be found by trying. */
   readonly #secret = randomBytes(32);
-  /** Places of another one mean nothing here. */
+  /** A random id, as a part of event ids: those of another process mean nothing here. */
   #run = newRun();
   #number = 0;
   #changes: Kept[] = [];
@@ -242,7 +242,7 @@ export class LiveSpace implements ChangeListener {
     return eventBytes(type, this.placeOf(query, number), data);
   }
 
-  /** A text that other questions, structures and rules do not have: what one client has is nothing to another. */
+  /** An id of the question with its structure and rules, so that no client resumes from another one's place. */
   #questionOf({ structure, bound }: RecordSpace, key: string): string {
     const all = JSON.stringify([key, structure.fields, bound?.find]);
     return createHmac('sha256', this.#secret).update(all).digest('base64url').slice(0, 11);

@@ -136,7 +136,7 @@ export class CatalogueVersions {
     throw overloaded('the structure of the record space is being changed by many');
   }
 
-  /** Ends everything that other processes and caches hold of a space. */
+  /** Invalidates what other processes and caches hold of a space. */
   async announce({ id, recordsId }: CatalogueEntry): Promise<void> {
     const { invalidation, store } = this.#deps;
     await Promise.all([invalidation.publish(id), store.invalidate(recordsId)]);

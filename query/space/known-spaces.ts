@@ -119,7 +119,7 @@ export class KnownSpaces {
     return known;
   }
 
-  /** The space is there no more, or nothing that was known of it counts. */
+  /** Evicts a space that is gone, or of which nothing known counts. */
   forget(id: string): void {
     this.#spaces.delete(id);
   }
