@@ -40,8 +40,8 @@ interface Options {
 }
 
 /**
- * A sandbox for statements over untrusted files: an engine in a process of its own, which they can't crash for others. It
- * runs one statement at a time, and knows neither our data directory nor our environment.
+ * Isolates statements over untrusted files: an engine in a process of its own, whose crash harms no others. It runs one
+ * statement at a time, and knows neither our data directory nor our environment.
  */
 export class EngineProcess {
   readonly #child: ChildProcess;

@@ -25,7 +25,7 @@ redis.call('SET', KEYS[1], at + ARGV[1], 'PX', ARGV[4])
 return at - now
 `);
 
-/** A rate limit of all processes for statements that make parts of a table. Without Redis there is none. */
+/** A rate limit of all processes for statements that make parts of a table: none without Redis, or while it is away. */
 export function sharedPace(
   { redis, log }: { readonly redis?: RedisConnection | undefined; readonly log: Pick<Log, 'error'> },
   table: string,

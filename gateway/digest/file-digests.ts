@@ -54,7 +54,7 @@ const noDigest: Digest = { async update() {}, end: async () => undefined, drop()
 /** For a process whose files have no digests. */
 export const noDigests: Digests = { begin: () => noDigest, of: async () => undefined, async close() {} };
 
-/** Computes SHA-256 in a worker thread, off the event loop. */
+/** Computes digests: those of larger files in a worker thread. */
 export class FileDigests implements Digests {
   #worker: Worker | null = null;
   /** Messages without an answer, in order. */
