@@ -1,6 +1,6 @@
 import { requirePlatform } from './common/lifecycle/require-platform.ts';
 
-/** Everything on one port, on the embedded stores. */
+/** Runs all services on one port. */
 requirePlatform();
 const { runProcess } = await import('./common/lifecycle/run-process.ts');
 await runProcess(async () => {

@@ -1,4 +1,4 @@
-/** Says what strangers and users may do with the records of a server, and whether that is meant: for CI (docs/security.md). */
+/** Prints what strangers and users may do with the records of a server, with warnings, for CI (docs/security.md). */
 import { parseArgs } from 'node:util';
 import { failStart, helpIfAsked } from './common/lifecycle/command-line.ts';
 import type { RemoteServer } from './common/transfer/remote-server.ts';

@@ -1,6 +1,6 @@
 /**
- * Makes views for people with SQL, whether the server runs or not: one a record space, in the database
- * `<database>_views`, with a column a field (docs/records.md). Prints their names. Run it again when structures changed.
+ * Creates SQL views, whether the server runs or not: one for each record space, in the database `<database>_views`, with
+ * a column for each field (docs/records.md). Prints their names. Run it again when structures changed.
  */
 import { parseArgs } from 'node:util';
 import { commandLine } from './common/lifecycle/command-line.ts';

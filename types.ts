@@ -1,4 +1,4 @@
-/** Writes the record spaces of a server as the client's `space(...)` lines (docs/client.md). */
+/** Generates the client's `space(...)` lines from the record spaces of a server (docs/client.md). */
 import { readFile, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { CommandError } from './common/errors/command-error.ts';

@@ -18,7 +18,7 @@ export interface Behind {
   more: boolean;
 }
 
-/** Waiting deliveries by account, in memory and in the store, and the accounts with some in the store alone. */
+/** Counts the waiting deliveries of accounts, and knows the accounts with some in the store alone. */
 export class Backlog {
   readonly behind = new Map<string, Behind>();
   readonly #contentShare: number;

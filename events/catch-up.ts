@@ -22,7 +22,7 @@ export interface CatchUpDeps {
   readonly log: Pick<Log, 'warn'>;
 }
 
-/** Fetches deliveries of accounts that are behind, as memory has room for them. */
+/** Refills the queue from the store for accounts that are behind, as memory has room. */
 export class CatchUp {
   readonly #deps: CatchUpDeps;
   readonly #wanted = new Set<string>();

@@ -60,8 +60,9 @@ interface Account extends Slotted {
 }
 
 /**
- * Deliveries in memory. The account with the fewest calls is served first, and of an account each space and address in
- * turn. The next one is found without a search: deliveries that wait for a time are in a heap, the others in queues.
+ * A fair queue of deliveries, in memory. The account with the fewest calls is first, and of an account each space and
+ * address in turn. The next one is found without a search: deliveries that wait for a time are in a heap, the others in
+ * queues.
  */
 export class DeliveryQueue {
   readonly #limits: typeof queueLimits;

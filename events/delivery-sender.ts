@@ -22,7 +22,7 @@ const begunAtOnce = 16;
 /** Memory for contents of new deliveries, so that a first attempt need not read them. Bytes. */
 const freshContents = 32 * 1024 ** 2;
 
-/** Doubles from 5 s up to an hour, with jitter down to half, so that many do not come at once. Milliseconds. */
+/** Exponential backoff: doubles from 5 s up to an hour, with jitter down to half against bursts. Milliseconds. */
 export function retryDelay(attempts: number, random = Math.random): number {
   const delay = Math.min(longestDelay, firstDelay * 2 ** Math.min(attempts - 1, 20));
   return Math.round(delay * (0.5 + random() / 2));

@@ -15,7 +15,7 @@ export interface Progress {
   readonly expiresAt: Date;
 }
 
-/** An entry of the list of changes: up to 100 records of one write, for one address. */
+/** One call of a webhook: up to 100 records of one write, for one address. */
 export interface Delivery extends Progress, Omit<RecordEvent, 'type' | 'records'> {
   readonly id: string;
   readonly createdAt: Date;

@@ -31,8 +31,8 @@ export interface Address {
 }
 
 /**
- * Finds the address that a call goes to. It is looked up for each call, and the connection is made to the very address
- * that was checked: a name that resolves to another one a moment later reaches nothing else.
+ * Resolves and checks the address of a call (against SSRF). This is done for each call, and the connection goes to the
+ * very address that was checked, so DNS rebinding gains nothing.
  */
 export type FindAddress = (host: string) => Promise<Address>;
 

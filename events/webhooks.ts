@@ -42,7 +42,7 @@ export interface WebhooksDeps {
   readonly limits?: DeliverySenderDeps['limits'];
 }
 
-/** Makes deliveries of the events of records, and has them sent to their addresses. */
+/** Turns events of records into durable deliveries, and has them sent. */
 export class Webhooks implements RecordEvents {
   readonly #table: DeliveryTable;
   readonly #sender: DeliverySender;

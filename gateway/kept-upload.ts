@@ -50,7 +50,7 @@ export function mustMayKeep({ link, grants }: UploadGrant, project: string): voi
   assertBackup(grants, { project });
 }
 
-/** An upload of a copy. The same copy may come again. */
+/** An idempotent upload of a copy: the same one may come again. */
 export class KeptUpload {
   readonly id: string;
   readonly #name: string;

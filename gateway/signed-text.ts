@@ -4,7 +4,7 @@ import type { SigningKeys } from '../common/auth/signing-keys.ts';
 /** The id of the key, then HMAC-SHA256 in base64url. */
 const signaturePattern = /^([0-9a-f-]{16,36})\.([A-Za-z0-9_-]{43})$/;
 
-/** Signs texts so that every gateway of a store recognises them. Nothing about them is stored. */
+/** Signs texts by HMAC, with a key that all gateways of a store have. Nothing about them is stored. */
 export class TextSigner {
   readonly #keys: SigningKeys;
   readonly #purpose: string;

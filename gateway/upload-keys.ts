@@ -8,7 +8,7 @@ import { LockRefused, type Locks } from '../common/redis/process-lock.ts';
 import { type KeptProperties, KeptUpload } from './kept-upload.ts';
 import type { UploadGrant } from './upload-access.ts';
 
-/** A gateway that dies with a key keeps it for the time of the lease. Milliseconds. */
+/** The lock of a key is a lease: one of a gateway that dies expires. Milliseconds. */
 const lockTimes = { lease: 10_000, renewEvery: 3_000 };
 /** Characters of a UUID up to its random half. */
 const prefixLength = 18;

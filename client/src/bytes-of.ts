@@ -1,7 +1,7 @@
 /** What can be uploaded. A stream has bytes. */
 export type Source = Blob | ReadableStream<Uint8Array> | Uint8Array | string;
 
-/** Bytes from some offset on, as often as they are asked for until later ones are. */
+/** A source that can be read again from an offset, until later bytes are asked for. */
 export interface Bytes {
   /** undefined: the end of the stream has not come. */
   size: number | undefined;

@@ -1,4 +1,4 @@
-/** An answer that is a refusal, or that none of ours could have been. */
+/** A refusal, or an answer that did not come from Sluice. */
 export class SluiceError extends Error {
   /** Such as `not_unique` (docs/errors.md); `no_answer`: the service was not reached; `not_sluice`: something else answered. */
   readonly code: string;
@@ -168,7 +168,7 @@ export async function json<Answer>(answer: Response): Promise<Answer> {
   }
 }
 
-/** What answered well, and is not the service. */
+/** The error for a good answer of something else than the service. */
 export function notSluice(status: number, cause?: unknown): SluiceError {
   const message = 'The answer is none of Sluice: something between here and the service may have answered';
   return new SluiceError({ code: 'not_sluice', status, message, cause });

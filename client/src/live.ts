@@ -3,7 +3,7 @@ import { type Call, type Client, notSluice, SluiceError, send, sleep } from './c
 import { serverEvents } from './server-events.ts';
 import type { Fields, Selectable, Selected, Space } from './space.ts';
 
-/** The records of a live find, and what happened last (docs/live.md). */
+/** The records of a live find, and the last change (docs/live.md). */
 export type LiveEvent<Value> = { readonly records: ReadonlyMap<string, Value> } & (
   | { readonly type: 'ready'; readonly id?: undefined; readonly record?: undefined }
   | { readonly type: 'enter' | 'change'; readonly id: string; readonly record: Value }
@@ -17,7 +17,7 @@ export type LiveOptions<Of extends Fields, Select extends Selectable<Of> = never
 /** Milliseconds without a byte, after which a connection is given up: the service says something every 15 s. */
 const patience = 40_000;
 const longestWait = 30_000;
-/** Statuses after which nothing changes by itself. */
+/** Statuses for which another attempt is of no use. */
 const isFinal = /^4(?!08|29)|501/;
 
 /**

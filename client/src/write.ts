@@ -76,7 +76,7 @@ function store(client: Client, space: Space, call: Parameters<typeof ask>[3]): P
 
 const once = { repeatable: false };
 
-/** Answers the record after the change. It is not sent again: look whether it was made when there was no answer. */
+/** Answers the record after the change. It is not retried: without an answer, look whether it was made. */
 export function update<Of extends Fields>(
   client: Client,
   space: Space<Of>,

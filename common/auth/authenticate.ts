@@ -25,7 +25,7 @@ export interface Principal {
  */
 export type Authenticate = (request: HttpRequest, ruled?: Ruled) => Principal | Promise<Principal>;
 
-/** Said by a caller that binds the request to the rules of its space: nobody else takes a publishable token. */
+/** For a caller that applies its space's rules to the request: no other one accepts a publishable token. */
 type Ruled = 'by rules';
 
 // RFC 6750 section 2.1; the scheme's letter case is free (RFC 9110 section 11.1)
@@ -75,7 +75,7 @@ export function createAuthenticate(tokenCheck: TokenCheck, limiter: Limiter = un
 }
 
 /**
- * Throws 403: the same whether there is such a project, or space, or none.
+ * Throws a 403, the same whether the project or space exists or not.
  * @param grants absent: everything @param need null or absent: nothing
  */
 export function assertGranted(
@@ -87,14 +87,14 @@ export function assertGranted(
   if (lack !== null) throw notGranted(lack);
 }
 
-/** Throws 403 unless the token names the grant `backup`: hashes leave by no token that was made for everything else. */
+/** Throws 403 unless the token names the grant `backup`. A token without limits does not export hashes. */
 export function assertBackup(grants: Grants | undefined, place: GrantPlace): void {
   if (grants?.may?.includes('backup') !== true)
     throw notGranted('The access token is not granted backup, which it needs by name');
   assertGranted(grants, 'backup', place);
 }
 
-/** Browsers say the origin of a page; what says none could say any. */
+/** Only browsers can be held to an origin: other clients send any, or none. */
 function assertOrigin({ origins = [] }: Grants, origin: string | undefined): void {
   if (origin === undefined || origins.includes('*') || origins.includes(origin)) return;
   throw notGranted(`The access token is not for pages of ${shownName(origin)}`);

@@ -33,7 +33,7 @@ export interface Hasher {
 /** https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html: argon2id (the library's default). */
 const owasp = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
-/** Hashing runs on the threads that the engine and the file system use too: some are left to them. */
+/** Hashes at once. The engine and the file system share libuv's threads with them, and keep some. */
 const concurrency = Math.min(4, availableParallelism());
 const queueLimit = 1000;
 

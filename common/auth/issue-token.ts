@@ -7,7 +7,7 @@ import type { TokenCheck } from './token-check.ts';
 /** The address of the account that the first start makes, until somebody claims it. Its id stays. */
 export const developerEmail = 'developer@localhost';
 
-/** A minute in Redis, and then five seconds in a process. */
+/** Caches keep a token for a minute in Redis, then for five seconds in a process. */
 const notPublished =
   'Redis does not answer: other processes may accept the token for another 70 seconds at most';
 
@@ -31,7 +31,7 @@ export type TokenOrder =
   | { readonly action: 'list'; readonly email: string | null };
 
 /**
- * Carries out an order. Answers the text to print: the new token, the revoked token's id, or a line a token.
+ * Runs a command. Answers the text to print: the new token, the revoked token's id, or a line a token.
  * @param tokenCheck of the running server, so that a revocation counts at once; it informs the others, too
  */
 export async function executeTokenOrder(

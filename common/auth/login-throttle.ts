@@ -35,8 +35,8 @@ export const loginThrottleDefaults: LoginThrottleOptions = {
 };
 
 /**
- * Slows down guessing of passwords: after a few failures attempts of one identity run one by one, each after twice the
- * delay of the one before. A success forgets the failures. It makes no difference whether the identity exists. Each
+ * Exponential backoff against guessed passwords. After a few failures, attempts of one identity run one by one, each
+ * after twice the delay of the one before. A success resets it. It makes no difference whether the identity exists. Each
  * process counts its own failures, and all count together where they are shared: the longer delay holds.
  */
 export class LoginThrottle {
@@ -130,7 +130,7 @@ export class LoginThrottle {
     this.#identities.set(key, identity);
   }
 
-  /** An attempt that runs may fail: it counts as if it had. */
+  /** Running attempts count as failed ones: they may fail. */
   #mayRun({ failures, running }: Identity): boolean {
     return running === 0 || running + failures < this.#options.free;
   }

@@ -4,7 +4,7 @@ import { redisScript } from '../redis/redis-connection.ts';
 import { ifQuick } from '../redis/without-redis.ts';
 import { createKeyedHash, type SigningKeys } from './signing-keys.ts';
 
-/** The price of failed logins to an identity. */
+/** The backoff after failed logins of an identity. */
 export interface FailureDelays {
   /** Failures that cost nothing, and attempts of one identity that may run at once. */
   readonly free: number;
@@ -15,7 +15,7 @@ export interface FailureDelays {
   readonly rememberedFor: number;
 }
 
-/** Failed logins that all processes count together. No method rejects. */
+/** Counters of failed logins that all processes share. No method rejects. */
 export interface SharedFailures {
   /**
    * Begins an attempt, which counts as failed until it has succeeded. Answers 0; or, with nothing counted, the

@@ -6,7 +6,7 @@ import { ifQuick, unlessAway } from '../redis/without-redis.ts';
 import { type AccessToken, type TokenJson, tokenOfJson } from './access-tokens.ts';
 import { createKeyedHash, type SigningKeys } from './signing-keys.ts';
 
-/** Access tokens that one process looked up, for all processes. */
+/** A cache of access tokens that all processes share. */
 export interface SharedTokens {
   /** A stored token as of the position; null: it has to be looked up. Never rejects. */
   get(hash: string): Promise<{ readonly token: AccessToken; readonly position: StreamPosition } | null>;
@@ -23,8 +23,8 @@ const oldest = 90_000;
 export const unshared: SharedTokens = { get: async () => null, async put() {} };
 
 /**
- * Tokens in Redis, under their SHA-256. An entry is signed with a key of the store, so that a writer to Redis can not
- * act as somebody; and it has its position among the invalidations, so that it ends once its token is invalidated.
+ * The cache in Redis, by the SHA-256 of a token. An entry is signed with a key of the store, so that a writer to Redis
+ * can not forge one. It holds its position in the stream of invalidations, and ends when its token is invalidated.
  */
 export function createSharedTokens(deps: {
   redis: RedisConnection;

@@ -84,7 +84,7 @@ export function createStoredKeys({ db, database }: { db: Database; database: str
 
 export type KeyedHash = (text: string) => Promise<Buffer>;
 
-/** Hashes with a key of the store for one purpose alone: the key of login tokens signs nothing else. */
+/** A keyed hash (HMAC) with a key derived for one purpose: the key of login tokens signs nothing else. */
 export function createKeyedHash(keys: Pick<SigningKeys, 'current'>, purpose: string): KeyedHash {
   return async (text) => {
     const { secret } = await keys.current();

@@ -53,7 +53,7 @@ export interface TokenCheckDeps {
   readonly counts?: CacheCounts;
 }
 
-/** Checks access tokens, also those of sessions, without asking the store for one that was just seen. */
+/** Checks access tokens, and those of sessions, with a cache in front of the store. */
 export class TokenCheck {
   readonly #deps: Required<TokenCheckDeps>;
   readonly #trustFor: number;

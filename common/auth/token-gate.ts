@@ -3,7 +3,7 @@ import type { Deployment } from '../metadata/deployment.ts';
 import type { AccessTokens } from './access-tokens.ts';
 import { isSealed } from './sealed-token.ts';
 
-/** Keeps made-up tokens from the store: to look one up costs it milliseconds. */
+/** Refuses made-up tokens by their checksum: a look-up in the store takes milliseconds. */
 export interface TokenGate {
   /** Whether a token can be one that was made. Rejects when the store has to be asked and does not answer. */
   admits(token: string, hash: string): Promise<boolean>;

@@ -24,7 +24,7 @@ const computedStreams = 4;
 const accountShare = 2;
 /** Streams that readers hold open; most of them wait for their readers. */
 const streamSessions = 16;
-/** A result that goes to a file first has so much more time than the first bytes of a stream. */
+/** A result that goes to a file first has so many times the deadline of a stream's first bytes. */
 const fileTime = 6;
 const queueLimit = 10_000;
 
@@ -32,8 +32,8 @@ const queueLimit = 10_000;
 type Caller = Pick<ReadStatement, 'signal' | 'account'> & { readonly permit?: WritePermit | undefined };
 
 /**
- * The engine's sessions. Statements of the service, reads of clients, and streams have their own, so that none of them
- * waits for another kind.
+ * Pools of the engine's sessions. Statements of the service, reads of clients, and streams have one each, so that none of
+ * them waits for another kind.
  */
 export class ChdbEngine {
   readonly #chdb: typeof import('chdb');

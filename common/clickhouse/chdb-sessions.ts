@@ -36,8 +36,8 @@ interface NamedSession {
 }
 
 /**
- * A bounded set of engine sessions on one data directory. Statements on different sessions run in parallel; one
- * session runs one statement, or feeds one stream, at a time. The account that holds least comes first.
+ * A bounded pool of engine sessions on one data directory. Statements on different sessions run in parallel; one session
+ * runs one statement, or feeds one stream, at a time. The account that holds least comes first.
  */
 export class SessionPool {
   readonly #name: string;

@@ -12,8 +12,8 @@ interface ServerFacts {
 }
 
 /**
- * Whether the addresses of a store can be used together: its servers must share their tables, as rows would get lost
- * between them otherwise. A server that does not answer is left out. Throws an Error with one clear sentence.
+ * Checks that the addresses of a store belong together: its servers must share their tables, or rows would get lost
+ * between them. A server that does not answer is left out. Throws an Error with one clear sentence.
  * @param open one address alone
  */
 export async function checkServers(

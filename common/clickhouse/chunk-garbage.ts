@@ -8,8 +8,8 @@ let counted = 0;
 let collect: ((options: { readonly type: 'minor' }) => void) | null = null;
 
 /**
- * Counts a chunk of the engine. Its bytes lie outside of V8's heap: V8 would let 32 MiB of them pile up. Chunks die
- * young, and young objects are collected in a millisecond.
+ * Counts a chunk of the engine, and collects garbage now and then. Its bytes lie outside V8's heap: V8 would let 32 MiB
+ * of them pile up. Chunks die young, and young objects are collected in a millisecond.
  */
 export function countChunk(bytes: number): void {
   counted += bytes;

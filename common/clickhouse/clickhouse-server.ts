@@ -40,7 +40,7 @@ const accountShare = 8;
 const streamConnections = 64;
 const queueLimit = 10_000;
 const full = 'too many statements wait';
-/** The engine's name of the error, for one that ends here: the readers of a stream may have it wait. */
+/** The engine's name for a time-out, for reads that are ended here. */
 const timeoutExceeded = 'TIMEOUT_EXCEEDED';
 
 /** How long a statement with an unknown outcome is waited for, and the pause between two checks. Milliseconds. */

@@ -52,12 +52,12 @@ const failures: Readonly<Record<number, 'busy' | 'unable' | 'denied'>> = {
 };
 /** CANNOT_WRITE_TO_FILE_DESCRIPTOR and others, when the disk is full. */
 const diskFull = /errno: 28\b|No space left on device/;
-/** With these the engine ends a statement at any moment, and so after it wrote: seen of INSERT and UPDATE. */
+/** Errors that can end a statement at any moment, even after it wrote: seen with INSERT and UPDATE. */
 const cutOff: ReadonlySet<number> = new Set([159, 236, 394]);
 /** UNKNOWN_STATUS_OF_INSERT: replicas that lost touch with Keeper can't tell. */
 const unknownStatusOfInsert = 319;
 
-/** Failures for which the server is not to be asked for now; another one may be well. */
+/** Failures that set a server aside, although another one may be well. */
 const serverCodes: ReadonlySet<number> = new Set([202, 225, 236, 242, 243, 289, 439, 745]);
 
 const shownLength = 2000;

@@ -40,9 +40,8 @@ interface Options {
 }
 
 /**
- * An engine in a process of its own, for statements over bytes that nobody knows: what they do to it, they do to no
- * other. It takes one statement at a time, and no data directory of ours, nor a variable of the environment, is known to
- * it.
+ * Isolates statements over untrusted files: an engine in a process of its own, whose crash harms no others. It runs one
+ * statement at a time, and knows neither our data directory nor our environment.
  */
 export class EngineProcess {
   readonly #child: ChildProcess;

@@ -46,7 +46,7 @@ const nothingToCheck: Check = async (batches) => batches.map(() => null);
 /** Milliseconds for the search for rows of a failed INSERT. */
 const checkTimeout = 10_000;
 
-/** Stores the rows of several requests in one INSERT. */
+/** Group commit: one INSERT stores the rows of several requests. */
 export class GroupCommit {
   readonly #db: Database;
   readonly #queues: StatementQueues<RowBatch & Queued, void>;

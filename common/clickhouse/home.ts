@@ -1,6 +1,6 @@
 /**
- * The home of a statement names what it is about, so that statements about the same go to the same server. That of
- * records in another store than the first begins with the number of the store.
+ * The home of a statement is its routing key: statements with the same one go to the same server. That of records in
+ * another store than the first begins with the number of the store.
  */
 export function homeIn(store: number, home: string): string {
   return store === 0 ? home : `@${store} ${home}`;

@@ -7,8 +7,8 @@ import { StreamedFilter } from './streamed-filter.ts';
 const limits = { smallest: 100_000, largest: 16_000_000 };
 
 /**
- * Knows the rows that a table may have, for a process that is the only writer of its store: a filter over the ids of
- * all rows that ever were. A row that is surely not there needs no statement.
+ * A Bloom filter over the ids of all rows that a table ever had, for a process that is the only writer of its store. A
+ * row that is surely not there needs no statement.
  */
 export class IdFilter {
   readonly #filter = new StreamedFilter(limits);

@@ -1,6 +1,6 @@
 /**
- * The order of reads in the engine: those of accounts that ask for little at once come first. While one runs, others
- * pause between two blocks (https://clickhouse.com/docs/operations/settings/settings#priority).
+ * Priorities of reads in the engine: accounts that ask for little at once come first. While one runs, others pause
+ * between two blocks (https://clickhouse.com/docs/operations/settings/settings#priority).
  */
 export class ReadPriorities {
   /** Reads of accounts, those that wait for a session included. */

@@ -41,7 +41,7 @@ const insertSettings = settingsText({
   insert_deduplicate: 0,
 });
 
-/** Results that wait on the disk for their readers, and rows for the engine. A file of a result has no name when it is read. */
+/** Temporary files of results for slow readers, and of rows for the engine. A result's file has no name when it is read. */
 export class ResultFiles {
   readonly #folder: string;
 

@@ -11,8 +11,8 @@ export interface HealthTimes {
 const usualTimes: HealthTimes = { firstPause: 500, longestPause: 30_000, probeLimit: 2000, goodFor: 30_000 };
 
 /**
- * Whether a server is to be asked. One that failed is set aside, and asked again when a probe got an answer; the time
- * to the next probe doubles.
+ * A circuit breaker for a server. One that failed is set aside until a probe gets an answer; the time to the next probe
+ * doubles.
  */
 export class ServerHealth {
   readonly #probe: (signal: AbortSignal) => Promise<'well' | 'busy'>;

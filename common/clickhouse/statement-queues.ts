@@ -72,7 +72,7 @@ export interface StatementQueuesOptions<Item, Result> {
   readonly run: (items: readonly Waiting<Item, Result>[]) => Promise<void>;
 }
 
-/** One statement of a queue runs at a time, and items that come meanwhile gather for the next one. */
+/** Batches: one statement of a queue runs at a time, and items that come meanwhile gather for the next one. */
 export class StatementQueues<Item extends Queued, Result> {
   readonly #options: StatementQueuesOptions<Item, Result>;
   readonly #lock: ReadWriteLock;
@@ -173,7 +173,7 @@ export class StatementQueues<Item extends Queued, Result> {
   }
 }
 
-/** Items by account. The account that was served longest ago comes first, and each statement takes from all in queue. */
+/** Round robin over accounts, from the one that was served longest ago. Each statement takes items of all of them. */
 class FairQueue<Item extends Queued, Result> {
   /** Its order is the order of service. */
   readonly #accounts = new Map<string, Waiting<Item, Result>[]>();

@@ -6,8 +6,8 @@ import { FairShare } from '../limits/fair-share.ts';
 const pieceSize = 64 * 1024;
 
 /**
- * Slots for streams. An account has half of them at most, and the one that holds least comes first. While one waits, a
- * reader that takes less than the minimum rate is cut, so that its slot, and the engine behind it, is free.
+ * A semaphore for streams, fair between accounts: each has half of the slots at most, and the one that holds least comes
+ * first. While a stream waits, a reader below the minimum rate is cut, which frees its slot and the engine behind it.
  */
 export class StreamSlots {
   readonly #slots: FairShare;

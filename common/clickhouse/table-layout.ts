@@ -1,6 +1,6 @@
 import { textLiteral } from './literal.ts';
 
-/** How the tables of a store are made: as they are, or replicated between its servers by the engine. */
+/** The table engines of a store: plain, or replicated between its servers. */
 export interface TableLayout {
   readonly replicated: boolean;
   /** The engine of a table. @param table with its database @param engine such as `ReplacingMergeTree(version)` */

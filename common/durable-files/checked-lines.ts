@@ -6,7 +6,7 @@ const checksumPattern = /^[0-9a-f]{8}$/;
 const lineBreak = 10;
 const space = 32;
 
-/** Lines with checksums, so that damage to one is seen. @param lines each ends with its only line break */
+/** Lines with checksums, which show damage. @param lines each ends with its only line break */
 export function checkedLines(lines: readonly Uint8Array[]): Buffer {
   let length = 0;
   for (const line of lines) length += markBytes + line.byteLength;

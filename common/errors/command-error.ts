@@ -1,2 +1,2 @@
-/** A command of the operator is refused; the message is for them to read. */
+/** The refusal of an operator's command; its message is for the operator. */
 export class CommandError extends Error {}

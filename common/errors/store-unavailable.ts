@@ -1,7 +1,4 @@
-/**
- * A store does nothing for this server at the moment, whatever it is asked: it is away, or does not accept us. The
- * message is for the log. Clients get a 503.
- */
+/** A store is down, or does not accept us, whatever it is asked. The message is for the log; clients get a 503. */
 export class StoreUnavailable extends Error {
   /** The remedy for the operator, in one sentence without a secret; undefined: the store does not answer. */
   readonly problem: string | undefined;

@@ -185,7 +185,7 @@ export class Http1Connection {
     else this.#fail(new DeadlinePassed('the connection was quiet', this.#exchange.limits.quiet));
   }
 
-  /** What breaks the connection behind an answer takes nothing away from it. */
+  /** The connection broke, which does no harm to an answer that is whole. */
   #broke(error: Error): void {
     if (this.#exchange?.answered !== true) this.#failure ??= error;
   }

@@ -17,7 +17,7 @@ import { createKnownHosts } from './known-hosts.ts';
 import { Router } from './router.ts';
 import { clientAddress, isForwarded, isLoopback, isSecure } from './transport-policy.ts';
 
-/** Brings requests to their routes, or refuses them at the door. */
+/** Checks what all requests have in common (host, HTTPS, limits), and calls the handlers of their routes. */
 export class Dispatcher {
   readonly #router: Router;
   readonly #cors: CorsPolicy;

@@ -22,9 +22,9 @@ const lookMilliseconds = 20;
 const untilClosed = 10_000;
 
 /**
- * Sends answers while clients are still sending their bodies, in a way that they can read: the answer is written in
- * full, then arriving bytes are dropped, up to a limit, and only then the connection is closed. Closing at once would
- * reset the connection and could take the answer with it (RFC 9112 section 9.6).
+ * Lingering close, for clients that get an answer while they are still sending: it is written in full, then arriving
+ * bytes are dropped, up to a limit, and only then the connection is closed. Closing at once would reset the connection
+ * and could take the answer with it (RFC 9112 section 9.6).
  */
 export class Linger {
   #long = 0;

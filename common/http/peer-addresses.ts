@@ -1,8 +1,8 @@
 import type * as Uws from 'uWebSockets.js';
 
 /**
- * The addresses of the other ends of connections, as uWebSockets.js writes them. To read one takes longer than to look up
- * an answer, so it is not read where there is but one that it can be: that of the only client, or of the one proxy.
+ * The addresses of peers, as uWebSockets.js writes them. Reading one takes longer than looking up an answer. So it is not
+ * read while all connections have the same: that of the only client, or of the one proxy.
  */
 export class PeerAddresses {
   /** The address of all connections so far; null: they differ; undefined: there was none. */

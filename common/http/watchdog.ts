@@ -6,7 +6,7 @@ export const tickMilliseconds = 250;
 /** uWebSockets.js cuts a connection that moves less than 16 KB/s for 10 s; a pause and resume sets its clock anew. */
 const rearmTicks = 16;
 
-/** Gives up requests that take too long, and keeps the native side from cutting those that do not. */
+/** Deadlines of requests. It also keeps the native side from cutting those that have time left. */
 export class Watchdog {
   readonly #deadlines: Pick<HttpServerOptions, 'bodyIdleTimeout' | 'requestTimeout'>;
   #ticks = 0;

@@ -12,7 +12,7 @@ export function isStream(body: HttpResponse['body']): body is StreamBody {
   return typeof body === 'object' && 'chunks' in body;
 }
 
-/** An answer whose body is at hand, as a stream of pieces; the same when it is small. */
+/** Splits a large answer into a stream of pieces; a small one stays as it is. */
 export function inPieces(response: HttpResponse): HttpResponse {
   const { body } = response;
   if (body === undefined || isStream(body) || body.length <= pieceBytes) return response;
@@ -127,7 +127,7 @@ export function writeWhole(
   return undefined;
 }
 
-/** Asked to close behind bytes that it takes in pieces, the native side would write this header into the body. */
+/** We write this header: the native side would write it into a body that it gets in pieces. */
 function closing(headers: Headers | undefined): Headers {
   return { ...headers, connection: 'close' };
 }

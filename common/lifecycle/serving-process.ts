@@ -39,7 +39,7 @@ export interface ServingProcessDeps {
   readonly metrics: Metrics;
 }
 
-/** A process from the first token to the end of its drain. */
+/** A serving process, from its first start to the end of its drain. */
 export class ServingProcess {
   readonly #deps: ServingProcessDeps;
   /** Whether this process does the work that only one of several does. */

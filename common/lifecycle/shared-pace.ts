@@ -12,8 +12,8 @@ const lifetime = 10_000;
 
 /**
  * KEYS: a table of a store. ARGV: milliseconds that the statement takes, 1 for one that waits for others alone, the most
- * that one waits, the key's lifetime. Answers when its turn is, from now. A part is merged away by the same work whatever is
- * in it, so statements keep a distance, in all processes together: those that wait have more in them.
+ * that one waits, the key's lifetime. Answers when its turn is, from now. Merging a part costs the same whatever is in
+ * it. So statements of all processes are spaced out, and those that wait gather more rows.
  */
 const turnScript = redisScript(`
 local time = redis.call('TIME')
@@ -25,7 +25,7 @@ redis.call('SET', KEYS[1], at + ARGV[1], 'PX', ARGV[4])
 return at - now
 `);
 
-/** The distance of statements that make parts of a table. Without Redis, or while it is away, they have none. */
+/** A rate limit of all processes for statements that make parts of a table: none without Redis, or while it is away. */
 export function sharedPace(
   { redis, log }: { readonly redis?: RedisConnection | undefined; readonly log: Pick<Log, 'error'> },
   table: string,

@@ -4,7 +4,7 @@ import { upTo } from './up-to.ts';
 const rememberedFor = 10_000;
 const rememberedAccounts = 10_000;
 
-/** A limit of an account's objects of one kind. Objects made by other processes count after a while. */
+/** A limit on how many objects of one kind an account has. Those of other processes count after a while. */
 export class CountLimit {
   readonly #limit: number;
   readonly #count: (account: string, signal: AbortSignal) => Promise<number>;

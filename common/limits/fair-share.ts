@@ -37,10 +37,10 @@ export interface FairShareOptions {
 }
 
 /**
- * A limited resource that accounts share: connections, sessions, memory. When nothing is left the
- * others wait. The account that holds least comes first; of accounts that hold the same, the one that was served longest
- * ago. The claims of an account keep their order. An account that has its share is passed over, but nobody overtakes a
- * claim that is larger than the rest: a large one would wait for ever behind small ones.
+ * A weighted semaphore, fair between accounts: for connections, sessions, memory. When nothing is left, claims wait. The
+ * account that holds least comes first; of accounts that hold the same, the one that was served longest ago. The claims
+ * of an account keep their order. An account that has its share is passed over, but nobody overtakes a claim that is
+ * larger than the rest: a large one would wait for ever behind small ones.
  */
 export class FairShare {
   readonly #options: FairShareOptions;

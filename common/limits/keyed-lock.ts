@@ -3,7 +3,7 @@ import { untilAborted } from './until-aborted.ts';
 
 const waitersPerKey = 1000;
 
-/** Runs work one at a time for each key, in turn. */
+/** A mutex for each key, first come, first served. */
 export class KeyedLock {
   readonly #keys = new Map<string, { tail: Promise<unknown>; count: number }>();
 

@@ -4,7 +4,7 @@ interface Waiting<Item, Answer> {
   readonly reject: (error: unknown) => void;
 }
 
-/** Items that come in one turn of the event loop are done together, in their order. */
+/** Batches the items that come in one turn of the event loop, in their order. */
 export class TurnBatch<Item, Answer> {
   readonly #sizeOf: (item: Item) => number;
   readonly #sizeLimit: number;

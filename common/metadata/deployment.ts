@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { Database } from '../clickhouse/database.ts';
 import { rowLine, timestampText } from './row-values.ts';
 
-/** The identity that one process made for its deployment, and the store keeps. */
+/** The identity of a deployment: its first process makes it, the store keeps it. */
 export interface DeploymentKey {
   /** UUID: begins the key of every object. */
   readonly id: string;

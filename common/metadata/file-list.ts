@@ -48,9 +48,9 @@ interface Entry {
 }
 
 /**
- * A page of files by `table`, which knows their order (migrations/file-tables.ts). It may have files that are not
- * stored, because a process ended before their upload or their removal did: those are left out, and others take their
- * places, so that a page is short at the end alone.
+ * A page of files by `table`, which knows their order (migrations/file-tables.ts). It may list files that are not stored:
+ * a process ended before their upload or their removal did. Those are left out, and the next ones take their places, so
+ * only the last page is short.
  * @param args.filesOf finds the stored files among the names
  */
 export async function listFiles(

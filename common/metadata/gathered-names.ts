@@ -10,8 +10,8 @@ interface Gathered<Answer> {
 }
 
 /**
- * Runs statements about names. One name costs milliseconds, many names little more: while one statement is
- * under way, the names that come gather for the next.
+ * Batches statements about names. One name costs milliseconds, many cost little more: names that come while a statement
+ * runs gather for the next.
  */
 export class GatheredNames<Answer> {
   readonly #run: (names: readonly string[], signal: AbortSignal) => Promise<Answer>;

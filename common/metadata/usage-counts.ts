@@ -51,8 +51,8 @@ const sums = `toFloat64(sum(request_count)) AS requests, toFloat64(sum(bytes_in)
   toFloat64(sum(records_written)) AS recordsWritten`;
 
 /**
- * The use of accounts, by project and day: counted here, and added to the table once a minute. A process that is killed
- * loses the last minute of it.
+ * Counters of what accounts use, by project and day: in memory, and added to the table once a minute. A process that is
+ * killed loses the last minute.
  */
 export class UsageCounts {
   readonly #deps: { readonly db: Database; readonly database: string; readonly log: Pick<Log, 'warn'> };

@@ -4,7 +4,7 @@ import { type Schema, target } from './schema.ts';
 export type Json = string | number | boolean | null | undefined | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
 
-/** The parts of a document that stand in it once, and are referred to. */
+/** The components of a document: what it has once, and refers to. */
 export class Components {
   readonly #schemas = new Map<string, Json>();
   readonly #shared = { parameters: new Map<string, Json>(), headers: new Map(), responses: new Map() };

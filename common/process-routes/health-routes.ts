@@ -14,7 +14,7 @@ export interface ReadinessCheck {
   check(signal: AbortSignal): Promise<void>;
 }
 
-/** What becomes of each store of ClickHouse. */
+/** The state of each ClickHouse store. */
 interface StoreStates {
   readonly all: readonly { readonly name: string; readonly available: boolean }[];
 }

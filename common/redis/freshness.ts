@@ -20,8 +20,8 @@ export interface FreshnessLimits {
 }
 
 /**
- * How long data that was read from the store counts: until this process changes it, or another one announces a change,
- * and never longer than its time.
+ * Decides how long cached data is fresh: until this process changes it, or another one announces a change, and never
+ * beyond its lifetime.
  */
 export class Freshness {
   readonly #limits: FreshnessLimits;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Log } from '../log/log.ts';
 import { type RedisConnection, RedisFailure, redisScript } from './redis-connection.ts';
 
-/** Work that one process of a deployment does at a time. */
+/** A lock for work that one process of a deployment does at a time. */
 export interface ProcessLock {
   /**
    * Does the work while no other process does it. Throws a LockRefused when it does not begin.

@@ -61,8 +61,8 @@ export interface RedisInvalidationDeps {
 }
 
 /**
- * Invalidation through Redis. Every message has a number, and the number of the last one is asked for all the time. So a
- * lost message, a connection that hangs, a restart and a failover are all noticed, and nothing is trusted meanwhile.
+ * Invalidation by Redis pub/sub. Messages are numbered, and the last number is polled. So a lost message, a connection
+ * that hangs, a restart and a failover are all noticed, and no cache is trusted meanwhile.
  */
 export class RedisInvalidation implements Invalidation {
   readonly announces = true;

@@ -49,7 +49,7 @@ export const unmeasured: Omit<Metrics, 'observer' | 'gauges' | 'json'> = {
   counter() {},
 };
 
-/** Rows in memory; the engine's index of ids and of values; the engine, which read all records of a space. */
+/** What answered a read: rows in memory, the engine's index of ids or values, or a scan of the space. */
 export type ReadSource = 'memory' | 'index' | 'scan';
 
 /** @param args.worker 1 for a process that is alone */
@@ -166,7 +166,7 @@ function measureCalls(registry: Registry): ObserveCall {
 /** Powers of two: one request, up to the most that a statement takes. */
 const batchBuckets = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 
-/** Counts how many requests share a statement. */
+/** Counts reads of records by what answered them. */
 function measureReads(registry: Registry): (source: ReadSource) => void {
   const reads = new Counter({
     name: 'sluice_record_reads_total',

@@ -6,7 +6,7 @@ const knownMethods = new Set(['GET', 'POST', 'DELETE', 'QUERY', 'HEAD', 'OPTIONS
 /** nginx's status for requests whose client did not wait for an answer. */
 const clientGone = 499;
 
-/** Requests that no series tells apart. */
+/** The labels of a series of requests. */
 interface Alike {
   readonly labels: { readonly route: string; readonly method: string; readonly status: number };
   readonly operation: string;

@@ -1,10 +1,10 @@
-/** A process of its own (verify-projects.ts): says of each Parquet file of its arguments what its rows come to. */
+/** Prints a checksum of the rows of each given Parquet file. verify-projects.ts runs it as a process. */
 import { openSync } from 'node:fs';
 import { loadChdb } from '../clickhouse/chdb-sessions.ts';
 import { quoteIdentifier } from '../clickhouse/literal.ts';
 import { failStart } from '../lifecycle/command-line.ts';
 
-/** What the rows of a table come to, whatever their order. */
+/** A checksum of a table's rows, whatever their order. */
 export interface TableSums {
   /** Names and types, by their names. */
   readonly columns: string;

@@ -67,7 +67,7 @@ export const pathOf = {
   file: (project: string, name: string) => `${safePart(project)}/files/${percentEncoded(name)}`,
 };
 
-/** A name that no other one is the same as where letter case does not count. */
+/** A file name that stays unique where letter case does not count. */
 export function safePart(text: string): string {
   const safe = percentEncoded(text).replace(/(%[0-9A-F]{2})|([A-Z])/g, (_, code: string, letter: string) =>
     code === undefined ? `%${letter.charCodeAt(0).toString(16)}` : code.toLowerCase(),
@@ -84,7 +84,7 @@ function percentEncoded(text: string): string {
     .replace(/^\./, '%2e');
 }
 
-/** An item of an export is not what it was. */
+/** An item of an export that was changed or damaged. */
 export class DamagedItem extends CommandError {}
 
 /** A folder with an export, or with the beginning of one. Its journal says which items are whole. */

@@ -19,7 +19,7 @@ interface Place {
   readonly exported: ExportedSpace;
   /** The import of its records that is over or goes on; null: it is to begin. */
   readonly job: ImportJob | null;
-  /** Makes an import another one than those before that failed, or whose records are gone. */
+  /** The last import, as a part of the idempotency key: one that failed, or whose records are gone, can be repeated. */
   readonly after: string;
 }
 

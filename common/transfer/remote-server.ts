@@ -16,7 +16,7 @@ const longestAsked = 120_000;
 /** Bytes of an answer that is read as a whole. */
 const largestAnswer = 16 * 1024 * 1024;
 
-/** Answers that another attempt may not get: RFC 9110 sections 15.5.9 and 15.6, RFC 6585 section 4. */
+/** Transient statuses, worth another attempt: RFC 9110 sections 15.5.9 and 15.6, RFC 6585 section 4. */
 const passing = new Set([408, 429, 502, 503, 504]);
 const network =
   /^(?:E(?:CONN|PIPE|TIMEDOUT|AI_AGAIN|HOSTUNREACH|NETUNREACH|NETDOWN)|HPE_|ERR_STREAM_PREMATURE)/;

@@ -19,7 +19,7 @@ const taken = new Set(
   ),
 );
 
-/** A module of TypeScript that says the record spaces of a project, in their order. */
+/** A module of TypeScript that declares the record spaces of a project, in their order. */
 export function spaceLines(
   project: string,
   spaces: readonly { readonly slug: string; readonly fields: readonly ShownField[] }[],

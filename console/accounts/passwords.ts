@@ -4,7 +4,7 @@ import type { LoginThrottle } from '../../common/auth/login-throttle.ts';
 import type { Account, Users } from '../../common/metadata/users.ts';
 import type { Credentials } from './credentials.ts';
 
-/** The same of an account for all that asks for its password, so that failures add up. */
+/** The throttle's key of an account: one for all that asks for its password, so that failures add up. */
 function identityOf(email: string): string {
   return `console account\n${email}`;
 }

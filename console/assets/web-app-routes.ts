@@ -2,7 +2,7 @@ import { nothingHere } from '../../common/errors/catalogue.ts';
 import type { HttpRequest, HttpResponse, Route } from '../../common/http/http-types.ts';
 import { type BuiltFile, builtFile, indexFile, readBuiltFiles } from './built-files.ts';
 
-/** Addresses outside the dashboard's own origin that its page works with; each is an origin. */
+/** Other origins that the page of the dashboard works with. */
 export interface OtherOrigins {
   /** Of the API. */
   readonly api: readonly string[];

@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { csrfRefused, wrongContentType } from '../../common/errors/catalogue.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
 
-/** Only who has the session's cookie, or was answered by the API of the dashboard, knows it. Nothing is stored. */
+/** A CSRF token derived from the session's cookie: other origins know neither. Nothing is stored. */
 export function csrfTokenOf(cookie: string): string {
   return createHmac('sha256', cookie).update('sluice csrf token 1').digest('base64url');
 }

@@ -54,7 +54,7 @@ const noDigest: Digest = { async update() {}, end: async () => undefined, drop()
 /** For a process whose files have no digests. */
 export const noDigests: Digests = { begin: () => noDigest, of: async () => undefined, async close() {} };
 
-/** Computes digests in a thread of its own. */
+/** Computes digests: those of larger files in a worker thread. */
 export class FileDigests implements Digests {
   #worker: Worker | null = null;
   /** Messages without an answer, in order. */
@@ -67,7 +67,7 @@ export class FileDigests implements Digests {
   );
   readonly #waiting: (() => void)[] = [];
   #files = 0;
-  /** Files with a smaller id had begun when a thread ended. */
+  /** Files with a smaller id had begun when a thread died: their digests are lost. */
   #lostFiles = 0;
 
   begin(): FileDigest {
@@ -158,7 +158,7 @@ export class FileDigests implements Digests {
     return worker;
   }
 
-  /** Its hashes are gone; the next file gets another thread. */
+  /** The thread died: its pending digests fail. The next file starts a new one. */
   #lost(): void {
     this.#worker = null;
     this.#lostFiles = this.#files;

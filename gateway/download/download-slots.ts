@@ -34,9 +34,9 @@ interface Open extends DownloadSlot {
 }
 
 /**
- * Limits the downloads at once, because each holds a file or a socket of the object store for as long as its client
- * likes. While others wait, a slow client is cut, and so is the slowest of the owner with the most: an owner (an
- * account, or an address) can have all slots only while nobody else wants one.
+ * A semaphore for downloads: each holds a file or a socket of the object store for as long as its client likes. While
+ * others wait, a slow client is cut, and so is the slowest of the owner with the most: an owner (an account, or an
+ * address) can have all slots only while nobody else wants one.
  */
 export class DownloadSlots {
   readonly #options: DownloadSlotsOptions;

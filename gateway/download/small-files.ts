@@ -34,8 +34,8 @@ interface Kept {
 }
 
 /**
- * Small files that are read often, whole and ready to be sent. A file never changes, but for its end: from the
- * answer to a deletion on this process does not have the file, and others no longer than a revoked token
+ * A cache of small files that are read often, ready to be sent. Files never change. Once a deletion is answered, this
+ * process does not have the file, and others keep it no longer than a revoked token
  * (docs/decisions/011-token-cache-and-invalidation.md). Readers are authorised elsewhere.
  */
 export class SmallFiles {
@@ -89,7 +89,7 @@ export class SmallFiles {
     if (this.#freshness.mayKeep(read)) this.#kept?.set(served.file.name, { served, bytes, read });
   }
 
-  /** The same files. From now on a removed one is gone from here as well before the removal is answered. */
+  /** Wraps `remove`, so that a file is gone from here before its removal is answered. */
   over<Files extends CloudFiles>(files: Files): Files {
     const remove = files.remove.bind(files);
     return Object.assign(files, {

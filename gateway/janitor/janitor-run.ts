@@ -4,7 +4,7 @@ import { emptyReport, type JanitorReport } from './janitor-report.ts';
 /** Milliseconds between two log lines during a run. */
 const tellEvery = 30_000;
 
-/** One run of the janitor, as its steps see it. */
+/** The context of the steps of one run of the janitor. */
 export interface JanitorRun {
   readonly report: JanitorReport;
   readonly dryRun: boolean;

@@ -3,7 +3,7 @@ import { AccountShare, type MemoryLease } from './memory-lease.ts';
 /** Limit of an account, as a share of the bytes that the others leave: a new account always finds room. */
 const accountShare = 7 / 8;
 
-/** The accounts with uploads, and the choice of the upload that continues next. */
+/** The scheduler of upload memory: the accounts with uploads, and which upload continues next. */
 export class AccountShares implements Iterable<AccountShare> {
   readonly #bytes: number;
   readonly #shares = new Map<string, AccountShare>();

@@ -1,7 +1,7 @@
 import { slabBytes } from './slab-pool.ts';
 import { WaitingUploads } from './waiting-uploads.ts';
 
-/** An upload, as its memory calls it. */
+/** The callbacks of an upload for its memory. */
 export interface MemoryClient {
   /** There is room: the upload may read until its part is full. */
   resume(): void;

@@ -17,8 +17,8 @@ interface Block {
 }
 
 /**
- * Slabs, cut from large blocks. The first block that has room is used first, so that the others empty once a burst is
- * over; a block that stays empty from one `trim` to the next goes back to the system.
+ * A slab allocator over large blocks. The first block that has room is used first, so that the others empty once a burst
+ * is over; a block that stays empty from one `trim` to the next goes back to the system.
  */
 export class SlabPool {
   readonly #blocks: Block[] = [];

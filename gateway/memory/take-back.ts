@@ -9,7 +9,7 @@ const longestHold = 300;
 /** Limit of uploads whose bytes have stopped, as such a share: a few clients in a tunnel harm nobody. */
 const silentShare = 1 / 16;
 
-/** Interval between judgements of uploads. Milliseconds. */
+/** Interval between checks of the uploads' rates. Milliseconds. */
 export const watchInterval = 500;
 
 /** The slowest rate of an upload that is not cut. */

@@ -20,9 +20,9 @@ export interface UploadMemoryOptions extends RateLimit {
 }
 
 /**
- * The memory of all uploads of a process. An upload reads when there is room for its whole part, or for all its
- * remaining bytes, and that room is its own until the part is with the store: so each part that is begun gets full, and
- * memory lies in parts that are on their way instead of parts that wait for each other. The others wait their turn with
+ * The memory budget of a process' uploads, and their backpressure. An upload reads once it has reserved memory for its
+ * whole part, or for all its remaining bytes, until the store has the part. So each part that is begun gets full, and
+ * memory lies in parts that are on their way, not in parts that wait for each other. The others wait their turn with
  * their sockets paused, and hold at most the bytes that one read brought beyond the part before.
  *
  * Accounts share it: the one that holds least goes first, and none gathers so much that nothing is left for the next.

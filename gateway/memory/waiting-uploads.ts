@@ -6,8 +6,8 @@ interface WaitingUpload {
 }
 
 /**
- * Uploads of one account that wait for memory, in three lines, round robin; each line is first come, first served: a
- * Set iterates in the order of insertion, and joining and leaving take constant time.
+ * Uploads of one account that wait for memory: three FIFO queues, served round robin. Each is a Set, which iterates in
+ * the order of insertion; joining and leaving take constant time.
  */
 export class WaitingUploads<Upload extends WaitingUpload> {
   /** Uploads that have begun, and those that ask for room for all their bytes. */

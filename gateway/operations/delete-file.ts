@@ -36,8 +36,8 @@ export const deleteFile: OperationDefinition<DeleteFileDeps> = {
  * DELETE /_f_/{project_slug}/{name}: the object goes first, then the row. A process that dies in between leaves a row
  * without an object: a download answers 404, the file can be deleted again, and the janitor removes the row of a young
  * file. The other way round it would leave an object without a row, which the janitor gives a row again: the file would
- * be back. For the same reason the janitor, which asks for the row before it looks at the object, can not take an object
- * for one without a row while this is under way.
+ * be back. For the same reason the janitor asks for the row before it looks at the object: so it takes no object for one
+ * without a row while this is under way.
  */
 function deleteFileOperation({ authenticate, cloudFiles, store, quota }: DeleteFileDeps): Handler {
   return async (request) => {

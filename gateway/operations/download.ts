@@ -188,7 +188,7 @@ async function wholeFile(chunks: AsyncIterable<Uint8Array>, size: number): Promi
   return bytes;
 }
 
-/** The bytes once there is a slot for the download, which is held until the last one is taken. */
+/** The bytes, once the download has a slot; it holds that until the last byte is taken. */
 function inTurn(
   downloads: DownloadSlots,
   owner: string,
@@ -215,7 +215,7 @@ function readRange(request: HttpRequest, size: number, applies: boolean): ByteRa
   return request.method === 'GET' && applies ? parseRange(request.header('range'), size) : null;
 }
 
-/** Whether a link that expires stands for a token. Throws 403 when it is over, or none of ours. */
+/** Whether a signed link takes the place of a token. Throws 403 when it has expired, or is not ours. */
 function isLinked({ links }: DownloadDeps, request: HttpRequest): boolean | Promise<boolean> {
   if (request.query.length === 0) return false;
   const values = (wanted: string) =>

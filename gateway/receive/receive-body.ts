@@ -57,7 +57,7 @@ export function receiveBody(args: ReceiveBodyArgs): Promise<ReceivedObject> {
   });
 }
 
-/** One body on its way from the socket through its reader and the assembler to the store, steered by the memory. */
+/** One body's pipeline, from the socket through reader and assembler to the store, with backpressure from memory. */
 class BodyReception {
   readonly #args: ReceiveBodyArgs;
   readonly #resolve: (object: ReceivedObject) => void;

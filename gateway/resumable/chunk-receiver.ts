@@ -64,8 +64,8 @@ export interface ReceivedChunk {
 }
 
 /**
- * The bytes of one request on their way into an upload: through the same stages as a form's, into parts at fixed places.
- * Stored bytes survive the request, however it ends, and count once their offset is saved.
+ * Appends the bytes of one request to an upload, through the same stages as a form's, in parts at fixed places. Stored
+ * bytes survive the request, however it ends, and count once their offset is saved.
  */
 export class ChunkReceiver {
   readonly #deps: ChunkReceiverDeps;

@@ -35,7 +35,7 @@ const finishDeadline = createSharedDeadline(finishTimeout);
 /** Progress of an upload after a request. `file`: it is complete. */
 export type Progress = { readonly state: UploadState; readonly file: null } | { readonly file: CloudFile };
 
-/** Ends uploads: as files, or as nothing. */
+/** Ends uploads: makes files of them, or drops them. */
 export class UploadEnds {
   readonly #deps: UploadEndsDeps;
   readonly #open: Pick<CountLimit, 'removed'>;

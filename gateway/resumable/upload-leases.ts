@@ -72,7 +72,7 @@ export const unknownLeases: SharedLeases = () => lastHolderIs(null);
 export const redisLeases: (deps: { redis: RedisConnection; log: Log }) => SharedLeases = (deps) => (upload) =>
   new RedisLease(deps, upload);
 
-/** The right to write to an upload. The next request takes it over. */
+/** A lease to write to an upload, which the next request takes over. */
 export class UploadLease {
   readonly over: Promise<void>;
   /** The stored state, where the request before ran in this process and no other gateway has written since. */
@@ -161,9 +161,9 @@ export class UploadLease {
 }
 
 /**
- * One writer of an upload at a time: the newest. Within a process the one before has ended when the next begins; one in
- * another gateway notices before it saves anything. While Redis is away gateways do not know about each other: then the
- * parts, which lie at the same places in every gateway, and the checksum of the whole keep the bytes right.
+ * Leases that leave an upload one writer: the newest. Within a process the one before has ended when the next begins; one
+ * in another gateway notices before it saves anything. While Redis is away gateways do not know about each other: then
+ * the parts, which lie at the same places in every gateway, and the checksum of the whole keep the bytes right.
  */
 export class UploadLeases {
   readonly #shared: SharedLeases;

@@ -48,7 +48,7 @@ export function isFinal(name: string): boolean {
   return name[14] === '5';
 }
 
-/** Bytes that survive the end of a process. */
+/** The offset of the upload: bytes that are stored durably. */
 export function offsetOf({ written, rest }: UploadState): number {
   return (written?.size ?? 0) + (rest?.size ?? 0);
 }

@@ -25,8 +25,8 @@ interface Entry {
 const singleRange = /^bytes=(\d+)-(\d*)$/;
 
 /**
- * Bytes of stored files for engines on this machine. Each has an address that nobody can guess, for as long as its
- * statement runs: so no engine gets the credentials of a store, or a path.
+ * An HTTP server of stored files, for engines on this machine. A file has an address that nobody can guess, while its
+ * statement runs. So no engine gets the credentials of a store, or a path.
  */
 export class ByteServer {
   readonly #files: Pick<StoredFiles, 'read'>;

@@ -49,7 +49,7 @@ const sampledTableRows = 1000;
 const headerLines = 10;
 const longestHeader = 1_000_000;
 
-/** Reads of what columns a file is. Throws a FileProblem, or the engine's error. */
+/** Reads the columns of a file and their types. Throws a FileProblem, or the engine's error. */
 export async function readFileTable(format: FileFormat, source: FileSource, rows: Rows): Promise<FileTable> {
   switch (format.name) {
     case 'CSV':
@@ -227,7 +227,7 @@ function finite(number: string): string {
   return `if(isFinite(${number}), ${number}, NULL)`;
 }
 
-/** JSON text as the engine writes it: what is none is no value. */
+/** JSON text as the engine writes it; NULL where it is no JSON. */
 function compactJson(text: string): string {
   return `nullIf(JSONExtractRaw(ifNull(${text}, '')), '')`;
 }

@@ -18,7 +18,7 @@ export interface ApplyDeps extends UpsertDeps {
 /** Records that are changed at once. */
 const atOnce = 16;
 
-/** Changes stored records as those of a file say. Answers the problems, and throws Changed when the space is another by now. */
+/** Updates stored records by a file's. Answers the problems, and throws Changed when the space is another by now. */
 export async function applyUpserts(
   deps: ApplyDeps,
   space: RecordSpace,

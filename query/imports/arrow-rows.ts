@@ -119,7 +119,7 @@ async function messageAt(handle: FileHandle, at: number): Promise<Message | null
   return { bytes, type };
 }
 
-/** What a FlatBuffer of a message says of it (https://github.com/apache/arrow/blob/main/format/Message.fbs). */
+/** The header of a message, from its FlatBuffer (https://github.com/apache/arrow/blob/main/format/Message.fbs). */
 function described(metadata: Buffer): { readonly type: number; readonly bodyBytes: number } {
   const table = metadata.readInt32LE(0);
   const fields = table - metadata.readInt32LE(table);

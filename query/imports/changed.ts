@@ -2,7 +2,7 @@ import type { RecordSpace } from '../structure/record-space.ts';
 import { slotsText } from '../structure/slots.ts';
 import { type Structure, structureText } from '../structure/structure.ts';
 
-/** The space is not as it was when the import began. */
+/** The space changed after the import began. */
 export class Changed extends Error {}
 
 /** Throws Changed where records would not be read as they were checked. @param id of the records that the space has now */

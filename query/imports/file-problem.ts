@@ -1,4 +1,4 @@
-/** What is wrong with a file as a whole: no record behind it can be read. */
+/** A problem of a whole file: no record behind it can be read. */
 export class FileProblem extends Error {
   /** From 1; null: not of a line. */
   readonly line: number | null;

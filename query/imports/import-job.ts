@@ -90,7 +90,7 @@ export function isOver({ state }: Pick<ImportJob, 'state'>): boolean {
   return state === 'done' || state === 'failed' || state === 'cancelled';
 }
 
-/** What changes when it is over. */
+/** The last changes of a job. */
 export function over(state: 'done' | 'failed' | 'cancelled'): Partial<ImportJob> {
   return { state, endedAt: new Date().toISOString() };
 }

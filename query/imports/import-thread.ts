@@ -30,7 +30,7 @@ interface Checked {
 
 const { signal } = new AbortController();
 const port = parentPort;
-/** Who waits for the answer to which question. */
+/** Questions without an answer yet, by their numbers. */
 const waiting = new Map<number, (answer: ToThread) => void>();
 let questions = 0;
 /** Takes back the memory of a block that is stored. */

@@ -149,7 +149,7 @@ export function jobRoutes(deps: Deps): Route[] {
   }));
 }
 
-/** The request as one that needs nothing of its token, to which the job's place is not known. */
+/** The request without the grant of its route: the job's space is known later, and is checked then. */
 function withoutPlace(request: HttpRequest): HttpRequest {
   return new Proxy(request, {
     get(target, key) {

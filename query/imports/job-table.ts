@@ -5,7 +5,7 @@ import { type ImportJob, isOver } from './import-job.ts';
 
 const columns = ['owner_id', 'id', 'version', 'state', 'updated_at', 'content'];
 
-/** Nobody's account: its rows are wishes that jobs should stop. */
+/** The account of rows that ask for a job to be cancelled: no user has it. */
 const stops = 'stops';
 
 /** The table of jobs. Each version of a job is a row; the newest counts. */

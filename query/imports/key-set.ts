@@ -3,10 +3,10 @@ import { randomInt } from 'node:crypto';
 /** Most keys of one file: up to 32 bytes each. Of so many random keys two are equal once in 100,000 files. */
 export const mostKeys = 16_000_000;
 
-/** Nobody can choose keys that take long. */
+/** A random seed of the hash, so that nobody can choose keys that collide. */
 const salt = randomInt(2 ** 32);
 
-/** Keys of 64 bits, as pairs of words. A pair of zeros counts as there. */
+/** A hash set of 64-bit keys, as pairs of words. A pair of zeros counts as there. */
 export class KeySet {
   #words = new Uint32Array(2 * 1024);
   #count = 0;

@@ -56,7 +56,7 @@ export async function importRecords(
   }
 }
 
-/** What is left of an import that was cut off while it was published: all of its records are there, or it waits to begin again. */
+/** Ends an import that was cut off while it was published: all of its records are there, or it begins again. */
 export async function publishAgain(
   deps: ImportDeps,
   notes: JobNotes,

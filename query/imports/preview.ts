@@ -32,7 +32,7 @@ export interface PreviewTask {
   readonly isStart: boolean;
 }
 
-/** What the first records of a file say. */
+/** The columns and values of a file's first records. */
 export interface Preview {
   readonly structure: Structure;
   /** With slugs of their fields; null: a column is left out. */

@@ -69,7 +69,7 @@ export interface Block {
   readonly records: number;
   readonly progress: ThreadProgress;
 }
-/** It goes on. Nobody answers that. */
+/** Progress; it has no answer. */
 export interface Progressed {
   readonly type: 'progress';
   readonly progress: ThreadProgress;

@@ -98,9 +98,9 @@ export function identityKey(spaceId: string, { plain }: Pick<Conditions, 'plain'
 }
 
 /**
- * The same by each unique value that is given, so that guesses at one user by several of them are no guesses at several
- * users. Without hashed values any of the others may be what is guessed: each counts by itself. Always in one order, with
- * the id at the end: a request that holds several of them never waits for one that waits for it.
+ * A key for each unique value that is given, so that guesses at one user by several of them add up. Without hashed values
+ * any of the others may be what is guessed: each counts by itself. Always in one order, with the id at the end: a request
+ * that holds several of them never waits for one that waits for it.
  */
 export function identityKeys(
   spaceId: string,

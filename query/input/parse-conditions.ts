@@ -90,7 +90,7 @@ export function parseConditions(
   return { relationship, plain, others, hashed };
 }
 
-/** Equality with a text, as nearly all conditions are: without what the others need. Null: it is something else, or wrong. */
+/** A fast path for equality with a text, as nearly all conditions are. Null: it is something else, or wrong. */
 function equalityIn(given: Given, structure: Structure): Condition | null {
   if (!('operator' in given) || given.operator !== 'eq' || !('texts' in given.operand)) return null;
   const target = targetOf(given.name, structure);

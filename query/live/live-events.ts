@@ -14,7 +14,7 @@ export const eventHeaders = {
   ...acceptQuery,
 };
 
-/** An id that is no place: who comes back with it gets a snapshot. */
+/** An event id that nothing resumes from: a client that reconnects with it gets a snapshot. */
 export const noPlace = '0';
 
 /** An event as a stream sends it (HTML, section 9.2). @param data JSON */

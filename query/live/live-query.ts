@@ -6,13 +6,13 @@ import type { RecordParts } from '../structure/record-parts.ts';
 import type { ChangeType } from './live-events.ts';
 import type { LiveStream } from './live-stream.ts';
 
-/** Ids that are known of the clients of one query. */
+/** Ids of records that are remembered for the clients of one query. */
 const mostMembers = 20_000;
 
-/** A question that streams share: a change is tried once for all of them. */
+/** A subscription that streams share: each change is matched once for all of them. */
 export class LiveQuery {
   readonly streams = new Set<LiveStream>();
-  /** In the places of its clients. */
+  /** Its id, as a part of its clients' event ids. */
   readonly question: string;
   readonly conditions: Conditions;
   readonly shown: RecordParts;

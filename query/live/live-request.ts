@@ -8,7 +8,7 @@ export const telling: readonly string[] = [
   ...Object.values(recordFlags).map(({ header }) => header),
 ];
 
-/** A request whose stream goes on for long, as it is asked again. */
+/** The request of a long stream, for the checks that are made again while it lasts. */
 export class LiveRequest implements HttpRequest {
   readonly signal: AbortSignal;
   readonly needs: HttpRequest['needs'];

@@ -15,7 +15,7 @@ import { QueryIndex } from './query-index.ts';
 const keptChanges = 10_000;
 const droppedAtOnce = 1000;
 export const keptBytes = 64 * 1024 * 1024;
-/** Changes that wait to be told; with more nobody is told of them. */
+/** Changes that may wait; with more, streams read their records again. */
 const mostWaiting = 50_000;
 /** Milliseconds that telling keeps the event loop from everything else. */
 const busyFor = 2;
@@ -34,7 +34,7 @@ interface Kept extends RowChange {
   readonly bytes: number;
 }
 
-/** Changes of writes, which can be seen since `at`, or a moment in the row of them. */
+/** Changes of a write that is visible since `at`; without changes, a moment between writes. */
 interface Waiting {
   readonly changes: Iterable<RowChange>;
   readonly count: number;
@@ -52,7 +52,7 @@ export interface Asked {
   readonly shown: RecordParts;
 }
 
-/** The streams of one space, and its latest changes. */
+/** The subscriptions to one space, and a bounded log of its latest changes. */
 export class LiveSpace implements ChangeListener {
   readonly #alone: boolean;
   readonly #kept: KeptBytes;
@@ -64,7 +64,7 @@ export class LiveSpace implements ChangeListener {
   #telling = false;
   /** What rules compare must not be found by trying. */
   readonly #secret = randomBytes(32);
-  /** Places of another one mean nothing here. */
+  /** A random id, as a part of event ids: those of another process mean nothing here. */
   #run = newRun();
   #number = 0;
   #changes: Kept[] = [];
@@ -242,7 +242,7 @@ export class LiveSpace implements ChangeListener {
     return eventBytes(type, this.placeOf(query, number), data);
   }
 
-  /** A text that other questions, structures and rules do not have: what one client has is nothing to another. */
+  /** An id of the question with its structure and rules, so that no client resumes from another one's place. */
   #questionOf({ structure, bound }: RecordSpace, key: string): string {
     const all = JSON.stringify([key, structure.fields, bound?.find]);
     return createHmac('sha256', this.#secret).update(all).digest('base64url').slice(0, 11);

@@ -14,7 +14,7 @@ export interface WaitingBytes {
   streams: number;
 }
 
-/** The events of one client, from the moment in which they happen until it takes them. */
+/** The queue of one client's events, which is bounded: a client that is too slow gets a snapshot. */
 export class LiveStream {
   /** Called when it ends. */
   onEnd: () => void = () => {};
@@ -57,13 +57,13 @@ export class LiveStream {
     else this.#wakeUp();
   }
 
-  /** Where there is too much, those with little go on: others are slow. */
+  /** When all streams together have too much, those with little keep it: the others are slow. */
   get #most(): number {
     const { bytes, most, streams } = this.#share;
     return bytes > most ? Math.min(mostWaiting, most / (2 * streams)) : mostWaiting;
   }
 
-  /** Nothing that waits counts any more: the records are to be read again. */
+  /** Drops all that waits: the records are to be read again. */
   reset(): void {
     this.clear();
     this.#isReset = true;

@@ -51,7 +51,7 @@ interface Listened {
 export class LiveStreams {
   readonly #deps: LiveDeps;
   readonly #parts: StreamDeps;
-  /** By a text that those have in common which are allowed alike. */
+  /** By a key that streams with the same permissions share. */
   readonly #streams = new Map<string, Set<OpenStream>>();
   readonly #ofTokens = new Map<string, number>();
   readonly #spaces = new Map<string, Promise<Listened>>();

@@ -18,7 +18,7 @@ interface Values {
   readonly queries: Map<string, Set<LiveQuery>>;
 }
 
-/** Queries by values that the records have which they find, so that a change is tried on few of them. */
+/** An inverted index of live queries by the values that they look for, so that a change is tried on few of them. */
 export class QueryIndex {
   /** By field. */
   readonly #fields = new Map<string, Values>();

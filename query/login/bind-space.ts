@@ -43,8 +43,8 @@ interface Ruled {
 }
 
 /**
- * One object for one view: what is kept, and what is read for several requests at once, belongs to a view. `second` is that
- * of `$now`; 0: the rules do not name it.
+ * One object for one view: kept results and shared statements belong to a view. `second` is that of `$now`; 0: the rules
+ * do not name it.
  */
 type Views = Map<Ruled, { readonly view: RecordSpace; readonly second: number }>;
 
@@ -56,7 +56,7 @@ const spacesOfUser = 8;
 /** Its signal is made when it is asked for, which costs as much as all the rest. */
 type Asking = Pick<HttpRequest, 'signal'>;
 
-/** Binds requests to the rules of their spaces (docs/security.md#rules). */
+/** Applies the rules of spaces to requests: row-level security (docs/security.md#rules). */
 export class BoundSpaces {
   readonly #deps: Deps;
   readonly #ruled = new WeakMap<RecordSpace, Ruled>();

@@ -119,7 +119,7 @@ function readFields(key: string, list: unknown, { lookup }: Structure, problems:
   });
 }
 
-/** A text that begins so is one, right or wrong: a slip of the pen should not become a value. */
+/** Any text that begins with `$` is a variable: a misspelled one should not become a value. */
 function isVariable(text: unknown): text is string {
   return typeof text === 'string' && text.startsWith('$');
 }

@@ -2,11 +2,11 @@ import type { Comparison, Filter } from '../input/filters/filter.ts';
 import type { OperatorName } from '../input/filters/operators.ts';
 import { keyOfTarget, type RowOrder } from './row-order.ts';
 
-/** Which rows of an order comparisons can leave. */
+/** The range of an ordered list of rows that can meet comparisons. */
 export interface Bounds {
-  /** Rows in front of those that meet it are none of them; absent: the first one may be. */
+  /** The range begins with the first row that meets it; absent: with the first row. */
   readonly from: Comparison | undefined;
-  /** Behind a row that does not meet these there is none. */
+  /** The range ends before the first row that does not meet all of these. */
   readonly upTo: readonly Comparison[];
 }
 

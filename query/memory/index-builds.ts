@@ -50,7 +50,7 @@ interface Args {
   readonly failed: (entry: HeldTable) => void;
 }
 
-/** Counts requests without an index, and builds the wanted ones: one after the other, while other work runs in between. */
+/** Builds indexes on demand: counts requests without one, and builds the wanted ones one by one, in the background. */
 export class IndexBuilds {
   /** By space, and then by the text of the shape. */
   readonly #asked: LRUCache<string, Map<string, Asked>>;

@@ -35,8 +35,8 @@ const span: Span = { start: 0, end: 0 };
 const unaborted = new AbortController().signal;
 
 /**
- * The tables in memory: all records of each space that is held. Their memory is bounded. While several accounts want more
- * than there is, each may have its share; a table that nobody asked for a minute gives way to any other.
+ * A bounded cache of whole spaces: tables in memory, each with all records of one. While several accounts want more than
+ * there is, each may have its share; a table that nobody asked for a minute gives way to any other.
  */
 export class MemoryTables {
   readonly #limit: number;

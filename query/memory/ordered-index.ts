@@ -26,8 +26,8 @@ type EdgeProbe = Pick<Probe, 'bytes' | 'row'> & { readonly edge?: 1 | -1 };
 const span: Span = { start: 0, end: 0 };
 
 /**
- * The rows of a table by the values of some slots, and those of equal values in an order: a list of blocks that is sorted
- * by a hash of the values, then by the order. So it finds the rows of given values, a page of them, or all rows in order.
+ * A sorted index, like the leaves of a B+ tree: blocks of entries, sorted by a hash of the values of some slots, then by
+ * an order of rows. So it finds the rows of given values, a page of them, or all rows in order.
  */
 export class OrderedIndex implements BuiltIndex {
   readonly slots: readonly string[];

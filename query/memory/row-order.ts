@@ -61,8 +61,8 @@ const last = Number.POSITIVE_INFINITY;
 const prefixBytes = 6;
 
 /**
- * A number that sorts rows as their order does, as far as it goes: of texts it has the first six bytes, of ids the
- * time and the counter. NaN: the id is not a UUID, which has no such number.
+ * A prefix of the sort key, as a number: of texts the first six bytes, of ids the time and the counter. NaN: the id is
+ * not a UUID, which has no such number.
  */
 export function orderKey({ by, kind, descending }: RowOrder, bytes: Buffer, row: number): number {
   const key = ascendingKey(by, kind, bytes, row);

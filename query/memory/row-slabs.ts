@@ -14,8 +14,8 @@ interface Slab {
 }
 
 /**
- * Packed rows of one space outside of the heap, each with a number that it keeps when it is moved or replaced. In front
- * of a row stand its size and its number.
+ * A slab allocator for the packed rows of one space, outside of the heap. A row keeps its number when it is moved or
+ * replaced. In front of a row stand its size and its number.
  */
 export class RowSlabs {
   /** Of one row. */

@@ -25,8 +25,8 @@ const spacesAtOnce = 4;
 const rounds = 5;
 
 /**
- * Drops a space in an order that a kill can cut anywhere: the catalogue says that it is dropped, from which moment its
- * records are found by nobody, also not by a space of the same slug (space-catalogue.ts); every process learns of it;
+ * Drops a space in steps, and a kill between two does no harm: the catalogue says that it is dropped, from which moment
+ * its records are found by nobody, also not by a space of the same slug (space-catalogue.ts); every process learns of it;
  * the records are deleted. If that is cut off, the next start deletes them.
  */
 export async function dropSpace(

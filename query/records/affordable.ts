@@ -26,7 +26,7 @@ export function costFor({ limits }: RecordSpace, usual: ReadCost): ReadCost {
   return { ...usual, ...limits };
 }
 
-/** A read by a statement with limits of its own. Throws a 422 when it would cost more than they let it. */
+/** Runs a read whose statement has limits of its own. Throws a 422 when it would cost more. */
 export async function affordable<Result>(
   { structure, limits }: RecordSpace,
   conditions: Conditions,

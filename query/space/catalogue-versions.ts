@@ -17,8 +17,8 @@ interface Deps extends Pick<SpacesDeps, 'store' | 'catalogue' | 'invalidation' |
 export const attempts = 20;
 
 /**
- * Versions of spaces on their way to the catalogue and from it. A stored version is announced to others, and a version
- * that was read is remembered. One call at a time for each space.
+ * Reads and writes versions of spaces in the catalogue, with a cache. A stored version is announced to others, and a
+ * version that was read is kept. One call at a time for each space.
  */
 export class CatalogueVersions {
   readonly #deps: Deps;
@@ -136,7 +136,7 @@ export class CatalogueVersions {
     throw overloaded('the structure of the record space is being changed by many');
   }
 
-  /** Ends everything that other processes and caches hold of a space. */
+  /** Invalidates what other processes and caches hold of a space. */
   async announce({ id, recordsId }: CatalogueEntry): Promise<void> {
     const { invalidation, store } = this.#deps;
     await Promise.all([invalidation.publish(id), store.invalidate(recordsId)]);

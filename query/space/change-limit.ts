@@ -4,7 +4,7 @@ import { upTo } from '../../common/limits/up-to.ts';
 const keptSpaces = 10_000;
 
 /**
- * Counts how often a space's structure goes back to one it had before. Clients of two versions that differ in a flag
+ * Counts how often a space's structure flaps, back to one it had before. Clients of two versions that differ in a flag
  * switch it with every other request while both run, and each switch is a write that all others wait for.
  */
 export class ChangeLimit {

@@ -56,7 +56,7 @@ export async function checkSwitchedOn(
 }
 
 /**
- * Counts the values that have no like in the new type, in one pass over the space. @param showsValue in a message
+ * Counts the values that the new type can't hold, in one pass over the space. @param showsValue in a message
  * @returns reasons against the change, and how many values each field has
  */
 export async function checkRetyped(

@@ -22,9 +22,9 @@ interface KnownSpace {
 }
 
 /**
- * The record spaces that a process knows, so that a request whose structure was seen before asks nobody. Another
- * process may change a space: what is older than `freshFor` is read again while it is still used, and what is
- * older than `staleAfter` is not used. Where changes are announced, what may have changed is read again before it is used.
+ * A cache of record spaces: a request whose structure was seen before asks no store. Another process may change a space:
+ * what is older than `freshFor` is read again while it is still used, and what is older than `staleAfter` is not used.
+ * Where changes are announced, what may have changed is read again before it is used.
  */
 export class KnownSpaces {
   readonly #spaces = new LRUCache<string, KnownSpace>({
@@ -119,7 +119,7 @@ export class KnownSpaces {
     return known;
   }
 
-  /** The space is there no more, or nothing that was known of it counts. */
+  /** Evicts a space that is gone, or of which nothing known counts. */
   forget(id: string): void {
     this.#spaces.delete(id);
   }

@@ -12,8 +12,8 @@ interface Limits {
 const mostViews = 1000;
 
 /**
- * Spaces as tokens with limits or grants of their own see them. One object for one view and those: what is kept, and what is
- * read for several requests at once, belongs to a view.
+ * Spaces as tokens with limits or grants of their own see them. One object for one view and those: kept results and
+ * shared statements belong to a view.
  */
 export class LimitedViews {
   readonly #views = new WeakMap<RecordSpace, Map<string, RecordSpace>>();

@@ -43,7 +43,7 @@ const busyFor = 2;
 const largestRest = 1024 * 1024;
 
 /**
- * Brings the records of spaces that are asked again and again into memory, as far as they fit there. One space at a time,
+ * Loads the records of spaces that are read again and again into memory, as far as they fit there. One space at a time,
  * in the background, in small pieces.
  */
 export class SpacePreloads {

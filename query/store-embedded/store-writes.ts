@@ -31,8 +31,8 @@ const lookLimit = 1000;
 const { signal: never } = new AbortController();
 
 /**
- * Brings writes into the table, in as few statements as there are kinds of them. Done again after it was cut off in
- * the middle, it comes to the same. @param again whether some of them may be in the table
+ * Brings writes into the table, in as few statements as there are kinds of them. It is idempotent: done again after it
+ * was cut off, it comes to the same. @param again whether some of them may be in the table
  */
 export async function storeWrites(
   { db, table, values }: Engine & { readonly values: Pick<UpdateValues, 'wrote'> },
@@ -88,7 +88,7 @@ function netOf(writes: Iterable<RecordWrite>): readonly Net[] {
   return [...nets.values()];
 }
 
-/** Whether one of these writes to the space of a removed record came after its removal. */
+/** Whether a record was removed before the last of these writes to its space. */
 function isBefore(stored: readonly Net[]): (removed: Net) => boolean {
   const lastOf = new Map<string, number>();
   for (const { spaceId, at } of stored) lastOf.set(spaceId, Math.max(at, lastOf.get(spaceId) ?? 0));

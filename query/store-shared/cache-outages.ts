@@ -4,10 +4,10 @@ import { versionLifetime } from './space-versions.ts';
 
 /** Milliseconds. */
 interface OutageTimes {
-  /** How long a reader goes by versions after it asked whether somebody writes without Redis. */
+  /** How long a reader trusts versions after it asked for outages. */
   readonly trust: number;
   readonly refresh: number;
-  /** How long nobody goes by versions after a writer said so. */
+  /** How long an outage lasts that a writer announces. */
   readonly length: number;
   /** Of versions. */
   readonly lifetime: number;
@@ -22,8 +22,8 @@ const usualTimes: OutageTimes = {
 const marginShare = 0.1;
 
 /**
- * Outages of Redis, as processes tell each other by ClickHouse, which every writer reaches: a row says until when nobody
- * may go by versions. Its time is ClickHouse's own, so rows end by themselves, whatever becomes of their writers.
+ * Outages of Redis. Processes announce them in ClickHouse, which every writer reaches: a row says until when no version
+ * may be trusted. Its time is ClickHouse's own, so a row expires, whatever becomes of its writer.
  */
 export class CacheOutages {
   readonly #db: Pick<Database, 'rows' | 'command'>;
@@ -55,12 +55,12 @@ export class CacheOutages {
     return now < this.#quiet + this.#times.trust;
   }
 
-  /** For one that asks `trusted` all the time: another number after each time in which somebody may have written without Redis. */
+  /** For a reader that polls `trusted`: a number that changes when somebody may have written without Redis. */
   get period(): number {
     return this.#period;
   }
 
-  /** For a writer: whether no reader goes by a version that is there now, as long as one lasts. */
+  /** For a writer: whether the announced outage outlasts every version that exists now. */
   get covered(): boolean {
     return performance.now() < this.#until - this.#times.lifetime * (1 + marginShare);
   }

@@ -1,17 +1,17 @@
 import { chunksOf } from '../../common/limits/chunks-of.ts';
 import type { Written } from '../store/statement-writes.ts';
 
-/** The channel of the keys of spaces that changed. Whoever misses a message reads a little later. */
+/** The pub/sub channel that names spaces which changed. Who misses a message reads a little later. */
 export const changesChannel = 'sluice:changes:1';
 
 /** Entries that a space keeps, the most that one command adds, and ids of one. */
 const limits = { kept: 5000, added: 1000, ids: 100 };
-/** An entry: any record may be another one. */
+/** An entry for unknown changes: any record may be another one. */
 const anything = '*';
 
 /**
- * Lua: adds entries to the changes of a space, which are there while somebody hears them: a list that begins with the number
- * of entries before those that it keeps, so that nobody misses one without missing a number.
+ * Lua: appends to the change log of a space, which exists while somebody listens. The list begins with the number of
+ * entries that were dropped before, so that a reader notices a gap.
  */
 export const tellLua = `
 local function tell(changes, entries)

@@ -19,7 +19,7 @@ import { keysOf, nowLua } from './redis-versions.ts';
 interface ChangeTimes {
   /** Between two reads of a space whose message did not arrive. */
   readonly poll: number;
-  /** How long writers tell what they do after the last read. */
+  /** How long writers go on logging after the last read. */
   readonly heard: number;
   /** Until the first answer whether somebody writes without Redis. */
   readonly patience: number;
@@ -64,14 +64,14 @@ interface Deps extends Engine {
   readonly times?: Partial<ChangeTimes>;
 }
 
-/** A space that is listened to. */
+/** A space with a listener. */
 interface Heard {
   readonly spaceId: string;
   readonly listener: ChangeListener;
   /** The run of the server, and the number of the last entry, that the listener knows. */
   run: string;
   last: number;
-  /** Of the time in which nobody writes without Redis. */
+  /** The last period without outages (`CacheOutages`). */
   period: number;
   isReading: boolean;
   /** There may be more than was read. */
@@ -79,9 +79,9 @@ interface Heard {
 }
 
 /**
- * What the writes of all processes do to a space, as their ends say in Redis. Entries have ids alone: the records are read
- * as they are then, in reads that come one after the other, so that what is told never goes back. A listener reads all again
- * when entries were lost, a writer died, or somebody wrote without Redis.
+ * Change data capture between processes: each write appends its ids to a log in Redis, and this reads the records as they
+ * are then. Reads come one after the other, so that what is told never goes back. A listener reads all again when entries
+ * were lost, a writer died, or somebody wrote without Redis.
  */
 export class RedisChanges {
   readonly #deps: Deps;

@@ -17,12 +17,12 @@ interface VersionTimes {
   readonly readPatience: number;
   /** After this Redis counts as away for a writer. */
   readonly writePatience: number;
-  /** How long a writer stands in Redis that is never heard of again, and how often one says that it still writes. */
+  /** The lease of a writer in Redis, and how often it is renewed. */
   readonly writerLifetime: number;
   readonly renewEvery: number;
   /**
-   * A server that began later may have lost writers; by then they stand in it again, or everybody knows of an outage. More
-   * than it takes to renew, to be late (`writePatience`) and to tell of the outage.
+   * A server that started more recently may have lost writers. By then they have renewed, or an outage is announced. More
+   * than it takes to renew, to be late (`writePatience`) and to announce the outage.
    */
   readonly settledAfter: number;
 }
@@ -56,8 +56,8 @@ end
 return run .. ':' .. version
 `);
 /**
- * KEYS: writers, changes. ARGV: writer, lifetime. Writers that died are forgotten by the way; listeners hear of it, so those
- * are kept for longer than they count.
+ * KEYS: writers, changes. ARGV: writer, lifetime. It also removes writers that died, which listeners have to hear of: so
+ * these are kept for longer than they count.
  */
 const beginScript = redisScript(`${tellLua}${nowLua}
 forgetDead(KEYS[1], now, KEYS[2])
@@ -80,7 +80,7 @@ return 1
 interface Writers {
   readonly id: string;
   count: number;
-  /** Whether they stand in Redis. */
+  /** Whether Redis has them. */
   begun: Promise<boolean>;
   /** Writes that end at one moment share a command. */
   ending: Promise<boolean> | null;
@@ -95,7 +95,7 @@ interface Deps {
   readonly times?: Partial<VersionTimes>;
 }
 
-/** Versions that processes share by Redis; while a writer can't reach it, ClickHouse says so to all readers. */
+/** Versions of spaces in Redis. A writer that can't reach it tells all readers by ClickHouse. */
 export class RedisVersions implements SpaceVersions {
   readonly #deps: Deps;
   readonly #times: VersionTimes;
@@ -153,7 +153,7 @@ export class RedisVersions implements SpaceVersions {
     await unlessLate(covered, rest);
   }
 
-  /** Resolves when Redis knows, or readers don't go by it. */
+  /** Resolves when Redis has the write, or an outage is announced. */
   async #coverUnless(known: Promise<boolean>): Promise<void> {
     if (!(await known)) await this.#deps.outages.cover();
   }

@@ -2,7 +2,7 @@ const places = 2 ** 14;
 /** Characters of a question that are looked at, at its beginning and at its end. */
 const looked = 128;
 
-/** Which questions were asked before, as far as that is remembered: one takes the place of another, and some look alike. */
+/** The cache's admission filter: a table of hashes of earlier questions, in which one may displace another. */
 export class RepeatedQuestions {
   readonly #hashes = new Int32Array(places);
 

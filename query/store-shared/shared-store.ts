@@ -17,7 +17,7 @@ import { RedisVersions } from './redis-versions.ts';
 import { noVersions, type SpaceVersions } from './space-versions.ts';
 import { VersionedCache } from './versioned-cache.ts';
 
-/** Others may have written any. */
+/** No filter: other processes may have written any key. */
 const anyKeys: StoredKeys = { mayHave: () => true, add() {}, async addRows() {} };
 
 /**

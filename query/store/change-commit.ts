@@ -32,10 +32,10 @@ const readTimeout = 30_000;
 const { signal: never } = new AbortController();
 
 /**
- * Makes changes together with those of other requests. One statement runs at a time, and changes of the same slots that
- * wait meanwhile, of any spaces, become the next one. A change of several records alike has a statement of its own. One
- * answers records as they are after an update or were before a removal, and null for those that are not there. It settles
- * when the outcome is known and not before, whatever the signal says, and rejects with 503 when too much waits.
+ * Group commit of changes. One statement runs at a time, and changes of the same slots that wait meanwhile, of any
+ * spaces, become the next one. A change of several records alike has a statement of its own. One answers records as they
+ * are after an update or were before a removal, and null for those that are not there. It settles when the outcome is
+ * known and not before, whatever the signal says, and rejects with 503 when too much waits.
  * @param args.pendingLimit characters of changes that may wait or be made at once in this process
  * @param args.statementLimit characters that are gathered for one statement
  * @param args.recordLimit records of one statement

@@ -20,7 +20,7 @@ const timeout = 10_000;
 
 const none: IsKey = () => false;
 
-/** Common values of spaces, by samples of their records. A wrong guess costs time, and no answer is wrong by it. */
+/** Statistics of the common values of spaces, by samples. A wrong guess costs time, and makes no answer wrong. */
 export class CommonTerms {
   readonly #engine: Engine;
   readonly #known = new LRUCache<string, { readonly isRare: IsKey; readonly size: number }>({

@@ -31,7 +31,7 @@ interface Compared {
   readonly values: readonly StoredValue[];
 }
 
-/** One of the records that have these values. */
+/** One request's find, in a statement that several share. */
 export interface Find extends Queued, Compared {
   readonly space: RecordSpace;
   readonly plan: ReadPlan;

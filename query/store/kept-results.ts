@@ -36,7 +36,7 @@ export interface ReadCache {
   at(view: RecordSpace, request: string): KeptResults | Promise<KeptResults>;
 }
 
-/** Keys of requests, by their question and the view that they see: of one space, of one account. */
+/** Cache keys of requests: their question, and the view that they see, of one space and one account. */
 export class RequestKeys {
   readonly #views = new WeakMap<RecordSpace, number>();
   #next = 1;

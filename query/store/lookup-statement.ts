@@ -6,7 +6,7 @@ import type { SlotValue } from '../sql/terms.ts';
 import { addToList } from './add-to-list.ts';
 import type { Engine, LookupKey } from './record-store.ts';
 
-/** One of a record by its id, or of those with a value of a keyed slot. */
+/** A look-up of a record by its id, or of those with a value of a keyed slot. */
 export interface Lookup extends Queued {
   readonly spaceId: string;
   readonly wanted: LookupKey;

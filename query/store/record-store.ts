@@ -57,8 +57,8 @@ export interface RecordStore extends RecordWrites {
   invalidate(spaceId: string): Promise<void>;
 
   /**
-   * Tells a listener what writes to a space do, of all processes. All of them are told that a find does not see which begins
-   * after this has resolved; there is one listener of a space. Throws 501 where processes do not hear of each other's writes.
+   * Subscribes to the writes of all processes to a space: once this has resolved, a find sees a write, or the listener
+   * hears of it. A space has one listener. Throws 501 where processes do not hear of each other's writes.
    */
   listen(spaceId: string, listener: ChangeListener, signal: AbortSignal): Promise<StopListening>;
 

@@ -156,7 +156,7 @@ function joined(lines: Uint8Array, more: Uint8Array | null): Uint8Array {
   return more === null ? lines : Buffer.concat([lines, more]);
 }
 
-/** Does work while nothing that was kept of a space counts. */
+/** Does work during which no kept result of a space is valid. */
 export async function whileWriting<Result>(
   beginWrite: BeginWrite,
   spaceId: string,

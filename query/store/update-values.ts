@@ -11,8 +11,8 @@ const spaces = 10_000;
 const timeout = 600_000;
 
 /**
- * Keeps the values that updates wrote (docs/records.md#the-index-of-values) from growing for ever: a record that is updated all day has
- * one for each time. One space is tidied at a time, and nobody waits for it.
+ * Garbage collection for the index of values (docs/records.md#the-index-of-values): each update of a record leaves an
+ * entry in it. One space is tidied at a time, and nobody waits for it.
  */
 export class UpdateValues {
   readonly #deps: Engine & { readonly log: Pick<Log, 'warn'>; readonly most: number };

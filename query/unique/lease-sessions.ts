@@ -34,12 +34,12 @@ function elapsed(from: Moment, to: Moment): number {
   return Math.max(to.monotonic - from.monotonic, to.wall - from.wall);
 }
 
-/** One lease of a process, on everything that its writes hold under its name. */
+/** A session of a process: one lease on everything that its writes hold. */
 export class LeaseSession {
   readonly id = randomBytes(12).toString('base64url');
   readonly #times: LeaseTimes;
   readonly #now: () => Moment;
-  /** When the last command was sent that the lease was given by: it can't have begun earlier. */
+  /** When the command was sent that last granted the lease: it began no earlier. */
   sent: Moment;
   /** Redis does not know it any more: nothing may begin under it. */
   lost = false;
@@ -109,7 +109,7 @@ export class LeaseSessions {
     if (session.held === 0 && session !== this.#current) this.#end(session);
   }
 
-  /** For no new write: the session's reservations are unknown, or it is lost. */
+  /** No new write gets the session: its reservations are unknown, or it is lost. */
   retire(session: LeaseSession): void {
     if (this.#current === session) this.#current = null;
     if (session.held === 0 || session.lost) this.#end(session);

@@ -31,8 +31,8 @@ interface Claimed {
 type Wait = (event: Promise<void>, what?: string) => Promise<void>;
 
 /**
- * Reservations that hold between processes (docs/decisions/010-unique-values-between-processes.md). Writes of one process
- * meet in its memory first, so that of many that want a value one at a time asks Redis.
+ * Locks on unique values, in Redis, between processes (docs/decisions/010-unique-values-between-processes.md). Writes of
+ * one process queue in its memory first, so that one at a time asks Redis for a value.
  */
 export class RedisReservations implements UniqueReservations {
   readonly #times: LeaseTimes;

@@ -175,7 +175,7 @@ export type ReserveAnswer =
   | { readonly kind: 'taken' }
   /** Another write has one of them. */
   | { readonly kind: 'held'; readonly digest: string }
-  /** Nothing is given yet. @param wait milliseconds */
+  /** Nothing can be reserved yet. @param wait milliseconds */
   | { readonly kind: 'closed'; readonly wait: number }
   /** The session is over. */
   | { readonly kind: 'lost' };

@@ -2,7 +2,7 @@ import type { WritePermit } from '../../common/clickhouse/write-permit.ts';
 import { overloaded } from '../../common/errors/catalogue.ts';
 import { untilAborted } from '../../common/limits/until-aborted.ts';
 
-/** Values of unique fields that a write has to itself until it is settled. */
+/** A write's locks on values of unique fields, until it is settled. */
 export interface Reservation {
   /** A write of the values needs it to begin; null: the reservation lasts until it is settled, whatever happens. */
   readonly permit: WritePermit | null;
@@ -11,8 +11,8 @@ export interface Reservation {
 }
 
 /**
- * Keeps writes of the same unique value apart, between the check of the table and the INSERT.
- * A key stands for one value of one field of one space.
+ * Locks on unique values, held from before the check of the table until after the INSERT. A key stands for one value of
+ * one field of one space.
  */
 export interface UniqueReservations {
   /**

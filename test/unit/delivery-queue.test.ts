@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import type { Delivery } from '../../events/delivery.ts';
 import { DeliveryQueue, type Queued, queueLimits } from '../../events/delivery-queue.ts';
+import { retryDelay } from '../../events/delivery-sender.ts';
 import { Heap } from '../../events/heap.ts';
 
 let ids = 0;
@@ -87,6 +88,15 @@ t.test('what waits for a time is asked for at that time, and not before', async 
   queue.end(queued, null);
   t.equal(queue.nextAt, null);
   t.equal(queue.roomOf('a'), new DeliveryQueue().roomOf('a'), 'nothing is left of it');
+});
+
+t.test('each next try comes after twice the time, with jitter, and within an hour', async (t) => {
+  const longest = [1, 2, 3, 10, 11, 1000].map((attempts) => retryDelay(attempts, () => 1));
+  t.strictSame(longest, [5000, 10_000, 20_000, 2_560_000, 3_600_000, 3_600_000]);
+  t.equal(
+    retryDelay(2, () => 0),
+    5000,
+  );
 });
 
 t.test('100,000 deliveries cost the next one no walk', async (t) => {

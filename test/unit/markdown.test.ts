@@ -49,3 +49,11 @@ t.test('links lead to files and headings that there are', async (t) => {
     }
   }
 });
+
+t.test('CONTRIBUTING.md names files that there are', async (t) => {
+  const text = await readFile(join(root, 'CONTRIBUTING.md'), 'utf8');
+  const roots = 'bench|client|common|console|deploy|docs|events|gateway|query|test';
+  const named = [...text.matchAll(new RegExp(`\\b(?:${roots})/[\\w./-]*\\w`, 'g'))].map(([path]) => path);
+  t.ok(named.length > 50);
+  for (const path of new Set(named)) await t.resolves(access(join(root, path)), path);
+});

@@ -21,8 +21,8 @@ const checkTimeout = 10_000;
 interface FirstStore extends OpenedStore, StoreState {}
 
 /**
- * Several stores as one database. A statement goes to the store that its home names, and to the first one without: Sluice
- * only knows where a space is, and no statement spans two stores.
+ * Several stores as the shards of one database. A statement goes to the store that its home names, else to the first one.
+ * No statement spans two stores.
  */
 export class ClickhouseStores implements Database, StoreList {
   readonly replicated: boolean;

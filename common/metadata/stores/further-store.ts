@@ -43,7 +43,7 @@ const mostStores = 1023;
 export class StoreMismatch extends Error {}
 
 /**
- * A store that is not the first. It has records alone, and says itself which number it has in which deployment, so its
+ * A store beside the first: a shard that has records alone. A table in it names its deployment and number, so its
  * addresses may change. While it is away its spaces answer 503; when it comes back, it is checked before it is used.
  */
 export class FurtherStore implements StoreState {

@@ -37,7 +37,7 @@ const atOnce = 3;
  * larger one is sent by tus, so that it goes on.
  */
 const formBytes = 8 * 1024 * 1024;
-/** Of the time since the last step: how much the newest speed counts. */
+/** The weight of the newest speed in the exponential moving average. */
 const smoothing = 0.3;
 const rateEveryMs = 500;
 

@@ -39,7 +39,7 @@ export function ProblemNote({ problem, onRetry, children }: ProblemNoteProps): J
   );
 }
 
-/** A page that throws is replaced by its problem; the navigation stays. */
+/** An error boundary: a page that throws is replaced by its problem, and the navigation stays. */
 export class Catch extends Component<{ children: ComponentChildren }, { thrown: unknown }> {
   override state = { thrown: undefined as unknown };
 

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 
-/** A text that counts once nobody has typed for a moment. A change from elsewhere, such as Back, is shown. */
+/** A debounced text: it counts once nobody has typed for a moment. A change from elsewhere, such as Back, is shown. */
 export function useDraft(value: string, onSettled: (text: string) => void, settleMs: number) {
   const [text, setText] = useState(value);
   const sent = useRef(value);

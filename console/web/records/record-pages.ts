@@ -38,9 +38,9 @@ const pageSize = 1_000_000;
 const keptCells = 200_000;
 
 /**
- * The records of a view, page by page as the reader scrolls: each page begins behind the last record of the one before,
- * so nothing is counted and no page is slower than the first. Pages out of sight are forgotten, and read again from the
- * same record when the reader comes back.
+ * The records of a view, by keyset pagination as the reader scrolls: each page begins behind the last record of the one
+ * before, so nothing is counted and no page is slower than the first. Pages out of sight are forgotten, and read again
+ * from the same record when the reader comes back.
  */
 export class RecordPages {
   readonly #input: RecordPagesInput;

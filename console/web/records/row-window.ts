@@ -1,4 +1,4 @@
-/** The drawn part of a long list: from `first` on, and not `end` itself. */
+/** The drawn part of a virtual list: from `first` on, and not `end` itself. */
 export interface Span {
   readonly first: number;
   readonly end: number;
