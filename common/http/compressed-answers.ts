@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache';
 import { FairShare } from '../limits/fair-share.ts';
 import { preferredCoding } from './content-coding.ts';
 import type { Exchange } from './exchange.ts';
-import type { HttpResponse } from './http-types.ts';
+import type { Headers, HttpResponse } from './http-types.ts';
 import { isStream } from './write-response.ts';
 
 /** A smaller answer is one packet in any case. */
@@ -62,6 +62,7 @@ export class CompressedAnswers {
   readonly #threads = new FairShare({ capacity: 4, queueLimit: 30, full: 'too many answers wait' });
   /** A slow reader holds the memory of its stream. */
   readonly #streams = new FairShare({ capacity: 16, share: 8, queueLimit: 0, full: '' });
+  readonly #variedOf = new WeakMap<Headers, Headers>();
   readonly #seen = new WeakSet<Uint8Array>();
   readonly #kept = new LRUCache<Uint8Array, Kept>({
     maxSize: keptBytes,
@@ -75,8 +76,8 @@ export class CompressedAnswers {
     if (!texts.test(headers?.['content-type'] ?? '')) return plain;
     // an export, which is a file
     if (headers?.['content-disposition'] !== undefined) return plain;
-    const varied = { ...headers, vary: variedBy(headers?.vary, 'Accept-Encoding') };
-    const asIs = { ...plain, headers: varied };
+    const varied = this.#varied(headers as Headers);
+    const asIs = { status: plain.status, headers: varied, body };
     const accepted = exchange.header('accept-encoding');
     const coding = accepted === undefined ? null : preferredCoding(accepted, codings);
     if (coding === null) return asIs;
@@ -95,6 +96,16 @@ export class CompressedAnswers {
       (compressed) => ({ ...coded, body: compressed }),
       () => asIs,
     );
+  }
+
+  /** Most answers have the same object of headers. */
+  #varied(headers: Headers): Headers {
+    let varied = this.#variedOf.get(headers);
+    if (varied === undefined) {
+      varied = { ...headers, vary: variedBy(headers.vary, 'Accept-Encoding') };
+      this.#variedOf.set(headers, varied);
+    }
+    return varied;
   }
 
   /** What is answered again has the same object, and is compressed once. Rejects when too many wait. */
