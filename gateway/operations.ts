@@ -27,7 +27,7 @@ export type OperationDeps = UploadDeps &
 
 /** A line of the table of operations. */
 interface GatewayOperation
-  extends Pick<Route, 'method' | 'path' | 'transfersBytes'>,
+  extends Pick<Route, 'method' | 'path' | 'transfersBytes' | 'compressed'>,
     OperationDefinition<OperationDeps> {
   readonly name: string;
 }
@@ -47,7 +47,7 @@ export const gatewayOperations: readonly GatewayOperation[] = [
   { name: 'appendByPost', method: 'POST', path: `${resumable}/:name`, transfersBytes, ...overridden },
   { name: 'dropUpload', method: 'DELETE', path: `${resumable}/:name`, ...dropUpload },
   { name: 'deleteFiles', method: 'POST', path: `${project}/_delete_`, ...deleteFiles },
-  { name: 'listFiles', method: 'GET', path: project, ...listFiles },
+  { name: 'listFiles', method: 'GET', path: project, compressed: true, ...listFiles },
   { name: 'link', method: 'POST', path: `${file}/link`, ...link },
   { name: 'download', method: 'GET', path: file, transfersBytes, ...download },
   { name: 'putFile', method: 'PUT', path: file, transfersBytes, ...putFile },

@@ -9,11 +9,13 @@ export type GatewayDeps = Omit<OperationDeps, 'access'> & UploadAccessDeps;
 /** Every address of the upload gateway. */
 export function gatewayRoutes(needed: GatewayDeps): Route[] {
   const deps = { ...needed, access: new UploadAccess(needed) };
-  return gatewayOperations.map(({ name, method, path, transfersBytes = false, handler, ...described }) => ({
-    ...{ operation: name, method, path, transfersBytes, handler: handler(deps) },
-    api: { id: name, tag: 'Files', ...described },
-    ...(path.includes('/resumable')
-      ? { optionsHeaders: { ...tusOptions(deps.maxUploadBytes), ...draftLimit(deps.maxUploadBytes) } }
-      : {}),
-  }));
+  return gatewayOperations.map(
+    ({ name, method, path, transfersBytes = false, compressed = false, handler, ...described }) => ({
+      ...{ operation: name, method, path, transfersBytes, compressed, handler: handler(deps) },
+      api: { id: name, tag: 'Files', ...described },
+      ...(path.includes('/resumable')
+        ? { optionsHeaders: { ...tusOptions(deps.maxUploadBytes), ...draftLimit(deps.maxUploadBytes) } }
+        : {}),
+    }),
+  );
 }

@@ -57,6 +57,7 @@ export const address = {
         origin === '*' || (URL.canParse(origin) && new URL(origin).origin === origin) ? origin : undefined,
       form: '* or an origin such as https://app.example.com',
     }),
+    compressAnswers: flag('COMPRESS_ANSWERS', true),
   },
 };
 

@@ -28,6 +28,22 @@ export function codingOf(request: Pick<HttpRequest, 'header'>): string | null {
   return name;
 }
 
+/**
+ * The coding of an answer by the request's Accept-Encoding (RFC 9110 section 12.5.3); null: as it is.
+ * @param known those that there are, the best first
+ */
+export function preferredCoding(accepted: string, known: readonly string[]): string | null {
+  const weights = new Map<string, number>();
+  for (const item of accepted.toLowerCase().split(',')) {
+    const [name = '', weight = 'q=1'] = item.split(';').map((part) => part.trim());
+    weights.set(name.replace(/^x-/, ''), Number(/^q=([01](?:\.\d{0,3})?)$/.exec(weight)?.[1] ?? 0));
+  }
+  const weightOf = (name: string): number => weights.get(name) ?? weights.get('*') ?? 0;
+  const [best] = known.toSorted((a, b) => weightOf(b) - weightOf(a));
+  if (best === undefined || weightOf(best) === 0) return null;
+  return weightOf(best) < (weights.get('identity') ?? 0) ? null : best;
+}
+
 /** The bytes of a body that was compressed. Throws 400, and 413 beyond the limit. */
 export async function decoded(bytes: Uint8Array, coding: string, limit: number): Promise<Uint8Array> {
   try {

@@ -7,12 +7,14 @@ import {
   shuttingDown,
   unknownHost,
 } from '../errors/catalogue.ts';
+import { continueWith } from '../limits/continue-with.ts';
 import { type Limiter, unlimited } from '../rate-limits/request-limiter.ts';
 import { addressOwner } from './address-owner.ts';
+import { CompressedAnswers } from './compressed-answers.ts';
 import { CorsPolicy } from './cors.ts';
 import type { Exchange } from './exchange.ts';
 import { maxHeadBytes } from './head-limits.ts';
-import type { Headers, HttpResponse, HttpServerOptions } from './http-types.ts';
+import type { Headers, HttpResponse, HttpServerOptions, Route } from './http-types.ts';
 import { createKnownHosts } from './known-hosts.ts';
 import { Router } from './router.ts';
 import { clientAddress, isForwarded, isLoopback, isSecure } from './transport-policy.ts';
@@ -23,6 +25,8 @@ export class Dispatcher {
   readonly #cors: CorsPolicy;
   readonly #transport: { readonly tls: boolean; readonly trustedProxies: BlockList | undefined };
   readonly #addressLimiter: Limiter;
+  /** Null: no answer is compressed. */
+  readonly #compressed: CompressedAnswers | null;
   /** Null with TLS: the certificate says that the name is ours. */
   readonly #isKnownHost: ((host: string) => boolean) | null;
   /** Everything is refused from now on. */
@@ -34,6 +38,7 @@ export class Dispatcher {
     const tls = args.tls !== undefined;
     this.#transport = { tls, trustedProxies: args.trustedProxies };
     this.#addressLimiter = args.addressLimiter ?? unlimited;
+    this.#compressed = args.compressAnswers === true ? new CompressedAnswers() : null;
     const { publicUrl, allowedHosts = [] } = args;
     const names = publicUrl === undefined ? allowedHosts : [...allowedHosts, new URL(publicUrl).hostname];
     this.#isKnownHost = tls ? null : createKnownHosts(names);
@@ -55,6 +60,12 @@ export class Dispatcher {
     exchange.params = params;
     exchange.needs = route.api?.needs;
     exchange.transfersBytes = route.transfersBytes === true;
+    const answer = this.#admitted(exchange, route);
+    const compressed = route.compressed === true ? this.#compressed : null;
+    return compressed === null ? answer : continueWith(answer, (plain) => compressed.of(exchange, plain));
+  }
+
+  #admitted(exchange: Exchange, route: Route): HttpResponse | Promise<HttpResponse> {
     // an address is read and parsed for a limit alone
     if (this.#addressLimiter === unlimited || route.allowPlainHttp === true) return route.handler(exchange);
     const sender = addressOwner(exchange.address);

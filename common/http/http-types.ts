@@ -112,6 +112,8 @@ export interface Route {
   readonly withoutCors?: boolean;
   /** Headers of an OPTIONS or a 405 of its path besides the methods. */
   readonly optionsHeaders?: Headers;
+  /** Its answers of text are compressed for clients that ask. */
+  readonly compressed?: boolean;
   /** Not bounded by the request timeout, because bytes flow for as long as they flow. */
   readonly transfersBytes?: boolean;
 }
@@ -125,6 +127,8 @@ export interface HttpServerOptions {
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
   readonly trustedProxies: BlockList | undefined;
   readonly corsOrigins: readonly string[];
+  /** Of routes that are `compressed`. */
+  readonly compressAnswers?: boolean;
   readonly publicUrl?: string | undefined;
   /** Names of this machine besides that of `publicUrl`, by which requests of its own may ask. */
   readonly allowedHosts?: readonly string[];

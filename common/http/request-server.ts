@@ -7,6 +7,7 @@ import type { FinishedRequest, HttpObserver } from '../telemetry/http-observer.t
 import { untraced } from '../telemetry/tracing.ts';
 import { type BodyMemory, createBodyMemory } from './body-memory.ts';
 import { ChunkJoiner } from './chunk-joiner.ts';
+import { variedBy } from './compressed-answers.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { Exchange, type ExchangeShare } from './exchange.ts';
 import type { Headers, HttpResponse, HttpServerOptions } from './http-types.ts';
@@ -149,7 +150,10 @@ export class RequestServer {
 
   #headersOf(exchange: Exchange, response: HttpResponse): Headers | undefined {
     const cors = this.#dispatcher.corsHeaders(exchange);
-    return cors === undefined ? response.headers : { ...cors, ...response.headers };
+    if (cors === undefined) return response.headers;
+    const { headers } = response;
+    const all = { ...cors, ...headers };
+    return cors.vary && headers?.vary ? { ...all, vary: variedBy(cors.vary, headers.vary) } : all;
   }
 
   async #send(exchange: Exchange, answer: HttpResponse): Promise<void> {

@@ -54,7 +54,7 @@ export function descriptionRoutes(args: {
     texts.set(version, text);
     return openApiAnswer(request, version, text);
   });
-  const own = [route, ...docsRoutes(publicUrl)];
+  const own = [route, ...docsRoutes(publicUrl)].map((one) => ({ ...one, compressed: true }));
   const describe = (): JsonObject => {
     const info = { title: 'Sluice', description, server: publicUrl ?? '/', base: baseUrl() };
     return buildDocument(info, inOrder([...args.routes, ...own]));

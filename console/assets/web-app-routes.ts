@@ -1,4 +1,5 @@
 import { nothingHere } from '../../common/errors/catalogue.ts';
+import { preferredCoding } from '../../common/http/content-coding.ts';
 import type { HttpRequest, HttpResponse, Route } from '../../common/http/http-types.ts';
 import { type BuiltFile, builtFile, indexFile, readBuiltFiles } from './built-files.ts';
 
@@ -75,7 +76,8 @@ function fileAnswer(
     etag,
   };
   if (hasVersion(request.header('if-none-match'), etag)) return { status: 304, headers };
-  const zipped = gzip !== undefined && acceptsGzip(request);
+  const zipped =
+    gzip !== undefined && preferredCoding(request.header('accept-encoding') ?? '', ['gzip']) !== null;
   return {
     status: 200,
     headers: { ...headers, 'content-type': type, ...(zipped ? { 'content-encoding': 'gzip' } : {}) },
@@ -87,15 +89,6 @@ function fileAnswer(
 function hasVersion(header: string | undefined, etag: string): boolean {
   const opaque = (tag: string): string => tag.trim().replace(/^W\//, '');
   return header?.split(',').some((tag) => tag.trim() === '*' || opaque(tag) === opaque(etag)) === true;
-}
-
-/** RFC 9110 section 12.5.3, as far as browsers use it. */
-function acceptsGzip(request: HttpRequest): boolean {
-  const list = request.header('accept-encoding')?.toLowerCase().split(',') ?? [];
-  return list.some((item) => {
-    const [name, quality] = item.split(';').map((part) => part.trim());
-    return name === 'gzip' && (quality === undefined || !/^q=0(?:\.0*)?$/.test(quality));
-  });
 }
 
 /** https://www.w3.org/TR/CSP3/: only the build's own scripts may run, and nobody may frame it. */

@@ -79,6 +79,7 @@ export function fileRoutes(deps: Deps): Route[] {
   return ways.map((way) => ({
     ...{ operation: way.id, method: way.method, path: way.path, api: describe(way) },
     ...(way.method === 'QUERY' ? { optionsHeaders: acceptQuery } : {}),
+    compressed: true,
     handler: (request) => queryFile(deps, request),
   }));
 }

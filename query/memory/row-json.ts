@@ -29,7 +29,7 @@ const views = new WeakMap<RecordParts, View>();
 const nothing = Buffer.from('null');
 const span: Span = { start: 0, end: 0 };
 const [quote, backslash, firstPlain, comma] = [0x22, 0x5c, 0x20, 0x2c];
-const [open, close] = [0x5b, 0x5d];
+const [open, close, lineBreak] = [0x5b, 0x5d, 0x0a];
 /** Texts up to this length are copied byte by byte, which is faster than a call. */
 const shortText = 48;
 /** An id, a time or `null`. */
@@ -72,7 +72,10 @@ export class RowJson {
     this.#at = 0;
     this.#byte(open);
     for (let place = 0; place < numbers.length; place++) {
-      if (place > 0) this.#byte(comma);
+      if (place > 0) {
+        this.#byte(lineBreak);
+        this.#byte(comma);
+      }
       const number = numbers[place] as number;
       this.#record(parts, rows.bufferOf(number), rows.offsetOf(number));
       if (this.#at > most) return null;

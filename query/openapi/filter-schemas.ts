@@ -194,6 +194,15 @@ export const queryableHeader: Readonly<Record<string, ApiHeader>> = {
   },
 };
 
+/** Headers of answers with pages. */
+export const pageHeaders: Readonly<Record<string, ApiHeader>> = {
+  Link: { description: 'With `$limit`: the next page, `rel="next"` (RFC 8288)', schema: string },
+  'Sluice-Next-After': {
+    description: 'With a limit elsewhere: the `$after` of the next page',
+    schema: string,
+  },
+};
+
 /** Headers of answers with records. */
 export const foundHeaders: Readonly<Record<string, ApiHeader>> = {
   'Sluice-Total-Count': { description: 'With `$count=exact`: the records on all pages', schema: string },

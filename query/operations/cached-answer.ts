@@ -4,6 +4,7 @@ import type { Conditions } from '../input/parse-conditions.ts';
 import type { KeptResults } from '../store/kept-results.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { jsonAnswer } from './json-answer.ts';
+import { mostPageBytes, type NextOf, nextHeaders } from './next-page.ts';
 import type { OperationCall, OperationDeps } from './operation.ts';
 import type { Populate } from './populate.ts';
 import type { Timing } from './timing.ts';
@@ -20,6 +21,9 @@ export interface CachedCall {
 
 const totalHeader = 'sluice-total-count';
 
+/** What kept pages say of the next one. */
+const nextOfKept = new WeakMap<Uint8Array, string | null>();
+
 /** A request that was read. */
 export interface Reading<Result> {
   /** Null: any write to the space may change the result. */
@@ -28,6 +32,8 @@ export interface Reading<Result> {
   readonly populate: Promise<Populate> | null;
   /** How many records there are on all pages; null: nobody asks. An answer with it is not kept. */
   readonly total: (() => Promise<number>) | null;
+  /** Absent or null: no answer says where the next page begins. */
+  readonly next?: NextOf | null;
   /** The answer, if rows in memory can give it; null: they can't. */
   readonly now: () => Uint8Array | null;
   readonly read: () => Promise<Result>;
@@ -38,10 +44,11 @@ export interface Reading<Result> {
  * @param prepare reads the request; it throws the request's problems
  */
 function answerOf<Result>(
-  { call, deps, space, asked, headers }: CachedCall,
+  cached: CachedCall,
   prepare: () => Reading<Result>,
   read: (cache: KeptResults, key: string, reading: Reading<Result>) => Promise<HttpResponse>,
 ): HttpResponse | Promise<HttpResponse> {
+  const { call, deps, space, asked } = cached;
   const { request } = call;
   // how long it took, and how, says something of records that rules hide
   const timing = space.bound === undefined ? call.timing : null;
@@ -51,23 +58,50 @@ function answerOf<Result>(
   return continueWith(deps.store.results.at(space, key), (cache) => {
     const kept = cache.get(space, key);
     timing?.add('cache');
-    if (kept !== undefined) return timedBy(timing, jsonAnswer(kept, headers));
+    if (kept !== undefined) return timedBy(timing, jsonAnswer(kept, keptHeaders(cached, key, kept, prepare)));
     const reading = prepare();
     timing?.add('parse');
     const now = reading.populate === null && !space.missing ? reading.now() : null;
     timing?.add('cache');
     if (now !== null && reading.total === null) {
       cache.keep(space, key, reading.conditions, now);
-      return timedBy(timing, jsonAnswer(now, headers));
+      return timedBy(timing, jsonAnswer(now, pageHeaders(cached, now, reading)));
     }
     if (timing === null && reading.total === null) return read(cache, key, reading);
     return withTotal(reading, () =>
-      now === null ? read(cache, key, reading) : jsonAnswer(now, headers),
+      now === null ? read(cache, key, reading) : jsonAnswer(now, pageHeaders(cached, now, reading)),
     ).then((response) => {
       timing?.add('engine');
       return timedBy(timing, response);
     });
   });
+}
+
+/** Of the answer, with those that say where the next page begins. */
+function pageHeaders(
+  { call, headers }: CachedCall,
+  list: List,
+  { next }: Pick<Reading<unknown>, 'next'>,
+): CachedCall['headers'] {
+  const cursor = next && list instanceof Uint8Array ? next(list) : null;
+  return cursor === null ? headers : { ...headers, ...nextHeaders(call.request, cursor) };
+}
+
+/** The same without reading the request again. @param key the text of the request */
+function keptHeaders(
+  cached: CachedCall,
+  key: string,
+  kept: Uint8Array,
+  prepare: () => Reading<unknown>,
+): CachedCall['headers'] {
+  if (!key.includes('limit')) return cached.headers;
+  let cursor = nextOfKept.get(kept);
+  if (cursor === undefined) {
+    cursor = prepare().next?.(kept) ?? null;
+    nextOfKept.set(kept, cursor);
+  }
+  const next = (): string | null => cursor;
+  return pageHeaders(cached, kept, { next });
 }
 
 function timedBy(timing: Timing | null, response: HttpResponse): HttpResponse {
@@ -119,22 +153,31 @@ export function cachedList(
   prepare: () => Reading<List>,
 ): HttpResponse | Promise<HttpResponse> {
   const { space, headers } = call;
-  return answerOf(call, prepare, async (cache, key, { conditions, populate, total, read }) => {
+  return answerOf(call, prepare, async (cache, key, reading) => {
+    const { conditions, populate, total, next } = reading;
     const populated = await populate;
     if (space.missing) return jsonAnswer('[]', headers);
-    if (populated !== null) return jsonList(populated.list(inPieces(await read())), headers);
-    if (cache.largest === 0 || total !== null || isChecked(conditions))
-      return jsonList(await read(), headers);
+    const read = next ? async () => atHand(await reading.read(), mostPageBytes) : reading.read;
+    const answer = (list: List) => jsonList(list, pageHeaders(call, list, reading));
+    if (populated !== null) {
+      const list = await read();
+      return jsonList(populated.list(inPieces(list)), pageHeaders(call, list, reading));
+    }
+    if (cache.largest === 0 || total !== null || isChecked(conditions)) return answer(await read());
     let large: List | null = null;
     const result = await cache.load(space, key, conditions, async () => {
-      const list = await read();
-      const begun = list instanceof Uint8Array ? list : await beginning(list, cache.largest);
+      const begun = await atHand(await read(), cache.largest);
       if (begun instanceof Uint8Array && begun.byteLength <= cache.largest) return begun;
       large = begun;
       return null;
     });
-    return jsonList(result ?? large ?? (await read()), headers);
+    return answer(result ?? large ?? (await read()));
   });
+}
+
+/** The same list: all of it, unless it is a stream of more bytes. */
+async function atHand(list: List, limit: number): Promise<List> {
+  return list instanceof Uint8Array ? list : beginning(list, limit);
 }
 
 /** Reads a stream as far as it may be kept. It answers all of its bytes, or where they are more, the stream again. */

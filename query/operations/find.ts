@@ -5,10 +5,11 @@ import { askedConditions, parseAsked } from '../input/asked-conditions.ts';
 import type { ReadPlan } from '../input/read-plan.ts';
 import { eventStream } from '../live/live-events.ts';
 import { conditionErrors } from '../openapi/describe-operation.ts';
-import { controlParameters, foundHeaders } from '../openapi/filter-schemas.ts';
+import { controlParameters, foundHeaders, pageHeaders } from '../openapi/filter-schemas.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { type CachedCall, cachedList, cachedRecord, type Reading } from './cached-answer.ts';
 import { queryableJson } from './json-answer.ts';
+import { nextOf } from './next-page.ts';
 import type { OperationCall, OperationDefinition, OperationDeps } from './operation.ts';
 import { preparePopulate } from './populate.ts';
 
@@ -39,6 +40,7 @@ export const find: OperationDefinition = {
   description:
     'The records that match, in a JSON array. With `QUERY` at the same address, or `POST` at `_find_`, the conditions come in the body. With `Accept: text/event-stream` the find stays open (docs/live.md).',
   ...foundRecords,
+  answerHeaders: { ...foundHeaders, ...pageHeaders },
   errors: [...foundRecords.errors, 'too_many_records', 'too_many_streams', 'not_implemented'],
   answer: ({ found }) => arrayOf(found),
 };
@@ -81,7 +83,8 @@ function answerAsked<Result>(
         const populate = preparePopulate(deps, request, space, select);
         const plan = { sort, page, select, conditions, tell: call.timing?.tell };
         const total = count ? () => deps.reader.total(space, plan, request.signal) : null;
-        return { conditions, populate, total, ...read(space, plan) };
+        const next = operation === 'find' ? nextOf(options, space.structure) : null;
+        return { conditions, populate, total, next, ...read(space, plan) };
       }),
     ),
   );

@@ -30,6 +30,7 @@ export function operationRoute(
     operation: name,
     method,
     path,
+    compressed: family === 'find',
     handler(request) {
       let parsed: Promise<unknown> | undefined;
       let opened: RecordSpace | Promise<RecordSpace> | undefined;

@@ -10,10 +10,11 @@ import { givenInQuery } from '../input/filters/given-in-query.ts';
 import { narrowed } from '../input/parse-conditions.ts';
 import { parseSearch, type Search, searchKeys } from '../input/parse-search.ts';
 import { PartReader } from '../input/part-reader.ts';
-import { controlParameters, foundHeaders } from '../openapi/filter-schemas.ts';
+import { controlParameters, foundHeaders, pageHeaders } from '../openapi/filter-schemas.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { cachedList } from './cached-answer.ts';
 import { jsonHeaders } from './json-answer.ts';
+import { nextOf } from './next-page.ts';
 import type { OperationCall, OperationDefinition, OperationDeps } from './operation.ts';
 import { preparePopulate } from './populate.ts';
 
@@ -30,7 +31,7 @@ export const search: OperationDefinition = {
   timed: true,
   options: true,
   answer: ({ found }) => arrayOf(found),
-  answerHeaders: foundHeaders,
+  answerHeaders: { ...foundHeaders, ...pageHeaders },
   errors: ['invalid_condition', 'invalid_options', 'query_too_expensive'],
   sample: { more: ['-G', '-d searchText=ada', '-d searchableFields[]=name'] },
 };
@@ -65,6 +66,7 @@ function answer(
       conditions,
       populate: preparePopulate(deps, request, space, select),
       total: count ? () => reader.total(space, plan, request.signal) : null,
+      next: nextOf(options, structure),
       now: () => reader.listNow(space, plan),
       read: () => reader.list(space, plan, request.signal),
     };

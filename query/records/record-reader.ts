@@ -191,7 +191,7 @@ export class RecordReader {
   }
 
   /**
-   * The bytes of a JSON array of records: all of few. Many come as the engine makes them: they are never parsed, and
+   * The bytes of a JSON array of records, each on a line of its own: all of few. Many come as the engine makes them: they are never parsed, and
    * memory does not grow with their number. Rejects when the statement fails before its first record.
    */
   async list(
@@ -203,7 +203,7 @@ export class RecordReader {
     if (now !== null) return now;
     const shown = shownBy(space, plan);
     return this.#read<Uint8Array | AsyncIterable<Uint8Array>>(space, plan, signal, {
-      shared: (rows) => Buffer.from(`[${rows.map((row) => shownJson(row, shown)).join()}]`),
+      shared: (rows) => Buffer.from(`[${rows.map((row) => shownJson(row, shown)).join('\n,')}]`),
       alone: (narrowed) => this.#streamRows(space, narrowed, plan, signal),
     });
   }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type SeenAnswer, wholeContract } from './contract.ts';
+import { decode } from './decode.ts';
 
 /** Milliseconds for what a process that is gone has said to be read. */
 const lastWords = 5000;
@@ -17,6 +18,12 @@ export interface ContractListener {
   readonly nodeArgs: readonly string[];
   /** To be called when the process is gone. Rejects when an answer was not as described. */
   end(): Promise<void>;
+}
+
+/** @param written bytes as they were written */
+function plainText(written: string, { headers }: SeenAnswer): string {
+  const bytes = Buffer.from(written, 'latin1');
+  return String(decode(bytes, headers['content-encoding']));
 }
 
 export async function listenForContract(): Promise<ContractListener> {
@@ -38,9 +45,7 @@ export async function listenForContract(): Promise<ContractListener> {
   const checked = (line: string): string | null => {
     try {
       const answer = JSON.parse(line) as SeenAnswer;
-      // bytes as they were written
-      const body = answer.body === null ? null : Buffer.from(answer.body, 'latin1').toString();
-      return contract.problemOf({ ...answer, body });
+      return contract.problemOf({ ...answer, body: answer.body && plainText(answer.body, answer) });
     } catch (error) {
       // a line that a killed process did not finish
       return line.endsWith('}') ? String(error) : null;

@@ -282,7 +282,7 @@ export async function openQueryHarness(
     });
     const query = typeof call.query === 'string' ? parseQueryString(call.query) : (call.query ?? []);
     // only equal queries have equal texts: half a surrogate pair can't be percent-encoded
-    const rawQuery = JSON.stringify(query);
+    const rawQuery = typeof call.query === 'string' ? call.query : JSON.stringify(query);
     return route.handler({
       ...request,
       needs: route.api?.needs,
