@@ -75,14 +75,20 @@ t.test('bodies, conditions and imports say it', async (t) => {
       message: /12345678901234567890 has more/,
     });
   }
-  t.match(readConditionValue('NUMBER', '12345678901234567890'), { problem: /more digits/ });
-  t.match(readConditionValue('NUMBER', '12345678901234567000'), { value: 12345678901234567000 });
+  t.match(readConditionValue({ type: 'NUMBER' }, '12345678901234567890'), { problem: /more digits/ });
+  t.match(readConditionValue({ type: 'NUMBER' }, '12345678901234567000'), { value: 12345678901234567000 });
   for (const sign of ['-', '+'])
-    t.match(readConditionValue('NUMBER', `${sign}12345678901234567890`), { problem: /more digits/ }, sign);
-  t.match(readConditionValue('ARRAY', '[-12345678901234567890]'), {
+    t.match(
+      readConditionValue({ type: 'NUMBER' }, `${sign}12345678901234567890`),
+      { problem: /more digits/ },
+      sign,
+    );
+  t.match(readConditionValue({ type: 'ARRAY' }, '[-12345678901234567890]'), {
     problem: /^should be a valid array: the/,
   });
-  t.match(readConditionValue('OBJECT', '{"n":12345678901234567890}'), { problem: /object: the number 1/ });
+  t.match(readConditionValue({ type: 'OBJECT' }, '{"n":12345678901234567890}'), {
+    problem: /object: the number 1/,
+  });
 });
 
 const structure = storedStructure([
