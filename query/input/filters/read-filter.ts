@@ -1,5 +1,5 @@
 import { shownName } from '../../../common/errors/shown-name.ts';
-import { isRounded, parseExactly, RoundedInteger } from '../../../common/http/rounded-integer.ts';
+import { parseExactly, RoundedNumber, roundingOf } from '../../../common/http/rounded-number.ts';
 import { canonicalJson, NotCanonicalError } from '../../structure/canonical-json.ts';
 import type { StoredValue, Target } from '../../structure/field.ts';
 import {
@@ -162,7 +162,7 @@ function readElementText(text: string, isPath: boolean): Reading {
   try {
     return readElement(parseExactly(text), isPath);
   } catch (error) {
-    if (error instanceof RoundedInteger) return { problem: `should be a valid value: ${error.message}` };
+    if (error instanceof RoundedNumber) return { problem: `should be a valid value: ${error.message}` };
     return readElement(text, isPath);
   }
 }
@@ -198,10 +198,11 @@ export function readConditionValue(field: ValueField, text: string): ValueReadin
   switch (type) {
     case 'TEXT':
       return readFieldValue(field, text);
-    case 'NUMBER':
+    case 'NUMBER': {
       if (!decimal.test(text)) return misfit(type);
-      if (isRounded(text)) return misfit(type, 'it has more digits than a NUMBER can hold');
-      return readFieldValue(field, Number(text));
+      const rounding = roundingOf(text);
+      return rounding === null ? readFieldValue(field, Number(text)) : misfit(type, `it ${rounding}`);
+    }
     case 'BOOLEAN':
       return text === 'true' || text === 'false' ? { value: text === 'true' } : misfit(type);
     case 'ARRAY':
@@ -215,7 +216,7 @@ function readJson(field: ValueField, text: string): ValueReading {
   try {
     value = parseExactly(text);
   } catch (error) {
-    return misfit(field.type, error instanceof RoundedInteger ? error.message : undefined);
+    return misfit(field.type, error instanceof RoundedNumber ? error.message : undefined);
   }
   return readFieldValue(field, value);
 }
