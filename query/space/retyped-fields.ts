@@ -31,10 +31,10 @@ export function retypedFields(stored: Structure, requested: Structure): readonly
 
 /** A request's structure with the stored types: to check the rest of it. */
 export function withStoredTypes(requested: Structure, stored: Structure): Structure {
-  const types = new Map(stored.fields.map(({ slug, type }) => [slug, type]));
+  const bySlug = new Map(stored.fields.map((field) => [field.slug, field]));
   const fields = requested.fields.map((field) => {
-    const type = types.get(field.slug) ?? field.type;
-    return type === field.type ? field : { ...field, type, defaultValue: null };
+    const { type, normalize } = bySlug.get(field.slug) ?? field;
+    return type === field.type ? { ...field, normalize } : { ...field, type, normalize, defaultValue: null };
   });
   return createStructure({ ...requested, fields });
 }

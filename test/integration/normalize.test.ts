@@ -154,6 +154,18 @@ t.test('without unique, and of a hashed field', async (t) => {
   const { structure } = spaceOf(harness, 'p', 'plain', fields({ defaultValue: ' BIG' }));
   const given = { path: '/p/plain/_single_', structure, headers: { mutate: 'false' }, body: { n: 1 } };
   t.match((await harness.call(given)).body, { a: 'big' }, 'the default of a request that changes nothing');
+  const many = spaceOf(harness, 'p', 'many', fields({}));
+  await many.insert(Array.from({ length: 10_001 }, (_, n) => ({ a: `É${n}` })));
+  t.match(
+    await spaceOf(harness, 'p', 'many', fields({ normalize })).find(),
+    refusal(
+      'structure_conflict',
+      /'a' can not become normalized: more than 10000 stored values beyond ASCII/,
+    ),
+  );
+  t.match(await spaceOf(harness, 'p', 'many', fields({ normalize: ['nfc', 'trim'] })).find('a=É1 '), {
+    body: [{}],
+  });
   const hashed = spaceOf(harness, 'p', 'hashed', fields({ hashed: true }));
   await hashed.insertOne({ a: 'x' });
   t.match(

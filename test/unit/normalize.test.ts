@@ -1,8 +1,11 @@
 /** The forms of texts that fields normalize. */
 import fc from 'fast-check';
 import t from 'tap';
+import { mergeStructure } from '../../query/space/merge-structure.ts';
 import { normalizations, normalized } from '../../query/structure/normalize.ts';
+import { storedStructure } from '../services/stored-structure.ts';
 import { sized } from '../services/test-size.ts';
+import { thrownBy } from '../services/thrown-by.ts';
 
 /** All sets of steps. */
 const sets = Array.from({ length: 2 ** normalizations.length }, (_, bits) =>
@@ -43,4 +46,15 @@ t.test('two encodings of one text have one form', async () => {
   const both = (text: string): boolean =>
     normalized(text.normalize('NFD'), normalizations) === normalized(text.normalize('NFC'), normalizations);
   fc.assert(fc.property(texts, both), { numRuns: sized(3000) });
+});
+
+t.test('a structure gets it only where the stored values have it', async (t) => {
+  const plain = storedStructure([{ name: 'a', type: 'TEXT' }]);
+  const more = storedStructure([{ name: 'a', type: 'TEXT', normalize: ['lower'] }]);
+  t.match(
+    thrownBy(() => mergeStructure(plain, more, true)),
+    { code: 'structure_conflict' },
+  );
+  t.equal(mergeStructure(plain, more, false), plain);
+  t.equal(mergeStructure(more, plain, true).fields[0]?.normalize, undefined);
 });
