@@ -21,7 +21,7 @@ const core = ['unit', 'acceptance', 'integration', 'client'].map((folder) => `te
 const servedFiles = [
   ...['filters', 'query-filters', 'query-aggregate', 'query-unique', 'query-records', 'query-populate'],
   ...['query-clear', 'query-search', 'query-find-by-body', 'query-keys', 'query-spaces', 'query-login'],
-  ...['value-index', 'rules', 'rules-oracle', 'next-pages'],
+  ...['value-index', 'rules', 'rules-oracle', 'next-pages', 'normalize'],
 ].map((name) => `test/integration/${name}.test.ts`);
 const servedFullFiles = [
   'query-aggregate-oracle',

@@ -16,6 +16,8 @@ export interface FieldOptions {
   readonly unique?: boolean;
   /** Stored as a hash: it can be compared, and is never answered. */
   readonly hashed?: boolean;
+  /** Of text, before it is stored and compared: without the spaces around it, in lower case, in Unicode's form NFC. */
+  readonly normalize?: readonly ('trim' | 'lower' | 'nfc')[];
   /** In addresses; by default its name. */
   readonly slug?: string;
 }

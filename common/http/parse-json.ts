@@ -1,6 +1,6 @@
 import { invalidBody } from '../errors/catalogue.ts';
 import { letOthersRun } from '../limits/yielding-loop.ts';
-import { RoundedInteger, refuseRounded } from './rounded-integer.ts';
+import { RoundedNumber, refuseRounded } from './rounded-number.ts';
 
 /**
  * Parses a body as JSON. Throws 400.
@@ -47,10 +47,10 @@ function decode(bytes: Uint8Array, isBegin: boolean): string {
 function parseText(text: string, bytes: Uint8Array): unknown {
   try {
     const value = JSON.parse(text) as unknown;
-    refuseRounded(bytes);
+    refuseRounded(bytes, text);
     return value;
   } catch (cause) {
-    if (!(cause instanceof RoundedInteger)) throw notJson(cause);
+    if (!(cause instanceof RoundedNumber)) throw notJson(cause);
     throw invalidBody(
       `Request body: ${cause.message} (whole numbers up to 9007199254740991 always fit): send it as text`,
       cause,

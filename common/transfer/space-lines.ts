@@ -6,6 +6,7 @@ export interface ShownField {
   readonly required: boolean;
   readonly unique: boolean;
   readonly hashed: boolean;
+  readonly normalize?: readonly string[];
 }
 
 const flags = ['required', 'unique', 'hashed'] as const;
@@ -41,6 +42,7 @@ export function spaceLines(
 function optionsOf({ name, slug, ...field }: ShownField): string {
   const options = [
     ...flags.filter((flag) => field[flag]).map((flag) => `${flag}: true`),
+    ...(field.normalize ? [`normalize: [${field.normalize.map(quoted).join(', ')}]`] : []),
     ...(slug === name ? [] : [`slug: ${quoted(slug)}`]),
   ];
   return options.length === 0 ? '' : `{ ${options.join(', ')} }`;

@@ -1,4 +1,4 @@
-import { parseExactly, RoundedInteger } from '../../common/http/rounded-integer.ts';
+import { parseExactly, RoundedNumber, roundingOf } from '../../common/http/rounded-number.ts';
 import type { Field } from '../structure/field.ts';
 import { plainValue } from './table-cells.ts';
 
@@ -7,7 +7,7 @@ export type CellReading = { readonly value: unknown } | { readonly problem: stri
 
 const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const longInteger = /^-?\d{16,}$/;
-const manyDigits = /\d{16}/;
+const longNumber = /\d{16}|[eE]-\d{3}/;
 const booleans: ReadonlyMap<string, boolean> = new Map([
   ['true', true],
   ['false', false],
@@ -51,31 +51,26 @@ function readNumber(cell: string): CellReading {
         ? 'has a decimal comma, and should have a point'
         : 'should be a valid number',
     };
-  if (longInteger.test(cell) && isRounded(cell)) return { problem: 'has more digits than a NUMBER can hold' };
-  return { value: Number(cell) };
+  const value = Number(cell);
+  const rounding = mayBeRounded(cell, value) ? roundingOf(cell) : null;
+  return rounding === null ? { value } : { problem: rounding };
 }
 
-/** Whether a text is a number that no double rounds. */
+/** Whether a text is a number that a double holds. */
 export function isJsonNumber(cell: string): boolean {
-  return jsonNumber.test(cell) && !(longInteger.test(cell) && isRounded(cell));
+  return jsonNumber.test(cell) && !(mayBeRounded(cell, Number(cell)) && roundingOf(cell) !== null);
 }
 
-function isRounded(integer: string): boolean {
-  try {
-    parseExactly(integer);
-    return false;
-  } catch (error) {
-    if (error instanceof RoundedInteger) return true;
-    throw error;
-  }
+function mayBeRounded(cell: string, value: number): boolean {
+  return value === 0 || longInteger.test(cell);
 }
 
 function readJson(cell: string, type: string): CellReading {
   try {
-    // fewer digits are never rounded
-    return { value: manyDigits.test(cell) ? parseExactly(cell) : JSON.parse(cell) };
+    // others are never rounded
+    return { value: longNumber.test(cell) ? parseExactly(cell) : JSON.parse(cell) };
   } catch (error) {
-    const what = error instanceof RoundedInteger ? `: ${error.message}` : '';
+    const what = error instanceof RoundedNumber ? `: ${error.message}` : '';
     return { problem: `should be the JSON of an ${type}${what}` };
   }
 }

@@ -212,7 +212,7 @@ export class FileRecords {
       const field = fields[place] as Field;
       if (this.#keepsNull && values[place] === null && !field.required) continue;
       const isHash = this.#keepsHashes && field.hashed;
-      if (!isHash && isPlainValue(field.type, values[place])) continue;
+      if (!isHash && isPlainValue(field, values[place])) continue;
       const reading = isHash ? readHash(field, values[place]) : readGiven(field, values[place]);
       if ('value' in reading) values[place] = reading.value;
       else {

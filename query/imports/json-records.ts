@@ -1,4 +1,4 @@
-import { parseExactly, RoundedInteger } from '../../common/http/rounded-integer.ts';
+import { parseExactly, RoundedNumber } from '../../common/http/rounded-number.ts';
 import { FileProblem } from './file-problem.ts';
 
 /** A value of parsed JSON, or what is wrong with its text, as the end of a sentence. */
@@ -18,7 +18,7 @@ function parsed(text: string, line: number): JsonRecord {
   try {
     return { value: parseExactly(text), line };
   } catch (error) {
-    return { problem: error instanceof RoundedInteger ? error.message : 'it is not valid JSON', line };
+    return { problem: error instanceof RoundedNumber ? error.message : 'it is not valid JSON', line };
   }
 }
 

@@ -1,5 +1,5 @@
 import type { QueryPairs } from '../../common/http/http-types.ts';
-import { parseExactly, RoundedInteger } from '../../common/http/rounded-integer.ts';
+import { parseExactly, RoundedNumber } from '../../common/http/rounded-number.ts';
 import { isObject } from '../structure/is-object.ts';
 import type { Structure } from '../structure/structure.ts';
 import { targetOf } from './filters/names.ts';
@@ -140,7 +140,7 @@ function afterIn(value: unknown, complain: Complain): unknown {
   try {
     return parseExactly(value);
   } catch (error) {
-    const isRounded = error instanceof RoundedInteger;
+    const isRounded = error instanceof RoundedNumber;
     complain(`$after${isRounded ? `: ${error.message}` : ' should be an id, or JSON with id and value'}`);
     return undefined;
   }

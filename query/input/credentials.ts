@@ -30,7 +30,7 @@ export function parseCredentials(body: unknown, structure: Structure): Condition
   for (const [key, value] of Object.entries(body)) {
     const field = fieldNamed(key, structure);
     if (field === undefined) {
-      const reading = key === 'id' ? readFieldValue('TEXT', value) : null;
+      const reading = key === 'id' ? readFieldValue({ type: 'TEXT' }, value) : null;
       if (reading !== null && 'value' in reading) plain.push(equals('id', reading.value));
       else if (reading !== null) problems.add(`Value for Body field: 'id' ${reading.problem}`);
       else if (isSystemKey(key)) problems.add(`Body field: '${key}' can not be used to log in`);
@@ -42,7 +42,7 @@ export function parseCredentials(body: unknown, structure: Structure): Condition
       continue;
     }
     seen.add(field);
-    const reading = readFieldValue(field.type, value);
+    const reading = readFieldValue(field, value);
     if ('problem' in reading)
       problems.add(`Value for Body field: ${shownName(field.name)} ${reading.problem}`);
     else if (field.hashed) hashed.push({ field, value: reading.value });

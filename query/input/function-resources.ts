@@ -1,6 +1,6 @@
 import { invalidHeader, invalidSlug } from '../../common/errors/catalogue.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
-import { parseExactly, RoundedInteger } from '../../common/http/rounded-integer.ts';
+import { parseExactly, RoundedNumber } from '../../common/http/rounded-number.ts';
 import { slugProblem } from '../../common/metadata/slug.ts';
 import { isObject } from '../structure/is-object.ts';
 import { readPath, type SpaceReference } from './space-reference.ts';
@@ -37,7 +37,7 @@ function onlyStructure(text: string): Readonly<Record<string, unknown>> {
   try {
     input = parseExactly(text);
   } catch (cause) {
-    const problem = cause instanceof RoundedInteger ? `: ${cause.message}` : ' is not valid JSON';
+    const problem = cause instanceof RoundedNumber ? `: ${cause.message}` : ' is not valid JSON';
     throw invalidHeader([`The header function-resources${problem}`], cause);
   }
   const list: unknown = isObject(input) ? input.mustExistSpaceStructures : undefined;

@@ -65,5 +65,5 @@ function readValue(target: Target, value: unknown, id: string): Reading {
     const time = typeof value === 'string' ? parseTime(value) : null;
     return time === null ? { problem: `should be the ${target} of the record` } : { value: time };
   }
-  return value === null ? { value } : readFieldValue(target.type, value);
+  return value === null ? { value } : readFieldValue(target, value);
 }

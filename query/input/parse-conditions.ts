@@ -97,7 +97,7 @@ function equalityIn(given: Given, structure: Structure): Condition | null {
   if (target === null) return null;
   const text = given.operand.texts[0] as string;
   const reading =
-    typeof target === 'string' ? readSystemValue(target, text) : readConditionValue(target.type, text);
+    typeof target === 'string' ? readSystemValue(target, text) : readConditionValue(target, text);
   return 'value' in reading ? equals(target, reading.value) : null;
 }
 

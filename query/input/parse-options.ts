@@ -1,6 +1,6 @@
 import { invalidOptions } from '../../common/errors/catalogue.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
-import { parseExactly, RoundedInteger } from '../../common/http/rounded-integer.ts';
+import { parseExactly, RoundedNumber } from '../../common/http/rounded-number.ts';
 import { isObject } from '../structure/is-object.ts';
 import type { RecordParts } from '../structure/record-parts.ts';
 import type { Structure } from '../structure/structure.ts';
@@ -64,7 +64,7 @@ function readOptions(header: string, structure: Structure, controls: Controls): 
   try {
     parsed = parseExactly(header);
   } catch (cause) {
-    const problem = cause instanceof RoundedInteger ? `: ${cause.message}` : ' is not valid JSON';
+    const problem = cause instanceof RoundedNumber ? `: ${cause.message}` : ' is not valid JSON';
     throw invalidOptions([`The options header${problem}`], cause);
   }
   if (!isObject(parsed)) throw invalidOptions(['The options header is not a JSON object']);

@@ -37,7 +37,7 @@ export function readChanges(
       changes.set(field, null);
       continue;
     }
-    const reading = readIncrement(field, value) ?? readFieldValue(field.type, value);
+    const reading = readIncrement(field, value) ?? readFieldValue(field, value);
     if ('value' in reading) changes.set(field, reading.value);
     else problems.add(`Value for Body field: ${name} ${reading.problem}`);
   }

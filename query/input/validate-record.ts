@@ -87,7 +87,7 @@ function readRecord(
   for (let place = 0; place < fields.length; place++) {
     const field = fields[place] as Field;
     const value = values[place];
-    values[place] = isPlainValue(field.type, value) ? value : readOther(field, value, complain);
+    values[place] = isPlainValue(field, value) ? value : readOther(field, value, complain);
   }
   return values as RecordValues;
 }
@@ -109,7 +109,7 @@ export function readGiven(
 ): { readonly value: StoredValue | null } | { readonly problem: string } {
   // null counts as missing
   const value = withoutEmptyText(field, given ?? null);
-  if (value !== null) return readFieldValue(field.type, value);
+  if (value !== null) return readFieldValue(field, value);
   if (field.required && field.defaultValue === null && !field.filled) return required;
   return { value: field.defaultValue };
 }

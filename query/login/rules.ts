@@ -156,8 +156,7 @@ export function boundBy(rules: Rules, structure: Structure, values: RuleValues, 
   const set = new Map<string, StoredValue | null>();
   for (const [field, given] of rules.set) {
     const value = isVariable(given) ? variableValue(given, field.type, values) : given;
-    const reading =
-      value === undefined || value === null ? { value: null } : readFieldValue(field.type, value);
+    const reading = value === undefined || value === null ? { value: null } : readFieldValue(field, value);
     if ('problem' in reading) problems.push(`set: the value of ${shownName(field.name)} ${reading.problem}`);
     else set.set(field.slug, reading.value);
   }

@@ -142,8 +142,9 @@ function namesOfKinds(fields: readonly Field[], kinds: readonly ValueKind[] | 'a
   return names.length === 0 ? null : { type: 'string', enum: names };
 }
 
-function described({ description, unique, hashed }: Field): Pick<Schema, 'description'> {
+function described({ description, unique, hashed, normalize }: Field): Pick<Schema, 'description'> {
   const notes = [description, unique ? 'Unique.' : '', hashed ? 'Stored as a hash, and never shown.' : ''];
+  if (normalize) notes.push(`Stored and compared after: ${normalize.join(', ')}.`);
   const text = notes.filter((note) => note !== '').join(' ');
   return text === '' ? {} : { description: text };
 }

@@ -5,6 +5,7 @@ import type { Options } from '../input/parse-options.ts';
 import { type Population, parsePopulate } from '../input/parse-populate.ts';
 import { findNamed } from '../login/authorize.ts';
 import { firstByValues } from '../records/first-by-values.ts';
+import { linesOf } from '../records/json-array.ts';
 import { nobodyMay } from '../space/open-space.ts';
 import { storedJson } from '../sql/record-row.ts';
 import type { RecordStore } from '../store/record-store.ts';
@@ -128,7 +129,7 @@ export class Populate {
   /** JSON texts of records, with commas between them. */
   async #filled(records: readonly JsonRecord[]): Promise<string> {
     // keys are read before anything is added: a new field may be called like one
-    const keys = this.#sources.map(({ localKey }) => records.map((record) => keyIn(record, localKey)));
+    const keys = this.#sources.map((source) => records.map((record) => keyIn(record, source)));
     for (const [index, { from, newField }] of this.#sources.entries()) {
       const found = new Map<StoredValue, unknown>();
       const wanted = new Set((keys[index] ?? []).filter((key) => key !== null));
@@ -145,29 +146,12 @@ export class Populate {
   }
 }
 
-/** The value of a record's local key as it is stored; null where it has none. */
-function keyIn(record: JsonRecord, localKey: Target): StoredValue | null {
+/** The value of a record's local key as the other space stores it; null where it has none. */
+function keyIn(record: JsonRecord, { localKey, from }: Source): StoredValue | null {
   if (typeof localKey === 'string') return record[localKey] as string;
   const value = record[localKey.name] ?? null;
   if (value === null) return null;
-  const reading = readFieldValue(localKey.type, value);
+  const foreignKey = typeof from?.target === 'object' ? from.target : localKey;
+  const reading = readFieldValue(foreignKey, value);
   return 'value' in reading ? reading.value : null;
-}
-
-const lineBreak = 10;
-
-/** There is no line break within a record: JSON escapes those of texts. */
-async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
-  let parts: Uint8Array[] = [];
-  for await (const chunk of chunks) {
-    let from = 0;
-    for (let at = chunk.indexOf(lineBreak); at >= 0; at = chunk.indexOf(lineBreak, from)) {
-      yield Buffer.concat([...parts, chunk.subarray(from, at)]).toString('utf8');
-      parts = [];
-      from = at + 1;
-    }
-    parts.push(chunk.slice(from));
-  }
-  const rest = Buffer.concat(parts).toString('utf8');
-  if (rest !== '') yield rest;
 }

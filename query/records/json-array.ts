@@ -11,3 +11,21 @@ export async function* asJsonArray(lines: AsyncIterable<Uint8Array>): AsyncGener
   }
   yield begun ? close : Buffer.concat([open, close]);
 }
+
+const lineBreak = 10;
+
+/** Lines of JSON. There is no line break within a record: JSON escapes those of texts. */
+export async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  let parts: Uint8Array[] = [];
+  for await (const chunk of chunks) {
+    let from = 0;
+    for (let at = chunk.indexOf(lineBreak); at >= 0; at = chunk.indexOf(lineBreak, from)) {
+      yield Buffer.concat([...parts, chunk.subarray(from, at)]).toString('utf8');
+      parts = [];
+      from = at + 1;
+    }
+    parts.push(chunk.slice(from));
+  }
+  const rest = Buffer.concat(parts).toString('utf8');
+  if (rest !== '') yield rest;
+}

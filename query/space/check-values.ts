@@ -1,9 +1,17 @@
 import { structureConflict } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
-import { type Conversion, conversionOf, hasValueSql } from '../sql/convert-sql.ts';
+import { linesOf } from '../records/json-array.ts';
+import {
+  type Conversion,
+  conversionOf,
+  hasValueSql,
+  isBeyondAscii,
+  normalizedBy,
+} from '../sql/convert-sql.ts';
 import { valueSql } from '../sql/value-sql.ts';
 import type { Engine } from '../store/record-store.ts';
 import type { Field } from '../structure/field.ts';
+import { normalized } from '../structure/normalize.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import type { Structure } from '../structure/structure.ts';
 import type { RetypedField } from './retyped-fields.ts';
@@ -12,6 +20,11 @@ type Records = Pick<RecordSpace, 'id' | 'ownerId'>;
 
 /** Characters of a value that a message shows. */
 const shownCharacters = 101;
+/** Values of several records that a message shows. */
+const mostShown = 10;
+/** Texts beyond ASCII that a field may normalize where they are stored, and their characters. */
+const mostListed = 10_000;
+const mostListedCharacters = 2 * 1024 * 1024;
 /** Values that a check may hold in memory before it goes on with files. */
 const groupByBytes = 100_000_000;
 
@@ -46,8 +59,8 @@ export async function checkSwitchedOn(
   }
   for (const field of switchedOn(space.stored, after, 'unique')) {
     const value = valueSql(field);
-    const found = await repeatedValue(deps, space, { value, where: `${value} IS NOT NULL` }, signal);
-    if (found !== null) {
+    const [found] = await repeatedValues(deps, space, { value, where: `${value} IS NOT NULL` }, signal);
+    if (found !== undefined) {
       const what = `${found._times} stored records have the value ${shownName(found._value)}`;
       problems.push(`Field ${shownName(field.name)} can not become unique: ${what}`);
     }
@@ -55,17 +68,27 @@ export async function checkSwitchedOn(
   if (problems.length > 0) throw structureConflict(problems);
 }
 
+/** By the places of the fields in the plan. */
+interface CheckedFields {
+  /** Reasons against the change. */
+  readonly problems: readonly string[];
+  /** How many each field has. */
+  readonly values: readonly number[];
+  readonly conversions: readonly (Conversion | null)[];
+}
+
 /**
  * Counts the values that the new type can't hold, in one pass over the space. @param showsValue in a message
- * @returns reasons against the change, and how many values each field has
  */
 export async function checkRetyped(
   deps: Engine,
   { showsValue, ...records }: Records & { readonly showsValue: boolean },
   plan: readonly RetypedField[],
   signal: AbortSignal,
-): Promise<{ readonly problems: readonly string[]; readonly values: readonly number[] }> {
-  const columns = plan.map(({ from, to }, index) => columnsOf(from, conversionOf(from, to.type), index));
+): Promise<CheckedFields> {
+  const conversions: (Conversion | null)[] = [];
+  for (const field of plan) conversions.push(await conversionFor(deps, records, field, signal));
+  const columns = plan.map(({ from }, index) => columnsOf(from, conversions[index] ?? null, index));
   const [row = {}] = await deps.db.rows<Readonly<Record<string, number | string>>>({
     ...deps.table.select(records.id, { columns: columns.join(', ') }),
     ...{ signal, account: records.ownerId },
@@ -88,19 +111,49 @@ export async function checkRetyped(
       const verb = misfits === 1 ? 'does' : 'do';
       problems.push(`${what}: ${stored} ${verb} not convert${showsValue ? example : ''}`);
     } else if (all > 0 && unique) {
-      const { text } = conversionOf(from, to.type) as Conversion;
-      const found = await repeatedValue(deps, records, { value: text, where: hasValueSql(from) }, signal);
-      const example = showsValue ? ` ${shownName(found?._value ?? '')}` : ' equal';
-      if (found !== null)
-        problems.push(`${what}: it is unique, and several stored values would be${example}`);
+      const { text: value } = conversions[index] as Conversion;
+      const found = await repeatedValues(deps, records, { value, where: hasValueSql(from) }, signal);
+      const examples = found.map(({ _value, _ids }) => `${shownName(_value)} (records ${_ids.join(', ')})`);
+      const shown = showsValue ? ` ${examples.join('; ')}` : ' equal';
+      if (found.length > 0)
+        problems.push(`${what}: it is unique, and several stored values would be${shown}`);
     }
   }
-  return { problems, values };
+  return { problems, values, conversions };
 }
 
 /** The beginning of a sentence that goes on with the reason. */
 export function refusal({ from, to }: Pick<RetypedField, 'from' | 'to'>): string {
-  return `Field ${shownName(from.name)} is stored as ${from.type} and can not become ${to.type}`;
+  return from.type === to.type
+    ? `Field ${shownName(from.name)} can not become normalized`
+    : `Field ${shownName(from.name)} is stored as ${from.type} and can not become ${to.type}`;
+}
+
+/** Throws a 400 when so many texts change that they can't be listed. */
+async function conversionFor(
+  { db, table }: Engine,
+  { id, ownerId }: Records,
+  { from, to }: RetypedField,
+  signal: AbortSignal,
+): Promise<Conversion | null> {
+  const { normalize } = to;
+  if (from.hashed || from.type !== to.type || normalize === undefined) return conversionOf(from, to.type);
+  const where = `${hasValueSql(from)} AND ${isBeyondAscii(from)}`;
+  const read = { ...table.select(id, { columns: `_doc['${from.slot}']`, where }), signal, account: ownerId };
+  const others = new Map<string, string>();
+  let characters = 0;
+  for await (const line of linesOf(await db.stream({ ...read, format: 'JSONCompactEachRow' }))) {
+    const [text] = JSON.parse(line) as [string];
+    const value = normalized(text, normalize);
+    if (value === text || others.has(text)) continue;
+    others.set(text, value);
+    characters += text.length + value.length;
+    if (others.size > mostListed || characters > mostListedCharacters)
+      throw structureConflict([
+        `${refusal({ from, to })}: more than ${mostListed} stored values beyond ASCII would change; update them first`,
+      ]);
+  }
+  return normalizedBy(from, normalize, others);
 }
 
 function columnsOf(from: Field, conversion: Conversion | null, index: number): string {
@@ -111,20 +164,22 @@ function columnsOf(from: Field, conversion: Conversion | null, index: number): s
     argMinIf(${text}, _id, ${misfit}) AS _example${index}, minIf(_id, ${misfit}) AS _record${index}`;
 }
 
-/** The value that most records have, of those that several have; null: there is none. All texts are SQL. */
-async function repeatedValue(
+/**
+ * Values that several records have, those of most records first, and ids of some such records. All texts are SQL.
+ */
+async function repeatedValues(
   { db, table }: Engine,
   { id, ownerId }: Records,
   { value, where }: { readonly value: string; readonly where: string },
   signal: AbortSignal,
-): Promise<{ readonly _value: string; readonly _times: number } | null> {
+): Promise<
+  readonly { readonly _value: string; readonly _times: number; readonly _ids: readonly string[] }[]
+> {
   const statement = table.select(id, {
-    columns: `toString(${value}) AS _value, toFloat64(count()) AS _times`,
+    columns: `toString(${value}) AS _value, toFloat64(count()) AS _times, groupArraySorted(3)(_id) AS _ids`,
     where,
-    tail: `GROUP BY ${value} HAVING count() > 1 ORDER BY _times DESC, _value LIMIT 1
+    tail: `GROUP BY ${value} HAVING count() > 1 ORDER BY _times DESC, _value LIMIT ${mostShown}
       SETTINGS max_bytes_before_external_group_by = ${groupByBytes}`,
   });
-  const read = { ...statement, signal, account: ownerId };
-  const [row] = await db.rows<{ _value: string; _times: number }>(read);
-  return row ?? null;
+  return db.rows({ ...statement, signal, account: ownerId });
 }

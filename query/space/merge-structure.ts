@@ -1,6 +1,7 @@
 import { structureConflict } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import type { Field } from '../structure/field.ts';
+import { normalizesMore } from '../structure/normalize.ts';
 import { maxFields } from '../structure/parse-structure.ts';
 import { assignSlots } from '../structure/slots.ts';
 import { createStructure, type Structure } from '../structure/structure.ts';
@@ -12,7 +13,9 @@ import { createStructure, type Structure } from '../structure/structure.ts';
  */
 export function mergeStructure(stored: Structure, requested: Structure, mutate: boolean): Structure {
   const bySlug = new Map(stored.fields.map((field) => [field.slug, field]));
-  const problems = requested.fields.flatMap((field) => problemOf(bySlug.get(field.slug), field) ?? []);
+  const problems = requested.fields.flatMap(
+    (field) => problemOf(bySlug.get(field.slug), field, mutate) ?? [],
+  );
   if (problems.length > 0) throw structureConflict(problems);
   if (!mutate) return stored;
   const replaced = new Map(requested.fields.map((field) => [field.slug, field]));
@@ -42,11 +45,14 @@ export function mergeStructure(stored: Structure, requested: Structure, mutate: 
   });
 }
 
-function problemOf(stored: Field | undefined, requested: Field): string | null {
+function problemOf(stored: Field | undefined, requested: Field, mutate: boolean): string | null {
   const name = shownName(requested.name);
   if (stored === undefined) return null;
   if (stored.type !== requested.type)
     return `Field ${name} is stored as ${stored.type} and can not become ${requested.type}`;
+  // of an inferred structure, when another request has taken it away since: others change the values first
+  if (mutate && normalizesMore(stored.normalize, requested.normalize))
+    return `Field ${name} is not normalized any more; try again`;
   if (stored.hashed === requested.hashed) return null;
   const [is, wanted] = [stored, requested].map(({ hashed }) => (hashed ? 'hashed' : 'unhashed'));
   return `Field ${name} is stored ${is} and can not become ${wanted}`;

@@ -1,8 +1,9 @@
 import type { Field } from '../structure/field.ts';
+import { normalizesMore } from '../structure/normalize.ts';
 import { assignSlots, slotOf } from '../structure/slots.ts';
 import { createStructure, type Structure } from '../structure/structure.ts';
 
-/** A stored field, and the same with another type, and so in another slot. The rest of it stays. */
+/** A stored field, and the same with another type or form of its values, and so in another slot. The rest of it stays. */
 export interface RetypedField {
   readonly from: Field;
   readonly to: Field;
@@ -10,13 +11,14 @@ export interface RetypedField {
   readonly unique: boolean;
 }
 
-/** The fields that a request's structure declares with another type than they are stored with. */
+/** The fields that a request's structure declares with another type than they are stored with, or normalizes. */
 export function retypedFields(stored: Structure, requested: Structure): readonly RetypedField[] {
   const bySlug = new Map(stored.fields.map((field) => [field.slug, field]));
-  const changed = requested.fields.flatMap(({ slug, type, defaultValue, unique }) => {
+  const changed = requested.fields.flatMap(({ slug, type, normalize, defaultValue, unique }) => {
     const from = bySlug.get(slug);
-    if (from === undefined || from.type === type) return [];
-    return [{ from, to: { ...from, type, defaultValue }, unique: unique || from.unique }];
+    if (from === undefined) return [];
+    if (from.type === type && !normalizesMore(from.normalize, normalize)) return [];
+    return [{ from, to: { ...from, type, normalize, defaultValue }, unique: unique || from.unique }];
   });
   const taken = [...stored.fields.map(slotOf), ...stored.retiredSlots];
   const slotted = assignSlots(
@@ -29,10 +31,10 @@ export function retypedFields(stored: Structure, requested: Structure): readonly
 
 /** A request's structure with the stored types: to check the rest of it. */
 export function withStoredTypes(requested: Structure, stored: Structure): Structure {
-  const types = new Map(stored.fields.map(({ slug, type }) => [slug, type]));
+  const bySlug = new Map(stored.fields.map((field) => [field.slug, field]));
   const fields = requested.fields.map((field) => {
-    const type = types.get(field.slug) ?? field.type;
-    return type === field.type ? field : { ...field, type, defaultValue: null };
+    const { type, normalize } = bySlug.get(field.slug) ?? field;
+    return type === field.type ? { ...field, normalize } : { ...field, type, normalize, defaultValue: null };
   });
   return createStructure({ ...requested, fields });
 }

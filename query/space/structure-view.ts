@@ -1,9 +1,10 @@
 import type { Field } from '../structure/field.ts';
+import { normalized } from '../structure/normalize.ts';
 import { createStructure, type Structure } from '../structure/structure.ts';
 
 /**
- * A request's structure as it counts for a space: a field is required and unique when the stored structure says so,
- * and its values lie where the stored structure says. A field that is not stored, because the request may not change
+ * A request's structure as it counts for a space: a field is required, unique and normalized when the stored structure
+ * says so, and its values lie where the stored structure says. A field that is not stored, because the request may not change
  * the structure, is not there.
  */
 export function structureView(stored: Structure, requested: Structure): Structure {
@@ -11,8 +12,10 @@ export function structureView(stored: Structure, requested: Structure): Structur
   const fields = requested.fields.flatMap((field): readonly Field[] => {
     const known = bySlug.get(field.slug);
     if (known === undefined) return [];
-    const { required, unique, slot, keyed } = known;
-    return [{ ...field, required, unique, slot, keyed }];
+    const { required, unique, normalize, slot, keyed } = known;
+    const { defaultValue: given } = field;
+    const defaultValue = typeof given === 'string' ? normalized(given, normalize) : given;
+    return [{ ...field, defaultValue, required, unique, normalize, slot, keyed }];
   });
   return createStructure({ ...requested, fields });
 }
@@ -23,9 +26,14 @@ export function structureView(stored: Structure, requested: Structure): Structur
  */
 export function agrees(stored: Structure, requested: Structure): boolean {
   const bySlug = new Map(stored.fields.map((field) => [field.slug, field]));
-  const fieldsAgree = requested.fields.every(({ slug, type, required, unique }) => {
+  const fieldsAgree = requested.fields.every(({ slug, type, required, unique, normalize }) => {
     const field = bySlug.get(slug);
-    return field?.type === type && field.required === required && field.unique === unique;
+    return (
+      field?.type === type &&
+      field.required === required &&
+      field.unique === unique &&
+      String(field.normalize) === String(normalize)
+    );
   });
   const { webhooks } = requested;
   return (

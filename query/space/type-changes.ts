@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '../../common/errors/api-error.ts';
 import { deadlineExceeded, overloaded, structureConflict } from '../../common/errors/catalogue.ts';
 import { untilAborted } from '../../common/limits/until-aborted.ts';
-import { type Conversion, conversionOf } from '../sql/convert-sql.ts';
+import type { Conversion } from '../sql/convert-sql.ts';
 import { slotOf } from '../structure/slots.ts';
 import { createStructure, type Structure } from '../structure/structure.ts';
 import { addKeys } from './catalogue-versions.ts';
@@ -231,12 +231,12 @@ export class TypeChanges {
     const { db, table } = store;
     const { recordsId } = entry;
     const convert = async (): Promise<void> => {
-      const { problems, values } = await this.#misfits({ entry, plan }, signal);
+      const { problems, values, conversions } = await this.#misfits({ entry, plan }, signal);
       if (problems.length > 0) throw structureConflict(problems);
       for (const [index, { from, to }] of plan.entries()) {
         if (values[index] === 0) continue;
         const slots = { from: slotOf(from), to: slotOf(to) };
-        const conversion = conversionOf(from, to.type) as Conversion;
+        const conversion = conversions[index] as Conversion;
         await db.command({ ...table.convertSlot(recordsId, { ...slots, conversion }), signal });
         await addKeys(store, recordsId, slots.to, signal);
       }

@@ -1,6 +1,8 @@
 import { textLiteral } from '../../common/clickhouse/literal.ts';
 import type { Field, FieldType } from '../structure/field.ts';
+import type { Normalization } from '../structure/normalize.ts';
 import { kindOf, slotOf } from '../structure/slots.ts';
+import { textsSql } from './value-sql.ts';
 
 /** SQL for the values of a field as values of another type, over records that have one. */
 export interface Conversion {
@@ -16,7 +18,7 @@ export interface Conversion {
  * them, and texts that are such. Null: no value of the one is one of the other.
  */
 export function conversionOf(from: Field, to: FieldType): Conversion | null {
-  const text = `_doc[${textLiteral(slotOf(from))}]`;
+  const text = docText(from);
   const scalar = from.type === 'NUMBER' || from.type === 'BOOLEAN';
   if (from.hashed) return null;
   if (scalar && to === 'TEXT') return { fits: '1', text, column: text };
@@ -25,6 +27,34 @@ export function conversionOf(from: Field, to: FieldType): Conversion | null {
     return { fits: `${text} IN ('true', 'false')`, text, column: `CAST(${text} = 'true', 'Bool')` };
   }
   return to === 'NUMBER' ? numberOf(text) : null;
+}
+
+/** What JavaScript takes off the ends of a text of ASCII. */
+const spaces = ' \t\n\v\f\r';
+
+/** Whether a text has letters beyond ASCII: only there the engine and JavaScript may differ. */
+export function isBeyondAscii(field: Field): string {
+  const text = docText(field);
+  return `length(${text}) != lengthUTF8(${text})`;
+}
+
+/** How stored texts get the form of a field that normalizes them. @param others those beyond ASCII that change */
+export function normalizedBy(
+  field: Field,
+  steps: readonly Normalization[],
+  others: ReadonlyMap<string, string>,
+): Conversion {
+  let text = docText(field);
+  if (steps.includes('trim')) text = `trimBoth(${text}, ${textLiteral(spaces)})`;
+  if (steps.includes('lower')) text = `lower(${text})`;
+  text = `if(${isBeyondAscii(field)}, ${docText(field)}, ${text})`;
+  if (others.size > 0)
+    text = `transform(${docText(field)}, ${textsSql([...others.keys()])}, ${textsSql([...others.values()])}, ${text})`;
+  return { fits: '1', text, column: text };
+}
+
+function docText(field: Field): string {
+  return `_doc[${textLiteral(slotOf(field))}]`;
 }
 
 /**

@@ -44,6 +44,15 @@ export function valueLiteral(value: StoredValue | Date): string {
 /** More literals are slower than one text to be read: the engine analyses each of them. */
 const fewLiterals = 16;
 
+/** An array of texts. */
+export function textsSql(texts: readonly string[]): string {
+  return arraySql(texts.map(textLiteral));
+}
+
+function arraySql(literals: readonly string[]): string {
+  return `CAST(${textLiteral(`[${literals.join()}]`)}, 'Array(String)')`;
+}
+
 /** The right side of IN for values of one field, one at least. */
 export function listSql(values: readonly (StoredValue | Date)[]): string {
   const [first] = values;
@@ -52,7 +61,7 @@ export function listSql(values: readonly (StoredValue | Date)[]): string {
   const texts = values.map((value) =>
     textLiteral(value instanceof Date ? timestampText(value) : String(value)),
   );
-  const list = `CAST(${textLiteral(`[${texts.join()}]`)}, 'Array(String)')`;
+  const list = arraySql(texts);
   if (typeof first === 'string') return list;
   const type = first instanceof Date ? "DateTime64(3, 'UTC')" : 'Float64';
   return `CAST(${list}, ${textLiteral(`Array(${type})`)})`;

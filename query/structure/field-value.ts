@@ -1,8 +1,12 @@
 import { canonicalJson, NotCanonicalError } from './canonical-json.ts';
-import type { FieldType, StoredValue } from './field.ts';
+import type { Field, FieldType, StoredValue } from './field.ts';
+import { normalized } from './normalize.ts';
 
 /** A value in its stored form, or its problem as the end of a sentence ("should be a valid number"). */
 export type ValueReading = { readonly value: StoredValue } | { readonly problem: string };
+
+/** What is to be known of a field to read a value of it. */
+export type ValueField = Pick<Field, 'type' | 'normalize'>;
 
 const typeWords: Readonly<Record<FieldType, string>> = {
   TEXT: 'string',
@@ -21,10 +25,10 @@ export function misfit(type: FieldType, reason?: string): { readonly problem: st
 }
 
 /** Whether a value of parsed JSON is stored as it is. `readFieldValue` would make an object for each. */
-export function isPlainValue(type: FieldType, value: unknown): value is StoredValue {
+export function isPlainValue({ type, normalize }: ValueField, value: unknown): value is StoredValue {
   switch (typeof value) {
     case 'string':
-      return type === 'TEXT' && value.isWellFormed();
+      return type === 'TEXT' && normalize === undefined && value.isWellFormed();
     case 'number':
       // -0 is stored as 0
       return type === 'NUMBER' && value !== 0 && Number.isFinite(value);
@@ -35,13 +39,13 @@ export function isPlainValue(type: FieldType, value: unknown): value is StoredVa
   }
 }
 
-/** Reads a value of parsed JSON, other than null, by the type of its field. */
-export function readFieldValue(type: FieldType, value: unknown): ValueReading {
+/** Reads a value of parsed JSON, other than null, as its field stores and compares it. */
+export function readFieldValue({ type, normalize }: ValueField, value: unknown): ValueReading {
   switch (type) {
     case 'TEXT':
       if (typeof value !== 'string') return misfit(type);
       if (hasLoneSurrogate(value)) return misfit(type, 'it has half of a surrogate pair');
-      return { value };
+      return { value: normalized(value, normalize) };
     case 'NUMBER':
       if (typeof value !== 'number' || !Number.isFinite(value)) return misfit(type);
       // -0 and 0 are one value, also to a unique field

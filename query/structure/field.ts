@@ -1,3 +1,5 @@
+import type { Normalization } from './normalize.ts';
+
 export const fieldTypes = ['TEXT', 'NUMBER', 'BOOLEAN', 'ARRAY', 'OBJECT'] as const;
 export type FieldType = (typeof fieldTypes)[number];
 
@@ -14,6 +16,8 @@ export interface Field {
   readonly required: boolean;
   readonly unique: boolean;
   readonly hashed: boolean;
+  /** Of a TEXT, in the order of `normalizations`; undefined: its values are stored as they come. */
+  readonly normalize?: readonly Normalization[] | undefined;
   readonly description: string;
   readonly comment: string;
   readonly defaultValue: StoredValue | null;

@@ -1,8 +1,9 @@
 import { shownName } from '../../common/errors/shown-name.ts';
 import { nameProblem } from '../../common/metadata/slug.ts';
 import { type Field, type FieldType, fieldTypes, isSystemKey } from './field.ts';
-import { readFieldValue } from './field-value.ts';
+import { readFieldValue, type ValueField } from './field-value.ts';
 import { isObject } from './is-object.ts';
+import { type Normalization, normalizations } from './normalize.ts';
 
 // bytes of a header that are not UTF-8 become this
 const replacement = '\uFFFD';
@@ -29,6 +30,7 @@ export function parseField(input: unknown, index: number, problems: string[]): F
     if (typeof value !== 'boolean') complain(`has a ${key} that is not true or false`);
     return value === true;
   };
+  const normalize = readNormalize(input, complain);
   const field = {
     name: input.name as string,
     slug: input.slug as string,
@@ -36,9 +38,10 @@ export function parseField(input: unknown, index: number, problems: string[]): F
     required: flag('required'),
     unique: flag('unique'),
     hashed: flag('hashed'),
+    ...(normalize.length === 0 ? {} : { normalize }),
     description: textOrEmpty(input.description),
     comment: textOrEmpty(input.comment),
-    defaultValue: type === undefined ? null : readDefault(type, input.defaultValue, complain),
+    defaultValue: type === undefined ? null : readDefault({ type, normalize }, input.defaultValue, complain),
     slot: null,
     keyed: false,
   };
@@ -67,13 +70,25 @@ function typeProblem(type: unknown): string {
   return `has an unknown type${typeof type === 'string' ? ` ${shownName(type)}` : ''}: it should be ${known}`;
 }
 
+function readNormalize(
+  { type, normalize }: Readonly<Record<string, unknown>>,
+  complain: (problem: string) => void,
+): readonly Normalization[] {
+  const given: unknown = normalize ?? [];
+  if (!Array.isArray(given) || given.some((step) => !(normalizations as readonly unknown[]).includes(step)))
+    complain(`has a normalize that is not an array of ${normalizations.join(', ')}`);
+  else if (given.length > 0 && type !== 'TEXT') complain('has a normalize, which is for TEXT');
+  else return normalizations.filter((step) => given.includes(step));
+  return [];
+}
+
 function readDefault(
-  type: FieldType,
+  field: ValueField,
   value: unknown,
   complain: (problem: string) => void,
 ): Field['defaultValue'] {
   if (value === undefined || value === null) return null;
-  const reading = readFieldValue(type, value);
+  const reading = readFieldValue(field, value);
   if ('problem' in reading) {
     complain(`has a defaultValue that ${reading.problem}`);
     return null;

@@ -1,5 +1,5 @@
 import { shownName } from '../../common/errors/shown-name.ts';
-import { parseExactly, RoundedInteger } from '../../common/http/rounded-integer.ts';
+import { parseExactly, RoundedNumber } from '../../common/http/rounded-number.ts';
 import type { Field } from './field.ts';
 import { asObject, isObject } from './is-object.ts';
 import { parseField } from './parse-field.ts';
@@ -31,7 +31,7 @@ export function parseStructure(text: string, scopes: readonly string[] | null = 
   try {
     input = scopes === null ? JSON.parse(text) : parseExactly(text);
   } catch (error) {
-    const isRounded = error instanceof RoundedInteger;
+    const isRounded = error instanceof RoundedNumber;
     return unreadable(`The structure header${isRounded ? `: ${error.message}` : ' is not valid JSON'}`);
   }
   return readStructure(input, scopes);

@@ -10,6 +10,7 @@ import {
   string,
 } from '../../common/openapi/schema.ts';
 import { fieldTypes, systemKeys } from './field.ts';
+import { normalizations } from './normalize.ts';
 import { longestUrl, maxFields } from './parse-structure.ts';
 import { longestSpace, maxScopes } from './space-auth.ts';
 
@@ -36,6 +37,10 @@ function flag(description: string): Schema {
 const required = flag('Whether a value must be supplied');
 const unique = flag('Whether values must be unique among the records of the space');
 const hashed = flag('Whether the value is stored as a hash, and never shown. Not with unique');
+const normalize: Schema = {
+  ...arrayOf({ type: 'string', enum: normalizations }),
+  description: 'What a TEXT goes through before it is stored and compared, in this order',
+};
 const defaultValue: Schema = { description: 'Used when no value is supplied; of the type of the field' };
 
 const fieldSchema = named('Field', {
@@ -46,6 +51,7 @@ const fieldSchema = named('Field', {
     required: nullable({ ...required, default: false }),
     unique: nullable({ ...unique, default: false }),
     hashed: nullable({ ...hashed, default: false }),
+    normalize: nullable(normalize),
     description: { description: 'Text' },
     comment: { description: 'Text; may be empty' },
     defaultValue,
@@ -118,9 +124,9 @@ export const storedField = named(
   exactObject(
     {
       ...fieldProperties,
-      ...{ required, unique, hashed, description: string, comment: string, defaultValue },
+      ...{ required, unique, hashed, normalize, description: string, comment: string, defaultValue },
     },
-    { optional: ['defaultValue'] },
+    { optional: ['normalize', 'defaultValue'] },
   ),
 );
 const storedFields = arrayOf(storedField);

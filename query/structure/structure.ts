@@ -78,6 +78,7 @@ export function structureText(structure: Structure): string {
       required: field.required,
       unique: field.unique,
       hashed: field.hashed,
+      normalize: field.normalize,
       description: field.description,
       comment: field.comment,
       ...(defaultValue === null ? {} : { defaultValue: clientValue(field.type, defaultValue) }),

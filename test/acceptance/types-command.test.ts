@@ -2,7 +2,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { fieldsOf, structureOf } from '../services/record-client.ts';
+import { type FieldInput, fieldsOf, structureOf } from '../services/record-client.ts';
 import { runToEnd, sluiceFor } from '../services/start-sluice.ts';
 import { temporaryFolder } from '../services/temporary-folder.ts';
 
@@ -20,7 +20,7 @@ export const class_ = space('class', {
 
 export const orderItems = space('order-items', {
   city: text({ required: true }),
-  'e-mail': text({ unique: true, slug: 'mail' }),
+  'e-mail': text({ unique: true, normalize: ['trim', 'lower'], slug: 'mail' }),
   tags: array(),
   home: object(),
   paid: boolean({ hashed: true }),
@@ -28,11 +28,13 @@ export const orderItems = space('order-items', {
 `;
 
 t.test('a project in lines, and whether they are right', async (t) => {
+  const normalized = (field: FieldInput): FieldInput =>
+    field.unique ? { ...field, normalize: ['lower', 'trim'] } : field;
   const store = async (slug: string, ...fields: string[]): Promise<void> => {
     const answer = await fetch(`${sluice.baseUrl}/shop/${slug}/set-structure`, {
       method: 'POST',
       headers: { authorization: `Bearer ${sluice.token}`, 'content-type': 'application/json' },
-      body: structureOf('shop', slug, fieldsOf(...fields)),
+      body: structureOf('shop', slug, fieldsOf(...fields).map(normalized)),
     });
     t.equal(answer.status, 200, await answer.text());
   };

@@ -1,5 +1,6 @@
 /** Lines that compile. The spaces that they name are those of types.test.ts. */
 export const right: readonly string[] = [
+  "space('s', { email: text({ unique: true, normalize: ['trim', 'lower'] }) });",
   // find
   'await find(db, orders);',
   'is<string>((await find(db, orders))[0]!.city);',

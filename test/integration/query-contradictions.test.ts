@@ -35,6 +35,14 @@ t.test('headers that contradict each other are refused by name, and nothing is s
   }
 });
 
+t.test('of a key that stands in a body twice, the last value counts', async (t) => {
+  const path = '/p/said/_single_';
+  t.match(await harness.call({ path, structure, body: '{"a":"x","a":"y"}' }), { body: { a: 'y' } });
+  const both = structureOf('p', 'both', fieldsOf('a/b TEXT'));
+  const answer = await harness.call({ path: '/p/both/_single_', structure: both, body: '{"a":"x","b":"y"}' });
+  t.match(answer, { status: 400, code: 'invalid_value', problems: [/given twice, by name and by slug$/] });
+});
+
 t.test('a structure without name and description keeps those that are stored', async (t) => {
   const set = (operation: string, body: unknown) => harness.call({ path: `/p/named/${operation}`, body });
   const recordStructure = fieldsOf('a/a TEXT');

@@ -146,14 +146,14 @@ t.test('a plain value is the one that is read, and nothing that is refused is pl
   let plain = 0;
   for (const type of fieldTypes) {
     for (const value of hostileValues) {
-      if (!isPlainValue(type, value)) continue;
+      if (!isPlainValue({ type }, value)) continue;
       plain++;
-      t.strictSame(readFieldValue(type, value), { value }, `${type} ${String(value)}`);
+      t.strictSame(readFieldValue({ type }, value), { value }, `${type} ${String(value)}`);
       t.not(Object.is(value, -0), true, '-0 is stored as 0');
     }
   }
   t.ok(plain > 10, `${plain}`);
   for (const missing of [null, undefined]) {
-    for (const type of fieldTypes) t.equal(isPlainValue(type, missing), false);
+    for (const type of fieldTypes) t.equal(isPlainValue({ type }, missing), false);
   }
 });

@@ -26,6 +26,7 @@ export function FieldDialog({ project, structure, field, onClose, onSaved }: Fie
   const send = async (): Promise<void> => {
     const changed = {
       ...draft,
+      normalize: normalizeOf(draft),
       slug: field?.slug ?? fieldSlug(draft.name),
       ...readDefault(draft.type, defaultText),
     };
@@ -74,6 +75,13 @@ export function FieldDialog({ project, structure, field, onClose, onSaved }: Fie
         {...flag('unique')}
       />
       <CheckboxField
+        label="Normalized"
+        hint="Spaces at the ends and letter case make no difference, as in an email address. For TEXT."
+        disabled={draft.type !== 'TEXT'}
+        checked={normalizeOf(draft).length > 0}
+        onChange={(checked) => change({ normalize: checked ? ['trim', 'lower', 'nfc'] : [] })}
+      />
+      <CheckboxField
         label="Hashed"
         hint="For passwords: the value is stored as its hash, and never shown. It can’t be changed later."
         disabled={field !== null || draft.unique}
@@ -98,6 +106,10 @@ const conversions: Readonly<Record<string, string>> = {
   'TEXT NUMBER': 'Every stored text has to be a number, such as 12 or -0.50.',
   'TEXT BOOLEAN': 'Every stored text has to be true or false.',
 };
+
+function normalizeOf({ type, normalize = [] }: Field): readonly string[] {
+  return type === 'TEXT' ? normalize : [];
+}
 
 /** The API's conditions for a change of type. It refuses a change and names the values in the way. */
 function conversion({ type, hashed }: Field, to: FieldType): string {

@@ -17,6 +17,7 @@ export interface Field {
   readonly required: boolean;
   readonly unique: boolean;
   readonly hashed: boolean;
+  readonly normalize?: readonly string[];
   readonly description?: string;
   readonly comment?: string;
   readonly defaultValue?: unknown;

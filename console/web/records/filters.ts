@@ -1,4 +1,4 @@
-import { parseExactly, RoundedInteger } from '../../../common/http/rounded-integer.ts';
+import { parseExactly, RoundedNumber } from '../../../common/http/rounded-number.ts';
 import type { ColumnType } from './grid-columns.ts';
 import { jsonProblem, readText } from './record-form.ts';
 
@@ -90,7 +90,7 @@ export function readFilter(name: string, type: ColumnType, { operator, text }: F
     return { where: conditionsOf(name, type, operator, text) };
   } catch (thrown) {
     if (thrown instanceof Unreadable) return { problem: thrown.message };
-    if (thrown instanceof RoundedInteger) return { problem: jsonProblem(thrown) };
+    if (thrown instanceof RoundedNumber) return { problem: jsonProblem(thrown) };
     throw thrown;
   }
 }
@@ -163,7 +163,7 @@ function listIn(text: string): readonly string[] {
     const list = parseExactly(text);
     if (Array.isArray(list)) return list.map((one) => (typeof one === 'string' ? one : JSON.stringify(one)));
   } catch (error) {
-    if (error instanceof RoundedInteger) throw error;
+    if (error instanceof RoundedNumber) throw error;
     // no JSON
   }
   return text
@@ -178,7 +178,7 @@ function elementIn(text: string): unknown {
     const value = parseExactly(text);
     return typeof value === 'object' ? text : value;
   } catch (error) {
-    if (error instanceof RoundedInteger) throw error;
+    if (error instanceof RoundedNumber) throw error;
     return text;
   }
 }

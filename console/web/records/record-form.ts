@@ -1,4 +1,4 @@
-import { isRounded, parseExactly, RoundedInteger } from '../../../common/http/rounded-integer.ts';
+import { parseExactly, RoundedNumber, roundingOf } from '../../../common/http/rounded-number.ts';
 import { type Field, hasDefault } from '../projects/structure.ts';
 
 /** One field of the form: its text, or no value at all, which is not the same as the empty text. */
@@ -63,9 +63,8 @@ export function readText(type: Field['type'], text: string): EntryReading {
       if (text.trim() === '' || !Number.isFinite(value)) {
         return { problem: 'Write a number, such as 36 or 1.5.' };
       }
-      if (isRounded(text)) {
-        return { problem: 'This number has more digits than a NUMBER can hold. Use a TEXT field for it.' };
-      }
+      const rounding = roundingOf(text);
+      if (rounding !== null) return { problem: `This number ${rounding}. Use a TEXT field for it.` };
       return { value };
     }
     case 'BOOLEAN': {
@@ -93,7 +92,7 @@ function readJson(type: 'ARRAY' | 'OBJECT', text: string): EntryReading {
 
 /** @param error that `parseExactly` threw */
 export function jsonProblem(error: unknown): string {
-  if (error instanceof RoundedInteger) return `This can’t be stored: ${error.message}.`;
+  if (error instanceof RoundedNumber) return `This can’t be stored: ${error.message}.`;
   return `This is not valid JSON: ${error instanceof Error ? error.message : String(error)}`;
 }
 

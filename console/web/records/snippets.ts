@@ -122,6 +122,7 @@ function parameters(where: Where): object {
 function definition(field: Field): string {
   const parts = [`type: ${constructors[field.type]}`];
   for (const flag of ['required', 'unique', 'hashed'] as const) if (field[flag]) parts.push(`${flag}: true`);
+  if (field.normalize !== undefined) parts.push(`normalize: ${JSON.stringify(field.normalize)}`);
   for (const text of ['description', 'comment'] as const) {
     const value = field[text];
     if (value !== undefined && value !== '') parts.push(`${text}: ${JSON.stringify(value)}`);

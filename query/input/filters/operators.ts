@@ -28,6 +28,8 @@ export interface GivenSql {
 export interface Operator {
   readonly kinds: readonly ValueKind[];
   readonly operand: Operand;
+  /** The operand is a part of a text. */
+  readonly isPart?: true;
   /** An expression; where there is no value it is NULL or false. */
   readonly sql: (column: string, given: GivenSql) => string;
   /** The same in memory, for a record with a value. */
@@ -56,6 +58,7 @@ type TextTest = (value: string, wanted: string) => boolean;
 const text = (sql: (column: string, literal: string) => string, isMet: TextTest): Operator => ({
   kinds: ['TEXT'],
   operand: 'value',
+  isPart: true,
   sql: (column, { literal }) => sql(column, literal),
   test:
     ([wanted]) =>
@@ -67,6 +70,7 @@ const text = (sql: (column: string, literal: string) => string, isMet: TextTest)
 const foldedText = (sql: (column: string, literal: string) => string, isMet: TextTest): Operator => ({
   kinds: ['TEXT'],
   operand: 'value',
+  isPart: true,
   sql(column, { values }) {
     const folded = fold(values[0] as string);
     return sql(foldedColumn(column, variantsIn(folded)), textLiteral(folded));

@@ -1,8 +1,15 @@
 import { shownName } from '../../../common/errors/shown-name.ts';
-import { isRounded, parseExactly, RoundedInteger } from '../../../common/http/rounded-integer.ts';
+import { parseExactly, RoundedNumber, roundingOf } from '../../../common/http/rounded-number.ts';
 import { canonicalJson, NotCanonicalError } from '../../structure/canonical-json.ts';
-import type { FieldType, StoredValue, Target } from '../../structure/field.ts';
-import { hasLoneSurrogate, misfit, readFieldValue, type ValueReading } from '../../structure/field-value.ts';
+import type { StoredValue, Target } from '../../structure/field.ts';
+import {
+  hasLoneSurrogate,
+  misfit,
+  readFieldValue,
+  type ValueField,
+  type ValueReading,
+} from '../../structure/field-value.ts';
+import { asPart } from '../../structure/normalize.ts';
 import type { Structure } from '../../structure/structure.ts';
 import { parseTime } from '../parse-time.ts';
 import { SubjectReader } from '../subject-reader.ts';
@@ -11,7 +18,7 @@ import type { Given, GivenComparison, GivenOperand } from './given-filter.ts';
 import { nameOfSubject, type Subject } from './names.ts';
 import {
   findOperator,
-  type Operand,
+  type Operator,
   type OperatorName,
   operatorsFor,
   takesList,
@@ -64,12 +71,12 @@ export class FilterReader {
       );
       return null;
     }
-    const values = this.#values(given, found, known.operand);
+    const values = this.#values(given, found, known);
     return values === null ? null : { ...found, operator: operator as OperatorName, values };
   }
 
-  #values(given: GivenComparison, found: Subject, operand: Operand): readonly (StoredValue | Date)[] | null {
-    const isList = takesList({ operand });
+  #values(given: GivenComparison, found: Subject, known: Operator): readonly (StoredValue | Date)[] | null {
+    const isList = takesList(known);
     const { operator } = given;
     const shown = (): string =>
       shownName(`${nameOfSubject(found)}${operator === 'eq' ? '' : `[${operator}]`}`);
@@ -92,7 +99,7 @@ export class FilterReader {
     }
     const values: (StoredValue | Date)[] = [];
     for (const one of operands) {
-      const reading = readOperand(one, found, operand);
+      const reading = readOperand(one, found, known);
       if ('problem' in reading) {
         this.problems.push(`Value for Query field: ${shown()} ${reading.problem}`);
         return null;
@@ -119,7 +126,7 @@ function listOf(operand: GivenOperand): readonly GivenOperand[] | null {
   return Array.isArray(operand.json) ? operand.json.map((json) => ({ json })) : null;
 }
 
-function readOperand(given: GivenOperand, { target, path }: Subject, operand: Operand): Reading {
+function readOperand(given: GivenOperand, { target, path }: Subject, { operand, isPart }: Operator): Reading {
   const text = 'texts' in given ? (given.texts[0] as string) : null;
   const json = 'json' in given ? given.json : undefined;
   if (operand === 'boolean') {
@@ -135,8 +142,9 @@ function readOperand(given: GivenOperand, { target, path }: Subject, operand: Op
   if (operand === 'element' || operand === 'elements' || path.length > 0)
     return text === null ? readElement(json, path.length > 0) : readElementText(text, path.length > 0);
   if (typeof target !== 'string') {
-    if (text !== null) return readConditionValue(target.type, text);
-    return json === null ? { problem: 'should not be null: use exists' } : readFieldValue(target.type, json);
+    const field = isPart === true ? asPart(target) : target;
+    if (text !== null) return readConditionValue(field, text);
+    return json === null ? { problem: 'should not be null: use exists' } : readFieldValue(field, json);
   }
   return readSystemValue(target, text ?? json);
 }
@@ -154,7 +162,7 @@ function readElementText(text: string, isPath: boolean): Reading {
   try {
     return readElement(parseExactly(text), isPath);
   } catch (error) {
-    if (error instanceof RoundedInteger) return { problem: `should be a valid value: ${error.message}` };
+    if (error instanceof RoundedNumber) return { problem: `should be a valid value: ${error.message}` };
     return readElement(text, isPath);
   }
 }
@@ -185,28 +193,30 @@ export function readSystemValue(key: Target & string, value: unknown): Reading {
 const decimal = /^[+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 
 /** Converts the text of a query parameter by the declared type of its field (interface.md section 2.2 rule 1). */
-export function readConditionValue(type: FieldType, text: string): ValueReading {
+export function readConditionValue(field: ValueField, text: string): ValueReading {
+  const { type } = field;
   switch (type) {
     case 'TEXT':
-      return readFieldValue(type, text);
-    case 'NUMBER':
+      return readFieldValue(field, text);
+    case 'NUMBER': {
       if (!decimal.test(text)) return misfit(type);
-      if (isRounded(text)) return misfit(type, 'it has more digits than a NUMBER can hold');
-      return readFieldValue(type, Number(text));
+      const rounding = roundingOf(text);
+      return rounding === null ? readFieldValue(field, Number(text)) : misfit(type, `it ${rounding}`);
+    }
     case 'BOOLEAN':
       return text === 'true' || text === 'false' ? { value: text === 'true' } : misfit(type);
     case 'ARRAY':
     case 'OBJECT':
-      return readJson(type, text);
+      return readJson(field, text);
   }
 }
 
-function readJson(type: FieldType, text: string): ValueReading {
+function readJson(field: ValueField, text: string): ValueReading {
   let value: unknown;
   try {
     value = parseExactly(text);
   } catch (error) {
-    return misfit(type, error instanceof RoundedInteger ? error.message : undefined);
+    return misfit(field.type, error instanceof RoundedNumber ? error.message : undefined);
   }
-  return readFieldValue(type, value);
+  return readFieldValue(field, value);
 }

@@ -1,17 +1,20 @@
-/** Integers that a double would round are refused, and not stored as another number without a word. */
+/** Numbers that no double holds are refused, and not stored as another number without a word. */
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import type { HttpRequest } from '../../common/http/http-types.ts';
 import { parseJson } from '../../common/http/parse-json.ts';
-import { isRounded, roundedInteger } from '../../common/http/rounded-integer.ts';
+import { roundedNumber, roundingOf } from '../../common/http/rounded-number.ts';
 import { readFilter } from '../../console/web/records/filters.ts';
 import { readText } from '../../console/web/records/record-form.ts';
+import { readCell } from '../../query/imports/cell-values.ts';
 import { givenInQuery } from '../../query/input/filters/given-in-query.ts';
 import { readConditionValue } from '../../query/input/filters/read-filter.ts';
 import { readFunctionResources } from '../../query/input/function-resources.ts';
 import { parseConditions } from '../../query/input/parse-conditions.ts';
 import { parseOptions } from '../../query/input/parse-options.ts';
 import { StructureCache } from '../../query/input/structure-cache.ts';
+import type { Field } from '../../query/structure/field.ts';
+import { readFieldValue } from '../../query/structure/field-value.ts';
 import { parseStructure } from '../../query/structure/parse-structure.ts';
 import { type Structure, structureText } from '../../query/structure/structure.ts';
 import { structureOf } from '../services/record-client.ts';
@@ -19,7 +22,7 @@ import { storedStructure } from '../services/stored-structure.ts';
 import { thrownBy } from '../services/thrown-by.ts';
 
 const { signal } = new AbortController();
-const found = (json: string) => roundedInteger(Buffer.from(json));
+const found = (json: string) => roundedNumber(Buffer.from(json), json);
 
 t.test('an integer that a double would round is found, wherever it stands', async (t) => {
   for (const [json, rounded] of [
@@ -53,18 +56,62 @@ t.test('what a double holds, or JavaScript writes so, is none', async (t) => {
   );
   fc.assert(
     fc.property(fc.bigInt({ min: 0n }), (n) => {
-      const rounded = isRounded(String(n));
+      const rounded = roundingOf(String(n)) !== null;
       return !rounded || BigInt(Number(n)) !== n;
     }),
     { seed: 12 },
   );
 });
 
+t.test('a number that would become 0 is found as well, and 0 is none', async (t) => {
+  const zeros = '0'.repeat(400);
+  for (const number of [
+    ...[
+      '1e-400',
+      '-1e-400',
+      '1E-0400',
+      '0.5e-324',
+      '2e-324',
+      '123.456e-99999999',
+      '0.00000000000000000001e-310',
+    ],
+    ...[`0.${zeros}1`, `-0.${zeros}1`, `1${'0'.repeat(20)}.0e-350`],
+  ]) {
+    t.match(roundingOf(number), 'is too close to 0 for a NUMBER', number);
+    for (const [before, after] of [
+      ['', ''],
+      ['[', ']'],
+      ['{"a":"1e-400\\"","b":[1,', ' ]}'],
+      ['\n', '\n'],
+    ])
+      t.equal(found(`${before}${number}${after}`), number);
+    t.match(readCell({ type: 'NUMBER' } as Field, number), { problem: /^(is too close|should be)/ }, number);
+    t.match(readText('NUMBER', number), { problem: /too close to 0/ });
+    t.match(readConditionValue({ type: 'NUMBER' }, number), { problem: /number: it is too close to 0/ });
+    await t.rejects(parseJson(Buffer.from(`{"n":${number}}`), signal), {
+      message: /is too close to 0 for a NUMBER/,
+    });
+  }
+  for (const number of ['0', '-0', '0e-400', `-0.${zeros}e-400`, '5e-324', '3e-324', '-2.5e-324', '1e-300']) {
+    t.equal(roundingOf(number), null, number);
+    t.equal(found(`[${number}]`), null);
+    const stored = Number(number) + 0;
+    t.strictSame(
+      readFieldValue({ type: 'NUMBER' }, Number(number)),
+      { value: stored },
+      'no minus before a 0',
+    );
+    t.strictSame(readConditionValue({ type: 'NUMBER' }, number), { value: stored });
+  }
+  for (const json of ['{"a":"1e-400","b":"x, 1e-400"}', '["a-e-412"]', '["7e-123"]', '[1e-30,"[1e-400"]'])
+    t.equal(found(json), null, json);
+});
+
 t.test('a long row of zeros is read once', async (t) => {
   // tried in all ways it takes hours
   const zeros = '0'.repeat(3_000_000);
-  t.equal(isRounded(`${zeros}.5`), false);
-  t.equal(isRounded(`${zeros}12345678901234567890`), true);
+  t.equal(roundingOf(`${zeros}.5`), null);
+  t.match(roundingOf(`${zeros}12345678901234567890`), /more digits/);
 });
 
 t.test('bodies, conditions and imports say it', async (t) => {
@@ -75,14 +122,20 @@ t.test('bodies, conditions and imports say it', async (t) => {
       message: /12345678901234567890 has more/,
     });
   }
-  t.match(readConditionValue('NUMBER', '12345678901234567890'), { problem: /more digits/ });
-  t.match(readConditionValue('NUMBER', '12345678901234567000'), { value: 12345678901234567000 });
+  t.match(readConditionValue({ type: 'NUMBER' }, '12345678901234567890'), { problem: /more digits/ });
+  t.match(readConditionValue({ type: 'NUMBER' }, '12345678901234567000'), { value: 12345678901234567000 });
   for (const sign of ['-', '+'])
-    t.match(readConditionValue('NUMBER', `${sign}12345678901234567890`), { problem: /more digits/ }, sign);
-  t.match(readConditionValue('ARRAY', '[-12345678901234567890]'), {
+    t.match(
+      readConditionValue({ type: 'NUMBER' }, `${sign}12345678901234567890`),
+      { problem: /more digits/ },
+      sign,
+    );
+  t.match(readConditionValue({ type: 'ARRAY' }, '[-12345678901234567890]'), {
     problem: /^should be a valid array: the/,
   });
-  t.match(readConditionValue('OBJECT', '{"n":12345678901234567890}'), { problem: /object: the number 1/ });
+  t.match(readConditionValue({ type: 'OBJECT' }, '{"n":12345678901234567890}'), {
+    problem: /object: the number 1/,
+  });
 });
 
 const structure = storedStructure([
