@@ -14,6 +14,7 @@ import { KnownSpaces } from './query/space/known-spaces.ts';
 import { type MoveDeps, moveSpace } from './query/space/move-space.ts';
 import { freshnessOf } from './query/space/spaces-deps.ts';
 import { TableCatalogue } from './query/space/table-catalogue.ts';
+import { cacheShares } from './query/store/cache-shares.ts';
 import { SharedStore } from './query/store-shared/shared-store.ts';
 
 helpIfAsked(`Moves a record space to another store of CLICKHOUSE_URL. It is read and written meanwhile.
@@ -82,7 +83,8 @@ async function moveSpaceOf(
   const catalogue = new TableCatalogue(services);
   const store = SharedStore.open({ ...services, metrics: unmeasured });
   const freshness = freshnessOf(store, invalidation);
-  const known = new KnownSpaces({ ...freshness, invalidation });
+  const { descriptions: bytes } = cacheShares(services.config.recordCacheBytes);
+  const known = new KnownSpaces({ ...freshness, invalidation, bytes });
   const versions = new CatalogueVersions({ store, catalogue, invalidation, freshness, known });
   const id = await idOf(services, order, signal);
   const { report } = order;

@@ -1,4 +1,5 @@
-import { open, rm } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { open, readdir, rename, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, request, type Server } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -21,22 +22,31 @@ async function runCommand(commands: Commands, name: string, order: unknown): Pro
   return command(order);
 }
 
+/** A process has a name of its own for its socket, so that none takes that of another away. */
+const newName = (): string => `control-${randomUUID().slice(0, 8)}.sock`;
+const socketName = /^control(?:-[0-9a-f]{8})?\.sock$/;
+
 /**
- * The socket for commands to the process of a data directory. Where the path would be too long, Linux
+ * The folder of the sockets for commands to the processes of a data directory. Where a path would be too long, Linux
  * finds the directory by the number of an open file.
  */
-async function openSocketPath(dataDir: string): Promise<{ path: string; close(): Promise<void> }> {
-  const path = join(dataDir, 'control.sock');
-  if (Buffer.byteLength(path) <= longestSocketPath) return { path, close: async () => {} };
+async function openFolder(dataDir: string): Promise<{ path: string; close(): Promise<void> }> {
+  if (Buffer.byteLength(join(dataDir, newName())) <= longestSocketPath)
+    return { path: dataDir, close: async () => {} };
   if (process.platform !== 'linux') throw new Error(`DATA_DIR ${dataDir} is too long for this system`);
   const folder = await open(dataDir);
-  return { path: `/proc/self/fd/${folder.fd}/control.sock`, close: () => folder.close() };
+  return { path: `/proc/self/fd/${folder.fd}`, close: () => folder.close() };
+}
+
+async function socketsIn(folder: string): Promise<string[]> {
+  const names = await readdir(folder);
+  return names.filter((name) => socketName.test(name)).map((name) => join(folder, name));
 }
 
 /**
  * Lets commands such as `npm run token` work while the server holds the data directory. The socket file's owner, who
  * alone may write to it, could read the data directory as well, so no other proof is asked for. Of several processes
- * that share a data directory, as they can beside a ClickHouse server, the first one takes the commands.
+ * that share a data directory, as they can beside a ClickHouse server, any one takes a command.
  */
 export async function serveControlSocket(args: {
   dataDir: string;
@@ -44,7 +54,7 @@ export async function serveControlSocket(args: {
   log: Log;
 }): Promise<{ close(): Promise<void> }> {
   const { commands, log } = args;
-  const { path, close } = await openSocketPath(args.dataDir);
+  const folder = await openFolder(args.dataDir);
   const execute = async (incoming: IncomingMessage): Promise<string> => {
     const order = JSON.parse(await text(incoming)) as unknown;
     return runCommand(commands, (incoming.url ?? '').slice(1), order);
@@ -64,31 +74,30 @@ export async function serveControlSocket(args: {
       },
     );
   });
-  if ((await isServed(path)) || !(await listenAnew(server, path))) {
-    log.info('another process of this data directory takes its commands');
-    return { close };
-  }
+  // left by processes that were killed
+  for (const path of await socketsIn(folder.path))
+    if (!(await isServed(path))) await rm(path, { force: true });
+  const path = join(folder.path, newName());
+  const before = join(folder.path, `new-${randomUUID().slice(0, 8)}`);
+  await listen(server, before);
+  // others find a socket only when it accepts connections, and so never take it for one that was left
+  await rename(before, path);
   return {
     async close() {
       server.closeAllConnections();
       await new Promise<void>((resolve) => server.close(() => resolve()));
       await rm(path, { force: true });
-      await close();
+      await folder.close();
     },
   };
 }
 
-/** Takes the place of a process that is gone. False: another one that starts at the same time was first. */
-async function listenAnew(server: Server, path: string): Promise<boolean> {
-  await rm(path, { force: true });
+function listen(server: Server, path: string): Promise<void> {
   return new Promise((resolve, reject) => {
     // only its owner may write to it
     const mask = process.umask(0o177);
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EADDRINUSE') resolve(false);
-      else reject(error);
-    });
-    server.listen(path, () => resolve(true));
+    server.once('error', reject);
+    server.listen(path, resolve);
     process.umask(mask);
   });
 }
@@ -115,20 +124,30 @@ export async function sendCommand(args: {
   timeout?: number | undefined;
 }): Promise<string | null> {
   const { dataDir, command, order, timeout = sendTimeout } = args;
-  let socket: Awaited<ReturnType<typeof openSocketPath>> | undefined;
+  let folder: Awaited<ReturnType<typeof openFolder>> | undefined;
   try {
-    socket = await openSocketPath(dataDir);
-    return await send(socket.path, command, order, timeout);
+    folder = await openFolder(dataDir);
+    for (const path of await socketsIn(folder.path)) {
+      const result = await send(path, command, order, timeout).catch(nullIfGone);
+      if (result !== null) return result;
+    }
+    return null;
   } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ECONNREFUSED') return null;
+    const { code } = error as NodeJS.ErrnoException;
     if (code === 'EACCES')
       throw new CommandError(`DATA_DIR ${dataDir} belongs to another user: run this as the server's user`);
     if (code === 'ENOTDIR') throw new CommandError(`DATA_DIR ${dataDir} is not a directory`);
-    throw error;
+    return nullIfGone(error);
   } finally {
-    await socket?.close();
+    await folder?.close();
   }
+}
+
+/** Null: there is no such directory or socket, or nobody listens any more. Throws any other error. */
+function nullIfGone(error: unknown): null {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'ENOENT' || code === 'ECONNREFUSED') return null;
+  throw error;
 }
 
 function send(socketPath: string, command: string, order: unknown, timeout: number): Promise<string> {

@@ -74,14 +74,15 @@ redis.call('HSET', KEYS[1], 'p:' .. ARGV[1], string.format('%s %.0f', ARGV[2], n
 return redis.call('PEXPIRE', KEYS[1], ARGV[3])
 `);
 
-/** @param deps.kind of sender, such as "token" */
+/** @param deps.kind of sender, such as "token" @param deps.patience milliseconds that a request waits for Redis */
 export function createSharedLimiter(deps: {
   redis: RedisConnection;
   kind: string;
   limits: RequestLimits;
   log: Log;
+  patience?: number;
 }): SharedLimiter {
-  const { redis, kind, limits, log } = deps;
+  const { redis, kind, limits, log, patience } = deps;
   const { rate, burst, inFlight } = limits;
   const me = randomUUID();
   // a bucket that is full again needs no memory
@@ -94,7 +95,7 @@ export function createSharedLimiter(deps: {
     async admit(sender, here) {
       const args = [rate, burst, inFlight, me, here, reportedFor, lifetime];
       const asked = redis.run(admitScript, [keyOf(sender)], args);
-      const answer = Number((await ifQuick(asked, tell)) ?? 0);
+      const answer = Number((await ifQuick(asked, tell, patience)) ?? 0);
       if (answer === 0) return 'admitted';
       return answer < 0 ? 'in-flight' : { wait: answer };
     },

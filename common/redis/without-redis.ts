@@ -26,12 +26,13 @@ export async function unlessAway<Result>(
 }
 
 /** Milliseconds after which a request continues with the data of its own process, or of the store. */
-const patience = 250;
+const usualPatience = 250;
 
 /** Both together, for work that a request waits for. */
 export function ifQuick<Result>(
   work: Promise<Result>,
   tell: (error: unknown) => void,
+  patience = usualPatience,
 ): Promise<Result | null> {
   return unlessLate(unlessAway(work, tell), patience);
 }

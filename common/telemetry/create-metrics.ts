@@ -149,6 +149,19 @@ function measureCalls(registry: Registry): ObserveCall {
     buckets: durationBuckets,
     registers: [registry],
   });
+  const longest = new Map<string, number>();
+  new Gauge({
+    name: 'sluice_call_longest_seconds',
+    help: 'The longest call to a system that ended since the last scrape, with its wait for a turn',
+    labelNames: ['system'],
+    registers: [registry],
+    collect() {
+      for (const [system, seconds] of longest) {
+        this.set({ system }, seconds);
+        longest.set(system, 0);
+      }
+    },
+  });
   return async (system, call, work, options) => {
     const began = performance.now();
     let outcome: Outcome = 'ok';
@@ -158,7 +171,9 @@ function measureCalls(registry: Registry): ObserveCall {
       outcome = outcomeOf(error, options);
       throw error;
     } finally {
-      durations.observe({ system, call, outcome }, (performance.now() - began) / 1000);
+      const seconds = (performance.now() - began) / 1000;
+      durations.observe({ system, call, outcome }, seconds);
+      longest.set(system, Math.max(seconds, longest.get(system) ?? 0));
     }
   };
 }

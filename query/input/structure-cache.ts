@@ -5,27 +5,30 @@ import { CacheCounts } from '../../common/telemetry/cache-counts.ts';
 import { type ParsedStructure, parseStructure, readStructure } from '../structure/parse-structure.ts';
 import type { SpacePath, Structure } from '../structure/structure.ts';
 
-/** Characters of header text whose structures are kept. */
-const keptCharacters = 16 * 1024 * 1024;
+/** Share of those that are found by their slugs alone. */
+const lastShare = 1 / 5;
 
 /** Reads `structure` headers; one that was seen before is not parsed again, and gives the same object. */
 export class StructureCache {
   readonly #scopes: readonly string[];
   readonly #counts: CacheCounts;
-  readonly #known = new LRUCache<string, Structure>({
-    maxSize: keptCharacters,
-    sizeCalculation: (_, text) => text.length,
-  });
+  readonly #known: LRUCache<string, Structure>;
   /** By slug: comparing long texts takes a fraction of the time of hashing them. */
-  readonly #last = new LRUCache<string, { readonly text: string; readonly structure: Structure }>({
-    maxSize: keptCharacters / 4,
-    sizeCalculation: ({ text }) => text.length,
-  });
+  readonly #last: LRUCache<string, { readonly text: string; readonly structure: Structure }>;
 
-  /** @param scopes that `authOptions` may name */
-  constructor(scopes: readonly string[], counts = new CacheCounts()) {
+  /** @param args.scopes that `authOptions` may name @param args.bytes that may be kept */
+  constructor(args: { scopes: readonly string[]; bytes: number; counts?: CacheCounts }) {
+    const { scopes, bytes, counts = new CacheCounts() } = args;
     this.#scopes = scopes;
     this.#counts = counts;
+    this.#known = new LRUCache({
+      maxSize: Math.floor(bytes * (1 - lastShare)),
+      sizeCalculation: (structure, text) => sizeOf(text, structure),
+    });
+    this.#last = new LRUCache({
+      maxSize: Math.floor(bytes * lastShare),
+      sizeCalculation: ({ text, structure }) => sizeOf(text, structure),
+    });
   }
 
   /** Throws a 400 that lists every problem, disagreement with the path included. */
@@ -62,6 +65,12 @@ export class StructureCache {
     this.#known.set(key, structure);
     return structure;
   }
+}
+
+/** The bytes of a structure with its text, and with a view of a space, as measured with 1 to 40 fields. */
+function sizeOf(text: string, { fields, initialData }: Structure): number {
+  // records are objects by now
+  return 1800 + 600 * fields.length + (initialData.length === 0 ? 2 : 20) * text.length;
 }
 
 function checked({ structure, problems, ...slugs }: ParsedStructure, path: SpacePath): Structure {

@@ -5,10 +5,11 @@ import type { RecordSpace } from '../structure/record-space.ts';
 import { type Structure, structureText } from '../structure/structure.ts';
 import { structureView } from './structure-view.ts';
 
-/** Characters of stored structures that are kept, with the overhead of a space; and the share of one account. */
-const keptCharacters = 16 * 1024 * 1024;
-const accountShare = keptCharacters / 4;
-const overhead = 500;
+/** The share of one account. */
+const accountShare = 1 / 4;
+/** Of a space, and of each character of its structure's text, as measured with 1 to 40 fields. Bytes. */
+const spaceBytes = 1500;
+const characterBytes = 2.5;
 
 interface KnownSpace {
   readonly space: RecordSpace;
@@ -27,26 +28,30 @@ interface KnownSpace {
  * Where changes are announced, what may have changed is read again before it is used.
  */
 export class KnownSpaces {
-  readonly #spaces = new LRUCache<string, KnownSpace>({
-    maxSize: keptCharacters,
-    sizeCalculation: ({ size }) => size,
-    dispose: ({ space, size }, id) => this.#leave(space.ownerId, id, size),
-  });
+  readonly #spaces: LRUCache<string, KnownSpace>;
   /** The kept spaces of an account, the one that was read longest ago first. */
   readonly #accounts = new Map<string, { size: number; readonly ids: Set<string> }>();
   readonly #closed = new Set<string>();
+  readonly #accountBytes: number;
   readonly #freshFor: number;
   readonly #now: () => number;
   readonly #freshness: Freshness;
 
-  /** @param args times in milliseconds */
+  /** @param args times in milliseconds, and the bytes that may be kept */
   constructor(args: {
+    bytes: number;
     freshFor: number;
     staleAfter: number;
     now?: () => number;
     invalidation: Invalidation;
   }) {
-    const { freshFor, staleAfter, now = () => performance.now(), invalidation } = args;
+    const { bytes, freshFor, staleAfter, now = () => performance.now(), invalidation } = args;
+    this.#accountBytes = bytes * accountShare;
+    this.#spaces = new LRUCache({
+      maxSize: bytes,
+      sizeCalculation: ({ size }) => size,
+      dispose: ({ space, size }, id) => this.#leave(space.ownerId, id, size),
+    });
     this.#freshFor = freshFor;
     this.#now = now;
     this.#freshness = new Freshness({
@@ -104,9 +109,7 @@ export class KnownSpaces {
     const before = this.#spaces.peek(id);
     const same = before?.version === version;
     const known = same ? before.space : space;
-    const size = same
-      ? before.size
-      : structureText(space.stored).length + (space.rules?.length ?? 0) + overhead;
+    const size = same ? before.size : sizeOf(space);
     this.#spaces.set(id, {
       space: known,
       version,
@@ -155,7 +158,7 @@ export class KnownSpaces {
     own.size += size;
     own.ids.add(id);
     for (const oldest of own.ids) {
-      if (own.size <= accountShare || oldest === id) break;
+      if (own.size <= this.#accountBytes || oldest === id) break;
       this.#spaces.delete(oldest);
     }
   }
@@ -176,4 +179,8 @@ export class KnownSpaces {
     if (known.space.stored.typeChange !== null) return null;
     return this.#freshness.isFresh(id, known.read) ? known : null;
   }
+}
+
+function sizeOf({ stored, rules = '' }: RecordSpace): number {
+  return spaceBytes + Math.ceil(characterBytes * (structureText(stored).length + rules.length));
 }

@@ -67,6 +67,8 @@ export interface SpacesDeps {
   readonly newId: () => string;
   readonly writes: InFlightWrites;
   readonly maxSpaces: number;
+  /** Bytes of spaces that are kept in memory. */
+  readonly knownBytes: number;
   readonly log: Pick<Log, 'warn'>;
   readonly invalidation: Invalidation;
   readonly freshness: Freshness;

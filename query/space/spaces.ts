@@ -59,14 +59,14 @@ export class Spaces {
       count: (ownerId, signal) => deps.catalogue.countOfOwner(ownerId, signal),
       full: tooManySpaces,
     });
-    this.#known = new KnownSpaces({ ...deps.freshness, invalidation: deps.invalidation });
-    const known = this.#known;
-    const versions = new CatalogueVersions({ ...deps, known });
-    this.#versions = versions;
-    this.#changes = new StructureChanges({ ...deps, known, versions });
+    const { freshness, invalidation, knownBytes: bytes } = deps;
+    const known = new KnownSpaces({ ...freshness, invalidation, bytes });
+    this.#known = known;
+    this.#versions = new CatalogueVersions({ ...deps, known });
+    this.#changes = new StructureChanges({ ...deps, known, versions: this.#versions });
     this.#types = new TypeChanges({
       ...deps,
-      edit: (id, change, signal) => this.#locked(id, (own) => versions.edit(id, change, own), signal),
+      edit: (id, change, signal) => this.#locked(id, (own) => this.#versions.edit(id, change, own), signal),
       untilHeard: (signal) => this.untilHeard(signal),
     });
   }

@@ -9,6 +9,7 @@ import { MemoryTables } from '../memory/memory-tables.ts';
 import { hashOf } from '../sql/record-keys.ts';
 import { RecordsTable } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
+import { cacheShares } from '../store/cache-shares.ts';
 import type {
   FindAnswers,
   FoundNow,
@@ -27,9 +28,6 @@ import { LoggedWrites } from './logged-writes.ts';
 import { afterPending, PendingRecords } from './pending-records.ts';
 import { ResultCache } from './result-cache.ts';
 import { SpacePreloads } from './space-preloads.ts';
-
-/** Share of the cache for records; results have the rest. */
-const recordShare = 0.75;
 
 interface EmbeddedStoreArgs {
   readonly db: Database;
@@ -71,13 +69,13 @@ export class EmbeddedStore implements RecordStore {
     readonly metrics: Pick<Metrics, 'batch' | 'cache'>;
   }): Promise<EmbeddedStore> {
     const { db, database, config, log, metrics } = args;
-    const bytes = config.recordCacheBytes;
+    const shares = cacheShares(config.recordCacheBytes);
     const table = new RecordsTable(db, database);
-    const known = new KnownRecords(new MemoryTables(bytes * recordShare));
+    const known = new KnownRecords(new MemoryTables(shares.rows));
     const directory = join(config.dataDir, 'record-log');
     const pending = await PendingRecords.open({ db, table, known, directory, log });
     const preloads = new SpacePreloads({ db, table, known, log });
-    const results = new ResultCache(bytes * (1 - recordShare), metrics.cache('records'));
+    const results = new ResultCache(shares.results, metrics.cache('records'));
     return new EmbeddedStore({ db, database, known, pending, preloads, results, log, metrics });
   }
 

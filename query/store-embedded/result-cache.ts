@@ -48,7 +48,7 @@ interface SpaceEntries {
 /** Bytes of an entry beside its result and its key. */
 const overhead = 800;
 /** The share of the cache that one result may have. */
-const largestShare = 1 / 64;
+const largestShare = 1 / 32;
 /** Field sets of one space that are kept apart; conditions on more are dropped with every write. */
 const fieldSets = 32;
 const separator = '\u0000';

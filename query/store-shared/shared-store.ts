@@ -6,6 +6,7 @@ import { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { RedisConnection } from '../../common/redis/redis-connection.ts';
 import type { Metrics } from '../../common/telemetry/create-metrics.ts';
+import { cacheShares } from '../store/cache-shares.ts';
 import type { ReadCache } from '../store/kept-results.ts';
 import type { Engine, RecordStore, RecordWrites, StopListening, StoredKeys } from '../store/record-store.ts';
 import type { ChangeListener } from '../store/row-change.ts';
@@ -56,7 +57,8 @@ export class SharedStore implements RecordStore {
     const shared = { ...services, redis, outages: new CacheOutages(services) };
     const versions = new RedisVersions(shared);
     const changes = (table: Engine['table']) => new RedisChanges({ ...shared, table });
-    return new SharedStore({ ...services, pace, versions, changes, cacheBytes: config.recordCacheBytes });
+    const { rows, results } = cacheShares(config.recordCacheBytes);
+    return new SharedStore({ ...services, pace, versions, changes, cacheBytes: rows + results });
   }
 
   /** @param args.cacheBytes of results; they are kept only where `versions` has any */

@@ -69,6 +69,8 @@ t.test('what happened is told', async (t) => {
   t.ok(value('sluice_call_duration_seconds_count{system="engine",call="rows",outcome="ok"') > 0);
   t.equal(value('sluice_upload_memory_limit_bytes'), 268435456);
   t.ok(value('nodejs_eventloop_lag_p99_seconds') > 0);
+  t.ok(value('nodejs_eventloop_lag_max_seconds') > 0);
+  t.ok(value('sluice_call_longest_seconds{system="engine"') > 0);
   t.notMatch(text, /secret-project|people|made-up/, 'no label holds what a client chose');
 });
 

@@ -1,9 +1,16 @@
 import t from 'tap';
+import { CacheCounts } from '../../common/telemetry/cache-counts.ts';
+import { unmeasured } from '../../common/telemetry/create-metrics.ts';
 import { queryHarnessFor, refusal, spaceOf, testDatabase } from '../services/query-harness.ts';
 import { type FieldInput, fieldsOf, structureOf } from '../services/record-client.ts';
 import { storedSpace } from '../services/stored-space.ts';
 
-const harness = await queryHarnessFor(t);
+const reads = new CacheCounts();
+const harness = await queryHarnessFor(t, {
+  // the least for descriptions: 8 MiB
+  config: { recordCacheBytes: 0 },
+  metrics: { ...unmeasured, cache: (name) => (name === 'spaces' ? reads : new CacheCounts()) },
+});
 
 const text = (name: string, more: object = {}): FieldInput => ({ name, type: 'TEXT', ...more });
 const number = (name: string, more: object = {}): FieldInput => ({ name, type: 'NUMBER', ...more });
@@ -224,4 +231,17 @@ t.test('nothing is cleared unless that is allowed', async (t) => {
   t.match(await people.find('', {}, { 'clear-all-spaces': 'true' }), refusal('clear_not_allowed'));
   t.match(await space('kept', fields, 'p', { clear: true }).find(), refusal('clear_not_allowed'));
   t.equal((await people.find()).body.length, 1);
+});
+
+t.test('more spaces than RECORD_CACHE_BYTES has room for are described by the catalogue', async (t) => {
+  const fields = Array.from({ length: 100 }, (_, i) => text(`field ${i}`, { comment: 'x'.repeat(100) }));
+  const many = Array.from({ length: 60 }, (_, i) => space(`many-${i}`, fields));
+  for (const [i, one] of many.entries()) await one.insertOne({ 'field 0': `value ${i}` });
+  const isRead = async (i: number) => {
+    const before = reads.misses;
+    t.match((await many[i]?.find())?.body, [{ 'field 0': `value ${i}` }]);
+    return reads.misses > before;
+  };
+  t.strictSame([await isRead(0), await isRead(0)], [true, false]);
+  t.notOk(await isRead(59), 'those of the last requests are kept');
 });

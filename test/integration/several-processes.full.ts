@@ -3,14 +3,11 @@ import t from 'tap';
 import { AccessTokens, hashToken } from '../../common/auth/access-tokens.ts';
 import { bootstrap } from '../../common/auth/issue-token.ts';
 import type { Database } from '../../common/clickhouse/database.ts';
-import { sendCommand, serveControlSocket } from '../../common/lifecycle/control-socket.ts';
 import { openDeployment } from '../../common/metadata/deployment.ts';
 import { migrate } from '../../common/metadata/migrate.ts';
 import { migrations } from '../../common/metadata/migrations.ts';
 import { Users } from '../../common/metadata/users.ts';
-import { silentLog } from '../services/silent-log.ts';
 import { startFaultyClickhouse } from '../services/start-faulty-clickhouse.ts';
-import { temporaryFolder } from '../services/temporary-folder.ts';
 import { openTestClickhouse } from '../services/test-clickhouse.ts';
 
 const server = await startFaultyClickhouse();
@@ -69,21 +66,4 @@ t.test('the first account that several make at once is one account with one toke
     t.match(await tokens.findByHash(hashToken(token)), { userId: users[0]?.id });
     t.equal((await tokens.list(users[0]?.id as string)).length, 1);
   }
-});
-
-t.test('of two processes on one data directory the first takes commands, and keeps its socket', async (t) => {
-  const dataDir = await temporaryFolder(t);
-  const serve = (name: string) =>
-    serveControlSocket({ dataDir, commands: { who: async () => name }, log: silentLog() });
-  const ask = () => sendCommand({ dataDir, command: 'who', order: null });
-  const first = await serve('first');
-  const second = await serve('second');
-  t.equal(await ask(), 'first');
-  await second.close();
-  t.equal(await ask(), 'first');
-  await first.close();
-  t.equal(await ask(), null);
-  const third = await serve('third');
-  t.equal(await ask(), 'third');
-  await third.close();
 });

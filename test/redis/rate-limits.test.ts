@@ -10,7 +10,9 @@ import { startRestrictedRedis } from '../services/redis-rights.ts';
 import { silentLog } from '../services/silent-log.ts';
 
 const server = await startRestrictedRedis();
-const quick = { connect: 1000, command: 1000, backoff: 50 };
+// on a busy machine an answer takes as long as it takes: a request that goes on without it is counted here alone
+const patience = 600_000;
+const times = { connect: patience, command: patience, backoff: 50 };
 const log = silentLog();
 const closing: (() => Promise<void>)[] = [];
 t.teardown(async () => {
@@ -20,8 +22,8 @@ t.teardown(async () => {
 
 /** A process whose own clock stands, so that its bucket is filled by nothing: only Redis counts time. */
 async function openProcess(kind: string, limits: RequestLimits) {
-  const redis = await openRedis({ ...server.config, ...server.user }, log, quick);
-  const shared = createSharedLimiter({ redis, kind, limits, log });
+  const redis = await openRedis({ ...server.config, ...server.user }, log, times);
+  const shared = createSharedLimiter({ redis, kind, limits, log, patience });
   const clock = { now: 0 };
   const limiter = new RequestLimiter({ limits, shared, now: () => clock.now });
   closing.push(async () => {
@@ -47,16 +49,16 @@ async function openProcess(kind: string, limits: RequestLimits) {
 const count = (answers: readonly boolean[]): number => answers.filter((admitted) => admitted).length;
 
 t.test('two processes admit together what one would alone', async (t) => {
-  const limits = { rate: 1, burst: 20, inFlight: 0 };
+  // Redis' own clock adds none while the test runs
+  const limits = { rate: 1e-6, burst: 20, inFlight: 0 };
   const processes = [await openProcess('token', limits), await openProcess('token', limits)];
   const answers = await Promise.all(
     Array.from({ length: 40 }, (_, i) => processes[i % 2]?.ask('ada') as Promise<boolean>),
   );
-  const admitted = count(answers);
-  t.ok(admitted >= 20 && admitted <= 23, `${admitted} of 40, each process may admit 20`);
+  t.equal(count(answers), 20, 'of 40, and each process may admit 20');
   t.ok(await processes[0]?.ask('grace'), 'another sender is not limited');
   const left = Number(await server.command('PTTL', 'sluice:rate:1:token:ada'));
-  t.ok(left > 0 && left <= 21_000, 'and is forgotten');
+  t.ok(left > 0 && left <= 20e9 + 1000, 'and is forgotten when its bucket is full');
 });
 
 t.test('requests in flight count over all processes, until they are over', async (t) => {

@@ -24,7 +24,7 @@ export function plainStore(db: Database, database = 'sluice'): SharedStore {
 
 /** Of the query service, without limits that a test would meet. */
 export const queryConfig: QueryDeps['config'] = {
-  ...{ maxSpaces: 10_000, maxRecordBytes: 1024 ** 2, maxRecordsBytes: 16 * 1024 ** 2 },
+  ...{ maxSpaces: 10_000, recordCacheBytes: 0, maxRecordBytes: 1024 ** 2, maxRecordsBytes: 16 * 1024 ** 2 },
   ...{ maxStoredRecordBytes: 0, readMaxRows: 0, readLimits: readLimitDefaults },
   ...{ allowClearAllSpaces: false, publicUrl: undefined },
   ...{ liveMaxStreams: 1000, liveMaxTokenStreams: 1000 },

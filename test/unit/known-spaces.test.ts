@@ -62,7 +62,7 @@ t.test('what agrees needs no change', async (t) => {
 function spaces() {
   const clock = { now: 0 };
   const known = new KnownSpaces({
-    ...{ freshFor: 5, staleAfter: 10, invalidation: unannounced },
+    ...{ freshFor: 5, staleAfter: 10, invalidation: unannounced, bytes: 1e6 },
     now: () => clock.now,
   });
   const stored = structure([a]);
@@ -134,6 +134,8 @@ t.test('an account with many spaces does not push out those of another', async (
   t.ok(known.stored('small'));
   t.notOk(known.stored('big 0'));
   t.ok(known.stored('big 9999'));
+  const kept = Array.from({ length: 10_000 }, (_, i) => known.versionOf(`big ${i}`)).filter(Boolean).length;
+  t.ok(kept > 20 && kept < 40, `${kept} of some 7 KB in a quarter of 1 MB`);
 });
 
 t.test('the changes of a space are counted by the minute', async (t) => {

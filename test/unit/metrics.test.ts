@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { metricsRoute } from '../../common/process-routes/metrics-route.ts';
 import { createMetrics } from '../../common/telemetry/create-metrics.ts';
@@ -80,6 +81,21 @@ t.test('calls are timed by how they ended', async (t) => {
   t.match(text, `${count('system="s3",call="HeadObject",outcome="error"')} 2`);
   t.match(text, `${count('system="s3",call="HeadObject",outcome="aborted"')} 1`);
   t.match(text, `${count('system="s3",call="HeadObject",outcome="missing"')} 1`);
+});
+
+t.test('the longest call since the last scrape is told, and forgotten then', async (t) => {
+  const { observeCall, json } = createMetrics({ worker: 1 });
+  const longest = async () => {
+    const text = await renderMetrics([await json()], []);
+    return Number(/^sluice_call_longest_seconds\{system="engine",worker="1"\} (.*)$/m.exec(text)?.[1]);
+  };
+  const began = performance.now();
+  await observeCall('engine', 'rows', () => sleep(20));
+  const whole = (performance.now() - began) / 1000;
+  await observeCall('engine', 'rows', async () => {});
+  const told = await longest();
+  t.ok(told > 0.01 && told <= whole, `${told} of ${whole} s`);
+  t.equal(await longest(), 0);
 });
 
 t.test('caches and batches', async (t) => {

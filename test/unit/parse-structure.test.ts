@@ -159,7 +159,7 @@ t.test('names that every object has are only names', async (t) => {
 });
 
 t.test('the cache parses once, compares with the path, and keeps nothing that is wrong', async (t) => {
-  const cache = new StructureCache([]);
+  const cache = new StructureCache({ scopes: [], bytes: 1e6 });
   const text = JSON.stringify({ ...head, recordStructure: [field()] });
   const path = { projectSlug: 'p', slug: 's' };
   const first = cache.read(text, path);
@@ -178,18 +178,18 @@ const cachedText = structureOf('p', 's', [{ name: 'a', type: 'TEXT' }]);
 const resources = `{"mustExistSpaceStructures":[${cachedText}]}`;
 
 t.test('a structure is one object, whether it came by itself or within another header', async (t) => {
-  const first = new StructureCache([]);
+  const first = new StructureCache({ scopes: [], bytes: 1e6 });
   const within = first.readParsed(JSON.parse(cachedText), cachedPath, resources);
   t.equal(first.read(cachedText, cachedPath), within);
   t.equal(first.readParsed(JSON.parse(cachedText), cachedPath, resources), within);
 
-  const second = new StructureCache([]);
+  const second = new StructureCache({ scopes: [], bytes: 1e6 });
   const header = second.read(cachedText, cachedPath);
   t.equal(second.readParsed(JSON.parse(cachedText), cachedPath, resources), header);
 });
 
 t.test('one that comes without its text is not kept, and one for another space is refused', async (t) => {
-  const cache = new StructureCache([]);
+  const cache = new StructureCache({ scopes: [], bytes: 1e6 });
   t.not(cache.readParsed(JSON.parse(cachedText), cachedPath), cache.read(cachedText, cachedPath));
   const other = { projectSlug: 'p', slug: 'other' };
   t.throws(() => cache.read(cachedText, other), { code: 'invalid_structure' });

@@ -174,7 +174,7 @@ t.test('filters, options and controls of a query say it', async (t) => {
 
 t.test('structures say it, and stored ones stay readable', async (t) => {
   const path = { projectSlug: 'p', slug: 's' };
-  const cache = new StructureCache([]);
+  const cache = new StructureCache({ scopes: [], bytes: 1e6 });
   const header = (defaultValue: string, initialData = '[]') =>
     structureOf('p', 's', [{ name: 'n', type: 'NUMBER', defaultValue: 5 }])
       .replace(/"defaultValue":5/, `"defaultValue":${defaultValue}`)

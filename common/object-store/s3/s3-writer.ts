@@ -10,7 +10,7 @@ import type {
 } from '../object-store.ts';
 import { removeLeftovers } from './s3-cleanup.ts';
 import type { S3Context } from './s3-context.ts';
-import { storageError } from './s3-failure.ts';
+import { explained } from './s3-failure.ts';
 import { storedMetadata } from './s3-metadata.ts';
 import { MultipartUpload, type StoredPart } from './s3-multipart-upload.ts';
 import { putObject, type WriteTarget } from './s3-put-object.ts';
@@ -68,7 +68,7 @@ export class S3Writer implements ObjectWriter {
     try {
       this.#signal.throwIfAborted();
       if (this.upload === null)
-        await this.#explained('PutObject', putObject(this.context, this.target, last, this.#outer));
+        await this.#explained('PutObject', (signal) => putObject(this.context, this.target, last, signal));
       else await this.#finish(this.upload, last);
       this.#signal.throwIfAborted();
       this.state = 'complete';
@@ -102,9 +102,8 @@ export class S3Writer implements ObjectWriter {
     const number = ++this.#parts;
     this.#size += part.size;
     this.#crc32 = combineCrc32(this.#crc32, part.crc32, part.size);
-    const stored = this.#explained(
-      'UploadPart',
-      this.upload.then((upload) => upload.storePart(number, part, this.#signal)),
+    const stored = this.upload.then((upload) =>
+      this.#explained('UploadPart', (signal) => upload.storePart(number, part, signal)),
     );
     this.underWay.add(stored);
     // complete waits for it as well
@@ -140,8 +139,9 @@ export class S3Writer implements ObjectWriter {
 
   #begin(): Promise<MultipartUpload> {
     this.#listen();
-    const begun = MultipartUpload.begin(this.context, this.target, this.#signal);
-    return this.#explained('CreateMultipartUpload', begun);
+    return this.#explained('CreateMultipartUpload', (signal) =>
+      MultipartUpload.begin(this.context, this.target, signal),
+    );
   }
 
   async #finish(begun: Promise<MultipartUpload>, last: Part): Promise<void> {
@@ -149,7 +149,7 @@ export class S3Writer implements ObjectWriter {
     await Promise.all(this.underWay);
     const upload = await begun;
     const whole = { size: this.#size, crc32: this.#crc32 };
-    await this.#explained('CompleteMultipartUpload', upload.complete(whole, this.#signal));
+    await this.#explained('CompleteMultipartUpload', (signal) => upload.complete(whole, signal));
   }
 
   /** Waits until no request of ours is under way, then removes any remains. */
@@ -166,17 +166,9 @@ export class S3Writer implements ObjectWriter {
     });
   }
 
-  /** Rejects with an error that says what failed, or the signal's reason. */
-  async #explained<T>(operation: string, work: Promise<T>): Promise<T> {
-    try {
-      return await work;
-    } catch (error) {
-      const signal = this.#signal;
-      signal.throwIfAborted();
-      throw error instanceof Error && error.message.startsWith('S3 failed at')
-        ? error
-        : storageError(operation, this.target.key, error);
-    }
+  #explained<T>(operation: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const signal = this.#signal;
+    return explained(operation, this.target.key, signal, () => work(signal));
   }
 }
 

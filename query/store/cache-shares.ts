@@ -1,0 +1,12 @@
+/** A few hundred spaces: without them every request would read the catalogue. Bytes. */
+const fewestBytes = 8 * 1024 ** 2;
+
+/** How RECORD_CACHE_BYTES is divided where rows are held in memory; elsewhere results have their part as well. Bytes. */
+export function cacheShares(bytes: number): {
+  readonly rows: number;
+  readonly results: number;
+  /** Of spaces, and of structures that requests bring. */
+  readonly descriptions: number;
+} {
+  return { rows: (bytes * 3) / 4, results: bytes / 8, descriptions: Math.max(bytes / 8, fewestBytes) };
+}
