@@ -1,15 +1,17 @@
-/** The process of all attackers. Begins at once, and prints what came of it when it is asked to end. */
+/** The process of all attackers, or of as many neighbours. Begins at once, and prints what came of it when it ends. */
 import { Attacker } from './attacker.ts';
 import { hostileCases } from './cases.ts';
+import { Neighbour } from './neighbour.ts';
 
-/** By case. */
 interface Orders {
   readonly url: string;
+  readonly hostile: boolean;
+  /** By case. */
   readonly tokens: Readonly<Record<string, string>>;
   readonly file: string;
 }
 
-const { url, tokens, file } = JSON.parse(process.argv[2] as string) as Orders;
+const { url, hostile, tokens, file } = JSON.parse(process.argv[2] as string) as Orders;
 const over = new AbortController();
 const { signal } = over;
 const outcomes: Record<string, Attacker['outcomes']> = {};
@@ -17,7 +19,7 @@ const running: Promise<void>[] = [];
 for (const [name, attack] of Object.entries(hostileCases({ file }))) {
   const token = tokens[name];
   if (token === undefined) continue;
-  const attacker = new Attacker({ url, token, signal });
+  const attacker = new (hostile ? Attacker : Neighbour)({ url, token, signal });
   outcomes[name] = attacker.outcomes;
   running.push(attack(attacker));
 }

@@ -1,6 +1,9 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+/** What a hostile account does until all is over. */
+export type Case = (attacker: Attacker) => Promise<void>;
+
 /** One hostile case at work, with an account of its own. */
 export class Attacker {
   readonly url: string;

@@ -1,10 +1,9 @@
 /** What a review found that one client could take from all. Each rate is far above what held up others then. */
 import { randomBytes } from 'node:crypto';
 import * as structures from '../query/direct-store.ts';
-import type { Attacker } from './attacker.ts';
+import type { Attacker, Case } from './attacker.ts';
 import { filterCases } from './filter-cases.ts';
 
-export type Case = (attacker: Attacker) => Promise<void>;
 type Work = () => Promise<void>;
 
 /** Where the set-up put many small records, a few large ones, users, and a file; of each case its own. */

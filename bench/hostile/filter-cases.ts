@@ -1,7 +1,6 @@
 /** Filters, groups and counts that cost as much as they may, over many records with a text each. */
 import { textStructure } from '../query/direct-store.ts';
-import type { Attacker } from './attacker.ts';
-import type { Case } from './cases.ts';
+import type { Attacker, Case } from './attacker.ts';
 
 /** An account's requests in flight. */
 const inFlight = 12;

@@ -16,6 +16,15 @@ export interface PoliteResult {
 
 const deadline = 30_000;
 
+/** Each as often as its rate: what asks a store. */
+const mix = politeRequests
+  .filter((name) => name !== 'healthz')
+  .flatMap((name) => Array.from({ length: rates[name] }, () => name));
+
+function anyOfMix(): PoliteRequest {
+  return mix[Math.floor(Math.random() * mix.length)] as PoliteRequest;
+}
+
 /** A client of an account of its own, which looks at every answer. */
 export class PoliteClient {
   readonly #url: string;
@@ -29,6 +38,15 @@ export class PoliteClient {
   constructor(args: { url: string; token: string }) {
     this.#url = args.url;
     this.#headers = { authorization: `Bearer ${args.token}`, structure: textStructure('notes', 'polite') };
+  }
+
+  /** One request of those that ask a store, as often as their rates have it. @returns `answered`, or how it failed */
+  async sendAny(): Promise<string> {
+    const name = this.#stored.length === 0 ? 'insertOne' : this.#file === null ? 'upload' : anyOfMix();
+    return await this.#send(name).then(
+      () => 'answered',
+      (error: Error) => error.message.slice(0, 80),
+    );
   }
 
   /** Sends requests at their rates for so long. @param seconds at least 1 */

@@ -1,11 +1,11 @@
 import { startService } from '../query/direct-store.ts';
 import { startScript } from '../upload/harness/child-process.ts';
-import { residentBytes } from '../upload/harness/process-usage.ts';
+import { cpuSeconds, residentBytes } from '../upload/harness/process-usage.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../upload/harness/temporary-directory.ts';
 import { PoliteClient, type PoliteResult } from './polite-client.ts';
 import { prepareStage, type Stage } from './prepare.ts';
 
-/** Two stores of one checkout: one to attack, and the control's, which has nothing but the client. */
+/** Two stores of one checkout with the same accounts and records: one to attack, and the control's. */
 export interface Stores {
   readonly root: string;
   readonly attacked: Store;
@@ -17,14 +17,21 @@ interface Store {
   readonly stage: Stage;
 }
 
-/** What a client waited for beside the attack, and what one like it waited for at the same time in the control. */
-export interface Round {
-  readonly beside: PoliteResult;
-  readonly control: PoliteResult;
-  /** Of the attacked process, from before the attack on. MiB. */
+/** A client and the others of its process, for some time. */
+export interface Phase {
+  readonly client: PoliteResult;
+  /** Cores that the process used. */
+  readonly cores: number;
+  /** From before the others on. MiB. */
   readonly resident: readonly number[];
-  /** By case, what the attackers were answered; null: they ended early, and nothing was measured. */
-  readonly outcomes: Readonly<Record<string, object>> | null;
+  /** By case, what the others were answered; null: they ended early, and nothing was measured. */
+  readonly outcomes: Readonly<Record<string, Readonly<Record<string, number>>>> | null;
+}
+
+/** What a client waited for beside hostile accounts, and what it waited for beside as many well-behaved ones. */
+export interface Round {
+  readonly beside: Phase;
+  readonly control: Phase;
 }
 
 const mebibyte = 1024 ** 2;
@@ -33,56 +40,73 @@ const samples = 20;
 const env = { LOG_LEVEL: 'silent', WEBHOOK_PRIVATE_NETWORKS: '127.0.0.0/8' };
 
 export async function prepareStores(root: string, only: readonly string[], rows: number): Promise<Stores> {
-  const store = async (cases: readonly string[]): Promise<Store> => {
+  const store = async (): Promise<Store> => {
     const folder = makeTemporaryDirectory();
-    return { folder, stage: await prepareStage({ folder, only: cases, rows, root }) };
+    return { folder, stage: await prepareStage({ folder, only, rows, root }) };
   };
-  return { root, attacked: await store(only), control: await store([]) };
+  return { root, attacked: await store(), control: await store() };
 }
 
 export function removeStores({ attacked, control }: Stores): void {
   for (const { folder } of [attacked, control]) removeTemporaryDirectory(folder);
 }
 
-/** The process of all attackers. @returns what ends it, and answers what it printed; null when it had ended before */
-async function attack(target: Stage, url: string): Promise<() => Promise<string | null>> {
-  const args = [JSON.stringify({ ...target, url })];
+/** The process of all others. @returns what ends it, and answers what it printed; null when it had ended before */
+async function startOthers(
+  target: Stage,
+  url: string,
+  hostile: boolean,
+): Promise<() => Promise<string | null>> {
+  const args = [JSON.stringify({ ...target, url, hostile })];
   const child = await startScript('bench/hostile/attack.ts', { args, ready: /^(attacking)$/m });
   let output = '';
   child.process.stdout?.on('data', (text: Buffer) => {
     output += text.toString();
   });
   return async () => {
-    const attacked = child.process.exitCode === null;
+    const running = child.process.exitCode === null;
     await child.stop();
-    return attacked ? output : null;
+    return running ? output : null;
   };
 }
 
-/** Processes and clients of their own for both stores, and the attack on one of them. */
-export async function runRound({ root, attacked, control }: Stores, seconds: number): Promise<Round> {
-  const open = async ({ folder, stage }: Store) => {
-    const service = await startService(folder, env, { root });
-    const client = new PoliteClient({ url: service.ready, token: stage.politeToken });
-    await client.run(2);
-    return { service, client };
-  };
-  const [calm, subject] = [await open(control), await open(attacked)];
-  const { pid, ready } = subject.service;
+async function runPhase(
+  root: string,
+  { folder, stage }: Store,
+  seconds: number,
+  hostile: boolean,
+): Promise<Phase> {
+  const service = await startService(folder, env, { root });
+  const { pid, ready } = service;
+  const client = new PoliteClient({ url: ready, token: stage.politeToken });
+  await client.run(2);
   const resident = [residentBytes([pid])];
-  const endAttack = await attack(attacked.stage, ready);
+  const endOthers = await startOthers(stage, ready, hostile);
   const watch = setInterval(() => resident.push(residentBytes([pid])), (seconds * 1000) / samples);
-  const [beside, apart] = await Promise.all([subject.client.run(seconds), calm.client.run(seconds)]);
+  const [cpu, began] = [cpuSeconds([pid]), performance.now()];
+  const result = await client.run(seconds);
+  const cores = (cpuSeconds([pid]) - cpu) / ((performance.now() - began) / 1000);
   clearInterval(watch);
-  const output = await endAttack();
-  await calm.service.stop();
-  const after = await subject.client.run(5);
-  await subject.service.stop();
-  beside.failures.push(...after.failures);
+  const output = await endOthers();
+  result.failures.push(...(await client.run(5)).failures);
+  await service.stop();
   return {
-    beside,
-    control: apart,
+    client: result,
+    cores,
     resident: resident.map((bytes) => Math.round(bytes / mebibyte)),
     outcomes: output === null ? null : JSON.parse(/^outcomes (.*)$/m.exec(output)?.[1] ?? '{}'),
   };
+}
+
+/** Both phases, one after the other: each has the machine to itself. @param first which of them begins */
+export async function runRound(
+  { root, attacked, control }: Stores,
+  seconds: number,
+  first: keyof Round,
+): Promise<Round> {
+  const beside = (): Promise<Phase> => runPhase(root, attacked, seconds, true);
+  const apart = (): Promise<Phase> => runPhase(root, control, seconds, false);
+  if (first === 'beside') return { beside: await beside(), control: await apart() };
+  const calm = await apart();
+  return { beside: await beside(), control: calm };
 }

@@ -9,6 +9,7 @@ import { addressesSql, deleteSql, oldKeysSql, oneOf, type RecordAddress } from '
 import type { Conversion } from './convert-sql.ts';
 import { receiptSpace, storeOfRecords } from './id-in-store.ts';
 import { allIds, type IdRange, rangeSql } from './id-range.ts';
+import { keyWordsSql } from './record-keys.ts';
 import { valueBytes } from './record-row.ts';
 import { type SlotValue, sampleSql, termOf, termsSql, updateKeysSql } from './terms.ts';
 import { type RowUpdate, updateAssignments } from './update-sql.ts';
@@ -217,14 +218,14 @@ export class RecordsTable {
   /** Bytes of the values of all records, as text. @param overhead bytes that each record counts beside them */
   sumBytes(spaceIds: readonly string[], overhead: number): Sql {
     const sql = `SELECT toFloat64(${overhead} * count() + sum(${valueBytes})) AS bytes
-      FROM ${this.#records} WHERE space IN (${spaceIds.map(textLiteral).join(', ')})`;
+      FROM ${this.#records} WHERE ${oneOf('space', spaceIds)}`;
     return { sql, home: this.homeOf(spaceIds[0] as string), space: allSpaces };
   }
 
   /** How many records spaces of one home have, by the column `_space`; those without any are not there. */
   countAll(spaceIds: readonly string[]): Sql {
     const sql = `SELECT toString(space) AS _space, toFloat64(count()) AS records FROM ${this.#records}
-      WHERE space IN (${spaceIds.map(textLiteral).join(', ')}) GROUP BY space`;
+      WHERE ${oneOf('space', spaceIds)} GROUP BY space`;
     return { sql, home: this.homeOf(spaceIds[0] as string), space: allSpaces };
   }
 
@@ -289,13 +290,4 @@ export class RecordsTable {
 /** Which of the maps of a record has the values of a slot. */
 function mapOf(slot: string): '_hashes' | '_doc' {
   return kindOf(slot) === 'h' ? '_hashes' : '_doc';
-}
-
-/** Keys as `keyWords` makes words of them: 8 bytes a row of RowBinary. @param keys SELECT of `space` and `key` */
-export function keyWordsSql(keys: string): string {
-  const space = 'UUIDStringToNum(toString(space))';
-  const word = (at: number): string => `reinterpretAsUInt32(substring(${space}, ${at}, 4))`;
-  const low = `bitXor(toUInt32(bitAnd(key, 0xffffffff)), ${word(9)})`;
-  const high = `bitXor(toUInt32(bitShiftRight(key, 32)), ${word(13)})`;
-  return `SELECT ${low}, ${high} FROM (${keys})`;
 }

@@ -2,8 +2,9 @@ import { textLiteral } from '../../common/clickhouse/literal.ts';
 import { recordsTable, stageSettings } from '../../common/metadata/migrations/record-tables.ts';
 import type { Field } from '../structure/field.ts';
 import { allIds, type IdRange } from './id-range.ts';
+import { keyWordsSql } from './record-keys.ts';
 import { valueBytes } from './record-row.ts';
-import { keyWordsSql, type RecordsTable, type Sql } from './records-table.ts';
+import type { RecordsTable, Sql } from './records-table.ts';
 import { valueSql } from './value-sql.ts';
 
 /**

@@ -15,21 +15,22 @@ export interface SlotValue {
   readonly value: StoredValue;
 }
 
-const digits = 10;
+/** A request asks for many values of one space. */
+let lastSpace = { id: '', bytes: Buffer.alloc(0) };
+/** Of each byte. */
+const hexOf = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 /** Common terms of a sample. */
 const mostCommon = 10_000;
 
 export function termOf(spaceId: string, slot: string, value: StoredValue): Term {
-  const own = Buffer.from(hashOf(slot, value).slice(0, digits / 2), 'binary').toString('hex');
-  const space = spaceId.slice(19, 23) + spaceId.slice(24, 30);
-  // two halves: an integer of JavaScript's operators has 32 bits
-  return (mixed(own, space, 0) + mixed(own, space, digits / 2)) as Term;
-}
-
-function mixed(one: string, other: string, at: number): string {
-  const end = at + digits / 2;
-  const bits = Number.parseInt(one.slice(at, end), 16) ^ Number.parseInt(other.slice(at, end), 16);
-  return bits.toString(16).padStart(digits / 2, '0');
+  if (lastSpace.id !== spaceId) {
+    const bytes = Buffer.from(spaceId.slice(19, 23) + spaceId.slice(24, 30), 'hex');
+    lastSpace = { id: spaceId, bytes };
+  }
+  const hash = hashOf(slot, value);
+  let term = '';
+  for (const [at, byte] of lastSpace.bytes.entries()) term += hexOf[hash.charCodeAt(at) ^ byte];
+  return term as Term;
 }
 
 /** In place of a value that an increment wrote: what it came to is not known before. */
