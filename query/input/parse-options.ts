@@ -4,7 +4,7 @@ import { parseExactly, RoundedNumber } from '../../common/http/rounded-number.ts
 import { isObject } from '../structure/is-object.ts';
 import type { RecordParts } from '../structure/record-parts.ts';
 import type { Structure } from '../structure/structure.ts';
-import { type Controls, type GivenOptions, noControls, withControls } from './controls.ts';
+import { type GivenOptions, noControls, withControls } from './controls.ts';
 import type { Complain } from './given-fields.ts';
 import { type After, parseAfter } from './parse-after.ts';
 import { parseSelect } from './parse-select.ts';
@@ -48,21 +48,9 @@ export function parseOptions(
   controls = noControls,
 ): Options {
   if (!header && controls.size === 0) return noOptions;
-  const text = controls.size === 0 ? (header as string) : `${header ?? ''}\n${JSON.stringify([...controls])}`;
-  // requests for a space mostly have those of the one before
-  const before = last.get(structure);
-  if (before?.text === text) return before.options;
-  const options = readOptions(header || '{}', structure, controls);
-  last.set(structure, { text, options });
-  return options;
-}
-
-const last = new WeakMap<Structure, { readonly text: string; readonly options: Options }>();
-
-function readOptions(header: string, structure: Structure, controls: Controls): Options {
   let parsed: unknown;
   try {
-    parsed = parseExactly(header);
+    parsed = parseExactly(header || '{}');
   } catch (cause) {
     const problem = cause instanceof RoundedNumber ? `: ${cause.message}` : ' is not valid JSON';
     throw invalidOptions([`The options header${problem}`], cause);

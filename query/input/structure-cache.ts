@@ -5,16 +5,11 @@ import { CacheCounts } from '../../common/telemetry/cache-counts.ts';
 import { type ParsedStructure, parseStructure, readStructure } from '../structure/parse-structure.ts';
 import type { SpacePath, Structure } from '../structure/structure.ts';
 
-/** Share of those that are found by their slugs alone. */
-const lastShare = 1 / 5;
-
 /** Reads `structure` headers; one that was seen before is not parsed again, and gives the same object. */
 export class StructureCache {
   readonly #scopes: readonly string[];
   readonly #counts: CacheCounts;
   readonly #known: LRUCache<string, Structure>;
-  /** By slug: comparing long texts takes a fraction of the time of hashing them. */
-  readonly #last: LRUCache<string, { readonly text: string; readonly structure: Structure }>;
 
   /** @param args.scopes that `authOptions` may name @param args.bytes that may be kept */
   constructor(args: { scopes: readonly string[]; bytes: number; counts?: CacheCounts }) {
@@ -22,25 +17,15 @@ export class StructureCache {
     this.#scopes = scopes;
     this.#counts = counts;
     this.#known = new LRUCache({
-      maxSize: Math.floor(bytes * (1 - lastShare)),
+      maxSize: bytes,
       sizeCalculation: (structure, text) => sizeOf(text, structure),
-    });
-    this.#last = new LRUCache({
-      maxSize: Math.floor(bytes * lastShare),
-      sizeCalculation: ({ text, structure }) => sizeOf(text, structure),
     });
   }
 
   /** Throws a 400 that lists every problem, disagreement with the path included. */
   read(header: string | undefined, path: SpacePath): Structure {
     if (header === undefined || header === '') throw missingStructure();
-    const before = this.#last.get(path.slug);
-    if (before?.text === header && before.structure.projectSlug === path.projectSlug) {
-      return this.#counts.count(before.structure);
-    }
-    const structure = this.#keptOr(header, path, () => checked(parseStructure(header, this.#scopes), path));
-    this.#last.set(path.slug, { text: header, structure });
-    return structure;
+    return this.#keptOr(header, path, () => checked(parseStructure(header, this.#scopes), path));
   }
 
   /** The same for the parsed JSON of a structure that came another way. @param text that it came in, if it may again */
