@@ -40,7 +40,7 @@ export const suites: Readonly<Record<string, Suite>> = {
     env: { TEST_SIZE: 'full' },
     files: [...['acceptance', 'integration', 'client'].map((folder) => `test/${folder}/*.full.ts`), ...core],
   },
-  /** What depends on the binary of uWebSockets.js, and a start with uploads and records. */
+  /** What depends on Node's version and the binary of uWebSockets.js, and a start with uploads and records. */
   http: {
     jobs: 3,
     files: [
@@ -50,11 +50,14 @@ export const suites: Readonly<Record<string, Suite>> = {
       'test/acceptance/records.test.ts',
       'test/acceptance/upload.test.ts',
       'test/integration/chunked-ends.test.ts',
+      'test/integration/compressed-answers.test.ts',
+      'test/integration/compressed-bodies.test.ts',
       'test/integration/http-doors.test.ts',
       'test/integration/http-server.test.ts',
       'test/integration/https.test.ts',
       'test/integration/paused-bodies.test.ts',
       'test/integration/split-requests.full.ts',
+      'test/unit/compressed-answers.test.ts',
     ],
   },
   redis: { jobs: 3, files: ['test/redis/*.test.ts'] },

@@ -1,17 +1,73 @@
-/** The query service without parts of the shared store, for bench/query/shared-ablation.ts: WITHOUT=finds,lookups. */
+/** The query service without some of its parts, for bench/query/ablation.ts: WITHOUT=finds,lookups. */
 import { StatementQueues } from '../../../common/clickhouse/statement-queues.ts';
+import type { ReadPlan } from '../../../query/input/read-plan.ts';
+import { StructureCache } from '../../../query/input/structure-cache.ts';
+import { scopes } from '../../../query/operations.ts';
+import { KnownSpaces } from '../../../query/space/known-spaces.ts';
 import { SharedReads } from '../../../query/store/shared-reads.ts';
+import { KeyFilter } from '../../../query/store-embedded/key-filter.ts';
+import { ResultCache } from '../../../query/store-embedded/result-cache.ts';
+import { SpacePreloads } from '../../../query/store-embedded/space-preloads.ts';
+import { VersionedCache } from '../../../query/store-shared/versioned-cache.ts';
 
-const without = (process.env.WITHOUT ?? '').split(',');
-if (without.includes('finds'))
-  SharedReads.prototype.find = async (_space, _plan, _signal, { alone }) => alone();
-if (without.includes('lookups')) {
+const nothingKept = {
+  largest: 0,
+  get: () => undefined,
+  keep: () => {},
+  load: (_view: unknown, _request: string, _conditions: unknown, read: () => Promise<unknown>) => read(),
+};
+/** A queue for each, where nothing gathers. */
+const apart = (is: (item: { readonly shape: string; readonly queue: string }) => boolean) => {
   const { add } = StatementQueues.prototype;
   let queues = 0;
-  // a queue for each, where nothing gathers
   StatementQueues.prototype.add = function (item) {
-    const isLookup = item.shape === 'ids' || item.shape === 'keys';
-    return add.call(this, isLookup ? { ...item, queue: `${item.queue} ${queues++}` } : item);
+    return add.call(this, is(item) ? { ...item, queue: `${item.queue} ${queues++}` } : item);
   };
-}
+};
+/** Finds that share no statement. */
+const alone = (is: (plan: ReadPlan) => boolean) => {
+  const { find } = SharedReads.prototype;
+  SharedReads.prototype.find = function (this: SharedReads, space, plan, signal, answers) {
+    return is(plan) ? answers.alone() : find.call(this, space, plan, signal, answers as never);
+  } as typeof find;
+};
+const parts: Readonly<Record<string, () => void>> = {
+  results() {
+    const at = () => nothingKept as never;
+    ResultCache.prototype.at = at;
+    ResultCache.prototype.begin = () => () => {};
+    VersionedCache.prototype.at = at;
+  },
+  // any write ends all results of its space
+  conditions() {
+    const { begin } = ResultCache.prototype;
+    ResultCache.prototype.begin = function (spaceId) {
+      return begin.call(this, spaceId, null);
+    };
+  },
+  filter() {
+    KeyFilter.prototype.mayHave = () => true;
+    KeyFilter.prototype.add = () => {};
+    KeyFilter.prototype.fillLater = () => {};
+  },
+  structures() {
+    const { read } = StructureCache.prototype;
+    StructureCache.prototype.read = (header, path) =>
+      read.call(new StructureCache({ scopes, bytes: 1e7 }), header, path);
+  },
+  spaces() {
+    KnownSpaces.prototype.view = () => null;
+    KnownSpaces.prototype.stored = () => null;
+  },
+  preloads() {
+    SpacePreloads.prototype.missed = () => {};
+  },
+  finds: () => alone(() => true),
+  ranges: () => alone(({ conditions }) => conditions.others.length > 0),
+  pages: () => alone(({ page }) => page !== null),
+  lookups: () => apart(({ shape }) => shape === 'ids' || shape === 'keys'),
+  // finds by the index, and the others
+  values: () => apart(({ queue }) => queue.startsWith('values ')),
+};
+for (const part of (process.env.WITHOUT ?? '').split(',')) parts[part]?.();
 await import('../../../query/main.ts');
