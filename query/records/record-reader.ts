@@ -191,8 +191,8 @@ export class RecordReader {
   }
 
   /**
-   * The bytes of a JSON array of records, each on a line of its own: all of few. Many come as the engine makes them: they are never parsed, and
-   * memory does not grow with their number. Rejects when the statement fails before its first record.
+   * The bytes of a JSON array of records, each on a line of its own: all of few. Many come as the engine makes them: they
+   * are never parsed, and memory does not grow with their number. Rejects when the statement fails before its first record.
    */
   async list(
     space: RecordSpace,

@@ -150,7 +150,7 @@ async function conversionFor(
     characters += text.length + value.length;
     if (others.size > mostListed || characters > mostListedCharacters)
       throw structureConflict([
-        `${refusal({ from, to })}: more than ${mostListed} stored values beyond ASCII would change; update them first`,
+        `${refusal({ from, to })}: too many stored values beyond ASCII would change; update them first`,
       ]);
   }
   return normalizedBy(from, normalize, others);

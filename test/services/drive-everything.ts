@@ -239,12 +239,16 @@ type Expect = (
   status?: number,
 ) => Promise<{ readonly body: { readonly id: string } }>;
 
-/** Changes the type of a field that has values, until the old ones are gone. */
+/** Changes the type of a field that has values, until the old ones are gone, and the form of another's. */
 async function driveTypes(harness: QueryHarness, expect: Expect): Promise<void> {
   const path = '/p/typed';
   const of = (type: string) => structureOf('p', 'typed', [{ name: 'a', type, unique: true }]);
   await expect({ path, structure: of('TEXT'), body: [{ a: '1' }] }, 'POST /:project/:space');
   await expect({ path, structure: of('NUMBER') }, 'GET /:project/:space');
+  const named = (more: Partial<FieldInput>) =>
+    structureOf('p', 'named', [{ name: 'a', type: 'TEXT', ...more }]);
+  await expect({ path: '/p/named', structure: named({}), body: [{ a: 'É' }] }, 'POST /:project/:space');
+  await expect({ path: '/p/named', structure: named({ normalize: ['lower'] }) }, 'GET /:project/:space');
   const id = uuidV5('owner', 'p', 'typed');
   const sql = `SELECT toFloat64(length(_doc)) AS slots FROM ${database}.records WHERE space = '${id}'`;
   for (;;) {

@@ -53,6 +53,8 @@ export class LiveClient {
     this.#rest = '';
     this.isReady = false;
     if (lastEventId === '') this.#forget();
+    // it may be cut before the first event
+    this.lastEventId = lastEventId;
     return new Promise((resolve, reject) => {
       const asking = request(new URL(path, baseUrl), {
         method,
