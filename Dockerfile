@@ -15,6 +15,8 @@ COPY events ./events
 COPY gateway ./gateway
 COPY query ./query
 COPY console ./console
+# what the web app shares with the client
+COPY client/src ./client/src
 COPY deploy/compose/init ./deploy/compose/init
 RUN npx --no-install tsc -p tsconfig.build.json \
     && mkdir -p console/web/dist && npm run --if-present build:console \

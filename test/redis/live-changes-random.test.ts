@@ -61,7 +61,8 @@ t.test('random writes of several writers in two processes', async (t) => {
         `${mirror.told.length} changes told, ${mirror.resets} resets, ${mirror.content.length} records`,
       );
       t.ok(mirror.told.length > 100);
-      t.equal(mirror.resets > 0, isTroubled);
+      // a Redis that answers late is one that is away
+      if (isTroubled) t.ok(mirror.resets > 0);
       mirror.stop();
     }
   }
