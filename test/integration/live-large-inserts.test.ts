@@ -14,7 +14,8 @@ const harness = await queryHarnessFor(t, {
     ...db,
     async insert(statement) {
       await db.insert(statement);
-      await onInserted();
+      // not a small one that the log brings into the table
+      if (statement.lines.byteLength > 10_000) await onInserted();
     },
   }),
 });
