@@ -4,6 +4,7 @@ import { linesOf } from '../records/json-array.ts';
 import {
   type Conversion,
   conversionOf,
+  docText,
   hasValueSql,
   isBeyondAscii,
   normalizedBy,
@@ -139,7 +140,7 @@ async function conversionFor(
   const { normalize } = to;
   if (from.hashed || from.type !== to.type || normalize === undefined) return conversionOf(from, to.type);
   const where = `${hasValueSql(from)} AND ${isBeyondAscii(from)}`;
-  const read = { ...table.select(id, { columns: `_doc['${from.slot}']`, where }), signal, account: ownerId };
+  const read = { ...table.select(id, { columns: docText(from), where }), signal, account: ownerId };
   const others = new Map<string, string>();
   let characters = 0;
   for await (const line of linesOf(await db.stream({ ...read, format: 'JSONCompactEachRow' }))) {
@@ -159,7 +160,7 @@ async function conversionFor(
 function columnsOf(from: Field, conversion: Conversion | null, index: number): string {
   const has = hasValueSql(from);
   const misfit = `${has} AND NOT ${conversion?.fits ?? 'false'}`;
-  const text = from.hashed ? `''` : `substringUTF8(_doc['${from.slot}'], 1, ${shownCharacters})`;
+  const text = from.hashed ? `''` : `substringUTF8(${docText(from)}, 1, ${shownCharacters})`;
   return `toFloat64(countIf(${has})) AS _values${index}, toFloat64(countIf(${misfit})) AS _misfits${index},
     argMinIf(${text}, _id, ${misfit}) AS _example${index}, minIf(_id, ${misfit}) AS _record${index}`;
 }

@@ -53,7 +53,8 @@ export function normalizedBy(
   return { fits: '1', text, column: text };
 }
 
-function docText(field: Field): string {
+/** The value of a field as its text. */
+export function docText(field: Field): string {
   return `_doc[${textLiteral(slotOf(field))}]`;
 }
 
