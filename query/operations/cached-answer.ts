@@ -58,18 +58,23 @@ function answerOf<Result>(
   return continueWith(deps.store.results.at(space, key), (cache) => {
     const kept = cache.get(space, key);
     timing?.add('cache');
-    if (kept !== undefined) return timedBy(timing, jsonAnswer(kept, keptHeaders(cached, key, kept, prepare)));
+    if (kept !== undefined) {
+      const headers = pageHeaders(cached, keptCursor(key, kept, prepare));
+      return timedBy(timing, jsonAnswer(kept, headers));
+    }
     const reading = prepare();
     timing?.add('parse');
     const now = reading.populate === null && !space.missing ? reading.now() : null;
     timing?.add('cache');
     if (now !== null && reading.total === null) {
       cache.keep(space, key, reading.conditions, now);
-      return timedBy(timing, jsonAnswer(now, pageHeaders(cached, now, reading)));
+      return timedBy(timing, jsonAnswer(now, pageHeaders(cached, cursorAfter(reading, now))));
     }
     if (timing === null && reading.total === null) return read(cache, key, reading);
     return withTotal(reading, () =>
-      now === null ? read(cache, key, reading) : jsonAnswer(now, pageHeaders(cached, now, reading)),
+      now === null
+        ? read(cache, key, reading)
+        : jsonAnswer(now, pageHeaders(cached, cursorAfter(reading, now))),
     ).then((response) => {
       timing?.add('engine');
       return timedBy(timing, response);
@@ -77,31 +82,25 @@ function answerOf<Result>(
   });
 }
 
-/** Of the answer, with those that say where the next page begins. */
-function pageHeaders(
-  { call, headers }: CachedCall,
-  list: List,
-  { next }: Pick<Reading<unknown>, 'next'>,
-): CachedCall['headers'] {
-  const cursor = next && list instanceof Uint8Array ? next(list) : null;
+/** Where the page after a list begins; null: nobody can tell, or no page was asked for. */
+function cursorAfter({ next }: Pick<Reading<unknown>, 'next'>, list: List): string | null {
+  return next && list instanceof Uint8Array ? next(list) : null;
+}
+
+/** Headers of the answer, with the place of the next page. */
+function pageHeaders({ call, headers }: CachedCall, cursor: string | null): CachedCall['headers'] {
   return cursor === null ? headers : { ...headers, ...nextHeaders(call.request, cursor) };
 }
 
-/** The same without reading the request again. @param key the text of the request */
-function keptHeaders(
-  cached: CachedCall,
-  key: string,
-  kept: Uint8Array,
-  prepare: () => Reading<unknown>,
-): CachedCall['headers'] {
-  if (!key.includes('limit')) return cached.headers;
+/** The cursor after a kept page: the request is read once for it. @param key the text of the request */
+function keptCursor(key: string, kept: Uint8Array, prepare: () => Reading<unknown>): string | null {
+  if (!key.includes('limit')) return null;
   let cursor = nextOfKept.get(kept);
   if (cursor === undefined) {
-    cursor = prepare().next?.(kept) ?? null;
+    cursor = cursorAfter(prepare(), kept);
     nextOfKept.set(kept, cursor);
   }
-  const next = (): string | null => cursor;
-  return pageHeaders(cached, kept, { next });
+  return cursor;
 }
 
 function timedBy(timing: Timing | null, response: HttpResponse): HttpResponse {
@@ -158,10 +157,11 @@ export function cachedList(
     const populated = await populate;
     if (space.missing) return jsonAnswer('[]', headers);
     const read = next ? async () => atHand(await reading.read(), mostPageBytes) : reading.read;
-    const answer = (list: List) => jsonList(list, pageHeaders(call, list, reading));
+    const answer = (list: List, shown = list) =>
+      jsonList(shown, pageHeaders(call, cursorAfter(reading, list)));
     if (populated !== null) {
       const list = await read();
-      return jsonList(populated.list(inPieces(list)), pageHeaders(call, list, reading));
+      return answer(list, populated.list(inPieces(list)));
     }
     if (cache.largest === 0 || total !== null || isChecked(conditions)) return answer(await read());
     let large: List | null = null;
