@@ -16,26 +16,23 @@ export const mostUnsealed = 100_000;
 
 /**
  * Admits tokens with a right checksum, and those few that have none: configured ones, and those of earlier versions.
- * These, and the keys of other processes, are read anew before a token is refused.
+ * These are read anew before a token is refused.
  * @param args.alone no other process writes to the store, and the configured token was made before: one read is enough
  */
 export function createTokenGate(args: {
   tokens: Pick<AccessTokens, 'unsealedHashes'>;
-  deployment: Pick<Deployment, 'secret' | 'keys'>;
+  deployment: Pick<Deployment, 'secret'>;
   alone?: boolean;
 }): TokenGate {
   const { tokens, deployment, alone = false } = args;
-  let secrets: readonly string[] = [deployment.secret];
   let unsealed: ReadonlySet<string> = new Set();
   let loaded = false;
   const refresh = pacedRefresh(async () => {
-    const [keys, hashes] = await Promise.all([deployment.keys(), tokens.unsealedHashes(mostUnsealed)]);
-    secrets = keys.map(({ secret }) => secret);
-    unsealed = new Set(hashes);
+    unsealed = new Set(await tokens.unsealedHashes(mostUnsealed));
     loaded = true;
   }, refreshInterval);
   const known = (token: string, hash: string): boolean =>
-    unsealed.has(hash) || secrets.some((secret) => isSealed(token, secret));
+    unsealed.has(hash) || isSealed(token, deployment.secret);
   return {
     async admits(token, hash) {
       if (known(token, hash)) return true;

@@ -120,8 +120,7 @@ async function openTables(
     log.info({ version, name }, 'migrated');
   }
   const deployment = await openDeployment({ db, database });
-  const keys = (await deployment.keys()).map(({ id }) => id);
-  await opened.join(keys, database);
+  await opened.join(deployment.id, database);
   return { db, deployment };
 }
 

@@ -17,16 +17,16 @@ export interface StaleUploadDeps {
 /** Most uploads that a run examines. */
 const candidatesPerRun = 10_000;
 
-/** Aborts uploads of this deployment that nobody writes to any more. @param ids of the deployment */
+/** Aborts uploads of this deployment that nobody writes to any more. @param deployment its id */
 export async function abortStaleUploads(
   { store, uploads, resumable, staleAfter }: StaleUploadDeps,
-  ids: readonly string[],
+  deployment: string,
   run: JanitorRun,
 ): Promise<void> {
   const { signal, report, dryRun } = run;
   const limit = Date.now() - staleAfter;
   const isOurs = ({ key }: OpenUpload): boolean =>
-    key === '' || ids.includes((readFileKey(key) ?? readUploadKey(key))?.deploymentId ?? '');
+    key === '' || (readFileKey(key) ?? readUploadKey(key))?.deploymentId === deployment;
   let candidates = 0;
   for await (const upload of store.listOpenUploads(signal)) {
     if (upload.since.getTime() > limit || !isOurs(upload)) continue;

@@ -13,29 +13,27 @@ export interface ExpireDeps {
 /** Most uploads that a run examines. */
 const candidatesPerRun = 10_000;
 
-/** Drops resumable uploads that got no bytes for long. @param ids of the deployment */
+/** Drops resumable uploads that got no bytes for long. @param deployment its id */
 export async function expireUploads(
   { store, resumable, staleAfter }: ExpireDeps,
-  ids: readonly string[],
+  deployment: string,
   run: JanitorRun,
 ): Promise<void> {
   const { signal, report, dryRun } = run;
   const limit = Date.now() - staleAfter;
   let candidates = 0;
-  for (const id of ids) {
-    for await (const { key, lastModified } of store.list(uploadsPrefix(id), signal)) {
-      const upload = readUploadKey(key);
-      if (upload === null || lastModified.getTime() > limit) continue;
-      if (++candidates > candidatesPerRun) return;
-      await run.attempt('expire an upload', async () => {
-        if (dryRun) {
-          if (!upload.isRest) report.uploadsExpired++;
-        } else if (!upload.isRest) {
-          if (await resumable.expire(upload, signal)) report.uploadsExpired++;
-        } else if (await resumable.isLeft(upload, key, signal)) {
-          await store.delete(key, signal);
-        }
-      });
-    }
+  for await (const { key, lastModified } of store.list(uploadsPrefix(deployment), signal)) {
+    const upload = readUploadKey(key);
+    if (upload === null || lastModified.getTime() > limit) continue;
+    if (++candidates > candidatesPerRun) return;
+    await run.attempt('expire an upload', async () => {
+      if (dryRun) {
+        if (!upload.isRest) report.uploadsExpired++;
+      } else if (!upload.isRest) {
+        if (await resumable.expire(upload, signal)) report.uploadsExpired++;
+      } else if (await resumable.isLeft(upload, key, signal)) {
+        await store.delete(key, signal);
+      }
+    });
   }
 }

@@ -17,7 +17,7 @@ export interface JanitorOptions {
   readonly store: ObjectStore;
   readonly cloudFiles: CloudFiles;
   readonly digests: Digests;
-  readonly deployment: Pick<Deployment, 'keys'>;
+  readonly deployment: Pick<Deployment, 'id'>;
   /** Uploads of this process are alive, whatever the store says about them. */
   readonly uploads: Pick<RunningUploads, 'openKeys'>;
   readonly resumable: Pick<ResumableUploads, 'expire' | 'isLeft' | 'isOpen'>;
@@ -91,13 +91,13 @@ export class Janitor {
 
   #steps(args: { dryRun: boolean; whole: boolean }, signal: AbortSignal): Promise<JanitorReport> {
     const options = this.#options;
-    const ids = async () => (await options.deployment.keys()).map(({ id }) => id);
+    const { id } = options.deployment;
     return runSteps(
       { ...args, signal, log: options.log },
       {
-        'expire uploads': async (run) => expireUploads(options, await ids(), run),
-        'abort uploads': async (run) => abortStaleUploads(options, await ids(), run),
-        'match objects': async (run) => this.#objects.run(await ids(), run),
+        'expire uploads': (run) => expireUploads(options, id, run),
+        'abort uploads': (run) => abortStaleUploads(options, id, run),
+        'match objects': (run) => this.#objects.run(id, run),
         'match rows': (run) => this.#rows.run(run),
       },
     );

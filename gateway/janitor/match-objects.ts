@@ -27,11 +27,11 @@ export class ObjectMatch {
     this.#deps = deps;
   }
 
-  /** @param ids of the deployment */
-  async run(ids: readonly string[], run: JanitorRun): Promise<void> {
+  /** @param deployment its id */
+  async run(deployment: string, run: JanitorRun): Promise<void> {
     const limit = Date.now() - this.#deps.grace;
     let batch: string[] = [];
-    for await (const { key, lastModified } of this.#objects(ids, run)) {
+    for await (const { key, lastModified } of this.#objects(deployment, run)) {
       run.report.objectsSeen++;
       if (lastModified.getTime() <= limit && readFileKey(key) !== null) batch.push(key);
       if (batch.length < batchSize) continue;
@@ -47,12 +47,13 @@ export class ObjectMatch {
     this.#walk = null;
   }
 
-  async *#objects(ids: readonly string[], { whole, signal, report }: JanitorRun): AsyncGenerator<ObjectInfo> {
+  async *#objects(deployment: string, { whole, signal, report }: JanitorRun): AsyncGenerator<ObjectInfo> {
+    const list = (until: AbortSignal) => this.#deps.store.list(`${deployment}/`, until);
     if (whole) {
-      yield* listAll(this.#deps.store, ids, signal);
+      yield* list(signal);
       return;
     }
-    this.#walk ??= listAll(this.#deps.store, ids, this.#deps.signal);
+    this.#walk ??= list(this.#deps.signal)[Symbol.asyncIterator]();
     for (let seen = 0; seen < this.#deps.objectsPerRun; seen++) {
       signal.throwIfAborted();
       const next = await this.#walk.next().catch((error: unknown) => {
@@ -86,12 +87,4 @@ export class ObjectMatch {
       }
     });
   }
-}
-
-async function* listAll(
-  store: Pick<ObjectStore, 'list'>,
-  ids: readonly string[],
-  signal: AbortSignal,
-): AsyncGenerator<ObjectInfo, void, undefined> {
-  for (const id of ids) yield* store.list(`${id}/`, signal);
 }

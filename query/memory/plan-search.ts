@@ -63,7 +63,6 @@ export class PlanSearch {
   find(plan: ReadPlan): readonly number[] | null {
     const { conditions, page, sort } = plan;
     if (conditions.hashed.length > 0) return null;
-    if (page !== null && page.limit > mostRows) return null;
     const wanted = conditions.plain.map(wantedOf);
     const filters = new FilterRows(conditions.others);
     const tests = [...wanted.map(testOf), ...filters.tests];
@@ -149,7 +148,7 @@ export class PlanSearch {
     const first = from === undefined ? index.begin(hash) : firstOf(index, hash, from);
     const isInOrder = sameOrder(index.order, order);
     const begun = isInOrder && page?.after !== undefined ? this.#begin(index, hash, asked) : first;
-    const enough = isInOrder && page !== null ? page.offset + page.limit : mostRows + 1;
+    const enough = isInOrder && page !== null ? page.offset + atMost(page) : mostRows + 1;
     if (first === null || begun === null || enough > 4 * mostRows) return null;
     const position = isBehind(begun, first) ? begun : first;
     const isWithin = allOf(upTo.map((one) => filters.testOf(one)));
@@ -178,12 +177,12 @@ export class PlanSearch {
     // all rows of the hash have the same values: these, or those of another request
     if (isSure && (first < 0 || !this.#isMet(asked, first))) return [];
     const found: number[] = [];
-    const limit = page?.limit ?? mostRows;
+    const limit = atMost(page);
     if (isSure) index.skip(position, hash, offset);
     let skip = isSure ? 0 : offset;
     let compared = 0;
     for (let number = index.rowAt(position, hash); number >= 0; number = index.rowAt(position, hash)) {
-      if (found.length === limit) return page === null ? null : found;
+      if (found.length === limit) break;
       if (isSure) found.push(number);
       else {
         if (++compared > this.#mostCompared * 4) return null;
@@ -191,7 +190,7 @@ export class PlanSearch {
       }
       index.next(position);
     }
-    return found;
+    return few(found);
   }
 
   /** Where a page begins; null: that can't be said. */
@@ -243,11 +242,11 @@ export class PlanSearch {
   /** @param found all rows that are met, in order */
   #paged(asked: Asked, found: readonly number[]): readonly number[] | null {
     const { page, order } = asked;
-    if (page === null) return found.length > mostRows ? null : found;
-    if (page.after === undefined) return found.slice(page.offset, page.offset + page.limit);
+    if (page === null) return few(found);
+    if (page.after === undefined) return few(found.slice(page.offset, page.offset + page.limit));
     const probe = probeAfter(asked, page.after);
     if (probe === null) return null;
-    return found.filter((number) => this.#compare(order, number, probe) > 0).slice(0, page.limit);
+    return few(found.filter((number) => this.#compare(order, number, probe) > 0).slice(0, page.limit));
   }
 
   /** How the row of a number stands to another one in an order. */
@@ -264,6 +263,11 @@ export class PlanSearch {
     return isMet(this.#rows.bufferOf(number), this.#rows.offsetOf(number));
   }
 }
+
+/** Rows to look for: one more than an answer may be made of says that there are too many. */
+const atMost = (page: ReadPlan['page']): number => Math.min(page?.limit ?? Infinity, mostRows + 1);
+
+const few = (found: readonly number[]): readonly number[] | null => (found.length > mostRows ? null : found);
 
 /** Rows that meet conditions, the oldest first. */
 function all(wanted: readonly Wanted[]): Asked {

@@ -115,9 +115,7 @@ async function killAtEnds(t: Test, shared: Readonly<Record<string, string>>): Pr
     S3_REQUEST_TIMEOUT_MS: '600000',
   };
   const start = (more = {}) => startSluice({ script: 'gateway/main.ts', env: { ...env, ...more } });
-  // the first one makes the key of the deployment
-  const one = await start();
-  const two = await start();
+  const [one, two] = await Promise.all([start(), start()]);
   // also after a failure: what stays would keep this process
   t.teardown(async () => {
     await killAll([one, two]);

@@ -7,7 +7,6 @@ import t, { type Test } from 'tap';
 import { createRunningUploads } from '../../common/lifecycle/workers/running-uploads.ts';
 import type { CloudFile } from '../../common/metadata/cloud-file.ts';
 import { createCloudFiles } from '../../common/metadata/cloud-files.ts';
-import { openDeployment } from '../../common/metadata/deployment.ts';
 import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import { FileDigests } from '../../gateway/digest/file-digests.ts';
@@ -127,22 +126,6 @@ t.test('what is not of this deployment is not even looked at', async (t) => {
   t.match(await janitor.run({ dryRun: false }), { objectsSeen: 0, rowsMade: 0, objectsLeft: 0, failures: 0 });
   t.equal(await cloudFiles.findByName(theirs.name, signal), null);
   for (const key of others) t.not(await store.head(key, signal), null);
-});
-
-t.test('a deployment keeps its id, also when two processes make one each', async (t) => {
-  const made = await Promise.all([1, 2].map(() => openDeployment({ db, database })));
-  const [first, second] = made as [(typeof made)[0], (typeof made)[0]];
-  const ids = (await first.keys()).map(({ id }) => id);
-  for (const { id } of made) t.ok(ids.includes(id));
-  t.strictSame(await second.keys(), await first.keys());
-  const later = await openDeployment({ db, database });
-  t.equal(later.id, ids[0]);
-  const file = fileOf('of the other one');
-  const key = file.objectKey.replace(testDeployment, ids.at(-1) as string);
-  const { store, cloudFiles, janitor } = await setUp(t, { deployment: later });
-  await put(store, key, 'of the other one', objectMetadata(file));
-  t.match(await janitor.run({ dryRun: false }), { rowsMade: 1 });
-  t.match(await cloudFiles.findByName(file.name, signal), { objectKey: key });
 });
 
 t.test('a row without its object goes with the second run to miss it, but not many at once', async (t) => {

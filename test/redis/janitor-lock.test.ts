@@ -61,7 +61,7 @@ async function openJanitor(t: Test, server: RedisServer, store: Store, port = se
       namesWithRow: async () => new Set(),
     } as unknown as CloudFiles,
     log,
-    deployment: { keys: async () => [] },
+    deployment: { id: 'none' },
     ...{ staleAfter: 1, grace: 1, interval: 100 },
     lock: redisLocks({ redis, log })('janitor', times),
   });

@@ -238,7 +238,7 @@ export async function openQueryHarness(
   const open = async (): Promise<void> => {
     db = await openDatabase();
     await migrate(db, testDatabase, migrations);
-    await stores?.join([(await openDeployment({ db, database: testDatabase })).id], testDatabase);
+    await stores?.join((await openDeployment({ db, database: testDatabase })).id, testDatabase);
     catalogue = new TableCatalogue({ db: wrap(db), database: testDatabase });
     if (alone) {
       const guarded = guardSpaces(wrap(db));

@@ -10,7 +10,7 @@ export function testJanitor(
   options: Partial<JanitorOptions> & Pick<JanitorOptions, 'store' | 'cloudFiles'>,
 ): Janitor {
   return new Janitor({
-    deployment: { keys: async () => [{ id: testDeployment, secret: '' }] },
+    deployment: { id: testDeployment },
     ...{ uploads: { openKeys: [] }, resumable: noResumableUploads, digests: noDigests, log: silentLog() },
     ...{ lock: ownLocks()('janitor'), staleAfter: 0, grace: 0, interval: 1e6 },
     ...options,

@@ -9,7 +9,7 @@ import type { ReadPlan } from '../../query/input/read-plan.ts';
 import type { IndexShape } from '../../query/memory/index-shape.ts';
 import { MemoryTable } from '../../query/memory/memory-table.ts';
 import { RowJson } from '../../query/memory/row-json.ts';
-import { orderOf } from '../../query/memory/row-order.ts';
+import { idOrder, orderOf } from '../../query/memory/row-order.ts';
 import { RowSlabs } from '../../query/memory/row-slabs.ts';
 import { RowWriter } from '../../query/sql/packed-row.ts';
 import type { StoredRow } from '../../query/sql/stored-row.ts';
@@ -384,6 +384,36 @@ t.test('a page behind a record that stands in front of a text’s beginning begi
   const found = table.find(planOf(others, { sort, page }));
   t.strictSame(found && table.rows(found).map(({ _doc }) => _doc.t0), ['ca', 'cb']);
 });
+
+t.test(
+  'a page that may be long is found where few rows are, and left to the engine where many are',
+  async (t) => {
+    const table = new MemoryTable(key, 0);
+    const slots = [slotOf(name)];
+    for (const order of [idOrder, orderOf([{ target: fields[1] as Field, descending: false }])])
+      if (table.beginIndex({ slots, order })) table.continueIndex(0);
+    const row = (text: string, at: number) => ({
+      ...{ _id: newId(), _created_at: epoch, _updated_at: epoch, _doc: { t0: text, n0: String(at) } },
+    });
+    for (let at = 0; at < 1001; at++) table.put(row('many', at));
+    for (let at = 0; at < 700; at++) table.put(row('few', at));
+    const find = (text: string, others: readonly Filter[], sort: Sorts | null, offset = 0) => {
+      const conditions = { ...anyRecord, plain: [{ target: name, value: text }], others };
+      return table.find({ conditions, sort, page: { limit: 5000, offset } })?.length ?? null;
+    };
+    const sort: Sorts = [{ target: fields[1] as Field, descending: false }];
+    const least = [{ target: fields[1] as Field, path: [], operator: 'gte' as const, values: [0] }];
+    for (const [others, by] of [
+      [[], null],
+      [[], sort],
+      [least, sort],
+    ] as const) {
+      t.equal(find('few', others, by), 700);
+      t.equal(find('many', others, by), null);
+      t.equal(find('many', others, by, 1), 1000);
+    }
+  },
+);
 
 t.test('a long list of values is not looked up on the event loop, whatever it finds', async (t) => {
   const table = new MemoryTable(key, 0);

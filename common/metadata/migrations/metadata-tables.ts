@@ -66,7 +66,7 @@ export const metadataTables: Migration = {
           name,
           `id String, secret String, created_at ${timestamp}`,
           'MergeTree',
-          `ORDER BY id SETTINGS ${durable}`,
+          `ORDER BY id SETTINGS ${deduplication(layout)}, ${durable}`,
         ),
       ),
       // the time until which a process writes without telling Redis, so that nobody keeps results (docs/decisions/026)

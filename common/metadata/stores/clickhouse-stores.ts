@@ -48,9 +48,13 @@ export class ClickhouseStores implements Database, StoreList {
     const facts = new Map<OpenedStore, StoreFacts>();
     for (const store of opened)
       if (!away.has(store)) facts.set(store, await readFacts(store.db, database, signal));
-    const withAccounts = opened.filter((store) => (facts.get(store)?.deployments.length ?? 0) > 0);
+    const withAccounts = opened.filter((store) => facts.get(store)?.deployment !== undefined);
     const [found, other] = withAccounts;
-    if (found !== undefined && other !== undefined && !isSame(facts.get(found), facts.get(other)))
+    if (
+      found !== undefined &&
+      other !== undefined &&
+      facts.get(found)?.deployment !== facts.get(other)?.deployment
+    )
       throw new StoreMismatch(
         `the stores ${found.name} and ${other.name} of CLICKHOUSE_URL are the first stores of two deployments`,
       );
@@ -77,13 +81,13 @@ export class ClickhouseStores implements Database, StoreList {
   }
 
   /** Learns which store is which. Called when the first one's tables are up to date. Throws a sentence. */
-  async join(deployments: readonly string[], database: string): Promise<void> {
+  async join(deployment: string, database: string): Promise<void> {
     const others = this.#opened.filter(({ db }) => db !== this.#first.db);
     const signal = AbortSignal.timeout(startTimeout);
     const registry = new StoreRegistry(this.#first.db, database);
     const further: FurtherStore[] = [];
     for (const opened of others) {
-      const store = new FurtherStore(opened, { database, deployments, registry, log: this.#log });
+      const store = new FurtherStore(opened, { database, deployment, registry, log: this.#log });
       await store.join(await registry.read(signal), signal);
       const twin = further.find(({ number }) => number === store.number);
       if (twin !== undefined)
@@ -167,8 +171,4 @@ export class ClickhouseStores implements Database, StoreList {
   async #check(): Promise<void> {
     for (const store of this.#further) await store.verify(AbortSignal.timeout(checkTimeout));
   }
-}
-
-function isSame(one: StoreFacts | undefined, other: StoreFacts | undefined): boolean {
-  return one?.deployments.join() === other?.deployments.join();
 }

@@ -27,8 +27,8 @@ export interface OpenedStore {
 interface Deps {
   readonly database: string;
   readonly registry: StoreRegistry;
-  /** The keys of the deployment that count. */
-  readonly deployments: readonly string[];
+  /** Its id. */
+  readonly deployment: string;
   readonly log: Pick<Log, 'warn' | 'info'>;
 }
 
@@ -117,9 +117,9 @@ export class FurtherStore implements StoreState {
 
   /** Notes in the store, and then in the registry, that they belong together now. */
   async #mark(signal: AbortSignal): Promise<void> {
-    const { database, registry, deployments } = this.#deps;
+    const { database, registry, deployment } = this.#deps;
     const own = { number: this.number, mark: Date.now() };
-    const identity = { ...own, deployment: deployments[0] as string };
+    const identity = { ...own, deployment };
     await writeIdentity(this.db, database, identity, { signal });
     await registry.write({ ...own, hosts: this.hosts }, { signal });
   }
@@ -131,15 +131,15 @@ export class FurtherStore implements StoreState {
 
   /** Whether it is the store that it was, with all that it had. */
   async #check(signal: AbortSignal): Promise<void> {
-    const { database, deployments, registry } = this.#deps;
+    const { database, deployment, registry } = this.#deps;
     try {
       const facts = await readFacts(this.db, database, signal);
-      if (facts.deployments.length > 0 || (facts.hasRecords && facts.identity === null))
+      if (facts.deployment !== undefined || (facts.hasRecords && facts.identity === null))
         throw this.#foreign(facts);
       if (!this.#migrated) await migrate(this.db, database, storeMigrations);
       this.#migrated = true;
       const identity = facts.identity ?? (await this.#claim(signal));
-      if (!deployments.includes(identity.deployment)) throw this.#foreign({ ...facts, identity });
+      if (identity.deployment !== deployment) throw this.#foreign({ ...facts, identity });
       if (this.#number !== null && this.#number !== identity.number)
         throw new StoreMismatch(
           `the store ${this.name} is another one than it was: it was number ${this.#number}, and is ${identity.number}`,
@@ -165,12 +165,12 @@ export class FurtherStore implements StoreState {
     this.#deps.log.warn({ store: this.name, err: error }, 'a ClickHouse store is not used');
   }
 
-  #foreign({ deployments, identity }: Pick<StoreFacts, 'deployments' | 'identity'>): StoreMismatch {
+  #foreign({ deployment, identity }: Pick<StoreFacts, 'deployment' | 'identity'>): StoreMismatch {
     const { database } = this.#deps;
-    const own = deployments.some((id) => this.#deps.deployments.includes(id));
-    if (own) return new StoreMismatch(`the store ${this.name} is the first store under another address`);
+    if (deployment === this.#deps.deployment)
+      return new StoreMismatch(`the store ${this.name} is the first store under another address`);
     const whose =
-      deployments.length > 0 || identity !== null
+      deployment !== undefined || identity !== null
         ? 'belongs to another deployment'
         : 'has records of unknown origin';
     return new StoreMismatch(`the database ${database} of the store ${this.name} ${whose}: use an empty one`);
@@ -178,9 +178,9 @@ export class FurtherStore implements StoreState {
 
   /** Gives an empty store its number. Processes may do so at once. */
   async #claim(signal: AbortSignal) {
-    const { database, registry, deployments } = this.#deps;
+    const { database, registry, deployment } = this.#deps;
     const number = await this.#takeNumber(signal);
-    const identity = { number, deployment: deployments[0] as string, mark: Date.now() };
+    const identity = { number, deployment, mark: Date.now() };
     await writeIdentity(this.db, database, identity, { first: true, signal });
     const taken = await readIdentity(this.db, database, signal);
     if (taken === null)

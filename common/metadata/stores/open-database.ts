@@ -21,8 +21,8 @@ type EngineConfig = Pick<Config, 'clickhouse' | 'dataDir' | 'requestTimeout' | '
 /** An engine, and what is to be done when the tables of its first store are up to date. */
 export interface OpenedDatabase {
   readonly db: Database;
-  /** @param deployments the keys of this one that count */
-  join(deployments: readonly string[], database: string): Promise<void>;
+  /** @param deployment id of this one */
+  join(deployment: string, database: string): Promise<void>;
 }
 
 /**

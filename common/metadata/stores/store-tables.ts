@@ -23,8 +23,8 @@ export interface RegisteredStore {
 
 /** What a database holds, before anything is written to it. */
 export interface StoreFacts {
-  /** Deployments whose first store it is; empty: of none. */
-  readonly deployments: readonly string[];
+  /** The deployment whose first store it is. */
+  readonly deployment: string | undefined;
   readonly identity: StoreIdentity | null;
   readonly hasRecords: boolean;
 }
@@ -53,10 +53,10 @@ export async function readFacts(db: Database, database: string, signal: AbortSig
   const has = new Set(tables.map(({ name }) => name));
   const rows = async <Row>(table: string, sql: string): Promise<Row[]> =>
     has.has(table) ? db.rows<Row>({ sql: `SELECT ${sql}`, signal }) : [];
-  const deployments = await rows<{ id: string }>('deployments', `id FROM ${database}.deployments`);
+  const [own] = await rows<{ id: string }>('deployments', `id FROM ${database}.deployments`);
   const records = await rows('records', `1 FROM ${database}.records LIMIT 1`);
   return {
-    deployments: deployments.map(({ id }) => id),
+    deployment: own?.id,
     identity: has.has('store_identity') ? await readIdentity(db, database, signal) : null,
     hasRecords: records.length > 0,
   };
