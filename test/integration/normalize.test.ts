@@ -64,6 +64,9 @@ t.test('every form of a value finds the one that is stored', async (t) => {
   t.strictSame((await users.find([['email[startsWith]', ' zoé']])).body, [], 'a part keeps its spaces');
   const groups = await users.aggregate({ groupBy: ['email'], values: { n: 'count' } });
   t.match(groups.body, [{ email: 'other@x.io' }, { email: stored }]);
+  const last = { values: { last: { max: 'email' } }, groupBy: ['email'] };
+  for (const form of forms)
+    t.match((await users.aggregate({ ...last, having: { last: form } })).body, [{ last: stored }]);
 });
 
 t.test('defaults, imports, initial data and populate', async (t) => {

@@ -232,10 +232,13 @@ function comparedValues(values: readonly Value[], structure: Structure): Structu
   const fields = values.flatMap((value): Field[] => {
     const type = typeOf(value);
     if (type === null) return [];
-    const { name, column: slot } = value;
+    const { name, column: slot, of } = value;
+    // a text is compared as it is stored
+    const isText = type === 'TEXT' && typeof of?.target === 'object' && of.path.length === 0;
     return [
       {
         ...{ name, slug: name, type, slot },
+        ...(isText && of.target.normalize ? { normalize: of.target.normalize } : {}),
         ...{ required: false, unique: false, hashed: false, keyed: false },
         ...{ description: '', comment: '', defaultValue: null },
       },
