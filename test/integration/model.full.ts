@@ -15,8 +15,9 @@ import { newTally, runSequence, type ServiceProcesses, type Tally } from '../mod
 import { type SequencePlan, type StepPlan, sequencePlan } from '../model/sequence-plan.ts';
 import { openQueryHarness } from '../services/query-harness.ts';
 import { quickHasher } from '../services/quick-hasher.ts';
+import { sized } from '../services/test-size.ts';
 
-const runs = requestedRuns(45);
+const runs = requestedRuns(sized(45, 15));
 // a hang is found by it; what a run may take grows with what was asked for
 t.setTimeout(3 * (120_000 + runs.sequences * 5_000));
 

@@ -15,7 +15,8 @@ const shownProblems = 5;
 export interface ContractListener {
   /** What the process needs to be told. */
   readonly env: Readonly<Record<string, string>>;
-  readonly nodeArgs: readonly string[];
+  /** Modules that it loads before anything else. */
+  readonly preloads: readonly string[];
   /** To be called when the process is gone. Rejects when an answer was not as described. */
   end(): Promise<void>;
 }
@@ -56,7 +57,7 @@ export async function listenForContract(): Promise<ContractListener> {
   let over: Promise<void> | null = null;
   return {
     env: { SLUICE_CONTRACT_SOCKET: path },
-    nodeArgs: ['--import', './test/services/contract-preload.ts'],
+    preloads: ['test/services/contract-preload.ts'],
     end() {
       over ??= (async () => {
         const until = Date.now() + lastWords;

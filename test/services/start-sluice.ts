@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { listenForContract } from './contract-listener.ts';
-import { loadTypescript } from './load-typescript.ts';
+import { programArgs } from './load-typescript.ts';
 import { watchChild } from './watch-child.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -45,11 +45,11 @@ export function runScript(
   script: string,
   args: readonly string[],
   env: Record<string, string>,
-  nodeArgs: readonly string[] = [],
+  preloads: readonly string[] = [],
 ): ChildProcess {
   // the test runner puts itself into every Node process by this variable, and then signals do not end them as usual
   const clean = ['-u', 'NODE_OPTIONS', process.execPath];
-  return spawn('env', [...clean, ...loadTypescript, ...nodeArgs, script, ...args], {
+  return spawn('env', [...clean, ...programArgs(script, preloads), ...args], {
     cwd: root,
     env: { PATH: process.env.PATH ?? '', HOME: tmpdir(), UV_THREADPOOL_SIZE: '16', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -77,7 +77,7 @@ export async function startSluice(options: StartOptions = {}): Promise<Sluice> {
   const contract = await listenForContract();
   const env = { PORT: '0', DATA_DIR: dataDir, BOOTSTRAP_TOKEN: acceptanceToken, ...cache, ...options.env };
   const script = options.script ?? 'main.ts';
-  const child = runScript(script, [], { ...env, ...contract.env }, contract.nodeArgs);
+  const child = runScript(script, [], { ...env, ...contract.env }, contract.preloads);
   const { output, ended, end, untilWritten } = watchChild(child, script);
   // what fails there rejects for those that wait for the end
   const gone = ended.finally(() => contract.end());
