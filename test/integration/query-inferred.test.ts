@@ -55,6 +55,8 @@ t.test('of several records all fields count', async (t) => {
   ]);
   t.match(await post('/p/nothing', [{ a: null }]), { status: 400, problems: [/'a' is null/] });
   t.match(await post('/p/nothing', []), { status: 400 });
+  for (const body of [null, [null], [[]], ['a'], [{ a: 1 }, null]])
+    t.match(await post('/p/nothing', body), { status: 400 }, JSON.stringify(body));
 });
 
 t.test('a space that exists gains fields, and what is stored of the others stays', async (t) => {

@@ -57,6 +57,9 @@ t.test('version 7 grows when the clock stands or goes back, and when a milliseco
     true,
   );
 
+  const random = new Set([...ids, id(), id()].map((text) => text.slice(-17)));
+  t.equal(random.size, ids.length + 2, 'what is random differs from one to the next');
+
   const crowded = createUuidV7({ now: () => now });
   const many = Array.from({ length: 10_000 }, crowded);
   t.equal(
