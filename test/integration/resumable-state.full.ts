@@ -47,6 +47,27 @@ for (const [name, openStore] of Object.entries(tusStores)) {
     t.equal(rows.size, 0);
   });
 
+  t.test(`${name}: bytes that the store does not have are not acknowledged`, async (t) => {
+    const store = await openStore(t);
+    let lost = 0;
+    const resume: typeof store.resume = async (...args) => {
+      const writer = await store.resume(...args);
+      const { written } = writer;
+      writer.written = async () => {
+        const there = await written.call(writer);
+        return { ...there, size: there.size - lost };
+      };
+      return writer;
+    };
+    const { begin, patch, ask } = await serveTus(t, { ...store, resume });
+    const { path } = await begin(3 * stubPartBytes, {}, patternBytes(stubPartBytes));
+    lost = 1;
+    t.equal((await patch(path, stubPartBytes, patternBytes(stubPartBytes))).status, 500);
+    t.match(await ask(path), { status: 200, offset: String(2 * stubPartBytes - 1) });
+    lost = 0;
+    t.equal((await ask(path, { method: 'DELETE' })).status, 204);
+  });
+
   t.test(`${name}: an offset that an upload has left behind is refused with where it is`, async (t) => {
     const { begin, patch } = await serveTus(t, await openStore(t));
     const bytes = patternBytes(1000);
