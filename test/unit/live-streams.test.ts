@@ -219,6 +219,25 @@ t.test('changes that can not be told', async (t) => {
   t.equal(client.events().at(-1), 'enter 2');
 });
 
+t.test('a space that is seen in another way is read again', async (t) => {
+  const { given, watch } = liveOver(t);
+  const client = watch();
+  await client.until(/event: ready/);
+  for (const change of [
+    { structure: storedStructure(fieldsOf('name TEXT, age NUMBER')) },
+    { missing: true },
+  ]) {
+    client.text = '';
+    const seen = { ...space, ...change } as typeof space;
+    given.openSpace = async () => seen;
+    const again = /event: reset[\s\S]*event: ready/;
+    const read = client.until(again);
+    // the timer of the checks alone keeps no process
+    while (!again.test(client.text)) await sleep(20);
+    await read;
+  }
+});
+
 t.test('a check that takes too long ends nothing; one that refuses does', async (t) => {
   const { given, write, watch } = liveOver(t);
   const client = watch();

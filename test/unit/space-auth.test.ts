@@ -18,6 +18,7 @@ t.test('authOptions', async (t) => {
   t.match(auth({ space: 'u', scope: [], token: 't' }), { scope: [], token: 't' });
   const scope = ['updateOneById', 'find'];
   t.strictSame(auth({ space: 'u', scope: [...scope, 'find'] })?.scope, scope);
+  t.strictSame(auth({ space: 'u', scope: Array(100).fill('find') })?.scope, ['find']);
 });
 
 t.test('authOptions that make no sense', async (t) => {
@@ -33,6 +34,7 @@ t.test('authOptions that make no sense', async (t) => {
     [{ space: 'u', scope: ['login', '__proto__'] }, /'login'/, /'__proto__'/],
     [{ space: 'x'.repeat(201) }, /space/],
     [{ space: '\ud800' }, /space/],
+    [{ space: 'u', scope: Array(101).fill('find') }, /101 entries/],
   ] as [unknown, ...RegExp[]][]) {
     const { structure, problems: found } = parse({ authOptions });
     t.equal(structure, null, JSON.stringify(authOptions));
