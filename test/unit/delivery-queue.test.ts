@@ -27,6 +27,21 @@ function takeAll(queue: DeliveryQueue, now = 0): Queued[] {
 
 const owners = (taken: readonly Queued[]) => taken.map(({ delivery }) => delivery.ownerId);
 
+t.test('an account is sending while one of its deliveries is', async (t) => {
+  const queue = new DeliveryQueue();
+  queue.add(delivery('a'));
+  queue.add(delivery('b', { nextAt: new Date(1000) }));
+  t.strictSame(
+    ['a', 'b', 'nobody'].map((owner) => queue.isSending(owner)),
+    [false, false, false],
+  );
+  takeAll(queue);
+  t.strictSame(
+    ['a', 'b', 'nobody'].map((owner) => queue.isSending(owner)),
+    [true, false, false],
+  );
+});
+
 t.test('an account that fills its memory leaves others theirs', async (t) => {
   const queue = new DeliveryQueue();
   let added = 0;

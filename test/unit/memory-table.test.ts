@@ -415,6 +415,24 @@ t.test(
   },
 );
 
+t.test('a text that no row has room for bounds a page by the engine alone', async (t) => {
+  const table = new MemoryTable(key, 0);
+  const sort: Sorts = [{ target: name, descending: false }];
+  table.beginIndex({ slots: [], order: orderOf(sort) });
+  table.continueIndex(0);
+  for (let at = 0; at < 600; at++)
+    table.put({ _id: newId(), _created_at: epoch, _updated_at: epoch, _doc: { t0: `a${at}` } });
+  const long = 'a'.repeat(RowSlabs.largest);
+  const find = (bound: string, after: string) => {
+    const others = [{ target: name, path: [], operator: 'gte' as const, values: [bound] }];
+    const page = { limit: 2, offset: 0, after: { id: ids[0] as string, values: [after] } };
+    return table.find(planOf(others, { sort, page }))?.length ?? null;
+  };
+  t.equal(find('a5', 'a6'), 2);
+  t.equal(find(long, 'a6'), null);
+  t.equal(find('a5', long), null);
+});
+
 t.test('a long list of values is not looked up on the event loop, whatever it finds', async (t) => {
   const table = new MemoryTable(key, 0);
   table.put({ _id: ids[0] as string, _created_at: epoch, _updated_at: epoch, _doc: {} });
