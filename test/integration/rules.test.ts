@@ -1,6 +1,6 @@
 /** Rules of record spaces: what strangers, users and servers that act for users may find and change. */
 import t from 'tap';
-import { queryHarnessFor, refusal, spaceOf } from '../services/query-harness.ts';
+import { admitted, queryHarnessFor, refusal, spaceOf } from '../services/query-harness.ts';
 import { fieldsOf } from '../services/record-client.ts';
 
 const harness = await queryHarnessFor(t, { freshness: { heardAfter: 0 } });
@@ -45,7 +45,9 @@ async function logIn(name: string, password: string): Promise<{ token: string; u
 t.test('an app in a browser', async (t) => {
   await users.make();
   await notes.insert([{ text: 'theirs', public: true, owner: 'x', stars: 1, secret: 's', code: 'c0' }]);
+  admitted.length = 0;
   t.match(await notes.find('', undefined, page()), denied(/nobody find/), 'nothing by default');
+  t.equal(admitted.length, 1, 'a refused request counts once');
   const made = await setRules('users', {
     find: { id: '$user.id' },
     insert: true,

@@ -103,6 +103,9 @@ export interface QueryHarness {
 
 export const testDatabase = 'sluice';
 
+/** Senders of requests with a publishable token, each as often as it was counted. */
+export const admitted: string[] = [];
+
 const authenticate: QueryDeps['authenticate'] = async (request, ruled) => {
   const [limits, grants] = ['test-limits', 'test-grants'].map((name) => request.header(name) ?? '');
   const principal: Principal = {
@@ -113,7 +116,8 @@ const authenticate: QueryDeps['authenticate'] = async (request, ruled) => {
   };
   assertGranted(principal.grants, request.needs, request.params);
   if (principal.grants?.publishable && ruled === undefined) throw notGranted('it is publishable');
-  return principal;
+  if (!principal.grants?.publishable) return principal;
+  return { ...principal, admit: (sender) => void admitted.push(sender) };
 };
 
 /** Webhooks that are not started: they send what they hear of, and adopt nothing. */
