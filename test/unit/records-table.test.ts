@@ -1,8 +1,7 @@
 import t from 'tap';
 import { keyOf } from '../../query/sql/record-keys.ts';
 import { RecordsTable } from '../../query/sql/records-table.ts';
-import { termOf, termsSql } from '../../query/sql/terms.ts';
-import { storedStructure } from '../services/stored-structure.ts';
+import { termOf } from '../../query/sql/terms.ts';
 
 const one = new RecordsTable({ servers: 1 }, 'd');
 const several = new RecordsTable({ servers: 3 }, 'd');
@@ -28,22 +27,6 @@ t.test('one server is one home; of several each has some of the spaces', async (
       t.equal(home, several.homeOf(id));
     }
   }
-});
-
-t.test('a selection is of one space whatever is asked', async (t) => {
-  t.equal(one.select(space, { columns: '_id' }).sql, `SELECT _id FROM d.records WHERE space = '${space}'`);
-  t.equal(
-    one.select("' OR 1", { columns: '_id', where: '(a OR b)', tail: 'LIMIT 1' }).sql,
-    "SELECT _id FROM d.records WHERE space = '\\' OR 1' AND (a OR b) LIMIT 1",
-  );
-  const { fields } = storedStructure([{ name: 'a', type: 'TEXT', unique: true }]);
-  const keyed = fields.map((target) => ({ target, value: 'x' }));
-  t.equal(
-    one.select(space, { columns: '_id', keyed, where: "(t0 = 'x')" }).sql,
-    `SELECT _id FROM d.records WHERE space = '${space}' AND _id IN (SELECT _id FROM d.records ` +
-      `WHERE space = '${space}' AND ${termsSql([termOf(space, 't0', 'x')])}\n      UNION ALL SELECT _id FROM d.record_keys ` +
-      `WHERE space = '${space}' AND key IN (${keyOf('t0', 'x')})) AND (t0 = 'x')`,
-  );
 });
 
 t.test('a term is 40 bits of space, slot and value', async (t) => {
