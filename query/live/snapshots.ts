@@ -38,22 +38,27 @@ export class Snapshots {
   ): AsyncGenerator<Buffer> {
     const { store, reader } = this.#deps;
     const inTurn = <Result>(read: () => Promise<Result>) => this.#turns.run(read, signal, view.ownerId);
-    const found = await inTurn(() => reader.matching(view, { conditions, limit: limit + 1 }, signal));
-    const bytes = found.reduce((sum, { _bytes }) => sum + _bytes, 0);
-    if (found.length > limit || bytes > mostBytes) {
-      const count = await inTurn(() => reader.count(view, signal, conditions));
-      throw tooManyRecords(count, limit, mostBytes);
+    const end = query.beginSnapshot();
+    try {
+      const found = await inTurn(() => reader.matching(view, { conditions, limit: limit + 1 }, signal));
+      const bytes = found.reduce((sum, { _bytes }) => sum + _bytes, 0);
+      if (found.length > limit || bytes > mostBytes) {
+        const count = await inTurn(() => reader.count(view, signal, conditions));
+        throw tooManyRecords(count, limit, mostBytes);
+      }
+      const perEvent = Math.ceil(found.length / Math.max(1, Math.ceil(bytes / eventSize.bytes)));
+      let isSent = false;
+      for (const some of chunksOf(found, Math.max(1, Math.min(perEvent, eventSize.records)))) {
+        const read = () => Promise.all(some.map(({ _id }) => store.lookUp(view, { id: _id }, signal)));
+        // changed meanwhile, it may be none of them any more
+        const rows = query.stillIn((await inTurn(read)).flat());
+        for (const { _id } of rows) query.has(_id);
+        yield eventBytes('snapshot', noPlace, `[${rows.map((row) => shownJson(row, shown)).join()}]`);
+        isSent = true;
+      }
+      if (!isSent) yield eventBytes('snapshot', noPlace, '[]');
+    } finally {
+      end();
     }
-    const perEvent = Math.ceil(found.length / Math.max(1, Math.ceil(bytes / eventSize.bytes)));
-    let isSent = false;
-    for (const some of chunksOf(found, Math.max(1, Math.min(perEvent, eventSize.records)))) {
-      const read = () => Promise.all(some.map(({ _id }) => store.lookUp(view, { id: _id }, signal)));
-      // changed meanwhile, it may be none of them any more
-      const rows = (await inTurn(read)).flat().filter((row) => query.matches(row));
-      for (const { _id } of rows) query.has(_id);
-      yield eventBytes('snapshot', noPlace, `[${rows.map((row) => shownJson(row, shown)).join()}]`);
-      isSent = true;
-    }
-    if (!isSent) yield eventBytes('snapshot', noPlace, '[]');
   }
 }

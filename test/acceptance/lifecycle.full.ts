@@ -389,7 +389,7 @@ t.test('without a binary of the HTTP server the start says so', async (t) => {
   const folder = await temporaryFolder(t);
   // late enough for the TypeScript loader, whose own binary is there
   const otherMachine = `data:text/javascript,Object.defineProperty(process, 'arch', { value: 'mips' })`;
-  const { status, stderr } = await runToEnd('main.ts', [], { DATA_DIR: folder }, ['--import', otherMachine]);
+  const { status, stderr } = await runToEnd('main.ts', [], { DATA_DIR: folder }, [otherMachine]);
   t.equal(status, 1);
   t.match(stderr, /^sluice: uWebSockets.js has no binary that loads on this machine \(.*mips.*\n$/);
 });

@@ -19,7 +19,7 @@ function rowOf(id: string, name: string): StoredRow {
 }
 
 /** A store of rows, and the live finds over it. */
-function liveOver(t: { teardown(end: () => Promise<void>): void }) {
+function liveOver(t: { teardown(end: () => Promise<void>): void }, alone = true) {
   const rows = new Map<string, StoredRow>();
   const listeners = new Set<ChangeListener>();
   const given = { onLookUp: async (_id: string) => {}, openSpace: async () => space, streams: () => 0 };
@@ -35,7 +35,7 @@ function liveOver(t: { teardown(end: () => Promise<void>): void }) {
     authenticate: async () => ({ userId: 'owner', tokenId: 't' }),
     openSpace: () => given.openSpace(),
     store: {
-      alone: true,
+      alone,
       async lookUp(_space: unknown, { id }: { id: string }) {
         await given.onLookUp(id);
         return [rows.get(id)].filter((row) => row !== undefined);
@@ -127,6 +127,27 @@ t.test('records that are to be read again while they are read', async (t) => {
   await client.until(/event: ready/);
   const types = client.events().map((event) => event.split(' ')[0]);
   t.strictSame(types, ['snapshot', 'reset', 'snapshot', 'snapshot', 'snapshot', 'ready']);
+});
+
+t.test('where ids alone are told, a client hears that a record left that it had for a moment', async (t) => {
+  const { given, rows, tell, watch } = liveOver(t, false);
+  for (const id of ['1', '2', '3']) rows.set(id, rowOf(id, 'x'));
+  given.onLookUp = async (id) => {
+    if (id !== '2') return;
+    // it is gone while the snapshot, which had it already, is on its way
+    tell([{ id, before: null, after: null }]);
+    tell([{ id, before: undefined, after: null }]);
+    await sleep(20);
+  };
+  const client = watch();
+  await client.until(/event: ready/);
+  t.strictSame(client.events(), ['snapshot 1 3', 'ready']);
+  // new, and gone when its row was read: the snapshot came in between
+  tell([{ id: '1', before: null, after: null }]);
+  tell([{ id: '1', before: undefined, after: null }]);
+  tell([{ id: '3', before: undefined, after: rowOf('3', 'y') }]);
+  await client.until(/event: change/);
+  t.strictSame(client.events().slice(2), ['leave 1', 'change 3']);
 });
 
 t.test('a client that takes nothing gets the records again, and holds nobody back', async (t) => {
