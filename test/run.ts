@@ -116,10 +116,10 @@ function processesOf(files: readonly string[]): (readonly string[])[] {
       inFolder.slice(index * together, (index + 1) * together),
     );
   };
-  const [integration, unit] = [share('test/integration/', 12), share('test/unit/', 18)];
-  const together = new Set([...integration, ...unit].flat());
-  // the longest ones first: the short ones at the end fill what the others leave
-  return [...integration, ...files.filter((file) => !together.has(file)).map((file) => [file]), ...unit];
+  const shared = [...share('test/integration/', 12), ...share('test/unit/', 18)];
+  const together = new Set(shared.flat());
+  // the short ones at the end fill what the others leave
+  return [...files.filter((file) => !together.has(file)).map((file) => [file]), ...shared];
 }
 
 /** @param timeout of a file, in seconds */
