@@ -11,8 +11,11 @@ export interface WatchedFind {
   readonly isSlow?: boolean;
 }
 
-/** Tries, with 50 ms between them, until a client should have what a find answers. */
-const tries = 200;
+/**
+ * Tries, with 50 ms between them, until a client should have what a find answers. A statement of a killed server may end
+ * behind the snapshot of its client, who hears of it when the lease of the writer is over, after 30 s.
+ */
+const tries = 800;
 const mostProblems = 5;
 
 interface Args {
