@@ -89,9 +89,10 @@ async function runSuite(suite: Suite): Promise<void> {
 
 /** Compiles the programs once: a server starts in two thirds of the CPU then. @returns the folder */
 function compilePrograms(): string {
-  const { status } = spawnSync('npx', ['tsc', '-p', 'test/tsconfig.programs.json'], { stdio: 'inherit' });
-  if (status !== 0) throw new Error('the programs can’t be compiled');
   const folder = join(import.meta.dirname, '../node_modules/.cache/sluice-tests/programs');
+  const args = ['tsc', '-p', 'test/tsconfig.programs.json', '--outDir', folder];
+  if (spawnSync('npx', args, { stdio: 'inherit' }).status !== 0)
+    throw new Error('the programs can’t be compiled');
   copyFileSync('package.json', join(folder, 'package.json'));
   const webApp = join(folder, 'console/web');
   mkdirSync(webApp, { recursive: true });
