@@ -7,6 +7,7 @@ import { SessionPool, type SessionTurn } from './chdb-sessions.ts';
 import { readStream, type StreamEnds } from './chdb-stream.ts';
 import type { ReadStatement, StreamStatement } from './database.ts';
 import { engineSettings, pausingSettings, streamSettings, wholeResult } from './engine-settings.ts';
+import { lowerEngineThreads } from './engine-threads.ts';
 import { settingsText, textLiteral } from './literal.ts';
 import { ReadPriorities } from './read-priorities.ts';
 import { type InsertedRows, isFileFormat, isTooLarge, ResultFiles } from './result-file.ts';
@@ -14,13 +15,12 @@ import { StreamSlots } from './stream-slots.ts';
 import type { WritePermit } from './write-permit.ts';
 
 /**
- * The engine computes on libuv's threads. `npm start` asks for 16 of them: as many as these together, and those that
- * hash. So no statement of the service itself waits for a thread behind clients' reads.
+ * The engine computes on libuv's threads. `npm start` asks for 16 of them: as many as these together, up to four that
+ * hash, and four for files. So neither a statement of the service itself nor a file waits behind clients' reads.
  */
 const ownSessions = 4;
-const readSessions = 4;
-const computedStreams = 4;
-/** The most read sessions, and the most computed streams, of one account at work. */
+const clientReads = 4;
+/** The most of them of one account. */
 const accountShare = 2;
 /** Streams that readers hold open; most of them wait for their readers. */
 const streamSessions = 16;
@@ -47,6 +47,7 @@ export class ChdbEngine {
   readonly #files: ResultFiles;
   /** The priority that a session for reads is set to. */
   readonly #setTo = new WeakMap<Session, number>();
+  readonly #stopLowering: () => void;
 
   constructor(chdb: typeof import('chdb'), path: string, limits: ReadLimits) {
     this.#chdb = chdb;
@@ -55,20 +56,16 @@ export class ChdbEngine {
     const opener = (settings: Settings) => (name: string) => openSession(chdb, path, settings, name);
     const timed = { ...engineSettings, ...pausingSettings, max_execution_time: limits.timeout / 1000 };
     const streamed = { ...engineSettings, ...pausingSettings, ...streamSettings };
-    const common = { share: accountShare, reserve: 1, queueLimit };
-    this.#own = new SessionPool({
-      name: 'own',
-      open: opener(engineSettings),
-      capacity: ownSessions,
-      queueLimit,
-    });
-    this.#reading = new SessionPool({ name: 'read', open: opener(timed), capacity: readSessions, ...common });
-    this.#streaming = new SessionPool({
-      ...{ name: 'stream', open: opener(streamed), capacity: streamSessions, queueLimit },
-    });
+    const pool = (name: string, settings: Settings, capacity: number) =>
+      new SessionPool({ name, open: opener(settings), capacity, queueLimit });
+    this.#own = pool('own', engineSettings, ownSessions);
+    this.#reading = pool('read', timed, clientReads);
+    this.#streaming = pool('stream', streamed, streamSessions);
     this.#streamSlots = new StreamSlots({ limit: streamSessions, queueLimit, limits });
-    this.#computing = new FairShare({ capacity: computedStreams, ...common, full: 'too many reads wait' });
+    const shared = { capacity: clientReads, share: accountShare, reserve: 1, queueLimit };
+    this.#computing = new FairShare({ ...shared, full: 'too many reads wait' });
     this.#own.warm();
+    this.#stopLowering = lowerEngineThreads();
   }
 
   /** Runs on a session that no other caller gets before the engine is done, even when the caller stops waiting. */
@@ -91,13 +88,14 @@ export class ChdbEngine {
   async read({ sql, signal, account }: ReadStatement, format: string): Promise<ChdbResult> {
     const query = (before: string) => (session: Session) => session.queryAsync(before + sql, { format });
     if (account === undefined) return this.run({ signal }, query(''));
-    const settled = this.#priorities.counted(account, async () => {
-      const turn = await this.#reading.acquire(signal, account);
+    const run = async () => {
+      const turn = await this.#reading.acquire(signal);
       const priority = this.#priorities.of(account);
       const isSet = this.#setTo.get(turn.session) === priority;
       this.#setTo.set(turn.session, priority);
       return this.#runOn(turn, { signal, account }, query(isSet ? '' : `SET priority = ${priority}; `));
-    });
+    };
+    const settled = this.#priorities.counted(account, () => this.#computing.run(run, signal, account));
     return signal === undefined ? settled : untilAborted(settled, signal);
   }
 
@@ -154,6 +152,7 @@ export class ChdbEngine {
   }
 
   async close(): Promise<void> {
+    this.#stopLowering();
     this.#streamSlots.close();
     for (const pool of [this.#own, this.#reading, this.#streaming]) pool.close();
     await this.#chdb.drainPending();

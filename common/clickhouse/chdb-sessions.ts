@@ -37,7 +37,7 @@ interface NamedSession {
 
 /**
  * A bounded pool of engine sessions on one data directory. Statements on different sessions run in parallel; one session
- * runs one statement, or feeds one stream, at a time. The account that holds least comes first.
+ * runs one statement, or feeds one stream, at a time.
  */
 export class SessionPool {
   readonly #name: string;
@@ -48,7 +48,12 @@ export class SessionPool {
   #opened = 0;
   #closed = false;
 
-  constructor(args: Omit<FairShareOptions, 'full'> & { name: string; open: (name: string) => Session }) {
+  constructor(
+    args: Pick<FairShareOptions, 'capacity' | 'queueLimit'> & {
+      name: string;
+      open: (name: string) => Session;
+    },
+  ) {
     this.#name = args.name;
     this.#open = args.open;
     this.#slots = new FairShare({ ...args, full: 'too many statements wait' });
@@ -60,10 +65,10 @@ export class SessionPool {
   }
 
   /** Waits for a session, in turn. Rejects with 503 when too many wait, and when the signal is aborted. */
-  async acquire(signal: AbortSignal | undefined, account?: string): Promise<SessionTurn> {
+  async acquire(signal: AbortSignal | undefined): Promise<SessionTurn> {
     signal?.throwIfAborted();
     this.#checkOpen();
-    const release = await this.#slots.take(signal, account);
+    const release = await this.#slots.take(signal);
     try {
       this.#checkOpen();
       return this.#turn(this.#idle.pop() ?? this.#fresh(), release);
