@@ -37,7 +37,7 @@ export const suites: Readonly<Record<string, Suite>> = {
   default: { jobs: 3, files: core },
   all: {
     jobs: 4,
-    env: { TEST_SIZE: process.env.TEST_SIZE ?? 'quarter' },
+    env: { TEST_SIZE: process.env.TEST_SIZE ?? 'forms' },
     files: [...['acceptance', 'integration', 'client'].map((folder) => `test/${folder}/*.full.ts`), ...core],
   },
   /** What depends on Node's version and the binary of uWebSockets.js, and a start with uploads and records. */

@@ -2,14 +2,14 @@ import { randomInt } from 'node:crypto';
 import fc from 'fast-check';
 
 /**
- * How much of a test that can be of any size is run: a quarter with TEST_SIZE=quarter, as `npm test -- all` sets it,
- * all with TEST_SIZE=full, else a tenth. The cases are the same in each run; TEST_SEED names others, and
- * TEST_SEED=random takes and prints a new seed.
+ * How much of a test that can be of any size is run: all with TEST_SIZE=full, else a tenth, and with TEST_SIZE=forms, as
+ * `npm test -- all` sets it, a tenth in each of its forms. The cases are the same in each run; TEST_SEED names others,
+ * and TEST_SEED=random takes and prints a new seed.
  */
 const size = process.env.TEST_SIZE;
 
 /** Whether a test is run in all its forms. */
-export const full = size === 'full' || size === 'quarter';
+export const full = size === 'full' || size === 'forms';
 
 export const seed = readSeed(process.env.TEST_SEED);
 
@@ -17,8 +17,7 @@ fc.configureGlobal({ seed });
 
 /** How many runs, or rounds, of those that a full test has. */
 export function sized(all: number, quick = Math.ceil(all / 10)): number {
-  if (size === 'full') return all;
-  return size === 'quarter' ? Math.max(quick, Math.ceil(all / 4)) : quick;
+  return size === 'full' ? all : quick;
 }
 
 function readSeed(text = '20261122'): number {

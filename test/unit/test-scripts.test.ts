@@ -19,7 +19,7 @@ t.test('CI runs every test file', async (t) => {
     files.filter((file) => !run.has(file)),
     [],
   );
-  t.ok(called.some(({ env }) => ['quarter', 'full'].includes(env?.TEST_SIZE ?? '')));
+  t.ok(called.some(({ env }) => ['forms', 'full'].includes(env?.TEST_SIZE ?? '')));
 });
 
 t.test('`npm test` runs the unit tests, and of the others those without .full in their name', async (t) => {
