@@ -220,7 +220,25 @@ t.test('a server that can do no more is a 503, and what it refused is not there'
   const memory = '<max_memory_usage_for_user>1000</max_memory_usage_for_user>';
   await refuses('memory of the user', limited({ profile: memory }), well);
   const queries = '<max_concurrent_queries_for_user>1</max_concurrent_queries_for_user>';
-  await refuses('one query at once', limited({ profile: queries }), well);
+  const long = 'SELECT sleepEachRow(1) FROM numbers(600) SETTINGS max_block_size = 1';
+  await refuses(
+    'one query at once',
+    async () => {
+      await limited({ profile: queries })();
+      // a query of the same user has the one place; it is refused itself while the service has it
+      const running = `SELECT count() FROM system.processes WHERE user = '${user}' AND query LIKE '%sleepEachRow%'`;
+      await until(async () => {
+        const url = `${server.url}/?${new URLSearchParams({ user, password })}`;
+        fetch(url, { method: 'POST', body: long }).catch(() => {});
+        await sleep(50);
+        return Number(await sql(running)) === 1;
+      });
+    },
+    async () => {
+      await sql(`KILL QUERY WHERE user = '${user}' SYNC`);
+      await well();
+    },
+  );
   await refuses(
     'too many parts',
     () =>
