@@ -7,7 +7,6 @@ import { SessionPool, type SessionTurn } from './chdb-sessions.ts';
 import { readStream, type StreamEnds } from './chdb-stream.ts';
 import type { ReadStatement, StreamStatement } from './database.ts';
 import { engineSettings, pausingSettings, streamSettings, wholeResult } from './engine-settings.ts';
-import { lowerEngineThreads } from './engine-threads.ts';
 import { settingsText, textLiteral } from './literal.ts';
 import { ReadPriorities } from './read-priorities.ts';
 import { type InsertedRows, isFileFormat, isTooLarge, ResultFiles } from './result-file.ts';
@@ -47,7 +46,6 @@ export class ChdbEngine {
   readonly #files: ResultFiles;
   /** The priority that a session for reads is set to. */
   readonly #setTo = new WeakMap<Session, number>();
-  readonly #stopLowering: () => void;
 
   constructor(chdb: typeof import('chdb'), path: string, limits: ReadLimits) {
     this.#chdb = chdb;
@@ -65,7 +63,6 @@ export class ChdbEngine {
     const shared = { capacity: clientReads, share: accountShare, reserve: 1, queueLimit };
     this.#computing = new FairShare({ ...shared, full: 'too many reads wait' });
     this.#own.warm();
-    this.#stopLowering = lowerEngineThreads();
   }
 
   /** Runs on a session that no other caller gets before the engine is done, even when the caller stops waiting. */
@@ -152,7 +149,6 @@ export class ChdbEngine {
   }
 
   async close(): Promise<void> {
-    this.#stopLowering();
     this.#streamSlots.close();
     for (const pool of [this.#own, this.#reading, this.#streaming]) pool.close();
     await this.#chdb.drainPending();
