@@ -85,14 +85,12 @@ export class ChdbEngine {
   async read({ sql, signal, account }: ReadStatement, format: string): Promise<ChdbResult> {
     const query = (before: string) => (session: Session) => session.queryAsync(before + sql, { format });
     if (account === undefined) return this.run({ signal }, query(''));
-    const run = async () => {
+    const settled = this.#inTurn(account, signal, async (priority) => {
       const turn = await this.#reading.acquire(signal);
-      const priority = this.#priorities.of(account);
       const isSet = this.#setTo.get(turn.session) === priority;
       this.#setTo.set(turn.session, priority);
       return this.#runOn(turn, { signal, account }, query(isSet ? '' : `SET priority = ${priority}; `));
-    };
-    const settled = this.#priorities.counted(account, () => this.#computing.run(run, signal, account));
+    });
     return signal === undefined ? settled : untilAborted(settled, signal);
   }
 
@@ -187,7 +185,15 @@ export class ChdbEngine {
       const turn = await this.#streaming.acquire(signal);
       return this.#runOn(turn, { signal, account }, (session) => session.queryAsync(statement, { format }));
     };
-    if (account === undefined) return run(0);
+    return account === undefined ? run(0) : this.#inTurn(account, signal, run);
+  }
+
+  /** Runs a read of an account once it has a place, with the priority that it has then. */
+  #inTurn<Result>(
+    account: string,
+    signal: AbortSignal | undefined,
+    run: (priority: number) => Promise<Result>,
+  ): Promise<Result> {
     return this.#priorities.counted(account, () =>
       this.#computing.run(() => run(this.#priorities.of(account)), signal, account),
     );
