@@ -6,9 +6,8 @@ import { untilAborted } from '../limits/until-aborted.ts';
 import { SessionPool, type SessionTurn } from './chdb-sessions.ts';
 import { readStream, type StreamEnds } from './chdb-stream.ts';
 import type { ReadStatement, StreamStatement } from './database.ts';
-import { engineSettings, pausingSettings, streamSettings, wholeResult } from './engine-settings.ts';
+import { engineSettings, streamSettings, wholeResult } from './engine-settings.ts';
 import { settingsText, textLiteral } from './literal.ts';
-import { ReadPriorities } from './read-priorities.ts';
 import { type InsertedRows, isFileFormat, isTooLarge, ResultFiles } from './result-file.ts';
 import { StreamSlots } from './stream-slots.ts';
 import type { WritePermit } from './write-permit.ts';
@@ -42,18 +41,15 @@ export class ChdbEngine {
   readonly #streaming: SessionPool;
   readonly #streamSlots: StreamSlots;
   readonly #computing: FairShare;
-  readonly #priorities = new ReadPriorities();
   readonly #files: ResultFiles;
-  /** The priority that a session for reads is set to. */
-  readonly #setTo = new WeakMap<Session, number>();
 
   constructor(chdb: typeof import('chdb'), path: string, limits: ReadLimits) {
     this.#chdb = chdb;
     this.#limits = limits;
     this.#files = new ResultFiles(`${path}-results`);
     const opener = (settings: Settings) => (name: string) => openSession(chdb, path, settings, name);
-    const timed = { ...engineSettings, ...pausingSettings, max_execution_time: limits.timeout / 1000 };
-    const streamed = { ...engineSettings, ...pausingSettings, ...streamSettings };
+    const timed = { ...engineSettings, max_execution_time: limits.timeout / 1000 };
+    const streamed = { ...engineSettings, ...streamSettings };
     const pool = (name: string, settings: Settings, capacity: number) =>
       new SessionPool({ name, open: opener(settings), capacity, queueLimit });
     this.#own = pool('own', engineSettings, ownSessions);
@@ -83,14 +79,10 @@ export class ChdbEngine {
 
   /** The result of a SELECT that is known to be small. */
   async read({ sql, signal, account }: ReadStatement, format: string): Promise<ChdbResult> {
-    const query = (before: string) => (session: Session) => session.queryAsync(before + sql, { format });
-    if (account === undefined) return this.run({ signal }, query(''));
-    const settled = this.#inTurn(account, signal, async (priority) => {
-      const turn = await this.#reading.acquire(signal);
-      const isSet = this.#setTo.get(turn.session) === priority;
-      this.#setTo.set(turn.session, priority);
-      return this.#runOn(turn, { signal, account }, query(isSet ? '' : `SET priority = ${priority}; `));
-    });
+    const query = (session: Session) => session.queryAsync(sql, { format });
+    if (account === undefined) return this.run({ signal }, query);
+    const run = async () => this.#runOn(await this.#reading.acquire(signal), { signal, account }, query);
+    const settled = this.#computing.run(run, signal, account);
     return signal === undefined ? settled : untilAborted(settled, signal);
   }
 
@@ -179,24 +171,13 @@ export class ChdbEngine {
     }: Omit<StreamStatement, 'sql'> & { readonly timeout: number },
     limits: string,
   ): Promise<ChdbResult> {
-    const run = async (priority: number) => {
-      const bounds = `max_execution_time = ${timeout / 1000}, ${limits}, priority = ${priority}`;
+    const run = async () => {
+      const bounds = `max_execution_time = ${timeout / 1000}, ${limits}`;
       const statement = `${sql} SETTINGS ${bounds}${settings && `, ${settings}`}`;
       const turn = await this.#streaming.acquire(signal);
       return this.#runOn(turn, { signal, account }, (session) => session.queryAsync(statement, { format }));
     };
-    return account === undefined ? run(0) : this.#inTurn(account, signal, run);
-  }
-
-  /** Runs a read of an account once it has a place, with the priority that it has then. */
-  #inTurn<Result>(
-    account: string,
-    signal: AbortSignal | undefined,
-    run: (priority: number) => Promise<Result>,
-  ): Promise<Result> {
-    return this.#priorities.counted(account, () =>
-      this.#computing.run(() => run(this.#priorities.of(account)), signal, account),
-    );
+    return account === undefined ? run() : this.#computing.run(run, signal, account);
   }
 
   /** @param release frees the place of the stream */

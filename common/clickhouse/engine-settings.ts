@@ -44,12 +44,6 @@ export const streamSettings: Readonly<Record<string, number>> = {
   read_in_order_use_virtual_row: 1,
 };
 
-/**
- * How long a read of low priority pauses before each block, while one of a higher priority runs. Bounded, so that it
- * continues however many of those there are.
- */
-export const pausingSettings: Readonly<Record<string, number>> = { low_priority_query_wait_time_ms: 100 };
-
 /** Ends a statement with a larger result than an answer that may be kept (query/store-embedded/result-cache.ts). */
 export const wholeResult = resultLimit(1024 * 1024);
 

@@ -94,3 +94,18 @@ t.test('a stream that ends before its turn is not begun: to end it would be to c
   const after = await db.stream({ sql: 'SELECT 2', format: 'TSVRaw', account: 'a' });
   for await (const chunk of after) t.equal(Buffer.from(chunk).toString(), '2\n', 'and others are computed');
 });
+
+t.test('a long read of one account does not hold up those of another that has several', async (t) => {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const endless = 'SELECT sum(cityHash64(number)) FROM numbers(60000000000)';
+  const long = t.rejects(db.rows({ sql: endless, signal, account: 'one' }), { message: 'gone' });
+  // many blocks: with a pause before each, it took its whole deadline
+  const large = 'SELECT max(cityHash64(number)) > 0 AS large FROM numbers(1000000)';
+  const reads = [1, 2].map(async () => {
+    const chunks = await db.stream({ sql: large, format: 'TSVRaw', fewRows: true, account: 'several' });
+    for await (const chunk of chunks) t.equal(Buffer.from(chunk).toString(), '1\n');
+  });
+  await Promise.all(reads).finally(() => controller.abort(new Error('gone')));
+  await long;
+});
