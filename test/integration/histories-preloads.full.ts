@@ -21,7 +21,7 @@ import {
   type Send,
 } from '../services/record-history.ts';
 
-const { operations, seed } = requestedHistory({ usual: 2500, full: 20_000 });
+const { operations, seed } = requestedHistory({ usual: 1500, full: 20_000 });
 // a hang is found by it; what a run may take grows with what was asked for
 t.setTimeout(300_000 + operations * 60);
 

@@ -23,7 +23,7 @@ import {
 } from '../services/record-history.ts';
 import { silentLog } from '../services/silent-log.ts';
 
-const { operations, seed } = requestedHistory({ usual: 3000, full: 100_000 });
+const { operations, seed } = requestedHistory({ usual: 1500, full: 100_000 });
 const cacheBytes = 8 * 1024 ** 2;
 // a hang is found by it; what a run may take grows with what was asked for
 t.setTimeout(300_000 + operations * 30);

@@ -13,7 +13,7 @@ import { startClickhouse } from '../services/start-clickhouse.ts';
 import { killAll, startSluice } from '../services/start-sluice.ts';
 import { startTcpProxy } from '../services/tcp-proxy.ts';
 
-const { operations, seed } = requestedHistory({ usual: 6000, full: 20_000 });
+const { operations, seed } = requestedHistory({ usual: 3000, full: 20_000 });
 t.setTimeout(600_000 + operations * 60);
 
 const stores = await Promise.all([startClickhouse(), startClickhouse()]);
