@@ -85,24 +85,6 @@ t.test('two accounts that take all they can leave a session to a third one', asy
   await untilNothingRuns();
 });
 
-t.test('reads of who asks for little at once go first', async (t) => {
-  const controller = new AbortController();
-  const { signal } = controller;
-  const accounts = ['many', 'few', ...Array(7).fill('many')] as string[];
-  const reads = accounts.map((account) => db.rows({ sql: endless, account, signal }).catch(() => null));
-  const sql = `SELECT toUInt32(Settings['priority']) AS priority FROM system.processes
-    WHERE query LIKE '%cityHash64(number%' AND query NOT LIKE '%system.processes%' ORDER BY priority`;
-  let running: number[] = [];
-  while (running.length < 3) {
-    running = (await db.rows<{ priority: number }>({ sql, signal: patient })).map(({ priority }) => priority);
-    await sleep(5);
-  }
-  t.strictSame(running, [1, 4, 4], 'one read at once, and eight');
-  controller.abort(new Error('gone'));
-  await Promise.all(reads);
-  await untilNothingRuns();
-});
-
 t.test('readers that stall take a share of the streams, and lose it to those who wait', async (t) => {
   // sixteen of one account: half of them begin, the others wait
   const stalled = Array.from({ length: 16 }, () => openReader('stalled'));
