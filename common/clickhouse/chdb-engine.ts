@@ -108,7 +108,9 @@ export class ChdbEngine {
         turn.release();
         return value;
       },
-      (error: unknown) => {
+      async (error: unknown) => {
+        // until another one the engine keeps what failed, with its memory; a session closes behind all statements
+        await turn.session.queryAsync('SELECT 1').catch(() => {});
         turn.replace();
         throw account !== undefined && tookTooLong(error)
           ? deadlineExceeded(this.#limits.timeout, error)

@@ -109,3 +109,18 @@ t.test('a long read of one account does not hold up those of another that has se
   await Promise.all(reads).finally(() => controller.abort(new Error('gone')));
   await long;
 });
+
+t.test('a read that failed is gone from the engine, though another one runs on', async (t) => {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const endless = 'SELECT sum(cityHash64(number)) FROM numbers(60000000000)';
+  const long = t.rejects(db.rows({ sql: endless, signal, account: 'one' }), { message: 'gone' });
+  const fails = 'SELECT throwIf(number = 200000) FROM numbers(300000)';
+  await t.rejects(db.rows({ sql: fails, account: 'two' }), /throwIf/);
+  const page = { sql: fails, format: 'TSVRaw', fewRows: true, account: 'two' };
+  await t.rejects(db.stream(page), /throwIf/);
+  const sql = `SELECT toUInt32(count()) AS n FROM system.processes WHERE query LIKE 'SELECT throwIf%'`;
+  t.strictSame(await db.rows({ sql }), [{ n: 0 }]);
+  controller.abort(new Error('gone'));
+  await long;
+});
