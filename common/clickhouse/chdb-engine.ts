@@ -109,9 +109,7 @@ export class ChdbEngine {
         return value;
       },
       async (error: unknown) => {
-        // until another one the engine keeps what failed, with its memory; a session closes behind all statements
-        await turn.session.queryAsync('SELECT 1').catch(() => {});
-        turn.replace();
+        await turn.replace();
         throw account !== undefined && tookTooLong(error)
           ? deadlineExceeded(this.#limits.timeout, error)
           : error;
@@ -206,8 +204,8 @@ export class ChdbEngine {
           : this.#computing.run(() => withinTime(work, timeout, kill), undefined, account),
       kill,
       release: (failed) =>
-        void Promise.resolve(killed).then(() => {
-          if (failed) turn.replace();
+        void Promise.resolve(killed).then(async () => {
+          if (failed) await turn.replace();
           else turn.release();
           release();
         }),

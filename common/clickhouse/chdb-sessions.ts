@@ -25,9 +25,10 @@ export interface SessionTurn {
   release(): void;
   /**
    * Releases a session whose statement failed, and has another one opened in its place: the rows of that
-   * statement would come in front of the next result, which may be another account's.
+   * statement would come in front of the next result, which may be another account's. Resolves when the engine holds
+   * nothing of the statement.
    */
-  replace(): void;
+  replace(): Promise<void>;
 }
 
 interface NamedSession {
@@ -106,7 +107,16 @@ export class SessionPool {
       }
       release();
     };
-    return { session, name, release: () => giveBack(false), replace: () => giveBack(true) };
+    const replace = async (): Promise<void> => {
+      try {
+        // what failed is kept, with its memory, until another statement; a session closes behind all statements
+        await session.queryAsync('SELECT 1');
+      } catch {
+        // its rows, or its error, are of no use
+      }
+      giveBack(true);
+    };
+    return { session, name, release: () => giveBack(false), replace };
   }
 
   #exchange(session: Session): void {

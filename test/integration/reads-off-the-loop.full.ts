@@ -119,6 +119,10 @@ t.test('a read that failed is gone from the engine, though another one runs on',
   await t.rejects(db.rows({ sql: fails, account: 'two' }), /throwIf/);
   const page = { sql: fails, format: 'TSVRaw', fewRows: true, account: 'two' };
   await t.rejects(db.stream(page), /throwIf/);
+  const late = await db.stream({ ...page, sql: fails.replaceAll('00000', '000000'), fewRows: false });
+  await t.rejects(async () => {
+    for await (const chunk of late) t.ok(chunk.byteLength > 0);
+  }, /throwIf/);
   const sql = `SELECT toUInt32(count()) AS n FROM system.processes WHERE query LIKE 'SELECT throwIf%'`;
   t.strictSame(await db.rows({ sql }), [{ n: 0 }]);
   controller.abort(new Error('gone'));
