@@ -193,4 +193,4 @@ class Reading {
   }
 }
 
-await new Reading(workerData as ThreadTask).run();
+void new Reading(workerData as ThreadTask).run();

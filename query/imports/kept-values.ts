@@ -1,4 +1,4 @@
-import { isSafeHash } from '../../common/auth/hasher.ts';
+import { isSafeHash } from '../../common/auth/safe-hash.ts';
 import type { Field, StoredValue } from '../structure/field.ts';
 
 /** What an import may keep of records that come from elsewhere. */

@@ -12,4 +12,4 @@ async function outcomeOf(task: PreviewTask): Promise<PreviewOutcome> {
   }
 }
 
-parentPort?.postMessage(await outcomeOf(workerData as PreviewTask));
+void outcomeOf(workerData as PreviewTask).then((outcome) => parentPort?.postMessage(outcome));

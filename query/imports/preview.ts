@@ -48,7 +48,7 @@ export type PreviewOutcome = { readonly preview: Preview } | { readonly refused:
 /** Reads the first records of a file on a thread of its own. Throws a 400 where they say of no structure. */
 export async function runPreview(task: PreviewTask, signal: AbortSignal): Promise<Preview> {
   const { reading, place, isStart, path, structure } = task;
-  const worker = startThread('preview-thread', { reading, place, isStart, path, structure });
+  const worker = await startThread('preview-thread', { reading, place, isStart, path, structure });
   try {
     const answered = new Promise<PreviewOutcome>((resolve) => worker.on('message', resolve));
     const limit = AbortSignal.any([signal, AbortSignal.timeout(timeLimit)]);

@@ -61,7 +61,7 @@ export async function stageRecords(
   await db.command({ ...staged.drop(), signal });
   await db.command({ ...staged.create(), signal });
   signal.throwIfAborted();
-  const worker = startThread('import-thread', task);
+  const worker = await startThread('import-thread', task);
   let stored = 0;
   const answer = async (message: Question): Promise<ToThread | Ended> => {
     switch (message.type) {
