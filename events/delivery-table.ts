@@ -30,6 +30,9 @@ const insertLimit = 16 * 1024 ** 2;
 const readLimit = 8 * 1024 ** 2;
 /** Contents that one statement reads: its text holds their ids. */
 const contentsAtOnce = 200;
+/** Failed calls gather for so many milliseconds: only the next calls of their accounts wait for their notes. */
+const failuresGather = 200;
+const failures = 'failures';
 /** A statement that began is not aborted: its outcome has to be known. */
 const { signal: never } = new AbortController();
 
@@ -67,7 +70,8 @@ export class DeliveryTable {
     this.#table = `${database}.webhook_calls`;
     this.#processes = `${database}.webhook_processes`;
     this.#inserts = new StatementQueues({
-      ...{ pendingLimit, sizeLimit: insertLimit, pace },
+      ...{ pendingLimit, sizeLimit: insertLimit },
+      pace: async (turn) => Math.max(turn.queue === failures ? failuresGather : 0, (await pace?.(turn)) ?? 0),
       full: 'too many deliveries of webhooks wait to be stored',
       run: (items) => this.#insert(items),
     });
@@ -91,9 +95,8 @@ export class DeliveryTable {
   /** Stores the progress of a delivery. @param dropsContent it will not be sent any more */
   note(key: Key, progress: Progress, dropsContent: boolean): Promise<void> {
     const content = dropsContent ? dropped : '';
-    return this.#add(key.ownerId, [
-      lineOf([...keyValues(key), ...noChange, ...progressValues(progress), content]),
-    ]);
+    const line = lineOf([...keyValues(key), ...noChange, ...progressValues(progress), content]);
+    return this.#add(key.ownerId, [line], progress.state === 'delivered' ? '' : failures);
   }
 
   /** The content of a delivery; null: it is no longer kept. */
@@ -163,9 +166,9 @@ export class DeliveryTable {
     return rows.map(({ process }) => process);
   }
 
-  #add(account: string, texts: readonly string[]): Promise<void> {
+  #add(account: string, texts: readonly string[], queue = ''): Promise<void> {
     const lines = Buffer.from(texts.join(''));
-    return this.#inserts.add({ queue: '', shape: '', size: lines.byteLength, account, signal: never, lines });
+    return this.#inserts.add({ queue, shape: '', size: lines.byteLength, account, signal: never, lines });
   }
 
   async #insert(items: readonly Waiting<Lines, void>[]): Promise<void> {

@@ -100,6 +100,20 @@ t.test('every attempt stored the body again', async (t) => {
   await webhooks.close();
 });
 
+t.test('the outcomes of failed calls share INSERTs', async (t) => {
+  const watching = watched();
+  const webhooks = open({ db: watching.db, delayAfter: () => 3_600_000 });
+  const records = Array.from({ length: 8000 }, (_, n) => record(`${n}`));
+  await webhooks.publish(event('failing', 'http://127.0.0.1:9/', records));
+  const stored = watching.inserts.length;
+  const failed = async () =>
+    (await webhooks.recent('failing', 100, signal)).filter(({ attempts }) => attempts === 1).length;
+  while ((await failed()) < 80) await new Promise((resolve) => setTimeout(resolve, 50));
+  const shared = watching.inserts.length - stored;
+  t.ok(shared <= 15, `${shared} for 80 calls, eight at once`);
+  await webhooks.close();
+});
+
 t.test('contents of deliveries that wait had no limit of bytes', async (t) => {
   const webhooks = open({ contentShare: 250_000 });
   const dead = await startSilence();
