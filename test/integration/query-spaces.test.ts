@@ -7,7 +7,7 @@ import { storedSpace } from '../services/stored-space.ts';
 
 const reads = new CacheCounts();
 const harness = await queryHarnessFor(t, {
-  // the least for descriptions: 8 MiB
+  // the least for descriptions: 32 MiB
   config: { recordCacheBytes: 0 },
   metrics: { ...unmeasured, cache: (name) => (name === 'spaces' ? reads : new CacheCounts()) },
 });
@@ -233,8 +233,16 @@ t.test('nothing is cleared unless that is allowed', async (t) => {
   t.equal((await people.find()).body.length, 1);
 });
 
+t.test('the descriptions of 512 spaces are kept, however small RECORD_CACHE_BYTES is', async (t) => {
+  const many = Array.from({ length: 512 }, (_, i) => space(`few-${i}`, fieldsOf('a TEXT unique, b NUMBER')));
+  await Promise.all(many.map((one) => one.insertOne({ a: 'x' })));
+  const before = reads.misses;
+  await Promise.all(many.map((one) => one.find('a=x')));
+  t.equal(reads.misses, before);
+});
+
 t.test('more spaces than RECORD_CACHE_BYTES has room for are described by the catalogue', async (t) => {
-  const fields = Array.from({ length: 100 }, (_, i) => text(`field ${i}`, { comment: 'x'.repeat(100) }));
+  const fields = Array.from({ length: 100 }, (_, i) => text(`field ${i}`, { comment: 'x'.repeat(600) }));
   const many = Array.from({ length: 60 }, (_, i) => space(`many-${i}`, fields));
   for (const [i, one] of many.entries()) await one.insertOne({ 'field 0': `value ${i}` });
   const isRead = async (i: number) => {
