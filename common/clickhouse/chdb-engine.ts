@@ -1,13 +1,13 @@
 import type { ChdbResult, Session } from 'chdb';
 import type { ReadLimits } from '../config/settings.ts';
 import { deadlineExceeded } from '../errors/catalogue.ts';
-import { FairShare } from '../limits/fair-share.ts';
 import { untilAborted } from '../limits/until-aborted.ts';
 import { SessionPool, type SessionTurn } from './chdb-sessions.ts';
 import { readStream, type StreamEnds } from './chdb-stream.ts';
 import type { ReadStatement, StreamStatement } from './database.ts';
 import { engineSettings, streamSettings, wholeResult } from './engine-settings.ts';
 import { settingsText, textLiteral } from './literal.ts';
+import { mostReads, ReadPlaces } from './read-places.ts';
 import { type InsertedRows, isFileFormat, isTooLarge, ResultFiles } from './result-file.ts';
 import { StreamSlots } from './stream-slots.ts';
 import type { WritePermit } from './write-permit.ts';
@@ -17,9 +17,6 @@ import type { WritePermit } from './write-permit.ts';
  * hash, and four for files. So neither a statement of the service itself nor a file waits behind clients' reads.
  */
 const ownSessions = 4;
-const clientReads = 4;
-/** The most of them of one account. */
-const accountShare = 2;
 /** Streams that readers hold open; most of them wait for their readers. */
 const streamSessions = 16;
 /** A result that goes to a file first has so many times the deadline of a stream's first bytes. */
@@ -40,7 +37,7 @@ export class ChdbEngine {
   readonly #reading: SessionPool;
   readonly #streaming: SessionPool;
   readonly #streamSlots: StreamSlots;
-  readonly #computing: FairShare;
+  readonly #computing = new ReadPlaces();
   readonly #files: ResultFiles;
 
   constructor(chdb: typeof import('chdb'), path: string, limits: ReadLimits) {
@@ -53,11 +50,9 @@ export class ChdbEngine {
     const pool = (name: string, settings: Settings, capacity: number) =>
       new SessionPool({ name, open: opener(settings), capacity, queueLimit });
     this.#own = pool('own', engineSettings, ownSessions);
-    this.#reading = pool('read', timed, clientReads);
+    this.#reading = pool('read', timed, mostReads);
     this.#streaming = pool('stream', streamed, streamSessions);
     this.#streamSlots = new StreamSlots({ limit: streamSessions, queueLimit, limits });
-    const shared = { capacity: clientReads, share: accountShare, reserve: 1, queueLimit };
-    this.#computing = new FairShare({ ...shared, full: 'too many reads wait' });
     this.#own.warm();
   }
 
@@ -139,6 +134,7 @@ export class ChdbEngine {
   }
 
   async close(): Promise<void> {
+    this.#computing.close();
     this.#streamSlots.close();
     for (const pool of [this.#own, this.#reading, this.#streaming]) pool.close();
     await this.#chdb.drainPending();

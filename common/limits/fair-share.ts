@@ -45,17 +45,26 @@ export interface FairShareOptions {
 export class FairShare {
   readonly #options: FairShareOptions;
   readonly #share: number;
-  readonly #reserve: number;
+  #reserve: number;
   readonly #held = new Map<string, number>();
   /** Waiting claims by account, the one that was served longest ago first. */
   readonly #waiting = new Map<string, Set<Entry>>();
   #waiters = 0;
   #used = 0;
+  #capacity: number;
 
   constructor(options: FairShareOptions) {
     this.#options = options;
+    this.#capacity = options.capacity;
     this.#share = options.share ?? options.capacity;
     this.#reserve = options.reserve ?? 0;
+  }
+
+  /** From now on; what is held beyond it stays held. */
+  resize({ capacity, reserve }: { readonly capacity: number; readonly reserve: number }): void {
+    this.#capacity = capacity;
+    this.#reserve = reserve;
+    if (this.#waiters > 0) this.#admit();
   }
 
   get used(): number {
@@ -64,7 +73,7 @@ export class FairShare {
 
   /** Whether nothing is left, for anybody. */
   get exhausted(): boolean {
-    return this.#used >= this.#options.capacity;
+    return this.#used >= this.#capacity;
   }
 
   /** Held amounts by account. */
@@ -142,11 +151,11 @@ export class FairShare {
   #mayHold(account: string, amount: number): boolean {
     const own = this.#held.get(account) ?? 0;
     if (own === 0) return true;
-    return own + amount <= this.#share && this.#used + amount <= this.#options.capacity - this.#reserve;
+    return own + amount <= this.#share && this.#used + amount <= this.#capacity - this.#reserve;
   }
 
   #isLeft(amount: number): boolean {
-    return this.#used === 0 || this.#used + amount <= this.#options.capacity;
+    return this.#used === 0 || this.#used + amount <= this.#capacity;
   }
 
   #enter(account: string, amount: number): Entry {

@@ -28,6 +28,19 @@ t.test('as many as there are turns go at once, the others in the order in which 
   t.strictSame(order, [1, 2, 3, 4, 5, 6]);
 });
 
+t.test('the capacity may change meanwhile', async (t) => {
+  const turns = new FairShare({ capacity: 2, queueLimit: 10, full: 'too many' });
+  const [one, two] = ['a', 'b'].map((account) => turns.claim(account, 1));
+  const [three, four] = ['c', 'd'].map((account) => turns.claim(account, 1));
+  turns.resize({ capacity: 1, reserve: 0 });
+  one?.release();
+  t.notOk(three?.granted, 'what is held stays held');
+  two?.release();
+  t.strictSame([three?.granted, four?.granted], [true, false]);
+  turns.resize({ capacity: 2, reserve: 0 });
+  t.ok(four?.granted);
+});
+
 t.test('too many that wait are a 503', async (t) => {
   const turns = new FairShare({ capacity: 1, queueLimit: 1, full: 'too many' });
   const release = await turns.take(patient);
