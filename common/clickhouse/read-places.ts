@@ -5,8 +5,9 @@ import { watchLoopDelay } from '../limits/watch-loop-delay.ts';
 export const mostReads = 4;
 /** The most of them of one account. */
 const accountShare = 2;
-/** As many while the event loop is late, in milliseconds on an average: their threads have the cores that it lacks. */
+/** As many as that while the event loop is late: the engine's threads have the cores that it lacks. */
 const readsWhenLate = 2;
+/** The average delay of the event loop from which it is late. Milliseconds. */
 const late = 10;
 /** Milliseconds after which a read makes way for one more, so that long ones keep nobody waiting. */
 const long = 500;

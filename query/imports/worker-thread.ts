@@ -7,7 +7,7 @@ const threadMegabytes = 512;
 /** What is dropped within so much is dropped without being copied. */
 const youngMegabytes = 96;
 
-/** By module. */
+/** Scripts of threads, by module. */
 const bundles = new Map<string, Promise<string>>();
 
 /** Begins a program on a thread of its own, with a bound for its memory. @param module beside this one, without its ending */
@@ -25,8 +25,12 @@ export async function startThread(module: string, workerData: object): Promise<W
  * times as long to start.
  */
 function bundled(module: string): Promise<string> {
-  const made = bundles.get(module) ?? bundle(urlOf(`${module}.ts`));
+  const known = bundles.get(module);
+  if (known !== undefined) return known;
+  const made = bundle(urlOf(`${module}.ts`));
   bundles.set(module, made);
+  // the next thread tries again
+  made.catch(() => bundles.delete(module));
   return made;
 }
 

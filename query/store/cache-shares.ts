@@ -1,4 +1,7 @@
-/** Some 1,400 spaces of four fields: a request for a space beyond them reads the catalogue, which takes ten times as long. Bytes. */
+/**
+ * Room for some 1,400 spaces of four fields. A request for another one reads the catalogue, which takes ten times as long.
+ * Bytes.
+ */
 const fewestBytes = 32 * 1024 ** 2;
 
 /** How RECORD_CACHE_BYTES is divided where rows are held in memory; elsewhere results have their part as well. Bytes. */
