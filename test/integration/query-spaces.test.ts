@@ -233,13 +233,22 @@ t.test('nothing is cleared unless that is allowed', async (t) => {
   t.equal((await people.find()).body.length, 1);
 });
 
-t.test('the descriptions of 512 spaces are kept, however small RECORD_CACHE_BYTES is', async (t) => {
-  const many = Array.from({ length: 512 }, (_, i) => space(`few-${i}`, fieldsOf('a TEXT unique, b NUMBER')));
-  await Promise.all(many.map((one) => one.insertOne({ a: 'x' })));
-  const before = reads.misses;
-  await Promise.all(many.map((one) => one.find('a=x')));
-  t.equal(reads.misses, before);
-});
+/** Processes that share a store ask it again after a while. */
+const shared = process.env.SLUICE_TEST_SERVED !== undefined && 'descriptions age';
+
+t.test(
+  'the descriptions of 512 spaces are kept, whatever RECORD_CACHE_BYTES is',
+  { skip: shared },
+  async (t) => {
+    const many = Array.from({ length: 512 }, (_, i) =>
+      space(`few-${i}`, fieldsOf('a TEXT unique, b NUMBER')),
+    );
+    await Promise.all(many.map((one) => one.insertOne({ a: 'x' })));
+    const before = reads.misses;
+    await Promise.all(many.map((one) => one.find('a=x')));
+    t.equal(reads.misses, before);
+  },
+);
 
 t.test('more spaces than RECORD_CACHE_BYTES has room for are described by the catalogue', async (t) => {
   const fields = Array.from({ length: 100 }, (_, i) => text(`field ${i}`, { comment: 'x'.repeat(600) }));
