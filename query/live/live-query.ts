@@ -17,14 +17,10 @@ export class LiveQuery {
   readonly conditions: Conditions;
   readonly shown: RecordParts;
   readonly #test: (row: StoredRow) => boolean;
-  readonly #isTold: boolean;
   readonly #mayGuess: boolean;
   /** Number of the change that was tried last: it may be found by several values. */
   lastTried = 0;
   #members: Set<string> | null;
-  /** Ids that were told to be gone while snapshots are read, which may have read them before. */
-  readonly #gone = new Set<string>();
-  #snapshots = 0;
 
   /**
    * @param args.isTold whether the store says what a record was before. If not, the query remembers what its clients have
@@ -41,7 +37,6 @@ export class LiveQuery {
     this.conditions = args.conditions;
     this.shown = args.shown;
     this.#test = rowTest(args.conditions);
-    this.#isTold = args.isTold;
     this.#mayGuess = args.mayGuess;
     this.#members = args.isTold ? null : new Set();
   }
@@ -51,6 +46,10 @@ export class LiveQuery {
     return this.#members;
   }
 
+  matches(row: StoredRow): boolean {
+    return this.#test(row);
+  }
+
   /** What a change is to the clients; null: nothing. */
   typeOf({ id, before, after }: RowChange): ChangeType | null {
     const isIn = after !== null && this.#test(after);
@@ -58,30 +57,8 @@ export class LiveQuery {
     const wasIn = this.#members?.has(id) ?? (before === undefined || (before !== null && this.#test(before)));
     if (isIn) this.has(id);
     else this.#members?.delete(id);
-    if (this.#snapshots > 0 && !this.#isTold) this.#note(id, isIn);
     if (isIn) return wasIn ? 'change' : 'enter';
     return wasIn ? 'leave' : null;
-  }
-
-  /** Rows that are the query's, as far as it was told by now. @param rows read since `beginSnapshot` */
-  stillIn(rows: readonly StoredRow[]): readonly StoredRow[] {
-    return rows.filter((row) => this.#test(row) && !this.#gone.has(row._id));
-  }
-
-  /** To be called before a snapshot is read. @returns to be called when it was */
-  beginSnapshot(): () => void {
-    this.#snapshots++;
-    return () => {
-      if (--this.#snapshots === 0) this.#gone.clear();
-    };
-  }
-
-  #note(id: string, isIn: boolean): void {
-    if (isIn) this.#gone.delete(id);
-    else if (this.#gone.add(id).size > mostMembers) {
-      this.#gone.clear();
-      for (const stream of this.streams) stream.reset();
-    }
   }
 
   /** Notes that clients have the record. */

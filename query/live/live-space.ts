@@ -1,4 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
+import { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
 import { letOthersRun } from '../../common/limits/yielding-loop.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { Conditions } from '../input/parse-conditions.ts';
@@ -59,6 +60,8 @@ export class LiveSpace implements ChangeListener {
   readonly #log: Pick<Log, 'error'>;
   readonly #queries = new Map<RecordSpace, Map<string, LiveQuery>>();
   readonly #index = new QueryIndex();
+  /** Changed rows are read alone, and snapshots beside each other. */
+  readonly #reads = new ReadWriteLock();
   readonly #waiting: Waiting[] = [];
   #waitingCount = 0;
   #telling = false;
@@ -165,6 +168,18 @@ export class LiveSpace implements ChangeListener {
   caughtUp(): Promise<void> {
     if (this.#waiting.length === 0) return Promise.resolve();
     return new Promise((told) => this.#add({ changes: [], count: 0, at: 0, told }));
+  }
+
+  alone<Result>(read: () => Promise<Result>): Promise<Result> {
+    return this.#reads.alone('', read);
+  }
+
+  /** Reads rows that are as they were told, or newer. Where the store reads changed rows later, it waits meanwhile. */
+  betweenChanges<Result>(signal: AbortSignal, read: () => Promise<Result>): Promise<Result> {
+    return this.#reads.whenShared('', signal, async () => {
+      await this.caughtUp();
+      return await read();
+    });
   }
 
   reset(): void {

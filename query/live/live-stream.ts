@@ -42,14 +42,15 @@ export class LiveStream {
     return this.#isReset;
   }
 
+  /** To be called before records are read for a snapshot, which has them then as they are told, or newer. */
+  forget(ids: readonly string[]): void {
+    for (const id of ids) this.#drop(id);
+  }
+
   /** An event of a record, in place of an earlier one that the client has not taken. @param at when it could be seen */
   push(id: string, event: Buffer, at: number): void {
     if (this.#isReset || this.#endedBy !== null) return;
-    const before = this.#waiting.get(id);
-    if (before !== undefined) {
-      this.#waiting.delete(id);
-      this.#count(-before.byteLength);
-    }
+    this.#drop(id);
     if (this.#waiting.size === 0) this.#since = at;
     this.#waiting.set(id, event);
     this.#count(event.byteLength);
@@ -118,6 +119,13 @@ export class LiveStream {
   takeEvents(): Buffer {
     const { bytes, events } = this.take();
     return events === 0 ? noBytes : bytes;
+  }
+
+  #drop(id: string): void {
+    const event = this.#waiting.get(id);
+    if (event === undefined) return;
+    this.#waiting.delete(id);
+    this.#count(-event.byteLength);
   }
 
   #count(bytes: number): void {

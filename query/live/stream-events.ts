@@ -85,7 +85,7 @@ async function* watch(deps: StreamDeps, open: OpenStream, from: From): AsyncGene
   const key = `${asked.key} ${request.header('options') ?? ''}`;
   const wanted = { view, key, shown, conditions: ruled(view, plan.conditions) };
   const space = view.missing ? null : await deps.spaceOf(view);
-  const joined = space && { space, query: space.join(stream, wanted) };
+  const joined = space && { space, stream, query: space.join(stream, wanted) };
   try {
     const isResumed = place !== '' && joined?.space.resume(stream, joined.query, { view, place }) === true;
     const isReset = !isResumed && (isAgain || place !== '');
@@ -94,8 +94,7 @@ async function* watch(deps: StreamDeps, open: OpenStream, from: From): AsyncGene
       hasBegun ? noBytes : retryBytes(retryAfter),
       isReset ? eventBytes('reset', noPlace, '{}') : noBytes,
     ]);
-    const records =
-      isResumed || !joined ? [] : deps.snapshots.events(view, plan, joined.query, request.signal);
+    const records = isResumed || !joined ? [] : deps.snapshots.events(view, plan, joined, request.signal);
     for await (const bytes of records) {
       yield Buffer.concat([head, bytes]);
       head = noBytes;

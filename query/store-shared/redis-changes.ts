@@ -188,9 +188,12 @@ export class RedisChanges {
     const ids = idsOf(entries);
     if (ids === null) return this.#reset(space);
     for (const some of chunksOf([...ids], limits.records)) {
-      const changes = await this.#changes(space, some);
+      const changes = await space.listener.alone(async () => {
+        const read = await this.#changes(space, some);
+        if (read !== null && this.#isHeard(space)) space.listener.changed(read, read.length);
+        return read;
+      });
       if (changes === null) return this.#reset(space);
-      if (this.#isHeard(space)) space.listener.changed(changes, changes.length);
     }
   }
 

@@ -2,6 +2,7 @@
 import t from 'tap';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import type { RowChange } from '../../query/store/row-change.ts';
+import { readAtOnce } from '../services/live-stores.ts';
 import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
 import { fieldsOf } from '../services/record-client.ts';
 import { until } from '../services/worker-pids.ts';
@@ -27,7 +28,11 @@ t.test('a change that overtakes its insert is told once, and the older state nev
   const spaceId = uuidV5('owner', 'p', 'large');
   const stop = await harness.store.listen(
     spaceId,
-    { changed: (changes) => void told.push(...changes), reset: () => t.fail('nothing is unknown') },
+    {
+      changed: (changes) => void told.push(...changes),
+      alone: readAtOnce,
+      reset: () => t.fail('nothing is unknown'),
+    },
     AbortSignal.timeout(30_000),
   );
   let release = (): void => {};

@@ -5,7 +5,7 @@ import { keysOf } from '../../query/store-shared/redis-versions.ts';
 import type { RecordSpace } from '../../query/structure/record-space.ts';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
 import { openLivePair } from '../services/live-pair.ts';
-import { LiveStore, type Mirror, newRecord, newSpace, sorted } from '../services/live-stores.ts';
+import { LiveStore, type Mirror, newRecord, newSpace, readAtOnce, sorted } from '../services/live-stores.ts';
 import { plainStore } from '../services/plain-store.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
 import { startFaultyClickhouse } from '../services/start-faulty-clickhouse.ts';
@@ -273,7 +273,7 @@ t.test('changed records that can not be read', async (t) => {
 });
 
 t.test('a process without Redis, or with several servers, does not listen', async (t) => {
-  const mirror = { changed() {}, reset() {} };
+  const mirror = { changed() {}, alone: readAtOnce, reset() {} };
   const error = await rejectionOf(plainStore(db).listen('space', mirror, signal));
   t.match(error, { status: 501, code: 'not_implemented' });
 });

@@ -15,6 +15,7 @@ import { RedisVersions } from '../../query/store-shared/redis-versions.ts';
 import { RedisReservations } from '../../query/unique/redis-reservations.ts';
 import { certificateFor } from '../services/certificate.ts';
 import { freePorts } from '../services/free-port.ts';
+import { readAtOnce } from '../services/live-stores.ts';
 import { call, fieldsOf, structureOf } from '../services/record-client.ts';
 import { type RedisServer, startRedis } from '../services/redis.ts';
 import { startRedisCluster } from '../services/redis-cluster.ts';
@@ -148,7 +149,7 @@ async function hears(redis: RedisConnection, versions: RedisVersions, outages: C
   const changed = (_: unknown, count: number): void => {
     told += count;
   };
-  await changes.listen('space', { changed, reset() {} }, signal);
+  await changes.listen('space', { changed, alone: readAtOnce, reset() {} }, signal);
   // until it has subscribed
   while (told === 0) await (await versions.begin('space'))({ ids: ['a'], areNew: true });
   changes.close();

@@ -106,6 +106,11 @@ export class LiveStore {
   }
 }
 
+/** `ChangeListener.alone` of one that reads nothing by itself. */
+export async function readAtOnce<Result>(read: () => Promise<Result>): Promise<Result> {
+  return await read();
+}
+
 /** The ages of a space by what a listener is told. */
 export class Mirror implements ChangeListener {
   stop: Awaited<ReturnType<RecordStore['listen']>> = () => {};
@@ -130,6 +135,8 @@ export class Mirror implements ChangeListener {
       this.#apply(change);
     }
   }
+
+  readonly alone = readAtOnce;
 
   reset(): void {
     this.resets++;

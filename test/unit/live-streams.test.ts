@@ -22,7 +22,12 @@ function rowOf(id: string, name: string): StoredRow {
 function liveOver(t: { teardown(end: () => Promise<void>): void }, alone = true) {
   const rows = new Map<string, StoredRow>();
   const listeners = new Set<ChangeListener>();
-  const given = { onLookUp: async (_id: string) => {}, openSpace: async () => space, streams: () => 0 };
+  const given = {
+    onLookUp: async (_id: string) => {},
+    onMatching: async () => {},
+    openSpace: async () => space,
+    streams: () => 0,
+  };
   const streams = new LiveStreams({
     config: { liveMaxStreams: 1000, liveMaxTokenStreams: 1000 },
     log: silentLog(),
@@ -37,8 +42,9 @@ function liveOver(t: { teardown(end: () => Promise<void>): void }, alone = true)
     store: {
       alone,
       async lookUp(_space: unknown, { id }: { id: string }) {
+        const row = rows.get(id);
         await given.onLookUp(id);
-        return [rows.get(id)].filter((row) => row !== undefined);
+        return [row].filter((row) => row !== undefined);
       },
       async listen(_id: string, listener: ChangeListener) {
         listeners.add(listener);
@@ -46,7 +52,11 @@ function liveOver(t: { teardown(end: () => Promise<void>): void }, alone = true)
       },
     },
     reader: {
-      matching: async () => [...rows.keys()].map((_id) => ({ _id, _bytes: 10 })),
+      async matching() {
+        const found = [...rows.keys()].map((_id) => ({ _id, _bytes: 10 }));
+        await given.onMatching();
+        return found;
+      },
       count: async () => rows.size,
     },
   } as unknown as LiveDeps);
@@ -54,8 +64,17 @@ function liveOver(t: { teardown(end: () => Promise<void>): void }, alone = true)
   const tell = (changes: Iterable<RowChange>, count = 1): void => {
     for (const listener of listeners) listener.changed(changes, count);
   };
+  /** As a store does that reads the row first. */
+  const tellLater = (id: string): Promise<unknown> => {
+    const read = (listener: ChangeListener) => async (): Promise<void> => {
+      const after = rows.get(id) ?? null;
+      await sleep(10);
+      listener.changed([{ id, before: undefined, after }], 1);
+    };
+    return Promise.all([...listeners].map((listener) => listener.alone(read(listener))));
+  };
   return {
-    ...{ given, rows, listeners, tell },
+    ...{ given, rows, listeners, tell, tellLater },
     write(id: string, name: string | null): void {
       const before = rows.get(id) ?? null;
       const after = name === null ? null : rowOf(id, name);
@@ -129,25 +148,51 @@ t.test('records that are to be read again while they are read', async (t) => {
   t.strictSame(types, ['snapshot', 'reset', 'snapshot', 'snapshot', 'snapshot', 'ready']);
 });
 
-t.test('where ids alone are told, a client hears that a record left that it had for a moment', async (t) => {
-  const { given, rows, tell, watch } = liveOver(t, false);
+t.test('where rows are read later, a client hears that a record left that it had for a moment', async (t) => {
+  const { given, rows, tell, tellLater, watch } = liveOver(t, false);
   for (const id of ['1', '2', '3']) rows.set(id, rowOf(id, 'x'));
+  let told: Promise<unknown> | undefined;
   given.onLookUp = async (id) => {
     if (id !== '2') return;
-    // it is gone while the snapshot, which had it already, is on its way
-    tell([{ id, before: null, after: null }]);
-    tell([{ id, before: undefined, after: null }]);
+    // the snapshot has read it, and is on its way
+    rows.delete(id);
+    told = tellLater(id);
     await sleep(20);
   };
   const client = watch();
   await client.until(/event: ready/);
-  t.strictSame(client.events(), ['snapshot 1 3', 'ready']);
+  await told;
+  await client.until(/event: leave/);
+  t.strictSame(client.events(), ['snapshot 1 2 3', 'ready', 'leave 2']);
   // new, and gone when its row was read: the snapshot came in between
   tell([{ id: '1', before: null, after: null }]);
   tell([{ id: '1', before: undefined, after: null }]);
   tell([{ id: '3', before: undefined, after: rowOf('3', 'y') }]);
   await client.until(/event: change/);
-  t.strictSame(client.events().slice(2), ['leave 1', 'change 3']);
+  t.strictSame(client.events().slice(3), ['leave 1', 'change 3']);
+});
+
+t.test('where rows are read later, nothing older comes after a snapshot', async (t) => {
+  const { given, rows, tellLater, watch } = liveOver(t, false);
+  const first = watch();
+  await first.until(/event: ready/);
+  rows.set('1', rowOf('1', 'older'));
+  const reading = tellLater('1');
+  rows.set('1', rowOf('1', 'newer'));
+  const second = watch();
+  await second.until(/event: ready/);
+  t.strictSame(second.events(), ['snapshot 1', 'ready']);
+  t.match(second.text, /newer/);
+  await reading;
+  // told before the snapshot reads it, and changed in between
+  given.onMatching = async () => {
+    await tellLater('1');
+    rows.set('1', rowOf('1', 'newest'));
+  };
+  const third = watch();
+  await third.until(/event: ready/);
+  t.strictSame(third.events(), ['snapshot 1', 'ready']);
+  t.match(third.text, /newest/);
 });
 
 t.test('a client that takes nothing gets the records again, and holds nobody back', async (t) => {
