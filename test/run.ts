@@ -1,23 +1,14 @@
 /**
- * `npm test -- [NAME...] [FILE...]`: suites of test/suites.ts, or files; without either the suite `default`. Each file
- * runs in a process of its own, a few at a time. Options: --jobs=2 --timeout=600 --reporter-file=FILE.
- * tap's own runner compiles each module that a file imports anew, which takes longer than most files do
- * (docs/decisions/030-tests.md). What failed is printed; the report holds all, as TAP.
+ * `npm test -- [NAME...] [FILE...]`: suites of test/suites.ts, or files; without either the suite `default`. Files are
+ * built at once (test/build.ts), and run in processes of their own, a few at a time. What failed is printed; the report
+ * holds all, as TAP. Options: --jobs=2 --timeout=600 --reporter-file=FILE.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  copyFileSync,
-  createWriteStream,
-  existsSync,
-  mkdirSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-} from 'node:fs';
+import { createWriteStream, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { loadTypescript } from './services/load-typescript.ts';
+import { buildTests } from './build.ts';
 import { type Outcome, outcomeOf } from './services/test-outcome.ts';
 import { filesOf, type Suite, suites } from './suites.ts';
 
@@ -33,14 +24,13 @@ const { values, positionals } = parseArgs({
   },
 });
 const report = values['reporter-file'] === undefined ? undefined : createWriteStream(values['reporter-file']);
-const importAll = join(import.meta.dirname, 'import-all.mjs');
+const runner = join(import.meta.dirname, 'run-files.mjs');
 const outcomes: Outcome[] = [];
 const asked = new Set<string>();
 let count = 0;
 const began = performance.now();
 const chosenSuites = chosen(positionals);
-// what a few files gain is less than it takes
-if (chosenSuites.flatMap(filesOf).length > 20) process.env.SLUICE_TEST_PROGRAMS = compilePrograms();
+const built = await buildTests([...new Set(chosenSuites.flatMap(filesOf))]);
 for (const suite of chosenSuites) await runSuite(suite);
 const passed = outcomes.reduce((sum, outcome) => sum + outcome.passed, 0);
 const failed = outcomes.reduce((sum, outcome) => sum + outcome.failed, 0);
@@ -87,20 +77,6 @@ async function runSuite(suite: Suite): Promise<void> {
   await server?.stop();
 }
 
-/** Compiles the programs once: a server starts in two thirds of the CPU then. @returns the folder */
-function compilePrograms(): string {
-  const folder = join(import.meta.dirname, '../node_modules/.cache/sluice-tests/programs');
-  const args = ['tsc', '-p', 'test/tsconfig.programs.json', '--outDir', folder];
-  if (spawnSync('npx', args, { stdio: 'inherit' }).status !== 0)
-    throw new Error('the programs can’t be compiled');
-  copyFileSync('package.json', join(folder, 'package.json'));
-  const webApp = join(folder, 'console/web');
-  mkdirSync(webApp, { recursive: true });
-  rmSync(join(webApp, 'dist'), { force: true });
-  symlinkSync(join(import.meta.dirname, '../console/web/dist'), join(webApp, 'dist'));
-  return folder;
-}
-
 /** By the lock file that npm leaves in node_modules. */
 function isInstalled(folder: string): boolean {
   const [found, wanted] = ['node_modules/.package-lock.json', 'package-lock.json'].map((name) =>
@@ -132,8 +108,8 @@ async function runFiles(
   const start = performance.now();
   const shared = files.length > 1;
   const name = shared ? `${files[0]} and ${files.length - 1} others, to ${files.at(-1)}` : files[0];
-  const child = spawn(process.execPath, [...loadTypescript, ...(shared ? [importAll] : []), ...files], {
-    env: { ...env, TAP_TIMEOUT: String(timeout) },
+  const child = spawn(process.execPath, ['--enable-source-maps', runner, join(built, 'tests'), ...files], {
+    env: { ...env, SLUICE_TEST_BUILT: built, TAP_TIMEOUT: String(timeout) },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const stopWithUs = (): void => void child.kill('SIGKILL');

@@ -5,7 +5,7 @@ import t from 'tap';
 import { openChdb } from '../../common/clickhouse/chdb-database.ts';
 import { migrate } from '../../common/metadata/migrate.ts';
 import { migrations } from '../../common/metadata/migrations.ts';
-import { loadTypescript } from '../services/load-typescript.ts';
+import { scriptArgs } from '../services/built.ts';
 import { temporaryFolder } from '../services/temporary-folder.ts';
 
 const parts = 10;
@@ -27,8 +27,7 @@ t.test('records of a megabyte stream without many of them being held at once', a
   }
   await db.close();
   // another process, which the writing has not made grow
-  const script = join(import.meta.dirname, '../services/stream-growth.ts');
-  const args = [...loadTypescript, script, path];
+  const args = [...scriptArgs('test/services/stream-growth.ts'), path];
   const { stdout } = await promisify(execFile)(process.execPath, args);
   const growth = Math.round(Number(stdout) / mebibyte);
   t.ok(growth > 0 && growth < 320, `grew by ${growth} MiB`);

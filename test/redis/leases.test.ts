@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { openRedis } from '../../common/redis/open-redis.ts';
@@ -8,7 +7,7 @@ import { LeaseSession, type LeaseTimes, usualTimes } from '../../query/unique/le
 import { RedisReservations } from '../../query/unique/redis-reservations.ts';
 import { reservationsKey } from '../../query/unique/reservation-store.ts';
 import type { Reservation } from '../../query/unique/unique-reservations.ts';
-import { loadTypescript } from '../services/load-typescript.ts';
+import { scriptArgs } from '../services/built.ts';
 import { type RedisServer, startRedis } from '../services/redis.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { startTcpProxy } from '../services/tcp-proxy.ts';
@@ -87,8 +86,7 @@ t.test('a killed process: its values are free after the lease, and not before', 
   const child = spawn(
     process.execPath,
     [
-      ...loadTypescript,
-      join(import.meta.dirname, '../services/hold-values.ts'),
+      ...scriptArgs('test/services/hold-values.ts'),
       ...[server.config, times, ['v', 'w']].map((value) => JSON.stringify(value)),
     ],
     { stdio: ['ignore', 'pipe', 'inherit'] },

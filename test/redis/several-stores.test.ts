@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { loadTypescript } from '../services/load-typescript.ts';
+import { programArgs } from '../services/built.ts';
 import { type Answer, call, fieldsOf, structureOf } from '../services/record-client.ts';
 import { startRedis } from '../services/redis.ts';
 import { mountSmallDisk } from '../services/small-disk.ts';
@@ -330,7 +330,7 @@ async function move(
   env = envOf(first, second),
 ): Promise<{ readonly status: number | null | 'arrived'; readonly stdout: string; readonly stderr: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-move-'));
-  const child = spawn(process.execPath, [...loadTypescript, 'move-space.ts', `${project}/${space}`, target], {
+  const child = spawn(process.execPath, [...programArgs('move-space.ts'), `${project}/${space}`, target], {
     cwd: join(import.meta.dirname, '../..'),
     env: { PATH: process.env.PATH ?? '', HOME: tmpdir(), DATA_DIR: folder, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -45,7 +45,8 @@ export class Contract {
   readonly seen = new Set<string>();
   readonly #router: Router;
   readonly #operations = new Map<string, Described>();
-  readonly #ajv = new Ajv2020({ strict: false, validateFormats: true });
+  // that the document is good is a test of its own
+  readonly #ajv = new Ajv2020({ strict: false, validateFormats: true, validateSchema: false, meta: false });
   readonly #validators = new Map<string, ValidateFunction>();
 
   /** @param document OpenAPI 3.1 */

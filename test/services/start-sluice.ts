@@ -4,8 +4,8 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
+import { programArgs } from './built.ts';
 import { listenForContract } from './contract-listener.ts';
-import { programArgs } from './load-typescript.ts';
 import { watchChild } from './watch-child.ts';
 
 const root = join(import.meta.dirname, '../..');
