@@ -7,8 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { fieldsOf, structureOf } from '../services/record-client.ts';
 import { killAll, removeData, type Sluice, startSluice } from '../services/start-sluice.ts';
+import { sized } from '../services/test-size.ts';
 
-const kills = Number(process.env.KILLS ?? 12);
+const kills = Number(process.env.KILLS ?? sized(12, 4));
 const records = 30_000;
 const structure = structureOf('p', 'rows', fieldsOf('key TEXT unique, number NUMBER, text TEXT'));
 

@@ -1,6 +1,6 @@
 /**
  * kill -9 under inserts, updates and deletes: after each restart everything that was acknowledged is there, once, and
- * nothing is half there. KILLS=50 for the whole; TEST_SEED=random kills at other times.
+ * nothing is half there. TEST_SEED=random kills at other times.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
@@ -15,9 +15,9 @@ import {
 import { call } from '../services/record-client.ts';
 import { seededRandom } from '../services/s3-stub/seeded-random.ts';
 import { type Sluice, sluiceFor } from '../services/start-sluice.ts';
-import { seed } from '../services/test-size.ts';
+import { seed, sized } from '../services/test-size.ts';
 
-const kills = Number(process.env.KILLS ?? 8);
+const kills = Number(process.env.KILLS ?? sized(50, 4));
 
 t.test(`kill -9 ${kills} times under writes`, { timeout: 3_600_000 }, async (t) => {
   t.comment(`TEST_SEED=${seed}`);

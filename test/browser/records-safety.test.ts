@@ -2,6 +2,7 @@
 import t from 'tap';
 import { closeByEscape } from '../services/console-browser.ts';
 import { makeSpace, openRecords, project, seriousFindings } from '../services/records-browser.ts';
+import { sized } from '../services/test-size.ts';
 
 const { server, page, problems, api, go, noProblems, dialog, grid } = await openRecords();
 t.teardown(() => server.close());
@@ -114,7 +115,7 @@ t.test('axe-core finds nothing serious, light and dark; 360 pixels are wide enou
 });
 
 /** BROWSER_RECORDS=1000000 takes minutes. */
-const count = Number(process.env.BROWSER_RECORDS ?? 100_000);
+const count = Number(process.env.BROWSER_RECORDS ?? sized(100_000, 40_000));
 
 t.test(`${count} records are scrolled through, and sorted; the page draws few of them`, async (t) => {
   await makeSpace(api, 'many', [

@@ -12,7 +12,7 @@ import { clientOf, cuttingProxy, mapStorage, sluiceWithDigests } from '../servic
 import { temporaryFolder } from '../services/temporary-folder.ts';
 import { sized } from '../services/test-size.ts';
 
-const size = sized(2 ** 30, 2 ** 29);
+const size = sized(2 ** 30, 2 ** 28);
 const cuts = sized(20, 10);
 const mebibyte = 2 ** 20;
 

@@ -60,10 +60,10 @@ t.test('a small file whose answers are lost is stored once', async (t) => {
   t.match(await listed.json(), { count: 1, files: [{ name: file.name }] });
 });
 
-t.test('60 MB, cut 20 times', async (t) => {
-  const bytes = someBytes(60_000_000);
+t.test('24 MB, cut 12 times', async (t) => {
+  const bytes = someBytes(24_000_000);
   for (const [partBytes, cuts, least] of [
-    [2 * mebibyte, 20, mebibyte],
+    [2 * mebibyte, 12, mebibyte],
     // none is as long as a part
     [8 * mebibyte, 6, 3 * mebibyte],
   ] as const) {

@@ -17,7 +17,7 @@ import { openQueryHarness } from '../services/query-harness.ts';
 import { quickHasher } from '../services/quick-hasher.ts';
 import { sized } from '../services/test-size.ts';
 
-const runs = requestedRuns(sized(45, 15));
+const runs = requestedRuns(sized(45, 9));
 // a hang is found by it; what a run may take grows with what was asked for
 t.setTimeout(3 * (120_000 + runs.sequences * 5_000));
 

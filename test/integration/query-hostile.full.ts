@@ -200,7 +200,7 @@ t.test('of a key that a body repeats the last one counts, as JSON.parse has it',
 
 t.test('a text of a megabyte is a text', async (t) => {
   const large = space('large');
-  for (const piece of ["'", '\\', '\0', 'é', '\u{1F600}', '"']) {
+  for (const piece of [`'\\\0é\u{1F600}"`, '\\']) {
     const text = piece.repeat(1024 ** 2 / Buffer.byteLength(piece));
     const { body, status } = await large.insertOne({ text, key: text, list: [text], map: { [text]: 1 } });
     t.equal(status, 200);
@@ -209,7 +209,7 @@ t.test('a text of a megabyte is a text', async (t) => {
     t.equal((await large.updateOneById(body.id, { text: `${text}!` })).status, 200);
     t.ok((await large.findOne([['id', body.id]])).body.text === `${text}!`);
     t.equal((await large.insertOne({ key: text })).code, 'not_unique');
-    t.equal((await large.search(piece.repeat(500), ['text'])).body.length, 1);
+    t.equal((await large.search(piece.repeat(1000 / piece.length), ['text'])).body.length, 1);
     t.equal((await large.search('x'.repeat(1001), ['text'])).status, 400);
     t.equal((await large.deleteOneById(body.id)).status, 200);
   }

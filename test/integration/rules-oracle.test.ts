@@ -13,7 +13,7 @@ import { fieldsOf, structureOf } from '../services/record-client.ts';
 import { seed, sized } from '../services/test-size.ts';
 
 const isServed = process.env.SLUICE_TEST_SERVED !== undefined;
-const requests = Number(process.env.RULES ?? sized(isServed ? 600 : 1200, 400));
+const requests = Number(process.env.RULES ?? sized(isServed ? 600 : 1200, 250));
 const perRule = 10;
 
 type User = { readonly id: string } & Readonly<Record<string, Json>>;

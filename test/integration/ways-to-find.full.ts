@@ -119,7 +119,7 @@ const asks: readonly Ask[] = fc.sample(
     query: pairs,
     options,
   }),
-  { numRuns: sized(2000, 300), seed: 6 },
+  { numRuns: sized(2000, 150), seed: 6 },
 );
 
 const find = async ({ query, options }: Ask): Promise<QueryAnswer['body']> => {
@@ -210,7 +210,7 @@ t.test('finds by ranges and lists share statements, and answer as alone', async 
   ];
   for (const options of [undefined, { sort: { by: 'text', order: 'desc' } }, { paramRelationship: 'Or' }]) {
     for (const kind of kinds) {
-      const queries = Array.from({ length: sized(64, 24) }, (_, at) => kind(at));
+      const queries = Array.from({ length: sized(64, 12) }, (_, at) => kind(at));
       const expected: unknown[] = [];
       for (const query of queries) expected.push((await few.find(query, options)).body);
       statements = 0;

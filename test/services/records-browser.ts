@@ -108,9 +108,12 @@ export async function seriousFindings(page: Page): Promise<string[]> {
   await page.evaluate(await axeSource);
   return page.evaluate(async () => {
     interface Axe {
-      run(): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }>;
+      run(
+        options: object,
+      ): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }>;
     }
-    const { violations } = await (globalThis as unknown as { axe: Axe }).axe.run();
+    const { axe } = globalThis as unknown as { axe: Axe };
+    const { violations } = await axe.run({ resultTypes: ['violations'] });
     return violations
       .filter(({ impact }) => impact === 'serious' || impact === 'critical')
       .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' | ')}`);

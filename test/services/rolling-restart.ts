@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Test } from 'tap';
 import { lastingPort } from './lasting-port.ts';
 import { startLoadBalancer } from './load-balancer.ts';
@@ -9,6 +10,9 @@ import { stubSettings } from './s3-stub/stub-settings.ts';
 import { startClickhouse } from './start-clickhouse.ts';
 import { removeData, type Sluice, startSluice, acceptanceToken as token } from './start-sluice.ts';
 import { temporaryFolder } from './temporary-folder.ts';
+
+/** The load goes on while processes start, which need the cores. */
+const pause = (): Promise<void> => sleep(20);
 
 const sizes = { 'small upload': 2_000, 'large upload': 6_500_000 };
 const plain = structureOf('roll', 'plain', [{ name: 'key', type: 'TEXT' }]);
@@ -102,6 +106,7 @@ export async function rollingRestart(
         return { status: response.status, body: await response.json() };
       });
       if (answer !== null) files.set(answer.name, content);
+      await pause();
     }
   };
   const insert = async (space: 'plain' | 'unique', structure: string): Promise<void> => {
@@ -111,18 +116,20 @@ export async function rollingRestart(
         call({ baseUrl, token, path: `/roll/${space}`, structure, body: sent }),
       );
       for (const { id, key } of stored ?? []) records[space].set(key, id);
+      await pause();
     }
   };
   const find = async (): Promise<void> => {
     while (running) {
       const [key, id] = [...records.plain].at(-1) ?? [];
       if (key === undefined) {
-        await new Promise((resolve) => setTimeout(resolve, 10));
+        await pause();
         continue;
       }
       const path = `/roll/plain?key=${encodeURIComponent(key)}`;
       const found = await attempt<Stored[]>('find', () => call({ baseUrl, token, path, structure: plain }));
       if (found !== null && found[0]?.id !== id) failures.push(`find: ${key} was not found`);
+      await pause();
     }
   };
 
@@ -137,7 +144,7 @@ export async function rollingRestart(
     raw.send(Buffer.alloc(7_000_000, 'never to be whole'));
     return raw;
   });
-  while (stub.openUploads().length < slow.length) await new Promise((resolve) => setTimeout(resolve, 20));
+  while (stub.openUploads().length < slow.length) await sleep(20);
 
   const load = Promise.all([
     ...[1, 2].map(() => upload('small upload')),
@@ -152,7 +159,7 @@ export async function rollingRestart(
     const kinds = ['small upload', 'large upload', 'insert plain', 'insert unique', 'find'];
     while (kinds.some((kind) => (counts[kind]?.[200] ?? 0) < (before.get(kind) ?? 0) + 1)) {
       if (failures.length > 0) return;
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await sleep(20);
     }
   };
   for (const place of restarted) {

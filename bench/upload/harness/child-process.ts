@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { programArgs } from '../../../test/services/built.ts';
 
 export const repositoryRoot = join(import.meta.dirname, '../../..');
 
@@ -72,12 +73,16 @@ export function startScript(
     readonly preload?: readonly string[];
   },
 ): Promise<Child> {
-  const preload = (options.preload ?? []).flatMap((module) => ['--import', module]);
-  return startChild({
-    ...options,
-    command: process.execPath,
-    args: ['--import', 'tsx', ...preload, script, ...(options.args ?? [])],
-  });
+  const { root = repositoryRoot, preload = [], args = [] } = options;
+  const preloads = preload.flatMap((module) => ['--import', module]);
+  const isProgram = preload.length === 0 && !script.startsWith('bench/');
+  const program = isProgram ? argsOf(script, root) : ['--import', 'tsx', ...preloads, script];
+  return startChild({ ...options, command: process.execPath, args: [...program, ...args] });
+}
+
+/** What node is to be given to run a program of a checkout; one of the tests has those of this checkout built. */
+export function argsOf(script: string, root: string): readonly string[] {
+  return root === repositoryRoot ? programArgs(script) : ['--import', 'tsx', script];
 }
 
 function whenReady(child: ChildProcess, { command, args, ready }: ChildOptions): Promise<string> {
