@@ -63,7 +63,8 @@ async function runSuite(suite: Suite): Promise<void> {
   // what an earlier suite ran in the same way
   const files = filesOf(suite).filter((file) => env !== undefined || s3 !== undefined || !asked.has(file));
   for (const file of files) asked.add(file);
-  const waiting = processesOf(files);
+  const jobs = Number(values.jobs ?? suite.jobs);
+  const waiting = processesOf(files, jobs);
   const run = {
     env: { ...process.env, ...env, ...server?.env },
     timeout: Number(values.timeout ?? suite.timeout ?? 600),
@@ -73,7 +74,7 @@ async function runSuite(suite: Suite): Promise<void> {
       outcomes.push(await runFiles(files, run));
     }
   };
-  await Promise.all(Array.from({ length: Number(values.jobs ?? suite.jobs) }, work));
+  await Promise.all(Array.from({ length: jobs }, work));
   await server?.stop();
 }
 
@@ -86,14 +87,16 @@ function isInstalled(folder: string): boolean {
 }
 
 /** Files that share a process: most take less time than its start. Whole servers, and full suites, have one each. */
-function processesOf(files: readonly string[]): (readonly string[])[] {
-  const share = (folder: string, together: number): (readonly string[])[] => {
+function processesOf(files: readonly string[], jobs: number): (readonly string[])[] {
+  const share = (folder: string, most: number): (readonly string[])[] => {
     const inFolder = files.filter((file) => file.startsWith(folder) && file.endsWith('.test.ts'));
+    // more than one for each job: some take longer
+    const together = Math.min(most, Math.ceil(inFolder.length / (2 * jobs)));
     return Array.from({ length: Math.ceil(inFolder.length / together) }, (_, index) =>
       inFolder.slice(index * together, (index + 1) * together),
     );
   };
-  const shared = [...share('test/integration/', 12), ...share('test/unit/', 18)];
+  const shared = [...share('test/integration/', 8), ...share('test/unit/', 18)];
   const together = new Set(shared.flat());
   // the short ones at the end fill what the others leave
   return [...files.filter((file) => !together.has(file)).map((file) => [file]), ...shared];

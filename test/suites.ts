@@ -19,8 +19,10 @@ export interface Suite {
 const core = ['unit', 'acceptance', 'integration', 'client'].map((folder) => `test/${folder}/*.test.ts`);
 /** What an engine may answer in its own way. */
 const servedFiles = [
+  // which waits for other processes to hear of a space
+  'query-spaces',
   ...['filters', 'query-filters', 'query-aggregate', 'query-unique', 'query-records', 'query-populate'],
-  ...['query-clear', 'query-search', 'query-find-by-body', 'query-keys', 'query-spaces', 'query-login'],
+  ...['query-clear', 'query-search', 'query-find-by-body', 'query-keys', 'query-login'],
   ...['value-index', 'rules', 'rules-oracle', 'next-pages', 'normalize'],
 ].map((name) => `test/integration/${name}.test.ts`);
 const servedFullFiles = [
@@ -60,16 +62,16 @@ export const suites: Readonly<Record<string, Suite>> = {
       'test/unit/compressed-answers.test.ts',
     ],
   },
-  redis: { jobs: 3, files: ['test/redis/*.test.ts'] },
+  redis: { jobs: 4, files: ['test/redis/*.test.ts'] },
   /** The query service on a ClickHouse server: filters and groups against the oracle, keys of inserts, updates. */
   served: {
-    jobs: 2,
+    jobs: 3,
     env: { SLUICE_TEST_SERVED: '1' },
     files: ['test/acceptance/live-oracle.full.ts', ...servedFullFiles, ...servedFiles],
   },
   /** The same over two stores, but for tests that look into the table of one. */
   stores: {
-    jobs: 2,
+    jobs: 3,
     env: { SLUICE_TEST_SERVED: '2' },
     files: servedFiles.filter((file) => !/query-(clear|records)|value-index|rules-oracle/.test(file)),
   },

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { historyProblem, type Operation } from './check-history.ts';
 import type { QueryAnswer } from './query-harness.ts';
 import { spaceOf } from './query-harness.ts';
@@ -39,6 +40,8 @@ export interface HistoryOptions {
   readonly workers?: number;
   /** Called with the share that is done. */
   readonly onProgress?: (share: number) => void;
+  /** Milliseconds that a worker waits between two operations. */
+  readonly pause?: number;
 }
 
 export interface RecordedHistory {
@@ -132,7 +135,7 @@ class HistoryRun {
   }
 
   async work(): Promise<void> {
-    const { operations, workers = 24, onProgress, writeShare = 0.05 } = this.#options;
+    const { operations, workers = 24, onProgress, pause = 0, writeShare = 0.05 } = this.#options;
     for (let key = 0; key < this.#keys; key++) await this.#insert(this.#spaces[0] as Space, key);
     const work = async (worker: number): Promise<void> => {
       const space = this.#spaces[worker % this.#spaces.length] as Space;
@@ -140,6 +143,7 @@ class HistoryRun {
         if (this.#left % 100 === 0) onProgress?.(1 - this.#left / operations);
         const share = typeof writeShare === 'number' ? writeShare : writeShare();
         await (this.#random() < share ? this.#write(space) : this.#read(space));
+        if (pause > 0) await sleep(pause);
       }
     };
     await Promise.all(Array.from({ length: workers }, (_, worker) => work(worker)));
