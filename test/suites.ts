@@ -62,7 +62,7 @@ export const suites: Readonly<Record<string, Suite>> = {
       'test/unit/compressed-answers.test.ts',
     ],
   },
-  redis: { jobs: 4, files: ['test/redis/*.test.ts'] },
+  redis: { jobs: 3, files: ['test/redis/*.test.ts'] },
   /** The query service on a ClickHouse server: filters and groups against the oracle, keys of inserts, updates. */
   served: {
     jobs: 3,
