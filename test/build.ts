@@ -13,7 +13,6 @@ import { build, type Plugin } from 'esbuild';
 
 const root = join(import.meta.dirname, '..');
 const cache = join(root, 'node_modules/.cache');
-const prefix = 'sluice-tests-';
 /** Beside the programs in the root: what runs in a process or thread of its own, or in a server before all else. */
 const programs = [
   ...['gateway/main.ts', 'query/main.ts', 'console/main.ts', 'common/transfer/compare-tables.ts'],
@@ -33,8 +32,9 @@ const product = /^(?:common|console|events|gateway|query|[\w-]+\.ts$)/;
  */
 export async function buildTests(files: readonly string[]): Promise<string> {
   mkdirSync(cache, { recursive: true });
-  const folder = mkdtempSync(join(cache, prefix));
+  const folder = mkdtempSync(join(cache, 'sluice-tests-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
   const inRoot = readdirSync(root).filter((name) => /^[\w-]+\.ts$/.test(name));
   await Promise.all([
     bundle([...inRoot, ...programs], folder, 'programs'),
