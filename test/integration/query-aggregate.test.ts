@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
 import { fieldsOf, structureOf } from '../services/record-client.ts';
-import { sized, whole } from '../services/test-size.ts';
+import { sized } from '../services/test-size.ts';
 
 let now = Date.parse('2026-11-01T12:00:00Z');
 const harness = await queryHarnessFor(t, { now: () => now });
@@ -201,7 +201,7 @@ t.test('every time zone that is taken is known to the engine', async (t) => {
   now = Date.parse('2026-07-01T12:00:00Z');
   await sales.insertOne({ city: 'zones' });
   const unknown: unknown[] = [];
-  const listed = Intl.supportedValuesOf('timeZone').filter((_, index) => whole || index % 8 === 0);
+  const listed = Intl.supportedValuesOf('timeZone').filter((_, index) => index % sized(1, 8) === 0);
   const zones = ['UTC', 'GMT', 'Etc/GMT+5', 'europe/paris', ...listed];
   for (let at = 0; at < zones.length; at += 10) {
     const some = zones.slice(at, at + 10);

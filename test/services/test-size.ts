@@ -11,9 +11,6 @@ const size = process.env.TEST_SIZE;
 /** Whether a test is run in all its forms. */
 export const full = size === 'full' || size === 'forms';
 
-/** Whether it is run in all its cases, where they can be listed. */
-export const whole = size === 'full';
-
 export const seed = readSeed(process.env.TEST_SEED);
 
 fc.configureGlobal({ seed });

@@ -1,11 +1,11 @@
 import t from 'tap';
 import { fold, variantsIn } from '../../query/input/filters/case-variants.ts';
-import { whole } from '../services/test-size.ts';
+import { sized } from '../services/test-size.ts';
 
 /** Beyond the first two planes no letter has case; a full test looks at all planes. */
-const end = whole ? 0x110000 : 0x20000;
+const end = sized(0x110000, 0x20000);
 /** Each is compared with all others, which takes its time: all of them in a full test, else each fiftieth. */
-const sample = (some: readonly string[]) => some.filter((_, index) => whole || index % 50 === 0);
+const sample = (some: readonly string[]) => some.filter((_, index) => index % sized(1, 50) === 0);
 
 const letters: string[] = [];
 for (let point = 0; point < end; point++) {

@@ -18,7 +18,7 @@ import {
   queryTable,
 } from '../services/openapi-document.ts';
 import { personFields, structureOf } from '../services/record-client.ts';
-import { whole } from '../services/test-size.ts';
+import { sized } from '../services/test-size.ts';
 
 const processes = {
   both: [...gatewayTable(), ...queryTable(), ...consoleTable()],
@@ -178,10 +178,11 @@ t.test('a space is described with its own fields', async (t) => {
 t.test('the slug of a described space is any name', async (t) => {
   const slugs = [...hostile, 'x'.repeat(200), '%2F..', ':project', '{space}?a=b#c'];
   const together = slugs.join('');
+  const validated = [together, ...slugs].slice(0, sized(slugs.length + 1, 1));
   for (const slug of [...slugs, together]) {
     const { structure } = parseStructure(structureOf('demo', slug, personFields), scopes);
     const document = describeSpace(operations, structure as Structure, '/');
-    if (whole || slug === together) {
+    if (validated.includes(slug)) {
       t.equal(await problemsOf(document), '', slug);
       t.equal(await problemsOf(asOpenApi30(document)), '', slug);
     }
