@@ -159,9 +159,9 @@ t.test('the answers are those of the same data as records', async (t) => {
     },
   ];
   for (const [kind, name] of Object.entries(files)) {
-    // what is asked of them is the same statement
-    const asked = { csv: 10, ndjson: 3, parquet: 3 }[kind] ?? 1;
-    for (const question of questions.slice(0, asked)) {
+    // the others are read in the same way
+    const isWhole = ['csv', 'ndjson', 'parquet'].includes(kind);
+    for (const question of questions.slice(0, isWhole ? undefined : 2)) {
       const wanted = await harness.call({ method: 'QUERY', path, headers, body: question });
       const found = await ask(name, question);
       t.equal(found.status, 200, `${kind}: ${found.problems}`);
@@ -169,7 +169,7 @@ t.test('the answers are those of the same data as records', async (t) => {
       t.strictSame(fieldsOnly(found.body), given, `${kind} ${JSON.stringify(question)}`);
       t.ok(given.length > 0, 'there is something to compare');
     }
-    for (const body of groups.slice(0, asked - 1)) {
+    for (const body of groups.slice(isWhole ? 0 : -1)) {
       const wanted = await harness.call({ path: `${path}/_aggregate_`, headers, body });
       const found = await ask(name, body);
       t.strictSame(found.body, wanted.body, `${kind} ${JSON.stringify(body)} ${found.problems}`);
