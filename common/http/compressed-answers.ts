@@ -62,7 +62,7 @@ export class CompressedAnswers {
   readonly #threads = new FairShare({ capacity: 4, queueLimit: 30, full: 'too many answers wait' });
   /** A slow reader holds the memory of its stream. */
   readonly #streams = new FairShare({ capacity: 16, share: 8, queueLimit: 0, full: '' });
-  readonly #variedOf = new WeakMap<Headers, Headers>();
+  readonly #variedOf = new WeakMap<Headers, Headers | null>();
   readonly #seen = new WeakSet<Uint8Array>();
   readonly #kept = new LRUCache<Uint8Array, Kept>({
     maxSize: keptBytes,
@@ -73,10 +73,8 @@ export class CompressedAnswers {
   of(exchange: Exchange, plain: HttpResponse): HttpResponse | Promise<HttpResponse> {
     const { body, headers } = plain;
     if (body === undefined || (!isStream(body) && body.length < leastBytes)) return plain;
-    if (!texts.test(headers?.['content-type'] ?? '')) return plain;
-    // an export, which is a file
-    if (headers?.['content-disposition'] !== undefined) return plain;
-    const varied = this.#varied(headers as Headers);
+    const varied = headers === undefined ? null : this.#varied(headers);
+    if (varied === null) return plain;
     const asIs = { status: plain.status, headers: varied, body };
     const accepted = exchange.header('accept-encoding');
     const coding = accepted === undefined ? null : preferredCoding(accepted, codings);
@@ -98,11 +96,13 @@ export class CompressedAnswers {
     );
   }
 
-  /** Most answers have the same object of headers. */
-  #varied(headers: Headers): Headers {
+  /** The headers of an answer that may be compressed; null: it may not. Most answers have the same object of headers. */
+  #varied(headers: Headers): Headers | null {
     let varied = this.#variedOf.get(headers);
     if (varied === undefined) {
-      varied = { ...headers, vary: variedBy(headers.vary, 'Accept-Encoding') };
+      // an export is a file
+      const isText = texts.test(headers['content-type'] ?? '') && headers['content-disposition'] === undefined;
+      varied = isText ? { ...headers, vary: variedBy(headers.vary, 'Accept-Encoding') } : null;
       this.#variedOf.set(headers, varied);
     }
     return varied;

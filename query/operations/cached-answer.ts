@@ -21,8 +21,8 @@ export interface CachedCall {
 
 const totalHeader = 'sluice-total-count';
 
-/** What kept pages say of the next one. */
-const nextOfKept = new WeakMap<Uint8Array, string | null>();
+/** The headers of kept pages that say where the next one begins; null: nobody can tell. The request's text decides it. */
+const headersOfKept = new WeakMap<Uint8Array, CachedCall['headers'] | null>();
 
 /** A request that was read. */
 export interface Reading<Result> {
@@ -58,10 +58,8 @@ function answerOf<Result>(
   return continueWith(deps.store.results.at(space, key), (cache) => {
     const kept = cache.get(space, key);
     timing?.add('cache');
-    if (kept !== undefined) {
-      const headers = pageHeaders(cached, keptCursor(key, kept, prepare));
-      return timedBy(timing, jsonAnswer(kept, headers));
-    }
+    if (kept !== undefined)
+      return timedBy(timing, jsonAnswer(kept, keptHeaders(cached, key, kept, prepare)));
     const reading = prepare();
     timing?.add('parse');
     const now = reading.populate === null && !space.missing ? reading.now() : null;
@@ -92,15 +90,21 @@ function pageHeaders({ call, headers }: CachedCall, cursor: string | null): Cach
   return cursor === null ? headers : { ...headers, ...nextHeaders(call.request, cursor) };
 }
 
-/** The cursor after a kept page: the request is read once for it. @param key the text of the request */
-function keptCursor(key: string, kept: Uint8Array, prepare: () => Reading<unknown>): string | null {
-  if (!key.includes('limit')) return null;
-  let cursor = nextOfKept.get(kept);
-  if (cursor === undefined) {
-    cursor = cursorAfter(prepare(), kept);
-    nextOfKept.set(kept, cursor);
+/** The headers of a kept answer: the request is read once for them. @param key the text of the request */
+function keptHeaders(
+  cached: CachedCall,
+  key: string,
+  kept: Uint8Array,
+  prepare: () => Reading<unknown>,
+): CachedCall['headers'] {
+  if (!key.includes('limit')) return cached.headers;
+  let known = headersOfKept.get(kept);
+  if (known === undefined) {
+    const cursor = cursorAfter(prepare(), kept);
+    known = cursor === null ? null : pageHeaders(cached, cursor);
+    headersOfKept.set(kept, known);
   }
-  return cursor;
+  return known ?? cached.headers;
 }
 
 function timedBy(timing: Timing | null, response: HttpResponse): HttpResponse {
