@@ -173,6 +173,19 @@ export class StatementQueues<Item extends Queued, Result> {
   }
 }
 
+/** Each gets its answer, or the reason why there is none. */
+export async function settleAll<Item, Answer>(
+  waiting: readonly Waiting<Item, Answer>[],
+  read: () => Promise<(item: Item) => Answer>,
+): Promise<void> {
+  try {
+    const answerOf = await read();
+    for (const { item, resolve } of waiting) resolve(answerOf(item));
+  } catch (error) {
+    for (const { reject } of waiting) reject(error);
+  }
+}
+
 /** Round robin over accounts, from the one that was served longest ago. Each statement takes items of all of them. */
 class FairQueue<Item extends Queued, Result> {
   /** Its order is the order of service. */

@@ -101,7 +101,8 @@ export class CompressedAnswers {
     let varied = this.#variedOf.get(headers);
     if (varied === undefined) {
       // an export is a file
-      const isText = texts.test(headers['content-type'] ?? '') && headers['content-disposition'] === undefined;
+      const isText =
+        texts.test(headers['content-type'] ?? '') && headers['content-disposition'] === undefined;
       varied = isText ? { ...headers, vary: variedBy(headers.vary, 'Accept-Encoding') } : null;
       this.#variedOf.set(headers, varied);
     }

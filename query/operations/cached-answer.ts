@@ -58,8 +58,7 @@ function answerOf<Result>(
   return continueWith(deps.store.results.at(space, key), (cache) => {
     const kept = cache.get(space, key);
     timing?.add('cache');
-    if (kept !== undefined)
-      return timedBy(timing, jsonAnswer(kept, keptHeaders(cached, key, kept, prepare)));
+    if (kept !== undefined) return timedBy(timing, jsonAnswer(kept, keptHeaders(cached, key, kept, prepare)));
     const reading = prepare();
     timing?.add('parse');
     const now = reading.populate === null && !space.missing ? reading.now() : null;

@@ -108,7 +108,17 @@ export function createOpenSpace(deps: {
     const onOpened = stores ? (id: string): void => writes.enter(request, id) : undefined;
     const changes = makes || clear || headers.clearAllSpaces;
     const { projectSlug, slug } = path;
-    const wanted = { ownerId, projectSlug, slug, structure: given, headers, makes, stores, changes, onOpened };
+    const wanted = {
+      ownerId,
+      projectSlug,
+      slug,
+      structure: given,
+      headers,
+      makes,
+      stores,
+      changes,
+      onOpened,
+    };
     const known = spaces.resolveKnown(wanted);
     const isOpen = known !== null && !clear && !headers.clearAllSpaces && !hasRules(known);
     const space = isOpen ? known : openUnknown(asked, wanted, known, clear);

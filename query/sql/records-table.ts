@@ -128,10 +128,7 @@ export class RecordsTable {
     return { sql, home: this.homeOf((values[0] as SlotValue).spaceId) };
   }
 
-  /**
-   * The terms that more than `most` records have, of some of the oldest and the newest of a space, and how many those are.
-   * @param records of each
-   */
+  /** The terms that more than `most` records have, of some of the oldest and the newest of a space. @param records of each */
   sampleTerms(spaceId: string, { records, most }: { readonly records: number; readonly most: number }): Sql {
     const space = `SELECT _id, _terms FROM ${this.#records} WHERE space = ${textLiteral(spaceId)}`;
     return this.#about(spaceId, sampleSql(space, { records, most }));

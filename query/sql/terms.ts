@@ -49,16 +49,13 @@ export function termsSql(terms: Iterable<Term>): string {
   return `hasAnyTokens(_terms, [${tokens.join(', ')}])`;
 }
 
-/**
- * The terms that more than `most` records have, of the first and the last `records` of a space, and as the term '' all of
- * those. @param space a SELECT of `_id` and `_terms`
- */
+/** The terms that more than `most` records have, of the first and the last `records` of a space. @param space a SELECT of `_id` and `_terms` */
 export function sampleSql(
   space: string,
   { records, most }: { readonly records: number; readonly most: number },
 ): string {
   const ends = ['', 'DESC'].map((order) => `SELECT * FROM (${space} ORDER BY _id ${order} LIMIT ${records})`);
   const sample = `SELECT _id, any(_terms) AS terms FROM (${ends.join(' UNION ALL ')}) GROUP BY _id`;
-  return `SELECT arrayJoin(arrayPushBack(arrayMap(term -> lower(hex(term)), terms), '')) AS term, toFloat64(count()) AS times
-    FROM (${sample}) GROUP BY term HAVING times > ${most} OR term = '' ORDER BY times DESC LIMIT ${mostCommon}`;
+  return `SELECT arrayJoin(arrayMap(term -> lower(hex(term)), terms)) AS term
+    FROM (${sample}) GROUP BY term HAVING count() > ${most} ORDER BY count() DESC LIMIT ${mostCommon}`;
 }

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Database } from '../../common/clickhouse/database.ts';
 import { exceededLimit } from '../../common/clickhouse/exceeded-limit.ts';
-import { StatementQueues, type Waiting } from '../../common/clickhouse/statement-queues.ts';
+import { StatementQueues, settleAll, type Waiting } from '../../common/clickhouse/statement-queues.ts';
 import { waitAtMost } from '../../common/limits/wait-at-most.ts';
 import type { Metrics } from '../../common/telemetry/create-metrics.ts';
 import type { ReadPlan } from '../input/read-plan.ts';
@@ -216,17 +216,4 @@ export class SharedReads {
 
 function itemsOf<Item>(waiting: readonly Waiting<Item, never>[]): readonly Item[] {
   return waiting.map(({ item }) => item);
-}
-
-/** Each gets its answer, or the reason why there is none. */
-async function settleAll<Item, Answer>(
-  waiting: readonly Waiting<Item, Answer>[],
-  read: () => Promise<(item: Item) => Answer>,
-): Promise<void> {
-  try {
-    const answerOf = await read();
-    for (const { item, resolve } of waiting) resolve(answerOf(item));
-  } catch (error) {
-    for (const { reject } of waiting) reject(error);
-  }
 }

@@ -6,6 +6,7 @@
  */
 import t from 'tap';
 import { openAddress } from '../services/clickhouse-address.ts';
+import { asksForRare, everyValueIsRare } from '../services/rare-values.ts';
 import { recordHistory, requestedHistory } from '../services/record-history.ts';
 import { startRedis } from '../services/redis.ts';
 import { sendOverHttp } from '../services/send-over-http.ts';
@@ -21,10 +22,10 @@ const stores = await Promise.all([startClickhouse(), startClickhouse()]);
 const isScan = /^(?!.*hasAnyTokens)SELECT .*records WHERE .*\b(?:[tnb]\d+|_doc\[[^\]]+\]) (?:=|IN) /s;
 const addresses = await Promise.all(stores.map(({ url }) => openAddress(url)));
 for (const address of addresses) {
-  const sample = `${JSON.stringify({ term: '', times: 1e6 })}\n`;
   const always = { times: Number.POSITIVE_INFINITY };
-  const isSample = 'arrayPushBack\\(arrayMap\\(term';
-  address.fault({ match: isSample, ...always, action: { kind: 'status', status: 200, body: sample } });
+  const rowsOf = (sql: string): string =>
+    (everyValueIsRare(sql) ?? []).map((row) => `${JSON.stringify(row)}\n`).join('');
+  address.fault({ match: asksForRare, ...always, action: { kind: 'status', status: 200, body: rowsOf } });
   address.fault({
     match: isScan,
     ...always,

@@ -15,7 +15,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** What goes wrong with a statement. */
 export type FaultAction =
   /** A status of its own, with an exception code of the engine or without one; nothing runs. */
-  | { readonly kind: 'status'; readonly status: number; readonly body: string; readonly code?: number }
+  | {
+      readonly kind: 'status';
+      readonly status: number;
+      readonly body: string | ((statement: string) => string);
+      readonly code?: number;
+    }
   /** The connection is reset before the statement runs, or when it has run. */
   | { readonly kind: 'cut-before' | 'cut-after' }
   /** The connection is reset while the statement runs, which goes on. */
@@ -129,7 +134,8 @@ export async function openAddress(
     if (now?.kind === 'cut-before') return reset();
     if (now?.kind === 'status') {
       const head = now.code === undefined ? {} : { 'X-ClickHouse-Exception-Code': String(now.code) };
-      return void response.writeHead(now.status, head).end(now.body);
+      const text = typeof now.body === 'string' ? now.body : now.body(statement);
+      return void response.writeHead(now.status, head).end(text);
     }
     if (now?.kind === 'delay') await sleep(now.milliseconds);
     if (now?.kind === 'hold') await new Promise<void>((resolve) => held.push(resolve));
