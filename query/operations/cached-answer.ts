@@ -21,8 +21,8 @@ export interface CachedCall {
 
 const totalHeader = 'sluice-total-count';
 
-/** The headers of kept pages that say where the next one begins; null: nobody can tell. The request's text decides it. */
-const headersOfKept = new WeakMap<Uint8Array, CachedCall['headers'] | null>();
+/** The headers of pages that say where the next one begins; null: nobody can tell. The request's text decides them. */
+const headersOfPages = new WeakMap<Uint8Array, CachedCall['headers'] | null>();
 
 /** A request that was read. */
 export interface Reading<Result> {
@@ -65,13 +65,11 @@ function answerOf<Result>(
     timing?.add('cache');
     if (now !== null && reading.total === null) {
       cache.keep(space, key, reading.conditions, now);
-      return timedBy(timing, jsonAnswer(now, pageHeaders(cached, cursorAfter(reading, now))));
+      return timedBy(timing, jsonAnswer(now, pageHeaders(cached, reading, now)));
     }
     if (timing === null && reading.total === null) return read(cache, key, reading);
     return withTotal(reading, () =>
-      now === null
-        ? read(cache, key, reading)
-        : jsonAnswer(now, pageHeaders(cached, cursorAfter(reading, now))),
+      now === null ? read(cache, key, reading) : jsonAnswer(now, pageHeaders(cached, reading, now)),
     ).then((response) => {
       timing?.add('engine');
       return timedBy(timing, response);
@@ -79,17 +77,20 @@ function answerOf<Result>(
   });
 }
 
-/** Where the page after a list begins; null: nobody can tell, or no page was asked for. */
-function cursorAfter({ next }: Pick<Reading<unknown>, 'next'>, list: List): string | null {
-  return next && list instanceof Uint8Array ? next(list) : null;
+/** Headers of the answer, with the place of the next page where a page was asked for and anybody can tell. */
+function pageHeaders(
+  { call, headers }: CachedCall,
+  { next }: Pick<Reading<unknown>, 'next'>,
+  list: List,
+): CachedCall['headers'] {
+  if (!next || !(list instanceof Uint8Array)) return headers;
+  const cursor = next(list);
+  const own = cursor === null ? null : { ...headers, ...nextHeaders(call.request, cursor) };
+  headersOfPages.set(list, own);
+  return own ?? headers;
 }
 
-/** Headers of the answer, with the place of the next page. */
-function pageHeaders({ call, headers }: CachedCall, cursor: string | null): CachedCall['headers'] {
-  return cursor === null ? headers : { ...headers, ...nextHeaders(call.request, cursor) };
-}
-
-/** The headers of a kept answer: the request is read once for them. @param key the text of the request */
+/** The same of a kept answer. @param key the text of the request */
 function keptHeaders(
   cached: CachedCall,
   key: string,
@@ -97,13 +98,11 @@ function keptHeaders(
   prepare: () => Reading<unknown>,
 ): CachedCall['headers'] {
   if (!key.includes('limit')) return cached.headers;
-  let known = headersOfKept.get(kept);
-  if (known === undefined) {
-    const cursor = cursorAfter(prepare(), kept);
-    known = cursor === null ? null : pageHeaders(cached, cursor);
-    headersOfKept.set(kept, known);
-  }
-  return known ?? cached.headers;
+  const known = headersOfPages.get(kept);
+  if (known !== undefined) return known ?? cached.headers;
+  const headers = pageHeaders(cached, prepare(), kept);
+  if (headers === cached.headers) headersOfPages.set(kept, null);
+  return headers;
 }
 
 function timedBy(timing: Timing | null, response: HttpResponse): HttpResponse {
@@ -160,8 +159,7 @@ export function cachedList(
     const populated = await populate;
     if (space.missing) return jsonAnswer('[]', headers);
     const read = next ? async () => atHand(await reading.read(), mostPageBytes) : reading.read;
-    const answer = (list: List, shown = list) =>
-      jsonList(shown, pageHeaders(call, cursorAfter(reading, list)));
+    const answer = (list: List, shown = list) => jsonList(shown, pageHeaders(call, reading, list));
     if (populated !== null) {
       const list = await read();
       return answer(list, populated.list(inPieces(list)));
