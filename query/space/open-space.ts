@@ -150,10 +150,11 @@ export function createOpenSpace(deps: {
     return space;
   };
 
-  const openBoundAs = (principal: Principal, args: Parameters<OpenSpace>) => {
-    const find = () => continueWith(openAs(principal, args, true), (space) => views.of(space, principal));
-    return openBound(deps.bind, principal, args, find);
-  };
+  // functions that have names of their own cost half a microsecond each where TypeScript is compiled as it is loaded
+  const openBoundAs = (principal: Principal, args: Parameters<OpenSpace>) =>
+    openBound(deps.bind, principal, args, () =>
+      continueWith(openAs(principal, args, true), (space) => views.of(space, principal)),
+    );
 
   return (...args) =>
     continueWith(authenticate(args[0], 'by rules'), (principal) => {
@@ -183,16 +184,21 @@ function openBound(
       isCounted = true;
       return count(sender);
     });
-  const refuse = async (error: unknown): Promise<never> => {
-    await admit?.(addressOwner(request.address));
-    throw error instanceof ApiError && error.status === 404 ? nobodyMay(operation) : error;
-  };
   try {
     const opened = continueWith(find(), (space) => bind({ request, space, operation, admit }));
-    return opened instanceof Promise ? opened.catch(refuse) : opened;
+    if (!(opened instanceof Promise)) return opened;
+    return opened.catch((error) => refuse(error, { request, operation, admit }));
   } catch (error) {
-    return refuse(error);
+    return refuse(error, { request, operation, admit });
   }
+}
+
+async function refuse(
+  error: unknown,
+  { request, operation, admit }: Omit<Parameters<BindSpace>[0], 'space'>,
+): Promise<never> {
+  await admit?.(addressOwner(request.address));
+  throw error instanceof ApiError && error.status === 404 ? nobodyMay(operation) : error;
 }
 
 type ReferenceDeps = Parameters<typeof inferredReference>[0] & { readonly structures: StructureCache };
