@@ -5,29 +5,19 @@ import { CacheCounts } from '../../common/telemetry/cache-counts.ts';
 import { type ParsedStructure, parseStructure, readStructure } from '../structure/parse-structure.ts';
 import type { SpacePath, Structure } from '../structure/structure.ts';
 
-/** The share of the memory for the structures that came last. */
-const lastShare = 1 / 8;
-
 /** Reads `structure` headers; one that was seen before is not parsed again, and gives the same object. */
 export class StructureCache {
   readonly #scopes: readonly string[];
   readonly #counts: CacheCounts;
   readonly #known: LRUCache<string, Structure>;
-  /** By slug: comparing two long texts takes a tenth of the time of hashing one. */
-  readonly #last: LRUCache<string, { readonly text: string; readonly structure: Structure }>;
 
   /** @param args.scopes that `authOptions` may name @param args.bytes that may be kept */
   constructor(args: { scopes: readonly string[]; bytes: number; counts?: CacheCounts }) {
     const { scopes, bytes, counts = new CacheCounts() } = args;
     this.#scopes = scopes;
     this.#counts = counts;
-    const forLast = Math.floor(bytes * lastShare);
-    this.#last = new LRUCache({
-      maxSize: forLast,
-      sizeCalculation: ({ text, structure }) => sizeOf(text, structure),
-    });
     this.#known = new LRUCache({
-      maxSize: Math.floor(bytes) - forLast,
+      maxSize: bytes,
       sizeCalculation: (structure, text) => sizeOf(text, structure),
     });
   }
@@ -35,12 +25,7 @@ export class StructureCache {
   /** Throws a 400 that lists every problem, disagreement with the path included. */
   read(header: string | undefined, path: SpacePath): Structure {
     if (header === undefined || header === '') throw missingStructure();
-    const last = this.#last.get(path.slug);
-    if (last?.text === header && last.structure.projectSlug === path.projectSlug)
-      return this.#counts.count(last.structure);
-    const structure = this.#keptOr(header, path, () => checked(parseStructure(header, this.#scopes), path));
-    this.#last.set(path.slug, { text: header, structure });
-    return structure;
+    return this.#keptOr(header, path, () => checked(parseStructure(header, this.#scopes), path));
   }
 
   /** The same for the parsed JSON of a structure that came another way. @param text that it came in, if it may again */
