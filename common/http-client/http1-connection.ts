@@ -93,8 +93,13 @@ export class Http1Connection {
       const { attempt, quiet } = limits;
       const parser = new AnswerParser(sink);
       const exchange: Exchange = {
-        ...{ resolve, reject, limits, sink, parser },
-        ...{ written: false, answered: false },
+        resolve,
+        reject,
+        limits,
+        sink,
+        parser,
+        written: false,
+        answered: false,
       };
       this.#exchange = exchange;
       if (attempt.stopped) {

@@ -47,13 +47,13 @@ export interface ReceiveFileArgs extends Omit<ReceiveBodyArgs, 'reader'> {
 export async function receiveFile(args: ReceiveFileArgs): Promise<ReceivedFile> {
   const found: { part?: FilePart } = {};
   const received = await receiveBody({
-    ...args,
     reader: (object) =>
       new FormReader(args, object, (part) => {
         found.part = part;
       }),
+    ...args,
   });
-  return { ...received, part: found.part as FilePart };
+  return { part: found.part as FilePart, ...received };
 }
 
 /** Finds the file in a form. */

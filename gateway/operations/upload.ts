@@ -125,7 +125,7 @@ async function storeUpload(deps: UploadDeps, request: HttpRequest, behind: Behin
   // nothing of the body is read before the token is known to be good
   const grant = await deps.access.begin(request, projectSlug);
   const form = { grant, projectSlug, boundary, checksums, bodyChecksums, maxBodyBytes, behind };
-  return deps.keys.use(request, grant, (keyed) => storeForm(deps, request, { ...form, keyed }));
+  return deps.keys.use(request, grant, (keyed) => storeForm(deps, request, { keyed, ...form }));
 }
 
 interface Form {
@@ -198,7 +198,7 @@ export async function storeFile(
   try {
     counted = await completeObject(deps, request, upload);
     const { size, crc32, sha256 } = received;
-    const file: CloudFile = { ...draft, size, crc32, sha256, createdAt, updatedAt: createdAt };
+    const file: CloudFile = { size, crc32, sha256, createdAt, updatedAt: createdAt, ...draft };
     await storeRow(deps, request, file);
     stored = true;
     deps.usage.add(file.ownerId, file.projectSlug, { files: 1, bytesStored: size });

@@ -189,7 +189,7 @@ class BodyReception {
           this.#parts.release(assembled.last);
           this.#lease.close();
         };
-        this.#resolve({ ...assembled, release });
+        this.#resolve({ release, ...assembled });
       },
       (error: unknown) => this.#fail(error),
     );

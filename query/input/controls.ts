@@ -108,8 +108,11 @@ export function withControls(
   if (isSorted && typeof after === 'string' && !after.startsWith('{'))
     complain('$after should be JSON with id and value: records are sorted by a field');
   const labels = {
-    ...{ sort: label('sort'), select: label('select'), limit: label('limit', 'pagination.') },
-    ...{ page: label('page', 'pagination.'), after: label('after', 'pagination.') },
+    sort: label('sort'),
+    select: label('select'),
+    limit: label('limit', 'pagination.'),
+    page: label('page', 'pagination.'),
+    after: label('after', 'pagination.'),
   };
   return { input, labels };
 }

@@ -44,8 +44,10 @@ export function narrowed(given: Conditions, more: Pick<Conditions, 'plain' | 'ot
   const { plain, others, hashed, relationship } = given;
   if (relationship === 'And' || plain.length + others.length === 0)
     return {
-      ...{ relationship: 'And', hashed },
-      ...{ plain: [...plain, ...more.plain], others: [...others, ...more.others] },
+      relationship: 'And',
+      plain: [...plain, ...more.plain],
+      others: [...others, ...more.others],
+      hashed,
     };
   const any: Filter = { group: 'any', branches: [...plain.map(asFilter), ...others] };
   return { relationship: 'And', plain: more.plain, others: [any, ...more.others], hashed };

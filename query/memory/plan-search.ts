@@ -67,10 +67,8 @@ export class PlanSearch {
     const filters = new FilterRows(conditions.others);
     const tests = [...wanted.map(testOf), ...filters.tests];
     const isAny = conditions.relationship === 'Or' && tests.length > 1;
-    const asked: Asked = {
-      ...{ page, sort, order: orderOf(sort), wanted, filters },
-      isMet: isAny ? anyOf(tests) : allOf(tests),
-    };
+    const isMet = isAny ? anyOf(tests) : allOf(tests);
+    const asked: Asked = { page, sort, order: orderOf(sort), wanted, filters, isMet };
     const found = isAny ? this.#findAny(asked) : this.#findAll(asked);
     return filters.gaveUp ? null : found;
   }
@@ -287,5 +285,5 @@ function firstOf(
   const id = target === 'id' ? String(value) : '';
   const probe = probeOf(index.order, { id, targets: [target], values: [value] });
   const edge = operator === 'gt' || operator === 'lt' ? -1 : 1;
-  return probe && index.seek(hash, probe.key, { ...probe, edge });
+  return probe && index.seek(hash, probe.key, { edge, ...probe });
 }

@@ -42,10 +42,10 @@ export function newRecordLines(
   signal: AbortSignal,
 ): Promise<Uint8Array> {
   const keys = keysOf(unique);
-  const rows = records.map((record, index) => ({
-    ...{ spaceId: space.id, keys: keys.get(index) },
-    ...rowOf(space, record),
-  }));
+  const rows = records.map((record, index) => {
+    const { row, hashes } = rowOf(space, record);
+    return { spaceId: space.id, keys: keys.get(index), row, hashes };
+  });
   return recordLines(rows, signal);
 }
 

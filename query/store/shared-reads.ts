@@ -116,8 +116,17 @@ export class SharedReads {
       const rows = this.#costly.has(form)
         ? null
         : await this.#valueFinds.add({
-            ...{ queue, shape: '', size: values.length, account: space.ownerId, signal },
-            ...{ space, plan, values, form, settings, timeout },
+            queue,
+            shape: '',
+            size: values.length,
+            account: space.ownerId,
+            signal,
+            space,
+            plan,
+            values,
+            form,
+            settings,
+            timeout,
           });
       return rows === null ? await alone() : shared(rows);
     }
@@ -133,7 +142,6 @@ export class SharedReads {
     });
     try {
       const { fields, values } = compared;
-      // an object of spreads costs as much as the rest of this
       const rows = await this.#finds.add({
         queue,
         shape: '',

@@ -72,7 +72,9 @@ export class FilterReader {
       return null;
     }
     const values = this.#values(given, found, known);
-    return values === null ? null : { ...found, operator: operator as OperatorName, values };
+    return values === null
+      ? null
+      : { target: found.target, path: found.path, operator: operator as OperatorName, values };
   }
 
   #values(given: GivenComparison, found: Subject, known: Operator): readonly (StoredValue | Date)[] | null {
