@@ -7,7 +7,8 @@ export async function syncDirectory(path: string): Promise<void> {
   try {
     await directory.sync();
   } finally {
-    await directory.close();
+    // nothing depends on it, and each wait takes a turn of the event loop
+    directory.close().catch(() => {});
   }
 }
 

@@ -6,6 +6,7 @@ import { createFileSystemStore } from '../../common/object-store/file-system/fil
 import { notedSyncs } from '../services/file-handles.ts';
 import { emptyPart, partOf } from '../services/store-object.ts';
 import { temporaryFolder } from '../services/temporary-folder.ts';
+import { untilEmpty } from '../services/until-empty.ts';
 import { collect, objectStoreContract, patternBytes } from './object-store-contract.ts';
 
 const plain = { contentType: 'text/plain', metadata: { a: 'b' } };
@@ -34,10 +35,16 @@ async function openFilesBelow(folder: string): Promise<string[]> {
   return targets.filter((target) => target.startsWith(folder));
 }
 
+function abortable() {
+  const controller = new AbortController();
+  return { signal: controller.signal, abort: () => controller.abort(new Error('gone')) };
+}
+
 t.test('contract', async (t) => {
   const root = await newRoot(t);
   await objectStoreContract(t, () => createFileSystemStore({ root }));
-  if (process.platform === 'linux') t.strictSame(await openFilesBelow(root), [], 'no file is left open');
+  if (process.platform === 'linux')
+    t.strictSame(await untilEmpty(() => openFilesBelow(root)), [], 'no file is left open');
   t.strictSame(await filesBelow(join(root, 'tmp')), [], 'no temporary file is left');
 });
 
@@ -165,13 +172,32 @@ t.test('a complete that fails leaves nothing, and the store recovers', async (t)
   await t.rejects(writer.complete(emptyPart), { code: 'ENOTDIR' });
   await writer.abort();
   t.strictSame(await filesBelow(root), ['objects/o/p']);
-  t.strictSame(await openFilesBelow(root), []);
+  t.strictSame(await untilEmpty(() => openFilesBelow(root)), []);
   t.equal(await store.head('o/p/n', never), null);
 
   await rm(join(root, 'objects', 'o', 'p'));
   const second = await store.create('o/p/n', plain, never);
   await second.complete(emptyPart);
   t.match(await store.head('o/p/n', never), { size: 0 });
+});
+
+t.test('last bytes that are not written leave no description', async (t) => {
+  const root = await newRoot(t);
+  const store = await createFileSystemStore({ root });
+  for (const [resumes, left] of [
+    [false, []],
+    [true, [/^unfinished\//]],
+  ] as const) {
+    const { signal, abort } = abortable();
+    const writer = resumes
+      ? await store.resume('o/p/n', plain, null, signal)
+      : await store.create('o/p/n', plain, signal);
+    await writer.writePart(partOf(Buffer.from('text')));
+    abort();
+    await t.rejects(writer.complete(partOf(Buffer.from('end'))), { message: 'gone' });
+    t.match(await filesBelow(root), left, 'only bytes that may go on');
+    t.equal((await filesBelow(root)).length, left.length);
+  }
 });
 
 t.test('folders that vanish under a running store are made again', async (t) => {
@@ -214,7 +240,7 @@ t.test('a reader that stops early, and one that fails, close their file', async 
   await writer.complete(emptyPart);
   for await (const _ of store.read('o/p/n', null, never)) break;
   await t.rejects(collect(store.read('o/p/n', { start: 5, end: 2_000_000 }, never)), RangeError);
-  if (process.platform === 'linux') t.strictSame(await openFilesBelow(root), []);
+  if (process.platform === 'linux') t.strictSame(await untilEmpty(() => openFilesBelow(root)), []);
 });
 
 t.test('an object that is cut while it is read is an error, not a short answer', async (t) => {

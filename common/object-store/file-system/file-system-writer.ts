@@ -98,12 +98,11 @@ export class FileSystemWriter implements ResumableWriter {
     let described = false;
     let visible = false;
     try {
-      await this.#append(last);
       await directories.make(dirname(meta));
       await directories.make(dirname(object));
       // the description is durable before the object is visible, so that no object is ever without it
       await allDone([
-        this.#closeFile(),
+        this.#append(last).then(() => this.#closeFile()),
         this.#writeMeta(meta).then(() => {
           described = true;
         }),
@@ -117,14 +116,12 @@ export class FileSystemWriter implements ResumableWriter {
       this.#state = 'failed';
       directories.forget(dirname(meta));
       directories.forget(dirname(object));
+      if (visible && !this.#resumable && description.replaces !== true) await removeQuietly(object);
+      if (described && !existsSync(object)) await removeQuietly(meta);
       if (this.#resumable) {
         this.#closeError ??= error as Error;
         await this.#file.close().catch(() => {});
-        throw error;
-      }
-      if (visible && description.replaces !== true) await removeQuietly(object);
-      if (described && !existsSync(object)) await removeQuietly(meta);
-      await this.abort();
+      } else await this.abort();
       throw error;
     }
   }
