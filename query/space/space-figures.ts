@@ -46,12 +46,12 @@ export class SpaceSizes {
       [...table.together(here)].map((some) =>
         this.#unlessAway(
           some,
-          db.rows<{ _space: string; records: number }>({ ...table.countAll(some), signal, account }),
+          db.rows<{ _space: string; count: number }>({ ...table.countAll(some), signal, account }),
         ),
       ),
     );
     const figures = new Map<string, SpaceFigures>();
-    await forEachAtOnce(counted.flat(), samplesAtOnce, async ({ _space: id, records }) => {
+    await forEachAtOnce(counted.flat(), samplesAtOnce, async ({ _space: id, count: records }) => {
       const average = await this.#averageOf(id, account, signal);
       figures.set(id, { records, bytes: Math.round(records * average) });
     });

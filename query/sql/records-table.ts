@@ -221,9 +221,17 @@ export class RecordsTable {
 
   /** How many records spaces of one home have, by the column `_space`; those without any are not there. */
   countAll(spaceIds: readonly string[]): Sql {
-    const sql = `SELECT toString(space) AS _space, toFloat64(count()) AS records FROM ${this.#records}
+    const sql = `SELECT toString(space) AS _space, toFloat64(count()) AS count FROM ${this.#records}
       WHERE ${oneOf('space', spaceIds)} GROUP BY space`;
     return { sql, home: this.homeOf(spaceIds[0] as string), space: allSpaces };
+  }
+
+  /** How many records a space has, up to so many, in the form of `countAll`. However large it is, no more are read. */
+  countUpTo(spaceId: string, most: number): Sql {
+    const id = textLiteral(spaceId);
+    const sql = `SELECT ${id} AS _space, toFloat64(count()) AS count
+      FROM (SELECT 1 FROM ${this.#records} WHERE space = ${id} LIMIT ${most})`;
+    return { sql, home: this.homeOf(spaceId) };
   }
 
   /** The sizes of the records of a space, as `RowSizes` has them. @param some number of records for an estimate */

@@ -49,7 +49,10 @@ export function termsSql(terms: Iterable<Term>): string {
   return `hasAnyTokens(_terms, [${tokens.join(', ')}])`;
 }
 
-/** The terms that more than `most` records have, of the first and the last `records` of a space. @param space a SELECT of `_id` and `_terms` */
+/**
+ * The terms that more than `most` records have, of the first and the last `records` of a space.
+ * @param space a SELECT of `_id` and `_terms`
+ */
 export function sampleSql(
   space: string,
   { records, most }: { readonly records: number; readonly most: number },
