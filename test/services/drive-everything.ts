@@ -324,6 +324,10 @@ async function driveStructures(harness: QueryHarness, expect: Expect): Promise<v
   );
   const rules = spaceOf(harness, 'p', 'rules', strict);
   await rules.insertOne({ a: 'again' });
+  // of a small space no sample is taken
+  const large = spaceOf(harness, 'p', 'large', [{ name: 'a', type: 'TEXT' }]);
+  await large.insert(Array.from({ length: 1100 }, (_, index) => ({ a: `${index}` })));
+  await large.find('a=7');
 }
 
 async function driveProjects(harness: QueryHarness, expect: Expect): Promise<void> {
