@@ -112,22 +112,7 @@ export class SharedReads {
     const { shared, alone, settings, timeout } = answers;
     answers.tell(values === null ? 'scan' : 'index');
     if (values !== null) {
-      const { queue, form } = valueQueue(space, plan, values, `${settings} ${timeout ?? ''}`);
-      const rows = this.#costly.has(form)
-        ? null
-        : await this.#valueFinds.add({
-            queue,
-            shape: '',
-            size: values.length,
-            account: space.ownerId,
-            signal,
-            space,
-            plan,
-            values,
-            form,
-            settings,
-            timeout,
-          });
+      const rows = await this.#findByValues({ space, plan, values }, signal, answers);
       return rows === null ? await alone() : shared(rows);
     }
     const compared = comparedIn(plan);
@@ -161,6 +146,29 @@ export class SharedReads {
     } finally {
       end();
     }
+  }
+
+  /** Null: they are too many, or too large, for a statement that finds share. */
+  async #findByValues(
+    { space, plan, values }: Pick<ValueFind, 'space' | 'plan' | 'values'>,
+    signal: AbortSignal,
+    { settings, timeout }: Pick<ValueFind, 'settings' | 'timeout'>,
+  ): Promise<readonly StoredRow[] | null> {
+    const { queue, form } = valueQueue(space, plan, values, `${settings} ${timeout ?? ''}`);
+    if (this.#costly.has(form)) return null;
+    return this.#valueFinds.add({
+      queue,
+      shape: '',
+      size: values.length,
+      account: space.ownerId,
+      signal,
+      space,
+      plan,
+      values,
+      form,
+      settings,
+      timeout,
+    });
   }
 
   async #runValueFinds(engine: Engine, finds: readonly WaitingValueFind[]): Promise<void> {
