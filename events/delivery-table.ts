@@ -4,6 +4,7 @@ import {
   type Pace,
   type Queued,
   StatementQueues,
+  settleAll,
   type Waiting,
 } from '../common/clickhouse/statement-queues.ts';
 import { timestampText } from '../common/metadata/row-values.ts';
@@ -73,12 +74,12 @@ export class DeliveryTable {
       ...{ pendingLimit, sizeLimit: insertLimit },
       pace: async (turn) => Math.max(turn.queue === failures ? failuresGather : 0, (await pace?.(turn)) ?? 0),
       full: 'too many deliveries of webhooks wait to be stored',
-      run: (items) => this.#insert(items),
+      run: (items) => settleAll(items, () => this.#insert(items)),
     });
     this.#reads = new StatementQueues({
       ...{ pendingLimit, sizeLimit: readLimit, countLimit: contentsAtOnce },
       full: 'too many contents of webhooks are asked for',
-      run: (items) => this.#readContents(items),
+      run: (items) => settleAll(items, () => this.#readContents(items)),
     });
   }
 
@@ -171,27 +172,23 @@ export class DeliveryTable {
     return this.#inserts.add({ queue, shape: '', size: lines.byteLength, account, signal: never, lines });
   }
 
-  async #insert(items: readonly Waiting<Lines, void>[]): Promise<void> {
+  async #insert(items: readonly Waiting<Lines, void>[]): Promise<() => void> {
     const lines = Buffer.concat(items.map(({ item }) => item.lines));
-    await this.#db.insert({ table: this.#table, columns, lines }).then(
-      () => items.forEach(({ resolve }) => void resolve()),
-      (error: unknown) => items.forEach(({ reject }) => void reject(error)),
-    );
+    await this.#db.insert({ table: this.#table, columns, lines });
+    return () => {};
   }
 
-  async #readContents(items: readonly Waiting<Wanted, string | null>[]): Promise<void> {
+  async #readContents(
+    items: readonly Waiting<Wanted, string | null>[],
+  ): Promise<(wanted: Wanted) => string | null> {
     const keys = items.map(({ item: { account, id } }) => `(${textLiteral(account)}, ${textLiteral(id)})`);
     const sql = `SELECT id, content FROM ${this.#table} FINAL WHERE (owner_id, id) IN (${keys.join(', ')})`;
-    await this.#db.rows<{ id: string; content: string }>({ sql }).then(
-      (rows) => {
-        const found = new Map(rows.map(({ id, content }) => [id, content]));
-        for (const { item, resolve } of items) {
-          const content = found.get(item.id) ?? '';
-          resolve(content === '' || content === dropped ? null : content);
-        }
-      },
-      (error: unknown) => items.forEach(({ reject }) => void reject(error)),
-    );
+    const rows = await this.#db.rows<{ id: string; content: string }>({ sql });
+    const found = new Map(rows.map(({ id, content }) => [id, content]));
+    return ({ id }) => {
+      const content = found.get(id) ?? '';
+      return content === '' || content === dropped ? null : content;
+    };
   }
 
   async #select(rest: string, more: { signal?: AbortSignal; account?: string } = {}): Promise<Delivery[]> {
