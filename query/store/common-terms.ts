@@ -102,7 +102,7 @@ export class CommonTerms {
     const { db, table } = this.#engine;
     const ids = counts.map(({ item }) => item.spaceId);
     const [first] = ids as [string];
-    // that of one alone costs the same at any size, and each more a millisecond
+    // a limit keeps the count of a large space cheap, but with limits each space costs a millisecond
     const { sql, home } = ids.length === 1 ? table.countUpTo(first, 2 * sampled) : table.countAll(ids);
     const signal = AbortSignal.timeout(timeout);
     const rows = await db.rows<{ _space: string; count: number }>({ sql, home, signal });

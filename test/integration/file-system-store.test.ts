@@ -35,11 +35,6 @@ async function openFilesBelow(folder: string): Promise<string[]> {
   return targets.filter((target) => target.startsWith(folder));
 }
 
-function abortable() {
-  const controller = new AbortController();
-  return { signal: controller.signal, abort: () => controller.abort(new Error('gone')) };
-}
-
 t.test('contract', async (t) => {
   const root = await newRoot(t);
   await objectStoreContract(t, () => createFileSystemStore({ root }));
@@ -188,12 +183,12 @@ t.test('last bytes that are not written leave no description', async (t) => {
     [false, []],
     [true, [/^unfinished\//]],
   ] as const) {
-    const { signal, abort } = abortable();
+    const client = new AbortController();
     const writer = resumes
-      ? await store.resume('o/p/n', plain, null, signal)
-      : await store.create('o/p/n', plain, signal);
+      ? await store.resume('o/p/n', plain, null, client.signal)
+      : await store.create('o/p/n', plain, client.signal);
     await writer.writePart(partOf(Buffer.from('text')));
-    abort();
+    client.abort(new Error('gone'));
     await t.rejects(writer.complete(partOf(Buffer.from('end'))), { message: 'gone' });
     t.match(await filesBelow(root), left, 'only bytes that may go on');
     t.equal((await filesBelow(root)).length, left.length);
