@@ -12,8 +12,9 @@ const longest = 6000;
 const algorithm = 'aes-256-gcm';
 const [ivBytes, tagBytes] = [12, 16];
 
-/** What a request for an address said. */
+/** The request that an address was made of. */
 export interface Addressed {
+  /** One that is missing was not sent: nobody can add it. */
   readonly headers: Readonly<Record<string, string>>;
   readonly query: HttpRequest['query'];
   readonly asked: AskedConditions;

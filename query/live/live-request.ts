@@ -14,10 +14,10 @@ export class LiveRequest implements HttpRequest {
   readonly needs: HttpRequest['needs'];
   readonly query: HttpRequest['query'];
   readonly #given: HttpRequest;
-  readonly #headers: Readonly<Record<string, string>>;
+  readonly #sealed: Readonly<Record<string, string>> | undefined;
   readonly #onOver: (() => void)[] = [];
 
-  /** @param args what comes in place of the request's own */
+  /** @param args what replaces the request's own @param args.headers of the request that made its address: all that it has */
   constructor(
     given: HttpRequest,
     args: {
@@ -28,7 +28,7 @@ export class LiveRequest implements HttpRequest {
     } = {},
   ) {
     this.#given = given;
-    this.#headers = args.headers ?? {};
+    this.#sealed = args.headers;
     this.query = args.query ?? given.query;
     this.needs = args.needs ?? given.needs;
     this.signal = args.signal ?? given.signal;
@@ -57,7 +57,8 @@ export class LiveRequest implements HttpRequest {
   }
 
   header(name: string): string | undefined {
-    return this.#headers[name] ?? this.#given.header(name);
+    // an origin names the page that reads the answer, and can only narrow what a token may do
+    return this.#sealed === undefined || name === 'origin' ? this.#given.header(name) : this.#sealed[name];
   }
 
   onOver(listener: () => void): void {
