@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import type { Authenticate } from '../../common/auth/authenticate.ts';
 import type { Config } from '../../common/config/read-config.ts';
 import { ApiError } from '../../common/errors/api-error.ts';
-import { shuttingDown, tooManyStreams } from '../../common/errors/catalogue.ts';
+import { shuttingDown } from '../../common/errors/catalogue.ts';
+import { addressOwner } from '../../common/http/address-owner.ts';
 import type { HttpResponse } from '../../common/http/http-types.ts';
 import { forEachYielding } from '../../common/limits/yielding-loop.ts';
 import type { Log } from '../../common/log/log.ts';
@@ -18,6 +19,7 @@ import { LiveSpace } from './live-space.ts';
 import { LiveStream } from './live-stream.ts';
 import { type SnapshotDeps, Snapshots } from './snapshots.ts';
 import { type OpenStream, retryAfter, type StreamDeps, streamEvents } from './stream-events.ts';
+import { StreamPlaces } from './stream-places.ts';
 
 /** Milliseconds between two looks at whether streams are still allowed. */
 const checkEvery = 400;
@@ -53,26 +55,26 @@ export class LiveStreams {
   readonly #parts: StreamDeps;
   /** By a key that streams with the same permissions share. */
   readonly #streams = new Map<string, Set<OpenStream>>();
-  readonly #ofTokens = new Map<string, number>();
+  readonly #places: StreamPlaces;
   readonly #spaces = new Map<string, Promise<Listened>>();
   /** Streams that are being looked after: a store that is slow is not asked twice. */
   readonly #looking = new WeakSet<ReadonlySet<OpenStream>>();
   readonly #kept = { bytes: 0, spaces: () => this.#spaces.size };
   readonly #waiting = { bytes: 0, most: mostWaiting, streams: 0 };
   readonly #timer: NodeJS.Timeout;
-  #count = 0;
   #events = 0;
   #isChecking = false;
   #isDraining = false;
 
   constructor(deps: LiveDeps) {
     this.#deps = deps;
-    const { metrics, log } = deps;
+    const { metrics, log, config } = deps;
+    this.#places = new StreamPlaces({ process: config.liveMaxStreams, token: config.liveMaxTokenStreams });
     const delays = metrics.durations(
       'sluice_live_delay_seconds',
       'Time from the moment in which a change could be seen until its event was given to a connection',
     );
-    metrics.gauge('sluice_live_streams', 'Live finds that are open', () => this.#count);
+    metrics.gauge('sluice_live_streams', 'Live finds that are open', () => this.#places.count);
     metrics.counter('sluice_live_events_total', 'Events of live finds', () => this.#events);
     this.#parts = {
       snapshots: new Snapshots(deps),
@@ -101,7 +103,8 @@ export class LiveStreams {
     const stream = new LiveStream(this.#waiting);
     const open: OpenStream = { stream, request, operation, asked, view: null };
     const cut = new AbortController();
-    const body = { chunks: this.#run(open, place, cut), cut: cut.signal };
+    const sender = space.bound?.user ? `user ${space.bound.user}` : addressOwner(request.address);
+    const body = { chunks: this.#run(open, { place, sender }, cut), cut: cut.signal };
     return { status: 200, headers: eventHeaders, body };
   }
 
@@ -118,13 +121,18 @@ export class LiveStreams {
     for (const id of [...this.#spaces.keys()]) await this.#forget(id);
   }
 
-  async *#run(open: OpenStream, place: string, cut: AbortController): AsyncGenerator<Buffer> {
+  async *#run(
+    open: OpenStream,
+    { place, sender }: { readonly place: string; readonly sender: string },
+    cut: AbortController,
+  ): AsyncGenerator<Buffer> {
     const { request, stream } = open;
-    const leave = await this.#admit(open);
     let ending: NodeJS.Timeout | undefined;
+    // as soon as it has a place, it may have to give it up
     stream.onEnd = () => {
       ending = setTimeout(() => cut.abort(), endFor).unref();
     };
+    const leave = await this.#admit(open, sender);
     const onAbort = (): void => stream.end('the client has gone');
     request.signal.addEventListener('abort', onAbort, { once: true });
     try {
@@ -136,30 +144,22 @@ export class LiveStreams {
     }
   }
 
-  /** Counts a stream. Throws 429. */
-  async #admit(open: OpenStream): Promise<() => void> {
-    const { liveMaxStreams, liveMaxTokenStreams } = this.#deps.config;
-    const { tokenId } = await this.#deps.authenticate(open.request, 'by rules');
-    const count = this.#ofTokens.get(tokenId) ?? 0;
+  /** Counts a stream. Throws 429. @param sender a user or an address: a publishable token is shared by many */
+  async #admit(open: OpenStream, sender: string): Promise<() => void> {
+    const { userId, tokenId, grants } = await this.#deps.authenticate(open.request, 'by rules');
     if (this.#isDraining) throw shuttingDown();
-    if (this.#count >= liveMaxStreams) throw tooManyStreams('this process', liveMaxStreams);
-    if (count >= liveMaxTokenStreams) throw tooManyStreams('an access token', liveMaxTokenStreams);
-    this.#ofTokens.set(tokenId, count + 1);
-    this.#count++;
-    this.#waiting.streams = this.#count;
+    const leave = this.#places.take([userId, tokenId, grants?.publishable ? sender : ''], open.stream);
+    this.#waiting.streams = this.#places.count;
     const who = createHash('sha256').update(open.request.who).digest('base64');
     const alike = this.#streams.get(who) ?? new Set();
     this.#streams.set(who, alike.add(open));
     return () => {
-      this.#count--;
-      this.#waiting.streams = this.#count;
+      leave();
+      this.#waiting.streams = this.#places.count;
       alike.delete(open);
       if (alike.size === 0) this.#streams.delete(who);
       open.stream.clear();
       open.request.over();
-      const left = (this.#ofTokens.get(tokenId) as number) - 1;
-      if (left > 0) this.#ofTokens.set(tokenId, left);
-      else this.#ofTokens.delete(tokenId);
     };
   }
 

@@ -17,6 +17,8 @@ export interface LiveAsk {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
+  /** Of this machine, from which it connects. */
+  readonly localAddress?: string;
 }
 
 /** Milliseconds after which a client that waits in vain fails. */
@@ -49,7 +51,7 @@ export class LiveClient {
 
   /** Connects; resolves with the status. @param lastEventId absent: as somebody who was never there */
   open(baseUrl: string, lastEventId = ''): Promise<number> {
-    const { path, body, method = body === undefined ? 'GET' : 'POST', headers } = this.#ask;
+    const { path, body, method = body === undefined ? 'GET' : 'POST', headers, localAddress } = this.#ask;
     this.#rest = '';
     this.isReady = false;
     if (lastEventId === '') this.#forget();
@@ -58,6 +60,7 @@ export class LiveClient {
     return new Promise((resolve, reject) => {
       const asking = request(new URL(path, baseUrl), {
         method,
+        localAddress,
         agent: false,
         headers: {
           accept: 'text/event-stream',
