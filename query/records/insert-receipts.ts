@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { idempotencyKeyReused } from '../../common/errors/catalogue.ts';
+import { addressOwner } from '../../common/http/address-owner.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
 import {
   daysOfKeys,
@@ -17,7 +18,9 @@ import { recordKey } from '../unique/reservation-keys.ts';
 
 export interface InsertKey {
   readonly key: string;
-  readonly request: Pick<HttpRequest, 'params'>;
+  /** Of the user whom rules bind; null: a stranger; absent: they bind nobody, and all tokens of the account share its keys. */
+  readonly user: string | null | undefined;
+  readonly request: Pick<HttpRequest, 'params' | 'address'>;
   readonly body: unknown;
 }
 
@@ -27,11 +30,17 @@ export function readInsertKey(
   { bound }: RecordSpace,
   body: unknown,
 ): InsertKey | undefined {
-  const given = readIdempotencyKey(request);
-  if (given === undefined) return undefined;
-  // nobody gets the answer of another user
-  const key = bound === undefined ? given : JSON.stringify([bound.user, given]);
-  return { key, request, body };
+  const key = readIdempotencyKey(request);
+  return key === undefined ? undefined : { key, user: bound?.user, request, body };
+}
+
+/**
+ * The texts that a key belongs to: nobody gets the answer of another user. Strangers are told apart by their addresses,
+ * which several may have. So the body counts too, and a key that is taken tells them nothing.
+ */
+function keyTexts({ key, user, request }: InsertKey, digest: string): readonly string[] {
+  if (user === undefined) return [key];
+  return user === null ? ['', addressOwner(request.address), digest, key] : [user, key];
 }
 
 /** The result of an insert: the ids of its records count up from the first. */
@@ -57,7 +66,8 @@ const noStructure = createStructure({
  */
 export class KeyedInsert {
   readonly #deps: KeyedInsertDeps;
-  readonly #asked: InsertKey;
+  /** Of the request. */
+  readonly #digest: string;
   readonly #space: RecordSpace;
   readonly #receipts: RecordSpace;
   /** Ids of its receipt: of today, and of yesterday. */
@@ -65,12 +75,25 @@ export class KeyedInsert {
   /** The key that is reserved until it ends. */
   readonly reservation: string;
 
-  constructor(deps: KeyedInsertDeps, space: RecordSpace, asked: InsertKey) {
+  static async of(
+    deps: KeyedInsertDeps,
+    space: RecordSpace,
+    { asked, signal }: { readonly asked: InsertKey; readonly signal: AbortSignal },
+  ): Promise<KeyedInsert> {
+    const digest = await digestOf(asked, signal);
+    return new KeyedInsert(deps, space, { texts: keyTexts(asked, digest), digest });
+  }
+
+  private constructor(
+    deps: KeyedInsertDeps,
+    space: RecordSpace,
+    { texts, digest }: { readonly texts: readonly string[]; readonly digest: string },
+  ) {
     this.#deps = deps;
-    this.#asked = asked;
+    this.#digest = digest;
     this.#space = space;
     const id = deps.store.table.receiptsOf(space.id);
-    const hash = hashOfTexts(space.ownerId, asked.key);
+    const hash = hashOfTexts(space.ownerId, ...texts);
     // the same for all accounts: an ordinary space, with the share of an account in memory
     const ids = { id, catalogueId: id, ownerId: id, projectId: '' };
     this.#receipts = { ...ids, structure: noStructure, stored: noStructure };
@@ -85,13 +108,13 @@ export class KeyedInsert {
     const since = now() - keyLifetime;
     const row = rows.flat().find(({ _created_at: createdAt }) => Date.parse(createdAt) > since);
     if (row === undefined) return null;
-    if (row._doc.m0 !== (await digestOf(this.#asked, signal))) throw idempotencyKeyReused();
+    if (row._doc.m0 !== this.#digest) throw idempotencyKeyReused();
     return { firstId: row._doc.m1 ?? '', createdAt: row._created_at };
   }
 
-  async row({ firstId, createdAt }: Receipt, signal: AbortSignal): Promise<SpacedRow> {
+  row({ firstId, createdAt }: Receipt): SpacedRow {
     // a space takes its receipts along when it moves to another store
-    const _doc = { m0: await digestOf(this.#asked, signal), m1: firstId, m2: this.#space.catalogueId };
+    const _doc = { m0: this.#digest, m1: firstId, m2: this.#space.catalogueId };
     const row = { _id: this.#ids[0] as string, _created_at: createdAt, _updated_at: createdAt, _doc };
     return { spaceId: this.#receipts.id, row, hashes: {} };
   }

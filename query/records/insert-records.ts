@@ -59,7 +59,7 @@ export class RecordInserts {
     signal: AbortSignal,
     key: InsertKey | undefined,
   ): Promise<Inserted> {
-    const keyed = key && new KeyedInsert(this.#deps, space, key);
+    const keyed = key && (await KeyedInsert.of(this.#deps, space, { asked: key, signal }));
     return (await this.#storeAll(space, records, signal, { keyed })) as Inserted;
   }
 
@@ -126,7 +126,7 @@ export class RecordInserts {
       await forEachYielding(keysOfRecords, ({ hash }) => store.keys.add(space.id, hash), signal);
       const permit = reservation?.permit ?? null;
       const firstId = (made[0] as NewRecord).id;
-      const receipt = keyed && (await keyed.row({ firstId, createdAt }, signal));
+      const receipt = keyed?.row({ firstId, createdAt });
       const absent = isWithWrite ? keysOfRecords.map(slotValueIn(space)) : undefined;
       outcome = writes.insert({
         space,

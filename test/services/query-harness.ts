@@ -71,6 +71,8 @@ export interface QueryCall {
   /** JSON text, or a value to be sent as JSON. */
   readonly body?: unknown;
   readonly owner?: string;
+  /** Of the sender. */
+  readonly address?: string;
   readonly signal?: AbortSignal;
 }
 
@@ -282,6 +284,7 @@ export async function openQueryHarness(
       },
       chunks: bytes.byteLength === 0 ? [] : [bytes],
       contentLength: bytes.byteLength,
+      ...(call.address === undefined ? {} : { address: call.address }),
       ...(call.signal === undefined ? {} : { signal: call.signal }),
     });
     const query = typeof call.query === 'string' ? parseQueryString(call.query) : (call.query ?? []);
