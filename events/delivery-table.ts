@@ -39,6 +39,12 @@ const { signal: never } = new AbortController();
 
 type Key = Pick<Delivery, 'ownerId' | 'id' | 'createdAt'>;
 
+/** Deliveries of an account, or those about some of its record spaces. */
+export interface DeliveriesOf {
+  readonly ownerId: string;
+  readonly spaces?: readonly string[] | undefined;
+}
+
 interface Lines extends Queued {
   readonly lines: Buffer;
 }
@@ -121,9 +127,14 @@ export class DeliveryTable {
     return this.#select(`${mine} ORDER BY id LIMIT ${limit}`);
   }
 
-  /** The newest deliveries of an account. */
-  recent(account: string, limit: number, signal: AbortSignal): Promise<Delivery[]> {
-    const own = `owner_id = ${textLiteral(account)}`;
+  /** The newest of some deliveries. */
+  recent(
+    { ownerId: account, spaces }: DeliveriesOf,
+    limit: number,
+    signal: AbortSignal,
+  ): Promise<Delivery[]> {
+    const among = spaces === undefined ? '' : ` AND space IN (${spaces.map(textLiteral).join(', ')})`;
+    const own = `owner_id = ${textLiteral(account)}${among}`;
     // ids alone are read in the order of the table, from its end
     const newest = `SELECT DISTINCT id FROM ${this.#table} WHERE ${own} ORDER BY id DESC LIMIT ${limit}`;
     const where = `${own} AND id >= (SELECT min(id) FROM (${newest})) ORDER BY id DESC LIMIT ${limit}`;

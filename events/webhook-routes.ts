@@ -54,7 +54,7 @@ function announcing(base: string): string {
 const operations: readonly AccountOperation<WebhookRouteDeps>[] = [
   {
     ...{ name: 'getWebhookSecret', method: 'GET', path: '/_webhooks_/secret' },
-    needs: 'webhooks',
+    needs: { grant: 'webhooks', touches: 'beside spaces' },
     summary: 'Get the key that signs webhooks',
     description: 'Of the account, in the form of Standard Webhooks.',
     answers: {
@@ -69,7 +69,7 @@ const operations: readonly AccountOperation<WebhookRouteDeps>[] = [
   },
   {
     ...{ name: 'getWebhookDeliveries', method: 'GET', path: '/_webhooks_/deliveries' },
-    needs: 'webhooks',
+    needs: { grant: 'webhooks', touches: 'beside spaces' },
     summary: 'List the newest calls of webhooks',
     description: 'Of the account, newest first.',
     parameters: [
@@ -83,13 +83,14 @@ const operations: readonly AccountOperation<WebhookRouteDeps>[] = [
     answers: { 200: jsonAnswer('The calls', arrayOf(delivery)) },
     errors: [...errors, 'invalid_condition'],
     sample: (base) => announcing(base) + curl({ url: `${base}/_webhooks_/deliveries?limit=10` }),
-    async run({ webhooks }, { query, signal }, accountId) {
-      return noStoreJson((await webhooks.recent(accountId, readLimit(query), signal)).map(shown));
+    async run({ webhooks }, { query, signal }, accountId, grants) {
+      const of = { ownerId: accountId, spaces: grants?.spaces };
+      return noStoreJson((await webhooks.recent(of, readLimit(query), signal)).map(shown));
     },
   },
   {
     ...{ name: 'sendWebhookAgain', method: 'POST', path: '/_webhooks_/deliveries/:id/send' },
-    needs: 'webhooks',
+    needs: { grant: 'webhooks', touches: 'beside spaces' },
     summary: 'Make a call of a webhook again',
     description:
       'One that was delivered, or failed, is made as if it were new, for two days after its write and as long as its ' +
@@ -100,8 +101,9 @@ const operations: readonly AccountOperation<WebhookRouteDeps>[] = [
     sample: (base) =>
       `${announcing(base)}${keeping('DELIVERY', 'id', curl({ url: `${base}/_webhooks_/deliveries?limit=1` }))}\n` +
       curl({ method: 'POST', url: `${base}/_webhooks_/deliveries/$DELIVERY/send` }),
-    async run({ webhooks }, { params: { id = '' }, signal }, accountId) {
-      return noStoreJson(shown(await webhooks.sendAgain(accountId, id, signal)));
+    async run({ webhooks }, { params: { id = '' }, signal }, accountId, grants) {
+      const of = { ownerId: accountId, spaces: grants?.spaces };
+      return noStoreJson(shown(await webhooks.sendAgain(of, id, signal)));
     },
   },
 ];

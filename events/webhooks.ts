@@ -10,7 +10,7 @@ import type { AnnouncedRecord, RecordEvent, RecordEvents } from '../common/recor
 import type { Metrics } from '../common/telemetry/create-metrics.ts';
 import type { Delivery, NewDelivery } from './delivery.ts';
 import { DeliverySender, type DeliverySenderDeps, deliveryLifetime } from './delivery-sender.ts';
-import { DeliveryTable } from './delivery-table.ts';
+import { type DeliveriesOf, DeliveryTable } from './delivery-table.ts';
 import { createFindAddress } from './network-guard.ts';
 
 /** Most records, and characters, of one delivery; a single record may be longer. */
@@ -90,14 +90,15 @@ export class Webhooks implements RecordEvents {
     return `whsec_${(await this.#keyOf(ownerId)).toString('base64')}`;
   }
 
-  recent(ownerId: string, limit: number, signal: AbortSignal): Promise<readonly Delivery[]> {
-    return this.#table.recent(ownerId, limit, signal);
+  recent(of: DeliveriesOf, limit: number, signal: AbortSignal): Promise<readonly Delivery[]> {
+    return this.#table.recent(of, limit, signal);
   }
 
   /** Sends a delivery again, as if it were new. Throws 404. */
-  async sendAgain(ownerId: string, id: string, signal: AbortSignal): Promise<Delivery> {
+  async sendAgain({ ownerId, spaces }: DeliveriesOf, id: string, signal: AbortSignal): Promise<Delivery> {
     const found = await this.#table.find(ownerId, id, signal);
-    if (found === null) throw notFound('There is no such delivery');
+    if (found === null || spaces?.includes(found.space) === false)
+      throw notFound('There is no such delivery');
     if (found.state === 'pending') return found;
     const now = new Date();
     const isOld = now.getTime() - found.createdAt.getTime() > againFor;

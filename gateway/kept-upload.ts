@@ -47,7 +47,7 @@ export function readKept({ query, params }: HttpRequest): KeptProperties | null 
 /** Throws 403 unless the sender may choose the name of a file. */
 export function mustMayKeep({ link, grants }: UploadGrant, project: string): void {
   if (link !== undefined) throw linkRefused('The link is for new files');
-  assertBackup(grants, { project });
+  assertBackup(grants, 'beside spaces', { project });
 }
 
 /** An idempotent upload of a copy: the same one may come again. */

@@ -1,3 +1,4 @@
+import { inSpace } from '../common/openapi/grants.ts';
 import { livePath } from './live/live-route.ts';
 import { aggregate } from './operations/aggregate.ts';
 import { clear } from './operations/clear.ts';
@@ -24,13 +25,14 @@ const counted = `${space}/_count_`;
 const groups = `${space}/_aggregate_`;
 const call = '/:project/function';
 
-const reads = { family: 'find', needs: 'find', readsOnly: true, method: 'GET' } as const;
-const inserts = { family: 'insert', needs: 'insert', method: 'POST' } as const;
-const updates = { family: 'update', needs: 'update', method: 'POST' } as const;
-const deletes = { family: 'delete', needs: 'delete', method: 'DELETE' } as const;
-/** They need no login, or check it themselves. */
-const others = { family: null, needs: 'find', method: 'POST' } as const;
-const structures = { family: null, needs: 'structure', method: 'POST' } as const;
+const reads = { family: 'find', needs: inSpace('find'), readsOnly: true, method: 'GET' } as const;
+const inserts = { family: 'insert', needs: inSpace('insert'), method: 'POST' } as const;
+const updates = { family: 'update', needs: inSpace('update'), method: 'POST' } as const;
+const deletes = { family: 'delete', needs: inSpace('delete'), method: 'DELETE' } as const;
+/** It needs no login, and a header names its space. */
+const logins = { family: null, needs: { grant: 'find', touches: 'named space' }, method: 'POST' } as const;
+const missing = { family: null, needs: { grant: 'find', touches: 'beside spaces' }, method: 'POST' } as const;
+const structures = { family: null, needs: inSpace('structure'), method: 'POST' } as const;
 
 /** Conditions in a body, because they are too long for an address. */
 function byQuery(path: string) {
@@ -77,9 +79,9 @@ export const operations: readonly Operation[] = [
   row('deleteMany', { ...deletes, method: 'POST' }, `${space}/_delete_`, deleteMany),
   row('clear', deletes, `${space}/clear-records`, clear),
   row('getTokenOwner', { ...reads, family: null }, `${space}/get-token-owner`, getTokenOwner),
-  row('login', others, `${call}/login`, login),
-  row('sendOtp', others, `${call}/send-otp`, sendOtp),
-  row('sendPushNotifications', others, `${call}/send-push-notification`, sendPushNotifications),
+  row('login', logins, `${call}/login`, login),
+  row('sendOtp', missing, `${call}/send-otp`, sendOtp),
+  row('sendPushNotifications', missing, `${call}/send-push-notification`, sendPushNotifications),
   row('setStructure', structures, `${space}/set-structure`, setStructure),
   row('setInferredStructure', structures, `${space}/set-inferred-structure`, setInferredStructure),
   row('getInferredStructure', structures, `${space}/get-inferred-structure`, getInferredStructure),

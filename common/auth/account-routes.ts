@@ -1,12 +1,18 @@
 import type { HttpRequest, HttpResponse, Route } from '../http/http-types.ts';
-import type { Authenticate } from './authenticate.ts';
+import type { Authenticate, Principal } from './authenticate.ts';
 
 /** An operation on an account's data: its place, its work, and its description. */
 export interface AccountOperation<Deps>
   extends Pick<Route, 'method' | 'path'>,
     Omit<NonNullable<Route['api']>, 'id' | 'tag' | 'access'> {
   readonly name: string;
-  readonly run: (deps: Deps, request: HttpRequest, accountId: string) => HttpResponse | Promise<HttpResponse>;
+  /** @param grants of the token: `granted spaces` (`needs`) are those of them that it reads here */
+  readonly run: (
+    deps: Deps,
+    request: HttpRequest,
+    accountId: string,
+    grants: Principal['grants'],
+  ) => HttpResponse | Promise<HttpResponse>;
 }
 
 /** The routes of operations under one heading, all of which need an access token. */
@@ -19,8 +25,8 @@ export function accountRoutes<Deps extends { readonly authenticate: Authenticate
     ...{ operation: name, method, path },
     api: { id: name, tag, access: 'token', ...described },
     async handler(request) {
-      const { userId } = await deps.authenticate(request);
-      return run(deps, request, userId);
+      const { userId, grants } = await deps.authenticate(request);
+      return run(deps, request, userId, grants);
     },
   }));
 }

@@ -1,7 +1,7 @@
 import { notGranted, unauthorized } from '../errors/catalogue.ts';
 import { shownName } from '../errors/shown-name.ts';
 import type { HttpRequest } from '../http/http-types.ts';
-import { type Grant, type GrantPlace, type Grants, lackOf } from '../openapi/grants.ts';
+import { type GrantPlace, type Grants, lackOf, type Need, type Touches } from '../openapi/grants.ts';
 import { type Limiter, unlimited } from '../rate-limits/request-limiter.ts';
 import type { AccessToken, ReadLimitsOfToken } from './access-tokens.ts';
 import type { CheckedToken, TokenCheck } from './token-check.ts';
@@ -76,22 +76,23 @@ export function createAuthenticate(tokenCheck: TokenCheck, limiter: Limiter = un
 
 /**
  * Throws a 403, the same whether the project or space exists or not.
- * @param grants absent: everything @param need null or absent: nothing
+ * @param grants absent: everything @param need null or absent: only a token without grants will do
  */
 export function assertGranted(
   grants: Grants | undefined,
-  need: Grant | null | undefined,
+  need: Need | null | undefined,
   place: GrantPlace,
 ): void {
-  const lack = grants && need ? lackOf(grants, need, place) : null;
+  if (grants === undefined) return;
+  const lack = need ? lackOf(grants, need, place) : 'The access token is not granted this operation';
   if (lack !== null) throw notGranted(lack);
 }
 
 /** Throws 403 unless the token names the grant `backup`. A token without limits does not export hashes. */
-export function assertBackup(grants: Grants | undefined, place: GrantPlace): void {
+export function assertBackup(grants: Grants | undefined, touches: Touches, place: GrantPlace): void {
   if (grants?.may?.includes('backup') !== true)
     throw notGranted('The access token is not granted backup, which it needs by name');
-  assertGranted(grants, 'backup', place);
+  assertGranted(grants, { grant: 'backup', touches }, place);
 }
 
 /** Only browsers can be held to an origin: other clients send any, or none. */

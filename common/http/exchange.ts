@@ -1,7 +1,7 @@
 import type * as Uws from 'uWebSockets.js';
 import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
-import type { Grant } from '../openapi/grants.ts';
+import type { Need } from '../openapi/grants.ts';
 import type { RequestSpan } from '../telemetry/tracing.ts';
 import type { BodyMemory } from './body-memory.ts';
 import type { ChunkJoiner } from './chunk-joiner.ts';
@@ -65,7 +65,7 @@ export class Exchange implements HttpRequest, SocketFlow {
   /** Pattern of the route that it matched, for metrics: never its path. */
   route = '';
   operation = '';
-  needs: Grant | null | undefined;
+  needs: Need | null | undefined;
   /** Status of the answer, once its head is sent. */
   status = 0;
   /** Bytes of the answer's body that were given to the connection. */

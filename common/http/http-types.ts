@@ -1,7 +1,7 @@
 import type { BlockList } from 'node:net';
 import type { Log } from '../log/log.ts';
 import type { ApiOperation } from '../openapi/api-operation.ts';
-import type { Grant } from '../openapi/grants.ts';
+import type { Need } from '../openapi/grants.ts';
 import type { Limiter } from '../rate-limits/request-limiter.ts';
 import type { HttpObserver } from '../telemetry/http-observer.ts';
 import type { Tracing } from '../telemetry/tracing.ts';
@@ -22,7 +22,7 @@ export interface HttpRequest {
   readonly params: Readonly<Record<string, string>>;
   readonly query: QueryPairs;
   /** What its route needs of a token; null or absent: nothing. */
-  readonly needs?: Grant | null | undefined;
+  readonly needs?: Need | null | undefined;
   /** The query string as it was sent, without the question mark. */
   readonly rawQuery: string;
   /** A header's value by its lower-case name; undefined when absent. */

@@ -105,15 +105,28 @@ export class Projects {
     return this.#keep(project, read);
   }
 
-  /** A page of the projects of an account, by their slugs. @param query.after the last slug of the page before */
+  /**
+   * A page of the projects of an account, by their slugs.
+   * @param query.after the last slug of the page before @param query.ids of the projects that may be listed; absent: all
+   */
   async list(
     ownerId: string,
-    { limit, after = '' }: { readonly limit: number; readonly after?: string | undefined },
+    {
+      limit,
+      after = '',
+      ids,
+    }: {
+      readonly limit: number;
+      readonly after?: string | undefined;
+      readonly ids?: readonly string[] | undefined;
+    },
     signal: AbortSignal,
   ): Promise<readonly ListedProject[]> {
+    if (ids?.length === 0) return [];
+    const listed = ids === undefined ? '' : `AND id IN (${ids.map(textLiteral).join(', ')})`;
     const rows = await this.#db.rows<{ id: string; slug: string; created: number }>({
       sql: `SELECT id, slug, toFloat64(toUnixTimestamp64Milli(min(created_at))) AS created FROM ${this.#table}
-       WHERE owner_id = ${textLiteral(ownerId)} AND slug > ${textLiteral(after)}
+       WHERE owner_id = ${textLiteral(ownerId)} AND slug > ${textLiteral(after)} ${listed}
        GROUP BY id, slug ORDER BY slug LIMIT ${limit}`,
       signal,
     });

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../errors/error-codes.ts';
-import type { Grant } from './grants.ts';
+import type { Need } from './grants.ts';
 import { type Schema, string } from './schema.ts';
 
 /** The token that it takes. `optional`: with a token or without. `metrics`: with a token of its own, where one is set. */
@@ -47,8 +47,8 @@ export interface ApiOperation {
   readonly summary: string;
   readonly description?: string;
   readonly access: Access;
-  /** What the token must be granted; null: it takes none. */
-  readonly needs: Grant | null;
+  /** What the token must be granted, and what it touches with it; null: it takes none. */
+  readonly needs: Need | null;
   readonly parameters?: readonly ApiParameter[];
   /** Descriptions of the parameters of the path, by name; absent for slugs of projects and spaces. */
   readonly pathParameters?: Readonly<

@@ -103,7 +103,7 @@ function operationObject(
     summary: api.summary,
     description: api.description,
     security: security[api.access],
-    'x-needs': api.needs ?? undefined,
+    'x-needs': api.needs?.grant,
     parameters: parameters.length === 0 ? undefined : parameters,
     requestBody: api.body && {
       description: api.body.description,

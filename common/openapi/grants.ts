@@ -1,6 +1,6 @@
 import { slugPattern, spaceSlugProblem } from '../metadata/slug.ts';
 
-/** What an operation needs of a token; each operation says which in its description (`needs`). */
+/** What an operation needs of a token; its description says which (`needs`). */
 export const grantMeanings = {
   find: 'read records',
   insert: 'insert records',
@@ -18,6 +18,28 @@ export const grantMeanings = {
 export type Grant = keyof typeof grantMeanings;
 export const grantNames = Object.keys(grantMeanings) as readonly Grant[];
 
+/**
+ * What an operation touches. A token with `spaces` reaches those spaces alone, so no operation is without it, and what is
+ * not here is refused.
+ *
+ * - `space`: the record space of its place
+ * - `named space`: a record space that is known later, and checked then as `space`
+ * - `granted spaces`: many record spaces; it leaves out those that the token is not for
+ * - `all spaces`: every record space of a project
+ * - `beside spaces`: no record space, such as files
+ */
+export type Touches = 'space' | 'named space' | 'granted spaces' | 'all spaces' | 'beside spaces';
+
+export interface Need {
+  readonly grant: Grant;
+  readonly touches: Touches;
+}
+
+/** What an operation on the record space of its place needs. */
+export function inSpace(grant: Grant): Need {
+  return { grant, touches: 'space' };
+}
+
 /** What an access token is for; what is absent has no limit. */
 export interface Grants {
   /** Slugs. */
@@ -34,7 +56,7 @@ export interface Grants {
 /** What rules of a space can say of a publishable token. */
 export const ruledGrants = ['find', 'insert', 'update', 'delete'] as const satisfies readonly Grant[];
 
-/** What an operation is about: all projects, a project, or a record space of it. */
+/** Where an operation is: in all projects, in a project, or in a record space of it. */
 export interface GrantPlace {
   readonly project?: string | undefined;
   readonly space?: string | undefined;
@@ -46,18 +68,42 @@ const keys = ['projects', 'spaces', 'may', 'publishable', 'origins'] as const;
 const mostNames = 100;
 
 /** Why the grants don't cover an operation; null: they do. */
-export function lackOf(grants: Grants, need: Grant, { project, space }: GrantPlace): string | null {
-  const { projects, spaces, may, publishable } = grants;
-  const lacks = (where: string): string => `The access token is not granted ${need}${where}`;
-  if (publishable && !(ruledGrants as readonly Grant[]).includes(need))
-    return lacks(': a publishable token is for records');
-  if (may?.includes(need) === false) return lacks('');
-  if (projects !== undefined && (project === undefined || !projects.includes(project)))
-    return lacks(project === undefined ? ' for all projects' : ` in the project ${project}`);
-  if (spaces === undefined) return null;
-  if (space !== undefined) return spaces.includes(space) ? null : lacks(` in the record space ${space}`);
-  // a token for record spaces is for nothing beside them, unless it says so
-  return may === undefined && !publishable ? lacks(' beside its record spaces') : null;
+export function lackOf(grants: Grants, { grant, touches }: Need, place: GrantPlace): string | null {
+  const { projects, may, publishable } = grants;
+  const { project } = place;
+  if (publishable && !(ruledGrants as readonly Grant[]).includes(grant))
+    return lacking(grant, ': a publishable token is for records');
+  if (may?.includes(grant) === false) return lacking(grant, '');
+  if (projects !== undefined && project === undefined && touches !== 'named space')
+    return lacking(grant, ' for all projects');
+  if (projects !== undefined && project !== undefined && !projects.includes(project))
+    return lacking(grant, ` in the project ${project}`);
+  const outside = grants.spaces === undefined ? null : outsideOf(grants, touches, place);
+  return outside === null ? null : lacking(grant, outside);
+}
+
+function lacking(grant: Grant, where: string): string {
+  return `The access token is not granted ${grant}${where}`;
+}
+
+/** What a token with `spaces` is not for; null: it is for all that an operation touches. */
+function outsideOf(
+  { spaces = [], may, publishable }: Grants,
+  touches: Touches,
+  { space }: GrantPlace,
+): string | null {
+  switch (touches) {
+    case 'space':
+      return spaces.includes(space ?? '') ? null : ` in the record space ${space}`;
+    case 'named space':
+    case 'granted spaces':
+      return null;
+    case 'beside spaces':
+      // it is for nothing beside them, unless it says so
+      return may === undefined && !publishable ? ' beside its record spaces' : null;
+    default:
+      return ' for all record spaces';
+  }
 }
 
 /** Reads grants from JSON; undefined: no limits. */

@@ -24,7 +24,7 @@ export const deleteFile: OperationDefinition<DeleteFileDeps> = {
   summary: 'Delete a file',
   description: 'Deletes its bytes and its metadata. Copies in caches and CDNs stay.',
   access: 'token',
-  needs: 'files:delete',
+  needs: { grant: 'files:delete', touches: 'beside spaces' },
   pathParameters: fileName,
   answers: { 204: { description: 'The file is deleted', headers: noStore } },
   errors: [...accountErrors, 'not_found', 'precondition_failed', 'unavailable'],

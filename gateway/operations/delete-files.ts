@@ -41,7 +41,7 @@ export const deleteFiles: OperationDefinition<DeleteFileDeps> = {
   description:
     'Deletes each as the deletion of a single file does. Those that can’t be deleted are listed; the others are gone.',
   access: 'token',
-  needs: 'files:delete',
+  needs: { grant: 'files:delete', touches: 'beside spaces' },
   body: {
     description: 'The `name` of each CloudFile',
     content: jsonContent(

@@ -88,7 +88,7 @@ export const createUpload: OperationDefinition<ResumableDeps> = {
   description:
     'tus 1.0 (https://tus.io/protocols/resumable-upload) or the draft Resumable Uploads for HTTP, with the first bytes in the body if there are any. Answers the address of the upload; when all bytes have come, the CloudFile too.',
   access: 'optional',
-  needs: 'files:write',
+  needs: { grant: 'files:write', touches: 'beside spaces' },
   parameters: [
     linkParameter,
     ...chunkParameters,
@@ -125,7 +125,7 @@ export const uploadState: OperationDefinition<ResumableDeps> = {
   summary: 'The file that an upload became',
   description: '404 while it is not complete.',
   access: 'optional',
-  needs: 'files:write',
+  needs: { grant: 'files:write', touches: 'beside spaces' },
   pathParameters: uploadName,
   parameters: [uploadParameter],
   answers: { 200: jsonAnswer('What is known of the file', cloudFile) },
@@ -146,7 +146,7 @@ export const append: OperationDefinition<ResumableDeps> = {
   description:
     'Bytes that are acknowledged survive whatever happens to a server. A request that breaks off counts as far as it came, unless it has a checksum. The newest request to an upload ends the one before.',
   access: 'optional',
-  needs: 'files:write',
+  needs: { grant: 'files:write', touches: 'beside spaces' },
   pathParameters: uploadName,
   parameters: [
     uploadParameter,
@@ -178,7 +178,7 @@ export const append: OperationDefinition<ResumableDeps> = {
 export const dropUpload: OperationDefinition<ResumableDeps> = {
   summary: 'Drop an upload that is not complete',
   access: 'optional',
-  needs: 'files:write',
+  needs: { grant: 'files:write', touches: 'beside spaces' },
   pathParameters: uploadName,
   parameters: [uploadParameter, tusHeader],
   answers: { 204: { description: 'It is gone', headers: tusAnswer } },

@@ -74,7 +74,7 @@ export const download: OperationDefinition<DownloadDeps> = {
   description:
     'The `s3Link` of a CloudFile. With FILE_LINKS=private it needs the token of the owner, or a link that expires.',
   access: 'optional',
-  needs: 'files:read',
+  needs: { grant: 'files:read', touches: 'beside spaces' },
   pathParameters: fileName,
   parameters: [
     queryParameter('expires', 'Of a link that expires'),

@@ -29,7 +29,7 @@ export const link: OperationDefinition<LinkDeps> = {
   summary: 'Create a link that expires',
   description: 'Anyone who has the link can read this one file until then, also with FILE_LINKS=private.',
   access: 'token',
-  needs: 'files:read',
+  needs: { grant: 'files:read', touches: 'beside spaces' },
   pathParameters: fileName,
   body: {
     description: 'How long the link is valid',

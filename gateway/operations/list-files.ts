@@ -82,7 +82,7 @@ export const listFiles: OperationDefinition<ListFilesDeps> = {
   description:
     'Newest first, unless `sort` or `order` says otherwise. `next` is the `after` of the following page.',
   access: 'token',
-  needs: 'files:read',
+  needs: { grant: 'files:read', touches: 'beside spaces' },
   parameters: describeList(parameters),
   answers: { 200: jsonAnswer('A page of them', filePage) },
   errors: [...accountErrors, 'invalid_slug', 'invalid_condition', 'project_not_found', 'not_found'],

@@ -26,7 +26,7 @@ export const putFile: OperationDefinition<UploadDeps> = {
   description:
     'As `curl -T` does. The name in the address is the original name; each request stores a file of its own. Files called `upload`, `upload-link`, `resumable` or `_delete_` need another way.',
   access: 'optional',
-  needs: 'files:write',
+  needs: { grant: 'files:write', touches: 'beside spaces' },
   parameters: [...sendingParameters, ...keptParameters],
   pathParameters: {
     name: {

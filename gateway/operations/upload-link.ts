@@ -44,7 +44,7 @@ export const uploadLink: OperationDefinition<UploadLinkDeps> = {
   description:
     'Anyone who has one of the addresses can upload to the project until then. The files belong to the account that made the link.',
   access: 'token',
-  needs: 'files:write',
+  needs: { grant: 'files:write', touches: 'beside spaces' },
   body: {
     description: 'What the link lets in',
     content: jsonContent(exactObject(wishes, { optional: ['maxBytes', 'type', 'times'] }), {

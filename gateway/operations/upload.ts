@@ -67,7 +67,7 @@ export const upload: OperationDefinition<UploadDeps> = {
   description:
     'The file is durable when the answer comes. Other parts of the form are ignored. The project is created if it does not exist.',
   access: 'optional',
-  needs: 'files:write',
+  needs: { grant: 'files:write', touches: 'beside spaces' },
   parameters: sendingParameters,
   body: {
     description: 'A form with the file, and its file name, in the part `file`',

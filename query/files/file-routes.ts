@@ -43,7 +43,7 @@ const example = { values: { rows: 'count' } };
 
 function describe({ method, path, id, how, errors }: (typeof ways)[number]): ApiOperation {
   return {
-    ...{ id, tag: 'Files', access: 'token', needs: 'files:read' },
+    ...{ id, tag: 'Files', access: 'token', needs: { grant: 'files:read', touches: 'beside spaces' } },
     summary: `Query a file as a table${how}`,
     description:
       'A CSV, NDJSON or Parquet file in place; texts also compressed with gzip. Rows have the columns of the file, whose types are those of its first rows.',

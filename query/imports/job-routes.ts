@@ -11,11 +11,14 @@ import {
 import { noStoreJson } from '../../common/http/no-store-json.ts';
 import { accountErrors, jsonAnswer } from '../../common/openapi/api-operation.ts';
 import { curl, keeping } from '../../common/openapi/curl.ts';
+import { inSpace } from '../../common/openapi/grants.ts';
 import { arrayOf, exactObject, named, nullable, string } from '../../common/openapi/schema.ts';
 import { exampleStructure } from '../structure/example-structure.ts';
 import { type ImportJob, isOver, jobJson } from './import-job.ts';
 import type { Imports } from './imports.ts';
 import { jobSchema } from './job-schema.ts';
+
+const toInsert = inSpace('insert');
 
 interface Deps {
   readonly imports: Imports;
@@ -127,14 +130,18 @@ const routes: readonly JobRoute[] = [
 export function jobRoutes(deps: Deps): Route[] {
   return routes.map(({ name, method, path, api, run }) => ({
     ...{ operation: name, method, path },
-    api: { id: name, tag: 'Jobs', access: 'token', needs: 'insert', ...api },
+    api: {
+      id: name,
+      tag: 'Jobs',
+      access: 'token',
+      needs: { grant: 'insert', touches: 'named space' },
+      ...api,
+    },
     async handler(request) {
-      const { userId: ownerId, grants } = await deps.authenticate(withoutPlace(request));
-      // a job says itself where it is: before it is looked up, some place must be granted
-      assertGranted(grants, 'insert', { project: grants?.projects?.[0], space: grants?.spaces?.[0] });
+      const { userId: ownerId, grants } = await deps.authenticate(request);
       const see = (job: ImportJob | null): ImportJob => {
         if (job === null) throw notFound('There is no such job');
-        assertGranted(grants, 'insert', { project: job.project, space: job.space });
+        assertGranted(grants, toInsert, { project: job.project, space: job.space });
         return job;
       };
       const isGranted = (job: ImportJob): boolean => {
@@ -147,17 +154,6 @@ export function jobRoutes(deps: Deps): Route[] {
       return run(deps, request, { ownerId, see, isGranted });
     },
   }));
-}
-
-/** The request without the grant of its route: the job's space is known later, and is checked then. */
-function withoutPlace(request: HttpRequest): HttpRequest {
-  return new Proxy(request, {
-    get(target, key) {
-      if (key === 'needs') return null;
-      const value: unknown = Reflect.get(target, key, target);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
 }
 
 async function* eventsOf(

@@ -64,7 +64,7 @@ export function liveRoute(deps: Deps & { readonly addresses: LiveAddresses }, ad
     ...{ method: 'GET', path: livePath, operation: 'live', api: describe(address) },
     async handler(given) {
       const { headers, query, asked } = await deps.addresses.read(given);
-      const request = new LiveRequest(given, { headers, query, needs: 'find' });
+      const request = new LiveRequest(given, { headers, query, needs: address.needs });
       const place = given.query.find(([name]) => name === 'lastEventId')?.[1];
       return liveAnswer(deps, given, { request, asked: () => asked, place });
     },

@@ -6,13 +6,15 @@ import type { HttpRequest } from '../../common/http/http-types.ts';
 import { continueWith } from '../../common/limits/continue-with.ts';
 import { spaceSlugProblem } from '../../common/metadata/slug.ts';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
-import { type Grants, lackOf } from '../../common/openapi/grants.ts';
+import { type Grants, inSpace, lackOf } from '../../common/openapi/grants.ts';
 import { unparsedOptions } from '../input/parse-options.ts';
 import type { RecordReader } from '../records/record-reader.ts';
 import type { Authorize } from '../space/open-space.ts';
 import type { Spaces } from '../space/spaces.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { covers, type OperationIdentity, type SpaceAuth } from '../structure/space-auth.ts';
+
+const toFind = inSpace('find');
 
 export interface LoginDeps {
   readonly loginTokens: LoginTokens;
@@ -34,9 +36,9 @@ export function createAuthorize(deps: LoginDeps & { reader: RecordReader; spaces
   return async (args) => {
     const { space, operation, request, grants, projectSlug } = args;
     const place = { project: projectSlug, space: space.structure.slug };
-    assertGranted(grants, operation.family, place);
+    if (operation.family !== null) assertGranted(grants, inSpace(operation.family), place);
     if (isBackup(operation, request)) {
-      assertBackup(grants, place);
+      assertBackup(grants, 'space', place);
       return;
     }
     const rules = rulesOf(space).filter((rule) => covers(rule, operation));
@@ -77,9 +79,9 @@ export async function findNamed(
   const { ownerId, projectSlug: project, grants } = asked;
   const slugs = [...new Set([name, name.toLowerCase()])].filter((slug) => spaceSlugProblem(slug) === null);
   const granted = slugs.filter(
-    (space) => grants === undefined || lackOf(grants, 'find', { project, space }) === null,
+    (space) => grants === undefined || lackOf(grants, toFind, { project, space }) === null,
   );
-  if (granted.length === 0) assertGranted(grants, 'find', { project, space: name });
+  if (granted.length === 0) assertGranted(grants, toFind, { project, space: name });
   for (const slug of granted) {
     const found = await spaces.find(uuidV5(ownerId, project, slug), signal);
     if (found !== null) return found;

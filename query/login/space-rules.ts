@@ -1,7 +1,9 @@
+import { assertGranted } from '../../common/auth/authenticate.ts';
 import { ApiError } from '../../common/errors/api-error.ts';
 import { invalidBody, invalidRules, noMatch, recordSpaceNotFound } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
+import { type Grants, inSpace } from '../../common/openapi/grants.ts';
 import { allRecords } from '../input/parse-conditions.ts';
 import { validateChanges, valuesSet } from '../input/validate-changes.ts';
 import { type RecordValues, validateRecord } from '../input/validate-record.ts';
@@ -148,11 +150,14 @@ function readTry(body: unknown): Try {
   return { operation, user, ids, record, rules } as Try;
 }
 
-/** What would come of an operation of a user. @param body of the request for it */
+/**
+ * What would come of an operation of a user.
+ * @param body of the request for it @param grants of its token, which is to reach the space of the users as well
+ */
 export async function tryRules(
   deps: SpaceRulesDeps,
   entry: CatalogueEntry,
-  body: unknown,
+  { body, grants }: { readonly body: unknown; readonly grants: Grants | undefined },
   signal: AbortSignal,
 ): Promise<TriedRules> {
   const given = readTry(body);
@@ -162,8 +167,12 @@ export async function tryRules(
   const text = given.rules === undefined ? entry.rules : JSON.stringify(given.rules);
   if (text === '') throw invalidRules(['The record space has no rules']);
   const rules: unknown = JSON.parse(text);
-  const { problems } = checked(rules, entry.structure, await usersOf(deps, entry, rules, signal));
-  if (problems.length > 0) throw invalidRules(problems);
+  const tried = checked(rules, entry.structure, await usersOf(deps, entry, rules, signal));
+  if (tried.problems.length > 0) throw invalidRules(tried.problems);
+  if (given.user !== null) {
+    const { projectSlug: project } = entry.structure;
+    assertGranted(grants, inSpace('structure'), { project, space: tried.rules.users });
+  }
   const view = await deps.boundSpaces.viewAs({ ...plain, rules: text }, given.user, signal);
   if (view === null) throw noMatch(`There is no user with the id ${shownName(given.user ?? '')}`);
   const records =

@@ -9,7 +9,7 @@ import {
   headerParameter,
   jsonContent,
 } from '../../common/openapi/api-operation.ts';
-import type { Grant } from '../../common/openapi/grants.ts';
+import type { Need } from '../../common/openapi/grants.ts';
 import type { Schema } from '../../common/openapi/schema.ts';
 import type { OperationIdentity } from '../structure/space-auth.ts';
 import { queryableHeader, timingHeader, timingParameter } from './filter-schemas.ts';
@@ -18,8 +18,8 @@ import type { SpaceModel } from './space-model.ts';
 
 /** The part of the table of operations that callers see. */
 export interface DescribedOperation extends OperationIdentity {
-  /** What an access token must be granted for it. */
-  readonly needs: Grant;
+  /** What an access token must be granted for it, and what it touches. */
+  readonly needs: Need;
   readonly method: 'GET' | 'POST' | 'DELETE' | 'QUERY';
   /** With `:name` for each part that a request fills in. */
   readonly path: string;

@@ -101,7 +101,7 @@ export function exportAs(name: ExportFormat): OperationDefinition {
       const { sort, page, select } = options;
       const { projectSlug: project, slug } = structure;
       if (choices.$hashes && space.bound !== undefined) throw notAllowed('Hashes are for servers');
-      if (choices.$hashes) assertBackup(space.grants, { project, space: slug });
+      if (choices.$hashes) assertBackup(space.grants, 'space', { project, space: slug });
       const asIs = select ?? wholeRecord(structure);
       const shown = choices.$hashes ? withHashes(asIs, structure) : asIs;
       const plan = { sort, page, select, conditions };

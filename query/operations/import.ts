@@ -159,7 +159,7 @@ async function receive(
   const { userId: ownerId, grants } =
     found === null ? await authenticate() : { ...found, userId: found.ownerId };
   // what records bring along was checked elsewhere
-  if (choices.keep.length > 0) assertBackup(grants, { project: projectSlug, space });
+  if (choices.keep.length > 0) assertBackup(grants, 'space', { project: projectSlug, space });
   if (found !== null) assertConflict(choices, found.structure);
   const { from } = choices;
   if (from === undefined) {
@@ -167,7 +167,7 @@ async function receive(
     const source = bodySource(request.body, imports.mostBytes);
     return { file: await imports.receive(ownerId, source), reading, ownerId };
   }
-  assertGranted(grants, 'files:read', { project: projectSlug });
+  assertGranted(grants, { grant: 'files:read', touches: 'beside spaces' }, { project: projectSlug });
   const object = await files.find({ ownerId, projectSlug, name: from }, signal);
   const reading = readingOf(choices, object.contentType, imports.largestRecord);
   const file = await imports.receive(ownerId, chunksSource(files.read(object, signal)));

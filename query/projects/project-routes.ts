@@ -21,6 +21,7 @@ import {
   jsonAnswer,
 } from '../../common/openapi/api-operation.ts';
 import { curl } from '../../common/openapi/curl.ts';
+import type { Grants } from '../../common/openapi/grants.ts';
 import { nameSchema } from '../../common/openapi/name-schema.ts';
 import {
   arrayOf,
@@ -112,7 +113,7 @@ const paths = {
 const operations: readonly AccountOperation<Deps>[] = [
   {
     ...{ name: 'listProjects', method: 'GET', path: paths.projects, run: listProjects },
-    needs: 'structure',
+    needs: { grant: 'structure', touches: 'granted spaces' },
     summary: 'List projects',
     description: 'Of the account, by their slugs. `next` is the `after` of the following page.',
     parameters: describeList(projectParameters),
@@ -122,7 +123,7 @@ const operations: readonly AccountOperation<Deps>[] = [
   },
   {
     ...{ name: 'dropProject', method: 'DELETE', path: paths.project },
-    needs: 'structure',
+    needs: { grant: 'structure', touches: 'all spaces' },
     summary: 'Drop a project',
     description: 'With its record spaces and their records. It must have no files.',
     answers: dropped,
@@ -135,7 +136,7 @@ const operations: readonly AccountOperation<Deps>[] = [
   },
   {
     ...{ name: 'listSpaces', method: 'GET', path: paths.spaces, run: listSpaces },
-    needs: 'structure',
+    needs: { grant: 'structure', touches: 'granted spaces' },
     summary: 'List the record spaces of a project',
     description: 'By their slugs. `next` is the `after` of the following page.',
     parameters: describeList(spaceParameters),
@@ -145,7 +146,7 @@ const operations: readonly AccountOperation<Deps>[] = [
   },
   {
     ...{ name: 'getSpace', method: 'GET', path: paths.space, run: getSpace },
-    needs: 'structure',
+    needs: { grant: 'structure', touches: 'space' },
     summary: 'Get a record space',
     description: 'With its whole structure, in the form that the `structure` header takes.',
     answers: {
@@ -162,7 +163,7 @@ const operations: readonly AccountOperation<Deps>[] = [
   },
   {
     ...{ name: 'dropSpace', method: 'DELETE', path: paths.space },
-    needs: 'structure',
+    needs: { grant: 'structure', touches: 'space' },
     summary: 'Drop a record space',
     description: 'With its records. A space that is created again under the same slug starts empty.',
     answers: dropped,
@@ -176,7 +177,7 @@ const operations: readonly AccountOperation<Deps>[] = [
   },
   {
     ...{ name: 'dropField', method: 'DELETE', path: `${paths.space}/fields/:field` },
-    needs: 'structure',
+    needs: { grant: 'structure', touches: 'space' },
     summary: 'Drop a field of a record space',
     description:
       'With its values. A request whose structure still has the field creates it again, without values, unless it says `mutate: false`.',
@@ -201,12 +202,16 @@ async function listProjects(
   { projects, catalogue }: Deps,
   { query, signal }: HttpRequest,
   ownerId: string,
+  grants?: Grants,
 ): Promise<HttpResponse> {
   const { limit, after } = readListQuery(projectParameters, query);
-  const found = await projects.list(ownerId, { limit: limit + 1, after }, signal);
+  const slugs = grants?.spaces;
+  const part = { limit: limit + 1, after };
+  const seen = slugs && (await catalogue.countByProject(ownerId, { ...part, slugs }, signal));
+  const found = await projects.list(ownerId, { ...part, ids: seen && [...seen.keys()] }, signal);
   const page = found.slice(0, limit);
   const ids = page.map(({ id }) => id);
-  const counts = await catalogue.countByProject(ownerId, ids, signal);
+  const counts = seen ?? (await catalogue.countByProject(ownerId, { ids }, signal));
   return noStoreJson({
     projects: page.map(({ id, slug, createdAt }) => ({
       ...{ slug, createdAt: createdAt.toISOString(), spaces: counts.get(id) ?? 0 },
@@ -219,15 +224,19 @@ async function listSpaces(
   { projects, catalogue, sizes, store }: Deps,
   request: HttpRequest,
   ownerId: string,
+  grants?: Grants,
 ): Promise<HttpResponse> {
   const { query, signal } = request;
   const project = readProject(request);
   const { limit, after, search } = readListQuery(spaceParameters, query);
   const projectId = uuidV5(ownerId, project);
-  const found = await catalogue.list({ projectId, limit: limit + 1, after, search }, signal);
-  if (found.length === 0 && (await projects.find(ownerId, project, signal)) === null) {
-    throw noSuchProject(project);
-  }
+  const slugs = grants?.spaces;
+  const found = await catalogue.list({ projectId, limit: limit + 1, after, search, slugs }, signal);
+  const isThere = async () =>
+    slugs === undefined
+      ? (await projects.find(ownerId, project, signal)) !== null
+      : (await catalogue.list({ projectId, limit: 1, slugs }, signal)).length > 0;
+  if (found.length === 0 && !(await isThere())) throw noSuchProject(project);
   const page = found.slice(0, limit);
   const ids = page.map(({ recordsId }) => recordsId);
   const figures = ids.length === 0 ? new Map<string, SpaceFigures>() : await sizes.of(ids, ownerId, signal);

@@ -18,6 +18,7 @@ const longestBody = 4 * longestRules;
 
 const errors = [...accountErrors, 'invalid_slug', 'record_space_not_found'] as const;
 const path = '/_projects_/:project/spaces/:space/rules';
+const needs = { grant: 'structure', touches: 'space' } as const;
 
 const rulesSchema: Schema = {
   type: 'object',
@@ -71,7 +72,7 @@ function making(base: string): string {
 /** The rules of a record space as its account sets, reads and tries them (docs/security.md#rules). */
 export const ruleOperations: readonly AccountOperation<SpaceRulesDeps>[] = [
   {
-    ...{ name: 'getRules', method: 'GET', path, needs: 'structure' },
+    ...{ name: 'getRules', method: 'GET', path, needs },
     summary: 'Get the rules of a record space',
     description: 'With warnings, and with what a stranger and a user who has logged in may do.',
     answers: { 200: jsonAnswer('The rules', rulesAnswer) },
@@ -83,7 +84,7 @@ export const ruleOperations: readonly AccountOperation<SpaceRulesDeps>[] = [
     },
   },
   {
-    ...{ name: 'setRules', method: 'PUT', path, needs: 'structure' },
+    ...{ name: 'setRules', method: 'PUT', path, needs },
     summary: 'Set the rules of a record space',
     description:
       'They say what requests with a publishable token, or for a user, may do. When the answer comes they hold in every process. `null` takes them away.',
@@ -101,7 +102,7 @@ export const ruleOperations: readonly AccountOperation<SpaceRulesDeps>[] = [
     },
   },
   {
-    ...{ name: 'tryRules', method: 'POST', path: `${path}/try`, needs: 'structure' },
+    ...{ name: 'tryRules', method: 'POST', path: `${path}/try`, needs },
     summary: 'Try the rules of a record space',
     description:
       'Which records a user may find, change or delete, or whether he may insert one, and why. Nothing is changed. `rules` tries others than the stored ones.',
@@ -137,10 +138,10 @@ export const ruleOperations: readonly AccountOperation<SpaceRulesDeps>[] = [
         url: `${base}/_projects_/shop/spaces/members/rules/try`,
         body: { operation: 'find' },
       }),
-    async run(deps, request, ownerId) {
+    async run(deps, request, ownerId, grants) {
       const given = await readJson(request, longestBody);
       const entry = await spaceOf(deps, request, ownerId);
-      return noStoreJson(await tryRules(deps, entry, given, request.signal));
+      return noStoreJson(await tryRules(deps, entry, { body: given, grants }, request.signal));
     },
   },
 ];

@@ -6,8 +6,9 @@ import { FlushedLog, type FlushTimes } from '../../common/durable-files/flushed-
 import type { LogEntry } from '../../common/durable-files/write-ahead-log.ts';
 import { untilAborted } from '../../common/limits/until-aborted.ts';
 import type { Log } from '../../common/log/log.ts';
+import { catalogueLine } from './catalogue-row.ts';
 import type { CatalogueEntry, FoundSpace } from './space-catalogue.ts';
-import { catalogueLine, TableCatalogue } from './table-catalogue.ts';
+import { TableCatalogue } from './table-catalogue.ts';
 
 interface Line extends LogEntry {
   /** Absent: an earlier process wrote it. */

@@ -5,7 +5,7 @@ import { shownName } from '../../common/errors/shown-name.ts';
 import { addressOwner } from '../../common/http/address-owner.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
 import { continueWith } from '../../common/limits/continue-with.ts';
-import { type Grants, lackOf, ruledGrants } from '../../common/openapi/grants.ts';
+import { type Grants, inSpace, lackOf, ruledGrants } from '../../common/openapi/grants.ts';
 import { type RecordHeaders, readRecordHeaders } from '../input/record-headers.ts';
 import { readPath, readSpaceReference, type SpaceReference } from '../input/space-reference.ts';
 import type { StructureCache } from '../input/structure-cache.ts';
@@ -46,6 +46,9 @@ export type BindSpace = (args: {
   /** Counts the request, of a user or an address. */
   readonly admit?: Principal['admit'] | undefined;
 }) => RecordSpace | Promise<RecordSpace>;
+
+const toChangeStructure = inSpace('structure');
+const toClearAll = { grant: 'delete', touches: 'all spaces' } as const;
 
 /** With which a request of an ordinary access token is bound by rules, too. */
 export const actAsUser = 'sluice-act-as-user';
@@ -102,6 +105,7 @@ export function createOpenSpace(deps: {
     if (headers.clearAllSpaces && asked.isBound) throw nobodyMay('delete');
     if (headers.clearAllSpaces && !allowClear) throw clearNotAllowed('clear-all-spaces: true');
     if (clear && !allowClear) throw clearNotAllowed('clear: true in the structure');
+    if (headers.clearAllSpaces) assertGranted(asked.grants, toClearAll, { project: path.projectSlug });
 
     const stores = storesRecords(operation);
     const makes = operation.readsOnly !== true;
@@ -141,7 +145,6 @@ export function createOpenSpace(deps: {
     if (hasRules(space)) await authorize({ ...of, operation });
     if (clearAllSpaces || clear) await authorize({ ...of, operation: deps.clear });
     if (clearAllSpaces) {
-      assertGranted(grants, 'delete', { project: wanted.projectSlug });
       await clearProject(deps, space.projectId, request.signal);
     } else if (clear && !space.missing) {
       await clearSpace(deps.store, space.id, request.signal);
@@ -174,7 +177,7 @@ function openBound(
   [request, { name }]: Parameters<OpenSpace>,
   find: () => RecordSpace | Promise<RecordSpace>,
 ): RecordSpace | Promise<RecordSpace> {
-  const operation = name === 'login' ? name : (request.needs as Family);
+  const operation = name === 'login' ? name : (request.needs?.grant as Family);
   const count = principal.admit;
   let isCounted = false;
   const admit =
@@ -225,7 +228,7 @@ function actsAsUser(request: HttpRequest, grants: Grants | undefined): boolean {
   if (grants?.publishable) return true;
   const value = request.header(actAsUser);
   if (value === undefined || value === 'false') return false;
-  if (value === 'true' && (ruledGrants as readonly unknown[]).includes(request.needs)) return true;
+  if (value === 'true' && (ruledGrants as readonly unknown[]).includes(request.needs?.grant)) return true;
   throw invalidHeader([
     value === 'true'
       ? `The header ${actAsUser} is for finding and changing records`
@@ -275,8 +278,9 @@ function allowedOf(
 ) {
   const clear = structure?.clear === true;
   if (grants === undefined && !isBound) return { headers, clear, given: structure, part: null };
-  assertGranted(grants, request.needs, { project, space });
-  const may = !isBound && (grants === undefined || lackOf(grants, 'structure', { project, space }) === null);
+  assertGranted(grants, request.needs && inSpace(request.needs.grant), { project, space });
+  const may =
+    !isBound && (grants === undefined || lackOf(grants, toChangeStructure, { project, space }) === null);
   return may
     ? { headers, clear, given: structure, part: null }
     : { headers: thatChangeNothing(headers), clear: false, given: null, part: structure };

@@ -2,9 +2,9 @@ import type { Database } from '../../common/clickhouse/database.ts';
 import { textLiteral } from '../../common/clickhouse/literal.ts';
 import { UnknownOutcome } from '../../common/errors/unknown-outcome.ts';
 import { timestampText } from '../../common/metadata/row-values.ts';
-import { parseStructure } from '../structure/parse-structure.ts';
 import { retiredPart, slotsText, typeChangeOf, withSlots } from '../structure/slots.ts';
-import { createStructure, structureText } from '../structure/structure.ts';
+import { structureText } from '../structure/structure.ts';
+import { type CatalogueRow, droppedRow, entryOf, leftRecords, selection, valuesOf } from './catalogue-row.ts';
 import {
   type CatalogueEntry,
   type DroppedSpace,
@@ -19,58 +19,24 @@ interface SpaceQuery {
   readonly limit: number;
   /** The last slug of the page before. */
   readonly after?: string | undefined;
+  /** Of the spaces that may be listed; absent: of all. */
+  readonly slugs?: readonly string[] | undefined;
   /** Part of the slug or of the name, in whatever case. */
   readonly search?: string | undefined;
 }
 
+interface ProjectIds {
+  readonly ids: readonly string[];
+}
+
+/** Projects that have some of these spaces, which alone are counted: a page of them by their slugs. */
+interface SpacesOfProjects {
+  readonly slugs: readonly string[];
+  readonly limit: number;
+  readonly after: string | undefined;
+}
+
 type SpaceIds = Pick<CatalogueEntry, 'id' | 'recordsId'>;
-
-/** In place of the records that a space begins with: it was dropped, and its records may be there still. */
-const leftRecords = 'left';
-
-interface Row {
-  owner_id: string;
-  project_id: string;
-  structure: string;
-  slots: string;
-  rules: string;
-  initial_records: string;
-  store: number;
-  left_records: string;
-  version: number;
-  created: number;
-  updated: number;
-}
-
-/** Doubles hold versions and times exactly; 64-bit integers would depend on output settings. */
-const selection = `owner_id, project_id, structure, slots, rules, initial_records, store, left_records, toFloat64(version) AS version,
-  toFloat64(toUnixTimestamp64Milli(created_at)) AS created, toFloat64(toUnixTimestamp64Milli(updated_at)) AS updated`;
-
-/** A version of a space by column. Half a surrogate pair is nothing that the engine takes; structures have it escaped. */
-function valuesOf(entry: CatalogueEntry) {
-  const { structure } = entry;
-  return {
-    id: entry.id,
-    owner_id: entry.ownerId,
-    project_id: entry.projectId,
-    project_slug: structure.projectSlug,
-    slug: structure.slug,
-    name: (structure.name ?? structure.slug).toWellFormed(),
-    description: (structure.description ?? '').toWellFormed(),
-    structure: structureText(structure),
-    slots: slotsText(structure),
-    rules: entry.rules,
-    created_at: timestampText(entry.createdAt),
-    updated_at: timestampText(entry.updatedAt),
-    initial_records: entry.initialRecords,
-    store: entry.store,
-    left_records: entry.leftRecords,
-  };
-}
-
-export function catalogueLine(entry: CatalogueEntry): Uint8Array {
-  return Buffer.from(`${JSON.stringify({ ...valuesOf(entry), version: entry.version })}\n`);
-}
 
 /** Record spaces without their records: the table record_spaces. */
 export class TableCatalogue {
@@ -169,8 +135,9 @@ export class TableCatalogue {
   /** A page of the spaces of a project, by their slugs. */
   async list(query: SpaceQuery, signal: AbortSignal): Promise<readonly CatalogueEntry[]> {
     await this.settled(signal);
-    const { projectId, limit, after = '', search } = query;
+    const { projectId, limit, after = '', slugs, search } = query;
     const conditions = [`project_id = ${textLiteral(projectId)}`, `slug > ${textLiteral(after)}`];
+    if (slugs !== undefined) conditions.push(`slug IN (${listed(slugs)})`);
     if (search !== undefined) {
       const text = textLiteral(search);
       const parts = ['slug', 'name'].map((column) => `positionCaseInsensitiveUTF8(${column}, ${text}) > 0`);
@@ -180,22 +147,28 @@ export class TableCatalogue {
     const ids = `SELECT id FROM ${this.#table} FINAL WHERE ${conditions.join(' AND ')} ORDER BY slug LIMIT ${limit}`;
     const found = await this.#db.rows<{ id: string }>({ sql: ids, signal });
     if (found.length === 0) return [];
-    const among = found.map(({ id }) => textLiteral(id)).join(', ');
+    const among = listed(found.map(({ id }) => id));
     const sql = `SELECT id, ${selection} FROM ${this.#table} FINAL WHERE id IN (${among}) AND slug != '' ORDER BY slug`;
-    return (await this.#db.rows<Row & { id: string }>({ sql, signal })).map((row) => entryOf(row.id, row));
+    return (await this.#db.rows<CatalogueRow & { id: string }>({ sql, signal })).map((row) =>
+      entryOf(row.id, row),
+    );
   }
 
-  /** How many spaces projects of an account have; those without any are not there. */
+  /** How many spaces projects of an account have, by their ids; those without any are not there. */
   async countByProject(
     ownerId: string,
-    projectIds: readonly string[],
+    of: ProjectIds | SpacesOfProjects,
     signal: AbortSignal,
   ): Promise<ReadonlyMap<string, number>> {
-    if (projectIds.length === 0) return new Map();
+    if ('ids' in of && of.ids.length === 0) return new Map();
     await this.settled(signal);
-    const among = projectIds.map(textLiteral).join(', ');
+    const [among, limit] =
+      'ids' in of
+        ? [`project_id IN (${listed(of.ids)})`, of.ids.length]
+        : [`slug IN (${listed(of.slugs)}) AND project_slug > ${textLiteral(of.after ?? '')}`, of.limit];
     const sql = `SELECT project_id AS project, toFloat64(count()) AS spaces FROM ${this.#table} FINAL
-       WHERE owner_id = ${textLiteral(ownerId)} AND project_id IN (${among}) AND slug != '' GROUP BY project_id`;
+       WHERE owner_id = ${textLiteral(ownerId)} AND ${among} AND slug != ''
+       GROUP BY project_id, project_slug ORDER BY project_slug LIMIT ${limit}`;
     const rows = await this.#db.rows<{ project: string; spaces: number }>({ sql, signal });
     return new Map(rows.map(({ project, spaces }) => [project, spaces]));
   }
@@ -224,8 +197,8 @@ export class TableCatalogue {
     return { entry: entryOf(id, row), version: row.version };
   }
 
-  async #newest(id: string, signal: AbortSignal): Promise<Row | null> {
-    const [row] = await this.#db.rows<Row>({
+  async #newest(id: string, signal: AbortSignal): Promise<CatalogueRow | null> {
+    const [row] = await this.#db.rows<CatalogueRow>({
       sql: `SELECT ${selection} FROM ${this.#table} FINAL WHERE id = ${textLiteral(id)} LIMIT 1`,
       signal,
     });
@@ -248,7 +221,7 @@ export class TableCatalogue {
     version: number,
     token: string,
     signal: AbortSignal,
-  ): Promise<Row | null> {
+  ): Promise<CatalogueRow | null> {
     // of two processes that store the same version of a space only the first one's row is taken: ClickHouse drops
     // a block whose token it has seen (https://clickhouse.com/docs/guides/developer/deduplicating-inserts-on-retries)
     const sql = `INSERT INTO ${this.#table} (${Object.keys(values).join(', ')}, version)
@@ -265,34 +238,8 @@ export class TableCatalogue {
   }
 }
 
-function entryOf(id: string, row: Row): CatalogueEntry {
-  const { structure, problems } = parseStructure(row.structure);
-  if (structure === null) throw new Error(`the stored structure of ${id} is broken: ${problems.join('; ')}`);
-  const { fields, retiredSlots } = withSlots(structure.fields, row.slots);
-  return {
-    id,
-    recordsId: recordsIdOf({ ...row, id }),
-    store: row.store,
-    leftRecords: row.left_records,
-    ownerId: row.owner_id,
-    projectId: row.project_id,
-    structure: createStructure({ ...structure, fields, retiredSlots, typeChange: typeChangeOf(row.slots) }),
-    rules: row.rules,
-    version: row.version,
-    initialRecords: row.initial_records,
-    createdAt: new Date(row.created),
-    updatedAt: new Date(row.updated),
-  };
-}
-
-/** Its slug is empty, as no space's is. */
-function droppedRow({ id, ownerId, projectId, projectSlug, store }: DroppedSpace, initialRecords: string) {
-  const now = timestampText(new Date());
-  return {
-    ...{ id, owner_id: ownerId, project_id: projectId, project_slug: projectSlug },
-    ...{ slug: '', name: '', description: '', structure: '', slots: '', rules: '' },
-    ...{ created_at: now, updated_at: now, initial_records: initialRecords, store, left_records: '' },
-  };
+function listed(texts: readonly string[]): string {
+  return texts.map(textLiteral).join(', ');
 }
 
 function literal(value: string | number): string {

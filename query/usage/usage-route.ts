@@ -42,7 +42,7 @@ interface UsageRouteDeps {
 /** GET /_usage_: the usage of an account, by project and day. */
 const getUsage: AccountOperation<UsageRouteDeps> = {
   ...{ name: 'getUsage', method: 'GET', path: '/_usage_' },
-  needs: 'usage',
+  needs: { grant: 'usage', touches: 'beside spaces' },
   summary: 'Get what the account used',
   description:
     'By day (UTC) and project, in this order; a day on which a project was not used is left out. ' +

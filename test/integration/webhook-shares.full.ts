@@ -82,7 +82,7 @@ t.test('a list of deliveries read their bodies', async (t) => {
   await webhooks.publish(
     event('lister', 'http://127.0.0.1:9/', [record('a', 'x'.repeat(1000)), record('b')]),
   );
-  const [delivery] = await webhooks.recent('lister', 10, signal);
+  const [delivery] = await webhooks.recent({ ownerId: 'lister' }, 10, signal);
   t.match(delivery, { state: 'pending', recordIds: ['a', 'b'], space: 'notes' });
   const asked = watching.reads.filter((sql) => sql.includes('ORDER BY id DESC'));
   t.equal(asked.length, 1);
@@ -107,7 +107,8 @@ t.test('the outcomes of failed calls share INSERTs', async (t) => {
   await webhooks.publish(event('failing', 'http://127.0.0.1:9/', records));
   const stored = watching.inserts.length;
   const failed = async () =>
-    (await webhooks.recent('failing', 100, signal)).filter(({ attempts }) => attempts === 1).length;
+    (await webhooks.recent({ ownerId: 'failing' }, 100, signal)).filter(({ attempts }) => attempts === 1)
+      .length;
   while ((await failed()) < 80) await new Promise((resolve) => setTimeout(resolve, 50));
   const shared = watching.inserts.length - stored;
   t.ok(shared <= 15, `${shared} for 80 calls, eight at once`);
@@ -120,7 +121,7 @@ t.test('contents of deliveries that wait had no limit of bytes', async (t) => {
   const body = 'x'.repeat(100_000);
   for (const id of ['a', 'b', 'c']) await webhooks.publish(event('full', dead, [record(id, body)]));
   await webhooks.publish(event('beside', dead, [record('d', body)]));
-  const list = await webhooks.recent('full', 10, signal);
+  const list = await webhooks.recent({ ownerId: 'full' }, 10, signal);
   t.strictSame(
     list.map(({ recordIds, state }) => [...recordIds, state]),
     [
@@ -130,19 +131,24 @@ t.test('contents of deliveries that wait had no limit of bytes', async (t) => {
     ],
   );
   t.match(list[0]?.problem, /too large/);
-  t.match(await webhooks.recent('beside', 10, signal), [{ state: 'pending' }]);
-  await t.rejects(webhooks.sendAgain('full', list[0]?.id as string, signal), { code: 'not_found' });
+  t.match(await webhooks.recent({ ownerId: 'beside' }, 10, signal), [{ state: 'pending' }]);
+  await t.rejects(webhooks.sendAgain({ ownerId: 'full' }, list[0]?.id as string, signal), {
+    code: 'not_found',
+  });
 });
 
 t.test('contents of what was delivered are kept for sending it again, within a share', async (t) => {
   const webhooks = open({ contentShare: 400_000 });
   for (const id of ['a', 'b']) {
     await webhooks.publish(event('again', receiver.url, [record(id, 'x'.repeat(60_000))]));
-    while ((await webhooks.recent('again', 1, signal))[0]?.state !== 'delivered');
+    while ((await webhooks.recent({ ownerId: 'again' }, 1, signal))[0]?.state !== 'delivered');
   }
-  const [b, a] = (await webhooks.recent('again', 2, signal)).map(({ id }) => id) as [string, string];
-  await t.rejects(webhooks.sendAgain('again', b, signal), { code: 'not_found' });
-  await webhooks.sendAgain('again', a, signal);
+  const [b, a] = (await webhooks.recent({ ownerId: 'again' }, 2, signal)).map(({ id }) => id) as [
+    string,
+    string,
+  ];
+  await t.rejects(webhooks.sendAgain({ ownerId: 'again' }, b, signal), { code: 'not_found' });
+  await webhooks.sendAgain({ ownerId: 'again' }, a, signal);
   await receiver.count(3);
   t.equal(receiver.received[2]?.text, receiver.received[0]?.text);
 });

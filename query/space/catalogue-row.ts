@@ -1,0 +1,85 @@
+import { timestampText } from '../../common/metadata/row-values.ts';
+import { parseStructure } from '../structure/parse-structure.ts';
+import { slotsText, typeChangeOf, withSlots } from '../structure/slots.ts';
+import { createStructure, structureText } from '../structure/structure.ts';
+import { type CatalogueEntry, type DroppedSpace, recordsIdOf } from './space-catalogue.ts';
+
+/** In place of the records that a space begins with: it was dropped, and its records may be there still. */
+export const leftRecords = 'left';
+
+export interface CatalogueRow {
+  owner_id: string;
+  project_id: string;
+  structure: string;
+  slots: string;
+  rules: string;
+  initial_records: string;
+  store: number;
+  left_records: string;
+  version: number;
+  created: number;
+  updated: number;
+}
+
+/** Doubles hold versions and times exactly; 64-bit integers would depend on output settings. */
+export const selection = `owner_id, project_id, structure, slots, rules, initial_records, store, left_records, toFloat64(version) AS version,
+  toFloat64(toUnixTimestamp64Milli(created_at)) AS created, toFloat64(toUnixTimestamp64Milli(updated_at)) AS updated`;
+
+/** A version of a space by column. Half a surrogate pair is nothing that the engine takes; structures have it escaped. */
+export function valuesOf(entry: CatalogueEntry) {
+  const { structure } = entry;
+  return {
+    id: entry.id,
+    owner_id: entry.ownerId,
+    project_id: entry.projectId,
+    project_slug: structure.projectSlug,
+    slug: structure.slug,
+    name: (structure.name ?? structure.slug).toWellFormed(),
+    description: (structure.description ?? '').toWellFormed(),
+    structure: structureText(structure),
+    slots: slotsText(structure),
+    rules: entry.rules,
+    created_at: timestampText(entry.createdAt),
+    updated_at: timestampText(entry.updatedAt),
+    initial_records: entry.initialRecords,
+    store: entry.store,
+    left_records: entry.leftRecords,
+  };
+}
+
+export function catalogueLine(entry: CatalogueEntry): Uint8Array {
+  return Buffer.from(`${JSON.stringify({ ...valuesOf(entry), version: entry.version })}\n`);
+}
+
+export function entryOf(id: string, row: CatalogueRow): CatalogueEntry {
+  const { structure, problems } = parseStructure(row.structure);
+  if (structure === null) throw new Error(`the stored structure of ${id} is broken: ${problems.join('; ')}`);
+  const { fields, retiredSlots } = withSlots(structure.fields, row.slots);
+  return {
+    id,
+    recordsId: recordsIdOf({ ...row, id }),
+    store: row.store,
+    leftRecords: row.left_records,
+    ownerId: row.owner_id,
+    projectId: row.project_id,
+    structure: createStructure({ ...structure, fields, retiredSlots, typeChange: typeChangeOf(row.slots) }),
+    rules: row.rules,
+    version: row.version,
+    initialRecords: row.initial_records,
+    createdAt: new Date(row.created),
+    updatedAt: new Date(row.updated),
+  };
+}
+
+/** Its slug is empty, as no space's is. */
+export function droppedRow(
+  { id, ownerId, projectId, projectSlug, store }: DroppedSpace,
+  initialRecords: string,
+) {
+  const now = timestampText(new Date());
+  return {
+    ...{ id, owner_id: ownerId, project_id: projectId, project_slug: projectSlug },
+    ...{ slug: '', name: '', description: '', structure: '', slots: '', rules: '' },
+    ...{ created_at: now, updated_at: now, initial_records: initialRecords, store, left_records: '' },
+  };
+}
