@@ -105,15 +105,20 @@ export function inc<Of extends Fields>(
   return update(client, space, id, Object.fromEntries(changes) as Changes<Of>, options);
 }
 
+interface OfMany extends Abortable {
+  /** `where` may hold for every record, as `{}` does. Otherwise such a condition is refused, lest a mistake change them all. */
+  readonly all?: boolean | undefined;
+}
+
 /** Changes all records that match, or none. Answers how many there were. */
 export async function updateMany<Of extends Fields>(
   client: Client,
   space: Space<Of>,
   where: Where<Of>,
   set: Changes<Of>,
-  { inc, signal }: Abortable & { readonly inc?: Increments<Of> } = {},
+  { inc, all, signal }: OfMany & { readonly inc?: Increments<Of> } = {},
 ): Promise<number> {
-  const call = { ...once, body: { where: checked(where), set, inc }, signal };
+  const call = { ...once, body: { where: checked(where), all, set, inc }, signal };
   return (await ask<{ updated: number }>(client, space, '/_update_', call)).updated;
 }
 
@@ -132,9 +137,9 @@ export async function deleteMany<Of extends Fields>(
   client: Client,
   space: Space<Of>,
   where: Where<Of>,
-  { signal }: Abortable = {},
+  { all, signal }: OfMany = {},
 ): Promise<number> {
-  const call = { ...once, body: { where: checked(where) }, signal };
+  const call = { ...once, body: { where: checked(where), all }, signal };
   return (await ask<{ deleted: number }>(client, space, '/_delete_', call)).deleted;
 }
 

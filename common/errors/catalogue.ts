@@ -32,6 +32,11 @@ export const noConditions = () =>
     'no_conditions',
     'At least one condition is needed: without one, records would be changed or deleted that nobody meant',
   );
+export const allMeant = () =>
+  badRequest(
+    'no_conditions',
+    'The conditions hold for every record of the space: add one that leaves some out, or "all": true where all are meant',
+  );
 export const noMatch = (problem: string) => badRequest('no_match', problem);
 export const notUnique = (problems: readonly string[]) => badRequest('not_unique', problems);
 export const clearNotAllowed = (what: string) =>

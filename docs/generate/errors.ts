@@ -16,6 +16,7 @@ export const samples: { readonly [Name in keyof typeof catalogue]: ApiError } = 
   invalidValue: catalogue.invalidValue(["Value for Body field: 'age' should be a valid number"]),
   invalidCondition: catalogue.invalidCondition(["Query field: 'colour' is not in the structure"]),
   noConditions: catalogue.noConditions(),
+  allMeant: catalogue.allMeant(),
   noMatch: catalogue.noMatch('No record matches'),
   notUnique: catalogue.notUnique(["A record with this 'email' exists"]),
   clearNotAllowed: catalogue.clearNotAllowed('clear-all-spaces'),

@@ -1,4 +1,4 @@
-import { invalidBody, invalidOptions, invalidValue, noConditions } from '../../common/errors/catalogue.ts';
+import { allMeant, invalidBody, invalidOptions, invalidValue } from '../../common/errors/catalogue.ts';
 import { Problems } from '../../common/errors/problems.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import type { HttpRequest } from '../../common/http/http-types.ts';
@@ -8,10 +8,19 @@ import type { Structure } from '../structure/structure.ts';
 import { givenInBody } from './filters/given-in-body.ts';
 import { givenInQuery } from './filters/given-in-query.ts';
 import { requireRecord } from './given-fields.ts';
+import { holdForAll } from './hold-for-all.ts';
 import { allRecords, type Conditions, parseConditions } from './parse-conditions.ts';
 import { noOptions, parseOptions } from './parse-options.ts';
 import type { PartReader } from './part-reader.ts';
 import { type Changes, readChanges } from './validate-changes.ts';
+
+/** `all` of a body about many records. */
+export function readAll(parts: PartReader, all: unknown): boolean {
+  return parts.read(() => {
+    if (all !== undefined && typeof all !== 'boolean') throw invalidBody('all should be true or false');
+    return all === true;
+  }, true);
+}
 
 /** The keys of a body about many records. Throws a 400 for others, so that nothing that was meant is left out. */
 export function manyKeys(body: unknown, keys: readonly string[]): Readonly<Record<string, unknown>> {
@@ -22,14 +31,14 @@ export function manyKeys(body: unknown, keys: readonly string[]): Readonly<Recor
 
 /**
  * Conditions in the address and in `where` of a body.
- * @param args.mayBeAll without one, all records are meant; elsewhere that has to be said: `{"id": {"exists": true}}`
+ * @param args.all whether all records may be meant. Elsewhere a mistake, such as an empty list, should not change them all
  */
 export function readWhere(
   parts: PartReader,
   where: unknown,
   request: Pick<HttpRequest, 'query' | 'header'>,
   structure: Structure,
-  { mayBeAll = false }: { readonly mayBeAll?: boolean } = {},
+  { all }: { readonly all: boolean },
 ): Conditions {
   const options = parts.read(() => {
     const parsed = parseOptions(request.header('options'), structure);
@@ -39,8 +48,9 @@ export function readWhere(
   return parts.read(() => {
     const inQuery = givenInQuery(request.query, structure);
     const given = [...inQuery, ...(where === undefined ? [] : givenInBody(where, structure))];
-    if (given.length === 0 && !mayBeAll) throw noConditions();
-    return parseConditions(given, structure, options.paramRelationship);
+    const conditions = parseConditions(given, structure, options.paramRelationship);
+    if (!all && holdForAll(conditions)) throw allMeant();
+    return conditions;
   }, allRecords);
 }
 

@@ -1,6 +1,6 @@
 import { invalidCondition } from '../../common/errors/catalogue.ts';
-import { count, exactObject } from '../../common/openapi/schema.ts';
-import { manyKeys, readManyChanges, readWhere } from '../input/many-records.ts';
+import { count, exactObject, type Schema } from '../../common/openapi/schema.ts';
+import { manyKeys, readAll, readManyChanges, readWhere } from '../input/many-records.ts';
 import type { Conditions } from '../input/parse-conditions.ts';
 import { PartReader } from '../input/part-reader.ts';
 import { conditionErrors, writeErrors } from '../openapi/describe-operation.ts';
@@ -16,6 +16,7 @@ import type { OperationDefinition } from './operation.ts';
 /** The most that one request may change or delete: records, and bytes of their values. They are in memory, and one write. */
 export const manyLimits = { records: 10_000, bytes: 16 * 1024 * 1024 } as const;
 
+const all: Schema = { type: 'boolean', description: 'Conditions may hold for every record' };
 const matched = { ...count, description: 'How many records matched' };
 
 export const updateMany: OperationDefinition = {
@@ -23,9 +24,9 @@ export const updateMany: OperationDefinition = {
     const { signal } = request;
     const space = await open();
     const { structure } = space;
-    const { where, set, inc } = manyKeys(await body(), ['where', 'set', 'inc']);
+    const { where, all, set, inc } = manyKeys(await body(), ['where', 'all', 'set', 'inc']);
     const parts = new PartReader();
-    const conditions = readWhere(parts, where, request, structure);
+    const conditions = readWhere(parts, where, request, structure, { all: readAll(parts, all) });
     const wanted = readManyChanges(parts, { set, inc }, structure);
     parts.check();
     const added = Buffer.byteLength([...wanted.values()].join(''));
@@ -41,17 +42,18 @@ export const updateMany: OperationDefinition = {
   },
   summary: 'Change all records that match',
   description:
-    'All of them, or none; 10,000 at most. `set` says what fields become, `inc` what is added to them. All records of the space are meant by `{"id": {"exists": true}}` only.',
+    'All of them, or none; 10,000 at most. `set` says what fields become, `inc` what is added to them. Conditions that hold for every record, such as none, need `"all": true`.',
   options: true,
   isRecord: false,
   body: ({ where, changes }) => ({
     schema: exactObject(
       {
         where,
+        all,
         set: changes.schema,
         inc: { type: 'object', additionalProperties: { type: 'number' } },
       },
-      { optional: ['where', 'set', 'inc'] },
+      { optional: ['where', 'all', 'set', 'inc'] },
     ),
     example: { where: changes.example, set: changes.example },
   }),
@@ -64,9 +66,9 @@ export const deleteMany: OperationDefinition = {
   async run({ request, open, body, wrote }, { reader, changes }) {
     const { signal } = request;
     const space = await open();
-    const { where } = manyKeys(await body(), ['where']);
+    const { where, all } = manyKeys(await body(), ['where', 'all']);
     const parts = new PartReader();
-    const conditions = readWhere(parts, where, request, space.structure);
+    const conditions = readWhere(parts, where, request, space.structure, { all: readAll(parts, all) });
     parts.check();
     const allowed = ruledFor(space, 'delete', conditions);
     const find = () => idsOfMany(reader, { space, conditions: allowed, added: 0 }, signal);
@@ -76,11 +78,11 @@ export const deleteMany: OperationDefinition = {
   },
   summary: 'Delete all records that match',
   description:
-    'All of them, or none; 10,000 at most. All records of the space are meant by `{"id": {"exists": true}}` only.',
+    'All of them, or none; 10,000 at most. Conditions that hold for every record, such as none, need `"all": true`.',
   options: true,
   isRecord: false,
   body: ({ where, changes }) => ({
-    schema: exactObject({ where }, { optional: ['where'] }),
+    schema: exactObject({ where, all }, { optional: ['where', 'all'] }),
     example: { where: changes.example },
   }),
   answer: () => exactObject({ deleted: matched }),

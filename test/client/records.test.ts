@@ -152,7 +152,7 @@ t.test('records are changed and deleted', async (t) => {
   });
   t.match(await update(db, own, ada.id, { amount: null }), { amount: null });
   t.match(await inc(db, own, ada.id, { amount: 1.5 }), { amount: 1.5 });
-  t.equal(await updateMany(db, own, { id: { exists: true } }, { city: 'Bern' }, { inc: { amount: 1 } }), 2);
+  t.equal(await updateMany(db, own, {}, { city: 'Bern' }, { all: true, inc: { amount: 1 } }), 2);
   t.match(await find(db, own), [
     { city: 'Bern', amount: 2.5 },
     { city: 'Bern', amount: 3 },
@@ -253,8 +253,8 @@ t.test('rules bind a user, and the structure says no more than is stored', async
   t.match(await insert(as, notes, { text: 'mine' }), { text: 'mine', owner: ada.id });
   t.match(await find(as, notes), [{ text: 'mine' }]);
   t.equal(await count(as, notes), 1);
-  t.equal(await updateMany(as, notes, { id: { exists: true } }, { text: 'changed' }), 1);
-  await rejects(t, deleteMany(as, notes, { id: { exists: true } }), { code: 'not_allowed', status: 403 });
+  t.equal(await updateMany(as, notes, {}, { text: 'changed' }, { all: true }), 1);
+  await rejects(t, deleteMany(as, notes, {}, { all: true }), { code: 'not_allowed', status: 403 });
   const more = space('notes', { text: text(), colour: text() });
   await rejects(t, find(as, more), { code: 'not_granted', message: /'colour'/ });
 });

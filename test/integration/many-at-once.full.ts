@@ -57,7 +57,7 @@ for (const alone of [true, false]) {
         200,
         'what was deleted frees its values',
       );
-      t.strictSame((await some.delete({ where: { id: { exists: true } } })).body, { deleted: 281 });
+      t.strictSame((await some.delete({ all: true })).body, { deleted: 281 });
       t.strictSame((await some.find()).body, []);
     });
 
@@ -99,7 +99,7 @@ for (const alone of [true, false]) {
         ['x', 'invalid_body'],
         [{ where: null, set }, 'invalid_body'],
         [{ where: 'group', set }, 'invalid_body'],
-        [{ where, set, all: true }, 'invalid_body'],
+        [{ where, set, every: true }, 'invalid_body'],
         [{ where, set: [] }, 'invalid_body'],
         [{ where, inc: 1 }, 'invalid_body'],
         [{ where }, 'invalid_body'],
@@ -158,7 +158,7 @@ for (const alone of [true, false]) {
       const other = space('apart', 'other');
       await other.insert([{ group: 'a' }, { group: 'a' }]);
       t.strictSame((await other.update({ where: { group: 'a' }, set: { group: 'b' } })).body, { updated: 2 });
-      t.strictSame((await other.delete({ where: { id: { exists: true } } })).body, { deleted: 2 });
+      t.strictSame((await other.delete({ all: true })).body, { deleted: 2 });
       t.match((await space('apart').find()).body, [{ group: 'a' }]);
     });
 

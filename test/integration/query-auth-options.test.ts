@@ -75,7 +75,7 @@ t.test('operations out of scope do not', async (t) => {
 });
 
 t.test('each operation is in the scope of its family', async (t) => {
-  const body = { where: { id: { exists: true } } };
+  const body = { all: true };
   const scopes: Readonly<Record<string, readonly Partial<QueryCall>[]>> = {
     find: [
       { path: '_count_' },

@@ -275,16 +275,16 @@ t.test('changes of many, upserts and counters', async (t) => {
     owner: (at < 2 ? ann : ben).user.id,
   }));
   await notes.insert(given);
-  const everything = { id: { exists: true } };
+  const everything = { all: true };
   const owners = async () => (await notes.find()).body.map(({ owner }: { owner: string }) => owner);
-  t.match(await as(ann.token, '/app/notes/_update_', { body: { where: everything, set: { text: 'x' } } }), {
+  t.match(await as(ann.token, '/app/notes/_update_', { body: { ...everything, set: { text: 'x' } } }), {
     body: { updated: 2 },
   });
   t.strictSame((await notes.find('text=x')).body.length, 2);
-  const give = { where: everything, set: { owner: ben.user.id } };
+  const give = { ...everything, set: { owner: ben.user.id } };
   t.match(await as(ann.token, '/app/notes/_update_', { body: give }), denied(/would not meet/));
   t.strictSame((await owners()).filter((id: string) => id === ann.user.id).length, 2, 'none was given away');
-  t.match(await as(undefined, '/app/notes/_delete_', { body: { where: everything } }), {
+  t.match(await as(undefined, '/app/notes/_delete_', { body: everything }), {
     body: { deleted: 0 },
   });
   const upsert = (code: string, action: string, token = ann.token) =>
@@ -296,7 +296,7 @@ t.test('changes of many, upserts and counters', async (t) => {
   t.match(await upsert('a', 'update'), { status: 200, body: [{ text: 'up', owner: ann.user.id }] });
   for (const action of ['update', 'skip']) t.match(await upsert('c', action), refusal('not_unique'), action);
   t.match(await as(ann.token, '/app/notes/clear-records', { method: 'DELETE' }), denied(/all records/));
-  t.match(await as(ben.token, '/app/notes/_delete_', { body: { where: everything } }), {
+  t.match(await as(ben.token, '/app/notes/_delete_', { body: everything }), {
     body: { deleted: 2 },
   });
   t.strictSame((await owners()).length, 2);

@@ -59,7 +59,7 @@ t.test('records, files and requests are counted at once, for their account alone
   const { usage, ask, daysOf } = await server(t);
   const owner = 'counted';
   const structure = structureOf('shop', 'people', fieldsOf('name TEXT'));
-  const all = '{"where":{"id":{"exists":true}},"set":{"name":"f"}}';
+  const all = '{"all":true,"set":{"name":"f"}}';
   const bodies = ['[{"name":"a"},{"name":"b"},{"name":"c"}]', '{"name":"d"}', '{"name":"e"}', all];
   const [several = '', one = '', change = ''] = bodies;
   await ask(owner, '/shop/people', { method: 'POST', structure, body: several });

@@ -52,7 +52,7 @@ class AggregateReader {
   ): AggregatePlan {
     this.#checkParts('The body', body, parts);
     const asked = new PartReader();
-    const where = readWhere(asked, body.where ?? {}, request, this.#structure, { mayBeAll: true });
+    const where = readWhere(asked, body.where ?? {}, request, this.#structure, { all: true });
     const groups = this.#groups(body.groupBy ?? []);
     const values = this.#values(body.values ?? {});
     if (groups.length + values.length === 0 && this.#problems.length === 0)

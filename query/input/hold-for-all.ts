@@ -1,0 +1,98 @@
+import type { Comparison, Filter, FilterGroup } from './filters/filter.ts';
+import { asFilter, type Conditions } from './parse-conditions.ts';
+
+/** Which records meet a filter, whatever the records are: every one, none, or it depends on them. */
+type Extent = 'every' | 'none' | 'some';
+/** The same of a comparison: all that have a value, or all that have none, are two more answers. */
+type Reach = Extent | 'with value' | 'without value';
+
+/** Whether every record meets conditions, whatever the records are: a change by them leaves nothing out. */
+export function holdForAll({ relationship, plain, others, hashed }: Conditions): boolean {
+  if (hashed.length > 0) return false;
+  const branches = [...plain.map(asFilter), ...others];
+  return (
+    branches.length === 0 || extentOf({ group: relationship === 'Or' ? 'any' : 'all', branches }) === 'every'
+  );
+}
+
+function extentOf(filter: Filter): Extent {
+  if (!('group' in filter)) {
+    const reach = reachOf(filter);
+    return reach === 'every' || reach === 'none' ? reach : 'some';
+  }
+  const { group, branches } = filter;
+  if (group === 'none') return opposite[extentOf({ group: 'any', branches })];
+  // what decides the group alone, and what decides nothing in it
+  const [decides, leaves] = group === 'any' ? (['every', 'none'] as const) : (['none', 'every'] as const);
+  const members = membersOf(filter);
+  const extents = members.map(extentOf);
+  if (extents.includes(decides) || hasBothSides(members)) return decides;
+  return extents.every((extent) => extent === leaves) ? leaves : 'some';
+}
+
+const opposite = { every: 'none', none: 'every', some: 'some' } as const;
+
+/** Branches, and those of branches that are joined in the same way. */
+function membersOf({ group, branches }: FilterGroup): readonly Filter[] {
+  return branches.flatMap((branch) => {
+    const isOne = 'group' in branch && branch.group !== 'none' && branch.branches.length === 1;
+    return 'group' in branch && (branch.group === group || isOne)
+      ? membersOf({ group, branches: branch.branches })
+      : [branch];
+  });
+}
+
+/** Whether records with a value, and those without, are both meant: there are no others. */
+function hasBothSides(members: readonly Filter[]): boolean {
+  const seen = new Map<string, Reach>();
+  return members.some((member) => {
+    if ('group' in member) return false;
+    const reach = reachOf(member);
+    if (reach !== 'with value' && reach !== 'without value') return false;
+    const { target, path } = member;
+    const key = JSON.stringify([typeof target === 'string' ? target : [target.slug], path]);
+    const other = seen.get(key);
+    seen.set(key, reach);
+    return other !== undefined && other !== reach;
+  });
+}
+
+function reachOf({ target, operator, values: [value], values }: Comparison): Reach {
+  const isSystem = typeof target === 'string';
+  const withValue = isSystem ? 'every' : 'with value';
+  const isId = target === 'id';
+  switch (operator) {
+    case 'exists':
+      if (value === true) return withValue;
+      return isSystem ? 'none' : 'without value';
+    // no record has an empty id
+    case 'in':
+      return values.every((one) => isId && one === '') ? 'none' : 'some';
+    case 'nin':
+      return values.every((one) => isId && one === '') ? withValue : 'some';
+    case 'hasAny':
+      return values.length === 0 ? 'none' : 'some';
+    case 'hasAll':
+      return values.length === 0 ? withValue : 'some';
+    case 'eq':
+      return isId && value === '' ? 'none' : 'some';
+    case 'ne':
+    case 'gt':
+      return isId && value === '' ? 'every' : 'some';
+    case 'lt':
+      return value === '' ? 'none' : 'some';
+    case 'lte':
+      return isId && value === '' ? 'none' : 'some';
+    case 'gte':
+    case 'contains':
+    case 'startsWith':
+    case 'endsWith':
+    case 'icontains':
+    case 'istartsWith':
+    case 'iendsWith':
+      return value === '' ? withValue : 'some';
+    case 'has':
+    case 'size':
+      return 'some';
+  }
+}
