@@ -1,5 +1,6 @@
 import { invalidBody, invalidStructure, invalidValue } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
+import { slugOfName } from '../../common/metadata/slug-of-name.ts';
 import { type FieldType, isSystemKey } from './field.ts';
 import { isObject } from './is-object.ts';
 import { maxFields, readStructure } from './parse-structure.ts';
@@ -23,17 +24,12 @@ export function inferStructure(sample: unknown, { projectSlug, slug }: SpacePath
     if (type === null) {
       problems.push(`Value for Body field: ${shownName(name)} is null, from which no type can be inferred`);
     }
-    return { name, slug: trainCase(name), type: type ?? 'TEXT' };
+    return { name, slug: slugOfName(name), type: type ?? 'TEXT' };
   });
   const parsed = readStructure({ projectSlug, slug, recordStructure });
   if (problems.length > 0) throw invalidValue([...problems, ...parsed.problems]);
   if (parsed.structure === null) throw invalidStructure(parsed.problems);
   return parsed.structure;
-}
-
-/** As the published client makes slugs: `firstName` becomes `first-name`. */
-function trainCase(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
 /** The type of a value of parsed JSON. */

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { slugOfName } from '../../../common/metadata/slug-of-name.ts';
 import { CheckboxField, NameField, SelectField, TextField } from '../parts/field.tsx';
 import { useFields } from '../parts/form.ts';
 import { FormDialog } from '../parts/form-dialog.tsx';
@@ -7,7 +8,7 @@ import { toast } from '../parts/toast.tsx';
 import { Problem } from '../problem.ts';
 import { readText } from '../records/record-form.ts';
 import { changeStructure } from './projects-api.ts';
-import { type Field, type FieldType, fieldSlug, hasDefault, type Structure, typeWords } from './structure.ts';
+import { type Field, type FieldType, hasDefault, type Structure, typeWords } from './structure.ts';
 
 interface FieldDialogProps {
   readonly project: string;
@@ -27,7 +28,7 @@ export function FieldDialog({ project, structure, field, onClose, onSaved }: Fie
     const changed = {
       ...draft,
       normalize: normalizeOf(draft),
-      slug: field?.slug ?? fieldSlug(draft.name),
+      slug: field?.slug ?? slugOfName(draft.name),
       ...readDefault(draft.type, defaultText),
     };
     const clash = structure.fields.find(({ slug, name }) => slug === changed.slug || name === changed.name);
@@ -47,7 +48,7 @@ export function FieldDialog({ project, structure, field, onClose, onSaved }: Fie
     >
       <NameField
         label="Name"
-        hint={`Records have it as their key. Slug: ${field?.slug ?? (fieldSlug(draft.name) || '–')}`}
+        hint={`Records have it as their key. Slug: ${field?.slug ?? (slugOfName(draft.name) || '–')}`}
         autoFocus
         spellcheck={false}
         {...text('name')}

@@ -1,10 +1,10 @@
 import type { JSX } from 'preact';
+import { joinedSlug } from '../../../common/metadata/slug-of-name.ts';
 import { NameField, SelectField } from '../parts/field.tsx';
 import { useFields } from '../parts/form.ts';
 import { FormDialog } from '../parts/form-dialog.tsx';
 import { navigate, to } from '../router.ts';
 import { changeStructure } from './projects-api.ts';
-import { suggestedSlug } from './structure.ts';
 
 const slugHint = 'Letters, digits, - and _, beginning with a letter or digit.';
 const slugPattern = '[A-Za-z0-9][A-Za-z0-9_\\-]{0,62}';
@@ -15,7 +15,7 @@ export function NewProjectDialog({ onClose }: { readonly onClose: () => void }):
   const { slug, first, name } = values;
   const send = async (): Promise<void> => {
     if (first === 'files') return navigate(to`/projects/${slug}/files`);
-    const space = suggestedSlug(name);
+    const space = joinedSlug(name);
     await changeStructure(slug, { slug: space, name: name.trim(), description: '' }, []);
     navigate(to`/projects/${slug}/spaces/${space}/structure`);
   };

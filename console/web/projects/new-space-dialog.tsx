@@ -1,11 +1,11 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { joinedSlug } from '../../../common/metadata/slug-of-name.ts';
 import { NameField, TextField } from '../parts/field.tsx';
 import { useFields } from '../parts/form.ts';
 import { FormDialog } from '../parts/form-dialog.tsx';
 import { navigate, to } from '../router.ts';
 import { changeStructure } from './projects-api.ts';
-import { suggestedSlug } from './structure.ts';
 
 interface NewSpaceDialogProps {
   readonly project: string;
@@ -15,7 +15,7 @@ interface NewSpaceDialogProps {
 export function NewSpaceDialog({ project, onClose }: NewSpaceDialogProps): JSX.Element {
   const { values, text } = useFields({ name: '', description: '' });
   const [typedSlug, setSlug] = useState<string | null>(null);
-  const slug = typedSlug ?? suggestedSlug(values.name);
+  const slug = typedSlug ?? joinedSlug(values.name);
   const send = async (): Promise<void> => {
     await changeStructure(project, { ...values, slug, name: values.name.trim() }, []);
     navigate(to`/projects/${project}/spaces/${slug}/structure`);

@@ -42,21 +42,6 @@ export interface SpaceSettings {
 
 export const systemKeys = ['id', 'createdAt', 'updatedAt'] as const;
 
-/** As the published client writes slugs: `firstName` becomes `first-name`. */
-export function trainCase(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-}
-
-/** The same, but a name of several words gets none with spaces. */
-export function fieldSlug(name: string): string {
-  return /\s/.test(name.trim()) ? suggestedSlug(name) : trainCase(name.trim());
-}
-
-/** In lower case, as the published client writes them, and without spaces, which addresses would escape. */
-export function suggestedSlug(name: string): string {
-  return name.trim().toLowerCase().replace(/\s+/g, '-');
-}
-
 /** Whether a field has a value of its own to begin with. */
 export function hasDefault({ defaultValue }: Field): boolean {
   return defaultValue !== undefined && defaultValue !== null;

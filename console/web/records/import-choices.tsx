@@ -1,11 +1,12 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { slugOfName } from '../../../common/metadata/slug-of-name.ts';
 import { Button } from '../parts/button.tsx';
 import { CheckboxField, SelectField } from '../parts/field.tsx';
 import { countOf } from '../parts/format.ts';
 import { useLoad } from '../parts/load.ts';
 import { ProblemNote } from '../parts/problem-note.tsx';
-import { type Field, type FieldType, fieldSlug, systemKeys, typeWords } from '../projects/structure.ts';
+import { type Field, type FieldType, systemKeys, typeWords } from '../projects/structure.ts';
 import { cellText } from './cell-text.ts';
 import { formatOf, type ImportOrder, type ImportPreview, previewFile, unseen } from './import-api.ts';
 
@@ -123,7 +124,7 @@ function mapOf(columns: readonly ChosenColumn[], isNew: boolean): ImportOrder['c
 
 function newFields(used: readonly ChosenColumn[]): readonly Field[] {
   return used.flatMap(({ field, choice }) =>
-    field === null ? [] : [{ ...field, slug: fieldSlug(field.name), type: choice as FieldType }],
+    field === null ? [] : [{ ...field, slug: slugOfName(field.name), type: choice as FieldType }],
   );
 }
 

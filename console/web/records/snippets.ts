@@ -1,5 +1,6 @@
+import { trainCase } from '../../../common/metadata/slug-of-name.ts';
 import { address } from '../address.ts';
-import { type Field, hasDefault, type Structure, trainCase } from '../projects/structure.ts';
+import { type Field, hasDefault, type Structure } from '../projects/structure.ts';
 import type { Where } from './filters.ts';
 import { headerJson, type RecordView, viewOptions, whereOf } from './record-view.ts';
 
