@@ -54,6 +54,7 @@ export const suites: Readonly<Record<string, Suite>> = {
       'test/integration/chunked-ends.test.ts',
       'test/integration/compressed-answers.test.ts',
       'test/integration/compressed-bodies.test.ts',
+      'test/integration/cors.test.ts',
       'test/integration/http-doors.test.ts',
       'test/integration/http-server.test.ts',
       'test/integration/https.test.ts',

@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import { stillStarting } from '../errors/catalogue.ts';
 import { renderError } from '../errors/render-error.ts';
+import { CorsPolicy } from './cors.ts';
+import type { Headers } from './http-types.ts';
 import { listenOn } from './listen-on.ts';
 import { loadUws } from './uws.ts';
 
@@ -21,18 +23,28 @@ export interface PortClaim {
 export async function claimPort(address: {
   readonly host: string;
   readonly port: number;
+  readonly corsOrigins: readonly string[];
 }): Promise<PortClaim> {
   const uws = loadUws();
+  const cors = new CorsPolicy(address.corsOrigins);
   const app = uws.App().any('/*', (res, req) => {
-    const error = stillStarting();
     const id = randomUUID();
-    const { headers, body } = renderError(error, { path: req.getUrl(), id, accept: req.getHeader('accept') });
+    const request = { header: (name: string): string | undefined => req.getHeader(name) || undefined };
+    const preflight = req.getMethod() === 'options' ? cors.preflightHeaders(request, []) : {};
+    const mayBeSent = 'access-control-allow-methods' in preflight;
+    const error = stillStarting();
+    const { headers, body } = mayBeSent
+      ? { headers: preflight, body: undefined }
+      : renderError(error, { path: req.getUrl(), id, accept: request.header('accept') });
+    const status = mayBeSent ? 204 : error.status;
+    const heads: Headers[] = [cors.answerHeaders(request), headers, { 'x-request-id': id }];
     res.cork(() => {
-      res.writeStatus(`${error.status} ${STATUS_CODES[error.status]}`);
-      for (const [name, value] of Object.entries({ ...headers, 'x-request-id': id })) {
-        res.writeHeader(name, value);
+      res.writeStatus(`${status} ${STATUS_CODES[status]}`);
+      for (const part of heads) {
+        for (const name in part) res.writeHeader(name, part[name] as string);
       }
-      res.end(body, true);
+      if (body !== undefined) res.end(body, true);
+      else res.writeHeader('connection', 'close').endWithoutBody();
     });
   });
   const alone = await listenOn(app, address, 'alone');

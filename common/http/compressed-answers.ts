@@ -6,6 +6,7 @@ import { FairShare } from '../limits/fair-share.ts';
 import { preferredCoding } from './content-coding.ts';
 import type { Exchange } from './exchange.ts';
 import type { Headers, HttpResponse } from './http-types.ts';
+import { variedBy } from './varied-by.ts';
 import { isStream } from './write-response.ts';
 
 /** A smaller answer is one packet in any case. */
@@ -127,11 +128,6 @@ export class CompressedAnswers {
     this.#kept.set(body, kept);
     if (kept.bytes instanceof Promise) kept.bytes.catch(() => this.#kept.delete(body));
   }
-}
-
-/** RFC 9110 section 12.5.5. */
-export function variedBy(given: string | undefined, name: string): string {
-  return given === undefined ? name : `${given}, ${name}`;
 }
 
 /** It begins with its reader and ends with it, as the source does. */

@@ -1,4 +1,4 @@
-import type { Headers } from './http-types.ts';
+import type { Headers, HttpRequest } from './http-types.ts';
 
 const exposed = [
   'etag, content-range, accept-ranges, repr-digest, x-request-id, retry-after, idempotent-replayed',
@@ -7,39 +7,59 @@ const exposed = [
   'location, upload-offset, upload-length, upload-defer-length, upload-metadata, upload-expires, upload-concat',
   'upload-complete, upload-limit, tus-resumable, tus-version, tus-extension, tus-max-size, tus-checksum-algorithm',
 ].join(', ');
+const token = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/;
 const headerList = /^[A-Za-z0-9!#$%&'*+.^_`|~ ,-]{1,4096}$/;
+
+type Asked = Pick<HttpRequest, 'header'>;
 
 const anyOrigin = { 'access-control-allow-origin': '*', 'access-control-expose-headers': exposed };
 const refused = { vary: 'Origin' };
 
-/** Cross-origin answers for browsers: https://fetch.spec.whatwg.org/#http-cors-protocol */
+/**
+ * Cross-origin answers for browsers: https://fetch.spec.whatwg.org/#http-cors-protocol. A cache may answer a page with what
+ * another request brought, so the headers also go to who sends no Origin.
+ */
 export class CorsPolicy {
   readonly #origins: readonly string[];
+  readonly #isOpen: boolean;
 
   /** @param origins allowed origins; `*` allows all (no credentials are ever involved: tokens are sent by hand) */
   constructor(origins: readonly string[]) {
     this.#origins = origins;
+    this.#isOpen = origins.includes('*');
   }
 
-  /** Headers for any answer to a request with this Origin header. */
-  answerHeaders(origin: string): Headers {
-    if (this.#origins.includes('*')) return anyOrigin;
-    if (!this.#origins.includes(origin)) return refused;
-    return { ...anyOrigin, 'access-control-allow-origin': origin, vary: 'Origin' };
-  }
-
-  preflightHeaders(origin: string, requestedHeaders: string | undefined, allow: readonly string[]): Headers {
-    const headers = this.answerHeaders(origin);
-    if (headers['access-control-allow-origin'] === undefined) return headers;
+  /** Headers of any answer to a request. */
+  answerHeaders(request: Asked): Headers {
+    if (this.#isOpen) return anyOrigin;
+    const origin = request.header('origin');
+    if (origin === undefined || !this.#origins.includes(origin)) return refused;
     return {
-      ...headers,
-      'access-control-allow-methods': allow.join(', '),
+      'access-control-allow-origin': origin,
+      'access-control-expose-headers': exposed,
+      vary: 'Origin',
+    };
+  }
+
+  /**
+   * What the answer to an OPTIONS has besides; nothing if it is no preflight, or of an origin that is not allowed. A method
+   * that is not there may be sent: a page learns nothing of a refused preflight, and a 404 or 405 tells it why.
+   */
+  preflightHeaders(request: Asked, allow: readonly string[]): Headers {
+    const method = request.header('access-control-request-method');
+    if (method === undefined || request.header('origin') === undefined) return {};
+    if (!('access-control-allow-origin' in this.answerHeaders(request))) return {};
+    const requestedHeaders = request.header('access-control-request-headers');
+    const methods = allow.includes(method) || !token.test(method) ? allow : [...allow, method];
+    return {
+      'access-control-allow-methods': methods.join(', '),
       // `*` doesn't cover Authorization, so the list that was asked for is granted as it is
       ...(requestedHeaders !== undefined && headerList.test(requestedHeaders)
         ? { 'access-control-allow-headers': requestedHeaders }
         : {}),
-      'access-control-max-age': '86400',
-      vary: 'Origin, Access-Control-Request-Headers',
+      // what is not there may come
+      'access-control-max-age': methods === allow ? '86400' : '0',
+      vary: 'Access-Control-Request-Method, Access-Control-Request-Headers',
     };
   }
 }

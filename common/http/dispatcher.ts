@@ -46,13 +46,14 @@ export class Dispatcher {
 
   /** The answer of the route's handler. Throws the refusal of the request. */
   dispatch(exchange: Exchange): HttpResponse | Promise<HttpResponse> {
-    if (this.closed) throw shuttingDown();
     if (exchange.unclearFraming !== null) throw malformedRequest(exchange.unclearFraming);
     if (exchange.headBytes > maxHeadBytes) throw headersTooLarge(exchange.headBytes, maxHeadBytes);
     if (this.#isKnownHost?.(exchange.header('host') ?? '') === false && isLocal(exchange))
       throw unknownHost();
     if (exchange.method === 'OPTIONS') return this.#describeMethods(exchange);
-    const { route, params } = this.#router.match(exchange.method, exchange.path);
+    if (this.closed) throw shuttingDown();
+    const { route, params, withoutCors } = this.#router.match(exchange.method, exchange.path);
+    exchange.withoutCors = withoutCors;
     exchange.route = route.path;
     exchange.operation = route.operation ?? '';
     if (route.localOnly === true && !isLocal(exchange)) throw nothingHere();
@@ -80,29 +81,22 @@ export class Dispatcher {
 
   /** The CORS headers of any answer to this request; undefined: none. */
   corsHeaders(exchange: Exchange): Headers | undefined {
-    const origin = this.#crossOrigin(exchange);
-    return origin === undefined ? undefined : this.#cors.answerHeaders(origin);
-  }
-
-  /** The request's origin, unless its path is without CORS. */
-  #crossOrigin(exchange: Exchange): string | undefined {
-    const origin = exchange.header('origin');
-    return origin === undefined || this.#router.isWithoutCors(exchange.path) ? undefined : origin;
+    // of a request that was refused before it had a route, only the path is known
+    exchange.withoutCors ??= this.#router.isWithoutCors(exchange.path);
+    return exchange.withoutCors ? undefined : this.#cors.answerHeaders(exchange);
   }
 
   #describeMethods(exchange: Exchange): HttpResponse {
-    const { allow, optionsHeaders } = this.#router.options(exchange.path);
-    const origin = this.#crossOrigin(exchange);
-    const preflight = exchange.header('access-control-request-method') !== undefined;
-    const requested = exchange.header('access-control-request-headers');
-    return {
-      status: 204,
-      headers: {
-        allow: allow.join(', '),
-        ...optionsHeaders,
-        ...(origin !== undefined && preflight ? this.#cors.preflightHeaders(origin, requested, allow) : {}),
-      },
-    };
+    const known = this.#router.options(exchange.path);
+    const preflight = this.#router.isWithoutCors(exchange.path)
+      ? {}
+      : this.#cors.preflightHeaders(exchange, known?.allow ?? []);
+    if (known === undefined) {
+      if (!('access-control-allow-methods' in preflight)) throw nothingHere();
+      return { status: 204, headers: preflight };
+    }
+    const allow = known.allow.join(', ');
+    return { status: 204, headers: { allow, ...known.optionsHeaders, ...preflight } };
   }
 }
 

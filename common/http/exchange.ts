@@ -6,7 +6,7 @@ import type { RequestSpan } from '../telemetry/tracing.ts';
 import type { BodyMemory } from './body-memory.ts';
 import type { ChunkJoiner } from './chunk-joiner.ts';
 import { maxHeadBytes } from './head-limits.ts';
-import type { HttpRequest, QueryPairs } from './http-types.ts';
+import type { Headers, HttpRequest, QueryPairs } from './http-types.ts';
 import { IncomingBody, type SocketFlow } from './incoming-body.ts';
 import type { Failure } from './log-request.ts';
 import type { PeerAddresses } from './peer-addresses.ts';
@@ -65,6 +65,10 @@ export class Exchange implements HttpRequest, SocketFlow {
   /** Pattern of the route that it matched, for metrics: never its path. */
   route = '';
   operation = '';
+  /** No page of another origin may read its answer; undefined: not known yet. */
+  withoutCors: boolean | undefined;
+  /** Headers of its answer that let pages of other origins read it. */
+  cors: Headers | undefined;
   needs: Need | null | undefined;
   /** Status of the answer, once its head is sent. */
   status = 0;

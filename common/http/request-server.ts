@@ -7,10 +7,9 @@ import type { FinishedRequest, HttpObserver } from '../telemetry/http-observer.t
 import { untraced } from '../telemetry/tracing.ts';
 import { type BodyMemory, createBodyMemory } from './body-memory.ts';
 import { ChunkJoiner } from './chunk-joiner.ts';
-import { variedBy } from './compressed-answers.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { Exchange, type ExchangeShare } from './exchange.ts';
-import type { Headers, HttpResponse, HttpServerOptions } from './http-types.ts';
+import type { HttpResponse, HttpServerOptions } from './http-types.ts';
 import { Linger, shortLinger } from './linger.ts';
 import { type Failure, logRequest } from './log-request.ts';
 import { PeerAddresses } from './peer-addresses.ts';
@@ -107,7 +106,8 @@ export class RequestServer {
     const answer = this.#dispatch(exchange);
     if (!(answer instanceof Promise) && exchange.body.complete && isWhole(exchange, answer)) {
       exchange.status = answer.status;
-      const rest = writeWhole(exchange, answer, this.#headersOf(exchange, answer), this.#draining);
+      exchange.cors = this.#dispatcher.corsHeaders(exchange);
+      const rest = writeWhole(exchange, answer, this.#draining);
       if (rest === undefined) {
         this.#over(exchange);
         return;
@@ -148,28 +148,18 @@ export class RequestServer {
     }
   }
 
-  #headersOf(exchange: Exchange, response: HttpResponse): Headers | undefined {
-    const cors = this.#dispatcher.corsHeaders(exchange);
-    if (cors === undefined) return response.headers;
-    const { headers } = response;
-    // two spreads take thirty times as long (docs/decisions/037-cost-of-a-hit.md)
-    const all: Record<string, string> = Object.assign({}, cors, headers);
-    if (cors.vary && headers?.vary) all.vary = variedBy(cors.vary, headers.vary);
-    return all;
-  }
-
   async #send(exchange: Exchange, answer: HttpResponse): Promise<void> {
     if (exchange.aborted) return dispose(answer);
     // of an answer that the native side takes for unended, only the watchdog sees whether the client takes it
     const response = exchange.isLast ? inPieces(answer) : answer;
-    const headers = this.#headersOf(exchange, response);
     exchange.status = response.status;
+    exchange.cors = this.#dispatcher.corsHeaders(exchange);
     if (isStream(response.body)) {
-      await writeStream(exchange, response, headers, this.#draining || exchange.isLast);
+      await writeStream(exchange, response, this.#draining || exchange.isLast);
       if (exchange.isLast && !exchange.aborted) await this.#linger.close(exchange, response.status);
-    } else if (mayGoOn(exchange, response)) await writeWhole(exchange, response, headers, this.#draining);
+    } else if (mayGoOn(exchange, response)) await writeWhole(exchange, response, this.#draining);
     else {
-      writeUnended(exchange, response, headers);
+      writeUnended(exchange, response);
       await this.#linger.close(exchange, response.status);
     }
   }

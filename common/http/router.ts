@@ -4,6 +4,8 @@ import type { Headers, Route } from './http-types.ts';
 export interface RouteMatch {
   readonly route: Route;
   readonly params: Readonly<Record<string, string>>;
+  /** As `isWithoutCors` of its path. */
+  readonly withoutCors: boolean;
 }
 
 /** Paths of each method that are remembered, unless they have more characters. */
@@ -77,21 +79,22 @@ export class Router {
     if (group === undefined) throw nothingHere();
     const route = group.methods.get(method === 'HEAD' ? 'GET' : method);
     if (route === undefined) throw methodNotAllowed(method, allowedMethods(group), optionsHeadersOf(group));
-    return { route, params: readParams(group.segments, segments) };
+    const withoutCors = this.#hasWithoutCors && isClosed(group);
+    return { route, params: readParams(group.segments, segments), withoutCors };
   }
 
-  /** The answer to OPTIONS of a path. Throws 404 where there is no route. */
-  options(path: string): { readonly allow: readonly string[]; readonly optionsHeaders: Headers } {
+  /** The answer to OPTIONS of a path; undefined: there is no route. */
+  options(path: string): { readonly allow: readonly string[]; readonly optionsHeaders: Headers } | undefined {
     const group = this.#find(this.#withoutDoubledSlash(path).split('/'));
-    if (group === undefined) throw nothingHere();
+    if (group === undefined) return undefined;
     return { allow: allowedMethods(group), optionsHeaders: optionsHeadersOf(group) };
   }
 
   /** Whether a path is closed to web pages of other origins. */
   isWithoutCors(path: string): boolean {
     if (!this.#hasWithoutCors) return false;
-    const methods = this.#find(path.split('/'))?.methods.values() ?? [];
-    return [...methods].some(isWithoutCors);
+    const group = this.#find(path.split('/'));
+    return group !== undefined && isClosed(group);
   }
 
   /**
@@ -112,6 +115,10 @@ export class Router {
     if (exact === undefined || rest === undefined) return exact ?? rest;
     return moreSpecificFirst(rest, exact) < 0 ? rest : exact;
   }
+}
+
+function isClosed({ methods }: PathGroup): boolean {
+  return [...methods.values()].some(isWithoutCors);
 }
 
 function isWithoutCors({ withoutCors }: Route): boolean {

@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Exchange } from './exchange.ts';
 import type { Headers, HttpResponse, StreamBody } from './http-types.ts';
+import { variedBy } from './varied-by.ts';
 
 /** Below this many bytes the rest of an unread body is let in and dropped, and the connection lives on. */
 const dropBytes = 256 * 1024;
@@ -39,7 +40,16 @@ function writeHead(exchange: Exchange, status: number, headers: Headers | undefi
   exchange.headSent = true;
   // the native side writes these by itself
   if (status !== 200) res.writeStatus(statusLine(status));
-  for (const name in headers) res.writeHeader(name, headers[name] as string);
+  const { cors } = exchange;
+  const vary = headers?.vary;
+  for (const name in cors) {
+    const value = cors[name] as string;
+    res.writeHeader(name, vary !== undefined && name === 'vary' ? variedBy(value, vary) : value);
+  }
+  const isVaried = vary !== undefined && cors?.vary !== undefined;
+  for (const name in headers) {
+    if (!isVaried || name !== 'vary') res.writeHeader(name, headers[name] as string);
+  }
   res.writeHeader('x-request-id', exchange.id);
 }
 
@@ -68,8 +78,9 @@ function endWithoutBody(exchange: Exchange, length: number | undefined, closeCon
  * Writes an answer so that the native side takes it for unended. Its `end` would give up the handle that is needed to close
  * later, so the body goes out behind the blank line that ends the head, as part of the last header's bytes.
  */
-export function writeUnended(exchange: Exchange, response: HttpResponse, headers: Headers | undefined): void {
+export function writeUnended(exchange: Exchange, response: HttpResponse): void {
   const { res } = exchange;
+  const { headers } = response;
   const content = Buffer.from((response.body as string | Uint8Array | undefined) ?? '');
   const { length } = content;
   exchange.cork(() => {
@@ -96,10 +107,10 @@ function isWithoutLength({ status }: HttpResponse): boolean {
 export function writeWhole(
   exchange: Exchange,
   response: HttpResponse,
-  headers: Headers | undefined,
   closeConnection: boolean,
 ): Promise<void> | undefined {
   const { res } = exchange;
+  const { headers } = response;
   const body = response.body as string | Uint8Array | undefined;
   exchange.body.discard();
   const withoutLength = isWithoutLength(response);
@@ -139,10 +150,10 @@ function closing(headers: Headers | undefined): Headers {
 export async function writeStream(
   exchange: Exchange,
   response: HttpResponse,
-  headers: Headers | undefined,
   closeConnection: boolean,
 ): Promise<void> {
   const { res } = exchange;
+  const { headers } = response;
   const { chunks, cut, ...known } = response.body as StreamBody;
   // with a length the native side would end the answer by itself
   const length = exchange.isLast ? undefined : known.length;

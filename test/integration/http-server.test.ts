@@ -552,9 +552,9 @@ t.test('a streamed answer that ends while the server stops is whole', async (t) 
 });
 
 t.test('a claimed port is nobody else’s, whether they share or not', async (t) => {
-  const claim = await claimPort({ host: '127.0.0.1', port: 0 });
+  const claim = await claimPort({ host: '127.0.0.1', port: 0, corsOrigins: ['*'] });
   const { port } = claim;
-  await t.rejects(claimPort({ host: '127.0.0.1', port }), /can't be listened on/);
+  await t.rejects(claimPort({ host: '127.0.0.1', port, corsOrigins: ['*'] }), /can't be listened on/);
   await t.rejects(serveRoutes(t, [hello], { port }), /can't be listened on/);
   const meanwhile = await fetch(`http://127.0.0.1:${port}/hello`);
   t.strictSame([meanwhile.status, meanwhile.headers.get('retry-after')], [503, '1']);
@@ -567,7 +567,11 @@ t.test('a claimed port is nobody else’s, whether they share or not', async (t)
     const response = await fetch(`http://127.0.0.1:${port}/hello`, { headers: { connection: 'close' } });
     t.equal(await response.text(), 'hi');
   }
-  await t.rejects(claimPort({ host: '127.0.0.1', port }), /can't be listened on/, 'the workers hold it');
+  await t.rejects(
+    claimPort({ host: '127.0.0.1', port, corsOrigins: ['*'] }),
+    /can't be listened on/,
+    'the workers hold it',
+  );
 });
 
 t.test('what is there for this machine alone is not there for others', async (t) => {

@@ -1,6 +1,7 @@
 import { exampleStructure } from '../../query/structure/example-structure.ts';
 import type { FoundOperation } from './openapi-document.ts';
 import { structureOf } from './record-client.ts';
+import { pageOrigin } from './serve-everything.ts';
 
 /** A request of the coverage test, to be bent until an operation answers as wanted. */
 export interface Ask {
@@ -291,7 +292,7 @@ export function bytesOf({ method, target, headers, body }: Ask): Uint8Array {
     headers['content-length'] === undefined && headers['transfer-encoding'] === undefined && body !== ''
       ? { 'content-length': Buffer.byteLength(body) }
       : {};
-  const lines = Object.entries({ host: 'test', ...headers, ...length }).map(
+  const lines = Object.entries({ host: 'test', origin: pageOrigin, ...headers, ...length }).map(
     ([name, value]) => `${name}: ${value}`,
   );
   return Buffer.from([`${method} ${target} HTTP/1.1`, ...lines, '', body].join('\r\n'));

@@ -44,6 +44,9 @@ import { noUsage } from './resumable-uploads.ts';
 import { silentLog } from './silent-log.ts';
 import { filesInMemory, testGateway } from './test-gateway.ts';
 
+/** Whose pages may call it. */
+export const pageOrigin = 'https://app.example.com';
+
 /** A server of everything in this process, which fails when a request asks for it (header `test-fault`). */
 export interface FaultyServer {
   readonly baseUrl: string;
@@ -125,7 +128,7 @@ export async function serveEverything(options: {
     port: 0,
     tls: undefined,
     trustedProxies: undefined,
-    corsOrigins: ['*'],
+    corsOrigins: [pageOrigin],
     bodyIdleTimeout: options.bodyIdleTimeout,
     requestTimeout: 60_000,
     addressLimiter: options.addressLimiter,

@@ -29,6 +29,7 @@ export async function serveFiles(
     now?: () => number;
     digests?: FileDigests;
     maxUploadBytes?: number;
+    corsOrigins?: readonly string[];
   } = {},
 ) {
   const { db, database, folder } = await openMigratedChdb(t);
@@ -48,7 +49,7 @@ export async function serveFiles(
           use: (account, signal) => cloudFiles.usedBy(account, signal),
         });
   t.teardown(() => cloudFiles.close());
-  const { digests = noDigests, maxUploadBytes = 1_000_000 } = options;
+  const { digests = noDigests, maxUploadBytes = 1_000_000, corsOrigins = ['*'] } = options;
   const { baseUrl } = await serveRoutes(
     t,
     testGateway({
@@ -61,7 +62,7 @@ export async function serveFiles(
       keys: new UploadKeys({ cloudFiles, locks: ownLocks(), ...(options.now && { now: options.now }) }),
       smallFiles,
     }),
-    { log },
+    { log, corsOrigins },
   );
   const ask = (path: string, { account = ada, ...init }: RequestInit & { account?: string } = {}) =>
     fetch(baseUrl + path, { ...init, headers: { ...init.headers, authorization: `Bearer ${account}` } });
@@ -70,5 +71,5 @@ export async function serveFiles(
     body.set('file', new Blob([content], { type }), name);
     return ask(`/_f_/${project}/upload`, { account, method: 'POST', body });
   };
-  return { db, database, store, table, cloudFiles, log, ask, upload };
+  return { baseUrl, db, database, store, table, cloudFiles, log, ask, upload };
 }

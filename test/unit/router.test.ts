@@ -39,8 +39,8 @@ t.test('what is not there, and what is not allowed', async (t) => {
     ...{ status: 405, code: 'method_not_allowed' },
     headers: { allow: 'GET, POST, HEAD, OPTIONS' },
   });
-  t.strictSame(router.options('/_f_/p/upload').allow, ['POST', 'OPTIONS']);
-  t.throws(() => router.options('/nothing/at/all'), { status: 404, code: 'not_found' });
+  t.strictSame(router.options('/_f_/p/upload')?.allow, ['POST', 'OPTIONS']);
+  t.equal(router.options('/nothing/at/all'), undefined);
 });
 
 t.test('OPTIONS of a path with a doubled slash lacks nothing that the path with one has', async (t) => {
@@ -57,7 +57,7 @@ t.test(
   async (t) => {
     t.strictSame(router.match('GET', '//a/b').params, { project: 'a', space: 'b' });
     t.equal(router.match('POST', '//_f_/b/upload').route.path, '/_f_/:project/upload');
-    t.strictSame(router.options('//_f_/p/upload').allow, ['POST', 'OPTIONS']);
+    t.strictSame(router.options('//_f_/p/upload')?.allow, ['POST', 'OPTIONS']);
     // rules of proxies keep strangers from others by how their paths begin
     for (const path of ['//healthz', '//', '///', '//a', '/a//b', '//a//b']) {
       t.throws(() => router.match('GET', path), { status: 404, code: 'not_found' }, path);
