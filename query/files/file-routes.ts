@@ -15,7 +15,9 @@ import { curl, keeping } from '../../common/openapi/curl.ts';
 import { arrayOf, named, type Schema } from '../../common/openapi/schema.ts';
 import type { StoredFiles } from '../imports/stored-files.ts';
 import { acceptQuery, requireQueryType } from '../input/query-media-type.ts';
-import { queryableHeader } from '../openapi/filter-schemas.ts';
+import { pageHeaders, queryableHeader } from '../openapi/filter-schemas.ts';
+import type { List } from '../operations/at-hand.ts';
+import { type NextPage, nextHeaders } from '../operations/next-page.ts';
 import { formatOf } from './file-format.ts';
 import { type FileTables, isAggregation } from './file-tables.ts';
 
@@ -54,7 +56,7 @@ function describe({ method, path, id, how, errors }: (typeof ways)[number]): Api
     answers: {
       200: {
         description: 'The rows, or the groups',
-        headers: { ...noStore, ...queryableHeader },
+        headers: { ...noStore, ...queryableHeader, ...pageHeaders },
         content: jsonContent(arrayOf(row)),
       },
     },
@@ -101,16 +103,27 @@ async function queryFile(
     timeout: own ?? config.readLimits.timeout,
     by: own === undefined ? 'READ_TIMEOUT_MS' : 'the access token',
   };
-  const chunks = await tables.ask({ ownerId, object, format, body, request, cost });
+  let next: NextPage | null = null;
+  const paged = (page: NextPage): void => {
+    next = page;
+  };
+  const chunks = await tables.ask({ ownerId, object, format, body, request, cost, paged });
+  const list = isAggregation(body) ? await whole(chunks) : await pageOf(chunks, next);
+  const cursor = (next as NextPage | null)?.cursorOf(list) ?? null;
   return {
     status: 200,
     headers: {
       'content-type': 'application/json; charset=utf-8',
       'cache-control': 'no-store',
       ...acceptQuery,
+      ...(cursor !== null && nextHeaders(request, cursor)),
     },
-    body: isAggregation(body) ? await whole(chunks) : { chunks },
+    body: list instanceof Uint8Array ? list : { chunks: list },
   };
+}
+
+async function pageOf(chunks: AsyncIterable<Uint8Array>, next: NextPage | null): Promise<List> {
+  return next === null ? chunks : next.taken(chunks);
 }
 
 async function whole(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {

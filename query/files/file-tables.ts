@@ -10,6 +10,7 @@ import type { StoredFiles } from '../imports/stored-files.ts';
 import { type AggregatePlan, aggregateLimits } from '../input/aggregate/aggregate-plan.ts';
 import { parseAggregate } from '../input/aggregate/parse-aggregate.ts';
 import { parseAsked } from '../input/asked-conditions.ts';
+import { type NextPage, nextPage } from '../operations/next-page.ts';
 import { type GroupRow, groupsJson, wantedRows } from '../records/group-rows.ts';
 import { asJsonArray } from '../records/json-array.ts';
 import { aggregateSql, costSql } from '../sql/aggregate-sql.ts';
@@ -51,6 +52,8 @@ export interface FileQuestion {
   readonly request: HttpRequest;
   /** Milliseconds that the engine may take. */
   readonly cost: EngineCost;
+  /** Called before the first bytes of a page of rows. */
+  readonly paged?: (next: NextPage) => void;
 }
 
 /** Whether a body asks for groups: conditions on columns of these names are written as an array. */
@@ -164,12 +167,14 @@ async function* groups(
 
 function found(
   table: FileTable,
-  { body, request }: FileQuestion,
+  { body, request, paged }: FileQuestion,
   source: FileSource,
   engine: EngineProcess,
 ): AsyncGenerator<Uint8Array> {
   const { options, conditions } = parseFind(body, request, table.structure);
   const { sort, page, select } = options;
+  const next = nextPage(options, table.structure);
+  if (next !== null) paged?.(next);
   const shown = recordExpression(select ?? wholeRecord(table.structure), ',');
   const where = conditionsSql(conditions);
   // the place of a row breaks ties, as ids of records do

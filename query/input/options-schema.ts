@@ -78,7 +78,7 @@ export function optionsSchema(by: Schema): Schema {
           page: { ...count, default: 1, description: 'From 1' },
           after: {
             type: 'object',
-            required: ['id'],
+            anyOf: [{ required: ['id'] }, { required: ['skip'] }],
             description:
               'The last record of the page before, in place of `page`: the records behind it follow',
             properties: {
@@ -88,6 +88,10 @@ export function optionsSchema(by: Schema): Schema {
                 ...{ type: 'array', maxItems: maxSorts, items: {} },
                 description: 'With several sorts, its value for each of them',
               }),
+              skip: {
+                ...{ type: 'integer', minimum: 0, default: 0 },
+                description: 'Records that are passed, behind that one or from the first on',
+              },
             },
           },
         },

@@ -12,10 +12,20 @@ export interface After {
   readonly values: readonly (StoredValue | Date | null)[];
 }
 
+/** Where a page begins. */
+export interface Begin {
+  /** Records before it, behind `after` or from the first one. */
+  readonly offset: number;
+  readonly after?: After;
+  /** `after` as it was sent. */
+  readonly given?: Readonly<Record<string, unknown>>;
+}
+
 const longestId = 200;
 
 /**
- * Reads `pagination.after`: `{id, value}`, or with several sorts `{id, values}`. Null: something is wrong with it, which
+ * Reads `pagination.after`: `{id, value}`, or with several sorts `{id, values}`, and with `skip` some records further; or
+ * `{skip}` alone. Null: something is wrong with it, which
  * `complain` heard. @param label its name in problems
  */
 export function parseAfter(
@@ -23,7 +33,7 @@ export function parseAfter(
   sort: Sorts | null,
   complain: Complain,
   label: string,
-): After | null {
+): Begin | null {
   const refuse = (problem: string): null => {
     complain(`${label}${problem}`);
     return null;
@@ -31,12 +41,17 @@ export function parseAfter(
   if (!isObject(input)) return refuse(' should be an object with id and, with a sort, value');
   const { id, value = null } = input;
   const values = input.values ?? undefined;
+  const offset = input.skip ?? 0;
+  if (typeof offset !== 'number' || !Number.isSafeInteger(offset) || offset < 0)
+    return refuse('.skip should be a whole number');
+  const isAlone = id === undefined && value === null && values === undefined;
+  if (isAlone && typeof input.skip === 'number') return { offset, given: {} };
   if (typeof id !== 'string' || id === '' || id.length > longestId || hasLoneSurrogate(id)) {
     return refuse('.id should be the id of a record');
   }
   if (sort === null) {
     return (value === null || value === id) && values === undefined
-      ? { id, values: [] }
+      ? { offset, after: { id, values: [] }, given: input }
       : refuse('.value is for records that are sorted by a field: there is no sort.by');
   }
   const given = values ?? [value];
@@ -50,7 +65,7 @@ export function parseAfter(
       return refuse(`.${values === undefined ? 'value' : `values[${index}]`} ${reading.problem}`);
     read.push(reading.value);
   }
-  return { id, values: read };
+  return { offset, after: { id, values: read }, given: input };
 }
 
 type Reading = { readonly value: StoredValue | Date | null } | { readonly problem: string };

@@ -6,15 +6,12 @@ import type { RecordParts } from '../structure/record-parts.ts';
 import type { Structure } from '../structure/structure.ts';
 import { type GivenOptions, noControls, withControls } from './controls.ts';
 import type { Complain } from './given-fields.ts';
-import { type After, parseAfter } from './parse-after.ts';
+import { type Begin, parseAfter } from './parse-after.ts';
 import { parseSelect } from './parse-select.ts';
 import { parseSorts, type Sorts } from './parse-sort.ts';
 
-export interface Page {
+export interface Page extends Begin {
   readonly limit: number;
-  readonly offset: number;
-  /** Absent: from the first record. With one the offset is 0. */
-  readonly after?: After;
 }
 
 /** The `options` header. `token` and `populate` are read before there is a structure (`unparsedOptions`). */
@@ -106,17 +103,18 @@ function readPage(
   if (value.after !== undefined) {
     if (value.page !== undefined)
       complain(`${labels.page} and ${labels.after}: one of them says where the page begins`);
-    const after = parseAfter(value.after, sort, complain, labels.after);
-    return limit === null || after === null ? null : { limit, offset: 0, after };
+    const begin = parseAfter(value.after, sort, complain, labels.after);
+    return limit === null || begin === null ? null : countable({ limit, ...begin }, complain);
   }
   const page = value.page === undefined ? 1 : positive(labels.page, value.page, complain);
   if (limit === null || page === null) return null;
-  const offset = (page - 1) * limit;
-  if (!Number.isSafeInteger(offset + limit)) {
-    complain('pagination goes beyond what can be counted');
-    return null;
-  }
-  return { limit, offset };
+  return countable({ limit, offset: (page - 1) * limit }, complain);
+}
+
+function countable(page: Page, complain: Complain): Page | null {
+  if (Number.isSafeInteger(page.offset + page.limit)) return page;
+  complain('pagination goes beyond what can be counted');
+  return null;
 }
 
 function positive(label: string, value: unknown, complain: Complain): number | null {

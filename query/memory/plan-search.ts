@@ -241,10 +241,10 @@ export class PlanSearch {
   #paged(asked: Asked, found: readonly number[]): readonly number[] | null {
     const { page, order } = asked;
     if (page === null) return few(found);
-    if (page.after === undefined) return few(found.slice(page.offset, page.offset + page.limit));
-    const probe = probeAfter(asked, page.after);
+    const probe = page.after === undefined ? undefined : probeAfter(asked, page.after);
     if (probe === null) return null;
-    return few(found.filter((number) => this.#compare(order, number, probe) > 0).slice(0, page.limit));
+    const behind = probe ? found.filter((number) => this.#compare(order, number, probe) > 0) : found;
+    return few(behind.slice(page.offset, page.offset + page.limit));
   }
 
   /** How the row of a number stands to another one in an order. */

@@ -3,8 +3,9 @@ import { continueWith } from '../../common/limits/continue-with.ts';
 import type { Conditions } from '../input/parse-conditions.ts';
 import type { KeptResults } from '../store/kept-results.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
+import { atHand, type List } from './at-hand.ts';
 import { jsonAnswer } from './json-answer.ts';
-import { mostPageBytes, type NextOf, nextHeaders } from './next-page.ts';
+import { type NextPage, nextHeaders } from './next-page.ts';
 import type { OperationCall, OperationDeps } from './operation.ts';
 import type { Populate } from './populate.ts';
 import type { Timing } from './timing.ts';
@@ -21,7 +22,7 @@ export interface CachedCall {
 
 const totalHeader = 'sluice-total-count';
 
-/** The headers of pages that say where the next one begins; null: nobody can tell. The request's text decides them. */
+/** The headers of full pages, which say where the next one begins; null: there is none. The request's text decides them. */
 const headersOfPages = new WeakMap<Uint8Array, CachedCall['headers'] | null>();
 
 /** A request that was read. */
@@ -32,8 +33,8 @@ export interface Reading<Result> {
   readonly populate: Promise<Populate> | null;
   /** How many records there are on all pages; null: nobody asks. An answer with it is not kept. */
   readonly total: (() => Promise<number>) | null;
-  /** Absent or null: no answer says where the next page begins. */
-  readonly next?: NextOf | null;
+  /** Absent or null: no page is asked for. */
+  readonly next?: NextPage | null;
   /** The answer, if rows in memory can give it; null: they can't. */
   readonly now: () => Uint8Array | null;
   readonly read: () => Promise<Result>;
@@ -77,16 +78,16 @@ function answerOf<Result>(
   });
 }
 
-/** Headers of the answer, with the place of the next page where a page was asked for and anybody can tell. */
+/** Headers of the answer, with the place of the next page behind a full one. */
 function pageHeaders(
   { call, headers }: CachedCall,
   { next }: Pick<Reading<unknown>, 'next'>,
   list: List,
 ): CachedCall['headers'] {
-  if (!next || !(list instanceof Uint8Array)) return headers;
-  const cursor = next(list);
+  if (!next) return headers;
+  const cursor = next.cursorOf(list);
   const own = cursor === null ? null : { ...headers, ...nextHeaders(call.request, cursor) };
-  headersOfPages.set(list, own);
+  if (list instanceof Uint8Array) headersOfPages.set(list, own);
   return own ?? headers;
 }
 
@@ -145,9 +146,6 @@ export function cachedRecord(
   });
 }
 
-/** All bytes of a list, or its pieces as they come. */
-type List = Uint8Array | AsyncIterable<Uint8Array>;
-
 /** The same for a list, which is streamed when it is too large to be kept. */
 export function cachedList(
   call: CachedCall,
@@ -155,10 +153,9 @@ export function cachedList(
 ): HttpResponse | Promise<HttpResponse> {
   const { space, headers } = call;
   return answerOf(call, prepare, async (cache, key, reading) => {
-    const { conditions, populate, total, next } = reading;
+    const { conditions, populate, total, read } = reading;
     const populated = await populate;
     if (space.missing) return jsonAnswer('[]', headers);
-    const read = next ? async () => atHand(await reading.read(), mostPageBytes) : reading.read;
     const answer = (list: List, shown = list) => jsonList(shown, pageHeaders(call, reading, list));
     if (populated !== null) {
       const list = await read();
@@ -176,28 +173,6 @@ export function cachedList(
   });
 }
 
-/** The same list: all of it, unless it is a stream of more bytes. */
-async function atHand(list: List, limit: number): Promise<List> {
-  return list instanceof Uint8Array ? list : beginning(list, limit);
-}
-
-/** Reads a stream as far as it may be kept. It answers all of its bytes, or where they are more, the stream again. */
-async function beginning(
-  stream: AsyncIterable<Uint8Array>,
-  limit: number,
-): Promise<Uint8Array | AsyncIterable<Uint8Array>> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  const iterator = stream[Symbol.asyncIterator]();
-  for (;;) {
-    const next = await iterator.next();
-    if (next.done === true) return Buffer.concat(chunks);
-    chunks.push(next.value);
-    size += next.value.byteLength;
-    if (size > limit) return continued(chunks, iterator);
-  }
-}
-
 function jsonList(list: List, headers: CachedCall['headers']): HttpResponse {
   return list instanceof Uint8Array
     ? jsonAnswer(list, headers)
@@ -207,20 +182,4 @@ function jsonList(list: List, headers: CachedCall['headers']): HttpResponse {
 async function* inPieces(list: List): AsyncGenerator<Uint8Array> {
   if (list instanceof Uint8Array) yield list;
   else yield* list;
-}
-
-async function* continued(
-  chunks: readonly Uint8Array[],
-  iterator: AsyncIterator<Uint8Array>,
-): AsyncGenerator<Uint8Array> {
-  try {
-    yield* chunks;
-    for (;;) {
-      const next = await iterator.next();
-      if (next.done === true) return;
-      yield next.value;
-    }
-  } finally {
-    await iterator.return?.();
-  }
 }

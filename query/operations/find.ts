@@ -9,7 +9,7 @@ import { controlParameters, foundHeaders, pageHeaders } from '../openapi/filter-
 import type { RecordSpace } from '../structure/record-space.ts';
 import { type CachedCall, cachedList, cachedRecord, type Reading } from './cached-answer.ts';
 import { queryableJson } from './json-answer.ts';
-import { nextOf } from './next-page.ts';
+import { listReading, type NextPage, nextPage } from './next-page.ts';
 import type { OperationCall, OperationDefinition, OperationDeps } from './operation.ts';
 import { preparePopulate } from './populate.ts';
 
@@ -28,14 +28,9 @@ export const find: OperationDefinition = {
   run: (call, deps) =>
     call.request.header('accept')?.includes(eventStream)
       ? deps.live(call.request, () => askedConditions(call.request, call.body))
-      : answerAsked('find', call, deps, cachedList, (space, plan) => ({
-          now() {
-            return deps.reader.listNow(space, plan);
-          },
-          read() {
-            return deps.reader.list(space, plan, call.request.signal);
-          },
-        })),
+      : answerAsked('find', call, deps, cachedList, (space, plan, next) =>
+          listReading(deps.reader, { space, plan, next, signal: call.request.signal }),
+        ),
   summary: 'Find records',
   description:
     'The records that match, in a JSON array. With `QUERY` at the same address, or `POST` at `_find_`, the conditions come in the body. With `Accept: text/event-stream` the find stays open (docs/live.md).',
@@ -71,7 +66,11 @@ function answerAsked<Result>(
   call: OperationCall,
   deps: OperationDeps,
   cached: (call: CachedCall, prepare: () => Reading<Result>) => HttpResponse | Promise<HttpResponse>,
-  read: (space: RecordSpace, plan: ReadPlan) => Pick<Reading<Result>, 'now' | 'read'>,
+  readings: (
+    space: RecordSpace,
+    plan: ReadPlan,
+    next: NextPage | null,
+  ) => Pick<Reading<Result>, 'now' | 'read'>,
 ): HttpResponse | Promise<HttpResponse> {
   const { request, body } = call;
   return continueWith(call.open(), (space) =>
@@ -81,10 +80,11 @@ function answerAsked<Result>(
         const { options, conditions } = parseAsked(asked, request, space.structure);
         const { sort, page, select, count } = options;
         const populate = preparePopulate(deps, request, space, select);
-        const plan = { sort, page, select, conditions, tell: call.timing?.tell };
+        const next = operation === 'find' ? nextPage(options, space.structure) : null;
+        const read = next === null ? select : next.select;
+        const plan = { sort, page, select: read, conditions, tell: call.timing?.tell };
         const total = count ? () => deps.reader.total(space, plan, request.signal) : null;
-        const next = operation === 'find' ? nextOf(options, space.structure) : null;
-        return { conditions, populate, total, next, ...read(space, plan) };
+        return { conditions, populate, total, next, ...readings(space, plan, next) };
       }),
     ),
   );

@@ -1,36 +1,119 @@
 import type { Headers, HttpRequest } from '../../common/http/http-types.ts';
-import type { Options } from '../input/parse-options.ts';
+import type { Options, Page } from '../input/parse-options.ts';
+import type { ReadPlan } from '../input/read-plan.ts';
+import type { RecordReader } from '../records/record-reader.ts';
 import type { Target } from '../structure/field.ts';
-import { wholeRecord } from '../structure/record-parts.ts';
+import { type RecordParts, wholeRecord } from '../structure/record-parts.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
 import type { Structure } from '../structure/structure.ts';
+import { atHand, type List } from './at-hand.ts';
+import type { Reading } from './cached-answer.ts';
+import { streamWithoutHidden, withHidden, withoutHidden } from './hidden-values.ts';
 
-/** Larger pages are streamed, and where they end is not known before they are sent. */
-const mostRecords = 1000;
-export const mostPageBytes = 4 * 1024 ** 2;
+/** A larger page is streamed, and where it ends is not known before it is sent. */
+const mostPageBytes = 4 * 1024 ** 2;
+/** One of many records is streamed as well, and need not wait for its end. */
+const fewRecords = 1000;
+const fewBytes = 16 * 1024;
 /** Node's own client takes 16 KiB of headers. */
 const longestCursor = 4096;
 const longestLink = 8192;
 const lineBreak = 10;
 
-/** Where the page after a list begins, in the form of `$after`; null: there is none, or nobody can tell. */
-export type NextOf = (list: Uint8Array) => string | null;
+/** The hidden values of the last record of a list (hidden-values.ts). */
+const lastValues = new WeakMap<Uint8Array, string>();
 
-/** Null: no page is asked for, or its records don't show what they are sorted by. */
-export function nextOf({ page, sort, select }: Options, structure: Structure): NextOf | null {
-  if (page === null || page.limit > mostRecords) return null;
-  const { parts } = select ?? wholeRecord(structure);
-  const targets = (sort ?? []).map(({ target }) => target);
-  const isShown = (target: Target): boolean =>
-    parts.some((part) => part.target === target && part.path.length === 0);
-  if (!targets.every(isShown)) return null;
-  return (list) => {
-    const record = lastOf(list, page.limit);
+/** Where the page after a list begins, in the form of `$after`. */
+export class NextPage {
+  /** What is to be read; null: whole records. */
+  readonly select: RecordParts | null;
+  readonly #page: Page;
+  readonly #isHiding: boolean;
+  readonly #targets: readonly Target[];
+  readonly #hasIds: boolean;
+
+  /** @param structure of the records */
+  constructor({ page, sort, select }: Options & { readonly page: Page }, structure: Structure) {
+    const { parts } = select ?? wholeRecord(structure);
+    const isShown = (target: Target): boolean =>
+      parts.some((part) => part.target === target && part.path.length === 0);
+    this.#page = page;
+    this.#hasIds = structure.ofFile !== true;
+    this.#targets = (sort ?? []).map(({ target }) => target);
+    this.#isHiding = this.#hasIds && select !== null && !this.#targets.every(isShown);
+    this.select = select !== null && this.#isHiding ? withHidden(select, this.#targets) : select;
+  }
+
+  /** What is shown of a list that was read. */
+  shown(list: Uint8Array): Uint8Array {
+    if (!this.#isHiding) return list;
+    const { list: shown, last } = withoutHidden(list);
+    if (last !== null) lastValues.set(shown, last);
+    return shown;
+  }
+
+  /** The same of one that may come as a stream, and all bytes of a page that is not large. */
+  async taken(list: List): Promise<List> {
+    const read = await atHand(list, this.#page.limit > fewRecords ? fewBytes : mostPageBytes);
+    if (read instanceof Uint8Array) return this.shown(read);
+    return this.#isHiding ? streamWithoutHidden(read) : read;
+  }
+
+  /** Null: the page is not full. Of one that is streamed nobody knows, and the next one may be empty. */
+  cursorOf(list: List): string | null {
+    if (!(list instanceof Uint8Array)) return this.#skipping();
+    const record = lastOf(list, this.#page.limit);
     if (record === null) return null;
-    const values = targets.map((target) => record[typeof target === 'string' ? target : target.name] ?? null);
-    const { id } = record;
-    const cursor = JSON.stringify(sort === null ? { id } : { id, values }).replace(/[^ -~]/g, escaped);
-    return cursor.length > longestCursor ? null : cursor;
+    if (!this.#hasIds) return this.#skipping();
+    const values = this.#isHiding ? lastValues.get(list) : JSON.stringify(this.#shownValues(record));
+    if (values === undefined) return this.#skipping();
+    const id = JSON.stringify(record.id);
+    const cursor = ascii(this.#targets.length === 0 ? `{"id":${id}}` : `{"id":${id},"values":${values}}`);
+    return cursor.length > longestCursor ? this.#skipping() : cursor;
+  }
+
+  #shownValues(record: Readonly<Record<string, unknown>>): readonly unknown[] {
+    return this.#targets.map((target) => record[typeof target === 'string' ? target : target.name] ?? null);
+  }
+
+  /** The number of records between the beginning of this page and that of the next one. */
+  #skipping(): string {
+    const { given, offset, limit } = this.#page;
+    return ascii(JSON.stringify({ ...given, skip: offset + limit }));
+  }
+}
+
+/** Reads a list, or a page of one. @param next whose `select` the plan has */
+export function listReading(
+  reader: RecordReader,
+  {
+    space,
+    plan,
+    next,
+    signal,
+  }: {
+    readonly space: RecordSpace;
+    readonly plan: ReadPlan;
+    readonly next: NextPage | null;
+    readonly signal: AbortSignal;
+  },
+): Pick<Reading<List>, 'now' | 'read'> {
+  return {
+    now() {
+      const list = reader.listNow(space, plan);
+      return list === null || next === null ? list : next.shown(list);
+    },
+    read() {
+      const list = reader.list(space, plan, signal);
+      return next === null ? list : list.then((read) => next.taken(read));
+    },
   };
+}
+
+/** Null: no page is asked for. */
+export function nextPage(options: Options, structure: Structure): NextPage | null {
+  const { page } = options;
+  return page === null ? null : new NextPage({ ...options, page }, structure);
 }
 
 /** The last record of a full page. Every one has a line of its own. */
@@ -48,7 +131,11 @@ function lastOf(list: Uint8Array, limit: number): Readonly<Record<string, unknow
   return JSON.parse(bytes.toString('utf8', from, end).replace(/^,/, '')) as Record<string, unknown>;
 }
 
-/** Headers are ASCII. */
+/** The same JSON for a header. */
+function ascii(json: string): string {
+  return json.replace(/[^ -~]/g, escaped);
+}
+
 function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }

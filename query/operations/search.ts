@@ -14,7 +14,7 @@ import { controlParameters, foundHeaders, pageHeaders } from '../openapi/filter-
 import type { RecordSpace } from '../structure/record-space.ts';
 import { cachedList } from './cached-answer.ts';
 import { jsonHeaders } from './json-answer.ts';
-import { nextOf } from './next-page.ts';
+import { listReading, nextPage } from './next-page.ts';
 import type { OperationCall, OperationDefinition, OperationDeps } from './operation.ts';
 import { preparePopulate } from './populate.ts';
 
@@ -61,14 +61,14 @@ function answer(
     }
     const { sort, page, select, count } = options;
     const conditions = narrowed(beside, { plain: [], others: [contains(search)] });
-    const plan = { sort, page, select, conditions };
+    const next = nextPage(options, structure);
+    const plan = { sort, page, select: next === null ? select : next.select, conditions };
     return {
       conditions,
       populate: preparePopulate(deps, request, space, select),
       total: count ? () => reader.total(space, plan, request.signal) : null,
-      next: nextOf(options, structure),
-      now: () => reader.listNow(space, plan),
-      read: () => reader.list(space, plan, request.signal),
+      next,
+      ...listReading(reader, { space, plan, next, signal: request.signal }),
     };
   });
 }

@@ -205,6 +205,11 @@ function askedIn(finds: readonly Find[]): ReadonlyMap<string, Asked> {
   return asked;
 }
 
+/** Whether it is one of the pages that are read together. */
+function isNumbered({ after, offset, limit }: Page): boolean {
+  return after === undefined && limit <= mostRecords && offset % limit === 0;
+}
+
 /** From 0; the offset of a page is a multiple of its length. */
 function numberOf({ offset, limit }: Page): number {
   return offset / limit;
@@ -217,7 +222,7 @@ export function comparedIn({ conditions, page }: ReadPlan): Compared | null {
   if (others.length > 0) return page === null && areShared(conditions) ? { fields: [], values: [] } : null;
   if (plain.length === 0) return null;
   if (relationship === 'Or' && plain.length > 1) return null;
-  if (page !== null && (page.after !== undefined || page.limit > mostRecords)) return null;
+  if (page !== null && !isNumbered(page)) return null;
   const byField = new Map<Field, StoredValue>();
   for (const { target, value } of plain) {
     const isField = typeof target !== 'string' && !byField.has(target);

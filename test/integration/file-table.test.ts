@@ -16,7 +16,7 @@ import { fileError } from '../../query/files/file-error.ts';
 import { formatOf } from '../../query/files/file-format.ts';
 import { FileTables } from '../../query/files/file-tables.ts';
 import { StoredFiles } from '../../query/imports/stored-files.ts';
-import { fakeRequest } from '../services/fake-request.ts';
+import { fakeRequest, responseBytes } from '../services/fake-request.ts';
 import { importSpaces } from '../services/import-spaces.ts';
 import { testDeployment } from '../services/new-file.ts';
 import { type QueryCall, queryHarnessFor, refusal } from '../services/query-harness.ts';
@@ -199,6 +199,23 @@ t.test('columns as they come', async (t) => {
   t.match(await ask(file, { nothing: 1 }), refusal('invalid_condition', /nothing.*createdAt/));
   t.match(await ask(file, { groupBy: [{ bucket: 'createdAt', every: '1d' }] }), refusal('invalid_condition'));
   t.match(await ask(file, { $limit: 2, $after: 'x' }), refusal('invalid_options', /\$after/));
+  const ten = await upload('ten.csv', `n\n${Array.from({ length: 10 }, (_, n) => n % 4).join('\n')}\n`);
+  for (const $limit of [3, 5]) {
+    const read: unknown[] = [];
+    const asked = { $sort: ['-n'], $select: ['n'], $limit };
+    for (let $after: unknown = { skip: 0 }; $after !== null; ) {
+      const path = `/_f_/p/${ten}`;
+      const body = { ...asked, $after };
+      const answer = await harness.respond({ method: 'QUERY', path, body });
+      const rows = JSON.parse(String(await responseBytes(answer))) as unknown[];
+      const next = answer.headers?.['sluice-next-after'];
+      t.equal(next !== undefined, rows.length === $limit, 'a full page of rows names the next one');
+      read.push(...rows);
+      $after = next === undefined ? null : JSON.parse(next);
+    }
+    const all = await ask(ten, { $sort: ['-n'], $select: ['n'] });
+    t.strictSame(read, all.body);
+  }
   t.match(await ask(file, { $count: 'exact' }), refusal('invalid_options', /\$count/));
   t.match(await ask(file, 'text'), refusal('invalid_body'));
   const wide = Array.from({ length: 1000 }, (_, n) => `c${n}`);

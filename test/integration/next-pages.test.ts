@@ -47,10 +47,21 @@ for (const [what, options] of [
       const records = JSON.parse(String(await responseBytes({ ...answer, headers })));
       return { records, link, after: headers['sluice-next-after'] ?? null };
     };
-    await pages(t, ask);
+    const refused = async (call: Partial<QueryCall>) => {
+      const { path, structure } = space;
+      return harness.respond({ path, structure, ...call }).then(
+        () => [200, ''],
+        ({ status, code }) => [status, code],
+      );
+    };
+    await pages(t, ask, refused);
   });
 
-async function pages(t: Test, ask: (call: Partial<QueryCall>) => Promise<Page>): Promise<void> {
+async function pages(
+  t: Test,
+  ask: (call: Partial<QueryCall>) => Promise<Page>,
+  refused: (call: Partial<QueryCall>) => Promise<unknown[]>,
+): Promise<void> {
   const idsOf = ({ records }: Page): string[] => records.map(({ id }) => id);
 
   t.test('a walk meets every record once', async (t) => {
@@ -103,16 +114,75 @@ async function pages(t: Test, ask: (call: Partial<QueryCall>) => Promise<Page>):
     t.strictSame([...walked, ...idsOf(page)], whole);
   });
 
+  t.test('a page that does not show what it is sorted by names the next one', async (t) => {
+    for (const [query, size] of [
+      ['$sort=-age&$select=name&$limit=7', 7],
+      ['$sort=-age,name&$select=id&$limit=10&$page=1', 10],
+      ['$sort=updatedAt&$select=name&active[ne]=false&$limit=3', 3],
+      ['$sort=home&$select=home.city&$limit=9', 9],
+    ] as const) {
+      const whole = idsOf(await ask({ query: query.replace(/&\$limit=\d+|&\$page=1/g, '') }));
+      const walked: string[] = [];
+      for (let next: string | null = query; next !== null; ) {
+        const page: Page = await ask({ query: next });
+        t.strictSame(await ask({ query: next }), page, 'asked again');
+        t.equal(page.link !== null, page.records.length === size, `${next}: a full page names the next one`);
+        walked.push(...idsOf(page));
+        next = page.link;
+      }
+      t.strictSame(walked, whole, query);
+    }
+    const body = { $sort: ['-age'], $select: ['name'], $limit: 15 };
+    const inBody: string[] = [];
+    for (let $after: unknown; ; ) {
+      const page: Page = await ask({
+        method: 'QUERY',
+        body: { ...body, ...($after !== undefined && { $after }) },
+      });
+      inBody.push(...idsOf(page));
+      if (page.after === null) break;
+      $after = JSON.parse(page.after);
+    }
+    t.strictSame(inBody, idsOf(await ask({ query: '$sort=-age&$select=name' })), 'in a body');
+  });
+
+  t.test('a place to go on from is read, or refused', async (t) => {
+    const whole = idsOf(await ask({ query: '$sort=age' }));
+    for (const skip of [1, 4, 39, 40]) {
+      const rest = await ask({ query: `$sort=age&$limit=5&$after={"skip":${skip}}` });
+      t.strictSame(idsOf(rest), whole.slice(skip, skip + 5));
+      const equal = await ask({ query: `$sort=age&$limit=4&active=true&$after={"skip":${skip}}` });
+      const all = idsOf(await ask({ query: '$sort=age&active=true' }));
+      t.strictSame(idsOf(equal), all.slice(skip, skip + 4));
+    }
+    const { records } = await ask({ query: '$sort=age&$limit=6' });
+    const { id, age } = records.at(-1);
+    const $after = encodeURIComponent(JSON.stringify({ id, value: age, skip: 3 }));
+    t.strictSame(idsOf(await ask({ query: `$sort=age&$limit=5&$after=${$after}` })), whole.slice(9, 14));
+    for (const bad of [
+      '{"skip":-1}',
+      '{"skip":1.5}',
+      '{"skip":"1"}',
+      '{"skip":1,"value":3}',
+      '{"skip":9007199254740991}',
+    ])
+      t.strictSame(
+        await refused({ query: `$sort=age&$limit=5&$after=${bad}` }),
+        [400, 'invalid_options'],
+        bad,
+      );
+  });
+
   t.test('what a page has to show', async (t) => {
     for (const [query, isNamed] of [
       ['$limit=5', true],
       ['$limit=5&$select=name', true],
       ['$limit=5&$select=name&$sort=id', true],
       ['$limit=5&$select=name,age&$sort=age', true],
-      ['$limit=5&$select=name&$sort=age', false],
-      ['$limit=5&$select=home.city&$sort=home', false],
+      ['$limit=5&$select=name&$sort=age', true],
+      ['$limit=5&$select=home.city&$sort=home', true],
       ['$limit=5&$select=home.city,home&$sort=home', true],
-      ['$limit=5&$select=name&$sort=createdAt', false],
+      ['$limit=5&$select=name&$sort=createdAt', true],
       ['$limit=5&$count=exact', true],
       ['$limit=1001', false],
       ['$sort=age', false],
@@ -130,3 +200,39 @@ async function pages(t: Test, ask: (call: Partial<QueryCall>) => Promise<Page>):
     t.match(link, /^name\[ne\]=%C3%A9%3E%22&\$limit=2&active=true&active=true&\$after=%7B%22id%22/);
   });
 }
+
+for (const options of [{}, { resultBytes: 0, pending: { cacheBytes: 0 } }])
+  t.test('a page that is streamed, or has long values, names the next one', async (t) => {
+    const harness = await queryHarnessFor(t, options);
+    const space = spaceOf(harness, 'pages', 'large', fieldsOf('name TEXT, age NUMBER'));
+    const records = Array.from({ length: 2500 }, (_, age) => ({
+      name: 'é'.repeat(age < 7 ? 5000 : 3),
+      age,
+    }));
+    t.equal((await space.insert(records)).status, 200);
+    for (const [query, pages] of [
+      ['$limit=1200&$select=age', 3],
+      ['$sort=-age&$limit=1250&$page=1', 3],
+      ['$sort=-age&$limit=1250&$select=name', 3],
+      ['$sort=-name&$limit=3&age[lt]=8', 3],
+      ['$sort=-name&$select=age&$limit=2&age[lt]=8', 5],
+    ] as const) {
+      const read = async (asked: string) => {
+        const { path, structure } = space;
+        const answer = await harness.respond({ path, structure, query: asked });
+        const found = JSON.parse(String(await responseBytes(answer))) as { id: string }[];
+        const next = /^<\?(.*)>; rel="next"$/.exec(answer.headers?.link ?? '')?.[1];
+        return { ids: found.map(({ id }) => id), next };
+      };
+      const whole = await read(query.replace(/&?\$(limit|page)=\d+/g, ''));
+      const walked: string[] = [];
+      let count = 0;
+      for (let next: string | undefined = query; next !== undefined; count++) {
+        const page = await read(next);
+        walked.push(...page.ids);
+        next = page.next;
+      }
+      t.strictSame(walked, whole.ids, query);
+      t.equal(count, pages, query);
+    }
+  });
