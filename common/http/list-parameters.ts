@@ -112,6 +112,7 @@ export function choiceParameter<Word extends string>(
 const dayPattern = /^(19[7-9]\d|2[01]\d\d)-\d\d-\d\d$/;
 // RFC 3339 section 5.6
 const momentPattern = /^(19[7-9]\d|2[01]\d\d)-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/;
+const isFiner = /\.\d{3}\d*[1-9]/;
 const dayLength = 24 * 3600 * 1000;
 
 /** A day (UTC), as it stands. */
@@ -121,7 +122,7 @@ export function dayParameter(description: string): ListParameter<string | undefi
   );
 }
 
-/** A time, or the first or last moment of a day (UTC). */
+/** A time that others are not before (`first`) or not behind (`last`), or such a moment of a day (UTC). */
 export function momentParameter(
   description: string,
   ofDay: 'first' | 'last',
@@ -138,6 +139,8 @@ export function momentParameter(
       if (text === undefined) return undefined;
       if (isDay(text)) return new Date(Date.parse(text) + (ofDay === 'first' ? 0 : dayLength - 1));
       const time = momentPattern.test(text) ? new Date(text) : new Date(Number.NaN);
+      // what is listed has times to the millisecond
+      if (ofDay === 'first' && isFiner.test(text)) time.setTime(time.getTime() + 1);
       if (!Number.isNaN(time.getTime())) return time;
       refuse('should be a day or a time such as 2026-11-22T10:00:00Z');
       return undefined;

@@ -22,6 +22,8 @@ export interface Begin {
 }
 
 const longestId = 200;
+/** Of a time that no record has. */
+const isFiner = /\.\d{3}\d*[1-9]/;
 
 /**
  * Reads `pagination.after`: `{id, value}`, or with several sorts `{id, values}`, and with `skip` some records further; or
@@ -77,7 +79,7 @@ function readValue(target: Target, value: unknown, id: string): Reading {
       : { problem: 'should be the id of the record, or null' };
   }
   if (typeof target === 'string') {
-    const time = typeof value === 'string' ? parseTime(value) : null;
+    const time = typeof value === 'string' && !isFiner.test(value) ? parseTime(value) : null;
     return time === null ? { problem: `should be the ${target} of the record` } : { value: time };
   }
   return value === null ? { value } : readFieldValue(target, value);

@@ -98,8 +98,12 @@ function equalityIn(given: Given, structure: Structure): Condition | null {
   const target = targetOf(given.name, structure);
   if (target === null) return null;
   const text = given.operand.texts[0] as string;
-  const reading =
-    typeof target === 'string' ? readSystemValue(target, text) : readConditionValue(target, text);
+  if (typeof target === 'string') {
+    const reading = readSystemValue(target, text);
+    // a time that no record has is no equality
+    return 'value' in reading && !reading.beyond ? equals(target, reading.value) : null;
+  }
+  const reading = readConditionValue(target, text);
   return 'value' in reading ? equals(target, reading.value) : null;
 }
 

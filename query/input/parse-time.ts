@@ -3,12 +3,24 @@ const rfc3339 = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d):(\d\d)(?:\.(\d+))?(?:Z|([+ -])(\
 
 const isDay = /^\d{4}-\d\d-\d\d$/;
 
-/** The range of DateTime64. No record is older or newer, so a time beyond it compares like the end of the range. */
+/** The range of DateTime64: no record is older or newer. */
 const first = Date.UTC(1900, 0, 1);
 const last = Date.UTC(2300, 0, 1) - 1;
 
-/** Reads an RFC 3339 time, to the millisecond: records have no finer times; a day is its first moment in UTC. Null: it is none. */
+/** A time, by the nearest one that records can have: they have milliseconds of a range. */
+export interface ReadTime {
+  readonly time: Date;
+  /** Whether the read time is the same, or later (1) or earlier (-1), with no time of a record between. */
+  readonly beyond: -1 | 0 | 1;
+}
+
+/** The nearest time that records can have. Null: the text is no time. */
 export function parseTime(text: string): Date | null {
+  return readTime(text)?.time ?? null;
+}
+
+/** Reads an RFC 3339 time; a day is its first moment in UTC. Null: it is none. */
+export function readTime(text: string): ReadTime | null {
   const match = rfc3339.exec(isDay.test(text) ? `${text}T00:00:00Z` : text);
   if (match === null) return null;
   const [, day, minute, second = '', fraction = '', sign, hours = '0', minutes = '0'] = match;
@@ -21,5 +33,7 @@ export function parseTime(text: string): Date | null {
   if (Number.isNaN(local.getTime()) || local.toISOString() !== normal) return null;
   const offset = (Number(hours) * 60 + Number(minutes)) * 60_000 * (sign === '-' ? -1 : 1);
   const time = local.getTime() - offset + (leap ? 1000 : 0);
-  return new Date(Math.min(Math.max(time, first), last));
+  if (time < first) return { time: new Date(first), beyond: -1 };
+  const isFiner = /[1-9]/.test(fraction.slice(3));
+  return { time: new Date(Math.min(time, last)), beyond: time > last || isFiner ? 1 : 0 };
 }

@@ -74,6 +74,14 @@ t.test('files are listed newest first, page by page, and by what is asked for', 
   const newest = whole.files[0]?.createdAt as string;
   t.equal((await list(`from=${newest}`)).files.length >= 1, true);
   t.equal((await list(`to=${newest}`)).files.length, 7);
+  const times = whole.files.map(({ createdAt }) => createdAt as string);
+  for (const time of times) {
+    const between = time.replace('Z', '400000Z');
+    const later = times.filter((one) => one > time).length;
+    t.equal((await list(`from=${between}`)).files.length, later, 'a time between two milliseconds');
+    t.equal((await list(`to=${between}`)).files.length, 7 - later);
+    t.equal((await list(`from=${time.replace('Z', '000Z')}&to=${time}`)).files.length > 0, true);
+  }
   t.equal((await list(`from=${newest.slice(0, 10)}&to=${newest.slice(0, 10)}`)).files.length, 7);
   t.equal((await list('to=2001-01-01')).files.length, 0);
   t.equal((await list('', eve)).files.length, 1, 'an account sees its own');

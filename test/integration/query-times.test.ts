@@ -14,9 +14,34 @@ t.test('a record is found by its time as other languages write it', async (t) =>
   }
   for (const time of ['9999-12-31T23:59:59.999Z', '0000-01-01T00:00:00Z'])
     t.strictSame(await found(time), []);
+  const ids = async (operator: string, time: string) =>
+    (await things.find([[`createdAt[${operator}]`, time]])).body.map(({ id }: { id: string }) => id);
+  const between = made.createdAt.replace('Z', '400Z');
+  for (const [operator, isFound] of [
+    ...([
+      ['gt', false],
+      ['gte', false],
+      ['lt', true],
+      ['lte', true],
+    ] as const),
+    ...([
+      ['eq', false],
+      ['in', false],
+      ['ne', true],
+      ['nin', true],
+    ] as const),
+  ])
+    t.strictSame(
+      await ids(operator, between),
+      isFound ? [made.id] : [],
+      `${operator} between two milliseconds`,
+    );
+  t.strictSame(await found(between), []);
   const behind = {
     sort: { by: 'createdAt' },
     pagination: { limit: 1, after: { id: '0', value: '0000-01-01T00:00:00Z' } },
   };
   t.strictSame((await things.find('', behind)).body, [made]);
+  const after = { id: '0', value: between };
+  t.equal((await things.find('', { ...behind, pagination: { limit: 1, after } })).status, 400);
 });

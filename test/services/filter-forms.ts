@@ -25,10 +25,12 @@ function isJson(text: string): boolean {
 }
 
 function timeText(time: number, form: number): string {
-  const text = new Date(time).toISOString();
-  if (form === 0) return text;
-  if (form === 1) return text.replace('Z', '999z');
-  return new Date(time + 7_200_000).toISOString().replace('Z', '+02:00');
+  const whole = Math.floor(time);
+  const digits = time === whole ? '' : String(time - whole).slice(2);
+  const textAt = (moment: number): string => new Date(moment).toISOString().slice(0, -1) + digits;
+  if (form === 0) return `${textAt(whole)}Z`;
+  if (form === 1) return `${textAt(whole)}000z`;
+  return `${textAt(whole + 7_200_000)}+02:00`;
 }
 
 /** The same value, with the keys of objects the other way round. */
@@ -69,7 +71,8 @@ export function asParams(branch: Branch, form: number): Record<string, unknown> 
     }
     const name = nameOf(item);
     const one = (value: Json): unknown => {
-      if (item.type === 'time' && form === 0 && item.operator !== 'exists') return new Date(value as number);
+      const isDate = item.type === 'time' && form === 0 && Number.isInteger(value);
+      if (isDate && item.operator !== 'exists') return new Date(value as number);
       const isPlain = item.type === 'NUMBER' || item.type === 'BOOLEAN';
       return isPlain && !isUntyped(item) ? value : textOf(item, value, form);
     };

@@ -77,7 +77,7 @@ export function branches(way: Way, { ids, times }: Stored): fc.Arbitrary<Branch>
   const systemValues: Partial<Record<Type, fc.Arbitrary<Json>>> = {
     id: fc.oneof({ weight: 5, arbitrary: fc.constantFrom(...ids) }, { weight: 1, arbitrary: texts }),
     time: fc
-      .tuple(fc.constantFrom(...times), fc.constantFrom(0, 0, 0, 1, -1))
+      .tuple(fc.constantFrom(...times), fc.constantFrom(0, 0, 0, 1, -1, 0.25, -0.75))
       .map(([time, more]) => time + more),
     path: way === 'body' ? anything.filter((value) => value !== null) : scalars,
   };

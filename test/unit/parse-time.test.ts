@@ -1,5 +1,5 @@
 import t from 'tap';
-import { parseTime } from '../../query/input/parse-time.ts';
+import { parseTime, readTime } from '../../query/input/parse-time.ts';
 
 t.test(
   'times of other languages than JavaScript are times: offsets, microseconds, lower case, far years',
@@ -26,6 +26,20 @@ t.test(
     }
   },
 );
+
+t.test('a time that no record has is later or earlier than the nearest one', async (t) => {
+  for (const [text, beyond] of [
+    ['2026-01-31T12:00:00.500000Z', 0],
+    ['2026-01-31T12:00:00.5000001Z', 1],
+    ['2026-01-31T14:00:00.5004+02:00', 1],
+    ['1969-12-31T23:59:59.9991Z', 1],
+    ['2299-12-31T23:59:59.999Z', 0],
+    ['9999-12-31T23:59:59Z', 1],
+    ['1900-01-01T00:00:00.000Z', 0],
+    ['1899-12-31T23:59:59.9999Z', -1],
+  ] as const)
+    t.equal(readTime(text)?.beyond, beyond, text);
+});
 
 t.test('a day is its first moment in UTC', async (t) => {
   t.equal(parseTime('2026-01-31')?.toISOString(), '2026-01-31T00:00:00.000Z');

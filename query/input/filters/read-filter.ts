@@ -11,7 +11,7 @@ import {
 } from '../../structure/field-value.ts';
 import { asPart } from '../../structure/normalize.ts';
 import type { Structure } from '../../structure/structure.ts';
-import { parseTime } from '../parse-time.ts';
+import { type ReadTime, readTime } from '../parse-time.ts';
 import { SubjectReader } from '../subject-reader.ts';
 import { type Comparison, type Filter, filterLimits, kindOfValue } from './filter.ts';
 import type { Given, GivenComparison, GivenOperand } from './given-filter.ts';
@@ -24,8 +24,12 @@ import {
   takesList,
   type ValueKind,
 } from './operators.ts';
+import { byRecordTimes } from './time-comparison.ts';
 
-type Reading = { readonly value: StoredValue | Date } | { readonly problem: string };
+type Reading =
+  | { readonly value: StoredValue | Date; readonly beyond?: ReadTime['beyond'] }
+  | { readonly problem: string };
+type Operands = readonly Extract<Reading, { readonly value: unknown }>[];
 
 /** Reads the filter of a request by the structure of the space, and gathers every problem. */
 export class FilterReader {
@@ -71,45 +75,54 @@ export class FilterReader {
       );
       return null;
     }
-    const values = this.#values(given, found, known);
-    return values === null
-      ? null
-      : { target: found.target, path: found.path, operator: operator as OperatorName, values };
+    const operands = this.#operands(given, found, known);
+    if (operands === null) return null;
+    const compared = comparisonBy(operator as OperatorName, operands);
+    return { target, path: found.path, operator: compared.operator, values: compared.values };
   }
 
-  #values(given: GivenComparison, found: Subject, known: Operator): readonly (StoredValue | Date)[] | null {
+  #operands(given: GivenComparison, found: Subject, known: Operator): Operands | null {
     const isList = takesList(known);
     const { operator } = given;
     const shown = (): string =>
       shownName(`${nameOfSubject(found)}${operator === 'eq' ? '' : `[${operator}]`}`);
-    const operands = isList ? listOf(given.operand) : [given.operand];
-    if (operands === null) {
+    const all = isList ? listOf(given.operand) : [given.operand];
+    if (all === null) {
       this.problems.push(`Value for Query field: ${shown()} should be a list`);
       return null;
     }
     const most = 'texts' in given.operand ? filterLimits.listInQuery : filterLimits.listInBody;
-    if (operands.length > most) {
+    if (all.length > most) {
       this.problems.push(
-        `The list of ${shown()} has ${operands.length.toLocaleString('en')} values; at most ${most.toLocaleString('en')} are allowed`,
+        `The list of ${shown()} has ${all.length.toLocaleString('en')} values; at most ${most.toLocaleString('en')} are allowed`,
       );
       return null;
     }
-    if (isList) this.#inLists += operands.length;
+    if (isList) this.#inLists += all.length;
     if (this.#inLists > filterLimits.inLists) {
       this.problems.push(`The lists of the query have more than ${filterLimits.inLists} values together`);
       return null;
     }
-    const values: (StoredValue | Date)[] = [];
-    for (const one of operands) {
+    const operands: Operands[number][] = [];
+    for (const one of all) {
       const reading = readOperand(one, found, known);
       if ('problem' in reading) {
         this.problems.push(`Value for Query field: ${shown()} ${reading.problem}`);
         return null;
       }
-      values.push(reading.value);
+      operands.push(reading);
     }
-    return values;
+    return operands;
   }
+}
+
+function comparisonBy(operator: OperatorName, operands: Operands): Pick<Comparison, 'operator' | 'values'> {
+  const isExact = operands.every(({ beyond = 0 }) => beyond === 0);
+  if (isExact) return { operator, values: operands.map(({ value }) => value) };
+  return byRecordTimes(
+    operator,
+    operands.map(({ value, beyond = 0 }) => ({ time: value as Date, beyond })),
+  );
 }
 
 export const kindWords: Readonly<Record<ValueKind, string>> = {
@@ -185,10 +198,10 @@ export function readSystemValue(key: Target & string, value: unknown): Reading {
     return typeof value === 'string' && !hasLoneSurrogate(value)
       ? { value }
       : { problem: 'should be a valid string' };
-  const time = typeof value === 'string' ? parseTime(value) : null;
+  const time = typeof value === 'string' ? readTime(value) : null;
   return time === null
     ? { problem: 'should be a valid time such as 2026-01-31T12:00:00.000Z, or a day such as 2026-01-31' }
-    : { value: time };
+    : { value: time.time, beyond: time.beyond };
 }
 
 // as JSON writes numbers, and with a plus sign, leading zeros or without the zero before the point
