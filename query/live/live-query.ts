@@ -1,13 +1,16 @@
+import { createHash } from 'node:crypto';
 import type { Conditions } from '../input/parse-conditions.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
+import { isShownAlike } from '../store/is-shown-alike.ts';
 import type { RowChange } from '../store/row-change.ts';
 import { rowTest } from '../store/row-test.ts';
 import type { RecordParts } from '../structure/record-parts.ts';
 import type { ChangeType } from './live-events.ts';
 import type { LiveStream } from './live-stream.ts';
 
-/** Ids of records that are remembered for the clients of one query. */
+/** Records that are remembered for the clients of one query. */
 const mostMembers = 20_000;
+const unknown = '';
 
 /** A subscription that streams share: each change is matched once for all of them. */
 export class LiveQuery {
@@ -20,11 +23,15 @@ export class LiveQuery {
   readonly #mayGuess: boolean;
   /** Number of the change that was tried last: it may be found by several values. */
   lastTried = 0;
-  #members: Set<string> | null;
+  /** Records of the clients by id, with a digest of what all of them were sent last. Null: the store says it. */
+  readonly #sent: Map<string, string> | null;
+  /** Whether `#sent` has all that a client may have. */
+  #isComplete = true;
 
   /**
    * @param args.isTold whether the store says what a record was before. If not, the query remembers what its clients have
-   * @param args.mayGuess whether clients may hear that a record left which they never had, where too many are to be remembered
+   * @param args.mayGuess whether a `leave` may be sent for a record that the client never had, once there are too many to
+   * remember
    */
   constructor(args: {
     readonly question: string;
@@ -38,38 +45,69 @@ export class LiveQuery {
     this.shown = args.shown;
     this.#test = rowTest(args.conditions);
     this.#mayGuess = args.mayGuess;
-    this.#members = args.isTold ? null : new Set();
+    this.#sent = args.isTold ? null : new Map();
   }
 
-  /** Null: they are not remembered. */
-  get members(): ReadonlySet<string> | null {
-    return this.#members;
+  /** Null: they are not remembered, or not all of them. */
+  get members(): Pick<ReadonlyMap<string, string>, 'has'> | null {
+    return this.#isComplete ? this.#sent : null;
+  }
+
+  /** Whether `enter` means that no client has the record. */
+  get knowsAll(): boolean {
+    return this.#isComplete;
   }
 
   matches(row: StoredRow): boolean {
     return this.#test(row);
   }
 
-  /** What a change is to the clients; null: nothing. */
+  /** What a change is to the clients; null: nothing, or nothing that they are shown. */
   typeOf({ id, before, after }: RowChange): ChangeType | null {
     const isIn = after !== null && this.#test(after);
     // a new record may be changed or gone by now, and a snapshot may have had it in between
-    const wasIn = this.#members?.has(id) ?? (before === undefined || (before !== null && this.#test(before)));
-    if (isIn) this.has(id);
-    else this.#members?.delete(id);
-    if (isIn) return wasIn ? 'change' : 'enter';
-    return wasIn ? 'leave' : null;
+    const wasIn = this.members?.has(id) ?? (before === undefined || (before !== null && this.#test(before)));
+    if (isIn) this.#remember(id);
+    else this.#sent?.delete(id);
+    if (!isIn) return wasIn ? 'leave' : null;
+    if (!wasIn) return 'enter';
+    return before && this.#sent === null && isShownAlike(before, after, this.shown) ? null : 'change';
   }
 
-  /** Notes that clients have the record. */
-  has(id: string): void {
-    if (this.#members === null || this.#members.add(id).size <= mostMembers) return;
-    if (this.#mayGuess) this.forget();
-    else for (const stream of this.streams) stream.end('it has too many records by now');
+  /** Whether an event has to be sent: not if the record was sent as it is. @param text of the record */
+  isNews(id: string, type: ChangeType, text: string): boolean {
+    if (this.#sent === null || type === 'leave') return true;
+    const digest = digestOf(text);
+    const isNews = type === 'enter' || this.#sent.get(id) !== digest;
+    if (isNews) this.#sent.set(id, digest);
+    return isNews;
   }
 
-  /** From now on nothing is known of what clients have. */
+  /** Notes that a client is sent a record that was read for it alone. @param text makes the record's */
+  wasRead(id: string, text: () => string): void {
+    if (this.#sent === null) return;
+    const digest = digestOf(text());
+    const isKnown = this.streams.size === 1 || this.#sent.get(id) === digest;
+    this.#remember(id);
+    // a change that others have not heard of may be on its way
+    this.#sent.set(id, isKnown ? digest : unknown);
+  }
+
+  #remember(id: string): void {
+    if (this.#sent === null || this.#sent.has(id)) return;
+    if (this.#sent.set(id, unknown).size <= mostMembers) return;
+    if (this.#mayGuess) {
+      this.forget();
+      this.#sent.clear();
+    } else for (const stream of this.streams) stream.end('it has too many records by now');
+  }
+
+  /** From now on it is not known which records the clients have. */
   forget(): void {
-    this.#members = null;
+    this.#isComplete = false;
   }
+}
+
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64url').slice(0, 16);
 }

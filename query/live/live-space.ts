@@ -1,4 +1,3 @@
-import { createHmac, randomBytes } from 'node:crypto';
 import { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
 import { letOthersRun } from '../../common/limits/yielding-loop.ts';
 import type { Log } from '../../common/log/log.ts';
@@ -8,8 +7,9 @@ import type { ChangeListener, RowChange } from '../store/row-change.ts';
 import type { RecordParts } from '../structure/record-parts.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { type ChangeType, eventBytes } from './live-events.ts';
+import { LivePlaces } from './live-places.ts';
 import { LiveQuery } from './live-query.ts';
-import type { LiveStream } from './live-stream.ts';
+import type { LiveStream, Told } from './live-stream.ts';
 import { QueryIndex } from './query-index.ts';
 
 /** Changes that are kept for those who come back, and bytes of them in the process. */
@@ -40,6 +40,8 @@ interface Waiting {
   readonly changes: Iterable<RowChange>;
   readonly count: number;
   readonly at: number;
+  /** Whether a read may have seen them before they came here. */
+  readonly wereSeen?: boolean;
   readonly told?: () => void;
 }
 
@@ -65,10 +67,7 @@ export class LiveSpace implements ChangeListener {
   readonly #waiting: Waiting[] = [];
   #waitingCount = 0;
   #telling = false;
-  /** What rules compare must not be found by trying. */
-  readonly #secret = randomBytes(32);
-  /** A random id, as a part of event ids: those of another process mean nothing here. */
-  #run = newRun();
+  readonly #places = new LivePlaces();
   #number = 0;
   #changes: Kept[] = [];
   #bytes = 0;
@@ -91,9 +90,9 @@ export class LiveSpace implements ChangeListener {
     return this.#streams;
   }
 
-  /** Of the last change that was told. */
+  /** Behind a change, or behind the last one that was told. */
   placeOf({ question }: LiveQuery, number = this.#number): string {
-    return `${this.#run}.${number}.${question}`;
+    return `${this.#places.seal(number)}.${question}`;
   }
 
   join(stream: LiveStream, { view, key, conditions, shown }: Asked): LiveQuery {
@@ -101,8 +100,9 @@ export class LiveSpace implements ChangeListener {
     this.#queries.set(view, ofView);
     let query = ofView.get(key);
     if (query === undefined) {
-      const { bound } = view;
-      const question = this.#questionOf(view, key);
+      const { bound, structure } = view;
+      // with its structure and rules, so that no client resumes from another one's place
+      const question = this.#places.questionOf([key, structure.fields, bound?.find]);
       query = new LiveQuery({
         question,
         conditions,
@@ -135,10 +135,10 @@ export class LiveSpace implements ChangeListener {
     query: LiveQuery,
     { view, place }: Pick<Asked, 'view'> & { place: string },
   ): boolean {
-    const [run, text, question] = place.split('.');
-    const number = /^\d+$/.test(text ?? '') ? Number(text) : -1;
+    const [sealed = '', question] = place.split('.');
+    if (question !== query.question) return false;
+    const number = this.#places.open(sealed) ?? -1;
     const first = this.#changes[0]?.number ?? this.#number + 1;
-    if (run !== this.#run || question !== query.question) return false;
     if (number < Math.max(0, first - 1) || number > this.#number) return false;
     if (!this.#alone) {
       // what this client has is not known
@@ -148,9 +148,12 @@ export class LiveSpace implements ChangeListener {
     const at = performance.now();
     // one number follows the other
     for (const change of this.#changes.slice(number + 1 - first)) {
+      const { id } = change;
       const type = query.typeOf(change);
-      if (type !== null)
-        stream.push(change.id, this.#eventOf(type, change, query, dataOf(type, change, query.shown)), at);
+      if (type === null) continue;
+      const event = eventBytes(type, this.placeOf(query, change.number), dataOf(type, change, query.shown));
+      // a snapshot may have been ahead of the place
+      stream.push({ id, type, event, number: change.number, at, isNew: false });
     }
     return true;
   }
@@ -161,7 +164,8 @@ export class LiveSpace implements ChangeListener {
       return;
     }
     this.#waitingCount += count;
-    this.#add({ changes, count, at: performance.now() });
+    // large inserts, whose changes are made later, are in the table before they are told
+    this.#add({ changes, count, at: performance.now(), wereSeen: !Array.isArray(changes) });
   }
 
   /** Resolves when the streams were told of everything that can be seen by now. */
@@ -183,7 +187,7 @@ export class LiveSpace implements ChangeListener {
   }
 
   reset(): void {
-    this.#run = newRun();
+    this.#places.renew();
     this.#forget();
     for (const { told } of this.#waiting.splice(0)) told?.();
     this.#waitingCount = 0;
@@ -217,7 +221,7 @@ export class LiveSpace implements ChangeListener {
     let began = performance.now();
     for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
       for (const change of next.changes) {
-        this.#tell(change, next.at);
+        this.#tell(change, next);
         if (performance.now() - began < busyFor) continue;
         await letOthersRun(never);
         began = performance.now();
@@ -232,11 +236,13 @@ export class LiveSpace implements ChangeListener {
     this.#telling = false;
   }
 
-  #tell(change: RowChange, at: number): void {
+  #tell(change: RowChange, { at, wereSeen }: Waiting): void {
+    const { id, before, after } = change;
     const number = ++this.#number;
-    this.#keep({ ...change, number, bytes: overhead + sizeOf(change.before) + sizeOf(change.after) });
+    this.#keep({ id, before, after, number, bytes: overhead + sizeOf(before) + sizeOf(after) });
     // queries that show the same share its text
     const made = new Map<RecordParts, Partial<Record<ChangeType, string>>>();
+    let place = '';
     for (const query of this.#index.of(change)) {
       if (query.lastTried === number) continue;
       query.lastTried = number;
@@ -248,19 +254,13 @@ export class LiveSpace implements ChangeListener {
         made.set(query.shown, ofParts);
       }
       ofParts[type] ??= dataOf(type, change, query.shown);
-      const event = this.#eventOf(type, { number }, query, ofParts[type]);
-      for (const stream of query.streams) stream.push(change.id, event, at);
+      if (!query.isNews(id, type, ofParts[type])) continue;
+      place ||= this.#places.seal(number);
+      const event = eventBytes(type, `${place}.${query.question}`, ofParts[type]);
+      const isNew = type === 'enter' && wereSeen === false && query.knowsAll;
+      const told: Told = { id, type, event, number, at, isNew };
+      for (const stream of query.streams) stream.push(told);
     }
-  }
-
-  #eventOf(type: ChangeType, { number }: Pick<Kept, 'number'>, query: LiveQuery, data: string): Buffer {
-    return eventBytes(type, this.placeOf(query, number), data);
-  }
-
-  /** An id of the question with its structure and rules, so that no client resumes from another one's place. */
-  #questionOf({ structure, bound }: RecordSpace, key: string): string {
-    const all = JSON.stringify([key, structure.fields, bound?.find]);
-    return createHmac('sha256', this.#secret).update(all).digest('base64url').slice(0, 11);
   }
 
   #keep(change: Kept): void {
@@ -283,10 +283,6 @@ export class LiveSpace implements ChangeListener {
 
 function dataOf(type: ChangeType, { id, after }: RowChange, shown: RecordParts): string {
   return type === 'leave' || after === null ? JSON.stringify({ id }) : shownJson(after, shown);
-}
-
-function newRun(): string {
-  return randomBytes(9).toString('base64url');
 }
 
 function sizeOf(row: RowChange['before']): number {

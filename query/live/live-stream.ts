@@ -1,10 +1,40 @@
-import { aliveBytes } from './live-events.ts';
+import { aliveBytes, type ChangeType } from './live-events.ts';
 
 /** Milliseconds without an event, after which a stream says that it is alive. */
 export const aliveEvery = 15_000;
-/** Bytes of events that may wait for a client; one with more gets a snapshot instead. */
+/** Bytes of events that may wait for a client; with more, only the ids of their records wait. */
 const mostWaiting = 1024 * 1024;
+/** Records that may wait by their ids: all of a find, and as many that left it. With more they are all read again. */
+const mostLate = 20_000;
+/** Bytes of an id that waits. */
+const idBytes = 100;
+/** What is sent at once, at most. */
+export const eventSize = { bytes: 256 * 1024, records: 500 };
 const noBytes = Buffer.alloc(0);
+
+/** What happened to a record. Streams share it. */
+export interface Told {
+  readonly id: string;
+  readonly type: ChangeType;
+  readonly event: Buffer;
+  /** Of the change. */
+  readonly number: number;
+  /** When it could be seen. */
+  readonly at: number;
+  /** Whether no client has the record yet. */
+  readonly isNew: boolean;
+}
+
+/** A record that changed: it is sent as it is when the client takes it. */
+export interface Late {
+  readonly id: string;
+  /** Of the first change that waits: a client that resumes from there misses nothing. */
+  readonly number: number;
+  readonly at: number;
+  readonly isNew: boolean;
+  /** Of its last event. */
+  bytes: number;
+}
 
 /** Bytes of events that wait for the clients of a process. */
 export interface WaitingBytes {
@@ -14,16 +44,22 @@ export interface WaitingBytes {
   streams: number;
 }
 
-/** The queue of one client's events, which is bounded: a client that is too slow gets a snapshot. */
+/**
+ * The queue of one client's events, which is bounded: the last event of each record, and for a client that is too slow
+ * for these the ids of the records, which are read when it takes them. So whatever changes how often, no more waits than
+ * there are records.
+ */
 export class LiveStream {
   /** Called when it ends. */
   onEnd: () => void = () => {};
   /** The last events of records, by id, in their order. */
-  readonly #waiting = new Map<string, Buffer>();
+  readonly #waiting = new Map<string, Told>();
+  /** Records whose events were too many, in the order of the first ones. They are sent before `#waiting`. */
+  readonly #late = new Map<string, Late>();
+  /** Records that are being read. */
+  readonly #reading = new Set<string>();
   readonly #share: WaitingBytes;
   #bytes = 0;
-  /** When the first of those that wait could be seen. */
-  #since = 0;
   #isReset = false;
   #endedBy: string | null = null;
   #wake: (() => void) | null = null;
@@ -42,26 +78,75 @@ export class LiveStream {
     return this.#isReset;
   }
 
-  /** To be called before records are read for a snapshot, which has them then as they are told, or newer. */
-  forget(ids: readonly string[]): void {
-    for (const id of ids) this.#drop(id);
+  /** Whether records wait to be read. */
+  get hasLate(): boolean {
+    return this.#late.size > 0;
   }
 
-  /** An event of a record, in place of an earlier one that the client has not taken. @param at when it could be seen */
-  push(id: string, event: Buffer, at: number): void {
+  /** Bytes of the events of records that wait to be read. */
+  get lateBytes(): number {
+    let sum = 0;
+    for (const { bytes } of this.#late.values()) sum += bytes;
+    return sum;
+  }
+
+  /** The number of the first change that waits for a record to be read; undefined: none does. */
+  get firstLate(): number | undefined {
+    const [first] = this.#late.values();
+    return first?.number;
+  }
+
+  /** To be called before records are read, which are then as they are told, or newer. */
+  beginRead(ids: readonly string[]): void {
+    for (const id of ids) {
+      this.#drop(id);
+      this.#dropLate(id);
+      this.#reading.add(id);
+    }
+  }
+
+  /** To be called when all is told that the read may have seen. */
+  endRead(): void {
+    this.#reading.clear();
+  }
+
+  /** An event of a record, in place of an earlier one that the client has not taken. */
+  push(told: Told): void {
     if (this.#isReset || this.#endedBy !== null) return;
-    this.#drop(id);
-    if (this.#waiting.size === 0) this.#since = at;
-    this.#waiting.set(id, event);
+    const { id, type, event } = told;
+    const late = this.#late.get(id);
+    if (late !== undefined) {
+      late.bytes = event.byteLength;
+      if (late.isNew && type === 'leave') this.#dropLate(id);
+      return;
+    }
+    const before = this.#waiting.get(id);
+    const isNew = before?.isNew ?? (told.isNew && !this.#reading.has(id));
+    if (before !== undefined) this.#drop(id);
+    // it came and went meanwhile
+    if (isNew && type === 'leave') return;
+    this.#waiting.set(id, isNew === told.isNew ? told : withNew(told, isNew));
     this.#count(event.byteLength);
-    if (this.#bytes > this.#most) this.reset();
-    else this.#wakeUp();
+    if (this.#bytes > this.#most) this.#keepIds();
+    this.#wakeUp();
   }
 
   /** When all streams together have too much, those with little keep it: the others are slow. */
   get #most(): number {
     const { bytes, most, streams } = this.#share;
     return bytes > most ? Math.min(mostWaiting, most / (2 * streams)) : mostWaiting;
+  }
+
+  /** Of the events that wait only the ids are kept. */
+  #keepIds(): void {
+    for (const [id, { number, at, isNew, event }] of this.#waiting)
+      this.#late.set(id, { id, number, at, isNew, bytes: event.byteLength });
+    this.#share.bytes += this.#waiting.size * idBytes;
+    this.#waiting.clear();
+    this.#count(-this.#bytes);
+    const { bytes, most, streams } = this.#share;
+    const isLarge = bytes > most && this.#late.size * idBytes > most / (2 * streams);
+    if (isLarge || this.#late.size > mostLate) this.reset();
   }
 
   /** Drops all that waits: the records are to be read again. */
@@ -89,6 +174,9 @@ export class LiveStream {
   clear(): void {
     this.#waiting.clear();
     this.#count(-this.#bytes);
+    this.#share.bytes -= this.#late.size * idBytes;
+    this.#late.clear();
+    this.#reading.clear();
   }
 
   /** To be called every second or so. */
@@ -98,21 +186,36 @@ export class LiveStream {
 
   /** Resolves when there is something to send, or the client should hear that the stream is alive. */
   async next(): Promise<void> {
-    if (this.#isReset || this.#endedBy !== null || this.#waiting.size > 0) return;
+    if (this.#isReset || this.#endedBy !== null) return;
+    if (this.#waiting.size > 0 || this.hasLate) return;
     await new Promise<void>((resolve) => {
       this.#wake = resolve;
     });
   }
 
+  /** Records that are to be read and sent now. */
+  takeLate(): readonly Late[] {
+    this.#lastSent = performance.now();
+    const taken: Late[] = [];
+    let size = 0;
+    for (const late of this.#late.values()) {
+      size += late.bytes;
+      if (taken.length === eventSize.records || (taken.length > 0 && size > eventSize.bytes)) break;
+      taken.push(late);
+    }
+    return taken;
+  }
+
   /** What waits, as bytes. */
   take(): { readonly bytes: Buffer; readonly events: number; readonly since: number } {
     this.#lastSent = performance.now();
+    const [first] = this.#waiting.values();
+    if (first === undefined) return { bytes: aliveBytes, events: 0, since: this.#lastSent };
     const events = this.#waiting.size;
-    if (events === 0) return { bytes: aliveBytes, events, since: this.#lastSent };
-    const all = [...this.#waiting.values()];
-    const bytes = all.length === 1 ? (all[0] as Buffer) : Buffer.concat(all);
-    this.clear();
-    return { bytes, events, since: this.#since };
+    const bytes = events === 1 ? first.event : Buffer.concat([...this.#waiting.values()].map(eventOf));
+    this.#waiting.clear();
+    this.#count(-this.#bytes);
+    return { bytes, events, since: first.at };
   }
 
   /** The same, and no bytes where nothing waits. */
@@ -122,10 +225,14 @@ export class LiveStream {
   }
 
   #drop(id: string): void {
-    const event = this.#waiting.get(id);
-    if (event === undefined) return;
+    const told = this.#waiting.get(id);
+    if (told === undefined) return;
     this.#waiting.delete(id);
-    this.#count(-event.byteLength);
+    this.#count(-told.event.byteLength);
+  }
+
+  #dropLate(id: string): void {
+    if (this.#late.delete(id)) this.#share.bytes -= idBytes;
   }
 
   #count(bytes: number): void {
@@ -137,4 +244,12 @@ export class LiveStream {
     this.#wake?.();
     this.#wake = null;
   }
+}
+
+function withNew({ id, type, event, number, at }: Told, isNew: boolean): Told {
+  return { id, type, event, number, at, isNew };
+}
+
+function eventOf({ event }: Told): Buffer {
+  return event;
 }

@@ -11,19 +11,16 @@ import type { Metrics } from '../../common/telemetry/create-metrics.ts';
 import type { OpenSpace } from '../space/open-space.ts';
 import type { RecordStore, StopListening } from '../store/record-store.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
-import type { OperationIdentity } from '../structure/space-auth.ts';
+import { checkEvery, isPassing, isSame, LiveChecks } from './live-checks.ts';
 import { eventHeaders } from './live-events.ts';
 import { livePlan } from './live-plan.ts';
-import { LiveRequest } from './live-request.ts';
 import { LiveSpace } from './live-space.ts';
 import { LiveStream } from './live-stream.ts';
 import { type SnapshotDeps, Snapshots } from './snapshots.ts';
 import { type OpenStream, retryAfter, type StreamDeps, streamEvents } from './stream-events.ts';
 import { StreamPlaces } from './stream-places.ts';
 
-/** Milliseconds between two looks at whether streams are still allowed. */
-const checkEvery = 400;
-const checkTimeout = 5000;
+const listenTimeout = 5000;
 /** Milliseconds for which a space is listened to when its last stream has left: its clients may come back. */
 const idleFor = 60_000;
 /** Bytes of events that wait for all clients of the process. */
@@ -52,6 +49,7 @@ interface Listened {
 /** The live finds of a process (docs/live.md). */
 export class LiveStreams {
   readonly #deps: LiveDeps;
+  readonly #checks: LiveChecks;
   readonly #parts: StreamDeps;
   /** By a key that streams with the same permissions share. */
   readonly #streams = new Map<string, Set<OpenStream>>();
@@ -69,6 +67,7 @@ export class LiveStreams {
   constructor(deps: LiveDeps) {
     this.#deps = deps;
     const { metrics, log, config } = deps;
+    this.#checks = new LiveChecks(deps.openSpace);
     this.#places = new StreamPlaces({ process: config.liveMaxStreams, token: config.liveMaxTokenStreams });
     const delays = metrics.durations(
       'sluice_live_delay_seconds',
@@ -79,7 +78,7 @@ export class LiveStreams {
     this.#parts = {
       snapshots: new Snapshots(deps),
       log,
-      view: ({ request, operation }) => this.#view(request, operation),
+      checks: this.#checks,
       spaceOf: (view) => this.#spaceOf(view.id),
       comeBackAfter: () => retryAfter + (this.#isDraining ? Math.floor(Math.random() * spread) : 0),
       onEvents: (events, seconds) => {
@@ -101,7 +100,7 @@ export class LiveStreams {
     // as for any other request, its problems come first
     livePlan(asked, request, space);
     const stream = new LiveStream(this.#waiting);
-    const open: OpenStream = { stream, request, operation, asked, view: null };
+    const open: OpenStream = { stream, request, operation, asked, view: null, isOfUser: false };
     const cut = new AbortController();
     const sender = space.bound?.user ? `user ${space.bound.user}` : addressOwner(request.address);
     const body = { chunks: this.#run(open, { place, sender }, cut), cut: cut.signal };
@@ -163,16 +162,6 @@ export class LiveStreams {
     };
   }
 
-  /** The space of a request as it is now, and not counted for rate limits. */
-  async #view(given: LiveRequest, operation: OperationIdentity): Promise<RecordSpace> {
-    const request = new LiveRequest(given, { signal: AbortSignal.timeout(checkTimeout) });
-    try {
-      return await this.#deps.openSpace(request, operation);
-    } finally {
-      request.over();
-    }
-  }
-
   async #spaceOf(spaceId: string): Promise<LiveSpace> {
     for (;;) {
       const listened = this.#listen(spaceId);
@@ -190,7 +179,7 @@ export class LiveStreams {
     const { store, log } = this.#deps;
     const space = new LiveSpace({ alone: store.alone, kept: this.#kept, log });
     const listened = store
-      .listen(spaceId, space, AbortSignal.timeout(checkTimeout))
+      .listen(spaceId, space, AbortSignal.timeout(listenTimeout))
       .then((stop) => ({ space, stop }));
     this.#spaces.set(spaceId, listened);
     listened.catch(() => this.#spaces.delete(spaceId));
@@ -225,16 +214,16 @@ export class LiveStreams {
     const end = (reason: string): void => {
       for (const { stream } of alike) stream.end(reason);
     };
-    this.#view(first.request, first.operation)
+    this.#checks
+      .view(first)
       .then(
         (view) => {
           // one without a view opens its space by itself
           for (const open of alike) if (open.view !== null && !isSame(open.view, view)) open.stream.reset();
         },
         (error: unknown) => {
-          // what answers nothing now may do so later
-          if (error instanceof DOMException && error.name === 'TimeoutError') return;
-          if (error instanceof ApiError) return error.status < 500 ? end(error.code) : undefined;
+          if (isPassing(error)) return;
+          if (error instanceof ApiError) return end(error.code);
           this.#deps.log.error({ err: error }, 'whether streams are still allowed could not be seen');
           end('it failed');
         },
@@ -250,12 +239,4 @@ export class LiveStreams {
       if (isIdle) await this.#forget(id);
     }
   }
-}
-
-/** Whether a space is seen alike. Views of users are made anew now and then. */
-function isSame(one: RecordSpace, other: RecordSpace): boolean {
-  if (one === other) return true;
-  const { bound } = one;
-  if (one.id !== other.id || one.structure !== other.structure || one.missing !== other.missing) return false;
-  return JSON.stringify(bound?.find) === JSON.stringify(other.bound?.find);
 }

@@ -10,11 +10,10 @@ import { eventBytes, noPlace } from './live-events.ts';
 import type { LivePlan } from './live-plan.ts';
 import type { LiveQuery } from './live-query.ts';
 import type { LiveSpace } from './live-space.ts';
-import type { LiveStream } from './live-stream.ts';
+import { eventSize, type LiveStream } from './live-stream.ts';
 
-/** Bytes of values of a snapshot, and of one event of it, which has so many records at most. */
+/** Bytes of values of a snapshot. */
 const mostBytes = 64 * 1024 * 1024;
-const eventSize = { bytes: 256 * 1024, records: 500 };
 /** Reads that run at once in the process, and for one account. */
 const reads = { capacity: 16, share: 8, queueLimit: 20_000, full: 'too many snapshots wait' };
 
@@ -58,25 +57,51 @@ export class Snapshots {
     let isSent = false;
     for (const some of chunksOf(found, Math.max(1, Math.min(perEvent, eventSize.records)))) {
       const ids = some.map(({ _id }) => _id);
-      const read = () => joined.space.betweenChanges(signal, () => this.#read(view, ids, joined, signal));
-      const rows = await inTurn(read);
+      const rows = await inTurn(() => this.#read(view, ids, joined, signal));
       yield eventBytes('snapshot', noPlace, `[${rows.map((row) => shownJson(row, shown)).join()}]`);
       isSent = true;
     }
     if (!isSent) yield eventBytes('snapshot', noPlace, '[]');
   }
 
+  /** The events of records that changed while others were sent, as they are by now. */
+  async late(
+    view: RecordSpace,
+    { space, stream, query }: Joined,
+    signal: AbortSignal,
+  ): Promise<ReturnType<LiveStream['take']>> {
+    const late = stream.takeLate();
+    const ids = late.map(({ id }) => id);
+    const read = () => this.#read(view, ids, { space, stream, query }, signal);
+    const rows = new Map((await this.#turns.run(read, signal, view.ownerId)).map((row) => [row._id, row]));
+    const events: Buffer[] = [];
+    for (const { id, number, isNew } of late) {
+      const row = rows.get(id);
+      // the client never had it
+      if (row === undefined && isNew) continue;
+      const type = row === undefined ? 'leave' : isNew ? 'enter' : 'change';
+      const data = row === undefined ? JSON.stringify({ id }) : shownJson(row, query.shown);
+      events.push(eventBytes(type, space.placeOf(query, number), data));
+    }
+    return { bytes: Buffer.concat(events), events: events.length, since: late[0]?.at ?? 0 };
+  }
+
   /** Those that are the query's by now: they may have changed since they were found. */
   async #read(
     view: RecordSpace,
     ids: readonly string[],
-    { stream, query }: Joined,
+    { space, stream, query }: Joined,
     signal: AbortSignal,
   ): Promise<readonly StoredRow[]> {
-    stream.forget(ids);
-    const found = await Promise.all(ids.map((id) => this.#deps.store.lookUp(view, { id }, signal)));
-    const rows = found.flat().filter((row) => query.matches(row));
-    for (const { _id } of rows) query.has(_id);
+    const rows = await space.betweenChanges(signal, async () => {
+      stream.beginRead(ids);
+      const found = await Promise.all(ids.map((id) => this.#deps.store.lookUp(view, { id }, signal)));
+      const matching = found.flat().filter((row) => query.matches(row));
+      for (const row of matching) query.wasRead(row._id, () => shownJson(row, query.shown));
+      return matching;
+    });
+    await space.caughtUp();
+    stream.endRead();
     return rows;
   }
 }

@@ -1,17 +1,21 @@
 import { ApiError } from '../../common/errors/api-error.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { AskedConditions } from '../input/asked-conditions.ts';
+import { loginTokenOf } from '../login/authorize.ts';
 import { ruled } from '../records/ruled.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import type { OperationIdentity } from '../structure/space-auth.ts';
+import type { LiveChecks } from './live-checks.ts';
 import { eventBytes, noPlace, retryBytes } from './live-events.ts';
-import { livePlan } from './live-plan.ts';
+import { type LivePlan, livePlan } from './live-plan.ts';
 import type { LiveRequest } from './live-request.ts';
 import type { LiveSpace } from './live-space.ts';
 import type { LiveStream } from './live-stream.ts';
-import type { Snapshots } from './snapshots.ts';
+import type { Joined, Snapshots } from './snapshots.ts';
 
 const noBytes = Buffer.alloc(0);
+/** What is sent behind a snapshot for what changed meanwhile, until `ready`: a share of its bytes, or these if that is less. */
+const late = { share: 1 / 3, bytes: 512 * 1024 };
 
 /** Milliseconds after which a client comes back. */
 export const retryAfter = 1000;
@@ -24,13 +28,14 @@ export interface OpenStream {
   readonly asked: AskedConditions;
   /** The space as it was seen last. */
   view: RecordSpace | null;
+  /** Whether a login token was given: what its user may see changes with his record. */
+  isOfUser: boolean;
 }
 
 export interface StreamDeps {
   readonly snapshots: Snapshots;
   readonly log: Pick<Log, 'error'>;
-  /** Opens the space anew; throws when the request is not allowed any more. */
-  view(open: OpenStream): Promise<RecordSpace>;
+  readonly checks: Pick<LiveChecks, 'view' | 'maySend'>;
   /** The streams of a space that exists. */
   spaceOf(view: RecordSpace): Promise<LiveSpace>;
   /** Milliseconds after which clients come back whose streams end now. */
@@ -68,7 +73,8 @@ export async function* streamEvents(
       if (!(error instanceof ApiError)) deps.log.error({ err: error }, 'a stream failed');
       stream.end(error instanceof ApiError ? error.code : 'it failed');
     }
-    Object.assign(from, { place: '', isAgain: true });
+    const isAgain = from.hasBegun || from.place !== '';
+    Object.assign(from, { place: '', isAgain });
   }
   if (!request.signal.aborted)
     yield Buffer.concat([retryBytes(deps.comeBackAfter()), Buffer.from(`: ${stream.endedBy}\n\n`)]);
@@ -77,9 +83,9 @@ export async function* streamEvents(
 /** The records, and what happens to them until they have to be read again. */
 async function* watch(deps: StreamDeps, open: OpenStream, from: From): AsyncGenerator<Buffer> {
   const { stream, request, asked } = open;
-  const { place, isAgain, hasBegun } = from;
-  const view = await deps.view(open);
+  const view = await deps.checks.view(open);
   open.view = view;
+  open.isOfUser = loginTokenOf(request, view) !== null;
   const plan = livePlan(asked, request, view);
   const { shown } = plan;
   const key = `${asked.key} ${request.header('options') ?? ''}`;
@@ -87,34 +93,76 @@ async function* watch(deps: StreamDeps, open: OpenStream, from: From): AsyncGene
   const space = view.missing ? null : await deps.spaceOf(view);
   const joined = space && { space, stream, query: space.join(stream, wanted) };
   try {
-    const isResumed = place !== '' && joined?.space.resume(stream, joined.query, { view, place }) === true;
-    const isReset = !isResumed && (isAgain || place !== '');
-    // with the first records, because those may be too many, which is another answer
-    let head = Buffer.concat([
-      hasBegun ? noBytes : retryBytes(retryAfter),
-      isReset ? eventBytes('reset', noPlace, '{}') : noBytes,
-    ]);
-    const records = isResumed || !joined ? [] : deps.snapshots.events(view, plan, joined, request.signal);
-    for await (const bytes of records) {
-      yield Buffer.concat([head, bytes]);
-      head = noBytes;
-      if (stream.isReset || stream.endedBy !== null) return;
-    }
-    if (!joined) head = Buffer.concat([head, eventBytes('snapshot', noPlace, '[]')]);
-    // what was read last may be newer than what was told
-    await space?.caughtUp();
-    request.over();
-    const at = joined ? joined.space.placeOf(joined.query) : noPlace;
-    if (!stream.isReset && stream.endedBy === null)
-      yield Buffer.concat([head, stream.takeEvents(), eventBytes('ready', at, '{}')]);
+    // rules that changed before it joined were not heard
+    if (joined && !(await deps.checks.maySend(open, true))) return;
+    yield* beginning(deps, { open, from, view, plan, joined });
     for (;;) {
       await stream.next();
       if (stream.isReset || stream.endedBy !== null) return;
-      const { bytes, events, since } = stream.take();
-      if (events > 0) deps.onEvents(events, (performance.now() - since) / 1000);
-      yield bytes;
+      const isLate = joined !== null && stream.hasLate;
+      const taken = isLate ? await deps.snapshots.late(view, joined, request.signal) : stream.take();
+      const { bytes, events, since } = taken;
+      if (events > 0) {
+        if (!(await deps.checks.maySend(open))) return;
+        deps.onEvents(events, (performance.now() - since) / 1000);
+      }
+      if (bytes.byteLength > 0) yield bytes;
     }
   } finally {
     joined?.space.leave(stream, joined.query, wanted);
   }
+}
+
+interface Beginning {
+  readonly open: OpenStream;
+  readonly from: From;
+  readonly view: RecordSpace;
+  readonly plan: LivePlan;
+  /** Null: there is no such space. */
+  readonly joined: Joined | null;
+}
+
+/** The records, and what happened meanwhile; or what was missed. Ends early when the records have to be read again. */
+async function* beginning(
+  deps: StreamDeps,
+  { open, from, view, plan, joined }: Beginning,
+): AsyncGenerator<Buffer> {
+  const { stream, request } = open;
+  const { place, isAgain, hasBegun } = from;
+  const isResumed = place !== '' && joined?.space.resume(stream, joined.query, { view, place }) === true;
+  const isReset = !isResumed && (isAgain || place !== '');
+  // with the first records, because those may be too many, which is another answer
+  let head = Buffer.concat([
+    hasBegun ? noBytes : retryBytes(retryAfter),
+    isReset ? eventBytes('reset', noPlace, '{}') : noBytes,
+  ]);
+  let sent = 0;
+  const records = isResumed || !joined ? [] : deps.snapshots.events(view, plan, joined, request.signal);
+  for await (const bytes of records) {
+    if (!(await deps.checks.maySend(open))) return;
+    yield Buffer.concat([head, bytes]);
+    head = noBytes;
+    sent += bytes.byteLength;
+    if (stream.isReset || stream.endedBy !== null) return;
+  }
+  if (!joined) head = Buffer.concat([head, eventBytes('snapshot', noPlace, '[]')]);
+  // writers that are faster than the client would keep it from `ready`: it hears of the rest behind it
+  const missed = isResumed ? stream.lateBytes : 0;
+  for (let left = missed + Math.max((sent + missed) * late.share, late.bytes); left > 0; ) {
+    if (!joined || !stream.hasLate) break;
+    const { bytes } = await deps.snapshots.late(view, joined, request.signal);
+    if (!(await deps.checks.maySend(open))) return;
+    yield Buffer.concat([head, bytes]);
+    head = noBytes;
+    left -= bytes.byteLength;
+    if (stream.isReset || stream.endedBy !== null) return;
+  }
+  // what was read last may be newer than what was told
+  await joined?.space.caughtUp();
+  request.over();
+  const first = stream.firstLate;
+  const at = joined ? joined.space.placeOf(joined.query, first && first - 1) : noPlace;
+  const events = stream.hasLate ? noBytes : stream.takeEvents();
+  const ready = Buffer.concat([head, events, eventBytes('ready', at, '{}')]);
+  if (await deps.checks.maySend(open)) yield ready;
 }

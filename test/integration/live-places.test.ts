@@ -59,15 +59,17 @@ t.test('a place that is none, or of another question', async (t) => {
     space.watch('?n=1&$select=n'),
   ]);
   const { lastEventId } = first;
-  const [run = '', number = '', question = ''] = lastEventId.split('.');
+  const [sealed = '', question = ''] = lastEventId.split('.');
+  const changed = `${sealed.startsWith('A') ? 'B' : 'A'}${sealed.slice(1)}`;
   t.strictSame(await typesWith(space.client('?n=1'), lastEventId), ['ready'], 'another client may have it');
   const wrong = {
     'of another question': [space.client('?n=2'), lastEventId],
     'of other fields': [space.client('?n=1'), shown.lastEventId],
     'of another space': [space.client('?n=1'), elsewhere.lastEventId],
-    'from the future': [space.client('?n=1'), `${run}.${Number(number) + 1}.${question}`],
-    'of no number': [space.client('?n=1'), `${run}..${question}`],
-    'of a part of one': [space.client('?n=1'), `${run}.0x0.${question}`],
+    'that was changed': [space.client('?n=1'), `${changed}.${question}`],
+    'of no number': [space.client('?n=1'), `.${question}`],
+    'of a number': [space.client('?n=1'), `1.${question}`],
+    'of a part of one': [space.client('?n=1'), `${sealed.slice(1)}.${question}`],
     'of a snapshot': [space.client('?n=1'), '0'],
     'made up': [space.client('?n=1'), `${'x.'.repeat(500)}`],
   } as const;

@@ -12,6 +12,7 @@ const structures = {
   notes: structureOf('app', 'notes', noteFields),
 };
 const origin = 'https://app.example.com';
+const changesOfRights = process.env.TEST_SIZE === 'full' ? 1000 : 200;
 
 /** A call of the account, which no rules bind. */
 async function send(path: string, body?: unknown, method?: string) {
@@ -154,6 +155,79 @@ t.test('a user who changes, and comes back as another one', async (t) => {
   await client.until(() => texts(client).includes('blue again'));
   await send(`users/update-by-id?id=${ann.id}`, { team: 'red' });
   await client.until(() => client.isReady && texts(client).join() === 'red');
+});
+
+t.test('a user who lost a right hears of nothing that was written later', async (t) => {
+  await send('notes/clear-records', undefined, 'DELETE');
+  await send(`users/update-by-id?id=${ann.id}`, { team: 'red' });
+  const client = await opened(inPage(t, ann));
+  const late: string[] = [];
+  for (let at = 0; at < changesOfRights; at++) {
+    const [before, now] = at % 2 === 0 ? ['red', 'blue'] : ['blue', 'red'];
+    await send(`users/update-by-id?id=${ann.id}`, { team: now });
+    const { id } = await insert({ text: `late ${at}`, team: before });
+    await insert({ text: `hers ${at}`, team: now });
+    await client.until(() => texts(client).includes(`hers ${at}`));
+    const isTold = client.text.includes(`late ${at}`);
+    if (isTold) late.push(`late ${at}`);
+    await send(`notes?id=${id}`, undefined, 'DELETE');
+  }
+  t.strictSame(late, []);
+});
+
+t.test('a deleted user, and a field that is hidden', async (t) => {
+  await send('notes/clear-records', undefined, 'DELETE');
+  for (let at = 0; at < 10; at++) {
+    const dan = await user(`dan ${at}`, 'green');
+    const client = await opened(inPage(t, dan));
+    await send(`users?id=${dan.id}`, undefined, 'DELETE');
+    await insert({ text: `late ${at}`, team: 'green' });
+    await client.ended();
+    t.notMatch(client.text, `late ${at}`);
+  }
+  const strangers = await opened(inPage(t, null));
+  const bens = await opened(inPage(t, ben));
+  for (let at = 0; at < 10; at++) {
+    await setRules('notes', { ...rules, hidden: at % 2 === 0 ? ['secret', 'owner'] : ['secret'] });
+    await insert({ text: `note ${at}`, public: true, owner: `owner ${at}` });
+    for (const client of [strangers, bens]) {
+      await client.until(() => texts(client).includes(`note ${at}`));
+      if (at % 2 === 0) t.notMatch(client.text, `owner ${at}`);
+    }
+  }
+  await setRules('notes', rules);
+});
+
+t.test('what one may not see is not counted, and leaves no trace', async (t) => {
+  await send('notes/clear-records', undefined, 'DELETE');
+  const note = await insert({ text: 'seen', public: true });
+  const [whole, some] = await Promise.all([inPage(t, null), inPage(t, null, '?$select=text')].map(opened));
+  const ids: string[] = [];
+  for (let at = 0; at < 3; at++) {
+    for (let invisible = 0; invisible < 10 * at; invisible++) await insert({ text: 'his', owner: ben.id });
+    await update(note.id, { text: `seen ${at}` });
+    for (const client of [whole, some]) {
+      await client?.until(() => texts(client).includes(`seen ${at}`));
+      ids.push(String(client?.lastEventId));
+    }
+    const again = await opened(inPage(t, null));
+    ids.push(again.lastEventId);
+    await again.comeBack(sluice.baseUrl);
+    await again.ready();
+    t.strictSame(again.types(), ['snapshot', 'ready', 'ready'], 'it resumes');
+    ids.push(again.lastEventId);
+    again.cut();
+  }
+  for (const id of ids) t.match(id, /^[\w-]{22}\.[\w-]{11}$/, 'no number');
+  t.equal(new Set(ids).size, ids.length, 'nor whether there was a change');
+  // of what one sees nothing changes
+  const events = some?.events.length;
+  await update(note.id, { secret: 'hush' });
+  await update(note.id, { owner: 'somebody' });
+  await update(note.id, { text: 'seen 2' });
+  await update(note.id, { text: 'end' });
+  await some?.until(() => texts(some).includes('end'));
+  t.strictSame(some?.types(events), ['change'], 'of what is not shown no change is told');
 });
 
 t.test('rules that change, and a user who goes', async (t) => {

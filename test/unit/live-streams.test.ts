@@ -1,121 +1,10 @@
 /** Live finds over a store whose moments a test chooses. */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { unmeasured } from '../../common/telemetry/create-metrics.ts';
-import { LiveRequest } from '../../query/live/live-request.ts';
-import { type LiveDeps, LiveStreams } from '../../query/live/live-streams.ts';
-import type { StoredRow } from '../../query/sql/stored-row.ts';
-import type { ChangeListener, RowChange } from '../../query/store/row-change.ts';
-import { fakeRequest } from '../services/fake-request.ts';
+import type { RowChange } from '../../query/store/row-change.ts';
+import { liveOver, rowOf, space } from '../services/live-over.ts';
 import { fieldsOf } from '../services/record-client.ts';
-import { silentLog } from '../services/silent-log.ts';
-import { spaceWith, storedStructure } from '../services/stored-structure.ts';
-
-const space = spaceWith(storedStructure(fieldsOf('name TEXT')));
-const time = '2026-01-01T00:00:00.000Z';
-
-function rowOf(id: string, name: string): StoredRow {
-  return { _id: id, _created_at: time, _updated_at: time, _doc: { t0: name } };
-}
-
-/** A store of rows, and the live finds over it. */
-function liveOver(t: { teardown(end: () => Promise<void>): void }, alone = true) {
-  const rows = new Map<string, StoredRow>();
-  const listeners = new Set<ChangeListener>();
-  const given = {
-    onLookUp: async (_id: string) => {},
-    onMatching: async () => {},
-    openSpace: async () => space,
-    streams: () => 0,
-  };
-  const streams = new LiveStreams({
-    config: { liveMaxStreams: 1000, liveMaxTokenStreams: 1000 },
-    log: silentLog(),
-    metrics: {
-      ...unmeasured,
-      gauge: (_name: string, _help: string, read: () => number) => {
-        given.streams = read;
-      },
-    },
-    authenticate: async () => ({ userId: 'owner', tokenId: 't' }),
-    openSpace: () => given.openSpace(),
-    store: {
-      alone,
-      async lookUp(_space: unknown, { id }: { id: string }) {
-        const row = rows.get(id);
-        await given.onLookUp(id);
-        return [row].filter((row) => row !== undefined);
-      },
-      async listen(_id: string, listener: ChangeListener) {
-        listeners.add(listener);
-        return () => void listeners.delete(listener);
-      },
-    },
-    reader: {
-      async matching() {
-        const found = [...rows.keys()].map((_id) => ({ _id, _bytes: 10 }));
-        await given.onMatching();
-        return found;
-      },
-      count: async () => rows.size,
-    },
-  } as unknown as LiveDeps);
-  t.teardown(() => streams.close());
-  const tell = (changes: Iterable<RowChange>, count = 1): void => {
-    for (const listener of listeners) listener.changed(changes, count);
-  };
-  /** As a store does that reads the row first. */
-  const tellLater = (id: string): Promise<unknown> => {
-    const read = (listener: ChangeListener) => async (): Promise<void> => {
-      const after = rows.get(id) ?? null;
-      await sleep(10);
-      listener.changed([{ id, before: undefined, after }], 1);
-    };
-    return Promise.all([...listeners].map((listener) => listener.alone(read(listener))));
-  };
-  return {
-    ...{ given, rows, listeners, tell, tellLater },
-    write(id: string, name: string | null): void {
-      const before = rows.get(id) ?? null;
-      const after = name === null ? null : rowOf(id, name);
-      if (after === null) rows.delete(id);
-      else rows.set(id, after);
-      tell([{ id, before, after }]);
-    },
-    watch(headers: Readonly<Record<string, string>> = {}, query: [string, string][] = []) {
-      const leaving = new AbortController();
-      const request = new LiveRequest(fakeRequest({ headers, query, signal: leaving.signal }));
-      const asked = { body: undefined, key: JSON.stringify(query) };
-      const operation = { name: 'find', family: 'find', needs: 'find' } as never;
-      const place = headers['last-event-id'] ?? '';
-      const { body } = streams.answer({ request, operation, asked, space, place });
-      const chunks = (body as { chunks: AsyncGenerator<Buffer> }).chunks;
-      return clientOf(chunks, () => leaving.abort());
-    },
-  };
-}
-
-/** A client that reads when it waits for something. */
-function clientOf(chunks: AsyncGenerator<Buffer>, leave: () => void) {
-  const client = {
-    text: '',
-    chunks,
-    leave,
-    /** Their types, and the ids of their records. */
-    events: () =>
-      [...client.text.matchAll(/event: (\w+)\ndata: (.*)/g)].map(([, type, data]) =>
-        [type, ...[...String(data).matchAll(/"id":"(\w+)"/g)].map(([, id]) => id)].join(' '),
-      ),
-    async until(pattern: RegExp): Promise<void> {
-      while (!pattern.test(client.text)) {
-        const next = await chunks.next();
-        if (next.done === true) throw new Error(`it ended after ${client.text}`);
-        client.text += next.value.toString();
-      }
-    },
-  };
-  return client;
-}
+import { storedStructure } from '../services/stored-structure.ts';
 
 t.test('what changes while the records are read comes before ready, each record once', async (t) => {
   const { given, rows, write, watch } = liveOver(t);
@@ -140,7 +29,7 @@ t.test('records that are to be read again while they are read', async (t) => {
   for (let at = 0; at < 1200; at++) rows.set(`${at}`, rowOf(`${at}`, 'x'));
   let times = 0;
   given.onLookUp = async (id) => {
-    if (id === '10' && ++times === 1) for (const listener of listeners) listener.reset();
+    if (id === '700' && ++times === 1) for (const listener of listeners) listener.reset();
   };
   const client = watch();
   await client.until(/event: ready/);
@@ -195,20 +84,23 @@ t.test('where rows are read later, nothing older comes after a snapshot', async 
   t.match(third.text, /newest/);
 });
 
-t.test('a client that takes nothing gets the records again, and holds nobody back', async (t) => {
-  const { given, rows, write, watch } = liveOver(t);
+t.test('a client that takes nothing gets each record once, and holds nobody back', async (t) => {
+  const { given, write, watch } = liveOver(t);
   const slow = watch();
   const quick = watch();
   await slow.until(/event: ready/);
   await quick.until(/event: ready/);
-  for (let at = 0; at < 15; at++) {
-    write(`${at}`, 'x'.repeat(100_000));
-    await quick.until(new RegExp(`"id":"${at}"`));
+  for (let at = 0; at < 30; at++) {
+    write(`${at % 15}`, `${at}${'x'.repeat(100_000)}`);
+    await quick.until(new RegExp(`"name":"${at}x`));
   }
+  write('0', null);
+  await quick.until(/event: leave/);
   t.notMatch(quick.text, /reset/);
-  await slow.until(/event: ready[\s\S]*event: reset[\s\S]*event: ready/);
-  t.equal(slow.events().filter((event) => event.startsWith('enter')).length, 0);
-  t.equal(slow.events().at(-2)?.split(' ').length, 1 + rows.size);
+  await slow.until(/"name":"29x/);
+  const events = slow.events().map((event) => event.replace('enter', 'change'));
+  const ids = Array.from({ length: 14 }, (_, at) => `change ${at + 1}`);
+  t.strictSame(events, ['snapshot', 'ready', ...ids]);
   t.equal(given.streams(), 2);
 });
 
@@ -227,7 +119,8 @@ t.test('many clients that take nothing do not cost the others their events', asy
   t.notMatch(quick.text, /reset/);
   for (const client of slow) {
     await client.until(/"id":"last"/);
-    t.match(client.text, /reset/);
+    t.equal(client.events().length, 2 + 11);
+    t.notMatch(client.text, /reset/);
   }
 });
 
@@ -253,7 +146,7 @@ t.test('a client that has gone leaves nothing', async (t) => {
   t.equal(listeners.size, 1, 'they may come back');
 });
 
-t.test('a client that missed more than may wait is told to forget what it has', async (t) => {
+t.test('a client that missed more than may wait resumes all the same', async (t) => {
   const { rows, write, watch } = liveOver(t);
   rows.set('old', rowOf('old', 'x'));
   const client = watch();
@@ -266,8 +159,9 @@ t.test('a client that missed more than may wait is told to forget what it has', 
   await sleep(50);
   const again = watch({ 'last-event-id': place });
   await again.until(/event: ready/);
-  t.match(again.text, /^retry: \d+\n\nid: 0\nevent: reset\n/);
-  t.equal(again.events().at(-2)?.split(' ').length, 1 + rows.size);
+  t.notMatch(again.text, /reset/);
+  const events = again.events().map((event) => event.replace('enter', 'change'));
+  t.strictSame(events, ['leave old', ...Array.from({ length: 12 }, (_, at) => `change ${at}`), 'ready']);
 });
 
 t.test('changes that can not be told', async (t) => {
@@ -302,6 +196,45 @@ t.test('a space that is seen in another way is read again', async (t) => {
     while (!again.test(client.text)) await sleep(20);
     await read;
   }
+});
+
+t.test('what a user may not see any more is not sent, neither records nor events', async (t) => {
+  const { given, write, watch } = liveOver(t);
+  const less = { ...space, structure: storedStructure(fieldsOf('name TEXT, age NUMBER')) };
+  const client = watch({ token: 'of a user' });
+  await client.until(/event: ready/);
+  for (let times = 0; times < 200; times++) {
+    client.text = '';
+    given.openSpace = async () => (times % 2 === 0 ? less : space);
+    write(`${times}`, `late${times}`);
+    await client.until(/event: ready/);
+    t.match(client.events()[0], /^reset/);
+    t.notMatch(client.text, /event: (enter|change)/);
+  }
+  // while records are read
+  const reader = watch({ token: 'of a user' });
+  given.onLookUp = async () => {
+    given.openSpace = async () => less;
+  };
+  given.openSpace = async () => space;
+  await reader.until(/event: snapshot/);
+  t.match(reader.text, /"age"/, 'as it is seen by now');
+  t.equal(reader.events().length, 1);
+});
+
+t.test('events of a user wait while it can not be seen what he may see', async (t) => {
+  const { given, write, watch } = liveOver(t);
+  const client = watch({ token: 'of a user' });
+  await client.until(/event: ready/);
+  let checks = 0;
+  given.openSpace = async () => {
+    if (++checks > 3) return space;
+    throw new DOMException('The operation was aborted due to timeout', 'TimeoutError');
+  };
+  write('1', 'x');
+  await client.until(/event: enter/);
+  t.equal(checks > 3, true);
+  t.notMatch(client.text, /reset/);
 });
 
 t.test('a check that takes too long ends nothing; one that refuses does', async (t) => {
