@@ -1,5 +1,7 @@
 /** Deliveries of an account that may wait in this process. */
 const mostWaiting = 10_000;
+/** Share of them that a split may fill. */
+const splitShare = 1 / 2;
 /** Contents of ended deliveries that an account keeps per day, as a share of the bytes that it may have waiting. */
 const keptShare = 1 / 4;
 const day = 86_400_000;
@@ -45,6 +47,17 @@ export class Backlog {
     const { count, bytes } = this.#waiting.get(ownerId) ?? { count: 0, bytes: 0 };
     if (count <= 1) this.#waiting.delete(ownerId);
     else this.#waiting.set(ownerId, { count: count - 1, bytes: Math.max(0, bytes - less) });
+  }
+
+  /** Whether there is room for several deliveries in place of one, and for new ones after that. */
+  maySplit(ownerId: string, more: Waiting): boolean {
+    const { count, bytes } = this.#waiting.get(ownerId) ?? { count: 0, bytes: 0 };
+    return count + more.count <= mostWaiting * splitShare && bytes + more.bytes <= this.#contentShare;
+  }
+
+  split(ownerId: string, more: Waiting): void {
+    const { count, bytes } = this.#waiting.get(ownerId) ?? { count: 0, bytes: 0 };
+    this.#waiting.set(ownerId, { count: count + more.count, bytes: bytes + more.bytes });
   }
 
   /** Takes over the counts of an account from the store. */

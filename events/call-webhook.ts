@@ -4,6 +4,7 @@ import { request as requestHttps } from 'node:https';
 import { DeadlinePassed, withDeadline } from '../common/limits/deadline.ts';
 import { untilAborted } from '../common/limits/until-aborted.ts';
 import type { FindAddress } from './network-guard.ts';
+import { parseRetryAfter } from './retry-after.ts';
 
 export interface WebhookCall {
   readonly id: string;
@@ -18,6 +19,13 @@ export interface CallOutcome {
   readonly delivered: boolean;
   readonly status: number;
   readonly problem: string;
+  /** Milliseconds after which the address wants its next call; 0: it named no time. */
+  readonly pause: number;
+}
+
+/** An attempt that got no answer. */
+export function unanswered(problem: string): CallOutcome {
+  return { delivered: false, status: 0, problem, pause: 0 };
 }
 
 /** Milliseconds for an attempt, with its redirects. */
@@ -34,7 +42,7 @@ export async function callWebhook(
     return await withDeadline(stopped, timeLimit, ({ signal }) => follow(call, findAddress, signal));
   } catch (error) {
     const problem = error instanceof DeadlinePassed ? 'took too long' : messageOf(error);
-    return { delivered: false, status: 0, problem };
+    return unanswered(problem);
   }
 }
 
@@ -45,16 +53,16 @@ async function follow(
 ): Promise<CallOutcome> {
   let url = new URL(call.url);
   for (let redirects = 0; redirects <= mostRedirects; redirects++) {
-    const { status, location } = await post(url, call, findAddress, signal);
-    if (status >= 200 && status < 300) return { delivered: true, status, problem: '' };
+    const { status, location, pause } = await post(url, call, findAddress, signal);
+    if (status >= 200 && status < 300) return { delivered: true, status, problem: '', pause: 0 };
     // only these two redirects ask for the same request again
     if ((status !== 307 && status !== 308) || location === undefined) {
-      return { delivered: false, status, problem: `answered ${status}` };
+      return { delivered: false, status, problem: `answered ${status}`, pause };
     }
     url = new URL(location, url);
     if (!/^https?:$/.test(url.protocol)) break;
   }
-  return { delivered: false, status: 0, problem: 'redirected too often, or to no http address' };
+  return unanswered('redirected too often, or to no http address');
 }
 
 async function post(
@@ -62,7 +70,7 @@ async function post(
   { id, content, secret }: WebhookCall,
   findAddress: FindAddress,
   signal: AbortSignal,
-): Promise<{ readonly status: number; readonly location: string | undefined }> {
+): Promise<{ readonly status: number; readonly location: string | undefined; readonly pause: number }> {
   const { address, family } = await untilAborted(findAddress(url.hostname), signal);
   const isSecure = url.protocol === 'https:';
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -94,7 +102,10 @@ async function post(
   });
   // its body is of no interest, and may be endless
   answer.destroy();
-  return { status: answer.statusCode ?? 0, location: answer.headers.location };
+  const { statusCode: status = 0, headers } = answer;
+  const mayPause = status === 429 || status === 503;
+  const pause = mayPause ? parseRetryAfter(headers['retry-after'], Date.now()) : 0;
+  return { status, location: headers.location, pause };
 }
 
 /** https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md#signature-scheme */

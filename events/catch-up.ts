@@ -85,7 +85,7 @@ export class CatchUp {
     // deliveries that come meanwhile find the account behind: they set `more`, and follow earlier ones
     backlog.behind.set(ownerId, { after: lastId, more: false });
     const found = await table.pendingOf(process, ownerId, after, limit);
-    const refused = found.find((delivery) => !ended.has(delivery.id) && !queue.add(delivery));
+    const refused = found.find((delivery) => !ended.has(delivery.id) && !queue.add(delivery, true));
     const isAll = refused === undefined && found.length < limit;
     if (isAll && backlog.behind.get(ownerId)?.more !== true) backlog.behind.delete(ownerId);
     else {

@@ -1,5 +1,16 @@
 import type { Delivery } from './delivery.ts';
-import { Heap, type Slotted } from './heap.ts';
+import {
+  type Account,
+  isEarlier,
+  laneOf,
+  learnHealth,
+  newAccount,
+  type Queued,
+  type Target,
+  type TargetHealth,
+} from './delivery-lanes.ts';
+import { Heap } from './heap.ts';
+import { isSplitOff, wholeOf } from './split-delivery.ts';
 
 const mebibyte = 1024 ** 2;
 
@@ -16,53 +27,19 @@ export const queueLimits = {
   /** Bytes of contents that calls may hold. An account gets up to half of the rest, and one call in any case. */
   contents: 64 * mebibyte,
   contentsOfAccount: 8 * mebibyte,
+  /** Failed calls in a row after which an address is taken for down. */
+  failures: 8,
+  /** Milliseconds between calls of an address that was down, or asked for fewer calls. Each success shortens them. */
+  gap: 1000,
 };
-
 /** Bytes of memory that a delivery takes, and one of its records. */
 const memoryOfDelivery = 700;
 const memoryOfRecord = 150;
 
-/** A delivery that this process is to send. */
-export interface Queued extends Slotted {
-  readonly delivery: Delivery;
-  readonly lane: Lane;
-  readonly memory: number;
-  attempts: number;
-  /** Milliseconds since 1970. */
-  nextAt: number;
-  /** Number of its records that an earlier delivery has as well. */
-  waitsFor: number;
-  /** Deliveries that wait for it. */
-  readonly followers: Queued[];
-}
-
-/** Deliveries of one space to one address. Those of one record are sent in order. */
-interface Lane extends Slotted {
-  readonly account: Account;
-  readonly key: string;
-  readonly ready: Heap<Queued>;
-  /** The last delivery of each record. */
-  readonly last: Map<string, Queued>;
-  turn: number;
-}
-
-interface Account extends Slotted {
-  readonly id: string;
-  readonly deliveries: Map<string, Queued>;
-  readonly lanes: Map<string, Lane>;
-  /** Lanes with something to send, the least recently served first. */
-  readonly line: Heap<Lane>;
-  memory: number;
-  running: number;
-  /** Bytes of contents that its calls hold. */
-  contents: number;
-  turn: number;
-}
-
 /**
- * A fair queue of deliveries, in memory. The account with the fewest calls is first, and of an account each space and
- * address in turn. The next one is found without a search: deliveries that wait for a time are in a heap, the others in
- * queues.
+ * A fair queue of deliveries, in memory. The account with the fewest calls is first, and of an account each address, and
+ * each space of it, in turn. The next one is found without a search: deliveries and addresses that wait for a time are
+ * in heaps, the others in queues. An address that was down gets its calls one at a time, and faster with each success.
  */
 export class DeliveryQueue {
   readonly #limits: typeof queueLimits;
@@ -73,6 +50,9 @@ export class DeliveryQueue {
   );
   /** Accounts with calls whose next content does not fit beside them. */
   readonly #tooLarge = new Set<Account>();
+  /** Addresses with something to send that want no call now. */
+  readonly #paused = new Heap<Target>((one, other) => one.until < other.until);
+  #now = 0;
   #memory = 0;
   #running = 0;
   #contents = 0;
@@ -93,36 +73,77 @@ export class DeliveryQueue {
     return (this.#accounts.get(ownerId)?.running ?? 0) > 0;
   }
 
-  /** @returns whether there was room. Deliveries of one record have to be added in the order of its writes */
-  add(delivery: Delivery): boolean {
-    const { ownerId, id, url, recordIds, nextAt } = delivery;
+  /**
+   * Deliveries of one record have to be added in the order of its writes.
+   * @param slowly an address that is new begins as one that was down
+   * @returns whether there was room
+   */
+  add(delivery: Delivery, slowly = false): boolean {
+    const { ownerId, id, url, recordIds } = delivery;
     const account = this.#accounts.get(ownerId) ?? newAccount(ownerId);
-    if (account.deliveries.has(id)) return true;
+    // also while a delivery is being split: the others of it come with the end of that
+    if (account.deliveries.has(id) || account.deliveries.has(wholeOf(id))) return true;
     const memory = memoryOfDelivery + url.length + memoryOfRecord * recordIds.length;
     const { least } = this.#limits;
     if (account.deliveries.size >= least && account.memory + memory > this.#shareOf()) return false;
     this.#accounts.set(ownerId, account);
-    const lane = laneOf(account, delivery);
-    const progress = { attempts: delivery.attempts, nextAt: nextAt.getTime() };
-    const queued: Queued = { delivery, lane, memory, ...progress, waitsFor: 0, followers: [], slot: -1 };
+    const lane = laneOf(account, delivery, slowly ? this.#limits.gap : 0);
+    const queued = this.#hold(account, { delivery, lane, memory });
     for (const record of new Set(recordIds)) {
       const before = lane.last.get(record);
       if (before !== undefined) {
-        before.followers.push(queued);
+        before.followers.set(record, queued);
         queued.waitsFor++;
       }
       lane.last.set(record, queued);
     }
-    account.deliveries.set(id, queued);
-    account.memory += memory;
-    this.#memory += memory;
     if (queued.waitsFor === 0) this.#later.add(queued);
     return true;
   }
 
-  /** Time of the next delivery that waits for one, in milliseconds since 1970; null: none does. */
+  /**
+   * Whether the records of a failed delivery may be sent one by one. Of an address where everything fails, one delivery
+   * is split, to find out whether its records are the reason.
+   */
+  maySplit({ delivery, lane: { target } }: Queued): boolean {
+    const { ownerId, recordIds } = delivery;
+    const fails = target.failures >= this.#limits.failures && target.split > 0;
+    return recordIds.length > 1 && !fails && this.roomOf(ownerId) >= recordIds.length;
+  }
+
+  /** Ends a delivery whose call ended: others, of one record each and in its order, take its place. */
+  split(queued: Queued, singles: readonly Delivery[], health: TargetHealth): void {
+    const { lane, memory, followers } = queued;
+    const { account } = lane.target;
+    const ends = new Map<string, Queued>();
+    for (const delivery of singles) {
+      const record = delivery.recordIds[0] as string;
+      const single = this.#hold(account, {
+        delivery,
+        lane,
+        memory: Math.ceil(memory / singles.length) + memoryOfDelivery,
+      });
+      const before = ends.get(record);
+      before?.followers.set(record, single);
+      if (before === undefined) this.#later.add(single);
+      else single.waitsFor++;
+      ends.set(record, single);
+    }
+    for (const [record, end] of ends) {
+      const follower = followers.get(record);
+      if (follower === undefined) lane.last.set(record, end);
+      else end.followers.set(record, follower);
+    }
+    followers.clear();
+    this.end(queued, null, health);
+  }
+
+  /** Time of the next delivery or address that waits for one, in milliseconds since 1970; null: none does. */
   get nextAt(): number | null {
-    return this.#later.first?.nextAt ?? null;
+    const [delivery, target] = [this.#later.first?.nextAt, this.#paused.first?.until];
+    return delivery === undefined || (target !== undefined && target < delivery)
+      ? (target ?? null)
+      : delivery;
   }
 
   /** The delivery to send next; null: none may be sent now. */
@@ -131,12 +152,16 @@ export class DeliveryQueue {
       this.#later.remove(due);
       this.#line(due);
     }
+    this.#now = now;
+    for (let due = this.#paused.first; due !== undefined && due.until <= now; due = this.#paused.first) {
+      this.#placeTarget(due);
+    }
     const { calls, reserve } = this.#limits;
     for (;;) {
       const account = this.#ready.first;
       if (account === undefined || this.#running >= calls - (account.running === 0 ? 0 : reserve))
         return null;
-      const queued = account.line.first?.ready.first as Queued;
+      const queued = account.line.first?.line.first?.ready.first as Queued;
       if (this.#mayHold(account, this.#contentOf(queued))) return this.#begin(account, queued);
       // an account without a call gets the next bytes that are released
       if (account.running === 0) return null;
@@ -146,8 +171,9 @@ export class DeliveryQueue {
   }
 
   /** @param retryAt time of the next attempt, in milliseconds since 1970; null: the delivery is over */
-  end(queued: Queued, retryAt: number | null): void {
-    const { account } = queued.lane;
+  end(queued: Queued, retryAt: number | null, health: TargetHealth = { failed: retryAt !== null }): void {
+    const { target } = queued.lane;
+    const { account } = target;
     const content = this.#contentOf(queued);
     this.#running--;
     this.#contents -= content;
@@ -155,6 +181,8 @@ export class DeliveryQueue {
     this.#ready.remove(account);
     account.running--;
     account.contents -= content;
+    target.running--;
+    learnHealth(target, health, this.#limits);
     if (retryAt === null) this.#remove(queued);
     else {
       queued.nextAt = retryAt;
@@ -163,7 +191,19 @@ export class DeliveryQueue {
     const waiting = [...this.#tooLarge];
     this.#tooLarge.clear();
     for (const other of waiting) this.#place(other);
-    this.#place(account);
+    this.#placeTarget(target);
+  }
+
+  #hold(account: Account, own: Pick<Queued, 'delivery' | 'lane' | 'memory'>): Queued {
+    const { delivery, lane, memory } = own;
+    const { attempts, nextAt } = delivery;
+    const progress = { attempts, nextAt: nextAt.getTime(), waitsFor: 0 };
+    const queued: Queued = { delivery, lane, memory, ...progress, followers: new Map(), slot: -1 };
+    account.deliveries.set(delivery.id, queued);
+    account.memory += memory;
+    this.#memory += memory;
+    if (isSplitOff(delivery)) lane.target.split++;
+    return queued;
   }
 
   #shareOf(): number {
@@ -185,28 +225,46 @@ export class DeliveryQueue {
 
   #begin(account: Account, queued: Queued): Queued {
     const { lane } = queued;
+    const { target } = lane;
     const content = this.#contentOf(queued);
     lane.ready.remove(queued);
-    account.line.remove(lane);
+    target.line.remove(lane);
     lane.turn = ++this.#turn;
-    if (lane.ready.first !== undefined) account.line.add(lane);
+    if (lane.ready.first !== undefined) target.line.add(lane);
+    account.line.remove(target);
+    target.turn = ++this.#turn;
+    target.running++;
+    if (target.gap > 0) target.until = this.#now + target.gap;
     this.#ready.remove(account);
     account.running++;
     account.contents += content;
     account.turn = ++this.#turn;
     this.#running++;
     this.#contents += content;
-    this.#place(account);
+    this.#placeTarget(target);
     return queued;
   }
 
   /** Puts a delivery into the queue of its address, ready to be sent. */
   #line(queued: Queued): void {
     const { lane } = queued;
-    const { account } = lane;
+    const { target } = lane;
     lane.ready.add(queued);
-    if (lane.slot === -1) account.line.add(lane);
-    if (account.slot === -1) this.#place(account);
+    if (lane.slot === -1) target.line.add(lane);
+    if (target.slot === -1) this.#placeTarget(target);
+  }
+
+  /** Puts an address in the queue of its account, or where it waits for its time, or takes it out. */
+  #placeTarget(target: Target): void {
+    const { account } = target;
+    if (target.isPaused) this.#paused.remove(target);
+    else account.line.remove(target);
+    const isBusy = target.gap > 0 && target.running > 0;
+    const waits = target.line.first !== undefined && !isBusy;
+    target.isPaused = waits && target.until > this.#now;
+    if (target.isPaused) this.#paused.add(target);
+    else if (waits) account.line.add(target);
+    this.#place(account);
   }
 
   /** Puts an account in the queue of accounts that may begin a call, or takes it out. */
@@ -218,34 +276,18 @@ export class DeliveryQueue {
   }
 
   #remove({ delivery, lane, memory, followers }: Queued): void {
-    const { account } = lane;
+    const { target } = lane;
+    const { account } = target;
     const { id, recordIds } = delivery;
     for (const record of recordIds)
       if (lane.last.get(record)?.delivery === delivery) lane.last.delete(record);
-    for (const follower of followers) if (--follower.waitsFor === 0) this.#later.add(follower);
+    for (const follower of followers.values()) if (--follower.waitsFor === 0) this.#later.add(follower);
     account.deliveries.delete(id);
     account.memory -= memory;
     this.#memory -= memory;
-    if (lane.last.size === 0) account.lanes.delete(lane.key);
+    if (isSplitOff(delivery)) target.split--;
+    if (lane.last.size === 0) target.lanes.delete(lane.spaceId);
+    if (target.lanes.size === 0) account.targets.delete(target.url);
     if (account.deliveries.size === 0) this.#accounts.delete(account.id);
   }
-}
-
-function isEarlier(one: Queued, other: Queued): boolean {
-  return one.nextAt === other.nextAt ? one.delivery.id < other.delivery.id : one.nextAt < other.nextAt;
-}
-
-function newAccount(id: string): Account {
-  const line = new Heap<Lane>((one, other) => one.turn < other.turn);
-  const counts = { memory: 0, running: 0, contents: 0, turn: 0 };
-  return { id, deliveries: new Map(), lanes: new Map(), line, ...counts, slot: -1 };
-}
-
-function laneOf(account: Account, { spaceId, url }: Delivery): Lane {
-  const key = `${spaceId} ${url}`;
-  const known = account.lanes.get(key);
-  if (known !== undefined) return known;
-  const lane = { account, key, ready: new Heap<Queued>(isEarlier), last: new Map(), turn: 0, slot: -1 };
-  account.lanes.set(key, lane);
-  return lane;
 }

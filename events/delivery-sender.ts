@@ -1,43 +1,44 @@
 import { randomUUID } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
-import type { KeyedHash } from '../common/auth/signing-keys.ts';
+import { setTimeout } from 'node:timers/promises';
 import type { Log } from '../common/log/log.ts';
-import type { ObserveCall } from '../common/telemetry/observe-call.ts';
 import { Backlog } from './backlog.ts';
-import { type CallOutcome, callWebhook } from './call-webhook.ts';
+import { type CallOutcome, unanswered } from './call-webhook.ts';
 import { CatchUp } from './catch-up.ts';
+import type { DeadAddresses } from './dead-addresses.ts';
 import type { Delivery, NewDelivery, Progress } from './delivery.ts';
-import { DeliveryQueue, type Queued, type queueLimits } from './delivery-queue.ts';
+import { DeliveryCalls, type DeliveryCallsDeps } from './delivery-calls.ts';
+import type { Queued, TargetHealth } from './delivery-lanes.ts';
+import { DeliveryQueue, type queueLimits } from './delivery-queue.ts';
 import type { DeliveryTable } from './delivery-table.ts';
-import type { FindAddress } from './network-guard.ts';
+import { splitDelivery } from './split-delivery.ts';
 
 /** Milliseconds. */
 export const deliveryLifetime = 86_400_000;
 const firstDelay = 5_000;
 const longestDelay = 3_600_000;
+/** Failed attempts after which the records of a delivery are sent one by one. */
+const wholeAttempts = 3;
+const [gone, tooMany] = [410, 429];
+export const switchedOff = 'the address is switched off: it answered 410 Gone';
+const storeAgainAfter = 1_000;
 const sweepInterval = 30_000;
 const usualSilence = 120_000;
 /** Calls that begin in one turn of the event loop. */
 const begunAtOnce = 16;
-/** Memory for contents of new deliveries, so that a first attempt need not read them. Bytes. */
-const freshContents = 32 * 1024 ** 2;
-
 /** Exponential backoff: doubles from 5 s up to an hour, with jitter down to half against bursts. Milliseconds. */
 export function retryDelay(attempts: number, random = Math.random): number {
   const delay = Math.min(longestDelay, firstDelay * 2 ** Math.min(attempts - 1, 20));
   return Math.round(delay * (0.5 + random() / 2));
 }
 
-export interface DeliverySenderDeps {
+export interface DeliverySenderDeps extends DeliveryCallsDeps {
   readonly table: DeliveryTable;
-  readonly findAddress: FindAddress;
-  readonly secretOf: KeyedHash;
+  readonly deadAddresses: DeadAddresses;
   /** Whether no other process uses this store. */
   readonly alone: boolean;
   /** Bytes of contents that an account may have waiting. */
   readonly contentShare: number;
   readonly log: Pick<Log, 'warn'>;
-  readonly observeCall: ObserveCall;
   readonly delayAfter?: ((attempts: number) => number) | undefined;
   /** Milliseconds of silence after which a process is taken for dead. */
   readonly silence?: number | undefined;
@@ -53,7 +54,7 @@ export class DeliverySender {
   readonly #silence: number;
   readonly #queue: DeliveryQueue;
   readonly #catchUp: CatchUp;
-  readonly #fresh = new LRUCache<string, string>({ maxSize: freshContents, sizeCalculation: sizeOf });
+  readonly #calls: DeliveryCalls;
   readonly #running = new Set<Promise<void>>();
   readonly #stop = new AbortController();
   #timer: NodeJS.Timeout | undefined;
@@ -68,6 +69,7 @@ export class DeliverySender {
     this.#silence = deps.silence ?? usualSilence;
     this.#queue = new DeliveryQueue(deps.limits);
     this.backlog = new Backlog(deps.contentShare);
+    this.#calls = new DeliveryCalls(deps);
     const { process, backlog } = this;
     this.#catchUp = new CatchUp({
       ...{ ...deps, process, backlog, queue: this.#queue, stopped: this.#stop.signal },
@@ -78,7 +80,7 @@ export class DeliverySender {
   /** Takes deliveries, with their contents, that are in the store and in the backlog already. */
   add(list: readonly NewDelivery[]): void {
     for (const [delivery, content] of list) {
-      if (this.#enqueue(delivery)) this.#fresh.set(delivery.id, content);
+      if (this.#enqueue(delivery)) this.#calls.keep(delivery.id, content);
     }
     this.#pumpSoon();
   }
@@ -139,7 +141,7 @@ export class DeliverySender {
     }
     const { nextAt } = this.#queue;
     if (nextAt === null) return;
-    this.#timer = setTimeout(() => this.#pump(), Math.max(0, nextAt - Date.now()));
+    this.#timer = globalThis.setTimeout(() => this.#pump(), Math.max(0, nextAt - Date.now()));
     this.#timer.unref();
   }
 
@@ -150,12 +152,35 @@ export class DeliverySender {
 
   async #send(queued: Queued): Promise<void> {
     const { delivery } = queued;
-    const { ownerId, id, bytes } = delivery;
-    const outcome = await this.#call(delivery);
-    this.#fresh.delete(id);
+    const { deadAddresses: dead } = this.#deps;
+    const { ownerId, id, url } = delivery;
+    if (dead.has(ownerId, url)) {
+      const progress = this.#after(queued, unanswered(switchedOff), 0);
+      await this.#end(queued, progress, { failed: false });
+      return;
+    }
+    const outcome = await this.#calls.call(delivery, this.#stop.signal);
+    this.#calls.drop(id);
     // it may have arrived or not: the next process sends it again
     if (this.#stop.signal.aborted && !outcome.delivered) return;
-    const progress = this.#after(queued, outcome);
+    if (outcome.status === gone && !dead.has(ownerId, url)) {
+      await dead.switchOff(ownerId, url, 'answered 410 Gone').catch((error: unknown) => {
+        this.#deps.log.warn({ err: error }, 'an address of webhooks that is gone could not be stored');
+      });
+    }
+    const progress = this.#after(queued, outcome, 1);
+    const until = outcome.pause === 0 ? 0 : Date.now() + outcome.pause;
+    const slows = outcome.status === tooMany || until > 0;
+    const health = { failed: !outcome.delivered, slows, until };
+    const maySplit =
+      progress.state === 'pending' && outcome.accepted && !slows && progress.attempts >= wholeAttempts;
+    if (!maySplit || !(await this.#split(queued, progress, health)))
+      await this.#end(queued, progress, health);
+  }
+
+  async #end(queued: Queued, progress: Progress, health: TargetHealth): Promise<void> {
+    const { delivery } = queued;
+    const { ownerId, bytes } = delivery;
     const isOver = progress.state !== 'pending';
     const drops = isOver && !this.backlog.keeps(ownerId, bytes);
     // a delivery without its note is sent again after a restart
@@ -163,7 +188,7 @@ export class DeliverySender {
       this.#deps.log.warn({ err: error }, 'the outcome of a webhook could not be stored');
     });
     queued.attempts = progress.attempts;
-    this.#queue.end(queued, isOver ? null : progress.nextAt.getTime());
+    this.#queue.end(queued, isOver ? null : progress.nextAt.getTime(), health);
     if (isOver) {
       this.backlog.remove(ownerId, bytes);
       this.#catchUp.ended(delivery);
@@ -172,53 +197,67 @@ export class DeliverySender {
     this.#pumpSoon();
   }
 
-  async #call(delivery: Delivery): Promise<CallOutcome> {
-    const { findAddress, secretOf, observeCall } = this.#deps;
-    const { signal } = this.#stop;
-    const { id, url, ownerId } = delivery;
-    const undelivered: CallOutcome = { delivered: false, status: 0, problem: '' };
-    const secret = await secretOf(ownerId).catch(() => null);
-    if (secret === null) return { ...undelivered, problem: 'the key of the store can not be read' };
-    let outcome = undelivered;
-    const content = (): Promise<string> => this.#contentOf(delivery);
-    // a refusal is counted as an error, though it is no exception
-    const work = async (): Promise<void> => {
-      outcome = await callWebhook({ id, url, content, secret }, findAddress, signal);
-      if (!outcome.delivered) throw new Error(outcome.problem);
-    };
-    await observeCall('webhook', 'POST', work, { signal }).catch(() => {});
-    return outcome;
+  /** Sends the records of a delivery that keeps failing one by one: one of them may be the reason. @returns whether it does */
+  async #split(queued: Queued, progress: Progress, health: TargetHealth): Promise<boolean> {
+    const { delivery } = queued;
+    const { ownerId, bytes } = delivery;
+    if (!this.#queue.maySplit(queued)) return false;
+    const content = await this.#calls.contentOf(delivery).catch(() => null);
+    if (content === null) return false;
+    const singles = splitDelivery({ ...delivery, process: this.process }, content, progress.updatedAt);
+    const sum = singles.reduce((total, [single]) => total + single.bytes, 0);
+    const more = { count: singles.length - 1, bytes: sum - bytes };
+    if (!this.backlog.maySplit(ownerId, more)) return false;
+    const problem = `${progress.problem}; its records are sent one by one`;
+    if (!(await this.#storeSplit(delivery, { ...progress, state: 'split', problem }, singles))) return true;
+    for (const [{ id }, text] of singles) this.#calls.keep(id, text);
+    this.#queue.split(
+      queued,
+      singles.map(([single]) => single),
+      health,
+    );
+    this.backlog.split(ownerId, more);
+    this.#catchUp.ended(delivery);
+    this.#catchUp.ask(ownerId);
+    this.#pumpSoon();
+    return true;
   }
 
-  async #contentOf(delivery: Delivery): Promise<string> {
-    const fresh = this.#fresh.get(delivery.id);
-    if (fresh !== undefined) return fresh;
-    const content = await this.#deps.table.content(delivery).catch((error: unknown) => {
-      this.#deps.log.warn({ err: error }, 'the content of a webhook could not be read');
-      throw new Error('the content could not be read');
-    });
-    if (content === null) throw new Error('the content is kept no longer');
-    return content;
+  /**
+   * Tries until it is certain: after a failure the rows may be in the store, and records would lose their order if the
+   * delivery arrived whole. @returns false: the process stops
+   */
+  async #storeSplit(
+    delivery: Delivery,
+    progress: Progress,
+    singles: readonly NewDelivery[],
+  ): Promise<boolean> {
+    const { table, log } = this.#deps;
+    while (!this.#stop.signal.aborted) {
+      try {
+        await table.split(delivery, progress, singles);
+        return true;
+      } catch (error) {
+        log.warn({ err: error }, 'records of a failed webhook could not be stored one by one');
+        await setTimeout(storeAgainAfter, null, { signal: this.#stop.signal }).catch(() => {});
+      }
+    }
+    return false;
   }
 
-  #after({ delivery, attempts: before }: Queued, outcome: CallOutcome): Progress {
-    const { delayAfter = retryDelay } = this.#deps;
+  /** @param made attempts that were made */
+  #after({ delivery, attempts: before }: Queued, outcome: CallOutcome, made: 0 | 1): Progress {
+    const { delayAfter = retryDelay, deadAddresses } = this.#deps;
     const { process } = this;
-    const { expiresAt } = delivery;
-    const { delivered, ...answer } = outcome;
+    const { ownerId, url, expiresAt } = delivery;
+    const { delivered, status, problem, pause } = outcome;
     const updatedAt = new Date();
-    const attempts = before + 1;
-    const nextAt = new Date(updatedAt.getTime() + delayAfter(attempts));
-    const failed = nextAt > expiresAt ? 'failed' : 'pending';
-    return {
-      process,
-      state: delivered ? 'delivered' : failed,
-      attempts,
-      ...answer,
-      updatedAt,
-      nextAt,
-      expiresAt,
-    };
+    const attempts = before + made;
+    const nextAt = new Date(updatedAt.getTime() + Math.max(pause, delayAfter(attempts)));
+    const isGone = status === gone || deadAddresses.has(ownerId, url);
+    const failed = nextAt > expiresAt || isGone ? 'failed' : 'pending';
+    const state = delivered ? 'delivered' : failed;
+    return { process, state, attempts, status, problem, updatedAt, nextAt, expiresAt };
   }
 
   #sweep(): Promise<void> {
@@ -229,11 +268,12 @@ export class DeliverySender {
   }
 
   async #sweepNow(): Promise<void> {
-    const { table, alone, log } = this.#deps;
+    const { table, deadAddresses, alone, log } = this.#deps;
     const { process } = this;
     const since = alone ? null : new Date(Date.now() - this.#silence);
     try {
       if (since !== null) await table.sayAlive(process);
+      if (since !== null || this.#silent === null) await deadAddresses.refresh();
       // a process that is alone takes over from earlier processes only
       const silent = since === null ? [] : await table.silent(since);
       const known = this.#silent;
@@ -247,9 +287,4 @@ export class DeliverySender {
     }
     for (const ownerId of this.backlog.behind.keys()) this.#catchUp.ask(ownerId);
   }
-}
-
-/** A content may have two bytes a character. */
-function sizeOf(content: string): number {
-  return 2 * content.length + 200;
 }

@@ -91,19 +91,18 @@ export class DeliveryTable {
 
   /** Resolves when the deliveries are durable. @param added deliveries of one account, with their contents */
   store(added: readonly NewDelivery[]): Promise<void> {
-    const lines = added.map(([delivery, content]) => {
-      const { spaceId, event, project, space, url, recordIds, bytes } = delivery;
-      const change = [spaceId, event, project, space, url, recordIds, bytes];
-      return lineOf([...keyValues(delivery), ...change, ...progressValues(delivery), content]);
-    });
-    return this.#add(added[0]?.[0].ownerId ?? '', lines);
+    return this.#add(added[0]?.[0].ownerId ?? '', added.map(newLine));
   }
 
   /** Stores the progress of a delivery. @param dropsContent it will not be sent any more */
   note(key: Key, progress: Progress, dropsContent: boolean): Promise<void> {
-    const content = dropsContent ? dropped : '';
-    const line = lineOf([...keyValues(key), ...noChange, ...progressValues(progress), content]);
+    const line = noteLine(key, progress, dropsContent ? dropped : '');
     return this.#add(key.ownerId, [line], progress.state === 'delivered' ? '' : failures);
+  }
+
+  /** Stores that a delivery is over, and those that took its place, in one INSERT. */
+  split(key: Key, progress: Progress, singles: readonly NewDelivery[]): Promise<void> {
+    return this.#add(key.ownerId, [...singles.map(newLine), noteLine(key, progress, dropped)], failures);
   }
 
   /** The content of a delivery; null: it is no longer kept. */
@@ -219,6 +218,16 @@ function deliveryOf({ times, ...row }: Row): Delivery {
     ...{ ...row, createdAt: new Date(createdAt), updatedAt: new Date(updatedAt) },
     ...{ nextAt: new Date(nextAt), expiresAt: new Date(expiresAt) },
   };
+}
+
+function newLine([delivery, content]: NewDelivery): string {
+  const { spaceId, event, project, space, url, recordIds, bytes } = delivery;
+  const change = [spaceId, event, project, space, url, recordIds, bytes];
+  return lineOf([...keyValues(delivery), ...change, ...progressValues(delivery), content]);
+}
+
+function noteLine(key: Key, progress: Progress, content: string): string {
+  return lineOf([...keyValues(key), ...noChange, ...progressValues(progress), content]);
 }
 
 function keyValues({ ownerId, id, createdAt }: Key): readonly unknown[] {

@@ -4,7 +4,8 @@ import type { RecordEvent } from '../common/record-events/record-event.ts';
 export interface Progress {
   /** The process that sends it. */
   readonly process: string;
-  readonly state: 'pending' | 'delivered' | 'failed';
+  /** `split`: its records are sent one by one, as deliveries of their own. */
+  readonly state: 'pending' | 'delivered' | 'failed' | 'split';
   readonly attempts: number;
   /** HTTP status of the last answer; 0: there was none. */
   readonly status: number;

@@ -1,7 +1,7 @@
 import { type AccountOperation, accountRoutes } from '../common/auth/account-routes.ts';
 import type { Authenticate } from '../common/auth/authenticate.ts';
 import { invalidCondition } from '../common/errors/catalogue.ts';
-import type { QueryPairs, Route } from '../common/http/http-types.ts';
+import type { HttpResponse, QueryPairs, Route } from '../common/http/http-types.ts';
 import { noStoreJson } from '../common/http/no-store-json.ts';
 import { accountErrors as errors, jsonAnswer, queryParameter } from '../common/openapi/api-operation.ts';
 import { curl, keeping } from '../common/openapi/curl.ts';
@@ -31,7 +31,7 @@ const delivery = named(
     space: string,
     url: string,
     recordIds: arrayOf(string),
-    state: { type: 'string', enum: ['pending', 'delivered', 'failed'] },
+    state: { type: 'string', enum: ['pending', 'delivered', 'failed', 'split'] },
     attempts: count,
     lastStatus: nullable({ type: 'integer', description: 'Of the last answer; null: there was none' }),
     lastProblem: nullable(string),
@@ -39,6 +39,10 @@ const delivery = named(
     updatedAt: dateTime,
     nextAttemptAt: nullable({ ...dateTime, description: 'Null: there will be none' }),
   }),
+);
+
+const deadAddresses = arrayOf(
+  named('WebhookAddress', exactObject({ url: string, lastProblem: string, switchedOffAt: dateTime })),
 );
 
 function announcing(base: string): string {
@@ -106,7 +110,48 @@ const operations: readonly AccountOperation<WebhookRouteDeps>[] = [
       return noStoreJson(shown(await webhooks.sendAgain(of, id, signal)));
     },
   },
+  {
+    ...{ name: 'getWebhookAddresses', method: 'GET', path: '/_webhooks_/addresses' },
+    needs: { grant: 'webhooks', touches: 'all spaces' },
+    summary: 'List addresses that are switched off',
+    description:
+      'Of the account, newest first, and 100 at most. An address that answers `410 Gone` is switched off: calls to it ' +
+      'are listed as failed and not made.',
+    answers: { 200: jsonAnswer('The addresses', deadAddresses) },
+    errors,
+    sample: (base) => curl({ url: `${base}/_webhooks_/addresses` }),
+    run: async ({ webhooks }, { signal }, accountId) => answerDead(webhooks, accountId, signal),
+  },
+  {
+    ...{ name: 'switchWebhookAddressOn', method: 'POST', path: '/_webhooks_/addresses/on' },
+    needs: { grant: 'webhooks', touches: 'all spaces' },
+    summary: 'Switch an address on again',
+    description: 'Calls of later writes are made again. It answers 200 for an address that is on, too.',
+    parameters: [{ ...queryParameter('url', 'The address'), required: true }],
+    answers: { 200: jsonAnswer('The addresses that are still switched off', deadAddresses) },
+    errors: [...errors, 'invalid_condition'],
+    sample: (base) =>
+      curl({ method: 'POST', url: `${base}/_webhooks_/addresses/on?url=https://hooks.example.com/people` }),
+    async run({ webhooks }, { query, signal }, accountId) {
+      const url = query.find(([name]) => name === 'url')?.[1] ?? '';
+      if (url === '') throw invalidCondition(['url should be the address to switch on']);
+      const dead = await webhooks.deadAddresses(accountId, signal);
+      if (dead.some((one) => one.url === url)) await webhooks.switchOn(accountId, url);
+      return answerDead(webhooks, accountId, signal);
+    },
+  },
 ];
+
+async function answerDead(webhooks: Webhooks, accountId: string, signal: AbortSignal): Promise<HttpResponse> {
+  const dead = await webhooks.deadAddresses(accountId, signal);
+  return noStoreJson(
+    dead.map(({ url, problem, since }) => ({
+      url,
+      lastProblem: problem,
+      switchedOffAt: since.toISOString(),
+    })),
+  );
+}
 
 function readLimit(query: QueryPairs): number {
   const { usual, most } = listed;

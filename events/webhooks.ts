@@ -8,8 +8,9 @@ import type { Log } from '../common/log/log.ts';
 import { createUuidV7 } from '../common/metadata/uuid-v7.ts';
 import type { AnnouncedRecord, RecordEvent, RecordEvents } from '../common/record-events/record-event.ts';
 import type { Metrics } from '../common/telemetry/create-metrics.ts';
+import { type DeadAddress, DeadAddresses } from './dead-addresses.ts';
 import type { Delivery, NewDelivery } from './delivery.ts';
-import { DeliverySender, type DeliverySenderDeps, deliveryLifetime } from './delivery-sender.ts';
+import { DeliverySender, type DeliverySenderDeps, deliveryLifetime, switchedOff } from './delivery-sender.ts';
 import { type DeliveriesOf, DeliveryTable } from './delivery-table.ts';
 import { createFindAddress } from './network-guard.ts';
 
@@ -46,6 +47,7 @@ export interface WebhooksDeps {
 export class Webhooks implements RecordEvents {
   readonly #table: DeliveryTable;
   readonly #sender: DeliverySender;
+  readonly #deadAddresses: DeadAddresses;
   readonly #keyOf: ReturnType<typeof createKeyedHash>;
   readonly #newId = createUuidV7();
 
@@ -53,9 +55,12 @@ export class Webhooks implements RecordEvents {
     const table = new DeliveryTable(deps);
     this.#table = table;
     this.#keyOf = createKeyedHash(createStoredKeys(deps), 'sluice webhooks 1');
+    const deadAddresses = new DeadAddresses(deps);
+    this.#deadAddresses = deadAddresses;
     this.#sender = new DeliverySender({
       ...deps,
       table,
+      deadAddresses,
       observeCall: deps.metrics.observeCall,
       secretOf: this.#keyOf,
       findAddress: createFindAddress(deps.allowed),
@@ -94,17 +99,29 @@ export class Webhooks implements RecordEvents {
     return this.#table.recent(of, limit, signal);
   }
 
-  /** Sends a delivery again, as if it were new. Throws 404. */
+  /** The addresses of an account that are switched off. */
+  deadAddresses(ownerId: string, signal: AbortSignal): Promise<readonly DeadAddress[]> {
+    return this.#deadAddresses.list(ownerId, signal);
+  }
+
+  switchOn(ownerId: string, url: string): Promise<void> {
+    return this.#deadAddresses.switchOn(ownerId, url);
+  }
+
+  /** Sends a delivery again, as if it were new, and switches its address on. Throws 404. */
   async sendAgain({ ownerId, spaces }: DeliveriesOf, id: string, signal: AbortSignal): Promise<Delivery> {
     const found = await this.#table.find(ownerId, id, signal);
     if (found === null || spaces?.includes(found.space) === false)
       throw notFound('There is no such delivery');
     if (found.state === 'pending') return found;
+    if (found.state === 'split') throw notFound('Its records are sent one by one');
     const now = new Date();
     const isOld = now.getTime() - found.createdAt.getTime() > againFor;
     if (isOld || (await this.#table.content(found)) === null) {
       throw notFound('The content of this delivery is kept no longer');
     }
+    const dead = await this.#deadAddresses.list(ownerId, signal);
+    if (dead.some(({ url }) => url === found.url)) await this.switchOn(ownerId, found.url);
     const sender = this.#sender;
     const problem = sender.hasRoom(ownerId) ? sender.backlog.add(ownerId, found.bytes) : 'memory is full';
     if (problem !== null) throw overloaded('too many deliveries of the account wait');
@@ -148,13 +165,17 @@ export class Webhooks implements RecordEvents {
     const content = `${head},"records":[${records.map(({ json }) => json).join(',')}]}`;
     const bytes = Buffer.byteLength(content);
     // an address that stays dead would fill the store; deliveries beyond the limit are listed all the same
-    const problem = this.#sender.backlog.add(ownerId, bytes);
+    const { backlog } = this.#sender;
+    const isOff = this.#deadAddresses.has(ownerId, url);
+    const problem = isOff ? switchedOff : backlog.add(ownerId, bytes);
+    // it may be sent again
+    const isKept = problem === null || (isOff && backlog.keeps(ownerId, bytes));
     const delivery: Delivery = {
       ...{ ownerId, id, spaceId, event: type, project, space, url, recordIds, bytes, createdAt: now },
       ...this.#asNew(now),
       ...(problem === null ? {} : { state: 'failed', problem }),
     };
-    return [delivery, problem === null ? content : ''];
+    return [delivery, isKept ? content : ''];
   }
 
   #asNew(now: Date) {

@@ -47,3 +47,33 @@ t.test('calls are listed, and one is made again', async (t) => {
   await page.getByRole('heading', { name: 'orders' }).waitFor();
   t.strictSame(problems, []);
 });
+
+t.test('an address that answered 410 is shown, and switched on again', async (t) => {
+  const receiver = await startWebhookReceiver();
+  t.teardown(() => receiver.close());
+  const server = await openConsole({ env: { WEBHOOK_PRIVATE_NETWORKS: '127.0.0.0/8' } });
+  t.teardown(() => server.close());
+  const { page, problems } = await server.open();
+  await register(server, page);
+  const token = await makeToken(server, page, 'test');
+  receiver.answers.push(410);
+  const webhooks = { onInsertUrl: `${receiver.url}/gone` };
+  const structure = structureOf('shop', 'orders', [{ name: 'n', type: 'NUMBER' }], { webhooks });
+  const { baseUrl } = server.sluice;
+  const insert = () => call({ baseUrl, token, path: '/shop/orders', structure, body: [{ n: 1 }] });
+  await insert();
+  await receiver.count(1);
+  await page.getByRole('link', { name: 'Webhooks' }).click();
+  const row = page.getByRole('row', { name: /record\.inserted/ });
+  do {
+    await page.getByRole('button', { name: 'Refresh' }).click();
+    await row.waitFor();
+  } while ((await row.getByText('failed').count()) === 0);
+  await page.reload();
+  await page.getByText('are switched off: it answered 410 Gone').waitFor();
+  await page.getByRole('button', { name: `Switch on: ${receiver.url}/gone` }).click();
+  await page.getByText('The address is switched on.').waitFor();
+  await insert();
+  await receiver.count(2);
+  t.strictSame(problems, []);
+});

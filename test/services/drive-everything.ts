@@ -17,6 +17,7 @@ import { UsageCounts } from '../../common/metadata/usage-counts.ts';
 import { Users } from '../../common/metadata/users.ts';
 import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
+import { DeadAddresses } from '../../events/dead-addresses.ts';
 import { DeliveryTable } from '../../events/delivery-table.ts';
 import { exportFormats } from '../../query/operations/export.ts';
 import { sweepReceipts } from '../../query/records/insert-receipts.ts';
@@ -282,6 +283,13 @@ async function driveWebhooks(harness: QueryHarness, expect: Expect): Promise<voi
   await expect(
     { method: 'POST', path: `/_webhooks_/deliveries/${body[0].id}/send` },
     'POST /_webhooks_/deliveries/:id/send',
+  );
+  await expect({ path: '/_webhooks_/addresses' }, 'GET /_webhooks_/addresses');
+  const url = 'http://127.0.0.1:9/';
+  await new DeadAddresses({ db: harness.db, database }).switchOff('owner', url, 'answered 410 Gone');
+  await expect(
+    { method: 'POST', path: '/_webhooks_/addresses/on', query: [['url', url]] },
+    'POST /_webhooks_/addresses/on',
   );
   await driveSender(harness.db);
 }

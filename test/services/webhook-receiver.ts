@@ -9,11 +9,19 @@ export interface ReceivedWebhook {
   readonly body: any;
 }
 
+export interface AnswerOfReceiver {
+  readonly status: number;
+  readonly location?: string;
+  readonly retryAfter?: string;
+}
+
 export interface WebhookReceiver {
   readonly url: string;
   readonly received: ReceivedWebhook[];
-  /** What the next calls are answered; absent: 204. */
-  readonly answers: (number | { readonly status: number; readonly location: string } | 'nothing')[];
+  /** What the next calls are answered; absent: what `answerTo` says. */
+  readonly answers: (number | AnswerOfReceiver | 'nothing')[];
+  /** By default 204. */
+  answerTo: (call: ReceivedWebhook) => number | AnswerOfReceiver | Promise<number>;
   /** Resolves when so many calls have come. */
   count(calls: number): Promise<void>;
   close(): Promise<void>;
@@ -28,18 +36,24 @@ export async function startWebhookReceiver(): Promise<WebhookReceiver> {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const text = Buffer.concat(chunks).toString();
-    received.push({ path: request.url ?? '', headers: request.headers, text, body: JSON.parse(text) });
-    const answer = answers.shift() ?? 204;
-    if (typeof answer === 'number') response.writeHead(answer).end();
-    else if (answer !== 'nothing') response.writeHead(answer.status, { location: answer.location }).end();
+    const call = { path: request.url ?? '', headers: request.headers, text, body: JSON.parse(text) };
+    received.push(call);
     wake();
+    const answer = answers.shift() ?? (await receiver.answerTo(call));
+    if (typeof answer === 'number') response.writeHead(answer).end();
+    else if (answer !== 'nothing') {
+      const { status, location, retryAfter } = answer;
+      const named = { ...(location && { location }), ...(retryAfter && { 'retry-after': retryAfter }) };
+      response.writeHead(status, named).end();
+    }
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  return {
+  const receiver: WebhookReceiver = {
     url: `http://127.0.0.1:${port}`,
     received,
     answers,
+    answerTo: () => 204,
     async count(calls) {
       while (received.length < calls) {
         await new Promise<void>((resolve) => {
@@ -52,4 +66,5 @@ export async function startWebhookReceiver(): Promise<WebhookReceiver> {
       await new Promise((resolve) => server.close(resolve));
     },
   };
+  return receiver;
 }

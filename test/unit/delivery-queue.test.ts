@@ -2,7 +2,8 @@
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import type { Delivery } from '../../events/delivery.ts';
-import { DeliveryQueue, type Queued, queueLimits } from '../../events/delivery-queue.ts';
+import type { Queued } from '../../events/delivery-lanes.ts';
+import { DeliveryQueue, queueLimits } from '../../events/delivery-queue.ts';
 import { retryDelay } from '../../events/delivery-sender.ts';
 import { Heap } from '../../events/heap.ts';
 
@@ -105,6 +106,37 @@ t.test('what waits for a time is asked for at that time, and not before', async 
   t.equal(queue.roomOf('a'), new DeliveryQueue().roomOf('a'), 'nothing is left of it');
 });
 
+t.test('an address that was down gets one call at a time, faster with each success', async (t) => {
+  const queue = new DeliveryQueue({ failures: 3, gap: 1000 });
+  for (let n = 0; n < 100; n++) queue.add(delivery('a'));
+  for (const queued of takeAll(queue)) queue.end(queued, 1);
+  const starts: number[] = [];
+  let now = 1;
+  for (let ended = 0; ended < 100; now = Math.max(now, queue.nextAt ?? 0)) {
+    const taken = takeAll(queue, now);
+    ended += taken.length;
+    starts.push(...taken.map(() => now));
+    for (const queued of taken) queue.end(queued, null);
+  }
+  const gaps = starts.map((at, index) => at - (starts[index - 1] ?? at));
+  t.strictSame(gaps.slice(1, 4).map(Math.round), [1000, 800, 640], 'milliseconds');
+  t.equal(new Set(starts.slice(0, 24)).size, 24);
+  t.equal(gaps.at(-1), 0, 'and then as ever');
+});
+
+t.test('an address that is down holds up no other of its account', async (t) => {
+  const queue = new DeliveryQueue({ failures: 3 });
+  for (let n = 0; n < 10; n++) queue.add(delivery('a', { url: 'http://down/' }));
+  for (const queued of takeAll(queue)) queue.end(queued, 1);
+  const [alone] = takeAll(queue, 1) as [Queued];
+  t.strictSame(takeAll(queue, 5000), [], 'while that call hangs');
+  queue.add(delivery('a', { url: 'http://well/' }));
+  const [other] = takeAll(queue, 5000) as [Queued];
+  t.equal(other.delivery.url, 'http://well/');
+  queue.end(alone, 5000);
+  t.equal(takeAll(queue, 5000).length, 1);
+});
+
 t.test('each next try comes after twice the time, with jitter, and within an hour', async (t) => {
   const longest = [1, 2, 3, 10, 11, 1000].map((attempts) => retryDelay(attempts, () => 1));
   t.strictSame(longest, [5000, 10_000, 20_000, 2_560_000, 3_600_000, 3_600_000]);
@@ -151,7 +183,7 @@ t.test('a heap gives everything in order, whatever is taken out', async () => {
 });
 
 const limits = { memory: 20_000, share: 3, least: 2, calls: 6, callsOfAccount: 3, reserve: 2 };
-const tight = { ...limits, contents: 400, contentsOfAccount: 150 };
+const tight = { ...limits, failures: 3, gap: 20, contents: 400, contentsOfAccount: 150 };
 
 interface Wanted {
   readonly account: number;
@@ -162,6 +194,10 @@ interface Wanted {
   readonly takes: number;
   /** Attempts that fail. */
   readonly fails: number;
+  /** Whether a failure splits it, where it may be. */
+  readonly splits: boolean;
+  /** Milliseconds that a failure asks for. */
+  readonly pauses: number;
 }
 
 const wanted: fc.Arbitrary<Wanted> = fc.record({
@@ -172,6 +208,8 @@ const wanted: fc.Arbitrary<Wanted> = fc.record({
   comesAt: fc.integer({ min: 0, max: 50 }),
   takes: fc.integer({ min: 1, max: 30 }),
   fails: fc.integer({ min: 0, max: 2 }),
+  splits: fc.boolean(),
+  pauses: fc.constantFrom(0, 0, 50),
 });
 
 /** Sends all by a simulated clock. @returns what went wrong */
@@ -188,11 +226,13 @@ function simulate(all: readonly Wanted[]): string | null {
       plans.set(made.id, { ...plan, left: plan.fails });
       return made;
     });
+  const pausedUntil = new Map<string, number>();
+  let split = 0;
   const running: { queued: Queued; ends: number }[] = [];
   const delivered = new Set<string>();
   const lastOf = new Map<string, string>();
-  for (let now = 0; delivered.size < all.length; now++) {
-    if (now > 100_000) return `${all.length - delivered.size} starve`;
+  for (let now = 0; delivered.size < all.length + split; now++) {
+    if (now > 200_000) return `${all.length + split - delivered.size} starve`;
     // what an account has in the store comes in order, as far as there is room
     const full = new Set<string>();
     for (const one of [...store]) {
@@ -201,6 +241,9 @@ function simulate(all: readonly Wanted[]): string | null {
       else full.add(one.ownerId);
     }
     for (const queued of takeAll(queue, now)) {
+      const { url } = queued.delivery;
+      if ((pausedUntil.get(`${queued.delivery.ownerId} ${url}`) ?? 0) > now)
+        return `${url} is called in a pause`;
       running.push({ queued, ends: now + (plans.get(queued.delivery.id)?.takes ?? 0) });
       for (const id of queued.delivery.recordIds) {
         const key = `${queued.delivery.ownerId} ${queued.delivery.url} ${id}`;
@@ -215,9 +258,24 @@ function simulate(all: readonly Wanted[]): string | null {
     if (problem !== null) return problem;
     for (const one of running.filter(({ ends }) => ends === now)) {
       running.splice(running.indexOf(one), 1);
-      const plan = plans.get(one.queued.delivery.id) as { left: number };
-      if (plan.left-- > 0) queue.end(one.queued, now + 10);
-      else {
+      const { delivery: ended } = one.queued;
+      const plan = plans.get(ended.id) as Wanted & { left: number };
+      if (plan.left-- > 0) {
+        const until = plan.pauses === 0 ? 0 : now + plan.pauses;
+        if (until > 0) pausedUntil.set(`${ended.ownerId} ${ended.url}`, until);
+        const health = { failed: true, slows: until > 0, until };
+        if (plan.splits && queue.maySplit(one.queued)) {
+          const singles = ended.recordIds.map((id, index) => ({
+            ...ended,
+            id: `${ended.id}-${String(index).padStart(3, '0')}`,
+            recordIds: [id],
+          }));
+          for (const single of singles) plans.set(single.id, { ...plan, left: 0 });
+          delivered.add(ended.id);
+          split += singles.length;
+          queue.split(one.queued, singles, health);
+        } else queue.end(one.queued, now + 10, health);
+      } else {
         delivered.add(one.queued.delivery.id);
         queue.end(one.queued, null);
       }
@@ -250,7 +308,7 @@ t.test('all arrive, in order by record, within all bounds, whatever hangs and fa
 });
 
 t.test('another account is served next, however much one has', async (t) => {
-  const queue = new DeliveryQueue({ calls: 9, reserve: 1 });
+  const queue = new DeliveryQueue({ calls: 9, reserve: 1, gap: 0 });
   for (let n = 0; n < 1000; n++) queue.add(delivery('greedy'));
   let running = takeAll(queue);
   for (let round = 0; round < 50; round++) {
@@ -261,4 +319,25 @@ t.test('another account is served next, however much one has', async (t) => {
     for (const queued of next.filter(({ delivery }) => delivery.ownerId === 'other')) queue.end(queued, null);
     running = [...running, ...next.filter(({ delivery }) => delivery.ownerId !== 'other'), ...takeAll(queue)];
   }
+});
+
+t.test('a split leaves nothing of its memory behind', async (t) => {
+  const queue = new DeliveryQueue();
+  const before = queue.roomOf('a');
+  queue.add(delivery('a', { id: '00', recordIds: ['x', 'y', 'x'] }));
+  queue.add(delivery('a', { recordIds: ['y'] }));
+  const [whole] = takeAll(queue) as [Queued];
+  const singles = ['x', 'y', 'x'].map((id, index) => delivery('a', { id: `00-00${index}`, recordIds: [id] }));
+  queue.split(whole, singles, { failed: true });
+  const rounds: string[][] = [];
+  for (let taken = takeAll(queue); taken.length > 0; taken = takeAll(queue)) {
+    rounds.push(taken.map(({ delivery }) => delivery.recordIds.join()));
+    for (const queued of taken) queue.end(queued, null);
+  }
+  t.strictSame(rounds, [
+    ['x', 'y'],
+    ['x', 'y'],
+  ]);
+  t.equal(queue.nextAt, null);
+  t.equal(queue.roomOf('a'), before);
 });

@@ -8,6 +8,7 @@ import { type Column, DataTable, toolsColumn } from '../parts/data-table.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { formatSince } from '../parts/format.ts';
+import { Icon } from '../parts/icon.tsx';
 import { useLoad } from '../parts/load.ts';
 import { Page } from '../parts/page.tsx';
 import { ProblemNote } from '../parts/problem-note.tsx';
@@ -23,7 +24,7 @@ interface Delivery {
   readonly space: string;
   readonly url: string;
   readonly recordIds: readonly string[];
-  readonly state: 'pending' | 'delivered' | 'failed';
+  readonly state: 'pending' | 'delivered' | 'failed' | 'split';
   readonly attempts: number;
   readonly lastStatus: number | null;
   readonly lastProblem: string | null;
@@ -31,6 +32,13 @@ interface Delivery {
   readonly updatedAt: string;
   /** null: there will be none */
   readonly nextAttemptAt: string | null;
+}
+
+/** An address that is switched off, as `GET /_webhooks_/addresses` answers it. */
+interface DeadAddress {
+  readonly url: string;
+  readonly lastProblem: string;
+  readonly switchedOffAt: string;
 }
 
 const shownDeliveries = 100;
@@ -69,6 +77,7 @@ export function WebhooksPage(): JSX.Element {
       }
     >
       {problem !== null && <ProblemNote problem={problem} onRetry={reload} />}
+      <DeadAddresses />
       {data?.length === 0 ? (
         <EmptyState icon="webhooks" title="No calls yet">
           <p>
@@ -116,7 +125,7 @@ function columnsOf(
     { label: 'Created', cell: ({ createdAt }) => <Time date={createdAt} /> },
     toolsColumn(
       (delivery) =>
-        delivery.state !== 'pending' && (
+        (delivery.state === 'delivered' || delivery.state === 'failed') && (
           <Button
             small
             busy={sending === delivery.id}
@@ -130,7 +139,7 @@ function columnsOf(
   ];
 }
 
-const badges = { delivered: 'good', pending: 'warn', failed: 'bad' } as const;
+const badges = { delivered: 'good', pending: 'warn', failed: 'bad', split: 'warn' } as const;
 
 function State({ delivery }: { readonly delivery: Delivery }): JSX.Element {
   const { state, attempts, lastStatus, lastProblem, nextAttemptAt } = delivery;
@@ -145,6 +154,41 @@ function State({ delivery }: { readonly delivery: Delivery }): JSX.Element {
       <span class={`badge ${badges[state]}`}>{state}</span>
       {notes.length > 0 && <div class="quiet">{notes.join(' · ')}</div>}
     </div>
+  );
+}
+
+function DeadAddresses(): JSX.Element {
+  const { data, problem, reload } = useLoad(
+    (signal) => callJson<readonly DeadAddress[]>('/_webhooks_/addresses', { signal }),
+    [],
+  );
+  const switchOn = async (url: string): Promise<void> => {
+    try {
+      await callApi('/_webhooks_/addresses/on', { method: 'POST', query: { url } });
+      toast('The address is switched on.');
+    } catch (thrown) {
+      toastProblem(thrown);
+    } finally {
+      reload();
+    }
+  };
+  return (
+    <>
+      {problem !== null && <ProblemNote problem={problem} onRetry={reload} />}
+      {data?.map(({ url, lastProblem, switchedOffAt }) => (
+        <div key={url} class="note failed">
+          <Icon name="warning" />
+          <div>
+            <p>
+              Calls to <code>{url}</code> are switched off: it {lastProblem} <Time date={switchedOffAt} />.
+            </p>
+            <Button small label={`Switch on: ${url}`} onClick={() => void switchOn(url)}>
+              Switch on
+            </Button>
+          </div>
+        </div>
+      ))}
+    </>
   );
 }
 
