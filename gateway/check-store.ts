@@ -1,45 +1,121 @@
 import { randomUUID } from 'node:crypto';
+import { crc32 } from 'node:zlib';
 import { StoreUnavailable } from '../common/errors/store-unavailable.ts';
+import { untilAborted } from '../common/limits/until-aborted.ts';
 import type { Log } from '../common/log/log.ts';
+import { checkKey } from '../common/metadata/file-key.ts';
 import type { ObjectStore } from '../common/object-store/object-store.ts';
 
 /** Time limit of the whole check: longer than the store's own attempts. Milliseconds. */
 const checkTimeout = 60_000;
+/** A check that failed is made again after that many milliseconds, when somebody asks whether the store is ready. */
+const usualPause = 60_000;
+
+export interface StoreCheckDeps {
+  readonly store: Pick<ObjectStore, 'ready' | 'create' | 'delete' | 'partBytes' | 'shortParts'>;
+  readonly deploymentId: string;
+  /** An object's own address, where s3Links are such addresses; null elsewhere. */
+  readonly publicUrl: ((key: string) => string) | null;
+  readonly log: Pick<Log, 'warn'>;
+  readonly pause?: number;
+}
 
 /**
- * Says at the start what is wrong with the object store. The process serves nevertheless: /readyz keeps requests away
- * until the store recovers.
- * @param publicUrl an object's own address, where s3Links are such addresses; null elsewhere
+ * Stores an object of two parts at the start, and says what the store refuses of it: many servers answer HeadBucket
+ * and lack the rest. The process serves nevertheless: /readyz keeps requests away until the store takes such an object.
  */
-export async function checkStore(
-  store: Pick<ObjectStore, 'ready' | 'create' | 'delete'>,
-  publicUrl: ((key: string) => string) | null,
-  log: Pick<Log, 'warn'>,
-): Promise<void> {
-  const signal = AbortSignal.timeout(checkTimeout);
-  try {
-    await store.ready(signal);
-    if (publicUrl !== null) await checkPublic(store, publicUrl, { log, signal });
-  } catch (err) {
-    // the store itself has said what its operator has to fix
-    if (!(err instanceof StoreUnavailable && err.problem !== undefined))
-      log.warn({ err }, 'the object store fails a first check');
+export class StoreCheck {
+  readonly #deps: StoreCheckDeps;
+  #running: Promise<void> | null = null;
+  #began = 0;
+  #isDone = false;
+  /** What the store refuses. */
+  #problem: StoreUnavailable | null = null;
+
+  constructor(deps: StoreCheckDeps) {
+    this.#deps = deps;
+  }
+
+  /** Begins the check, and resolves at its end. Never rejects. */
+  run(): Promise<void> {
+    this.#running ??= this.#check().finally(() => {
+      this.#running = null;
+    });
+    return this.#running;
+  }
+
+  /** Rejects when the store can't take a write now, or refused its last check. Waits for a check that may find that out. */
+  async ready(signal: AbortSignal): Promise<void> {
+    await this.#deps.store.ready(signal);
+    const { pause = usualPause } = this.#deps;
+    const isDue = !this.#isDone && this.#began > 0 && performance.now() - this.#began >= pause;
+    if (isDue) void this.run();
+    if (this.#problem === null && this.#running !== null) await untilAborted(this.#running, signal);
+    if (this.#problem !== null) throw this.#problem;
+  }
+
+  async #check(): Promise<void> {
+    const { store, log } = this.#deps;
+    const signal = AbortSignal.timeout(checkTimeout);
+    this.#began = performance.now();
+    const before = this.#problem?.problem;
+    try {
+      await store.ready(signal);
+    } catch (err) {
+      // the store itself has said what its operator has to fix
+      if (!isExplained(err)) log.warn({ err }, 'the object store fails a first check');
+      return;
+    }
+    try {
+      await this.#store(signal);
+      this.#problem = null;
+      this.#isDone = true;
+    } catch (err) {
+      const { problem } = isExplained(err) ? err : {};
+      this.#problem = isExplained(err) ? err : null;
+      // it is made again and again
+      if (problem === undefined || problem !== before)
+        log.warn({ err }, problem ?? 'the object store fails a first check');
+    }
+  }
+
+  async #store(signal: AbortSignal): Promise<void> {
+    const { store, deploymentId, publicUrl, log } = this.#deps;
+    // parts of a file are writes to a file: there is nothing to refuse
+    if (store.shortParts && publicUrl === null) return;
+    const key = checkKey(deploymentId, randomUUID());
+    const description = { contentType: 'application/octet-stream', metadata: {} };
+    const writer = await store.create(key, description, signal);
+    try {
+      if (!store.shortParts)
+        await writer.writePart(zeros(store.partBytes(0, Number.POSITIVE_INFINITY, true)));
+      await writer.complete(zeros(1));
+    } catch (error) {
+      await writer.abort();
+      throw error;
+    }
+    try {
+      if (publicUrl !== null) await checkPublic(publicUrl(key), signal, log);
+    } finally {
+      await store.delete(key, signal).catch((err: unknown) => {
+        log.warn({ err, key }, 'the object of a first check could not be removed: the janitor tries again');
+      });
+    }
   }
 }
 
-/** Checks with an empty object of its own: a server that shows strangers no list answers 403 for a missing object. */
-async function checkPublic(
-  store: Pick<ObjectStore, 'create' | 'delete'>,
-  publicUrl: (key: string) => string,
-  { log, signal }: { readonly log: Pick<Log, 'warn'>; readonly signal: AbortSignal },
-): Promise<void> {
-  const key = `public-check/${randomUUID()}`;
-  const writer = await store.create(key, { contentType: 'text/plain', metadata: {} }, signal);
-  await writer.complete({ chunks: [], size: 0, crc32: 0 });
-  const { status } = await fetch(publicUrl(key), { method: 'HEAD', signal }).finally(() =>
-    store.delete(key, signal),
-  );
-  if (status === 401 || status === 403) {
-    log.warn({ status }, 'S3_PUBLIC_BUCKET is true, but the bucket is private: no s3Link can be read');
-  }
+/** Checks with the object of the check: a server that shows strangers no list answers 403 for a missing object. */
+async function checkPublic(url: string, signal: AbortSignal, log: StoreCheckDeps['log']): Promise<void> {
+  const { status } = await fetch(url, { method: 'HEAD', signal });
+  if (status !== 401 && status !== 403) return;
+  log.warn({ status }, 'S3_PUBLIC_BUCKET is true, but the bucket is private: no s3Link can be read');
+}
+
+function zeros(size: number) {
+  const bytes = Buffer.alloc(size);
+  return { chunks: [bytes], size, crc32: crc32(bytes) };
+}
+
+function isExplained(error: unknown): error is StoreUnavailable & { readonly problem: string } {
+  return error instanceof StoreUnavailable && error.problem !== undefined;
 }

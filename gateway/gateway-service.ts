@@ -4,7 +4,7 @@ import { CommandError } from '../common/errors/command-error.ts';
 import type { ProcessServices, ServiceFactory } from '../common/lifecycle/service.ts';
 import type { CloudFiles } from '../common/metadata/cloud-files.ts';
 import { LockRefused, type Locks, ownLocks, redisLocks } from '../common/redis/process-lock.ts';
-import { checkStore } from './check-store.ts';
+import { StoreCheck } from './check-store.ts';
 import { FileDigests, noDigests } from './digest/file-digests.ts';
 import { DownloadSlots } from './download/download-slots.ts';
 import { gatewayExamples } from './examples.ts';
@@ -62,6 +62,9 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
     interval: config.janitorInterval,
     lock: locks('janitor'),
   });
+  const isPublic = config.s3?.publicBucket === true && config.publicFilesUrl === undefined;
+  const publicUrl = isPublic ? objectUrl : null;
+  const storeCheck = new StoreCheck({ store: stores.states, deploymentId: deployment.id, publicUrl, log });
   return {
     routes: gatewayRoutes({
       deploymentId: deployment.id,
@@ -85,12 +88,11 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
       uploads,
       log,
     }),
-    readiness: [{ name: 'the object store', check: (signal) => store.ready(signal) }],
+    readiness: [{ name: 'the object store', check: (signal) => storeCheck.ready(signal) }],
     examples: gatewayExamples,
     started() {
       janitor.start();
-      const isPublic = config.s3?.publicBucket === true && config.publicFilesUrl === undefined;
-      void checkStore(store, isPublic ? objectUrl : null, log);
+      void storeCheck.run();
     },
     commands: { janitor: janitorCommand(janitor) },
     async close() {

@@ -35,6 +35,18 @@ export function readFileKey(key: string): FileKeyParts | null {
   return ours ? { deploymentId, ownerId, projectSlug, name } : null;
 }
 
+/** Key of an object that checks the store at the start of a process. The janitor removes it where the process died. */
+export function checkKey(deploymentId: string, id: string): string {
+  return `${deploymentId}/_check/${id}`;
+}
+
+/** The deployment of such a key; null: it is none. */
+export function readCheckKey(key: string): { readonly deploymentId: string } | null {
+  const [deploymentId = '', mark, id = '', ...more] = key.split('/');
+  const ours = more.length === 0 && mark === '_check' && isUuid(deploymentId) && isUuid(id);
+  return ours ? { deploymentId } : null;
+}
+
 /** The last segment of a key. */
 export function nameOf(key: string): string {
   return key.slice(key.lastIndexOf('/') + 1);

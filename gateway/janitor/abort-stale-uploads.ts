@@ -1,5 +1,5 @@
 import type { RunningUploads } from '../../common/lifecycle/workers/running-uploads.ts';
-import { readFileKey } from '../../common/metadata/file-key.ts';
+import { readCheckKey, readFileKey } from '../../common/metadata/file-key.ts';
 import type { ObjectStore, OpenUpload } from '../../common/object-store/object-store.ts';
 import type { ResumableUploads } from '../resumable/resumable-uploads.ts';
 import { readUploadKey } from '../resumable/upload-state.ts';
@@ -26,7 +26,7 @@ export async function abortStaleUploads(
   const { signal, report, dryRun } = run;
   const limit = Date.now() - staleAfter;
   const isOurs = ({ key }: OpenUpload): boolean =>
-    key === '' || (readFileKey(key) ?? readUploadKey(key))?.deploymentId === deployment;
+    key === '' || (readFileKey(key) ?? readUploadKey(key) ?? readCheckKey(key))?.deploymentId === deployment;
   let candidates = 0;
   for await (const upload of store.listOpenUploads(signal)) {
     if (upload.since.getTime() > limit || !isOurs(upload)) continue;

@@ -1,11 +1,11 @@
 import type { Log } from '../../common/log/log.ts';
-import { nameOf, readFileKey } from '../../common/metadata/file-key.ts';
+import { nameOf, readCheckKey, readFileKey } from '../../common/metadata/file-key.ts';
 import type { ObjectInfo, ObjectStore } from '../../common/object-store/object-store.ts';
 import { type AdoptDeps, adoptObject } from './adopt-object.ts';
 import type { JanitorRun } from './janitor-run.ts';
 
 export interface ObjectDeps extends AdoptDeps {
-  readonly store: AdoptDeps['store'] & Pick<ObjectStore, 'list'>;
+  readonly store: AdoptDeps['store'] & Pick<ObjectStore, 'list' | 'delete'>;
   readonly log: Log;
   /** Age in milliseconds below which an object without a row is left alone. */
   readonly grace: number;
@@ -18,7 +18,7 @@ export interface ObjectDeps extends AdoptDeps {
 /** Objects that are looked up with one statement. */
 const batchSize = 1000;
 
-/** Gives objects of this deployment their missing rows. Each run continues where the one before it stopped. */
+/** Gives objects of this deployment their missing rows, and removes those of checks that a process did not end. Each run continues where the one before it stopped. */
 export class ObjectMatch {
   readonly #deps: ObjectDeps;
   #walk: AsyncIterator<ObjectInfo> | null = null;
@@ -33,7 +33,11 @@ export class ObjectMatch {
     let batch: string[] = [];
     for await (const { key, lastModified } of this.#objects(deployment, run)) {
       run.report.objectsSeen++;
-      if (lastModified.getTime() <= limit && readFileKey(key) !== null) batch.push(key);
+      if (lastModified.getTime() > limit) continue;
+      if (readFileKey(key) !== null) batch.push(key);
+      else if (readCheckKey(key) !== null && !run.dryRun) {
+        await run.attempt('remove the object of a check', () => this.#deps.store.delete(key, run.signal));
+      }
       if (batch.length < batchSize) continue;
       await this.#adoptAll(batch, run);
       batch = [];

@@ -7,6 +7,7 @@ import t, { type Test } from 'tap';
 import { createRunningUploads } from '../../common/lifecycle/workers/running-uploads.ts';
 import type { CloudFile } from '../../common/metadata/cloud-file.ts';
 import { createCloudFiles } from '../../common/metadata/cloud-files.ts';
+import { checkKey } from '../../common/metadata/file-key.ts';
 import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
 import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import { FileDigests } from '../../gateway/digest/file-digests.ts';
@@ -114,6 +115,27 @@ t.test('a bucket that was restored without its metadata loses nothing', async (t
   }
   for (const key of keys) t.not(await store.head(key, signal), null);
   t.match(log.failures.join(), /neither a row nor metadata/);
+});
+
+t.test('what a process that died left of its first check of the store is removed', async (t) => {
+  const { store, stub } = await openStubStore(t);
+  const { janitor } = await setUp(t, { store });
+  const keys = [checkKey(testDeployment, randomUUID()), checkKey(randomUUID(), randomUUID())] as const;
+  for (const key of keys) await put(store, key, 'x', {});
+  for (const key of keys) {
+    const writer = await store.create(key, { contentType: 'text/plain', metadata: {} }, signal);
+    await writer.writePart(partOf(Buffer.alloc(stubPartBytes)));
+  }
+  await sleep(2);
+  await janitor.run({ dryRun: true });
+  t.ok(await store.head(keys[0], signal), 'not in a dry run');
+  t.match(await janitor.run({ dryRun: false }), { uploadsAborted: 1, objectsLeft: 0, failures: 0 });
+  t.equal(await store.head(keys[0], signal), null);
+  t.ok(await store.head(keys[1], signal), 'what another deployment has stays');
+  t.strictSame(
+    stub.openUploads().map(({ key }) => key),
+    [keys[1]],
+  );
 });
 
 t.test('what is not of this deployment is not even looked at', async (t) => {

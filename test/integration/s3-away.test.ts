@@ -1,11 +1,13 @@
 /** An S3 that is away, or does not accept the server: what its operator and its clients hear. */
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
+import type { ObjectStore } from '../../common/object-store/object-store.ts';
 import type { S3Timing } from '../../common/object-store/s3/s3-options.ts';
 import { createS3Store } from '../../common/object-store/s3/s3-store.ts';
 import { healthRoutes } from '../../common/process-routes/health-routes.ts';
-import { checkStore } from '../../gateway/check-store.ts';
+import { StoreCheck } from '../../gateway/check-store.ts';
 import { fakeRequest } from '../services/fake-request.ts';
 import { freePorts } from '../services/free-port.ts';
 import { serveGatewayOn } from '../services/gateway-on-s3.ts';
@@ -15,6 +17,16 @@ import { silentLog } from '../services/silent-log.ts';
 
 const partBytes = 64 * 1024;
 const noRights = 'S3 refuses this key access to the bucket: check its rights';
+const deploymentId = '0198c0de-0000-7000-8000-000000000001';
+const checkOf = (
+  { store, log }: { store: ObjectStore; log: ReturnType<typeof silentLog> },
+  more: { publicUrl?: (key: string) => string; pause?: number } = {},
+) => new StoreCheck({ store, log, deploymentId, publicUrl: null, ...more });
+const readyzOf = (check: { ready(signal: AbortSignal): Promise<void> }) => {
+  const ready = [{ name: 'the object store', check: (signal: AbortSignal) => check.ready(signal) }];
+  const route = healthRoutes(ready, () => null).find(({ path }) => path === '/readyz');
+  return async () => route?.handler(fakeRequest());
+};
 type Change = Partial<Pick<S3Stub, 'accessKeyId' | 'secretAccessKey' | 'bucket' | 'region' | 'endpoint'>>;
 
 async function setUp(t: Test) {
@@ -28,7 +40,7 @@ async function setUp(t: Test) {
       const store = createS3Store({
         ...{ bucket, region, endpoint, forcePathStyle: true, partBytes, maxObjectBytes: 1e8, log },
         credentials: { accessKeyId, secretAccessKey },
-        timing: { ...timing, cleanup: 1, firstPause: 1, longestPause: 5 },
+        timing: { cleanup: 1, ...timing, firstPause: 1, longestPause: 5 },
       });
       t.teardown(() => store.close());
       return { store, log };
@@ -49,19 +61,95 @@ t.test('what is wrong with the access to S3 is one sentence, in /readyz and once
   for (const [change, sentence, fault] of cases) {
     const { store, log } = open(change);
     const denied = fault && stub.fault(fault);
-    await checkStore(store, null, log);
+    const check = checkOf({ store, log });
+    await check.run();
     t.match(log.failures, [sentence]);
-    const readyz = healthRoutes(
-      [{ name: 'the object store', check: (signal) => store.ready(signal) }],
-      () => null,
-    ).find(({ path }) => path === '/readyz');
-    await t.rejects(async () => readyz?.handler(fakeRequest()), {
-      status: 503,
-      message: `the object store: ${sentence}`,
-    });
+    await t.rejects(readyzOf(check), { status: 503, message: `the object store: ${sentence}` });
     t.equal(log.failures.length, 1, 'the log has it once');
     denied?.remove();
   }
+});
+
+for (const [operation, action] of [
+  ['CompleteMultipartUpload', { kind: 'error', status: 501, code: 'NotImplemented' }],
+  ['CompleteMultipartUpload', { kind: 'error', status: 403, code: 'AccessDenied' }],
+  ['CompleteMultipartUpload', { kind: 'error-in-ok', code: 'NotImplemented' }],
+  ['CreateMultipartUpload', { kind: 'error', status: 403, code: 'AccessDenied' }],
+  ['UploadPart', { kind: 'error', status: 403, code: 'AccessDenied' }],
+] as const) {
+  const how = `${operation}, ${'status' in action ? action.status : 200} ${action.code}`;
+  t.test(
+    `a store that refuses objects of several parts was ready, and large files a bare 500: ${how}`,
+    async (t) => {
+      const { open, stub } = await setUp(t);
+      // only an error in a 200 is tried again, for twice as long
+      const request = action.kind === 'error-in-ok' ? 2000 : 30_000;
+      const { store, log } = open({}, { request, cleanup: 5000 });
+      const fault = stub.fault({ operation, action });
+      const check = checkOf({ store, log }, { pause: 0 });
+      const readyz = readyzOf(check);
+      const sentence = new RegExp(` S3 (refuses|fails at) ${operation} \\(\\d+ ${action.code}\\)`);
+      await check.run();
+      t.match(log.failures, [sentence]);
+      await t.rejects(readyz(), { status: 503, message: /^the object store: S3 (refuses|fails)/ });
+      await check.run();
+      t.equal(log.failures.length, 1, 'the log has it once');
+      const gateway = await serveGatewayOn(t, store, { largestPart: 1024 * 1024 });
+      const answer = await gateway.upload(Buffer.alloc(5 * partBytes));
+      const body = await answer.text();
+      t.match(JSON.parse(body), { statusCode: 503, code: 'unavailable' });
+      t.notMatch(body, new RegExp(`${operation}|${action.code}`), 'the answer keeps what the store said');
+      fault.remove();
+      // it begins the check anew
+      await readyz().catch(() => {});
+      await check.run();
+      t.match(await readyzOf(check)(), { status: 200 }, 'it goes on by itself');
+      t.equal((await gateway.upload(Buffer.alloc(5 * partBytes))).status, 200);
+    },
+  );
+}
+
+t.test('a first check leaves nothing behind, also beside others', async (t) => {
+  const { open, stub } = await setUp(t);
+  const { store, log } = open({}, { request: 2000, cleanup: 5000 });
+  await Promise.all([1, 2, 3].map(() => checkOf({ store, log }).run()));
+  t.strictSame(log.failures, []);
+  t.strictSame(stub.objects(), []);
+  for await (const upload of store.listOpenUploads(AbortSignal.timeout(5000)))
+    t.fail(`${upload.key} is left`);
+});
+
+t.test(
+  'a store that is away at the start is ready when it is back, once it takes such an object',
+  async (t) => {
+    const { open, stub } = await setUp(t);
+    const { store, log } = open({}, { request: 2000, cleanup: 5000 });
+    const away = stub.fault({ action: { kind: 'error', status: 503, code: 'SlowDown' } });
+    const check = checkOf({ store, log }, { pause: 0 });
+    await check.run();
+    t.match(log.failures, [/the object store fails a first check/]);
+    await t.rejects(readyzOf(check)(), { status: 503, message: 'the object store does not answer' });
+    away.remove();
+    const parts = stub.fault({
+      operation: 'CompleteMultipartUpload',
+      action: { kind: 'error', status: 501, code: 'NotImplemented' },
+    });
+    await t.rejects(readyzOf(check)(), { status: 503, message: /S3 refuses CompleteMultipartUpload/ });
+    parts.remove();
+    await readyzOf(check)().catch(() => {});
+    await check.run();
+    t.match(await readyzOf(check)(), { status: 200 });
+  },
+);
+
+t.test('a key that may not delete is a warning, and the janitor has the rest', async (t) => {
+  const { open, stub } = await setUp(t);
+  const { store, log } = open();
+  stub.fault({ operation: 'DeleteObject', action: { kind: 'error', status: 403, code: 'AccessDenied' } });
+  const check = checkOf({ store, log });
+  await check.run();
+  t.match(log.failures, [/could not be removed: the janitor/]);
+  t.match(await readyzOf(check)(), { status: 200 });
 });
 
 t.test('uploads into an S3 that is away are 503, long before a request to it may end', async (t) => {
@@ -88,16 +176,14 @@ t.test('uploads into an S3 that is away are 503, long before a request to it may
 t.test('a bucket that is said to be public, and is not, is a warning', async (t) => {
   const { stub, open } = await setUp(t);
   const { store, log } = open();
-  await checkStore(store, (key) => `${stub.endpoint}/${stub.bucket}/${key}`, log);
+  await checkOf({ store, log }, { publicUrl: (key) => `${stub.endpoint}/${stub.bucket}/${key}` }).run();
   t.match(log.failures, [/the bucket is private/]);
   t.strictSame(stub.objects(), [], 'nothing is left of the check');
   const open200 = createServer((_, response) => response.end()).listen(0, '127.0.0.1');
   t.teardown(() => open200.close());
   const good = open();
-  await checkStore(
-    good.store,
-    (key) => `http://127.0.0.1:${(open200.address() as AddressInfo).port}/${key}`,
-    good.log,
-  );
+  await once(open200, 'listening');
+  const { port } = open200.address() as AddressInfo;
+  await checkOf(good, { publicUrl: (key) => `http://127.0.0.1:${port}/${key}` }).run();
   t.strictSame(good.log.failures, []);
 });

@@ -119,6 +119,7 @@ function isAppend(id: string): boolean {
 async function queryOf(names: ReadonlySet<string>, known: Known): Promise<string> {
   if (names.has('searchText')) return '?searchText=ada&searchableFields[]=name';
   if (names.has('conditions')) return '?name=Ada';
+  if (names.has('url')) return '?url=http://127.0.0.1:9/';
   return names.has('id') ? `?id=${await known.newId()}` : '';
 }
 

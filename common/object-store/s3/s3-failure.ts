@@ -100,7 +100,7 @@ export function storageError(operation: string, key: string, cause: unknown): Er
   const message = `S3 failed at ${subject}: ${answer}: ${reason}${place}`;
   // an object alone may have rules of its own
   const isDenied = operation === 'HeadBucket' && status === 403;
-  const problem = problemOf(cause) ?? (isDenied ? noRights : undefined);
+  const problem = problemOf(cause) ?? (isDenied ? noRights : refusalOf(operation, cause));
   return problem === undefined && !isTransient(cause)
     ? new Error(message, { cause })
     : new StoreUnavailable(message, { cause, problem });
@@ -119,6 +119,19 @@ export async function explained<T>(
     signal.throwIfAborted();
     throw storageError(operation, key, error);
   }
+}
+
+/** Requests of an upload. A refusal of one is a matter of the bucket or of its server, and no bug. */
+const writes = new Set(['PutObject', 'CreateMultipartUpload', 'UploadPart', 'CompleteMultipartUpload']);
+/** Statuses that say something about one object: it is gone, or another write was there first. */
+const ofOneObject = new Set([404, 409, 412]);
+
+function refusalOf(operation: string, cause: unknown): string | undefined {
+  const { status, code } = failureOf(cause);
+  if (!writes.has(operation) || status === undefined || code === 'NoSuchUpload') return undefined;
+  if (ofOneObject.has(status)) return undefined;
+  const verb = status < 500 || status === 501 ? 'refuses' : 'fails at';
+  return `S3 ${verb} ${operation} (${status} ${code}): check the rights of the key, and what this server supports`;
 }
 
 const noRights = 'S3 refuses this key access to the bucket: check its rights';
