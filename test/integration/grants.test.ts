@@ -80,7 +80,7 @@ t.test('every operation needs a grant, and asks for it before anything else', as
 
 /** What docs/api.md#grants says that tokens for some record spaces reach, by the names of operations. */
 const lists = ['listProjects', 'listSpaces'];
-const allSpaces = ['dropProject'];
+const allSpaces = ['dropProject', 'getWebhookAddresses', 'switchWebhookAddressOn'];
 const missing = ['sendOtp', 'sendPushNotifications'];
 /** They look up where a job is (import.test.ts). */
 const jobs = ['listJobs', 'getJob', 'cancelJob'];

@@ -43,7 +43,7 @@ async function until(
   isSo: (list: readonly Delivery[]) => boolean,
 ): Promise<readonly Delivery[]> {
   for (;;) {
-    const list = await webhooks.recent(owner, 500, signal);
+    const list = await webhooks.recent({ ownerId: owner }, 500, signal);
     if (isSo(list)) return list;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
@@ -94,7 +94,7 @@ t.test('one poisoned record held up the later webhooks of 99 others', async (t) 
     headers: { 'webhook-id': single?.body.deliveryId },
     body: { event: 'record.updated', records: [{ id: 'r99', text: 'first' }] },
   });
-  await t.rejects(webhooks.sendAgain('poisoned', whole?.id as string, signal), { code: 'not_found' });
+  await t.rejects(webhooks.sendAgain({ ownerId: 'poisoned' }, whole?.id as string, signal), { code: 'not_found' });
 
   await webhooks.close();
   receiver.answerTo = () => 204;
@@ -140,7 +140,7 @@ t.test('an address that is gone was called for a day', async (t) => {
   const [first] = await until(webhooks, 'gone', ([one]) => one?.state === 'failed');
   t.match(first, { attempts: 1, status: 410 });
   await webhooks.publish(event('gone', url, [record('a', 'later')]));
-  t.match(await webhooks.recent('gone', 1, signal), [
+  t.match(await webhooks.recent({ ownerId: 'gone' }, 1, signal), [
     { state: 'failed', attempts: 0, problem: /switched off.*410/ },
   ]);
   t.match(await ask(webhooks, 'gone', 'getWebhookAddresses'), [{ url, lastProblem: /410/ }]);
@@ -152,7 +152,7 @@ t.test('an address that is gone was called for a day', async (t) => {
   const next = open();
   await next.start();
   await next.publish(event('gone', url, [record('a', 'after a restart')]));
-  t.match(await next.recent('gone', 1, signal), [{ state: 'failed', attempts: 0 }]);
+  t.match(await next.recent({ ownerId: 'gone' }, 1, signal), [{ state: 'failed', attempts: 0 }]);
   t.equal(receiver.received.length, 2, 'of the other account the second');
   t.strictSame(await ask(next, 'gone', 'switchWebhookAddressOn', [['url', url]]), []);
   await next.publish(event('gone', url, [record('a', 'on')]));
@@ -170,7 +170,7 @@ t.test(
     for (const text of ['1', '2', '3']) await webhooks.publish(event('waits', url, [record('a', text)]));
     const [newest] = await until(webhooks, 'waits', (list) => list.every(({ state }) => state === 'failed'));
     t.equal(receiver.received.length, 2);
-    await webhooks.sendAgain('waits', newest?.id as string, signal);
+    await webhooks.sendAgain({ ownerId: 'waits' }, newest?.id as string, signal);
     await until(webhooks, 'waits', ([one]) => one?.state === 'delivered');
     t.strictSame(await ask(webhooks, 'waits', 'getWebhookAddresses'), []);
     await webhooks.close();
@@ -186,7 +186,7 @@ t.test('an address that is switched off by one process is off in the next ones',
   await until(one, 'shared', ([first]) => first?.state === 'failed');
   await two.start();
   await two.publish(event('shared', receiver.url, [record('a')]));
-  t.match(await two.recent('shared', 1, signal), [{ state: 'failed', problem: /switched off/ }]);
+  t.match(await two.recent({ ownerId: 'shared' }, 1, signal), [{ state: 'failed', problem: /switched off/ }]);
   await one.close();
   await two.close();
 });
