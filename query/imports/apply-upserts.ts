@@ -11,7 +11,7 @@ import type { RecordProblem } from './file-records.ts';
 import type { UpsertedRecord } from './thread-messages.ts';
 
 export interface ApplyDeps extends UpsertDeps {
-  readonly spaces: Pick<Spaces, 'hold' | 'find'>;
+  readonly spaces: Pick<Spaces, 'hold' | 'endLeft' | 'find'>;
   readonly writes: Pick<InFlightWrites, 'counted'>;
 }
 

@@ -5,10 +5,10 @@ import { FairShare } from '../../common/limits/fair-share.ts';
 import type { Log } from '../../common/log/log.ts';
 import type { UsageCounts } from '../../common/metadata/usage-counts.ts';
 import type { UniqueReservations } from '../unique/unique-reservations.ts';
-import { type AskedImport, type ImportJob, isOver, newJob, over } from './import-job.ts';
-import { JobNotes } from './job-notes.ts';
+import { type AskedImport, type ImportJob, isOver, newJob } from './import-job.ts';
+import { JobRun, type JobRunDeps } from './job-run.ts';
 import { JobTable } from './job-table.ts';
-import { dropStage, type ImportDeps, importRecords, publishAgain, shownError } from './one-import.ts';
+import { dropStage, type ImportDeps } from './one-import.ts';
 import { type Preview, type PreviewTask, runPreview } from './preview.ts';
 import { type ReceivedFile, ReceivedFiles, type ReceivedFilesDeps } from './received-files.ts';
 import type { Source } from './spool-body.ts';
@@ -25,8 +25,7 @@ export interface ImportsDeps extends ImportDeps, ReceivedFilesDeps {
 
 /** Imports of a process that run at once, and those of an account. */
 const atOnce = { capacity: 2, share: 1 };
-/** Milliseconds between two versions of a job in the table, after which one was left, and between two looks for such. */
-const storeEvery = 2000;
+/** Milliseconds after which a job that no process stores any more was left, and between two looks for such. */
 const leftAfter = 60_000;
 const lookEvery = 30_000;
 /** Milliseconds after which nobody waits any more for the process that had the file of a job. */
@@ -34,12 +33,6 @@ const lostAfter = 3_600_000;
 /** Milliseconds between two looks whether another process has stopped a job, and until we wait no longer. */
 const stopEvery = 250;
 const stopsWithin = 10_000;
-
-interface Running {
-  readonly notes: JobNotes;
-  readonly stop: AbortController;
-  readonly over: Promise<void>;
-}
 
 /** Imports of records (docs/import-export.md). A file is kept on the disk of its process until its import is over. */
 export class Imports {
@@ -52,7 +45,8 @@ export class Imports {
     queueLimit: 100,
     full: 'too many files wait to be looked at',
   });
-  readonly #running = new Map<string, Running>();
+  readonly #runDeps: JobRunDeps;
+  readonly #running = new Map<string, JobRun>();
   readonly #closing = new AbortController();
   #looking: NodeJS.Timeout | undefined;
 
@@ -67,13 +61,15 @@ export class Imports {
     this.#deps = deps;
     this.#table = new JobTable(deps);
     this.#files = new ReceivedFiles(deps);
+    const own = { table: this.#table, files: this.#files, slots: this.#slots, closing: this.#closing.signal };
+    this.#runDeps = { ...deps, ...own, tidy: (job) => this.#tidy(job) };
   }
 
   /** To be called before requests are served: ends imports that were cut off while they were published. */
   async open(): Promise<void> {
     if (!this.#deps.store.alone) return;
     for (const job of await this.#table.unfinished(this.#closing.signal))
-      if (job.state === 'publishing' && this.#files.has(job.id)) await this.#begin(job).over;
+      if (job.state === 'publishing' && this.#files.has(job.id)) await this.#runOf(job).try(this.#deps.now());
   }
 
   /** Goes on with what was cut off, now and from time to time. */
@@ -93,7 +89,7 @@ export class Imports {
    * not over, or are just coming.
    */
   receive(ownerId: string, source: Source): Promise<ReceivedFile> {
-    const running = [...this.#running.values()].filter(({ notes }) => notes.job.ownerId === ownerId).length;
+    const running = [...this.#running.values()].filter(({ job }) => job.ownerId === ownerId).length;
     return this.#files.receive(ownerId, source, running);
   }
 
@@ -131,7 +127,7 @@ export class Imports {
   }
 
   async find(ownerId: string, id: string, signal: AbortSignal): Promise<ImportJob | null> {
-    const here = this.#running.get(id)?.notes.job;
+    const here = this.#running.get(id)?.job;
     return here?.ownerId === ownerId ? here : this.#table.find(ownerId, id, signal);
   }
 
@@ -141,16 +137,15 @@ export class Imports {
     signal: AbortSignal,
   ): Promise<readonly ImportJob[]> {
     const jobs = await this.#table.list(ownerId, page.limit, page.before, signal);
-    return jobs.map((job) => this.#running.get(job.id)?.notes.job ?? job);
+    return jobs.map((job) => this.#running.get(job.id)?.job ?? job);
   }
 
   /** Ends a job, unless it is over. Its records are there, all or none. One of another process may take longer than we wait. */
   async cancel(job: ImportJob, signal: AbortSignal): Promise<ImportJob> {
     const running = this.#running.get(job.id);
     if (running !== undefined) {
-      running.stop.abort(cancelled);
-      await running.over;
-      return running.notes.job;
+      await running.cancel(stopsWithin);
+      return running.job;
     }
     if (isOver(job)) return job;
     await this.#table.askToStop(job.id);
@@ -165,7 +160,7 @@ export class Imports {
   async close(): Promise<void> {
     clearInterval(this.#looking);
     this.#closing.abort(new Error('the server stops'));
-    await Promise.all([...this.#running.values()].map(({ over: ended }) => ended));
+    await Promise.all([...this.#running.values()].map((run) => run.run()));
   }
 
   async #keep(job: ImportJob): Promise<null> {
@@ -182,73 +177,20 @@ export class Imports {
       const earlier = await this.#table.findByKey(job.ownerId, job.key as string, signal);
       if (earlier === null) return await this.#keep(job);
       if (earlier.digest !== job.digest) throw idempotencyKeyReused();
-      return this.#running.get(earlier.id)?.notes.job ?? earlier;
+      return this.#running.get(earlier.id)?.job ?? earlier;
     } finally {
       await reserved.reservation.settle([]);
     }
   }
 
-  #begin(job: ImportJob): Running {
-    const notes = new JobNotes(job, this.#table);
-    const stop = new AbortController();
-    const running = { notes, stop, over: this.#run(notes, stop) };
-    this.#running.set(job.id, running);
-    return running;
+  #begin(job: ImportJob): void {
+    const run = this.#runOf(job);
+    this.#running.set(job.id, run);
+    void run.run().then(() => this.#running.delete(job.id));
   }
 
-  /** Never rejects. */
-  async #run(notes: JobNotes, stop: AbortController): Promise<void> {
-    const { job } = notes;
-    const signal = AbortSignal.any([stop.signal, this.#closing.signal]);
-    let release: (() => void) | null = null;
-    const storing = setInterval(() => {
-      notes.storeSoon(this.#deps.log);
-      const asked = this.#table.isToStop(job.id, signal);
-      asked.then((isAsked) => isAsked && stop.abort(cancelled)).catch(() => {});
-    }, storeEvery);
-    try {
-      release = job.state === 'publishing' ? null : await this.#slots.take(signal, job.ownerId);
-      await this.#work(notes, signal);
-    } catch (error) {
-      await this.#failed(notes, stop.signal, error);
-    } finally {
-      clearInterval(storing);
-      release?.();
-      if (isOver(notes.job)) await this.#tidy(notes.job);
-      this.#running.delete(job.id);
-    }
-  }
-
-  async #work(notes: JobNotes, signal: AbortSignal): Promise<void> {
-    const { job } = notes;
-    const space = await this.#deps.spaces.find(job.catalogueId, signal);
-    if (space === null) {
-      await notes.store({ ...over('failed'), error: 'The record space is gone' });
-      return;
-    }
-    if (job.state === 'publishing') return publishAgain(this.#deps, notes, space, signal);
-    await notes.store({ state: 'running', startedAt: new Date(this.#deps.now()).toISOString() });
-    await importRecords(this.#deps, notes, { path: this.#files.pathOf(job.id), space }, signal);
-    const { state, inserted: recordsWritten } = notes.job;
-    if (state === 'done') this.#deps.usage.add(job.ownerId, job.project, { recordsWritten });
-  }
-
-  async #failed(notes: JobNotes, stopped: AbortSignal, error: unknown): Promise<void> {
-    const { log } = this.#deps;
-    // the process goes down, and the next one goes on
-    if (this.#closing.signal.aborted) return;
-    const { job } = notes;
-    // whether the records are there is found out by the next look
-    if (job.state === 'publishing') {
-      log.warn({ err: error, job: job.id }, 'an import could not be published');
-      return;
-    }
-    if (!stopped.aborted && shownError(error) === shownError(null))
-      log.warn({ err: error, job: job.id }, 'an import failed');
-    const end = stopped.aborted ? over('cancelled') : { ...over('failed'), error: shownError(error) };
-    await notes
-      .store(end)
-      .catch((err: unknown) => log.warn({ err, job: job.id }, 'the end of an import is not stored'));
+  #runOf(job: ImportJob): JobRun {
+    return new JobRun(this.#runDeps, job);
   }
 
   /** Never rejects: what is left is found by the next look. */
@@ -275,15 +217,9 @@ export class Imports {
     for (const job of await this.#table.unfinished(signal)) {
       if (this.#running.has(job.id)) continue;
       const age = now() - Date.parse(job.updatedAt);
-      if (this.#files.has(job.id)) {
-        if (store.alone || age > leftAfter) this.#begin(job);
-      } else if (age > lostAfter && job.state !== 'publishing') {
-        const error = 'The server that had its file is gone';
-        await new JobNotes(job, this.#table).store({ ...over('failed'), error });
-        await this.#tidy(job);
-      }
+      // what became of a job whose file is lost can still be found out
+      const isLeft = this.#files.has(job.id) ? store.alone || age > leftAfter : age > lostAfter;
+      if (isLeft) this.#begin(job);
     }
   }
 }
-
-const cancelled = new Error('the import was cancelled');

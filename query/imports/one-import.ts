@@ -1,4 +1,5 @@
 import { ApiError } from '../../common/errors/api-error.ts';
+import { overloaded } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import type { OnConflict } from '../input/parse-on-conflict.ts';
 import { type RecordQuota, recordOverhead } from '../records/record-quota.ts';
@@ -40,14 +41,14 @@ export async function importRecords(
   const staged = stageOf(deps, space.id, notes.job.id);
   let current = space;
   for (let attempt = 1; ; attempt++) {
+    await deps.spaces.endLeft(space.catalogueId, signal);
     try {
       const records = await stage(deps, notes, { path, space: current, staged }, signal);
       if (records === null) return;
       return await publish(deps, notes, { space: current, staged, records }, signal);
     } catch (error) {
       if (!(error instanceof Changed)) throw error;
-      if (attempt === attempts)
-        throw new FileProblem(null, 'the record space was changed by others again and again');
+      if (attempt === attempts) throw overloaded('the record space is being changed by many', error);
       const now = await deps.spaces.find(space.catalogueId, signal);
       if (now?.id !== space.id)
         throw new FileProblem(null, 'the structure of the record space was changed meanwhile');

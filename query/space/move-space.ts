@@ -2,11 +2,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { textLiteral } from '../../common/clickhouse/literal.ts';
 import { CommandError } from '../../common/errors/command-error.ts';
 import { UnknownOutcome } from '../../common/errors/unknown-outcome.ts';
-import { createStructure, type Structure } from '../structure/structure.ts';
+import { createStructure } from '../structure/structure.ts';
 import type { CatalogueVersions } from './catalogue-versions.ts';
 import { RecordsCopy } from './records-copy.ts';
 import { clearMoved } from './removals.ts';
-import { type CatalogueEntry, droppedVersion, isMoving, newMove, recordsIdOf } from './space-catalogue.ts';
+import {
+  type CatalogueEntry,
+  droppedVersion,
+  isAbandoned,
+  isMoving,
+  newMove,
+  recordsIdOf,
+} from './space-catalogue.ts';
 import type { SpacesDeps } from './spaces-deps.ts';
 
 export interface MoveDeps extends Pick<SpacesDeps, 'store' | 'catalogue' | 'freshness'> {
@@ -51,16 +58,17 @@ export async function moveSpace(
   const own = AbortSignal.any([signal, AbortSignal.timeout(holdLimit)]);
   const move = newMove();
   /** Another move that waits here was cut off, or goes on in vain from now on. */
-  const isFree = (now: Structure): boolean => now.typeChange === null || isMoving(now);
+  const isFree = (now: CatalogueEntry): boolean =>
+    now.structure.typeChange === null || isMoving(now.structure) || isAbandoned(now, freshness);
   const edit = (
-    from: (now: Structure) => boolean,
+    from: (now: CatalogueEntry) => boolean,
     typeChange: string | null,
     within: AbortSignal,
   ): Promise<boolean> =>
     versions.edit(
       id,
-      ({ structure, recordsId: now }) =>
-        from(structure) && now === recordsId ? createStructure({ ...structure, typeChange }) : null,
+      (now) =>
+        from(now) && now.recordsId === recordsId ? createStructure({ ...now.structure, typeChange }) : null,
       within,
     );
   if (!(await edit(isFree, move, own)))
@@ -73,9 +81,11 @@ export async function moveSpace(
   } catch (error) {
     // where this fails, or the move may have been made after all, the next request that finds the space waiting does it
     if (!(error instanceof UnknownOutcome))
-      await edit(({ typeChange }) => typeChange === move, null, AbortSignal.timeout(holdLimit)).catch(
-        () => {},
-      );
+      await edit(
+        ({ structure }) => structure.typeChange === move,
+        null,
+        AbortSignal.timeout(holdLimit),
+      ).catch(() => {});
     throw error;
   }
   report('the space is in the other store, and writers go on');

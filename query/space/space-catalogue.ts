@@ -3,6 +3,7 @@ import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import { idInStore } from '../sql/id-in-store.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import type { Structure } from '../structure/structure.ts';
+import type { Freshness } from './spaces-deps.ts';
 
 /** A row of record_spaces. */
 export interface CatalogueEntry {
@@ -36,6 +37,17 @@ export function newMove(): string {
 
 export function isMoving({ typeChange }: Pick<Structure, 'typeChange'>): boolean {
   return typeChange?.startsWith(moveMark) === true;
+}
+
+/**
+ * Whether the process that noted the `typeChange` of a space is dead, or has given up.
+ * @param freshness others.abandonedAfter: after which the change of another process counts as left. Milliseconds
+ */
+export function isAbandoned(
+  { structure, updatedAt }: Pick<CatalogueEntry, 'structure' | 'updatedAt'>,
+  { others }: Pick<Freshness, 'others'>,
+): boolean {
+  return structure.typeChange !== null && Date.now() - updatedAt.getTime() >= others.abandonedAfter;
 }
 
 export function storedSpace({

@@ -159,8 +159,9 @@ export class Spaces {
       throw outcomeUnknown(new Error('the record space is being moved to another store'));
   }
 
-  /** As `TypeChanges.hold`. */
+  /** As those of `TypeChanges`. */
   hold: TypeChanges['hold'] = (id, work) => this.#types.hold(id, work);
+  endLeft: TypeChanges['endLeft'] = (id, signal) => this.#types.endLeft(id, signal);
 
   /** Resolves when no process begins anything by an older version. */
   async untilHeard(signal: AbortSignal): Promise<void> {

@@ -18,7 +18,7 @@ import {
   retypedFields,
   withStoredTypes,
 } from './retyped-fields.ts';
-import { type CatalogueEntry, isMoving, storedSpace } from './space-catalogue.ts';
+import { type CatalogueEntry, isAbandoned, isMoving, storedSpace } from './space-catalogue.ts';
 import type { SpaceRequest, SpacesDeps } from './spaces-deps.ts';
 import { agrees } from './structure-view.ts';
 
@@ -79,7 +79,7 @@ export class TypeChanges {
     const { typeChange } = entry.structure;
     const { structure, headers } = request;
     if (typeChange !== null) {
-      if (this.#isAbandoned(entry)) return (signal) => this.#cancel(entry.id, typeChange, signal);
+      if (this.#isLeft(entry)) return (signal) => this.endLeft(entry.id, signal);
       // reads go on as before
       const writes = isMoving(entry.structure) ? request.changes : request.stores;
       const reads = !writes && (structure === null || agrees(entry.structure, structure));
@@ -95,6 +95,13 @@ export class TypeChanges {
   /** Until the change that is under way may be over. */
   over(id: string): HeldUp {
     return (signal) => untilAborted(this.#mayBeOver(id), signal);
+  }
+
+  /** Ends a change that a dead process began. Whoever has to wait for the end of changes does this first. */
+  async endLeft(id: string, signal: AbortSignal): Promise<void> {
+    const end = (now: CatalogueEntry): Structure | null =>
+      this.#isLeft(now) ? createStructure({ ...now.structure, typeChange: null }) : null;
+    await this.#deps.edit(id, end, signal);
   }
 
   /**
@@ -121,9 +128,8 @@ export class TypeChanges {
     let entry = null as CatalogueEntry | null;
     const begin = (now: CatalogueEntry): Structure | null => {
       entry = now;
-      return now.structure.typeChange === null
-        ? createStructure({ ...now.structure, typeChange: change })
-        : null;
+      const isFree = now.structure.typeChange === null || isAbandoned(now, this.#deps.freshness);
+      return isFree ? createStructure({ ...now.structure, typeChange: change }) : null;
     };
     const isHeld = await edit(id, begin, own);
     if (entry === null) return work(null, own);
@@ -144,9 +150,8 @@ export class TypeChanges {
     return store.rewrite(recordsId, work);
   }
 
-  #isAbandoned({ id, updatedAt }: CatalogueEntry): boolean {
-    const age = Date.now() - updatedAt.getTime();
-    return !this.#running.has(id) && age >= this.#deps.freshness.others.abandonedAfter;
+  #isLeft(entry: CatalogueEntry): boolean {
+    return !this.#running.has(entry.id) && isAbandoned(entry, this.#deps.freshness);
   }
 
   #mayBeOver(id: string): Promise<void> {

@@ -23,11 +23,14 @@ const entryOf = (structure: Structure, updatedAt = new Date()): Entry => ({
   ...{ id: 'id', recordsId: 'id', ownerId: 'o', projectId: 'p', structure, version: 2, initialRecords: '' },
   ...{ store: 0, leftRecords: '', rules: '', createdAt: updatedAt, updatedAt },
 });
-function changesOf(alone: boolean) {
+function changesOf(alone: boolean, entry = entryOf(stored)) {
   const edits: (Structure | null)[] = [];
-  let now = entryOf(stored);
+  let now = entry;
   const deps = {
     freshness: freshnessOf({ alone }, unannounced),
+    writes: { idle: async () => {} },
+    untilHeard: async () => {},
+    store: { rewrite: (_: string, work: () => Promise<unknown>) => work() },
     edit: async (_: string, change: (entry: Entry) => Structure | null) => {
       const structure = change(now);
       edits.push(structure);
@@ -41,7 +44,8 @@ function changesOf(alone: boolean) {
     const headers = { mutate: true, inferStructure: false };
     return changes.before(entry, { ...request, headers } as unknown as Parameters<TypeChanges['before']>[1]);
   };
-  return { before, edits };
+  const hold: TypeChanges['hold'] = (id, work) => changes.hold(id, work);
+  return { before, hold, edits };
 }
 
 t.test('a change takes a slot, gives the field that slot, and keeps the old one from others', async (t) => {
@@ -88,3 +92,19 @@ t.test('a change of a process that died is called off', async (t) => {
     t.match(edits, [{ typeChange: null, fields: stored.fields, retiredSlots: ['n0'] }]);
   }
 });
+
+t.test(
+  'work that holds a space takes it from a process that died, and waits for one that lives',
+  async (t) => {
+    const begun = beginTypeChange(stored, retypedFields(stored, requested), 'other');
+    const held = async (alone: boolean, entry: Entry) => {
+      const { hold, edits } = changesOf(alone, entry);
+      const outcome = await hold('id', async (now) => now?.structure.typeChange).catch(({ code }) => code);
+      return { outcome, marks: edits.map((edit) => edit && edit.typeChange === null) };
+    };
+    const taken = { outcome: 'other', marks: [false, true] };
+    t.strictSame(await held(true, entryOf(begun)), taken, 'one process alone died if it is not this one');
+    t.strictSame(await held(false, entryOf(begun, new Date(Date.now() - 80_000))), taken);
+    t.strictSame(await held(false, entryOf(begun)), { outcome: 'overloaded', marks: [null] });
+  },
+);
