@@ -4,7 +4,7 @@ import { ApiError } from '../../common/errors/api-error.ts';
 import type { OpenSpace } from '../space/open-space.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { LiveRequest } from './live-request.ts';
-import type { OpenStream } from './stream-events.ts';
+import type { OpenStream } from './open-stream.ts';
 
 /** Milliseconds between two checks whether streams are still allowed. */
 export const checkEvery = 400;

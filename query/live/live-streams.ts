@@ -16,8 +16,9 @@ import { eventHeaders } from './live-events.ts';
 import { livePlan } from './live-plan.ts';
 import { LiveSpace } from './live-space.ts';
 import { LiveStream } from './live-stream.ts';
+import type { OpenStream } from './open-stream.ts';
 import { type SnapshotDeps, Snapshots } from './snapshots.ts';
-import { type OpenStream, retryAfter, type StreamDeps, streamEvents } from './stream-events.ts';
+import { retryAfter, type StreamDeps, streamEvents } from './stream-events.ts';
 import { StreamPlaces } from './stream-places.ts';
 
 const listenTimeout = 5000;

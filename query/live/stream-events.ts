@@ -1,16 +1,13 @@
 import { ApiError } from '../../common/errors/api-error.ts';
 import type { Log } from '../../common/log/log.ts';
-import type { AskedConditions } from '../input/asked-conditions.ts';
 import { loginTokenOf } from '../login/authorize.ts';
 import { ruled } from '../records/ruled.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
-import type { OperationIdentity } from '../structure/space-auth.ts';
 import type { LiveChecks } from './live-checks.ts';
 import { eventBytes, noPlace, retryBytes } from './live-events.ts';
 import { type LivePlan, livePlan } from './live-plan.ts';
-import type { LiveRequest } from './live-request.ts';
 import type { LiveSpace } from './live-space.ts';
-import type { LiveStream } from './live-stream.ts';
+import type { OpenStream } from './open-stream.ts';
 import type { Joined, Snapshots } from './snapshots.ts';
 
 const noBytes = Buffer.alloc(0);
@@ -19,18 +16,6 @@ const late = { share: 1 / 3, bytes: 512 * 1024 };
 
 /** Milliseconds after which a client comes back. */
 export const retryAfter = 1000;
-
-/** What a stream was asked for. */
-export interface OpenStream {
-  readonly stream: LiveStream;
-  readonly request: LiveRequest;
-  readonly operation: OperationIdentity;
-  readonly asked: AskedConditions;
-  /** The space as it was seen last. */
-  view: RecordSpace | null;
-  /** Whether a login token was given: what its user may see changes with his record. */
-  isOfUser: boolean;
-}
 
 export interface StreamDeps {
   readonly snapshots: Snapshots;

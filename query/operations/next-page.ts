@@ -7,7 +7,6 @@ import { type RecordParts, wholeRecord } from '../structure/record-parts.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import type { Structure } from '../structure/structure.ts';
 import { atHand, type List } from './at-hand.ts';
-import type { Reading } from './cached-answer.ts';
 import { streamWithoutHidden, withHidden, withoutHidden } from './hidden-values.ts';
 
 /** A larger page is streamed, and where it ends is not known before it is sent. */
@@ -97,7 +96,7 @@ export function listReading(
     readonly next: NextPage | null;
     readonly signal: AbortSignal;
   },
-): Pick<Reading<List>, 'now' | 'read'> {
+): { readonly now: () => Uint8Array | null; readonly read: () => Promise<List> } {
   return {
     now() {
       const list = reader.listNow(space, plan);

@@ -1,0 +1,17 @@
+import type { AskedConditions } from '../input/asked-conditions.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
+import type { OperationIdentity } from '../structure/space-auth.ts';
+import type { LiveRequest } from './live-request.ts';
+import type { LiveStream } from './live-stream.ts';
+
+/** What a stream was asked for. */
+export interface OpenStream {
+  readonly stream: LiveStream;
+  readonly request: LiveRequest;
+  readonly operation: OperationIdentity;
+  readonly asked: AskedConditions;
+  /** The space as it was seen last. */
+  view: RecordSpace | null;
+  /** Whether a login token was given: what its user may see changes with his record. */
+  isOfUser: boolean;
+}
