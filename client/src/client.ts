@@ -118,7 +118,7 @@ export async function backOff(
 
 async function once(client: Client, call: Call): Promise<Response> {
   const { method, path, body, bytes, timeout } = call;
-  const signal = timeout === undefined ? call.signal : eitherOf(AbortSignal.timeout(timeout), call.signal);
+  const signal = timeout === undefined ? call.signal : eitherOf(deadline(timeout), call.signal);
   const token = typeof client.token === 'string' ? client.token : await client.token();
   const headers: Record<string, string> = { authorization: `Bearer ${token}` };
   if (client.user !== undefined) headers.token = client.user;
@@ -172,6 +172,13 @@ export async function json<Answer>(answer: Response): Promise<Answer> {
 export function notSluice(status: number, cause?: unknown): SluiceError {
   const message = 'The answer is none of Sluice: something between here and the service may have answered';
   return new SluiceError({ code: 'not_sluice', status, message, cause });
+}
+
+/** With a listener, because Node 20 collects a timeout that only stands in AbortSignal.any, and then nothing ends the wait. */
+function deadline(milliseconds: number): AbortSignal {
+  const signal = AbortSignal.timeout(milliseconds);
+  signal.addEventListener('abort', () => {});
+  return signal;
 }
 
 /** Aborted as soon as one of them is. */

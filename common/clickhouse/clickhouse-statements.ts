@@ -1,12 +1,15 @@
 import type { ReadLimits } from '../config/settings.ts';
 import { ApiError } from '../errors/api-error.ts';
 import { UnknownOutcome } from '../errors/unknown-outcome.ts';
+import { withDeadline } from '../limits/deadline.ts';
 import type { Log } from '../log/log.ts';
 import { ClickhouseServer, type ServerOptions, type Statement, type Until } from './clickhouse-server.ts';
 import { StatementError } from './engine-failure.ts';
 import { engineSettings, replicatedSettings } from './engine-settings.ts';
 import { Replicas, type ReplicasOptions } from './replicas.ts';
 import { StatementTimeout, type WritePermit } from './write-permit.ts';
+
+const { signal: never } = new AbortController();
 
 export interface ClickhouseOptions extends Omit<ServerOptions, 'url' | 'reads'> {
   /** As in `ServerOptions`; several with the same data are separated by commas. */
@@ -69,8 +72,9 @@ export class ClickhouseStatements {
   /** Runs a statement on every server. */
   async writeOnEach(statement: Statement, { signal: caller }: Pick<Sending, 'signal'>): Promise<void> {
     for (const server of this.#servers) {
-      const signal = AbortSignal.any([AbortSignal.timeout(this.timeout), ...(caller ? [caller] : [])]);
-      await server.run(statement, { signal, caller });
+      await withDeadline(caller ?? never, this.timeout, ({ signal }) =>
+        server.run(statement, { signal, caller }),
+      );
     }
   }
 

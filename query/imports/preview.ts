@@ -1,5 +1,6 @@
 import { invalidBody } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
+import { withDeadline } from '../../common/limits/deadline.ts';
 import { unescapeFormula } from '../sql/export-columns.ts';
 import { isSystemKey } from '../structure/field.ts';
 import { inferStructure } from '../structure/infer-structure.ts';
@@ -51,8 +52,9 @@ export async function runPreview(task: PreviewTask, signal: AbortSignal): Promis
   const worker = await startThread('preview-thread', { reading, place, isStart, path, structure });
   try {
     const answered = new Promise<PreviewOutcome>((resolve) => worker.on('message', resolve));
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(timeLimit)]);
-    const outcome = await Promise.race([answered, threadFailure(worker, limit)]);
+    const outcome = await withDeadline(signal, timeLimit, (limit) =>
+      Promise.race([answered, threadFailure(worker, limit.signal)]),
+    );
     if ('preview' in outcome) return outcome.preview;
     throw invalidBody(outcome.refused);
   } catch (error) {

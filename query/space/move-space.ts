@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { textLiteral } from '../../common/clickhouse/literal.ts';
 import { CommandError } from '../../common/errors/command-error.ts';
 import { UnknownOutcome } from '../../common/errors/unknown-outcome.ts';
+import { withDeadline } from '../../common/limits/deadline.ts';
 import { createStructure } from '../structure/structure.ts';
 import type { CatalogueVersions } from './catalogue-versions.ts';
 import { RecordsCopy } from './records-copy.ts';
@@ -55,7 +56,34 @@ export async function moveSpace(
   const shown = (records: number): void => report(`${records.toLocaleString('en')} records are there`);
   for (let pass = 0; pass < mostPasses && (await copy.pass(signal, shown)) > fewRecords; pass++);
   report('writers wait');
-  const own = AbortSignal.any([signal, AbortSignal.timeout(holdLimit)]);
+  await withDeadline(signal, holdLimit, (attempt) =>
+    arriveHeld(deps, { id, target, entry, copy }, attempt.signal),
+  );
+  report('the space is in the other store, and writers go on');
+  const { outdatedAfter } = freshness.others;
+  report(`the records are deleted where they were, in ${Math.round(outdatedAfter / 1000)} s`);
+  await sleep(outdatedAfter, undefined, { signal });
+  await clearMoved(deps, id, signal);
+}
+
+/** Copies what is left, and makes the space that of the other store, while writers wait. */
+async function arriveHeld(
+  deps: MoveDeps,
+  {
+    id,
+    target,
+    entry,
+    copy,
+  }: {
+    readonly id: string;
+    readonly target: number;
+    readonly entry: CatalogueEntry;
+    readonly copy: RecordsCopy;
+  },
+  own: AbortSignal,
+): Promise<void> {
+  const { recordsId, leftRecords: to } = entry;
+  const { versions, freshness } = deps;
   const move = newMove();
   /** Another move that waits here was cut off, or goes on in vain from now on. */
   const isFree = (now: CatalogueEntry): boolean =>
@@ -88,11 +116,6 @@ export async function moveSpace(
       ).catch(() => {});
     throw error;
   }
-  report('the space is in the other store, and writers go on');
-  const { outdatedAfter } = freshness.others;
-  report(`the records are deleted where they were, in ${Math.round(outdatedAfter / 1000)} s`);
-  await sleep(outdatedAfter, undefined, { signal });
-  await clearMoved(deps, id, signal);
 }
 
 /** Notes where the copy will lie. */

@@ -1,4 +1,5 @@
 import { textLiteral } from '../../common/clickhouse/literal.ts';
+import { withDeadline } from '../../common/limits/deadline.ts';
 import { timestampText } from '../../common/metadata/row-values.ts';
 import { type IdRange, rangeSql } from '../sql/id-range.ts';
 import type { RecordStore } from '../store/record-store.ts';
@@ -87,7 +88,10 @@ export class RecordsCopy {
     const { db, table } = this.#store;
     const tail = `ORDER BY _id LIMIT 1 OFFSET ${count}`;
     const statement = table.select(this.#from, { columns: '_id', where: rangeSql(range), tail });
-    return (await db.rows<{ _id: string }>({ ...statement, signal: within(signal) }))[0]?._id;
+    const rows = await withDeadline(signal, timeout, (attempt) =>
+      db.rows<{ _id: string }>({ ...statement, signal: attempt.signal }),
+    );
+    return rows[0]?._id;
   }
 
   /** What is equal if the records are. Those that were changed of late count with their values: two changes may come in one millisecond. */
@@ -99,7 +103,9 @@ export class RecordsCopy {
     const sql = `SELECT ${one('toFloat64(count())')} AS records,
       ${one('toString(groupBitXor(cityHash64(_id, _updated_at)))')} AS rows,
       ${one(`toString(groupBitXor(cityHash64(${content})))`, `${rangeSql(range)} AND ${recent}`)} AS recent`;
-    const [digest] = await db.rows<Digest>({ sql, home: table.homeOf(id), signal: within(signal) });
+    const [digest] = await withDeadline(signal, timeout, (attempt) =>
+      db.rows<Digest>({ sql, home: table.homeOf(id), signal: attempt.signal }),
+    );
     return digest as Digest;
   }
 
@@ -109,7 +115,9 @@ export class RecordsCopy {
     signal: AbortSignal,
   ): Promise<void> {
     const { db, table } = this.#store;
-    const rows = await this.#read(range, records > 1, within(signal));
+    const rows = await withDeadline(signal, timeout, (attempt) =>
+      this.#read(range, records > 1, attempt.signal),
+    );
     if (rows === null) {
       const half = Math.floor(records / 2) - 1;
       const middle = (await this.#idAt(range, Math.max(0, half), signal)) ?? range.after;
@@ -117,9 +125,13 @@ export class RecordsCopy {
       return this.#copy({ ...range, after: middle }, { replaces, records: records - half - 1 }, signal);
     }
     const home = table.homeOf(this.#to);
-    if (replaces) await db.command({ ...table.clearRange(this.#to, range), signal: within(signal) });
+    if (replaces)
+      await withDeadline(signal, timeout, (attempt) =>
+        db.command({ ...table.clearRange(this.#to, range), signal: attempt.signal }),
+      );
     if (rows.byteLength === 0) return;
-    await db.insert({ ...table.recordRows, format: 'Native', lines: rows, home, signal: within(signal) });
+    const insert = { ...table.recordRows, format: 'Native', lines: rows, home } as const;
+    await withDeadline(signal, timeout, (attempt) => db.insert({ ...insert, signal: attempt.signal }));
   }
 
   /** Null: they are too large to be held at once. */
@@ -142,8 +154,4 @@ export class RecordsCopy {
 
 function areEqual(one: Digest, other: Digest): boolean {
   return one.records === other.records && one.rows === other.rows && one.recent === other.recent;
-}
-
-function within(signal: AbortSignal): AbortSignal {
-  return AbortSignal.any([signal, AbortSignal.timeout(timeout)]);
 }

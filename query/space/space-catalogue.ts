@@ -3,7 +3,6 @@ import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import { idInStore } from '../sql/id-in-store.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import type { Structure } from '../structure/structure.ts';
-import type { Freshness } from './spaces-deps.ts';
 
 /** A row of record_spaces. */
 export interface CatalogueEntry {
@@ -45,7 +44,7 @@ export function isMoving({ typeChange }: Pick<Structure, 'typeChange'>): boolean
  */
 export function isAbandoned(
   { structure, updatedAt }: Pick<CatalogueEntry, 'structure' | 'updatedAt'>,
-  { others }: Pick<Freshness, 'others'>,
+  { others }: { readonly others: { readonly abandonedAfter: number } },
 ): boolean {
   return structure.typeChange !== null && Date.now() - updatedAt.getTime() >= others.abandonedAfter;
 }
