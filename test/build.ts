@@ -17,7 +17,7 @@ const cache = join(root, 'node_modules/.cache');
 const programs = [
   ...['gateway/main.ts', 'query/main.ts', 'console/main.ts', 'common/transfer/compare-tables.ts'],
   ...['query/imports/import-thread.ts', 'query/imports/preview-thread.ts'],
-  'test/services/contract-preload.ts',
+  ...['test/services/contract-preload.ts', 'test/services/kill-preload.ts'],
 ];
 /** What tests start. */
 const scripts = ['test/services/hold-values.ts', 'test/services/stream-growth.ts'];

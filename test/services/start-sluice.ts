@@ -36,6 +36,8 @@ export interface StartOptions {
   readonly dataDir?: string;
   /** Absent: main.ts, everything in one process. */
   readonly script?: 'main.ts' | 'query/main.ts' | 'gateway/main.ts' | 'console/main.ts';
+  /** Modules that it loads before anything else. */
+  readonly preloads?: readonly string[];
 }
 
 export const acceptanceToken = 'acceptance-token-0123456789abcdef';
@@ -77,7 +79,10 @@ export async function startSluice(options: StartOptions = {}): Promise<Sluice> {
   const contract = await listenForContract();
   const env = { PORT: '0', DATA_DIR: dataDir, BOOTSTRAP_TOKEN: acceptanceToken, ...cache, ...options.env };
   const script = options.script ?? 'main.ts';
-  const child = runScript(script, [], { ...env, ...contract.env }, contract.preloads);
+  const child = runScript(script, [], { ...env, ...contract.env }, [
+    ...contract.preloads,
+    ...(options.preloads ?? []),
+  ]);
   const { output, ended, end, untilWritten } = watchChild(child, script);
   // what fails there rejects for those that wait for the end
   const gone = ended.finally(() => contract.end());
