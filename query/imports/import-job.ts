@@ -1,5 +1,6 @@
 import { hashOfTexts } from '../../common/http/idempotency-key.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
+import { structureText } from '../structure/structure.ts';
 import type { FileReading, RecordProblem } from './file-records.ts';
 
 /** Problems of one import that are kept; all are counted. */
@@ -25,6 +26,8 @@ export interface ImportJob {
   readonly skips: boolean;
   /** What becomes of a record with a value of a unique field that is stored already; null: it has a problem. */
   readonly onConflict: AskedConflict | null;
+  /** The structure that its request brought, as text; absent: the stored one. */
+  readonly declared?: string;
   /** Of its first record. */
   readonly firstId: string;
   /** Bytes of the file. */
@@ -65,21 +68,25 @@ export interface AskedImport {
   readonly reading: FileReading;
   readonly skips: boolean;
   readonly onConflict: AskedConflict | null;
+  /** The space has the structure of the request, and not the stored one. */
+  readonly isDeclared: boolean;
   /** Its `Idempotency-Key`; absent: it has none. */
   readonly key?: string | undefined;
 }
 
 /** @param file digest: of its bytes */
 export function newJob(
-  { space, project, reading, skips, onConflict, key }: AskedImport,
+  { space, project, reading, skips, onConflict, isDeclared, key }: AskedImport,
   { id, bytes, digest }: Pick<ImportJob, 'id' | 'bytes' | 'digest'>,
   { firstId, createdAt }: Pick<ImportJob, 'firstId' | 'createdAt'>,
 ): ImportJob {
-  const { ownerId, catalogueId, stored } = space;
+  const { ownerId, catalogueId, stored, structure } = space;
+  const declared = isDeclared ? [structureText(structure)] : [];
   return {
     ...{ id, ownerId, project, space: stored.slug, catalogueId, reading, skips, onConflict, bytes },
     ...(key === undefined ? {} : { key: hashOfTexts(key) }),
-    digest: hashOfTexts(digest, catalogueId, JSON.stringify([reading, skips, onConflict])),
+    ...(isDeclared && { declared: declared[0] as string }),
+    digest: hashOfTexts(digest, catalogueId, JSON.stringify([reading, skips, onConflict, ...declared])),
     ...{ firstId, createdAt, updatedAt: createdAt, startedAt: null, endedAt: null },
     ...{ state: 'waiting', version: 1, bytesRead: 0, records: 0, skipped: 0, updated: 0, inserted: 0 },
     ...{ problems: [], problemCount: 0, error: null },

@@ -2,13 +2,16 @@ import { ApiError } from '../../common/errors/api-error.ts';
 import { overloaded } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import type { OnConflict } from '../input/parse-on-conflict.ts';
+import type { StructureCache } from '../input/structure-cache.ts';
 import { type RecordQuota, recordOverhead } from '../records/record-quota.ts';
 import type { CatalogueEntry } from '../space/space-catalogue.ts';
 import { rangeSql } from '../sql/id-range.ts';
 import { StagedRecords } from '../sql/staged-records.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
+import type { Structure } from '../structure/structure.ts';
 import { assertSame, Changed } from './changed.ts';
+import { asDeclared } from './declared-structure.ts';
 import { FileProblem } from './file-problem.ts';
 import { type ImportJob, mostProblems, over } from './import-job.ts';
 import type { JobNotes } from './job-notes.ts';
@@ -17,6 +20,7 @@ import type { ThreadProgress, ThreadTask } from './thread-messages.ts';
 
 export interface ImportDeps extends StageDeps {
   readonly database: string;
+  readonly structures: Pick<StructureCache, 'readParsed'>;
   /** Null: there is none. */
   readonly quota: RecordQuota | null;
   /** Bytes of the text of a file. */
@@ -39,7 +43,8 @@ export async function importRecords(
   signal: AbortSignal,
 ): Promise<void> {
   const staged = stageOf(deps, space.id, notes.job.id);
-  let current = space;
+  const declared = declaredBy(deps, notes.job);
+  let current = asDeclared(space, declared);
   for (let attempt = 1; ; attempt++) {
     await deps.spaces.endLeft(space.catalogueId, signal);
     try {
@@ -52,9 +57,14 @@ export async function importRecords(
       const now = await deps.spaces.find(space.catalogueId, signal);
       if (now?.id !== space.id)
         throw new FileProblem(null, 'the structure of the record space was changed meanwhile');
-      current = now;
+      current = asDeclared(now, declared);
     }
   }
+}
+
+function declaredBy({ structures }: Pick<ImportDeps, 'structures'>, job: ImportJob): Structure | null {
+  const { declared, project: projectSlug, space: slug } = job;
+  return declared === undefined ? null : structures.readParsed(JSON.parse(declared), { projectSlug, slug });
 }
 
 /** Ends an import that was cut off while it was published: all of its records are there, or it begins again. */

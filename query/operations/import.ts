@@ -1,6 +1,6 @@
 import { assertBackup, assertGranted } from '../../common/auth/authenticate.ts';
 import { ApiError } from '../../common/errors/api-error.ts';
-import { notAllowed } from '../../common/errors/catalogue.ts';
+import { notAllowed, recordSpaceNotFound } from '../../common/errors/catalogue.ts';
 import type { HttpResponse } from '../../common/http/http-types.ts';
 import {
   keyErrors,
@@ -10,7 +10,13 @@ import {
   replayedHeaders,
 } from '../../common/http/idempotency-key.ts';
 import { noStoreJson } from '../../common/http/no-store-json.ts';
-import { jsonAnswer as jsonOk, queryParameter } from '../../common/openapi/api-operation.ts';
+import {
+  type ApiParameter,
+  jsonAnswer as jsonOk,
+  queryParameter,
+} from '../../common/openapi/api-operation.ts';
+import { lackOf } from '../../common/openapi/grants.ts';
+import { wouldBeDeclared } from '../imports/declared-structure.ts';
 import type { FileReading } from '../imports/file-records.ts';
 import {
   assertConflict,
@@ -24,6 +30,7 @@ import { jobSchema, previewSchema } from '../imports/job-schema.ts';
 import type { Preview } from '../imports/preview.ts';
 import type { ReceivedFile } from '../imports/received-files.ts';
 import { bodySource, chunksSource } from '../imports/spool-body.ts';
+import { readRecordHeaders } from '../input/record-headers.ts';
 import { readPath } from '../input/space-reference.ts';
 import { spaceErrors } from '../openapi/describe-operation.ts';
 import { makePerson } from '../openapi/operation-sample.ts';
@@ -38,33 +45,38 @@ export const importFile: OperationDefinition = {
     const { imports } = deps;
     const { request } = call;
     const path = readPath(request.params);
-    const found = await storedSpace(call, path);
+    const stored = await storedSpace(call, path);
     const choices = choicesOf(request.query);
     const key = readIdempotencyKey(request);
     // its outcome is the account's to see, and its file lies on the disk
-    if (found?.bound !== undefined)
+    if (stored?.bound !== undefined)
       throw notAllowed('An import is for access tokens of servers, which no rules bind');
+    const { dryRun, onConflict } = choices;
+    const isDeclared = Boolean(request.header('structure'));
+    const isDry = dryRun !== 'false';
+    const found = isDeclared && !isDry ? await call.open() : stored;
+    const declared = isDeclared ? (isDry ? await wouldBe(call, deps, path, stored) : found?.structure) : null;
     const { file, reading, ownerId } = await receive(call, deps, choices, found);
     // the job counts its records when they are stored
     call.wrote(0);
     let isSubmitted = false;
     try {
-      const { dryRun, onConflict } = choices;
       const preview = (isStart: boolean): Promise<Preview> => {
         // fields are what the file says where there are none yet
-        const structure = found === null || found.structure.fields.length === 0 ? null : found.structure;
+        const known = declared ?? found?.structure;
+        const structure = known === undefined || known.fields.length === 0 ? null : known;
         return imports.preview(
           ownerId,
           { path: file.path, reading, structure, place: path, isStart },
           request.signal,
         );
       };
-      if (dryRun === 'true' || dryRun === 'start') return previewAnswer(await preview(dryRun === 'start'));
+      if (isDry) return previewAnswer(await preview(dryRun === 'start'));
       const space = found ?? (await made(call, path, choices, (await preview(false)).structure));
       const { projectSlug: project } = path;
       isSubmitted = true;
       const { job, isReplayed } = await imports.submit(
-        { space, project, reading, skips: choices.onError === 'skip', onConflict, key },
+        { space, project, reading, skips: choices.onError === 'skip', onConflict, isDeclared, key },
         file,
         request.signal,
       );
@@ -80,9 +92,10 @@ export const importFile: OperationDefinition = {
   isRecord: false,
   summary: 'Import records',
   description:
-    'From CSV, NDJSON, JSON, Parquet or Arrow; texts also compressed with gzip. A space that is not there is made, with the structure that the first records have. The answer is a job that goes on by itself; `GET /_jobs_/{id}` says how far it is. All records appear at one moment.',
+    'From CSV, NDJSON, JSON, Parquet or Arrow; texts also compressed with gzip. A space that is not there is made, with the structure of the request, or that of the first records. The answer is a job that goes on by itself; `GET /_jobs_/{id}` says how far it is. All records appear at one moment.',
   spaceHeaders: 'creation',
-  parameters: () => [
+  parameters: (space) => [
+    ...space.structureHeaders.filter(({ name }) => name === 'structure').map(declaredHeader),
     ...describedChoices.map(({ name, description, schema }) => queryParameter(name, description, schema)),
     keyParameter,
   ],
@@ -139,6 +152,32 @@ async function made(
 ): Promise<RecordSpace> {
   assertConflict(choices, structure);
   return open(() => ({ path, structure }));
+}
+
+/** The structure by which the import would go. As with `dryRun` nothing may be changed, it is not made yet. */
+async function wouldBe(
+  call: OperationCall,
+  { structures }: Pick<OperationDeps, 'structures'>,
+  path: SpacePath,
+  stored: RecordSpace | null,
+): Promise<Structure> {
+  const { request } = call;
+  const { mutate, autoCreateRecordSpace } = readRecordHeaders(request);
+  const { projectSlug: project, slug: space } = path;
+  const { grants } = stored ?? (await call.authenticate());
+  // its request changes nothing
+  if (grants !== undefined && lackOf(grants, 'structure', { project, space }) !== null)
+    return (await call.open()).structure;
+  const requested = structures.read(request.header('structure'), path);
+  if (stored !== null) return wouldBeDeclared(stored.stored, requested, mutate);
+  if (!autoCreateRecordSpace) throw recordSpaceNotFound(space, ', and auto-create-record-space is false');
+  return requested;
+}
+
+function declaredHeader(header: ApiParameter): ApiParameter {
+  const description =
+    'The structure of the record space, as JSON. Without it the stored one counts, or that of the file where there is none';
+  return { ...header, description };
 }
 
 interface Received {
