@@ -15,7 +15,7 @@ import {
   jsonAnswer as jsonOk,
   queryParameter,
 } from '../../common/openapi/api-operation.ts';
-import { lackOf } from '../../common/openapi/grants.ts';
+import { inSpace, lackOf } from '../../common/openapi/grants.ts';
 import { wouldBeDeclared } from '../imports/declared-structure.ts';
 import type { FileReading } from '../imports/file-records.ts';
 import {
@@ -166,7 +166,7 @@ async function wouldBe(
   const { projectSlug: project, slug: space } = path;
   const { grants } = stored ?? (await call.authenticate());
   // its request changes nothing
-  if (grants !== undefined && lackOf(grants, 'structure', { project, space }) !== null)
+  if (grants !== undefined && lackOf(grants, inSpace('structure'), { project, space }) !== null)
     return (await call.open()).structure;
   const requested = structures.read(request.header('structure'), path);
   if (stored !== null) return wouldBeDeclared(stored.stored, requested, mutate);
