@@ -16,8 +16,8 @@ import { arrayOf, named, type Schema } from '../../common/openapi/schema.ts';
 import type { StoredFiles } from '../imports/stored-files.ts';
 import { acceptQuery, requireQueryType } from '../input/query-media-type.ts';
 import { pageHeaders, queryableHeader } from '../openapi/filter-schemas.ts';
-import type { List } from '../operations/at-hand.ts';
-import { type NextPage, nextHeaders } from '../operations/next-page.ts';
+import type { List } from '../records/at-hand.ts';
+import { type NextPage, nextHeaders } from '../records/next-page.ts';
 import { formatOf } from './file-format.ts';
 import { type FileTables, isAggregation } from './file-tables.ts';
 

@@ -1,11 +1,11 @@
 import type { HttpResponse } from '../../common/http/http-types.ts';
 import { continueWith } from '../../common/limits/continue-with.ts';
 import type { Conditions } from '../input/parse-conditions.ts';
+import { atHand, type List } from '../records/at-hand.ts';
+import { type NextPage, nextHeaders } from '../records/next-page.ts';
 import type { KeptResults } from '../store/kept-results.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
-import { atHand, type List } from './at-hand.ts';
 import { jsonAnswer } from './json-answer.ts';
-import { type NextPage, nextHeaders } from './next-page.ts';
 import type { OperationCall, OperationDeps } from './operation.ts';
 import type { Populate } from './populate.ts';
 import type { Timing } from './timing.ts';

@@ -6,10 +6,10 @@ import type { ReadPlan } from '../input/read-plan.ts';
 import { eventStream } from '../live/live-events.ts';
 import { conditionErrors } from '../openapi/describe-operation.ts';
 import { controlParameters, foundHeaders, pageHeaders } from '../openapi/filter-schemas.ts';
+import { listReading, type NextPage, nextPage } from '../records/next-page.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { type CachedCall, cachedList, cachedRecord, type Reading } from './cached-answer.ts';
 import { queryableJson } from './json-answer.ts';
-import { listReading, type NextPage, nextPage } from './next-page.ts';
 import type { OperationCall, OperationDefinition, OperationDeps } from './operation.ts';
 import { preparePopulate } from './populate.ts';
 

@@ -11,10 +11,10 @@ import { narrowed } from '../input/parse-conditions.ts';
 import { parseSearch, type Search, searchKeys } from '../input/parse-search.ts';
 import { PartReader } from '../input/part-reader.ts';
 import { controlParameters, foundHeaders, pageHeaders } from '../openapi/filter-schemas.ts';
+import { listReading, nextPage } from '../records/next-page.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { cachedList } from './cached-answer.ts';
 import { jsonHeaders } from './json-answer.ts';
-import { listReading, nextPage } from './next-page.ts';
 import type { OperationCall, OperationDefinition, OperationDeps } from './operation.ts';
 import { preparePopulate } from './populate.ts';
 

@@ -94,7 +94,9 @@ t.test('one poisoned record held up the later webhooks of 99 others', async (t) 
     headers: { 'webhook-id': single?.body.deliveryId },
     body: { event: 'record.updated', records: [{ id: 'r99', text: 'first' }] },
   });
-  await t.rejects(webhooks.sendAgain({ ownerId: 'poisoned' }, whole?.id as string, signal), { code: 'not_found' });
+  await t.rejects(webhooks.sendAgain({ ownerId: 'poisoned' }, whole?.id as string, signal), {
+    code: 'not_found',
+  });
 
   await webhooks.close();
   receiver.answerTo = () => 204;
