@@ -269,6 +269,15 @@ t.test('every route: what another owns is not read, changed or listed', async (t
       const path = `/_webhooks_/deliveries/${body[0].id}/send`;
       return [[404, await call({ baseUrl, token: bob, path, method: 'POST' })]];
     },
+    'GET /_webhooks_/addresses': async () => {
+      const { body } = await call({ baseUrl, token: bob, path: '/_webhooks_/addresses' });
+      t.strictSame(body, []);
+    },
+    'POST /_webhooks_/addresses/on': async () => {
+      const path = '/_webhooks_/addresses/on?url=http://127.0.0.1:9/';
+      const { body } = await call({ baseUrl, token: bob, path, method: 'POST' });
+      t.strictSame(body, []);
+    },
     'POST /:project/:space/set-structure': [
       [
         200,

@@ -1,5 +1,6 @@
 /** Hostile bodies: framing, kinds, sizes and credentials. All or nothing is stored, and every refusal says why. */
 import t, { type Test } from 'tap';
+import { slugOfName } from '../../common/metadata/slug-of-name.ts';
 import { openCanary } from '../services/canary.ts';
 import { brokenTexts, hostileTexts, oddJson } from '../services/hostile-texts.ts';
 import { type QueryAnswer, queryHarnessFor, spaceOf } from '../services/query-harness.ts';
@@ -77,7 +78,7 @@ t.test('bodies with keys that the structure lacks', async (t) => {
 t.test('a sample record: its names become fields, or all that is wrong with them is said', async (t) => {
   for (const [index, name] of [...hostileTexts, ...brokenTexts].entries()) {
     const sample = `{${JSON.stringify(name)}:1}`;
-    const slug = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    const slug = slugOfName(name);
     const answers = [
       await harness.call({ path: `/hostile/inf-${index}/get-inferred-structure`, body: sample }),
       await harness.call({ path: `/hostile/inf-${index}/set-inferred-structure`, body: sample }),

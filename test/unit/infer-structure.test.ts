@@ -5,9 +5,18 @@ import { problemsOf } from '../services/thrown-by.ts';
 const path = { projectSlug: 'p', slug: 'people' };
 const problems = (sample: unknown, code: string) => problemsOf(() => inferStructure(sample, path), code);
 
-t.test('a field for every value, with the slug that the published client would make', async (t) => {
+t.test('a field for every value, with the slug that the published client makes of camel case', async (t) => {
   const { fields, ...rest } = inferStructure(
-    { firstName: 'Ada', age: 36, isActive: true, tags: [], homeAddress: {}, HTMLText: '', a1: 0 },
+    {
+      firstName: 'Ada',
+      age: 36,
+      isActive: true,
+      tags: [],
+      homeAddress: {},
+      HTMLText: '',
+      'Order No': '',
+      a1: 0,
+    },
     path,
   );
   t.match(rest, { name: null, projectSlug: 'p', slug: 'people', auth: null, webhooks: null });
@@ -19,7 +28,8 @@ t.test('a field for every value, with the slug that the published client would m
       ['isActive', 'is-active', 'BOOLEAN'],
       ['tags', 'tags', 'ARRAY'],
       ['homeAddress', 'home-address', 'OBJECT'],
-      ['HTMLText', '-h-t-m-l-text', 'TEXT'],
+      ['HTMLText', 'htmltext', 'TEXT'],
+      ['Order No', 'order-no', 'TEXT'],
       ['a1', 'a1', 'NUMBER'],
     ],
   );

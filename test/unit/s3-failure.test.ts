@@ -145,6 +145,11 @@ t.test('a store that is away is a 503 with Retry-After, and other failures are e
   t.ok(away instanceof StoreUnavailable && away.problem === undefined);
   t.equal(visibleError(away).status, 503);
   const refused = storageError('PutObject', 'a/b', ofSdk(403, 'AccessDenied'));
-  t.notOk(refused instanceof StoreUnavailable);
-  t.ok(!(refused instanceof ApiError) && visibleError(refused).status === 500);
+  t.ok(
+    refused instanceof StoreUnavailable && visibleError(refused).status === 503,
+    'a write that is refused',
+  );
+  const unread = storageError('GetObject', 'a/b', ofSdk(403, 'AccessDenied'));
+  t.notOk(unread instanceof StoreUnavailable);
+  t.ok(!(unread instanceof ApiError) && visibleError(unread).status === 500);
 });
