@@ -186,10 +186,22 @@ export function inferredStructure(
   if (typeless.length > 0) return { typeless };
   const recordStructure = entries.map(([name, value]) => ({
     name,
-    slug: name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
+    slug: slugOf(name),
     type: Array.isArray(value)
       ? 'ARRAY'
       : ({ string: 'TEXT', object: 'OBJECT' }[typeof value as string] ?? (typeof value).toUpperCase()),
   }));
   return { text: JSON.stringify({ projectSlug: path.project, slug: path.space, recordStructure }) };
+}
+
+/** docs/api.md#structure */
+function slugOf(name: string): string {
+  const words = name.trim().split(/\s+/);
+  const [first = ''] = words;
+  const isCamelCase = words.length === 1 && !/^[-\p{Lu}\p{Lt}]/u.test(first);
+  if (isCamelCase) return first.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  const parts = words.length === 1 ? first.split(/(?<=[\p{Ll}\p{N}])(?=\p{Lu})/u) : words;
+  const slug = parts.join('-').toLowerCase().replace(/^-+/, '');
+  if (slug === '') return 'field';
+  return slug === 'id' ? 'id-2' : slug;
 }
