@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { withDeadline } from '../../common/limits/deadline.ts';
 
 /** What a hostile account does until all is over. */
 export type Case = (attacker: Attacker) => Promise<void>;
@@ -48,10 +49,11 @@ export class Attacker {
     authorization: string | null = this.authorization,
   ): Promise<void> {
     const headers = { ...(authorization === null ? {} : { authorization }), ...init.headers };
-    const signal = AbortSignal.any([this.signal, AbortSignal.timeout(120_000)]);
-    const answer = await fetch(this.url + path, { ...init, headers, signal });
-    this.count(answer.status);
-    await answer.arrayBuffer();
+    await withDeadline(this.signal, 120_000, async ({ signal }) => {
+      const answer = await fetch(this.url + path, { ...init, headers, signal });
+      this.count(answer.status);
+      await answer.arrayBuffer();
+    });
   }
 
   /** A request whose bytes are written by hand. @returns what ends its connection */

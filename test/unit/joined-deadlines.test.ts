@@ -58,7 +58,7 @@ t.test('a call of the client waited without end', async (t) => {
 
 t.test('no deadline is joined by AbortSignal.any alone', async (t) => {
   const root = join(import.meta.dirname, '../..');
-  const files = ['client/src', 'common', 'events', 'gateway', 'query', 'console'].flatMap((folder) =>
+  const files = ['bench', 'client/src', 'common', 'events', 'gateway', 'query', 'console'].flatMap((folder) =>
     (readdirSync(join(root, folder), { recursive: true }) as string[])
       .filter((name) => /\.tsx?$/.test(name))
       .map((name) => join(folder, name)),
