@@ -125,7 +125,7 @@ t.test('what nobody sees asks for nothing, and goes on from its place', async (t
   await insert({ name: 'Margaret', age: 87 });
   const asked = page.waitForRequest((request) => request.headers().accept === 'text/event-stream');
   await setHidden(false);
-  t.match((await asked).headers()['last-event-id'], /\.\d+\.\S+$/);
+  t.match((await asked).headers()['last-event-id'], /^\S+\.\S+$/);
   await marked('Margaret').waitFor();
   noProblems(t);
 });

@@ -131,7 +131,7 @@ export async function bent(status: number, good: Ask, id: string, known: Known):
   });
   const elsewhere = good.target.replace(/^\/demo\/(?:people|user)/, '/demo/nowhere');
   if (id === 'live' && (status === 500 || status === 507))
-    return { ...withHeaders({ 'test-fault': String(status) }), target: await known.liveAddress({}) };
+    return { ...good, target: `${await known.liveAddress({})}&test-fault=${status}` };
   if (id === 'live' && status === 404) return { ...good, target: await known.droppedAddress() };
   if (id === 'live' && status === 413) return { ...good, target: await known.liveAddress({ $limit: 1 }) };
   if (/^find(?:By|$)/.test(id) && status === 413)

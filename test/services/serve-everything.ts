@@ -47,7 +47,7 @@ import { filesInMemory, testGateway } from './test-gateway.ts';
 /** Whose pages may call it. */
 export const pageOrigin = 'https://app.example.com';
 
-/** A server of everything in this process, which fails when a request asks for it (header `test-fault`). */
+/** A server of everything in this process, which fails when a request asks for it (`test-fault`, a header or in the query). */
 export interface FaultyServer {
   readonly baseUrl: string;
   /** What the process says of itself fails from now on. */
@@ -60,7 +60,8 @@ export interface FaultyServer {
 
 const authenticate: Authenticate = async (request) => {
   if (request.header('authorization') !== 'Bearer good') throw unauthorized('not good');
-  const fault = request.header('test-fault');
+  // the headers of a live find are those of whoever made its address
+  const fault = request.header('test-fault') ?? /[?&]test-fault=(\d+)/.exec(request.rawQuery)?.[1];
   if (fault === '422') throw queryTooExpensive('is refused as the test asked');
   if (fault === '500') throw new Error('as the test asked');
   if (fault === '503') throw overloaded('as the test asked');

@@ -66,14 +66,17 @@ export class RecordsApi {
     return { records: JSON.parse(text) as ReadRecord[], size: text.length };
   }
 
-  /** The events of a live find. They have ids alone: the table reads what it shows. @param place of the last one */
+  /**
+   * The events of a live find. The table reads what it shows; only what is selected here makes an event when it changes,
+   * and every write changes `updatedAt`. @param place of the last one
+   */
   async live(
     json: Where,
     place: string,
     signal: AbortSignal,
   ): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
     const since = place === '' ? {} : { 'last-event-id': place };
-    const options = headerJson({ select: ['id'] });
+    const options = headerJson({ select: ['id', 'updatedAt'] });
     const call = { headers: { accept: 'text/event-stream', options, ...since }, json, signal };
     const { body } = await this.#post('/_find_', { ...call, timeoutMs: liveMs });
     if (body === null) throw noAnswer();
