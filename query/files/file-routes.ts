@@ -1,7 +1,7 @@
 import type { Authenticate } from '../../common/auth/authenticate.ts';
 import type { Config } from '../../common/config/read-config.ts';
 import { invalidSlug } from '../../common/errors/catalogue.ts';
-import type { HttpRequest, HttpResponse, Route } from '../../common/http/http-types.ts';
+import type { Headers, HttpRequest, HttpResponse, Route } from '../../common/http/http-types.ts';
 import { readJson } from '../../common/http/read-json.ts';
 import { slugProblem } from '../../common/metadata/slug.ts';
 import {
@@ -15,8 +15,9 @@ import { curl, keeping } from '../../common/openapi/curl.ts';
 import { arrayOf, named, type Schema } from '../../common/openapi/schema.ts';
 import type { StoredFiles } from '../imports/stored-files.ts';
 import { acceptQuery, requireQueryType } from '../input/query-media-type.ts';
-import { pageHeaders, queryableHeader } from '../openapi/filter-schemas.ts';
+import { groupHeaders, pageHeaders, queryableHeader } from '../openapi/filter-schemas.ts';
 import type { List } from '../records/at-hand.ts';
+import { moreGroupsHeader } from '../records/group-rows.ts';
 import { type NextPage, nextHeaders } from '../records/next-page.ts';
 import { formatOf } from './file-format.ts';
 import { type FileTables, isAggregation } from './file-tables.ts';
@@ -56,7 +57,7 @@ function describe({ method, path, id, how, errors }: (typeof ways)[number]): Api
     answers: {
       200: {
         description: 'The rows, or the groups',
-        headers: { ...noStore, ...queryableHeader, ...pageHeaders },
+        headers: { ...noStore, ...queryableHeader, ...pageHeaders, ...groupHeaders },
         content: jsonContent(arrayOf(row)),
       },
     },
@@ -107,7 +108,11 @@ async function queryFile(
   const paged = (page: NextPage): void => {
     next = page;
   };
-  const chunks = await tables.ask({ ownerId, object, format, body, request, cost, paged });
+  let more: Headers | null = null;
+  const cut = (): void => {
+    more = moreGroupsHeader;
+  };
+  const chunks = await tables.ask({ ownerId, object, format, body, request, cost, paged, cut });
   const list = isAggregation(body) ? await whole(chunks) : await pageOf(chunks, next);
   const cursor = (next as NextPage | null)?.cursorOf(list) ?? null;
   return {
@@ -117,6 +122,7 @@ async function queryFile(
       'cache-control': 'no-store',
       ...acceptQuery,
       ...(cursor !== null && nextHeaders(request, cursor)),
+      ...(more as Headers | null),
     },
     body: list instanceof Uint8Array ? list : { chunks: list },
   };

@@ -10,7 +10,7 @@ import type { StoredFiles } from '../imports/stored-files.ts';
 import { type AggregatePlan, aggregateLimits } from '../input/aggregate/aggregate-plan.ts';
 import { parseAggregate } from '../input/aggregate/parse-aggregate.ts';
 import { parseAsked } from '../input/asked-conditions.ts';
-import { type GroupRow, groupsJson, wantedRows } from '../records/group-rows.ts';
+import { type GroupRow, groupsJson, moreGroups, wantedRows } from '../records/group-rows.ts';
 import { asJsonArray } from '../records/json-array.ts';
 import { type NextPage, nextPage } from '../records/next-page.ts';
 import { aggregateSql, costSql } from '../sql/aggregate-sql.ts';
@@ -54,6 +54,8 @@ export interface FileQuestion {
   readonly cost: EngineCost;
   /** Called before the first bytes of a page of rows. */
   readonly paged?: (next: NextPage) => void;
+  /** Called where an aggregation has more groups than its limit. */
+  readonly cut?: () => void;
 }
 
 /** Whether a body asks for groups: conditions on columns of these names are written as an array. */
@@ -151,7 +153,7 @@ function rowsSql({ columns, from }: FileTable, source: FileSource, more = ''): s
 
 async function* groups(
   table: FileTable,
-  { body, request }: FileQuestion,
+  { body, request, cut }: FileQuestion,
   source: FileSource,
   engine: EngineProcess,
 ): AsyncGenerator<Uint8Array> {
@@ -162,7 +164,9 @@ async function* groups(
   const rows = await engine.rows<GroupRow>(
     `SELECT ${columns} FROM ${rowsSql(table, source)}${where === null ? '' : ` WHERE ${where}`} ${tail}, ${table.settings}`,
   );
-  yield Buffer.from(groupsJson(plan, isFilled ? wantedRows(plan, rows) : rows));
+  const json = groupsJson(plan, isFilled ? wantedRows(plan, rows) : rows);
+  if (moreGroups(json) !== null) cut?.();
+  yield json;
 }
 
 function found(

@@ -203,6 +203,14 @@ export const pageHeaders: Readonly<Record<string, ApiHeader>> = {
   },
 };
 
+/** Headers of answers with groups. */
+export const groupHeaders: Readonly<Record<string, ApiHeader>> = {
+  'Sluice-More-Groups': {
+    description: '`true`: there are more groups than the limit',
+    schema: { type: 'string', enum: ['true'] },
+  },
+};
+
 /** Headers of answers with records. */
 export const foundHeaders: Readonly<Record<string, ApiHeader>> = {
   'Sluice-Total-Count': { description: 'With `$count=exact`: the records on all pages', schema: string },

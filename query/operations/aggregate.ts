@@ -3,8 +3,10 @@ import { arrayOf } from '../../common/openapi/schema.ts';
 import { parseAggregate } from '../input/aggregate/parse-aggregate.ts';
 import { requireQueryType } from '../input/query-media-type.ts';
 import { conditionErrors } from '../openapi/describe-operation.ts';
+import { groupHeaders } from '../openapi/filter-schemas.ts';
 import { makePerson } from '../openapi/operation-sample.ts';
-import { cachedRecord } from './cached-answer.ts';
+import { moreGroups } from '../records/group-rows.ts';
+import { cachedBytes } from './cached-answer.ts';
 import { queryableJson } from './json-answer.ts';
 import type { OperationDefinition } from './operation.ts';
 
@@ -17,11 +19,12 @@ export const aggregate: OperationDefinition = {
       const asked = `aggregate ${request.rawQuery} ${JSON.stringify(given)}`;
       const prepare = () => {
         const plan = parseAggregate(given, request, space.structure);
-        const read = (): Promise<string> => deps.reader.aggregate(space, plan, request.signal);
+        const read = (): Promise<Uint8Array> => deps.reader.aggregate(space, plan, request.signal);
         return { conditions: plan.where, populate: null, total: null, now: () => null, read };
       };
-      // where there are no records there may be a row
-      return cachedRecord({ call, deps, space, asked, headers: queryableJson }, prepare, null);
+      const answer = await cachedBytes({ call, deps, space, asked, headers: queryableJson }, prepare);
+      const more = moreGroups(answer.body);
+      return more === null ? answer : { ...answer, headers: { ...answer.headers, ...more } };
     }),
   summary: 'Count, sum and group records',
   description:
@@ -36,6 +39,7 @@ export const aggregate: OperationDefinition = {
       description: 'A group: the names in groupBy and values, with what it has; null without a value',
       additionalProperties: true,
     }),
+  answerHeaders: groupHeaders,
   errors: [...conditionErrors, 'query_too_expensive'],
   sample: { first: makePerson },
 };

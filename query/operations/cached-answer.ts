@@ -127,16 +127,27 @@ function isChecked(conditions: Conditions | null): boolean {
   return conditions !== null && conditions.hashed.length > 0;
 }
 
-/** Answers with one record, or `null`. @param empty the record of a space that does not exist; null: the one that is read of it */
+/** Answers with bytes that are read of a space also where it does not exist. */
+export function cachedBytes(
+  call: CachedCall,
+  prepare: () => Reading<Uint8Array>,
+): HttpResponse | Promise<HttpResponse> {
+  const { space, headers } = call;
+  return answerOf(call, prepare, async (cache, key, { conditions, read }) => {
+    if (space.missing || isChecked(conditions)) return jsonAnswer(await read(), headers);
+    return jsonAnswer((await cache.load(space, key, conditions, read)) as Uint8Array, headers);
+  });
+}
+
+/** Answers with one record, or `null`. */
 export function cachedRecord(
   call: CachedCall,
   prepare: () => Reading<string | null>,
-  empty: string | null = 'null',
 ): HttpResponse | Promise<HttpResponse> {
   const { space, headers } = call;
   return answerOf(call, prepare, async (cache, key, { conditions, populate, total, read }) => {
     const populated = await populate;
-    if (space.missing) return jsonAnswer(empty ?? (await read()) ?? 'null', headers);
+    if (space.missing) return jsonAnswer('null', headers);
     if (populated !== null) return jsonAnswer((await populated.one(await read())) ?? 'null', headers);
     if (total !== null || isChecked(conditions)) return jsonAnswer((await read()) ?? 'null', headers);
     const result = await cache.load(space, key, conditions, async () =>

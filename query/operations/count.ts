@@ -2,7 +2,7 @@ import { continueWith } from '../../common/limits/continue-with.ts';
 import { count as countSchema, exactObject } from '../../common/openapi/schema.ts';
 import { askedConditions, parseAsked } from '../input/asked-conditions.ts';
 import { conditionErrors } from '../openapi/describe-operation.ts';
-import { cachedRecord } from './cached-answer.ts';
+import { cachedBytes } from './cached-answer.ts';
 import { queryableJson } from './json-answer.ts';
 import type { OperationDefinition } from './operation.ts';
 
@@ -10,21 +10,19 @@ export const count: OperationDefinition = {
   run: (call, deps) =>
     continueWith(call.open(), (space) =>
       continueWith(askedConditions(call.request, call.body), (asked) =>
-        cachedRecord(
-          { call, deps, space, asked: `count ${asked.key}`, headers: queryableJson },
-          () => {
-            const { reader } = deps;
-            const { conditions } = parseAsked(asked, call.request, space.structure);
-            const now = (): Uint8Array | null => {
-              const found = reader.countNow(space, conditions);
-              return found === null ? null : Buffer.from(JSON.stringify({ count: found }));
-            };
-            const read = async (): Promise<string> =>
-              JSON.stringify({ count: await reader.count(space, call.request.signal, conditions) });
-            return { conditions, populate: null, total: null, now, read };
-          },
-          '{"count":0}',
-        ),
+        cachedBytes({ call, deps, space, asked: `count ${asked.key}`, headers: queryableJson }, () => {
+          const { reader } = deps;
+          const { conditions } = parseAsked(asked, call.request, space.structure);
+          const now = (): Uint8Array | null => {
+            const found = reader.countNow(space, conditions);
+            return found === null ? null : Buffer.from(JSON.stringify({ count: found }));
+          };
+          const read = async (): Promise<Uint8Array> => {
+            const found = space.missing ? 0 : await reader.count(space, call.request.signal, conditions);
+            return Buffer.from(JSON.stringify({ count: found }));
+          };
+          return { conditions, populate: null, total: null, now, read };
+        }),
       ),
     ),
   summary: 'Count records',

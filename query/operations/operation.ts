@@ -56,9 +56,11 @@ export interface OperationCall {
   /**
    * Opens the space of the request for this operation; it authenticates and authorises. A promise only where it has to
    * wait; that rejects with the errors that are thrown otherwise.
-   * @param reference where the operation names its space in another way than by path and headers
+   * @param reference where the operation names its space in another way than by path and headers; it is given the owner
    */
-  open(reference?: () => SpaceReference | Promise<SpaceReference>): RecordSpace | Promise<RecordSpace>;
+  open(
+    reference?: (ownerId: string) => SpaceReference | Promise<SpaceReference>,
+  ): RecordSpace | Promise<RecordSpace>;
   /** Null: it was not asked for. */
   readonly timing: Timing | null;
   /** The parsed JSON of the body, within the limit of the operation. */

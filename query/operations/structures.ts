@@ -1,6 +1,7 @@
 import { invalidBody, invalidHeader, structureConflict } from '../../common/errors/catalogue.ts';
 import { shownName } from '../../common/errors/shown-name.ts';
 import type { HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
+import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
 import type { ApiMedia } from '../../common/openapi/api-operation.ts';
 import { nameSchema } from '../../common/openapi/name-schema.ts';
 import { named } from '../../common/openapi/schema.ts';
@@ -27,7 +28,7 @@ function sampleRecord(): ApiMedia {
 }
 
 export const setStructure: OperationDefinition = {
-  ...settingStructure((input, path, { structures }) => {
+  ...settingStructure(async (input, path, { structures }) => {
     if (!isObject(input)) throw invalidBody('Request body should be a JSON object: a structure');
     // the path says which space is meant; the body may say so too
     return structures.readParsed({ ...path, ...input }, path);
@@ -39,7 +40,10 @@ export const setStructure: OperationDefinition = {
 };
 
 export const setInferredStructure: OperationDefinition = {
-  ...settingStructure(inferStructure),
+  ...settingStructure(async (input, path, { spaces }, { ownerId, signal }) => {
+    const stored = await spaces.find(uuidV5(ownerId, path.projectSlug, path.slug), signal);
+    return inferStructure(input, path, stored?.structure);
+  }),
   summary: 'Set the structure of a sample record',
   body: sampleRecord,
   errors: ['invalid_value'],
@@ -64,15 +68,20 @@ export const getInferredStructure: OperationDefinition = {
 
 /** Brings the stored structure to another one, and answers it. @param read the structure that a body asks for */
 function settingStructure(
-  read: (body: unknown, path: SpacePath, deps: OperationDeps) => Structure,
+  read: (
+    body: unknown,
+    path: SpacePath,
+    deps: OperationDeps,
+    of: { readonly ownerId: string; readonly signal: AbortSignal },
+  ) => Promise<Structure>,
 ): Pick<OperationDefinition, 'run' | 'tag' | 'spaceHeaders' | 'answer'> {
   return {
     async run({ request, open, body }, deps) {
       let requested: Structure | null = null;
-      const space = await open(async () => {
+      const space = await open(async (ownerId) => {
         refusePreStored(request);
         const path = readPath(request.params);
-        requested = read(await body(), path, deps);
+        requested = await read(await body(), path, deps, { ownerId, signal: request.signal });
         return { path, structure: requested };
       });
       refuseMissing(requested, space);

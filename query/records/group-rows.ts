@@ -1,4 +1,5 @@
 import { invalidCondition } from '../../common/errors/catalogue.ts';
+import type { Headers } from '../../common/http/http-types.ts';
 import { type AggregatePlan, aggregateLimits, type Group } from '../input/aggregate/aggregate-plan.ts';
 import { kindOfValue } from '../input/filters/filter.ts';
 import { filterTest } from '../input/filters/filter-test.ts';
@@ -11,7 +12,7 @@ export type GroupRow = Readonly<Record<string, Comparable | null>>;
 
 /**
  * All groups of a plan, with the empty buckets between the first and the last, and then as the plan asks
- * for them. Throws a 400 when they are too many.
+ * for them, with one beyond its limit. Throws a 400 when they are too many.
  */
 export function wantedRows(plan: AggregatePlan, found: readonly GroupRow[]): readonly GroupRow[] {
   const { having, limit } = plan;
@@ -27,7 +28,7 @@ export function wantedRows(plan: AggregatePlan, found: readonly GroupRow[]): rea
   return rows
     .filter((row) => tests.every((test) => test(row)))
     .sort(order)
-    .slice(0, limit);
+    .slice(0, limit + 1);
 }
 
 export function emptyRow({ values }: AggregatePlan): GroupRow {
@@ -91,9 +92,21 @@ function orderOf({ sort, groups }: AggregatePlan): (a: GroupRow, b: GroupRow) =>
 
 const jsonKinds: ReadonlySet<string> = new Set(['ARRAY', 'OBJECT', 'path']);
 
-export function groupsJson({ groups, values }: AggregatePlan, rows: readonly GroupRow[]): string {
+/** Of an answer whose limit left groups out. */
+export const moreGroupsHeader: Headers = { 'sluice-more-groups': 'true' };
+
+/** Answers that have fewer groups than there are. */
+const cutAnswers = new WeakSet<Uint8Array>();
+
+/** The header of an answer whose limit left groups out; null: it has all. @param body that `groupsJson` made */
+export function moreGroups(body: unknown): Headers | null {
+  return body instanceof Uint8Array && cutAnswers.has(body) ? moreGroupsHeader : null;
+}
+
+/** A JSON array of groups. @param rows one beyond the limit of the plan says that there are more */
+export function groupsJson({ groups, values, limit }: AggregatePlan, rows: readonly GroupRow[]): Uint8Array {
   const keys = groups.map((group) => ({ ...group, isJson: jsonKinds.has(kindOfValue(group)) }));
-  const shown = rows.map((row) => [
+  const shown = rows.slice(0, limit).map((row) => [
     ...keys.map(({ name, column, bucket, isJson }) => {
       const value = row[column] ?? null;
       if (bucket !== undefined) return [name, bucket.nameOf(value as number)];
@@ -101,5 +114,7 @@ export function groupsJson({ groups, values }: AggregatePlan, rows: readonly Gro
     }),
     ...values.map(({ name, column }) => [name, row[column] ?? null]),
   ]);
-  return JSON.stringify(shown.map((entries) => Object.fromEntries(entries)));
+  const json = Buffer.from(JSON.stringify(shown.map((entries) => Object.fromEntries(entries))));
+  if (rows.length > limit) cutAnswers.add(json);
+  return json;
 }

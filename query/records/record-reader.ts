@@ -175,7 +175,7 @@ export class RecordReader {
   }
 
   /** The groups of an aggregation as a JSON array. Throws a 422 when it would cost too much. */
-  async aggregate(space: RecordSpace, plan: AggregatePlan, signal: AbortSignal): Promise<string> {
+  async aggregate(space: RecordSpace, plan: AggregatePlan, signal: AbortSignal): Promise<Uint8Array> {
     const wanted = ruled(space, plan.where);
     const narrowed = space.missing ? null : await this.#candidates.narrow(space, wanted, signal);
     if (narrowed === null)

@@ -60,7 +60,7 @@ export const actAsUser = 'sluice-act-as-user';
 export type OpenSpace = (
   request: HttpRequest,
   operation: OperationIdentity,
-  reference?: () => SpaceReference | Promise<SpaceReference>,
+  reference?: (ownerId: string) => SpaceReference | Promise<SpaceReference>,
   body?: () => Promise<unknown>,
 ) => RecordSpace | Promise<RecordSpace>;
 
@@ -92,7 +92,7 @@ export function createOpenSpace(deps: {
     isBound: boolean,
   ): RecordSpace | Promise<RecordSpace> => {
     const asked = { request, operation, ownerId, grants, headers: readRecordHeaders(request), isBound };
-    const found = reference === undefined ? referenceOf(deps, asked, body) : reference();
+    const found = reference === undefined ? referenceOf(deps, asked, body) : reference(ownerId);
     return continueWith(found, (given) => openNamed(asked, given));
   };
 

@@ -37,7 +37,7 @@ const settings = [
 ].join(', ');
 
 /**
- * The groups of an aggregation, in its order.
+ * The groups of an aggregation, in its order: one beyond its limit says that there are more.
  * @param cost settings
  * @param rows limit of groups in place of the plan's own `having` and limit; null: as the plan asks
  */
@@ -64,7 +64,7 @@ export function aggregateSql(
     groups.length > 0 ? `GROUP BY ${groups.map(({ column }) => column).join(', ')}` : '',
     wanted === null ? '' : `HAVING ${wanted}`,
     order.length > 0 ? `ORDER BY ${order.join(', ')}` : '',
-    `LIMIT ${rows ?? limit} SETTINGS ${cost}, ${settings}`,
+    `LIMIT ${rows ?? limit + 1} SETTINGS ${cost}, ${settings}`,
   ];
   return { columns: columns.join(', '), tail: tail.filter((part) => part !== '').join(' ') };
 }

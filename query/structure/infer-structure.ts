@@ -10,8 +10,13 @@ import type { SpacePath, Structure } from './structure.ts';
  * The structure that a sample record has: a field for each of its values, with all flags off. `id`, `createdAt` and
  * `updatedAt`, which every record of an answer has, are passed over. Throws a 400 that lists every problem: null, for
  * one, is of no type.
+ * @param stored where there is one: its fields keep their slugs, however those were made
  */
-export function inferStructure(sample: unknown, { projectSlug, slug }: SpacePath): Structure {
+export function inferStructure(
+  sample: unknown,
+  { projectSlug, slug }: SpacePath,
+  stored: Structure | null = null,
+): Structure {
   if (!isObject(sample)) throw invalidBody('Request body should be a JSON object: a sample record');
   const entries = Object.entries(sample).filter(([name]) => !isSystemKey(name));
   if (entries.length === 0) throw invalidBody('The sample record has no field');
@@ -24,12 +29,17 @@ export function inferStructure(sample: unknown, { projectSlug, slug }: SpacePath
     if (type === null) {
       problems.push(`Value for Body field: ${shownName(name)} is null, from which no type can be inferred`);
     }
-    return { name, slug: slugOfName(name), type: type ?? 'TEXT' };
+    return { name, slug: storedSlug(stored, name) ?? slugOfName(name), type: type ?? 'TEXT' };
   });
   const parsed = readStructure({ projectSlug, slug, recordStructure });
   if (problems.length > 0) throw invalidValue([...problems, ...parsed.problems]);
   if (parsed.structure === null) throw invalidStructure(parsed.problems);
   return parsed.structure;
+}
+
+function storedSlug(stored: Structure | null, name: string): string | null {
+  const field = stored?.fields[stored.places.get(name) ?? -1];
+  return field?.name === name ? field.slug : null;
 }
 
 /** The type of a value of parsed JSON. */

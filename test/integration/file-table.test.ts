@@ -216,6 +216,11 @@ t.test('columns as they come', async (t) => {
     const all = await ask(ten, { $sort: ['-n'], $select: ['n'] });
     t.strictSame(read, all.body);
   }
+  for (const limit of [3, 4]) {
+    const body = { groupBy: ['n'], limit };
+    const { headers } = await harness.respond({ method: 'QUERY', path: `/_f_/p/${ten}`, body });
+    t.equal(headers?.['sluice-more-groups'], limit < 4 ? 'true' : undefined, 'all four groups, or more');
+  }
   t.match(await ask(file, { $count: 'exact' }), refusal('invalid_options', /\$count/));
   t.match(await ask(file, 'text'), refusal('invalid_body'));
   const wide = Array.from({ length: 1000 }, (_, n) => `c${n}`);

@@ -1,6 +1,7 @@
 /** POST and QUERY /{project}/{space}/_aggregate_: what groups are, and what is refused. */
 import fc from 'fast-check';
 import t from 'tap';
+import { responseBytes } from '../services/fake-request.ts';
 import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
 import { fieldsOf, structureOf } from '../services/record-client.ts';
 import { sized } from '../services/test-size.ts';
@@ -128,6 +129,26 @@ t.test('a sum beyond all numbers is no value, in conditions and orders as well',
     );
     for (const order of ['asc', 'desc'])
       t.strictSame((await asked({ sort: [{ by: name, order }] }))[0], some, 'without a value they come last');
+  }
+});
+
+t.test('an answer that has not all groups says so, also when it was kept', async (t) => {
+  const more = async (limit: number | undefined, groupBy: unknown[] = ['city']): Promise<unknown[]> => {
+    const body = { groupBy, values: { n: 'count' }, ...(limit !== undefined && { limit }) };
+    const answer = await harness.respond({ path: '/p/sales/_aggregate_', structure, body });
+    const groups = JSON.parse(String(await responseBytes(answer))) as unknown[];
+    return [groups.length, answer.headers?.['sluice-more-groups']];
+  };
+  const [groups] = await more(undefined);
+  for (const time of ['read', 'kept']) {
+    t.strictSame(await more(undefined), [groups, undefined], time);
+    t.strictSame(await more(Number(groups)), [groups, undefined], time);
+    t.strictSame(await more(Number(groups) - 1), [Number(groups) - 1, 'true'], time);
+    t.strictSame(
+      await more(1, ['city', { bucket: 'createdAt', every: '1d', fill: true }]),
+      [1, 'true'],
+      time,
+    );
   }
 });
 
