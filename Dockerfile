@@ -9,7 +9,8 @@ WORKDIR /build
 COPY package.json package-lock.json ./
 COPY deploy/image ./deploy/image
 RUN node deploy/image/trim-package.mjs && npm install --ignore-scripts --no-audit --no-fund
-COPY tsconfig.json tsconfig.build.json main.ts token.ts rules.ts export.ts import.ts sql-views.ts move-space.ts janitor.ts healthcheck.ts ./
+COPY tsconfig.json tsconfig.build.json main.ts ./
+COPY cli ./cli
 COPY common ./common
 COPY events ./events
 COPY gateway ./gateway
@@ -18,7 +19,7 @@ COPY console ./console
 # what the web app shares with the client
 COPY client/src ./client/src
 COPY deploy/compose/init ./deploy/compose/init
-RUN npx --no-install tsc -p tsconfig.build.json \
+RUN npx --no-install tsc -p tsconfig.build.json && node deploy/image/compiled-imports.mjs \
     && mkdir -p console/web/dist && npm run --if-present build:console \
     && npm prune --omit=dev --ignore-scripts --no-audit --no-fund \
     && node deploy/image/trim-modules.mjs
@@ -40,7 +41,7 @@ RUN mkdir -m 0700 /run/sluice && chown 65532:65532 /run/sluice
 USER 65532:65532
 EXPOSE 8080
 STOPSIGNAL SIGTERM
-HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 CMD ["node", "healthcheck.js"]
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 CMD ["node", "cli/healthcheck.js"]
 CMD ["node", "main.js"]
 
 # Makes the keys and the certificate of docker-compose.yml. A stage of its own, because only it needs openssl.

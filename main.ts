@@ -1,14 +1,14 @@
-import { requirePlatform } from './common/lifecycle/require-platform.ts';
+import { requirePlatform } from '#process/lifecycle/require-platform.ts';
 
 /** Runs all services on one port. */
 requirePlatform();
-const { runProcess } = await import('./common/lifecycle/run-process.ts');
+const { runProcess } = await import('#process/lifecycle/run-process.ts');
 await runProcess(async () => {
   const [{ gatewayService }, { openEvents }, { queryService }, { consoleService }] = await Promise.all([
-    import('./gateway/gateway-service.ts'),
-    import('./events/open-events.ts'),
-    import('./query/query-service.ts'),
-    import('./console/console-service.ts'),
+    import('#gateway/gateway-service.ts'),
+    import('#events/open-events.ts'),
+    import('#query/query-service.ts'),
+    import('#console/console-service.ts'),
   ]);
   return [gatewayService, queryService(openEvents), consoleService];
 });

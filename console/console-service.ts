@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { createHasher } from '../common/auth/hasher.ts';
-import { openLoginThrottle } from '../common/auth/open-login-throttle.ts';
-import { createTokenGate } from '../common/auth/token-gate.ts';
-import type { Config } from '../common/config/read-config.ts';
-import type { ServiceFactory } from '../common/lifecycle/service.ts';
+import { createHasher } from '#auth/hasher.ts';
+import { openLoginThrottle } from '#auth/open-login-throttle.ts';
+import { createTokenGate } from '#auth/token-gate.ts';
+import type { Config } from '#kernel/config/read-config.ts';
+import type { ServiceFactory } from '#process/lifecycle/service.ts';
 import { Passwords } from './accounts/passwords.ts';
 import { Registration } from './accounts/registration.ts';
 import type { OtherOrigins } from './assets/web-app-routes.ts';
@@ -53,6 +53,6 @@ async function originsOfFiles({ publicFilesUrl, s3 }: Config): Promise<readonly 
   if (publicFilesUrl !== undefined) return [new URL(publicFilesUrl).origin];
   if (s3?.publicBucket !== true) return [];
   // the SDK is loaded only where there is a bucket
-  const { s3ObjectUrls } = await import('../common/object-store/s3/s3-address.ts');
+  const { s3ObjectUrls } = await import('#objects/s3/s3-address.ts');
   return [new URL(s3ObjectUrls(s3)('file')).origin];
 }

@@ -1,6 +1,6 @@
-import { requirePlatform } from '../common/lifecycle/require-platform.ts';
+import { requirePlatform } from '#process/lifecycle/require-platform.ts';
 
 /** The dashboard as a process of its own. */
 requirePlatform();
-const { runProcess } = await import('../common/lifecycle/run-process.ts');
+const { runProcess } = await import('#process/lifecycle/run-process.ts');
 await runProcess(async () => [(await import('./console-service.ts')).consoleService]);

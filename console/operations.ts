@@ -1,4 +1,4 @@
-import type { Route } from '../common/http/http-types.ts';
+import type { Route } from '#server/http/http-types.ts';
 import { changePassword } from './operations/change-password.ts';
 import type { ConsoleHandler, SessionHandler } from './operations/console-call.ts';
 import { createTokenOperation } from './operations/create-token.ts';

@@ -1,8 +1,8 @@
-import { unauthorized } from '../common/errors/catalogue.ts';
-import { addressOwner } from '../common/http/address-owner.ts';
-import type { Handler, HttpRequest, Route } from '../common/http/http-types.ts';
-import { readJson } from '../common/http/read-json.ts';
-import type { Limiter } from '../common/rate-limits/request-limiter.ts';
+import type { Limiter } from '#coordination/rate-limits/request-limiter.ts';
+import { unauthorized } from '#kernel/errors/catalogue.ts';
+import { addressOwner } from '#server/http/address-owner.ts';
+import type { Handler, HttpRequest, Route } from '#server/http/http-types.ts';
+import { readJson } from '#server/http/read-json.ts';
 import { type WebAppDeps, webAppRoutes } from './assets/web-app-routes.ts';
 import type { ConsoleCall, ConsoleDeps } from './operations/console-call.ts';
 import { type ConsoleOperation, consoleOperations } from './operations.ts';

@@ -4,7 +4,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 rm -rf dist
 npx --no-install tsc -p tsconfig.build.json
-chmod +x dist/sluice.js
+node deploy/image/compiled-imports.mjs
+chmod +x dist/cli/sluice.js
 npm run --if-present build:console
 if [ -d console/web/dist ]; then
   mkdir -p dist/console/web

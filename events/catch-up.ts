@@ -1,4 +1,4 @@
-import type { Log } from '../common/log/log.ts';
+import type { Log } from '#kernel/log/log.ts';
 import type { Backlog } from './backlog.ts';
 import type { Delivery } from './delivery.ts';
 import type { DeliveryQueue } from './delivery-queue.ts';

@@ -1,6 +1,6 @@
-import type { Database } from '../common/clickhouse/database.ts';
-import { textLiteral } from '../common/clickhouse/literal.ts';
-import { timestampText } from '../common/metadata/row-values.ts';
+import type { Database } from '#engine/database.ts';
+import { textLiteral } from '#engine/literal.ts';
+import { timestampText } from '#kernel/ids/row-values.ts';
 
 /** An address that answered 410 Gone: it gets no calls until its account switches it on again. */
 export interface DeadAddress {

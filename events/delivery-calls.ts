@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import type { KeyedHash } from '../common/auth/signing-keys.ts';
-import type { Log } from '../common/log/log.ts';
-import type { ObserveCall } from '../common/telemetry/observe-call.ts';
+import type { KeyedHash } from '#auth/signing-keys.ts';
+import type { Log } from '#kernel/log/log.ts';
+import type { ObserveCall } from '#kernel/telemetry/observe-call.ts';
 import { type CallOutcome, callWebhook, unanswered } from './call-webhook.ts';
 import type { Delivery } from './delivery.ts';
 import type { DeliveryTable } from './delivery-table.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
-import type { Log } from '../common/log/log.ts';
+import type { Log } from '#kernel/log/log.ts';
 import { Backlog } from './backlog.ts';
 import { type CallOutcome, unanswered } from './call-webhook.ts';
 import { CatchUp } from './catch-up.ts';

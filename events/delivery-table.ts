@@ -1,13 +1,13 @@
-import type { Database } from '../common/clickhouse/database.ts';
-import { textLiteral } from '../common/clickhouse/literal.ts';
+import type { Database } from '#engine/database.ts';
+import { textLiteral } from '#engine/literal.ts';
 import {
   type Pace,
   type Queued,
   StatementQueues,
   settleAll,
   type Waiting,
-} from '../common/clickhouse/statement-queues.ts';
-import { timestampText } from '../common/metadata/row-values.ts';
+} from '#engine/statement-queues.ts';
+import { timestampText } from '#kernel/ids/row-values.ts';
 import type { Delivery, NewDelivery, Progress } from './delivery.ts';
 
 const keyColumns = ['owner_id', 'id', 'created_at'];

@@ -1,4 +1,4 @@
-import type { RecordEvent } from '../common/record-events/record-event.ts';
+import type { RecordEvent } from '#kernel/record-events/record-event.ts';
 
 /** Progress of a delivery: everything that an attempt writes. */
 export interface Progress {

@@ -1,6 +1,6 @@
 import { lookup, Resolver } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
-import { FairShare } from '../common/limits/fair-share.ts';
+import { FairShare } from '#kernel/limits/fair-share.ts';
 
 /** Networks closed to webhooks: those that only this machine and its neighbours reach, and ones that embed theirs. */
 const closed: readonly (readonly [network: string, prefix: number, family: 'ipv4' | 'ipv6'])[] = [

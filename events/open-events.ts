@@ -1,6 +1,6 @@
-import type { ProcessServices, Service } from '../common/lifecycle/service.ts';
-import { sharedPace } from '../common/lifecycle/shared-pace.ts';
-import type { RecordEvents } from '../common/record-events/record-event.ts';
+import { sharedPace } from '#engine/shared-pace.ts';
+import type { RecordEvents } from '#kernel/record-events/record-event.ts';
+import type { ProcessServices, Service } from '#process/lifecycle/service.ts';
 import { webhookRoutes } from './webhook-routes.ts';
 import { Webhooks } from './webhooks.ts';
 

@@ -1,11 +1,11 @@
-import { type AccountOperation, accountRoutes } from '../common/auth/account-routes.ts';
-import type { Authenticate } from '../common/auth/authenticate.ts';
-import { invalidCondition } from '../common/errors/catalogue.ts';
-import type { HttpResponse, QueryPairs, Route } from '../common/http/http-types.ts';
-import { noStoreJson } from '../common/http/no-store-json.ts';
-import { accountErrors as errors, jsonAnswer, queryParameter } from '../common/openapi/api-operation.ts';
-import { curl, keeping } from '../common/openapi/curl.ts';
-import { arrayOf, count, dateTime, exactObject, named, nullable, string } from '../common/openapi/schema.ts';
+import { type AccountOperation, accountRoutes } from '#auth/account-routes.ts';
+import type { Authenticate } from '#auth/authenticate.ts';
+import { invalidCondition } from '#kernel/errors/catalogue.ts';
+import { arrayOf, count, dateTime, exactObject, named, nullable, string } from '#kernel/json/schema.ts';
+import type { HttpResponse, QueryPairs, Route } from '#server/http/http-types.ts';
+import { noStoreJson } from '#server/http/no-store-json.ts';
+import { accountErrors as errors, jsonAnswer, queryParameter } from '#server/openapi/api-operation.ts';
+import { curl, keeping } from '#server/openapi/curl.ts';
 import type { Delivery } from './delivery.ts';
 import type { Webhooks } from './webhooks.ts';
 

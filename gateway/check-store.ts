@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { StoreUnavailable } from '../common/errors/store-unavailable.ts';
-import { untilAborted } from '../common/limits/until-aborted.ts';
-import type { Log } from '../common/log/log.ts';
-import { checkKey } from '../common/metadata/file-key.ts';
-import type { ObjectStore } from '../common/object-store/object-store.ts';
+import { checkKey } from '#catalogue/file-key.ts';
+import { StoreUnavailable } from '#kernel/errors/store-unavailable.ts';
+import { untilAborted } from '#kernel/limits/until-aborted.ts';
+import type { Log } from '#kernel/log/log.ts';
+import type { ObjectStore } from '#objects/object-store.ts';
 
 /** Time limit of the whole check: longer than the store's own attempts. Milliseconds. */
 const checkTimeout = 60_000;

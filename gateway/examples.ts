@@ -1,4 +1,4 @@
-import type { Examples } from '../common/lifecycle/first-start-text.ts';
+import type { Examples } from '#process/lifecycle/first-start-text.ts';
 
 export const gatewayExamples: Examples = (curl, baseUrl) => `Upload a file:
 ${curl} -F 'file=hello;filename=hello.txt' ${baseUrl}/_f_/demo/upload

@@ -1,7 +1,7 @@
-import type { RunningUploads } from '../common/lifecycle/workers/running-uploads.ts';
-import type { ObjectStore, ObjectWriter } from '../common/object-store/object-store.ts';
-import type { Metrics } from '../common/telemetry/create-metrics.ts';
-import type { ObserveCall } from '../common/telemetry/observe-call.ts';
+import type { Metrics } from '#kernel/telemetry/create-metrics.ts';
+import type { ObserveCall } from '#kernel/telemetry/observe-call.ts';
+import type { ObjectStore, ObjectWriter } from '#objects/object-store.ts';
+import type { RunningUploads } from '#process/lifecycle/workers/running-uploads.ts';
 import type { DownloadSlots } from './download/download-slots.ts';
 import type { UploadMemory } from './memory/upload-memory.ts';
 

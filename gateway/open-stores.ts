@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import type { ProcessServices } from '../common/lifecycle/service.ts';
-import { sharedPace } from '../common/lifecycle/shared-pace.ts';
-import { type CloudFiles, createCloudFiles } from '../common/metadata/cloud-files.ts';
-import { LoggedFiles } from '../common/metadata/logged-files.ts';
-import type { ObjectStore } from '../common/object-store/object-store.ts';
-import { type OpenedObjectStore, openObjectStore } from '../common/object-store/open-object-store.ts';
+import { sharedPace } from '#engine/shared-pace.ts';
+import type { ObjectStore } from '#objects/object-store.ts';
+import { type OpenedObjectStore, openObjectStore } from '#objects/open-object-store.ts';
+import type { ProcessServices } from '#process/lifecycle/service.ts';
+import { type CloudFiles, createCloudFiles } from './catalogue/cloud-files.ts';
+import { LoggedFiles } from './catalogue/logged-files.ts';
 import { SmallFiles } from './download/small-files.ts';
 import { countedCalls, measuredStore } from './measure-uploads.ts';
 

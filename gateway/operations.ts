@@ -1,4 +1,4 @@
-import type { Route } from '../common/http/http-types.ts';
+import type { Route } from '#server/http/http-types.ts';
 import { type DeleteFileDeps, deleteFile } from './operations/delete-file.ts';
 import { deleteFiles } from './operations/delete-files.ts';
 import {

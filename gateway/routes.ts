@@ -1,8 +1,8 @@
-import type { Route } from '../common/http/http-types.ts';
+import type { Route } from '#server/http/http-types.ts';
+import { UploadAccess, type UploadAccessDeps } from './access/upload-access.ts';
 import { gatewayOperations, type OperationDeps } from './operations.ts';
 import { draftLimit } from './resumable/draft-headers.ts';
 import { tusOptions } from './resumable/tus-headers.ts';
-import { UploadAccess, type UploadAccessDeps } from './upload-access.ts';
 
 export type GatewayDeps = Omit<OperationDeps, 'access'> & UploadAccessDeps;
 

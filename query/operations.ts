@@ -1,4 +1,4 @@
-import { inSpace } from '../common/openapi/grants.ts';
+import { inSpace } from '#kernel/grants.ts';
 import { livePath } from './live/live-route.ts';
 import { aggregate } from './operations/aggregate.ts';
 import { clear } from './operations/clear.ts';

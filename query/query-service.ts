@@ -1,22 +1,35 @@
 import { join } from 'node:path';
-import { createHasher } from '../common/auth/hasher.ts';
-import { createLoginTokens } from '../common/auth/login-tokens.ts';
-import { openLoginThrottle } from '../common/auth/open-login-throttle.ts';
-import { createConfiguredKeys, createKeyedHash, createStoredKeys } from '../common/auth/signing-keys.ts';
-import type { Config } from '../common/config/read-config.ts';
-import type { Route } from '../common/http/http-types.ts';
-import type { Examples } from '../common/lifecycle/first-start-text.ts';
-import type { ProcessServices, Service, ServiceFactory } from '../common/lifecycle/service.ts';
-import type { UsageCounts } from '../common/metadata/usage-counts.ts';
-import { createUuidV7 } from '../common/metadata/uuid-v7.ts';
-import { openObjectStore } from '../common/object-store/open-object-store.ts';
-import type { RecordEvents } from '../common/record-events/record-event.ts';
-import type { Metrics } from '../common/telemetry/create-metrics.ts';
+import { createHasher } from '#auth/hasher.ts';
+import { createLoginTokens } from '#auth/login-tokens.ts';
+import { openLoginThrottle } from '#auth/open-login-throttle.ts';
+import { createConfiguredKeys, createKeyedHash, createStoredKeys } from '#auth/signing-keys.ts';
+import type { UsageCounts } from '#catalogue/usage-counts.ts';
+import type { Config } from '#kernel/config/read-config.ts';
+import { createUuidV7 } from '#kernel/ids/uuid-v7.ts';
+import type { RecordEvents } from '#kernel/record-events/record-event.ts';
+import type { Metrics } from '#kernel/telemetry/create-metrics.ts';
+import { openObjectStore } from '#objects/open-object-store.ts';
+import type { Examples } from '#process/lifecycle/first-start-text.ts';
+import type { ProcessServices, Service, ServiceFactory } from '#process/lifecycle/service.ts';
+import { Candidates } from '#records/candidates.ts';
+import { HashChecks, type Throttle } from '#records/hash-checks.ts';
+import { sweepReceipts } from '#records/insert-receipts.ts';
+import { RecordInserts } from '#records/insert-records.ts';
+import { RecordChanges } from '#records/record-changes.ts';
+import { RecordExports } from '#records/record-exports.ts';
+import { quotaWrites, RecordQuota } from '#records/record-quota.ts';
+import { RecordReader } from '#records/record-reader.ts';
+import { cacheShares } from '#records/store/cache-shares.ts';
+import type { RecordStore } from '#records/store/record-store.ts';
+import { EmbeddedStore } from '#records/store-embedded/embedded-store.ts';
+import { exampleStructure } from '#records/structure/example-structure.ts';
+import { createLocalReservations, type UniqueReservations } from '#records/unique/unique-reservations.ts';
+import type { Route } from '#server/http/http-types.ts';
 import { fileRoutes } from './files/file-routes.ts';
 import { FileTables } from './files/file-tables.ts';
-import { Imports } from './imports/imports.ts';
-import { jobRoutes } from './imports/job-routes.ts';
-import { StoredFiles } from './imports/stored-files.ts';
+import { Imports } from './imports/jobs/imports.ts';
+import { jobRoutes } from './imports/jobs/job-routes.ts';
+import { StoredFiles } from './imports/jobs/stored-files.ts';
 import { acceptQuery } from './input/query-media-type.ts';
 import { StructureCache } from './input/structure-cache.ts';
 import { LiveAddresses } from './live/live-addresses.ts';
@@ -32,14 +45,6 @@ import type { Operation, OperationDeps } from './operations/operation.ts';
 import { operationRoute } from './operations/operation-route.ts';
 import { operations, scopes } from './operations.ts';
 import { projectRoutes } from './projects/project-routes.ts';
-import { Candidates } from './records/candidates.ts';
-import { HashChecks, type Throttle } from './records/hash-checks.ts';
-import { sweepReceipts } from './records/insert-receipts.ts';
-import { RecordInserts } from './records/insert-records.ts';
-import { RecordChanges } from './records/record-changes.ts';
-import { RecordExports } from './records/record-exports.ts';
-import { quotaWrites, RecordQuota } from './records/record-quota.ts';
-import { RecordReader } from './records/record-reader.ts';
 import { currentWrites } from './space/current-writes.ts';
 import { InFlightWrites } from './space/in-flight-writes.ts';
 import { openCatalogue } from './space/logged-catalogue.ts';
@@ -49,11 +54,6 @@ import { countRecordBytes } from './space/space-figures.ts';
 import { makeSpaceViews, type ViewsOrder } from './space/space-views.ts';
 import { Spaces } from './space/spaces.ts';
 import { freshnessOf, type SpacesDeps } from './space/spaces-deps.ts';
-import { cacheShares } from './store/cache-shares.ts';
-import type { RecordStore } from './store/record-store.ts';
-import { EmbeddedStore } from './store-embedded/embedded-store.ts';
-import { exampleStructure } from './structure/example-structure.ts';
-import { createLocalReservations, type UniqueReservations } from './unique/unique-reservations.ts';
 import { usageRoutes } from './usage/usage-route.ts';
 
 /** The carrier of events, opened for a process, with routes of its own. */
@@ -131,7 +131,7 @@ export const queryService =
 async function openStore(services: ProcessServices): Promise<RecordStore> {
   // the embedded engine serves one process
   if (services.config.clickhouse === undefined) return EmbeddedStore.open(services);
-  const { SharedStore } = await import('./store-shared/shared-store.ts');
+  const { SharedStore } = await import('#records/store-shared/shared-store.ts');
   return SharedStore.open(services);
 }
 
@@ -141,7 +141,7 @@ async function openReservations(
   everUsed: (signal: AbortSignal) => Promise<boolean>,
 ): Promise<UniqueReservations> {
   if (redis === undefined) return createLocalReservations();
-  const { RedisReservations } = await import('./unique/redis-reservations.ts');
+  const { RedisReservations } = await import('#records/unique/redis-reservations.ts');
   return new RedisReservations({ redis, log, everUsed });
 }
 

@@ -13,16 +13,16 @@ import { build, type Plugin } from 'esbuild';
 
 const root = join(import.meta.dirname, '..');
 const cache = join(root, 'node_modules/.cache');
-/** Beside the programs in the root: what runs in a process or thread of its own, or in a server before all else. */
+/** Beside main.ts and the commands: what runs in a process or thread of its own, or in a server before all else. */
 const programs = [
-  ...['gateway/main.ts', 'query/main.ts', 'console/main.ts', 'common/transfer/compare-tables.ts'],
-  ...['query/imports/import-thread.ts', 'query/imports/preview-thread.ts'],
+  ...['gateway/main.ts', 'query/main.ts', 'console/main.ts', 'cli/transfer/compare-tables.ts'],
+  ...['query/imports/thread/import-thread.ts', 'query/imports/thread/preview-thread.ts'],
   ...['test/services/contract-preload.ts', 'test/services/kill-preload.ts'],
 ];
 /** What tests start. */
 const scripts = ['test/services/hold-values.ts', 'test/services/stream-growth.ts'];
-const engine = 'common/clickhouse/engine-program.mjs';
-const product = /^(?:common|console|events|gateway|query|[\w-]+\.ts$)/;
+const engine = 'common/engine/engine-program.mjs';
+const product = /^(?:cli|common|console|events|gateway|query|[\w-]+\.ts$)/;
 
 /**
  * Bundles test files, and the programs that they start, to plain JavaScript. A process that compiles what it reads, or
@@ -35,9 +35,9 @@ export async function buildTests(files: readonly string[]): Promise<string> {
   const folder = mkdtempSync(join(cache, 'sluice-tests-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
-  const inRoot = readdirSync(root).filter((name) => /^[\w-]+\.ts$/.test(name));
+  const commands = readdirSync(join(root, 'cli')).filter((name) => name.endsWith('.ts'));
   await Promise.all([
-    bundle([...inRoot, ...programs], folder, 'programs'),
+    bundle(['main.ts', ...commands.map((name) => `cli/${name}`), ...programs], folder, 'programs'),
     bundle([...files, ...scripts], folder, 'tests'),
   ]);
   const built = join(folder, 'programs');

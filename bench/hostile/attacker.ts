@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { withDeadline } from '../../common/limits/deadline.ts';
+import { withDeadline } from '#kernel/limits/deadline.ts';
 
 /** What a hostile account does until all is over. */
 export type Case = (attacker: Attacker) => Promise<void>;

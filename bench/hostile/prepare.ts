@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Database } from '../../common/clickhouse/database.ts';
+import type { Database } from '#engine/database.ts';
 import { insertOne, onTables, passwordStructure, startService } from '../query/direct-store.ts';
 import type { Child } from '../upload/harness/child-process.ts';
 import { newAccount as makeAccount } from '../upload/subject/new-account.ts';

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openChdb } from '../../common/clickhouse/chdb-database.ts';
-import type { Database } from '../../common/clickhouse/database.ts';
+import { openChdb } from '#engine/chdb-database.ts';
+import type { Database } from '#engine/database.ts';
 import { type FieldInput, structureOf as structureText } from '../../test/services/record-client.ts';
 import { type Child, repositoryRoot, startScript } from '../upload/harness/child-process.ts';
 import { startEnvironment } from '../upload/harness/start-environment.ts';

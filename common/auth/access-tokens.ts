@@ -1,9 +1,9 @@
 import { hash as oneShotHash, randomUUID } from 'node:crypto';
-import type { Database } from '../clickhouse/database.ts';
-import { textLiteral } from '../clickhouse/literal.ts';
-import type { Deployment } from '../metadata/deployment.ts';
-import { rowLine, timestampText } from '../metadata/row-values.ts';
-import type { Grants } from '../openapi/grants.ts';
+import type { Deployment } from '#catalogue/deployment.ts';
+import type { Database } from '#engine/database.ts';
+import { textLiteral } from '#engine/literal.ts';
+import type { Grants } from '#kernel/grants.ts';
+import { rowLine, timestampText } from '#kernel/ids/row-values.ts';
 import { sealedToken } from './sealed-token.ts';
 
 /** Limits of a read with a token, where the operator set some. */

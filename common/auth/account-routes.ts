@@ -1,4 +1,4 @@
-import type { HttpRequest, HttpResponse, Route } from '../http/http-types.ts';
+import type { HttpRequest, HttpResponse, Route } from '#server/http/http-types.ts';
 import type { Authenticate, Principal } from './authenticate.ts';
 
 /** An operation on an account's data: its place, its work, and its description. */

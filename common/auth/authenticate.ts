@@ -1,8 +1,8 @@
-import { notGranted, unauthorized } from '../errors/catalogue.ts';
-import { shownName } from '../errors/shown-name.ts';
-import type { HttpRequest } from '../http/http-types.ts';
-import { type GrantPlace, type Grants, lackOf, type Need, type Touches } from '../openapi/grants.ts';
-import { type Limiter, unlimited } from '../rate-limits/request-limiter.ts';
+import { type Limiter, unlimited } from '#coordination/rate-limits/request-limiter.ts';
+import { notGranted, unauthorized } from '#kernel/errors/catalogue.ts';
+import { shownName } from '#kernel/errors/shown-name.ts';
+import { type GrantPlace, type Grants, lackOf, type Need, type Touches } from '#kernel/grants.ts';
+import type { HttpRequest } from '#server/http/http-types.ts';
 import type { AccessToken, ReadLimitsOfToken } from './access-tokens.ts';
 import type { CheckedToken, TokenCheck } from './token-check.ts';
 

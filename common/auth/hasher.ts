@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import type * as Argon2 from '@node-rs/argon2';
-import { FairShare } from '../limits/fair-share.ts';
-import { forEachAtOnce } from '../limits/for-each-at-once.ts';
+import { FairShare } from '#kernel/limits/fair-share.ts';
+import { forEachAtOnce } from '#kernel/limits/for-each-at-once.ts';
 
 /**
  * argon2id. @node-rs/argon2 takes half the time, and its binaries are optional packages; `npm ci --omit=optional` leaves

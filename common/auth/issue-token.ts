@@ -1,6 +1,6 @@
-import { CommandError } from '../errors/command-error.ts';
-import { type Account, type Users, userIdOf } from '../metadata/users.ts';
-import { type Grants, grantsInWords } from '../openapi/grants.ts';
+import { type Account, type Users, userIdOf } from '#catalogue/users.ts';
+import { CommandError } from '#kernel/errors/command-error.ts';
+import { type Grants, grantsInWords } from '#kernel/grants.ts';
 import { type AccessToken, type AccessTokens, hashToken, type ReadLimitsOfToken } from './access-tokens.ts';
 import type { TokenCheck } from './token-check.ts';
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import { overloaded, tooManyAttempts } from '../errors/catalogue.ts';
-import { upTo } from '../limits/up-to.ts';
+import { overloaded, tooManyAttempts } from '#kernel/errors/catalogue.ts';
+import { upTo } from '#kernel/limits/up-to.ts';
 import type { FailureDelays, SharedFailures } from './shared-failures.ts';
 
 /** Failed attempts of one identity, and attempts under way. */

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { upTo } from '../limits/up-to.ts';
+import { upTo } from '#kernel/limits/up-to.ts';
 import type { SigningKeys } from './signing-keys.ts';
 
 /** The subject of a login token: a record in the space that holds an application's users. */

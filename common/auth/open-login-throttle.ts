@@ -1,6 +1,6 @@
-import type { Database } from '../clickhouse/database.ts';
-import type { Log } from '../log/log.ts';
-import type { RedisConnection } from '../redis/redis-connection.ts';
+import type { RedisConnection } from '#coordination/redis/redis-connection.ts';
+import type { Database } from '#engine/database.ts';
+import type { Log } from '#kernel/log/log.ts';
 import { LoginThrottle, loginThrottleDefaults } from './login-throttle.ts';
 import { createStoredKeys } from './signing-keys.ts';
 

@@ -1,7 +1,7 @@
-import type { Database } from '../clickhouse/database.ts';
-import { textLiteral } from '../clickhouse/literal.ts';
-import { rowLine, timestampText } from '../metadata/row-values.ts';
-import type { Account, Users } from '../metadata/users.ts';
+import type { Account, Users } from '#catalogue/users.ts';
+import type { Database } from '#engine/database.ts';
+import { textLiteral } from '#engine/literal.ts';
+import { rowLine, timestampText } from '#kernel/ids/row-values.ts';
 import type { AccessToken } from './access-tokens.ts';
 
 /** A session of the dashboard as it is stored: never its cookie. */

@@ -1,7 +1,7 @@
-import type { Log } from '../log/log.ts';
-import type { RedisConnection } from '../redis/redis-connection.ts';
-import { redisScript } from '../redis/redis-connection.ts';
-import { ifQuick } from '../redis/without-redis.ts';
+import type { RedisConnection } from '#coordination/redis/redis-connection.ts';
+import { redisScript } from '#coordination/redis/redis-connection.ts';
+import { ifQuick } from '#coordination/redis/without-redis.ts';
+import type { Log } from '#kernel/log/log.ts';
 import { createKeyedHash, type SigningKeys } from './signing-keys.ts';
 
 /** The backoff after failed logins of an identity. */

@@ -1,8 +1,8 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { Log } from '../log/log.ts';
-import type { Invalidation, StreamPosition } from '../redis/invalidation.ts';
-import type { RedisConnection } from '../redis/redis-connection.ts';
-import { ifQuick, unlessAway } from '../redis/without-redis.ts';
+import type { Invalidation, StreamPosition } from '#coordination/redis/invalidation.ts';
+import type { RedisConnection } from '#coordination/redis/redis-connection.ts';
+import { ifQuick, unlessAway } from '#coordination/redis/without-redis.ts';
+import type { Log } from '#kernel/log/log.ts';
 import { type AccessToken, type TokenJson, tokenOfJson } from './access-tokens.ts';
 import { createKeyedHash, type SigningKeys } from './signing-keys.ts';
 

@@ -1,7 +1,7 @@
 import { createHash, createHmac, randomBytes, randomUUID } from 'node:crypto';
-import type { Database } from '../clickhouse/database.ts';
-import { pacedRefresh } from '../limits/paced-refresh.ts';
-import { rowLine, timestampText } from '../metadata/row-values.ts';
+import type { Database } from '#engine/database.ts';
+import { rowLine, timestampText } from '#kernel/ids/row-values.ts';
+import { pacedRefresh } from '#kernel/limits/paced-refresh.ts';
 
 /** A secret that signs login tokens; it is never logged and never answered. */
 export interface SigningKey {

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
-import { upTo } from '../limits/up-to.ts';
-import type { Log } from '../log/log.ts';
-import { Freshness, type ReadMoment } from '../redis/freshness.ts';
-import { type Invalidation, unannounced } from '../redis/invalidation.ts';
-import { CacheCounts } from '../telemetry/cache-counts.ts';
+import { Freshness, type ReadMoment } from '#coordination/redis/freshness.ts';
+import { type Invalidation, unannounced } from '#coordination/redis/invalidation.ts';
+import { upTo } from '#kernel/limits/up-to.ts';
+import type { Log } from '#kernel/log/log.ts';
+import { CacheCounts } from '#kernel/telemetry/cache-counts.ts';
 import { type AccessToken, type AccessTokens, hashToken } from './access-tokens.ts';
 import { isOfKind } from './sealed-token.ts';
 import type { SessionStore } from './session-store.ts';

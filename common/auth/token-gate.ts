@@ -1,5 +1,5 @@
-import { pacedRefresh } from '../limits/paced-refresh.ts';
-import type { Deployment } from '../metadata/deployment.ts';
+import type { Deployment } from '#catalogue/deployment.ts';
+import { pacedRefresh } from '#kernel/limits/paced-refresh.ts';
 import type { AccessTokens } from './access-tokens.ts';
 import { isSealed } from './sealed-token.ts';
 

@@ -1,4 +1,4 @@
-import type { Log } from '../log/log.ts';
+import type { Log } from '#kernel/log/log.ts';
 import type { AccessTokens } from './access-tokens.ts';
 
 const flushEvery = 60_000;

@@ -1,5 +1,5 @@
-import { invalidBody } from '../../common/errors/catalogue.ts';
-import { longestName, nameProblem } from '../../common/metadata/slug.ts';
+import { invalidBody } from '#kernel/errors/catalogue.ts';
+import { longestName, nameProblem } from '#kernel/ids/slug.ts';
 
 export const passwordLength = { min: 8, max: 256 } as const;
 export const longestEmail = 254;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { Hasher } from '../../common/auth/hasher.ts';
-import type { LoginThrottle } from '../../common/auth/login-throttle.ts';
-import type { Account, Users } from '../../common/metadata/users.ts';
+import type { Hasher } from '#auth/hasher.ts';
+import type { LoginThrottle } from '#auth/login-throttle.ts';
+import type { Account, Users } from '#catalogue/users.ts';
 import type { Credentials } from './credentials.ts';
 
 /** The throttle's key of an account: one for all that asks for its password, so that failures add up. */

@@ -1,10 +1,10 @@
-import type { Hasher } from '../../common/auth/hasher.ts';
-import { developerEmail } from '../../common/auth/issue-token.ts';
-import type { TokenCheck } from '../../common/auth/token-check.ts';
-import type { Config } from '../../common/config/read-config.ts';
-import { registrationRefused } from '../../common/errors/catalogue.ts';
-import { type Account, type Users, userIdOf } from '../../common/metadata/users.ts';
-import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
+import type { Hasher } from '#auth/hasher.ts';
+import { developerEmail } from '#auth/issue-token.ts';
+import type { TokenCheck } from '#auth/token-check.ts';
+import { type Account, type Users, userIdOf } from '#catalogue/users.ts';
+import type { Config } from '#kernel/config/read-config.ts';
+import { registrationRefused } from '#kernel/errors/catalogue.ts';
+import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
 import type { Credentials } from './credentials.ts';
 
 /** Whether people may register at the moment. */
@@ -30,7 +30,7 @@ interface RegistrationDeps {
 
 /**
  * Makes accounts. Several requests and processes may do so at once: the store takes one row of each id and version, and ids
- * follow from e-mail addresses (common/metadata/users.ts). Every refusal is the same, so that none says whether an
+ * follow from e-mail addresses (common/catalogue/users.ts). Every refusal is the same, so that none says whether an
  * address is taken.
  */
 export class Registration {

@@ -1,6 +1,6 @@
-import { nothingHere } from '../../common/errors/catalogue.ts';
-import { preferredCoding } from '../../common/http/content-coding.ts';
-import type { HttpRequest, HttpResponse, Route } from '../../common/http/http-types.ts';
+import { nothingHere } from '#kernel/errors/catalogue.ts';
+import { preferredCoding } from '#server/http/content-coding.ts';
+import type { HttpRequest, HttpResponse, Route } from '#server/http/http-types.ts';
 import { type BuiltFile, builtFile, indexFile, readBuiltFiles } from './built-files.ts';
 
 /** Other origins that the page of the dashboard works with. */

@@ -1,4 +1,4 @@
-import { wrongPassword } from '../../common/errors/catalogue.ts';
+import { wrongPassword } from '#kernel/errors/catalogue.ts';
 import { readPasswordChange } from '../accounts/credentials.ts';
 import { emptyAnswer, type SessionHandler } from './console-call.ts';
 

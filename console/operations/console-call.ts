@@ -1,7 +1,7 @@
-import type { AccessTokens, ReadLimitsOfToken } from '../../common/auth/access-tokens.ts';
-import type { TokenCheck } from '../../common/auth/token-check.ts';
-import type { Config } from '../../common/config/read-config.ts';
-import type { HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
+import type { AccessTokens, ReadLimitsOfToken } from '#auth/access-tokens.ts';
+import type { TokenCheck } from '#auth/token-check.ts';
+import type { Config } from '#kernel/config/read-config.ts';
+import type { HttpRequest, HttpResponse } from '#server/http/http-types.ts';
 import type { Passwords } from '../accounts/passwords.ts';
 import type { Registration } from '../accounts/registration.ts';
 import { csrfTokenOf } from '../sessions/csrf.ts';

@@ -1,8 +1,8 @@
-import { type ReadLimitsOfToken, readLimitsOf } from '../../common/auth/access-tokens.ts';
-import { invalidBody, quotaExceeded } from '../../common/errors/catalogue.ts';
-import { KeyedLock } from '../../common/limits/keyed-lock.ts';
-import { nameProblem } from '../../common/metadata/slug.ts';
-import { type Grants, readGrants } from '../../common/openapi/grants.ts';
+import { type ReadLimitsOfToken, readLimitsOf } from '#auth/access-tokens.ts';
+import { invalidBody, quotaExceeded } from '#kernel/errors/catalogue.ts';
+import { type Grants, readGrants } from '#kernel/grants.ts';
+import { nameProblem } from '#kernel/ids/slug.ts';
+import { KeyedLock } from '#kernel/limits/keyed-lock.ts';
 import { readFields } from '../accounts/credentials.ts';
 import { type ConsoleDeps, jsonAnswer, type SessionHandler } from './console-call.ts';
 import { endOf, tokenShown } from './list-tokens.ts';

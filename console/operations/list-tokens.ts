@@ -1,4 +1,4 @@
-import type { AccessToken } from '../../common/auth/access-tokens.ts';
+import type { AccessToken } from '#auth/access-tokens.ts';
 import { jsonAnswer, type SessionHandler } from './console-call.ts';
 
 /** Ended tokens are shown for so long. Milliseconds. */

@@ -1,4 +1,4 @@
-import { unauthorized } from '../../common/errors/catalogue.ts';
+import { unauthorized } from '#kernel/errors/catalogue.ts';
 import { readLogin } from '../accounts/credentials.ts';
 import { type ConsoleHandler, sessionAnswer } from './console-call.ts';
 

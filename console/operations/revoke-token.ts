@@ -1,4 +1,4 @@
-import { notFound, unavailable } from '../../common/errors/catalogue.ts';
+import { notFound, unavailable } from '#kernel/errors/catalogue.ts';
 import { emptyAnswer, type SessionHandler } from './console-call.ts';
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { csrfRefused, wrongContentType } from '../../common/errors/catalogue.ts';
-import type { HttpRequest } from '../../common/http/http-types.ts';
+import { csrfRefused, wrongContentType } from '#kernel/errors/catalogue.ts';
+import type { HttpRequest } from '#server/http/http-types.ts';
 
 /** A CSRF token derived from the session's cookie: other origins know neither. Nothing is stored. */
 export function csrfTokenOf(cookie: string): string {

@@ -1,4 +1,4 @@
-import type { HttpRequest } from '../../common/http/http-types.ts';
+import type { HttpRequest } from '#server/http/http-types.ts';
 
 /** A session lasts no longer, however much it is used. Milliseconds. */
 export const longestSession = 30 * 24 * 3_600_000;

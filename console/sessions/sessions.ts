@@ -1,11 +1,11 @@
-import { hashToken } from '../../common/auth/access-tokens.ts';
-import { isOfKind, sealedToken } from '../../common/auth/sealed-token.ts';
-import type { LiveSession, SessionStore } from '../../common/auth/session-store.ts';
-import type { TokenGate } from '../../common/auth/token-gate.ts';
-import { rateLimited } from '../../common/errors/catalogue.ts';
-import { KeyedLock } from '../../common/limits/keyed-lock.ts';
-import type { Deployment } from '../../common/metadata/deployment.ts';
-import type { Account } from '../../common/metadata/users.ts';
+import { hashToken } from '#auth/access-tokens.ts';
+import { isOfKind, sealedToken } from '#auth/sealed-token.ts';
+import type { LiveSession, SessionStore } from '#auth/session-store.ts';
+import type { TokenGate } from '#auth/token-gate.ts';
+import type { Deployment } from '#catalogue/deployment.ts';
+import type { Account } from '#catalogue/users.ts';
+import { rateLimited } from '#kernel/errors/catalogue.ts';
+import { KeyedLock } from '#kernel/limits/keyed-lock.ts';
 import { longestSession } from './session-cookie.ts';
 
 /** The session of a request, with the value of its cookie. */

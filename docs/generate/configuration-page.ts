@@ -1,5 +1,5 @@
-import { sections } from '../../common/config/read-config.ts';
-import { listVariables, type Section } from '../../common/config/variable.ts';
+import { sections } from '#kernel/config/read-config.ts';
+import { listVariables, type Section } from '#kernel/config/variable.ts';
 
 /** docs/configuration.md with the variables of the code. What they mean, and all around the tables, stays as the page has it. */
 export function configurationPage(page: string): string {

@@ -1,4 +1,4 @@
-import type { ApiError } from '../../common/errors/api-error.ts';
+import type { ApiError } from '#kernel/errors/api-error.ts';
 import { samples } from './errors.ts';
 
 /** docs/errors.md with the errors of the code. What to do about them, and what stands above, stays as the page has it. */

@@ -1,5 +1,5 @@
-import type { ApiError } from '../../common/errors/api-error.ts';
-import * as catalogue from '../../common/errors/catalogue.ts';
+import type { ApiError } from '#kernel/errors/api-error.ts';
+import * as catalogue from '#kernel/errors/catalogue.ts';
 
 /** One error by each function of the catalogue, so that a new one can't be left out. */
 export const samples: { readonly [Name in keyof typeof catalogue]: ApiError } = {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Worker } from 'node:worker_threads';
-import type { Part } from '../../common/object-store/object-store.ts';
+import type { Part } from '#objects/object-store.ts';
 
 /** Bytes that the thread gets at a time, and the number of such pieces for all files. */
 const pieceBytes = 1024 * 1024;

@@ -1,4 +1,4 @@
-import { FairShare } from '../../common/limits/fair-share.ts';
+import { FairShare } from '#kernel/limits/fair-share.ts';
 
 const watchInterval = 1000;
 /** Downloads that may wait. */

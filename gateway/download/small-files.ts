@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
-import type { CloudFile } from '../../common/metadata/cloud-file.ts';
-import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
-import { Freshness, type ReadMoment } from '../../common/redis/freshness.ts';
-import { type Invalidation, unannounced } from '../../common/redis/invalidation.ts';
-import { CacheCounts } from '../../common/telemetry/cache-counts.ts';
+import { Freshness, type ReadMoment } from '#coordination/redis/freshness.ts';
+import { type Invalidation, unannounced } from '#coordination/redis/invalidation.ts';
+import { CacheCounts } from '#kernel/telemetry/cache-counts.ts';
+import type { CloudFile } from '../catalogue/cloud-file.ts';
+import type { CloudFiles } from '../catalogue/cloud-files.ts';
 
 /** The largest file that is kept. */
 export const smallFileBytes = 64 * 1024;

@@ -1,6 +1,6 @@
-import type { RunningUploads } from '../../common/lifecycle/workers/running-uploads.ts';
-import { readCheckKey, readFileKey } from '../../common/metadata/file-key.ts';
-import type { ObjectStore, OpenUpload } from '../../common/object-store/object-store.ts';
+import { readCheckKey, readFileKey } from '#catalogue/file-key.ts';
+import type { ObjectStore, OpenUpload } from '#objects/object-store.ts';
+import type { RunningUploads } from '#process/lifecycle/workers/running-uploads.ts';
 import type { ResumableUploads } from '../resumable/resumable-uploads.ts';
 import { readUploadKey } from '../resumable/upload-state.ts';
 import type { JanitorRun } from './janitor-run.ts';

@@ -1,10 +1,10 @@
-import type { CloudFile } from '../../common/metadata/cloud-file.ts';
-import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
-import { readFileKey } from '../../common/metadata/file-key.ts';
-import type { ObjectStore } from '../../common/object-store/object-store.ts';
+import { readFileKey } from '#catalogue/file-key.ts';
+import type { ObjectStore } from '#objects/object-store.ts';
+import { keyPrefixOf } from '../access/upload-keys.ts';
+import type { CloudFile } from '../catalogue/cloud-file.ts';
+import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import type { Digests } from '../digest/file-digests.ts';
-import { readObjectMetadata } from '../object-metadata.ts';
-import { keyPrefixOf } from '../upload-keys.ts';
+import { readObjectMetadata } from '../files/object-metadata.ts';
 
 export interface AdoptDeps {
   readonly store: Pick<ObjectStore, 'head' | 'delete' | 'read'>;

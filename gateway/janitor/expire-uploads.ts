@@ -1,4 +1,4 @@
-import type { ObjectStore } from '../../common/object-store/object-store.ts';
+import type { ObjectStore } from '#objects/object-store.ts';
 import type { ResumableUploads } from '../resumable/resumable-uploads.ts';
 import { readUploadKey, uploadsPrefix } from '../resumable/upload-state.ts';
 import type { JanitorRun } from './janitor-run.ts';

@@ -1,4 +1,4 @@
-import type { Log } from '../../common/log/log.ts';
+import type { Log } from '#kernel/log/log.ts';
 import { emptyReport, type JanitorReport } from './janitor-report.ts';
 
 /** Milliseconds between two log lines during a run. */

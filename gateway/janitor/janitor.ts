@@ -1,9 +1,9 @@
-import type { RunningUploads } from '../../common/lifecycle/workers/running-uploads.ts';
-import type { Log } from '../../common/log/log.ts';
-import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
-import type { Deployment } from '../../common/metadata/deployment.ts';
-import type { ObjectStore } from '../../common/object-store/object-store.ts';
-import { LockRefused, type ProcessLock } from '../../common/redis/process-lock.ts';
+import type { Deployment } from '#catalogue/deployment.ts';
+import { LockRefused, type ProcessLock } from '#coordination/redis/process-lock.ts';
+import type { Log } from '#kernel/log/log.ts';
+import type { ObjectStore } from '#objects/object-store.ts';
+import type { RunningUploads } from '#process/lifecycle/workers/running-uploads.ts';
+import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import type { Digests } from '../digest/file-digests.ts';
 import type { ResumableUploads } from '../resumable/resumable-uploads.ts';
 import { abortStaleUploads } from './abort-stale-uploads.ts';

@@ -1,6 +1,6 @@
-import type { Log } from '../../common/log/log.ts';
-import { nameOf, readCheckKey, readFileKey } from '../../common/metadata/file-key.ts';
-import type { ObjectInfo, ObjectStore } from '../../common/object-store/object-store.ts';
+import { nameOf, readCheckKey, readFileKey } from '#catalogue/file-key.ts';
+import type { Log } from '#kernel/log/log.ts';
+import type { ObjectInfo, ObjectStore } from '#objects/object-store.ts';
 import { type AdoptDeps, adoptObject } from './adopt-object.ts';
 import type { JanitorRun } from './janitor-run.ts';
 

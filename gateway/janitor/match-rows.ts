@@ -1,8 +1,8 @@
-import { forEachAtOnce } from '../../common/limits/for-each-at-once.ts';
-import type { Log } from '../../common/log/log.ts';
-import type { CloudFile } from '../../common/metadata/cloud-file.ts';
-import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
-import type { ObjectStore } from '../../common/object-store/object-store.ts';
+import { forEachAtOnce } from '#kernel/limits/for-each-at-once.ts';
+import type { Log } from '#kernel/log/log.ts';
+import type { ObjectStore } from '#objects/object-store.ts';
+import type { CloudFile } from '../catalogue/cloud-file.ts';
+import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import type { JanitorRun } from './janitor-run.ts';
 
 export interface RowDeps {

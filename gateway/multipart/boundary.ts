@@ -1,4 +1,4 @@
-import { invalidMultipart, wrongContentType } from '../../common/errors/catalogue.ts';
+import { invalidMultipart, wrongContentType } from '#kernel/errors/catalogue.ts';
 import { parseParameters } from './header-parameters.ts';
 
 /** The boundary that a request's Content-Type announces. Throws 400 unless it is multipart/form-data with one. */

@@ -1,4 +1,4 @@
-import { chunksUnsupported } from '../../common/errors/catalogue.ts';
+import { chunksUnsupported } from '#kernel/errors/catalogue.ts';
 
 /** Fields in which upload libraries number the chunks of a file, each sent as a form: its index, and their count. */
 const numbering: readonly (readonly [index: string, total: string])[] = [

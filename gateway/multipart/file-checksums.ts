@@ -1,5 +1,5 @@
 import { createHash, type Hash } from 'node:crypto';
-import { checksumMismatch, invalidMultipart } from '../../common/errors/catalogue.ts';
+import { checksumMismatch, invalidMultipart } from '#kernel/errors/catalogue.ts';
 
 const names = {
   'content-md5': 'Content-MD5',

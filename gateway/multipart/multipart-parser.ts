@@ -1,5 +1,5 @@
 import { Dicer } from '@fastify/busboy';
-import { invalidMultipart } from '../../common/errors/catalogue.ts';
+import { invalidMultipart } from '#kernel/errors/catalogue.ts';
 import { type PartHead, type RawHeaders, readPartHead } from './part-head.ts';
 
 const maxParts = 100;

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { invalidMultipart } from '../../common/errors/catalogue.ts';
+import { invalidMultipart } from '#kernel/errors/catalogue.ts';
 import { parseParameters } from './header-parameters.ts';
 
 /** The headers of one part. */

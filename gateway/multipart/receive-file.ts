@@ -1,5 +1,5 @@
-import { invalidMultipart, missingFilePart, payloadTooLarge } from '../../common/errors/catalogue.ts';
-import type { ObjectWriter } from '../../common/object-store/object-store.ts';
+import { invalidMultipart, missingFilePart, payloadTooLarge } from '#kernel/errors/catalogue.ts';
+import type { ObjectWriter } from '#objects/object-store.ts';
 import {
   type BodyReader,
   type ObjectStage,

@@ -1,13 +1,13 @@
-import type { Authenticate } from '../../common/auth/authenticate.ts';
-import type { Handler } from '../../common/http/http-types.ts';
-import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
-import { isStoredName } from '../../common/metadata/file-key.ts';
-import type { ObjectStore } from '../../common/object-store/object-store.ts';
-import { accountErrors, noStore } from '../../common/openapi/api-operation.ts';
-import { curl } from '../../common/openapi/curl.ts';
-import { assertPreconditions, validatorsOf } from '../conditional.ts';
-import { fileNotFound } from '../object-bytes.ts';
-import type { Quota } from '../storage-quota.ts';
+import type { Authenticate } from '#auth/authenticate.ts';
+import { isStoredName } from '#catalogue/file-key.ts';
+import type { ObjectStore } from '#objects/object-store.ts';
+import type { Handler } from '#server/http/http-types.ts';
+import { accountErrors, noStore } from '#server/openapi/api-operation.ts';
+import { curl } from '#server/openapi/curl.ts';
+import type { Quota } from '../access/storage-quota.ts';
+import type { CloudFiles } from '../catalogue/cloud-files.ts';
+import { assertPreconditions, validatorsOf } from '../download/conditional.ts';
+import { fileNotFound } from '../download/object-bytes.ts';
 import { fileName, nameOfUpload, type OperationDefinition } from './operation.ts';
 
 export interface DeleteFileDeps {

@@ -1,12 +1,12 @@
-import { invalidBody } from '../../common/errors/catalogue.ts';
-import type { Handler } from '../../common/http/http-types.ts';
-import { noStoreJson } from '../../common/http/no-store-json.ts';
-import { readJson } from '../../common/http/read-json.ts';
-import type { CloudFile } from '../../common/metadata/cloud-file.ts';
-import { isStoredName } from '../../common/metadata/file-key.ts';
-import { accountErrors, bodyErrors, jsonAnswer, jsonContent } from '../../common/openapi/api-operation.ts';
-import { curl } from '../../common/openapi/curl.ts';
-import { count, exactObject, named, string } from '../../common/openapi/schema.ts';
+import { isStoredName } from '#catalogue/file-key.ts';
+import { invalidBody } from '#kernel/errors/catalogue.ts';
+import { count, exactObject, named, string } from '#kernel/json/schema.ts';
+import type { Handler } from '#server/http/http-types.ts';
+import { noStoreJson } from '#server/http/no-store-json.ts';
+import { readJson } from '#server/http/read-json.ts';
+import { accountErrors, bodyErrors, jsonAnswer, jsonContent } from '#server/openapi/api-operation.ts';
+import { curl } from '#server/openapi/curl.ts';
+import type { CloudFile } from '../catalogue/cloud-file.ts';
 import { type DeleteFileDeps, deletionDeadline } from './delete-file.ts';
 import { nameOfUpload, type OperationDefinition, readProjectSlug } from './operation.ts';
 

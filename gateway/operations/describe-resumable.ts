@@ -1,4 +1,5 @@
-import type { ErrorCode } from '../../common/errors/error-codes.ts';
+import type { ErrorCode } from '#kernel/errors/error-codes.ts';
+import { bytes, count, string } from '#kernel/json/schema.ts';
 import {
   type ApiParameter,
   accountErrors,
@@ -8,10 +9,9 @@ import {
   jsonContent,
   noStore,
   queryParameter,
-} from '../../common/openapi/api-operation.ts';
-import { curl } from '../../common/openapi/curl.ts';
-import { bytes, count, string } from '../../common/openapi/schema.ts';
-import { cloudFile } from '../cloud-file-json.ts';
+} from '#server/openapi/api-operation.ts';
+import { curl } from '#server/openapi/curl.ts';
+import { cloudFile } from '../files/cloud-file-json.ts';
 import { partialType } from '../resumable/draft-headers.ts';
 import { chunkType, tusVersion } from '../resumable/tus-headers.ts';
 import { linkParameter, type OperationDefinition, storingErrors } from './operation.ts';

@@ -1,12 +1,11 @@
-import type { Authenticate } from '../../common/auth/authenticate.ts';
-import { linkRefused } from '../../common/errors/catalogue.ts';
-import { addressOwner } from '../../common/http/address-owner.ts';
-import type { Handler, HttpRequest, HttpResponse, StreamBody } from '../../common/http/http-types.ts';
-import { continueWith } from '../../common/limits/continue-with.ts';
-import type { CloudFile } from '../../common/metadata/cloud-file.ts';
-import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
-import { isStoredName } from '../../common/metadata/file-key.ts';
-import type { ByteRange, ObjectStore } from '../../common/object-store/object-store.ts';
+import type { Authenticate } from '#auth/authenticate.ts';
+import { isStoredName } from '#catalogue/file-key.ts';
+import { linkRefused } from '#kernel/errors/catalogue.ts';
+import { bytes } from '#kernel/json/schema.ts';
+import { continueWith } from '#kernel/limits/continue-with.ts';
+import type { ByteRange, ObjectStore } from '#objects/object-store.ts';
+import { addressOwner } from '#server/http/address-owner.ts';
+import type { Handler, HttpRequest, HttpResponse, StreamBody } from '#server/http/http-types.ts';
 import {
   type ApiAnswer,
   type ApiHeader,
@@ -14,16 +13,17 @@ import {
   header,
   headerParameter,
   queryParameter,
-} from '../../common/openapi/api-operation.ts';
-import { curl } from '../../common/openapi/curl.ts';
-import { bytes } from '../../common/openapi/schema.ts';
-import { parseRange } from '../byte-range.ts';
-import { assertPreconditions, isNotModified, rangeApplies, validatorsOf } from '../conditional.ts';
-import { servingHeaders } from '../content-type-policy.ts';
+} from '#server/openapi/api-operation.ts';
+import { curl } from '#server/openapi/curl.ts';
+import type { CloudFile } from '../catalogue/cloud-file.ts';
+import type { CloudFiles } from '../catalogue/cloud-files.ts';
+import { parseRange } from '../download/byte-range.ts';
+import { assertPreconditions, isNotModified, rangeApplies, validatorsOf } from '../download/conditional.ts';
 import type { DownloadSlots } from '../download/download-slots.ts';
+import { fileNotFound, objectBytes } from '../download/object-bytes.ts';
 import { type ServedFile, type SmallFiles, smallFileBytes } from '../download/small-files.ts';
-import type { FileLinks } from '../file-links.ts';
-import { fileNotFound, objectBytes } from '../object-bytes.ts';
+import { servingHeaders } from '../files/content-type-policy.ts';
+import type { FileLinks } from '../links/file-links.ts';
 import { fileName, nameOfUpload, type OperationDefinition } from './operation.ts';
 
 export interface DownloadDeps {

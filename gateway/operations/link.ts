@@ -1,16 +1,16 @@
-import type { Authenticate } from '../../common/auth/authenticate.ts';
-import { invalidBody } from '../../common/errors/catalogue.ts';
-import type { Handler } from '../../common/http/http-types.ts';
-import { noStoreJson } from '../../common/http/no-store-json.ts';
-import { readJson } from '../../common/http/read-json.ts';
-import type { CloudFile } from '../../common/metadata/cloud-file.ts';
-import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
-import { isStoredName } from '../../common/metadata/file-key.ts';
-import { accountErrors, bodyErrors, jsonAnswer, jsonContent } from '../../common/openapi/api-operation.ts';
-import { curl } from '../../common/openapi/curl.ts';
-import { dateTime, exactObject, named } from '../../common/openapi/schema.ts';
-import type { FileLinks } from '../file-links.ts';
-import { fileNotFound } from '../object-bytes.ts';
+import type { Authenticate } from '#auth/authenticate.ts';
+import { isStoredName } from '#catalogue/file-key.ts';
+import { invalidBody } from '#kernel/errors/catalogue.ts';
+import { dateTime, exactObject, named } from '#kernel/json/schema.ts';
+import type { Handler } from '#server/http/http-types.ts';
+import { noStoreJson } from '#server/http/no-store-json.ts';
+import { readJson } from '#server/http/read-json.ts';
+import { accountErrors, bodyErrors, jsonAnswer, jsonContent } from '#server/openapi/api-operation.ts';
+import { curl } from '#server/openapi/curl.ts';
+import type { CloudFile } from '../catalogue/cloud-file.ts';
+import type { CloudFiles } from '../catalogue/cloud-files.ts';
+import { fileNotFound } from '../download/object-bytes.ts';
+import type { FileLinks } from '../links/file-links.ts';
 import { fileName, nameOfUpload, type OperationDefinition } from './operation.ts';
 
 export interface LinkDeps {

@@ -1,6 +1,8 @@
-import type { Authenticate } from '../../common/auth/authenticate.ts';
-import { invalidCondition, noSuchProject } from '../../common/errors/catalogue.ts';
-import type { Handler, QueryPairs } from '../../common/http/http-types.ts';
+import type { Authenticate } from '#auth/authenticate.ts';
+import type { Projects } from '#catalogue/projects.ts';
+import { invalidCondition, noSuchProject } from '#kernel/errors/catalogue.ts';
+import { arrayOf, count, exactObject, named } from '#kernel/json/schema.ts';
+import type { Handler, QueryPairs } from '#server/http/http-types.ts';
 import {
   choiceParameter,
   describeList,
@@ -10,18 +12,16 @@ import {
   partParameter,
   readListQuery,
   textParameter,
-} from '../../common/http/list-parameters.ts';
-import { noStoreJson } from '../../common/http/no-store-json.ts';
-import type { CloudFile } from '../../common/metadata/cloud-file.ts';
-import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
-import type { FileCursor, FileQuery } from '../../common/metadata/file-list.ts';
-import type { Projects } from '../../common/metadata/projects.ts';
-import { accountErrors, jsonAnswer } from '../../common/openapi/api-operation.ts';
-import { curl } from '../../common/openapi/curl.ts';
-import { arrayOf, count, exactObject, named } from '../../common/openapi/schema.ts';
-import { cloudFile, cloudFileJson } from '../cloud-file-json.ts';
-import { filterPattern, mediaTypeFilterProblem } from '../media-type.ts';
-import { fileNotFound } from '../object-bytes.ts';
+} from '#server/http/list-parameters.ts';
+import { noStoreJson } from '#server/http/no-store-json.ts';
+import { accountErrors, jsonAnswer } from '#server/openapi/api-operation.ts';
+import { curl } from '#server/openapi/curl.ts';
+import type { CloudFile } from '../catalogue/cloud-file.ts';
+import type { CloudFiles } from '../catalogue/cloud-files.ts';
+import type { FileCursor, FileQuery } from '../catalogue/file-list.ts';
+import { fileNotFound } from '../download/object-bytes.ts';
+import { cloudFile, cloudFileJson } from '../files/cloud-file-json.ts';
+import { filterPattern, mediaTypeFilterProblem } from '../files/media-type.ts';
 import { type OperationDefinition, readProjectSlug, uploadSample } from './operation.ts';
 
 export interface ListFilesDeps {

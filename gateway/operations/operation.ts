@@ -1,18 +1,18 @@
-import { invalidSlug } from '../../common/errors/catalogue.ts';
-import type { ErrorCode } from '../../common/errors/error-codes.ts';
-import type { Handler, HttpRequest } from '../../common/http/http-types.ts';
-import { keyErrors, keyParameter, replayedHeaders } from '../../common/http/idempotency-key.ts';
-import { slugProblem } from '../../common/metadata/slug.ts';
+import { invalidSlug } from '#kernel/errors/catalogue.ts';
+import type { ErrorCode } from '#kernel/errors/error-codes.ts';
+import { slugProblem } from '#kernel/ids/slug.ts';
+import { string } from '#kernel/json/schema.ts';
+import type { Handler, HttpRequest } from '#server/http/http-types.ts';
+import { keyErrors, keyParameter, replayedHeaders } from '#server/http/idempotency-key.ts';
 import {
   type ApiOperation,
   accountErrors,
   headerParameter,
   jsonContent,
   queryParameter,
-} from '../../common/openapi/api-operation.ts';
-import { curl, keeping } from '../../common/openapi/curl.ts';
-import { string } from '../../common/openapi/schema.ts';
-import { cloudFile } from '../cloud-file-json.ts';
+} from '#server/openapi/api-operation.ts';
+import { curl, keeping } from '#server/openapi/curl.ts';
+import { cloudFile } from '../files/cloud-file-json.ts';
 
 /** An operation as its own file defines it: its handler and its description. The table has its address. */
 export interface OperationDefinition<Deps> extends Omit<ApiOperation, 'id' | 'tag'> {

@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { chunksUnsupported, payloadTooLarge, wrongContentType } from '../../common/errors/catalogue.ts';
-import type { Handler, HttpRequest } from '../../common/http/http-types.ts';
-import { isStoredName } from '../../common/metadata/file-key.ts';
-import { curl } from '../../common/openapi/curl.ts';
-import { bytes } from '../../common/openapi/schema.ts';
-import { assertPreconditions, hasPreconditions, validatorsOf } from '../conditional.ts';
-import { draftFile } from '../file-draft.ts';
-import { keptParameters, mustMayKeep, readKept } from '../kept-upload.ts';
+import { isStoredName } from '#catalogue/file-key.ts';
+import { chunksUnsupported, payloadTooLarge, wrongContentType } from '#kernel/errors/catalogue.ts';
+import { bytes } from '#kernel/json/schema.ts';
+import type { Handler, HttpRequest } from '#server/http/http-types.ts';
+import { curl } from '#server/openapi/curl.ts';
+import { keptParameters, mustMayKeep, readKept } from '../access/kept-upload.ts';
+import { mustFit } from '../access/upload-access.ts';
+import type { RepeatedUpload } from '../access/upload-keys.ts';
+import { assertPreconditions, hasPreconditions, validatorsOf } from '../download/conditional.ts';
+import { draftFile } from '../files/file-draft.ts';
+import { objectDescription } from '../files/object-description.ts';
 import type { FileChecksums } from '../multipart/file-checksums.ts';
-import { objectDescription } from '../object-description.ts';
 import { type BodyReader, type ObjectStage, receiveBody } from '../receive/receive-body.ts';
-import { mustFit } from '../upload-access.ts';
-import type { RepeatedUpload } from '../upload-keys.ts';
 import {
   type OperationDefinition,
   readProjectSlug,

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { ApiError } from '../../common/errors/api-error.ts';
-import { invalidHeader, payloadTooLarge } from '../../common/errors/catalogue.ts';
-import type { Handler, HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
-import type { CloudFile } from '../../common/metadata/cloud-file.ts';
-import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
-import { cloudFileJson } from '../cloud-file-json.ts';
-import { draftFile, type FileDraft } from '../file-draft.ts';
+import { ApiError } from '#kernel/errors/api-error.ts';
+import { invalidHeader, payloadTooLarge } from '#kernel/errors/catalogue.ts';
+import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
+import type { Handler, HttpRequest, HttpResponse } from '#server/http/http-types.ts';
+import { mustFit, type UploadAccess } from '../access/upload-access.ts';
+import type { CloudFile } from '../catalogue/cloud-file.ts';
+import { cloudFileJson } from '../files/cloud-file-json.ts';
+import { draftFile, type FileDraft } from '../files/file-draft.ts';
 import type { Chunk } from '../resumable/chunk-receiver.ts';
 import {
   draftLimit,
@@ -28,7 +29,6 @@ import {
 } from '../resumable/tus-headers.ts';
 import type { Progress } from '../resumable/upload-ends.ts';
 import { offsetOf, type UploadState } from '../resumable/upload-state.ts';
-import { mustFit, type UploadAccess } from '../upload-access.ts';
 import { readProjectSlug } from './operation.ts';
 
 export interface ResumableDeps {

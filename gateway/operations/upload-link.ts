@@ -1,13 +1,13 @@
-import type { Authenticate } from '../../common/auth/authenticate.ts';
-import { invalidBody } from '../../common/errors/catalogue.ts';
-import type { Handler } from '../../common/http/http-types.ts';
-import { noStoreJson } from '../../common/http/no-store-json.ts';
-import { readJson } from '../../common/http/read-json.ts';
-import { accountErrors, bodyErrors, jsonAnswer, jsonContent } from '../../common/openapi/api-operation.ts';
-import { curl } from '../../common/openapi/curl.ts';
-import { count, dateTime, exactObject, named, type Schema } from '../../common/openapi/schema.ts';
-import { filterPattern, mediaTypeFilterProblem } from '../media-type.ts';
-import type { UploadLink, UploadLinks } from '../upload-links.ts';
+import type { Authenticate } from '#auth/authenticate.ts';
+import { invalidBody } from '#kernel/errors/catalogue.ts';
+import { count, dateTime, exactObject, named, type Schema } from '#kernel/json/schema.ts';
+import type { Handler } from '#server/http/http-types.ts';
+import { noStoreJson } from '#server/http/no-store-json.ts';
+import { readJson } from '#server/http/read-json.ts';
+import { accountErrors, bodyErrors, jsonAnswer, jsonContent } from '#server/openapi/api-operation.ts';
+import { curl } from '#server/openapi/curl.ts';
+import { filterPattern, mediaTypeFilterProblem } from '../files/media-type.ts';
+import type { UploadLink, UploadLinks } from '../links/upload-links.ts';
 import { longestLife } from './link.ts';
 import { type OperationDefinition, readProjectSlug } from './operation.ts';
 

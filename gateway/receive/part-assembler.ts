@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
-import { combineCrc32 } from '../../common/object-store/crc32-combine.ts';
-import type { ObjectWriter, Part } from '../../common/object-store/object-store.ts';
+import { combineCrc32 } from '#objects/crc32-combine.ts';
+import type { ObjectWriter, Part } from '#objects/object-store.ts';
 import type { Digest } from '../digest/file-digests.ts';
 import type { MemoryLease } from '../memory/memory-lease.ts';
 

@@ -1,6 +1,6 @@
-import { overloaded, payloadTooLarge, requestTimeout } from '../../common/errors/catalogue.ts';
-import type { BodySink, RequestBody } from '../../common/http/http-types.ts';
-import type { ObjectWriter } from '../../common/object-store/object-store.ts';
+import { overloaded, payloadTooLarge, requestTimeout } from '#kernel/errors/catalogue.ts';
+import type { ObjectWriter } from '#objects/object-store.ts';
+import type { BodySink, RequestBody } from '#server/http/http-types.ts';
 import type { Digests } from '../digest/file-digests.ts';
 import type { MemoryLease } from '../memory/memory-lease.ts';
 import type { UploadMemory } from '../memory/upload-memory.ts';

@@ -1,14 +1,9 @@
-import { payloadTooLarge, uploadConflict } from '../../common/errors/catalogue.ts';
-import type { RequestBody } from '../../common/http/http-types.ts';
-import type {
-  ObjectStore,
-  ObjectWriter,
-  Part,
-  ResumableWriter,
-} from '../../common/object-store/object-store.ts';
+import { payloadTooLarge, uploadConflict } from '#kernel/errors/catalogue.ts';
+import type { ObjectStore, ObjectWriter, Part, ResumableWriter } from '#objects/object-store.ts';
+import type { RequestBody } from '#server/http/http-types.ts';
 import { type Digests, noDigests } from '../digest/file-digests.ts';
+import { objectDescription } from '../files/object-description.ts';
 import type { UploadMemory } from '../memory/upload-memory.ts';
-import { objectDescription } from '../object-description.ts';
 import {
   type BodyReader,
   type ObjectStage,

@@ -1,5 +1,5 @@
-import { invalidHeader, unsupportedMediaType } from '../../common/errors/catalogue.ts';
-import type { HttpRequest } from '../../common/http/http-types.ts';
+import { invalidHeader, unsupportedMediaType } from '#kernel/errors/catalogue.ts';
+import type { HttpRequest } from '#server/http/http-types.ts';
 import { parseParameters } from '../multipart/header-parameters.ts';
 import { readFileName } from '../multipart/part-head.ts';
 import { readCount } from './tus-headers.ts';

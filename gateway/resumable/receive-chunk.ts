@@ -1,4 +1,4 @@
-import { noQuota } from '../storage-quota.ts';
+import { noQuota } from '../access/storage-quota.ts';
 import { type Chunk, ChunkReceiver, type ChunkReceiverDeps, type ReceivedChunk } from './chunk-receiver.ts';
 import { finishTimeout, type Progress, type UploadEnds, type UploadEndsDeps } from './upload-ends.ts';
 import type { UploadLease } from './upload-leases.ts';

@@ -1,4 +1,4 @@
-import type { BodySink, RequestBody } from '../../common/http/http-types.ts';
+import type { BodySink, RequestBody } from '#server/http/http-types.ts';
 
 export type Body = Pick<RequestBody, 'contentLength' | 'consume' | 'resume'>;
 

@@ -1,3 +1,4 @@
+import { isStoredName, readFileKey } from '#catalogue/file-key.ts';
 import {
   finalUpload,
   notFound,
@@ -5,13 +6,12 @@ import {
   tooManyUploads,
   uploadConflict,
   uploadExpired,
-} from '../../common/errors/catalogue.ts';
-import { CountLimit } from '../../common/limits/count-limit.ts';
-import { waitAtMost } from '../../common/limits/wait-at-most.ts';
-import type { CloudFile } from '../../common/metadata/cloud-file.ts';
-import { isStoredName, readFileKey } from '../../common/metadata/file-key.ts';
-import type { ObjectStore } from '../../common/object-store/object-store.ts';
-import type { FileDraft } from '../file-draft.ts';
+} from '#kernel/errors/catalogue.ts';
+import { CountLimit } from '#kernel/limits/count-limit.ts';
+import { waitAtMost } from '#kernel/limits/wait-at-most.ts';
+import type { ObjectStore } from '#objects/object-store.ts';
+import type { CloudFile } from '../catalogue/cloud-file.ts';
+import type { FileDraft } from '../files/file-draft.ts';
 import { bodyOfParts } from './body-of-parts.ts';
 import type { Chunk } from './chunk-receiver.ts';
 import { type ReceiveChunkDeps, receiveChunk } from './receive-chunk.ts';

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import type { ObjectStore, Part } from '../../common/object-store/object-store.ts';
+import type { ObjectStore, Part } from '#objects/object-store.ts';
 import {
   offsetOf,
   type Remainder,

@@ -5,8 +5,8 @@ import {
   invalidHeader,
   unsupportedMediaType,
   unsupportedVersion,
-} from '../../common/errors/catalogue.ts';
-import type { HttpRequest } from '../../common/http/http-types.ts';
+} from '#kernel/errors/catalogue.ts';
+import type { HttpRequest } from '#server/http/http-types.ts';
 import { FileChecksums } from '../multipart/file-checksums.ts';
 
 /** https://tus.io/protocols/resumable-upload */

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import { overloaded, unavailable, uploadConflict } from '../../common/errors/catalogue.ts';
-import { waitAtMost } from '../../common/limits/wait-at-most.ts';
-import type { Log } from '../../common/log/log.ts';
-import type { RedisConnection } from '../../common/redis/redis-connection.ts';
-import { redisScript } from '../../common/redis/redis-connection.ts';
-import { unlessAway } from '../../common/redis/without-redis.ts';
+import type { RedisConnection } from '#coordination/redis/redis-connection.ts';
+import { redisScript } from '#coordination/redis/redis-connection.ts';
+import { unlessAway } from '#coordination/redis/without-redis.ts';
+import { overloaded, unavailable, uploadConflict } from '#kernel/errors/catalogue.ts';
+import { waitAtMost } from '#kernel/limits/wait-at-most.ts';
+import type { Log } from '#kernel/log/log.ts';
 import type { UploadState } from './upload-state.ts';
 
 /** Lifetime of a lease without renewal. Milliseconds. */

@@ -1,7 +1,7 @@
-import { payloadTooLarge, uploadConflict } from '../../common/errors/catalogue.ts';
-import { isStoredName } from '../../common/metadata/file-key.ts';
-import type { WrittenBytes } from '../../common/object-store/object-store.ts';
-import type { FileDraft } from '../file-draft.ts';
+import { isStoredName } from '#catalogue/file-key.ts';
+import { payloadTooLarge, uploadConflict } from '#kernel/errors/catalogue.ts';
+import type { WrittenBytes } from '#objects/object-store.ts';
+import type { FileDraft } from '../files/file-draft.ts';
 
 /** Bytes behind the written parts, too few for another one: an object of their own. */
 export interface Remainder {

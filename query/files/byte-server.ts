@@ -4,8 +4,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { ByteRange, StoredObject } from '../../common/object-store/object-store.ts';
-import type { StoredFiles } from '../imports/stored-files.ts';
+import type { ByteRange, StoredObject } from '#objects/object-store.ts';
+import type { StoredFiles } from '../imports/jobs/stored-files.ts';
 
 /** A file that is served. */
 export interface ServedFile {

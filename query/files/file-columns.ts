@@ -1,10 +1,10 @@
-import { quoteIdentifier, settingsText, textLiteral } from '../../common/clickhouse/literal.ts';
-import { shownName } from '../../common/errors/shown-name.ts';
-import { type CsvRecord, CsvRecords } from '../imports/csv-records.ts';
-import { FileProblem } from '../imports/file-problem.ts';
-import type { Field, FieldType } from '../structure/field.ts';
-import { slotKinds } from '../structure/slots.ts';
-import { createStructure, type Structure } from '../structure/structure.ts';
+import { quoteIdentifier, settingsText, textLiteral } from '#engine/literal.ts';
+import { shownName } from '#kernel/errors/shown-name.ts';
+import type { Field, FieldType } from '#records/structure/field.ts';
+import { slotKinds } from '#records/structure/slots.ts';
+import { createStructure, type Structure } from '#records/structure/structure.ts';
+import { type CsvRecord, CsvRecords } from '../imports/formats/csv-records.ts';
+import { FileProblem } from '../imports/formats/file-problem.ts';
 import type { FileFormat } from './file-format.ts';
 
 /** A file as the engine reads it. */

@@ -1,10 +1,10 @@
-import { EngineEnded, EngineMissing } from '../../common/clickhouse/engine-process.ts';
-import { exceededLimit } from '../../common/clickhouse/exceeded-limit.ts';
-import { ApiError } from '../../common/errors/api-error.ts';
-import { notImplemented, queryTooExpensive, unreadableFile } from '../../common/errors/catalogue.ts';
-import { shownName } from '../../common/errors/shown-name.ts';
-import type { Log } from '../../common/log/log.ts';
-import { FileProblem } from '../imports/file-problem.ts';
+import { EngineEnded, EngineMissing } from '#engine/engine-process.ts';
+import { exceededLimit } from '#engine/exceeded-limit.ts';
+import { ApiError } from '#kernel/errors/api-error.ts';
+import { notImplemented, queryTooExpensive, unreadableFile } from '#kernel/errors/catalogue.ts';
+import { shownName } from '#kernel/errors/shown-name.ts';
+import type { Log } from '#kernel/log/log.ts';
+import { FileProblem } from '../imports/formats/file-problem.ts';
 import type { FileFormat } from './file-format.ts';
 
 /** Of one statement. */

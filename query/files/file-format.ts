@@ -1,5 +1,5 @@
-import { unsupportedMediaType } from '../../common/errors/catalogue.ts';
-import type { StoredObject } from '../../common/object-store/object-store.ts';
+import { unsupportedMediaType } from '#kernel/errors/catalogue.ts';
+import type { StoredObject } from '#objects/object-store.ts';
 
 export const fileFormats = ['CSV', 'NDJSON', 'Parquet'] as const;
 

@@ -1,24 +1,24 @@
-import type { Authenticate } from '../../common/auth/authenticate.ts';
-import type { Config } from '../../common/config/read-config.ts';
-import { invalidSlug } from '../../common/errors/catalogue.ts';
-import type { Headers, HttpRequest, HttpResponse, Route } from '../../common/http/http-types.ts';
-import { readJson } from '../../common/http/read-json.ts';
-import { slugProblem } from '../../common/metadata/slug.ts';
+import type { Authenticate } from '#auth/authenticate.ts';
+import type { Config } from '#kernel/config/read-config.ts';
+import { invalidSlug } from '#kernel/errors/catalogue.ts';
+import { slugProblem } from '#kernel/ids/slug.ts';
+import { arrayOf, named, type Schema } from '#kernel/json/schema.ts';
+import type { List } from '#records/at-hand.ts';
+import { moreGroupsHeader } from '#records/group-rows.ts';
+import { type NextPage, nextHeaders } from '#records/next-page.ts';
+import type { Headers, HttpRequest, HttpResponse, Route } from '#server/http/http-types.ts';
+import { readJson } from '#server/http/read-json.ts';
 import {
   type ApiOperation,
   accountErrors,
   bodyErrors,
   jsonContent,
   noStore,
-} from '../../common/openapi/api-operation.ts';
-import { curl, keeping } from '../../common/openapi/curl.ts';
-import { arrayOf, named, type Schema } from '../../common/openapi/schema.ts';
-import type { StoredFiles } from '../imports/stored-files.ts';
+} from '#server/openapi/api-operation.ts';
+import { curl, keeping } from '#server/openapi/curl.ts';
+import type { StoredFiles } from '../imports/jobs/stored-files.ts';
 import { acceptQuery, requireQueryType } from '../input/query-media-type.ts';
 import { groupHeaders, pageHeaders, queryableHeader } from '../openapi/filter-schemas.ts';
-import type { List } from '../records/at-hand.ts';
-import { moreGroupsHeader } from '../records/group-rows.ts';
-import { type NextPage, nextHeaders } from '../records/next-page.ts';
 import { formatOf } from './file-format.ts';
 import { type FileTables, isAggregation } from './file-tables.ts';
 

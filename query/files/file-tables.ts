@@ -1,24 +1,24 @@
 import { LRUCache } from 'lru-cache';
-import { EngineProcess, givenFile } from '../../common/clickhouse/engine-process.ts';
-import { StreamSlots } from '../../common/clickhouse/stream-slots.ts';
-import type { ReadLimits } from '../../common/config/settings.ts';
-import { invalidOptions } from '../../common/errors/catalogue.ts';
-import type { HttpRequest } from '../../common/http/http-types.ts';
-import type { Log } from '../../common/log/log.ts';
-import type { StoredObject } from '../../common/object-store/object-store.ts';
-import type { StoredFiles } from '../imports/stored-files.ts';
-import { type AggregatePlan, aggregateLimits } from '../input/aggregate/aggregate-plan.ts';
-import { parseAggregate } from '../input/aggregate/parse-aggregate.ts';
+import { EngineProcess, givenFile } from '#engine/engine-process.ts';
+import { StreamSlots } from '#engine/stream-slots.ts';
+import type { ReadLimits } from '#kernel/config/settings.ts';
+import { invalidOptions } from '#kernel/errors/catalogue.ts';
+import type { Log } from '#kernel/log/log.ts';
+import type { StoredObject } from '#objects/object-store.ts';
+import { type GroupRow, groupsJson, moreGroups, wantedRows } from '#records/group-rows.ts';
+import { type AggregatePlan, aggregateLimits } from '#records/input/aggregate/aggregate-plan.ts';
+import { asJsonArray } from '#records/json-array.ts';
+import { type NextPage, nextPage } from '#records/next-page.ts';
+import { aggregateSql, costSql } from '#records/sql/aggregate-sql.ts';
+import { conditionsSql, orderSql } from '#records/sql/conditions-sql.ts';
+import { recordExpression } from '#records/sql/value-sql.ts';
+import { isObject } from '#records/structure/is-object.ts';
+import { wholeRecord } from '#records/structure/record-parts.ts';
+import type { Structure } from '#records/structure/structure.ts';
+import type { HttpRequest } from '#server/http/http-types.ts';
+import type { StoredFiles } from '../imports/jobs/stored-files.ts';
 import { parseAsked } from '../input/asked-conditions.ts';
-import { type GroupRow, groupsJson, moreGroups, wantedRows } from '../records/group-rows.ts';
-import { asJsonArray } from '../records/json-array.ts';
-import { type NextPage, nextPage } from '../records/next-page.ts';
-import { aggregateSql, costSql } from '../sql/aggregate-sql.ts';
-import { conditionsSql, orderSql } from '../sql/conditions-sql.ts';
-import { recordExpression } from '../sql/value-sql.ts';
-import { isObject } from '../structure/is-object.ts';
-import { wholeRecord } from '../structure/record-parts.ts';
-import type { Structure } from '../structure/structure.ts';
+import { parseAggregate } from '../input/parse-aggregate.ts';
 import { ByteServer } from './byte-server.ts';
 import { type FileSource, type FileTable, readFileTable } from './file-columns.ts';
 import { type EngineCost, fileError } from './file-error.ts';
@@ -63,7 +63,7 @@ export function isAggregation(body: unknown): boolean {
   return isObject(body) && ('groupBy' in body || 'values' in body);
 }
 
-/** Uploaded files as tables. Each statement has an engine of its own (common/clickhouse/engine-process.ts). */
+/** Uploaded files as tables. Each statement has an engine of its own (common/engine/engine-process.ts). */
 export class FileTables {
   readonly #files: Files;
   readonly #bytes: ByteServer;

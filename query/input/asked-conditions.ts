@@ -1,11 +1,11 @@
-import type { HttpRequest } from '../../common/http/http-types.ts';
-import type { Structure } from '../structure/structure.ts';
-import { bothControls, type Controls, splitBody, splitQuery } from './controls.ts';
-import type { Given } from './filters/given-filter.ts';
-import { givenInBody } from './filters/given-in-body.ts';
-import { givenInQuery } from './filters/given-in-query.ts';
-import { allRecords, type Conditions, parseConditions } from './parse-conditions.ts';
-import { noOptions, type Options, parseOptions } from './parse-options.ts';
+import { bothControls, type Controls, splitBody, splitQuery } from '#records/input/controls.ts';
+import type { Given } from '#records/input/filters/given-filter.ts';
+import { allRecords, type Conditions, parseConditions } from '#records/input/parse-conditions.ts';
+import { noOptions, type Options, parseOptions } from '#records/input/parse-options.ts';
+import type { Structure } from '#records/structure/structure.ts';
+import type { HttpRequest } from '#server/http/http-types.ts';
+import { givenInBody } from './given-in-body.ts';
+import { givenInQuery } from './given-in-query.ts';
 import { PartReader } from './part-reader.ts';
 import { requireQueryType } from './query-media-type.ts';
 

@@ -1,8 +1,8 @@
-import { invalidHeader, invalidSlug } from '../../common/errors/catalogue.ts';
-import type { HttpRequest } from '../../common/http/http-types.ts';
-import { parseExactly, RoundedNumber } from '../../common/http/rounded-number.ts';
-import { slugProblem } from '../../common/metadata/slug.ts';
-import { isObject } from '../structure/is-object.ts';
+import { invalidHeader, invalidSlug } from '#kernel/errors/catalogue.ts';
+import { slugProblem } from '#kernel/ids/slug.ts';
+import { parseExactly, RoundedNumber } from '#kernel/json/rounded-number.ts';
+import { isObject } from '#records/structure/is-object.ts';
+import type { HttpRequest } from '#server/http/http-types.ts';
 import { readPath, type SpaceReference } from './space-reference.ts';
 import type { StructureCache } from './structure-cache.ts';
 

@@ -1,5 +1,5 @@
-import type { Comparison, Filter, FilterGroup } from './filters/filter.ts';
-import { asFilter, type Conditions } from './parse-conditions.ts';
+import type { Comparison, Filter, FilterGroup } from '#records/input/filters/filter.ts';
+import { asFilter, type Conditions } from '#records/input/parse-conditions.ts';
 
 /** Which records meet a filter, whatever the records are: every one, none, or it depends on them. */
 type Extent = 'every' | 'none' | 'some';

@@ -1,18 +1,18 @@
-import { allMeant, invalidBody, invalidOptions, invalidValue } from '../../common/errors/catalogue.ts';
-import { Problems } from '../../common/errors/problems.ts';
-import { shownName } from '../../common/errors/shown-name.ts';
-import type { HttpRequest } from '../../common/http/http-types.ts';
-import { isIncrement } from '../structure/increment.ts';
-import { isObject } from '../structure/is-object.ts';
-import type { Structure } from '../structure/structure.ts';
-import { givenInBody } from './filters/given-in-body.ts';
-import { givenInQuery } from './filters/given-in-query.ts';
-import { requireRecord } from './given-fields.ts';
+import { allMeant, invalidBody, invalidOptions, invalidValue } from '#kernel/errors/catalogue.ts';
+import { Problems } from '#kernel/errors/problems.ts';
+import { shownName } from '#kernel/errors/shown-name.ts';
+import { requireRecord } from '#records/input/given-fields.ts';
+import { allRecords, type Conditions, parseConditions } from '#records/input/parse-conditions.ts';
+import { noOptions, parseOptions } from '#records/input/parse-options.ts';
+import { type Changes, readChanges } from '#records/input/validate-changes.ts';
+import { isIncrement } from '#records/structure/increment.ts';
+import { isObject } from '#records/structure/is-object.ts';
+import type { Structure } from '#records/structure/structure.ts';
+import type { HttpRequest } from '#server/http/http-types.ts';
+import { givenInBody } from './given-in-body.ts';
+import { givenInQuery } from './given-in-query.ts';
 import { holdForAll } from './hold-for-all.ts';
-import { allRecords, type Conditions, parseConditions } from './parse-conditions.ts';
-import { noOptions, parseOptions } from './parse-options.ts';
 import type { PartReader } from './part-reader.ts';
-import { type Changes, readChanges } from './validate-changes.ts';
 
 /** `all` of a body about many records. */
 export function readAll(parts: PartReader, all: unknown): boolean {

@@ -1,9 +1,9 @@
-import { longestName } from '../../common/metadata/slug.ts';
-import { nullable, type Schema } from '../../common/openapi/schema.ts';
-import { systemKeys } from '../structure/field.ts';
+import { longestName } from '#kernel/ids/slug.ts';
+import { nullable, type Schema } from '#kernel/json/schema.ts';
+import { maxSelected } from '#records/input/parse-select.ts';
+import { maxSorts } from '#records/input/parse-sort.ts';
+import { systemKeys } from '#records/structure/field.ts';
 import { maxPopulations } from './parse-populate.ts';
-import { maxSelected } from './parse-select.ts';
-import { maxSorts } from './parse-sort.ts';
 
 const count: Schema = {
   anyOf: [

@@ -1,13 +1,13 @@
-import { invalidOptions } from '../../common/errors/catalogue.ts';
-import { shownName } from '../../common/errors/shown-name.ts';
-import type { HttpRequest } from '../../common/http/http-types.ts';
-import { longestName } from '../../common/metadata/slug.ts';
-import { isSystemKey, type Target } from '../structure/field.ts';
-import { asObject } from '../structure/is-object.ts';
-import type { RecordParts } from '../structure/record-parts.ts';
-import type { Structure } from '../structure/structure.ts';
-import type { Complain } from './given-fields.ts';
-import { unparsedOptions } from './parse-options.ts';
+import { invalidOptions } from '#kernel/errors/catalogue.ts';
+import { shownName } from '#kernel/errors/shown-name.ts';
+import { longestName } from '#kernel/ids/slug.ts';
+import type { Complain } from '#records/input/given-fields.ts';
+import { unparsedOptions } from '#records/input/parse-options.ts';
+import { isSystemKey, type Target } from '#records/structure/field.ts';
+import { asObject } from '#records/structure/is-object.ts';
+import type { RecordParts } from '#records/structure/record-parts.ts';
+import type { Structure } from '#records/structure/structure.ts';
+import type { HttpRequest } from '#server/http/http-types.ts';
 
 /** One entry of `populate`: every record gets `newField` with the record of another space that its local key names. */
 export interface Population {

@@ -1,9 +1,9 @@
-import { invalidCondition } from '../../common/errors/catalogue.ts';
-import { shownName } from '../../common/errors/shown-name.ts';
-import type { QueryPairs } from '../../common/http/http-types.ts';
-import type { Field } from '../structure/field.ts';
-import { hasLoneSurrogate } from '../structure/field-value.ts';
-import type { Structure } from '../structure/structure.ts';
+import { invalidCondition } from '#kernel/errors/catalogue.ts';
+import { shownName } from '#kernel/errors/shown-name.ts';
+import type { Field } from '#records/structure/field.ts';
+import { hasLoneSurrogate } from '#records/structure/field-value.ts';
+import type { Structure } from '#records/structure/structure.ts';
+import type { QueryPairs } from '#server/http/http-types.ts';
 
 export interface Search {
   readonly text: string;

@@ -1,5 +1,5 @@
-import { ApiError } from '../../common/errors/api-error.ts';
-import { joinedProblems } from '../../common/errors/joined-problems.ts';
+import { ApiError } from '#kernel/errors/api-error.ts';
+import { joinedProblems } from '#kernel/errors/joined-problems.ts';
 
 /** Reads parts of a request one by one, so that one error lists the problems of all of them. */
 export class PartReader {

@@ -1,5 +1,5 @@
-import { unsupportedMediaType, wrongContentType } from '../../common/errors/catalogue.ts';
-import type { HttpRequest } from '../../common/http/http-types.ts';
+import { unsupportedMediaType, wrongContentType } from '#kernel/errors/catalogue.ts';
+import type { HttpRequest } from '#server/http/http-types.ts';
 
 const wanted = 'application/json';
 

@@ -1,6 +1,6 @@
-import { invalidHeader } from '../../common/errors/catalogue.ts';
-import { shownName } from '../../common/errors/shown-name.ts';
-import type { HttpRequest } from '../../common/http/http-types.ts';
+import { invalidHeader } from '#kernel/errors/catalogue.ts';
+import { shownName } from '#kernel/errors/shown-name.ts';
+import type { HttpRequest } from '#server/http/http-types.ts';
 
 /** A header that is true or false. */
 export interface Flag {

@@ -1,7 +1,7 @@
-import { invalidSlug } from '../../common/errors/catalogue.ts';
-import type { HttpRequest } from '../../common/http/http-types.ts';
-import { slugProblem, spaceSlugProblem } from '../../common/metadata/slug.ts';
-import type { SpacePath, Structure } from '../structure/structure.ts';
+import { invalidSlug } from '#kernel/errors/catalogue.ts';
+import { slugProblem, spaceSlugProblem } from '#kernel/ids/slug.ts';
+import type { SpacePath, Structure } from '#records/structure/structure.ts';
+import type { HttpRequest } from '#server/http/http-types.ts';
 import type { RecordHeaders } from './record-headers.ts';
 import type { StructureCache } from './structure-cache.ts';
 

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
-import { invalidStructure, missingStructure } from '../../common/errors/catalogue.ts';
-import { shownName } from '../../common/errors/shown-name.ts';
-import { CacheCounts } from '../../common/telemetry/cache-counts.ts';
-import { type ParsedStructure, parseStructure, readStructure } from '../structure/parse-structure.ts';
-import type { SpacePath, Structure } from '../structure/structure.ts';
+import { invalidStructure, missingStructure } from '#kernel/errors/catalogue.ts';
+import { shownName } from '#kernel/errors/shown-name.ts';
+import { CacheCounts } from '#kernel/telemetry/cache-counts.ts';
+import { type ParsedStructure, parseStructure, readStructure } from '#records/structure/parse-structure.ts';
+import type { SpacePath, Structure } from '#records/structure/structure.ts';
 
 /** Reads `structure` headers; one that was seen before is not parsed again, and gives the same object. */
 export class StructureCache {

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import type { KeyedHash } from '../../common/auth/signing-keys.ts';
-import { invalidBody, unauthorized } from '../../common/errors/catalogue.ts';
-import type { HttpRequest } from '../../common/http/http-types.ts';
+import type { KeyedHash } from '#auth/signing-keys.ts';
+import { invalidBody, unauthorized } from '#kernel/errors/catalogue.ts';
+import type { HttpRequest } from '#server/http/http-types.ts';
 import type { AskedConditions } from '../input/asked-conditions.ts';
 import { telling } from './live-request.ts';
 

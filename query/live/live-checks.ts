@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ApiError } from '../../common/errors/api-error.ts';
+import { ApiError } from '#kernel/errors/api-error.ts';
+import type { RecordSpace } from '#records/structure/record-space.ts';
 import type { OpenSpace } from '../space/open-space.ts';
-import type { RecordSpace } from '../structure/record-space.ts';
 import { LiveRequest } from './live-request.ts';
 import type { OpenStream } from './open-stream.ts';
 

@@ -1,12 +1,12 @@
-import { invalidOptions, queryTooExpensive } from '../../common/errors/catalogue.ts';
-import { shownName } from '../../common/errors/shown-name.ts';
-import type { HttpRequest } from '../../common/http/http-types.ts';
+import { invalidOptions, queryTooExpensive } from '#kernel/errors/catalogue.ts';
+import { shownName } from '#kernel/errors/shown-name.ts';
+import type { Filter } from '#records/input/filters/filter.ts';
+import { asFilter, type Conditions } from '#records/input/parse-conditions.ts';
+import { unparsedOptions } from '#records/input/parse-options.ts';
+import { type RecordParts, wholeRecord } from '#records/structure/record-parts.ts';
+import type { RecordSpace } from '#records/structure/record-space.ts';
+import type { HttpRequest } from '#server/http/http-types.ts';
 import { type AskedConditions, parseAsked } from '../input/asked-conditions.ts';
-import type { Filter } from '../input/filters/filter.ts';
-import { asFilter, type Conditions } from '../input/parse-conditions.ts';
-import { unparsedOptions } from '../input/parse-options.ts';
-import { type RecordParts, wholeRecord } from '../structure/record-parts.ts';
-import type { RecordSpace } from '../structure/record-space.ts';
 
 /** Records of a snapshot. */
 export const mostRecords = 10_000;

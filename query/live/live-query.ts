@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { Conditions } from '../input/parse-conditions.ts';
-import type { StoredRow } from '../sql/stored-row.ts';
-import { isShownAlike } from '../store/is-shown-alike.ts';
-import type { RowChange } from '../store/row-change.ts';
-import { rowTest } from '../store/row-test.ts';
-import type { RecordParts } from '../structure/record-parts.ts';
+import type { Conditions } from '#records/input/parse-conditions.ts';
+import type { StoredRow } from '#records/sql/stored-row.ts';
+import { isShownAlike } from '#records/store/is-shown-alike.ts';
+import type { RowChange } from '#records/store/row-change.ts';
+import { rowTest } from '#records/store/row-test.ts';
+import type { RecordParts } from '#records/structure/record-parts.ts';
 import type { ChangeType } from './live-events.ts';
 import type { LiveStream } from './live-stream.ts';
 

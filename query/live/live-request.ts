@@ -1,4 +1,4 @@
-import type { HttpRequest } from '../../common/http/http-types.ts';
+import type { HttpRequest } from '#server/http/http-types.ts';
 import { recordFlags } from '../input/record-headers.ts';
 import { actAsUser } from '../space/open-space.ts';
 

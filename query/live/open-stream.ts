@@ -1,6 +1,6 @@
+import type { RecordSpace } from '#records/structure/record-space.ts';
+import type { OperationIdentity } from '#records/structure/space-auth.ts';
 import type { AskedConditions } from '../input/asked-conditions.ts';
-import type { RecordSpace } from '../structure/record-space.ts';
-import type { OperationIdentity } from '../structure/space-auth.ts';
 import type { LiveRequest } from './live-request.ts';
 import type { LiveStream } from './live-stream.ts';
 

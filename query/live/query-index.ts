@@ -1,8 +1,8 @@
-import type { Filter } from '../input/filters/filter.ts';
-import type { Condition, Conditions } from '../input/parse-conditions.ts';
-import type { RowChange } from '../store/row-change.ts';
-import { textIn, textOf } from '../store/row-test.ts';
-import type { Target } from '../structure/field.ts';
+import type { Filter } from '#records/input/filters/filter.ts';
+import type { Condition, Conditions } from '#records/input/parse-conditions.ts';
+import type { RowChange } from '#records/store/row-change.ts';
+import { textIn, textOf } from '#records/store/row-test.ts';
+import type { Target } from '#records/structure/field.ts';
 import type { LiveQuery } from './live-query.ts';
 
 /** Values of one condition by which a query is found; with more it is tried on each change. */

@@ -1,8 +1,8 @@
-import { ApiError } from '../../common/errors/api-error.ts';
-import type { Log } from '../../common/log/log.ts';
+import { ApiError } from '#kernel/errors/api-error.ts';
+import type { Log } from '#kernel/log/log.ts';
+import { ruled } from '#records/ruled.ts';
+import type { RecordSpace } from '#records/structure/record-space.ts';
 import { loginTokenOf } from '../login/authorize.ts';
-import { ruled } from '../records/ruled.ts';
-import type { RecordSpace } from '../structure/record-space.ts';
 import type { LiveChecks } from './live-checks.ts';
 import { eventBytes, noPlace, retryBytes } from './live-events.ts';
 import { type LivePlan, livePlan } from './live-plan.ts';

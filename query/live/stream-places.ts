@@ -1,4 +1,4 @@
-import { tooManyStreams } from '../../common/errors/catalogue.ts';
+import { tooManyStreams } from '#kernel/errors/catalogue.ts';
 import type { LiveStream } from './live-stream.ts';
 
 /** Who holds a stream: an account, its access token, and whoever uses that. */

@@ -1,18 +1,18 @@
-import { assertBackup, assertGranted } from '../../common/auth/authenticate.ts';
-import type { LoginClaims, LoginTokens } from '../../common/auth/login-tokens.ts';
-import { unauthorized } from '../../common/errors/catalogue.ts';
-import { shownName } from '../../common/errors/shown-name.ts';
-import type { HttpRequest } from '../../common/http/http-types.ts';
-import { continueWith } from '../../common/limits/continue-with.ts';
-import { spaceSlugProblem } from '../../common/metadata/slug.ts';
-import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
-import { type Grants, inSpace, lackOf } from '../../common/openapi/grants.ts';
-import { unparsedOptions } from '../input/parse-options.ts';
-import type { RecordReader } from '../records/record-reader.ts';
+import { assertBackup, assertGranted } from '#auth/authenticate.ts';
+import type { LoginClaims, LoginTokens } from '#auth/login-tokens.ts';
+import { unauthorized } from '#kernel/errors/catalogue.ts';
+import { shownName } from '#kernel/errors/shown-name.ts';
+import { type Grants, inSpace, lackOf } from '#kernel/grants.ts';
+import { spaceSlugProblem } from '#kernel/ids/slug.ts';
+import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
+import { continueWith } from '#kernel/limits/continue-with.ts';
+import { unparsedOptions } from '#records/input/parse-options.ts';
+import type { RecordReader } from '#records/record-reader.ts';
+import type { RecordSpace } from '#records/structure/record-space.ts';
+import { covers, type OperationIdentity, type SpaceAuth } from '#records/structure/space-auth.ts';
+import type { HttpRequest } from '#server/http/http-types.ts';
 import type { Authorize } from '../space/open-space.ts';
 import type { Spaces } from '../space/spaces.ts';
-import type { RecordSpace } from '../structure/record-space.ts';
-import { covers, type OperationIdentity, type SpaceAuth } from '../structure/space-auth.ts';
 
 const toFind = inSpace('find');
 

@@ -1,13 +1,13 @@
-import type { Filter } from '../input/filters/filter.ts';
-import { filterTest } from '../input/filters/filter-test.ts';
-import type { Given, GivenComparison } from '../input/filters/given-filter.ts';
-import { asFilter, type Conditions } from '../input/parse-conditions.ts';
+import type { Filter } from '#records/input/filters/filter.ts';
+import { filterTest } from '#records/input/filters/filter-test.ts';
+import type { Given, GivenComparison } from '#records/input/filters/given-filter.ts';
+import { asFilter, type Conditions } from '#records/input/parse-conditions.ts';
+import type { StoredRow } from '#records/sql/stored-row.ts';
+import { textIn, valueIn } from '#records/store/row-test.ts';
+import { isSystemKey } from '#records/structure/field.ts';
+import { type Family, families } from '#records/structure/space-auth.ts';
+import type { Structure } from '#records/structure/structure.ts';
 import { verbs } from '../space/open-space.ts';
-import type { StoredRow } from '../sql/stored-row.ts';
-import { textIn, valueIn } from '../store/row-test.ts';
-import { isSystemKey } from '../structure/field.ts';
-import { type Family, families } from '../structure/space-auth.ts';
-import type { Structure } from '../structure/structure.ts';
 import type { Rules } from './rules.ts';
 
 /** What somebody may do with which records of a space: `all`, none, or those that meet conditions, in words. */

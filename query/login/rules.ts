@@ -1,17 +1,22 @@
-import { ApiError } from '../../common/errors/api-error.ts';
-import { shownName } from '../../common/errors/shown-name.ts';
-import { spaceSlugProblem } from '../../common/metadata/slug.ts';
-import { type Given, type GivenComparison, givenAlways, givenNever } from '../input/filters/given-filter.ts';
-import { givenInBody } from '../input/filters/given-in-body.ts';
-import { subjectOf } from '../input/filters/names.ts';
-import { type Conditions, parseConditions } from '../input/parse-conditions.ts';
-import { exampleValues } from '../structure/example-structure.ts';
-import type { Field, FieldType, StoredValue } from '../structure/field.ts';
-import { readFieldValue } from '../structure/field-value.ts';
-import { isObject } from '../structure/is-object.ts';
-import type { Bound } from '../structure/record-space.ts';
-import { type Family, families } from '../structure/space-auth.ts';
-import type { Structure } from '../structure/structure.ts';
+import { ApiError } from '#kernel/errors/api-error.ts';
+import { shownName } from '#kernel/errors/shown-name.ts';
+import { spaceSlugProblem } from '#kernel/ids/slug.ts';
+import {
+  type Given,
+  type GivenComparison,
+  givenAlways,
+  givenNever,
+} from '#records/input/filters/given-filter.ts';
+import { subjectOf } from '#records/input/filters/names.ts';
+import { type Conditions, parseConditions } from '#records/input/parse-conditions.ts';
+import { exampleValues } from '#records/structure/example-structure.ts';
+import type { Field, FieldType, StoredValue } from '#records/structure/field.ts';
+import { readFieldValue } from '#records/structure/field-value.ts';
+import { isObject } from '#records/structure/is-object.ts';
+import type { Bound } from '#records/structure/record-space.ts';
+import { type Family, families } from '#records/structure/space-auth.ts';
+import type { Structure } from '#records/structure/structure.ts';
+import { givenInBody } from '../input/given-in-body.ts';
 
 /** The rules of a record space (docs/security.md#rules). */
 export interface Rules {

@@ -1,9 +1,9 @@
-import type { ApiMedia } from '../../common/openapi/api-operation.ts';
-import { nameSchema } from '../../common/openapi/name-schema.ts';
-import { boolean, exactObject, type Schema, string } from '../../common/openapi/schema.ts';
-import { aggregateLimits } from '../input/aggregate/aggregate-plan.ts';
-import { functions } from '../input/aggregate/functions.ts';
-import type { ValueKind } from '../input/filters/operators.ts';
+import { nameSchema } from '#kernel/json/name-schema.ts';
+import { boolean, exactObject, type Schema, string } from '#kernel/json/schema.ts';
+import { aggregateLimits } from '#records/input/aggregate/aggregate-plan.ts';
+import { functions } from '#records/input/aggregate/functions.ts';
+import type { ValueKind } from '#records/input/filters/operators.ts';
+import type { ApiMedia } from '#server/openapi/api-operation.ts';
 
 const level: Schema = { type: 'number', minimum: 0, maximum: 1 };
 

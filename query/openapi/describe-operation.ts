@@ -1,4 +1,7 @@
-import type { ErrorCode } from '../../common/errors/error-codes.ts';
+import type { ErrorCode } from '#kernel/errors/error-codes.ts';
+import type { Need } from '#kernel/grants.ts';
+import type { Schema } from '#kernel/json/schema.ts';
+import type { OperationIdentity } from '#records/structure/space-auth.ts';
 import {
   type ApiHeader,
   type ApiMedia,
@@ -8,10 +11,7 @@ import {
   bodyErrors,
   headerParameter,
   jsonContent,
-} from '../../common/openapi/api-operation.ts';
-import type { Need } from '../../common/openapi/grants.ts';
-import type { Schema } from '../../common/openapi/schema.ts';
-import type { OperationIdentity } from '../structure/space-auth.ts';
+} from '#server/openapi/api-operation.ts';
 import { queryableHeader, timingHeader, timingParameter } from './filter-schemas.ts';
 import { type Sample, sampleText, structureHeader } from './operation-sample.ts';
 import type { SpaceModel } from './space-model.ts';

@@ -1,22 +1,19 @@
+import { arrayOf, count, dateTime, exactObject, named, type Schema, string } from '#kernel/json/schema.ts';
+import { kindOfValue } from '#records/input/filters/filter.ts';
+import {
+  type OperatorName,
+  operatorOf,
+  operatorsFor,
+  type ValueKind,
+} from '#records/input/filters/operators.ts';
+import { type Field, type FieldType, systemKeys, type Target } from '#records/structure/field.ts';
 import {
   type ApiHeader,
   type ApiParameter,
   headerParameter,
   queryParameter,
-} from '../../common/openapi/api-operation.ts';
-import {
-  arrayOf,
-  count,
-  dateTime,
-  exactObject,
-  named,
-  type Schema,
-  string,
-} from '../../common/openapi/schema.ts';
-import { kindOfValue } from '../input/filters/filter.ts';
-import { type OperatorName, operatorOf, operatorsFor, type ValueKind } from '../input/filters/operators.ts';
+} from '#server/openapi/api-operation.ts';
 import { acceptQuery } from '../input/query-media-type.ts';
-import { type Field, type FieldType, systemKeys, type Target } from '../structure/field.ts';
 
 export const typeSchemas: Readonly<Record<FieldType, Schema>> = {
   TEXT: string,

@@ -1,5 +1,5 @@
-import { curl, keeping } from '../../common/openapi/curl.ts';
-import { exampleStructure } from '../structure/example-structure.ts';
+import { exampleStructure } from '#records/structure/example-structure.ts';
+import { curl, keeping } from '#server/openapi/curl.ts';
 
 /** A command that shows an operation; the rest of it follows from the operation's description. */
 export interface Sample {

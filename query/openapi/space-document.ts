@@ -1,8 +1,8 @@
-import type { Route } from '../../common/http/http-types.ts';
-import { buildDocument } from '../../common/openapi/build-document.ts';
-import type { JsonObject } from '../../common/openapi/components.ts';
-import { covers } from '../structure/space-auth.ts';
-import type { Structure } from '../structure/structure.ts';
+import { covers } from '#records/structure/space-auth.ts';
+import type { Structure } from '#records/structure/structure.ts';
+import type { Route } from '#server/http/http-types.ts';
+import { buildDocument } from '#server/openapi/build-document.ts';
+import type { JsonObject } from '#server/openapi/components.ts';
 import { type DescribedOperation, describeOperation } from './describe-operation.ts';
 import type { SpaceModel } from './space-model.ts';
 import { isSearchable, typedSpace } from './typed-space.ts';

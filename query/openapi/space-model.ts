@@ -1,16 +1,16 @@
+import { nameSchema } from '#kernel/json/name-schema.ts';
+import { dateTime, named, nullable, resolved, type Schema, string } from '#kernel/json/schema.ts';
+import { exampleStructure } from '#records/structure/example-structure.ts';
+import { structureSchema } from '#records/structure/structure-schema.ts';
 import {
   type ApiMedia,
   type ApiParameter,
   headerParameter,
   queryParameter,
-} from '../../common/openapi/api-operation.ts';
-import { nameSchema } from '../../common/openapi/name-schema.ts';
-import { dateTime, named, nullable, resolved, type Schema, string } from '../../common/openapi/schema.ts';
+} from '#server/openapi/api-operation.ts';
 import { optionsSchema } from '../input/options-schema.ts';
 import { longestText, maxSearchedFields } from '../input/parse-search.ts';
 import { type Flag, recordFlags } from '../input/record-headers.ts';
-import { exampleStructure } from '../structure/example-structure.ts';
-import { structureSchema } from '../structure/structure-schema.ts';
 import { aggregateBody } from './aggregate-schema.ts';
 
 /** The description of a record space: of any, or of a certain one. */

@@ -1,12 +1,12 @@
-import { type ApiParameter, headerParameter, queryParameter } from '../../common/openapi/api-operation.ts';
-import { exactObject, named, nullable, type Schema } from '../../common/openapi/schema.ts';
-import { kindOfValue } from '../input/filters/filter.ts';
-import type { ValueKind } from '../input/filters/operators.ts';
+import { exactObject, named, nullable, type Schema } from '#kernel/json/schema.ts';
+import { kindOfValue } from '#records/input/filters/filter.ts';
+import type { ValueKind } from '#records/input/filters/operators.ts';
+import { exampleValues } from '#records/structure/example-structure.ts';
+import { type Field, systemKeys } from '#records/structure/field.ts';
+import { incrementSchema } from '#records/structure/increment.ts';
+import type { Structure } from '#records/structure/structure.ts';
+import { type ApiParameter, headerParameter, queryParameter } from '#server/openapi/api-operation.ts';
 import { optionsSchema } from '../input/options-schema.ts';
-import { exampleValues } from '../structure/example-structure.ts';
-import { type Field, systemKeys } from '../structure/field.ts';
-import { incrementSchema } from '../structure/increment.ts';
-import type { Structure } from '../structure/structure.ts';
 import { aggregateBody } from './aggregate-schema.ts';
 import {
   conditionsObject,

@@ -1,11 +1,11 @@
-import { continueWith } from '../../common/limits/continue-with.ts';
-import { arrayOf } from '../../common/openapi/schema.ts';
-import { parseAggregate } from '../input/aggregate/parse-aggregate.ts';
+import { arrayOf } from '#kernel/json/schema.ts';
+import { continueWith } from '#kernel/limits/continue-with.ts';
+import { moreGroups } from '#records/group-rows.ts';
+import { parseAggregate } from '../input/parse-aggregate.ts';
 import { requireQueryType } from '../input/query-media-type.ts';
 import { conditionErrors } from '../openapi/describe-operation.ts';
 import { groupHeaders } from '../openapi/filter-schemas.ts';
 import { makePerson } from '../openapi/operation-sample.ts';
-import { moreGroups } from '../records/group-rows.ts';
 import { cachedBytes } from './cached-answer.ts';
 import { queryableJson } from './json-answer.ts';
 import type { OperationDefinition } from './operation.ts';

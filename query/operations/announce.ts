@@ -1,5 +1,5 @@
-import type { AnnouncedRecord, RecordEvent, RecordEvents } from '../../common/record-events/record-event.ts';
-import type { RecordSpace } from '../structure/record-space.ts';
+import type { AnnouncedRecord, RecordEvent, RecordEvents } from '#kernel/record-events/record-event.ts';
+import type { RecordSpace } from '#records/structure/record-space.ts';
 
 /** Announces records that a write stored, where the structure of the space names an address for it. */
 export async function announce(

@@ -1,6 +1,6 @@
-import { notAllowed } from '../../common/errors/catalogue.ts';
-import { count, exactObject } from '../../common/openapi/schema.ts';
-import { isOfAll } from '../records/ruled.ts';
+import { notAllowed } from '#kernel/errors/catalogue.ts';
+import { count, exactObject } from '#kernel/json/schema.ts';
+import { isOfAll } from '#records/ruled.ts';
 import { deleteAll } from '../space/removals.ts';
 import { jsonAnswer } from './json-answer.ts';
 import type { OperationDefinition } from './operation.ts';

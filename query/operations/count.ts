@@ -1,5 +1,5 @@
-import { continueWith } from '../../common/limits/continue-with.ts';
-import { count as countSchema, exactObject } from '../../common/openapi/schema.ts';
+import { count as countSchema, exactObject } from '#kernel/json/schema.ts';
+import { continueWith } from '#kernel/limits/continue-with.ts';
 import { askedConditions, parseAsked } from '../input/asked-conditions.ts';
 import { conditionErrors } from '../openapi/describe-operation.ts';
 import { cachedBytes } from './cached-answer.ts';

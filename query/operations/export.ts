@@ -1,18 +1,9 @@
-import { assertBackup } from '../../common/auth/authenticate.ts';
-import { invalidOptions, notAllowed } from '../../common/errors/catalogue.ts';
-import { shownName } from '../../common/errors/shown-name.ts';
-import { contentDisposition } from '../../common/http/content-disposition.ts';
-import type { HttpRequest } from '../../common/http/http-types.ts';
-import { queryParameter } from '../../common/openapi/api-operation.ts';
-import { type Schema, string } from '../../common/openapi/schema.ts';
-import { askedConditions, parseAsked } from '../input/asked-conditions.ts';
-import { targetOf } from '../input/filters/names.ts';
-import { acceptQuery } from '../input/query-media-type.ts';
-import { readPath } from '../input/space-reference.ts';
-import { conditionErrors, spaceErrors } from '../openapi/describe-operation.ts';
-import { controlParameters } from '../openapi/filter-schemas.ts';
-import { makePerson } from '../openapi/operation-sample.ts';
-import { asJsonArray } from '../records/json-array.ts';
+import { assertBackup } from '#auth/authenticate.ts';
+import { invalidOptions, notAllowed } from '#kernel/errors/catalogue.ts';
+import { shownName } from '#kernel/errors/shown-name.ts';
+import { type Schema, string } from '#kernel/json/schema.ts';
+import { targetOf } from '#records/input/filters/names.ts';
+import { asJsonArray } from '#records/json-array.ts';
 import {
   columnNames,
   csvColumns,
@@ -20,9 +11,18 @@ import {
   escapeFormula,
   jsonLines,
   tableColumns,
-} from '../sql/export-columns.ts';
-import { type RecordParts, recordParts, wholeRecord } from '../structure/record-parts.ts';
-import type { Structure } from '../structure/structure.ts';
+} from '#records/sql/export-columns.ts';
+import { type RecordParts, recordParts, wholeRecord } from '#records/structure/record-parts.ts';
+import type { Structure } from '#records/structure/structure.ts';
+import { contentDisposition } from '#server/http/content-disposition.ts';
+import type { HttpRequest } from '#server/http/http-types.ts';
+import { queryParameter } from '#server/openapi/api-operation.ts';
+import { askedConditions, parseAsked } from '../input/asked-conditions.ts';
+import { acceptQuery } from '../input/query-media-type.ts';
+import { readPath } from '../input/space-reference.ts';
+import { conditionErrors, spaceErrors } from '../openapi/describe-operation.ts';
+import { controlParameters } from '../openapi/filter-schemas.ts';
+import { makePerson } from '../openapi/operation-sample.ts';
 import type { OperationDefinition } from './operation.ts';
 
 type Bytes = AsyncIterable<Uint8Array>;

@@ -4,7 +4,7 @@ import {
   openApiAnswers,
   versionParameter,
   wantedVersion,
-} from '../../common/openapi/openapi-answer.ts';
+} from '#server/openapi/openapi-answer.ts';
 import { readPath } from '../input/space-reference.ts';
 import { spaceErrors } from '../openapi/describe-operation.ts';
 import { makePerson } from '../openapi/operation-sample.ts';

@@ -1,41 +1,37 @@
-import { assertBackup, assertGranted } from '../../common/auth/authenticate.ts';
-import { ApiError } from '../../common/errors/api-error.ts';
-import { notAllowed, recordSpaceNotFound } from '../../common/errors/catalogue.ts';
-import type { HttpResponse } from '../../common/http/http-types.ts';
+import { assertBackup, assertGranted } from '#auth/authenticate.ts';
+import { ApiError } from '#kernel/errors/api-error.ts';
+import { notAllowed, recordSpaceNotFound } from '#kernel/errors/catalogue.ts';
+import { inSpace, lackOf } from '#kernel/grants.ts';
+import type { RecordSpace } from '#records/structure/record-space.ts';
+import { type SpacePath, type Structure, structureText } from '#records/structure/structure.ts';
+import type { HttpResponse } from '#server/http/http-types.ts';
 import {
   keyErrors,
   keyParameter,
   readIdempotencyKey,
   replayedHeader,
   replayedHeaders,
-} from '../../common/http/idempotency-key.ts';
-import { noStoreJson } from '../../common/http/no-store-json.ts';
-import {
-  type ApiParameter,
-  jsonAnswer as jsonOk,
-  queryParameter,
-} from '../../common/openapi/api-operation.ts';
-import { inSpace, lackOf } from '../../common/openapi/grants.ts';
-import { wouldBeDeclared } from '../imports/declared-structure.ts';
-import type { FileReading } from '../imports/file-records.ts';
+} from '#server/http/idempotency-key.ts';
+import { noStoreJson } from '#server/http/no-store-json.ts';
+import { type ApiParameter, jsonAnswer as jsonOk, queryParameter } from '#server/openapi/api-operation.ts';
+import { wouldBeDeclared } from '../imports/jobs/declared-structure.ts';
 import {
   assertConflict,
   choicesOf,
   describedChoices,
   type ImportChoices,
   readingOf,
-} from '../imports/import-choices.ts';
-import { jobJson } from '../imports/import-job.ts';
-import { jobSchema, previewSchema } from '../imports/job-schema.ts';
-import type { Preview } from '../imports/preview.ts';
-import type { ReceivedFile } from '../imports/received-files.ts';
-import { bodySource, chunksSource } from '../imports/spool-body.ts';
+} from '../imports/jobs/import-choices.ts';
+import { jobJson } from '../imports/jobs/import-job.ts';
+import { jobSchema, previewSchema } from '../imports/jobs/job-schema.ts';
+import type { ReceivedFile } from '../imports/jobs/received-files.ts';
+import { bodySource, chunksSource } from '../imports/jobs/spool-body.ts';
+import type { FileReading } from '../imports/thread/file-records.ts';
+import type { Preview } from '../imports/thread/preview.ts';
 import { readRecordHeaders } from '../input/record-headers.ts';
 import { readPath } from '../input/space-reference.ts';
 import { spaceErrors } from '../openapi/describe-operation.ts';
 import { makePerson } from '../openapi/operation-sample.ts';
-import type { RecordSpace } from '../structure/record-space.ts';
-import { type SpacePath, type Structure, structureText } from '../structure/structure.ts';
 import { jsonHeaders } from './json-answer.ts';
 import type { OperationCall, OperationDefinition, OperationDeps } from './operation.ts';
 

@@ -1,19 +1,14 @@
-import type { HttpResponse } from '../../common/http/http-types.ts';
-import {
-  keyErrors,
-  keyParameter,
-  replayedHeader,
-  replayedHeaders,
-} from '../../common/http/idempotency-key.ts';
-import { arrayOf } from '../../common/openapi/schema.ts';
-import type { AnnouncedRecord } from '../../common/record-events/record-event.ts';
-import { onConflictParameter, parseOnConflict } from '../input/parse-on-conflict.ts';
-import { validateRecord, validateRecords } from '../input/validate-record.ts';
+import { arrayOf } from '#kernel/json/schema.ts';
+import type { AnnouncedRecord } from '#kernel/record-events/record-event.ts';
+import { onConflictParameter, parseOnConflict } from '#records/input/parse-on-conflict.ts';
+import { validateRecord, validateRecords } from '#records/input/validate-record.ts';
+import { readInsertKey } from '#records/insert-receipts.ts';
+import type { Inserted } from '#records/insert-records.ts';
+import { type NewRecord, newRecordJson, newRecordsJson } from '#records/sql/new-record.ts';
+import type { Structure } from '#records/structure/structure.ts';
+import type { HttpResponse } from '#server/http/http-types.ts';
+import { keyErrors, keyParameter, replayedHeader, replayedHeaders } from '#server/http/idempotency-key.ts';
 import { writeErrors } from '../openapi/describe-operation.ts';
-import { readInsertKey } from '../records/insert-receipts.ts';
-import type { Inserted } from '../records/insert-records.ts';
-import { type NewRecord, newRecordJson, newRecordsJson } from '../sql/new-record.ts';
-import type { Structure } from '../structure/structure.ts';
 import { announce } from './announce.ts';
 import { jsonAnswer, jsonHeaders } from './json-answer.ts';
 import type { OperationDefinition } from './operation.ts';

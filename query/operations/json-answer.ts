@@ -1,4 +1,4 @@
-import type { HttpResponse } from '../../common/http/http-types.ts';
+import type { HttpResponse } from '#server/http/http-types.ts';
 import { acceptQuery } from '../input/query-media-type.ts';
 
 export const jsonHeaders = { 'content-type': 'application/json; charset=utf-8' };

@@ -1,4 +1,4 @@
-import { exactObject, string } from '../../common/openapi/schema.ts';
+import { exactObject, string } from '#kernel/json/schema.ts';
 import { askedConditions } from '../input/asked-conditions.ts';
 import { livePlan } from '../live/live-plan.ts';
 import { makePerson } from '../openapi/operation-sample.ts';

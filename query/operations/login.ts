@@ -1,11 +1,11 @@
-import { unauthorized } from '../../common/errors/catalogue.ts';
-import { headerParameter } from '../../common/openapi/api-operation.ts';
-import { exactObject, named, string } from '../../common/openapi/schema.ts';
-import { parseCredentials } from '../input/credentials.ts';
+import { unauthorized } from '#kernel/errors/catalogue.ts';
+import { exactObject, named, string } from '#kernel/json/schema.ts';
+import { parseCredentials } from '#records/input/credentials.ts';
+import { storedJson } from '#records/sql/record-row.ts';
+import { headerParameter } from '#server/openapi/api-operation.ts';
 import { readFunctionResources } from '../input/function-resources.ts';
 import { tokenOwner } from '../login/authorize.ts';
 import { credentials, loginSample, tokenOwnerSample } from '../openapi/operation-sample.ts';
-import { storedJson } from '../sql/record-row.ts';
 import { jsonAnswer } from './json-answer.ts';
 import type { OperationDefinition } from './operation.ts';
 

@@ -1,4 +1,4 @@
-import { notImplemented } from '../../common/errors/catalogue.ts';
+import { notImplemented } from '#kernel/errors/catalogue.ts';
 import type { OperationDefinition } from './operation.ts';
 
 /** A function of the published client that this service does not have. @param name as the client calls it */

@@ -1,10 +1,10 @@
-import type { Authenticate } from '../../common/auth/authenticate.ts';
-import type { Config } from '../../common/config/read-config.ts';
-import type { Route } from '../../common/http/http-types.ts';
-import { readJson } from '../../common/http/read-json.ts';
-import type { UsageCounts } from '../../common/metadata/usage-counts.ts';
+import type { Authenticate } from '#auth/authenticate.ts';
+import type { UsageCounts } from '#catalogue/usage-counts.ts';
+import type { Config } from '#kernel/config/read-config.ts';
+import type { RecordSpace } from '#records/structure/record-space.ts';
+import type { Route } from '#server/http/http-types.ts';
+import { readJson } from '#server/http/read-json.ts';
 import type { OpenSpace } from '../space/open-space.ts';
-import type { RecordSpace } from '../structure/record-space.ts';
 import type { Operation, OperationCall, OperationDeps } from './operation.ts';
 import { Timing } from './timing.ts';
 

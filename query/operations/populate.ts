@@ -1,17 +1,17 @@
-import { invalidOptions } from '../../common/errors/catalogue.ts';
-import { shownName } from '../../common/errors/shown-name.ts';
-import type { HttpRequest } from '../../common/http/http-types.ts';
-import type { Options } from '../input/parse-options.ts';
+import { invalidOptions } from '#kernel/errors/catalogue.ts';
+import { shownName } from '#kernel/errors/shown-name.ts';
+import { firstByValues } from '#records/first-by-values.ts';
+import type { Options } from '#records/input/parse-options.ts';
+import { linesOf } from '#records/json-array.ts';
+import { storedJson } from '#records/sql/record-row.ts';
+import type { RecordStore } from '#records/store/record-store.ts';
+import type { StoredValue, Target } from '#records/structure/field.ts';
+import { readFieldValue } from '#records/structure/field-value.ts';
+import type { RecordSpace } from '#records/structure/record-space.ts';
+import type { HttpRequest } from '#server/http/http-types.ts';
 import { type Population, parsePopulate } from '../input/parse-populate.ts';
 import { findNamed } from '../login/authorize.ts';
-import { firstByValues } from '../records/first-by-values.ts';
-import { linesOf } from '../records/json-array.ts';
 import { nobodyMay } from '../space/open-space.ts';
-import { storedJson } from '../sql/record-row.ts';
-import type { RecordStore } from '../store/record-store.ts';
-import type { StoredValue, Target } from '../structure/field.ts';
-import { readFieldValue } from '../structure/field-value.ts';
-import type { RecordSpace } from '../structure/record-space.ts';
 import type { OperationDeps } from './operation.ts';
 
 type PopulateDeps = Pick<OperationDeps, 'spaces' | 'authorize' | 'bind' | 'store'>;

@@ -1,4 +1,4 @@
-import type { ReadSource } from '../../common/telemetry/create-metrics.ts';
+import type { ReadSource } from '#kernel/telemetry/create-metrics.ts';
 
 const names = ['parse', 'cache', 'engine'] as const;
 

@@ -1,12 +1,12 @@
-import { noConditions, noMatch } from '../../common/errors/catalogue.ts';
-import { letOthersRun } from '../../common/limits/yielding-loop.ts';
+import { noConditions, noMatch } from '#kernel/errors/catalogue.ts';
+import { letOthersRun } from '#kernel/limits/yielding-loop.ts';
+import { type Changes, validateChanges } from '#records/input/validate-changes.ts';
+import { ruledFor } from '#records/ruled.ts';
 import { askedInQuery, askedParts } from '../input/asked-conditions.ts';
 import { PartReader } from '../input/part-reader.ts';
-import { type Changes, validateChanges } from '../input/validate-changes.ts';
 import { changedRecord, conditionErrors, writeErrors } from '../openapi/describe-operation.ts';
 import { orderParameters } from '../openapi/filter-schemas.ts';
 import { makePerson } from '../openapi/operation-sample.ts';
-import { ruledFor } from '../records/ruled.ts';
 import { announce } from './announce.ts';
 import { jsonAnswer } from './json-answer.ts';
 import type { OperationDefinition } from './operation.ts';

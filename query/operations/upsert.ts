@@ -1,5 +1,5 @@
-import { invalidBody } from '../../common/errors/catalogue.ts';
-import { type Upsert, Upserts } from '../records/upserts.ts';
+import { invalidBody } from '#kernel/errors/catalogue.ts';
+import { type Upsert, Upserts } from '#records/upserts.ts';
 import { announce } from './announce.ts';
 import { manyLimits } from './many-records.ts';
 import type { OperationCall, OperationDeps } from './operation.ts';

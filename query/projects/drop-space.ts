@@ -1,11 +1,6 @@
-import {
-  noSuchProject,
-  notFound,
-  projectHasFiles,
-  recordSpaceNotFound,
-} from '../../common/errors/catalogue.ts';
-import { forEachAtOnce } from '../../common/limits/for-each-at-once.ts';
-import type { Project, Projects } from '../../common/metadata/projects.ts';
+import type { Project, Projects } from '#catalogue/projects.ts';
+import { noSuchProject, notFound, projectHasFiles, recordSpaceNotFound } from '#kernel/errors/catalogue.ts';
+import { forEachAtOnce } from '#kernel/limits/for-each-at-once.ts';
 import type { InFlightWrites } from '../space/in-flight-writes.ts';
 import { clearSlot, deleteDropped, type RemovalDeps } from '../space/removals.ts';
 import { droppedVersion } from '../space/space-catalogue.ts';

@@ -1,28 +1,11 @@
-import { type AccountOperation, accountRoutes } from '../../common/auth/account-routes.ts';
-import type { Authenticate } from '../../common/auth/authenticate.ts';
-import type { StoreList } from '../../common/clickhouse/store-list.ts';
-import { invalidSlug, noSuchProject } from '../../common/errors/catalogue.ts';
-import type { HttpRequest, HttpResponse, Route } from '../../common/http/http-types.ts';
-import {
-  describeList,
-  limitParameter,
-  nextPage,
-  partParameter,
-  readListQuery,
-  textParameter,
-} from '../../common/http/list-parameters.ts';
-import { noStoreJson } from '../../common/http/no-store-json.ts';
-import { longestName, slugPattern, slugProblem, spaceSlugProblem } from '../../common/metadata/slug.ts';
-import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
-import {
-  type ApiOperation,
-  accountErrors as errors,
-  noStore as headers,
-  jsonAnswer,
-} from '../../common/openapi/api-operation.ts';
-import { curl } from '../../common/openapi/curl.ts';
-import type { Grants } from '../../common/openapi/grants.ts';
-import { nameSchema } from '../../common/openapi/name-schema.ts';
+import { type AccountOperation, accountRoutes } from '#auth/account-routes.ts';
+import type { Authenticate } from '#auth/authenticate.ts';
+import type { StoreList } from '#engine/store-list.ts';
+import { invalidSlug, noSuchProject } from '#kernel/errors/catalogue.ts';
+import type { Grants } from '#kernel/grants.ts';
+import { longestName, slugPattern, slugProblem, spaceSlugProblem } from '#kernel/ids/slug.ts';
+import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
+import { nameSchema } from '#kernel/json/name-schema.ts';
 import {
   arrayOf,
   count,
@@ -32,14 +15,31 @@ import {
   nullable,
   type Schema,
   string,
-} from '../../common/openapi/schema.ts';
+} from '#kernel/json/schema.ts';
+import { exampleStructure } from '#records/structure/example-structure.ts';
+import { structureText } from '#records/structure/structure.ts';
+import { storedField } from '#records/structure/structure-schema.ts';
+import type { HttpRequest, HttpResponse, Route } from '#server/http/http-types.ts';
+import {
+  describeList,
+  limitParameter,
+  nextPage,
+  partParameter,
+  readListQuery,
+  textParameter,
+} from '#server/http/list-parameters.ts';
+import { noStoreJson } from '#server/http/no-store-json.ts';
+import {
+  type ApiOperation,
+  accountErrors as errors,
+  noStore as headers,
+  jsonAnswer,
+} from '#server/openapi/api-operation.ts';
+import { curl } from '#server/openapi/curl.ts';
 import { readPath } from '../input/space-reference.ts';
 import type { SpaceRulesDeps } from '../login/space-rules.ts';
 import type { CatalogueEntry } from '../space/space-catalogue.ts';
 import { type SpaceFigures, SpaceSizes } from '../space/space-figures.ts';
-import { exampleStructure } from '../structure/example-structure.ts';
-import { structureText } from '../structure/structure.ts';
-import { storedField } from '../structure/structure-schema.ts';
 import { type DropDeps, dropField, dropProject, dropSpace } from './drop-space.ts';
 import { ruleOperations, spaceOf } from './rule-routes.ts';
 

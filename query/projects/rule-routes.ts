@@ -1,18 +1,18 @@
-import type { AccountOperation } from '../../common/auth/account-routes.ts';
-import { recordSpaceNotFound } from '../../common/errors/catalogue.ts';
-import type { HttpRequest } from '../../common/http/http-types.ts';
-import { noStoreJson } from '../../common/http/no-store-json.ts';
-import { readJson } from '../../common/http/read-json.ts';
-import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
-import { accountErrors, bodyErrors, jsonAnswer } from '../../common/openapi/api-operation.ts';
-import { curl } from '../../common/openapi/curl.ts';
-import { arrayOf, exactObject, named, nullable, type Schema, string } from '../../common/openapi/schema.ts';
+import type { AccountOperation } from '#auth/account-routes.ts';
+import { recordSpaceNotFound } from '#kernel/errors/catalogue.ts';
+import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
+import { arrayOf, exactObject, named, nullable, type Schema, string } from '#kernel/json/schema.ts';
+import { exampleStructure } from '#records/structure/example-structure.ts';
+import { families } from '#records/structure/space-auth.ts';
+import type { HttpRequest } from '#server/http/http-types.ts';
+import { noStoreJson } from '#server/http/no-store-json.ts';
+import { readJson } from '#server/http/read-json.ts';
+import { accountErrors, bodyErrors, jsonAnswer } from '#server/openapi/api-operation.ts';
+import { curl } from '#server/openapi/curl.ts';
 import { readPath } from '../input/space-reference.ts';
 import { longestRules } from '../login/rules.ts';
 import { mostTried, type SpaceRulesDeps, setRules, shownRules, tryRules } from '../login/space-rules.ts';
 import type { CatalogueEntry } from '../space/space-catalogue.ts';
-import { exampleStructure } from '../structure/example-structure.ts';
-import { families } from '../structure/space-auth.ts';
 
 const longestBody = 4 * longestRules;
 

@@ -1,11 +1,11 @@
-import { type ExceededLimit, exceededLimit } from '../../common/clickhouse/exceeded-limit.ts';
-import { queryTooExpensive } from '../../common/errors/catalogue.ts';
-import { shownName } from '../../common/errors/shown-name.ts';
-import type { Conditions } from '../input/parse-conditions.ts';
-import { costSql, countedSettings, countedSql } from '../sql/aggregate-sql.ts';
-import { keysIn } from '../sql/conditions-sql.ts';
-import type { RecordSpace } from '../structure/record-space.ts';
-import type { Structure } from '../structure/structure.ts';
+import { type ExceededLimit, exceededLimit } from '#engine/exceeded-limit.ts';
+import { queryTooExpensive } from '#kernel/errors/catalogue.ts';
+import { shownName } from '#kernel/errors/shown-name.ts';
+import type { Conditions } from './input/parse-conditions.ts';
+import { costSql, countedSettings, countedSql } from './sql/aggregate-sql.ts';
+import { keysIn } from './sql/conditions-sql.ts';
+import type { RecordSpace } from './structure/record-space.ts';
+import type { Structure } from './structure/structure.ts';
 
 /** The bound of one read's use of the engine. */
 export interface ReadCost {

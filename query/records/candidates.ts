@@ -1,15 +1,15 @@
-import { invalidCondition } from '../../common/errors/catalogue.ts';
-import { shownName } from '../../common/errors/shown-name.ts';
-import type { Conditions } from '../input/parse-conditions.ts';
-import { conditionsSql, idsSql, keyedConditions } from '../sql/conditions-sql.ts';
-import { rowColumns } from '../sql/record-row.ts';
-import type { Selection } from '../sql/records-table.ts';
-import type { StoredRow } from '../sql/stored-row.ts';
-import { valueSql } from '../sql/value-sql.ts';
-import type { RecordStore } from '../store/record-store.ts';
-import type { RecordSpace } from '../structure/record-space.ts';
+import { invalidCondition } from '#kernel/errors/catalogue.ts';
+import { shownName } from '#kernel/errors/shown-name.ts';
 import { affordable, costFor, costOf, type ReadCost, type StatementLimits, untilDone } from './affordable.ts';
 import type { Candidate, HashChecks } from './hash-checks.ts';
+import type { Conditions } from './input/parse-conditions.ts';
+import { conditionsSql, idsSql, keyedConditions } from './sql/conditions-sql.ts';
+import { rowColumns } from './sql/record-row.ts';
+import type { Selection } from './sql/records-table.ts';
+import type { StoredRow } from './sql/stored-row.ts';
+import { valueSql } from './sql/value-sql.ts';
+import type { RecordStore } from './store/record-store.ts';
+import type { RecordSpace } from './structure/record-space.ts';
 
 /** The records, by all conditions but those on hashed fields. */
 export type Narrowed = Pick<Selection, 'where' | 'keyed'>;

@@ -1,13 +1,13 @@
-import { textLiteral } from '../../common/clickhouse/literal.ts';
-import { forEachYielding } from '../../common/limits/yielding-loop.ts';
-import type { Selection } from '../sql/records-table.ts';
-import { valueLiteral, valueSql } from '../sql/value-sql.ts';
-import { addToList } from '../store/add-to-list.ts';
-import type { RecordStore } from '../store/record-store.ts';
-import type { Field, StoredValue } from '../structure/field.ts';
-import type { RecordSpace } from '../structure/record-space.ts';
-import { slotOf } from '../structure/slots.ts';
-import { valueKey } from '../unique/reservation-keys.ts';
+import { textLiteral } from '#engine/literal.ts';
+import { forEachYielding } from '#kernel/limits/yielding-loop.ts';
+import type { Selection } from './sql/records-table.ts';
+import { valueLiteral, valueSql } from './sql/value-sql.ts';
+import { addToList } from './store/add-to-list.ts';
+import type { RecordStore } from './store/record-store.ts';
+import type { Field, StoredValue } from './structure/field.ts';
+import type { RecordSpace } from './structure/record-space.ts';
+import { slotOf } from './structure/slots.ts';
+import { valueKey } from './unique/reservation-keys.ts';
 import type { UniqueValue } from './unique-values.ts';
 
 /** Up to this many values share look-ups with other requests; more have statements of their own. */

@@ -1,14 +1,14 @@
-import { allRecords, equals } from '../input/parse-conditions.ts';
-import { anyOfSql, conditionsSql } from '../sql/conditions-sql.ts';
-import { rowColumns } from '../sql/record-row.ts';
-import type { StoredRow } from '../sql/stored-row.ts';
-import { valueSql } from '../sql/value-sql.ts';
-import type { RecordStore } from '../store/record-store.ts';
-import type { StoredValue, Target } from '../structure/field.ts';
-import type { RecordSpace } from '../structure/record-space.ts';
-import { slotOf } from '../structure/slots.ts';
+import { allRecords, equals } from './input/parse-conditions.ts';
 import { firstOf } from './plan-sql.ts';
 import { ruled } from './ruled.ts';
+import { anyOfSql, conditionsSql } from './sql/conditions-sql.ts';
+import { rowColumns } from './sql/record-row.ts';
+import type { StoredRow } from './sql/stored-row.ts';
+import { valueSql } from './sql/value-sql.ts';
+import type { RecordStore } from './store/record-store.ts';
+import type { StoredValue, Target } from './structure/field.ts';
+import type { RecordSpace } from './structure/record-space.ts';
+import { slotOf } from './structure/slots.ts';
 
 /** For each of the values the oldest record that has it, in one statement. Values without one are left out. */
 export async function firstByValues(

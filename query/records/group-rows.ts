@@ -1,11 +1,11 @@
-import { invalidCondition } from '../../common/errors/catalogue.ts';
-import type { Headers } from '../../common/http/http-types.ts';
-import { type AggregatePlan, aggregateLimits, type Group } from '../input/aggregate/aggregate-plan.ts';
-import { kindOfValue } from '../input/filters/filter.ts';
-import { filterTest } from '../input/filters/filter-test.ts';
-import { type Comparable, compare } from '../input/filters/operators.ts';
-import { asFilter } from '../input/parse-conditions.ts';
-import { slotOf } from '../structure/slots.ts';
+import { invalidCondition } from '#kernel/errors/catalogue.ts';
+import type { Headers } from '#server/http/http-types.ts';
+import { type AggregatePlan, aggregateLimits, type Group } from './input/aggregate/aggregate-plan.ts';
+import { kindOfValue } from './input/filters/filter.ts';
+import { filterTest } from './input/filters/filter-test.ts';
+import { type Comparable, compare } from './input/filters/operators.ts';
+import { asFilter } from './input/parse-conditions.ts';
+import { slotOf } from './structure/slots.ts';
 
 /** A group by the columns of a plan, as the engine has it. */
 export type GroupRow = Readonly<Record<string, Comparable | null>>;

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import type { Hasher } from '../../common/auth/hasher.ts';
-import type { LoginThrottle } from '../../common/auth/login-throttle.ts';
-import { identityKeys, recordIdentity } from '../input/credentials.ts';
-import type { Conditions } from '../input/parse-conditions.ts';
-import type { StoredRow } from '../sql/stored-row.ts';
-import type { RecordSpace } from '../structure/record-space.ts';
+import type { Hasher } from '#auth/hasher.ts';
+import type { LoginThrottle } from '#auth/login-throttle.ts';
+import { identityKeys, recordIdentity } from './input/credentials.ts';
+import type { Conditions } from './input/parse-conditions.ts';
+import type { StoredRow } from './sql/stored-row.ts';
+import type { RecordSpace } from './structure/record-space.ts';
 
 /** A record with the hashes of the conditions on hashed fields, in their order. */
 export interface Candidate {

@@ -1,6 +1,6 @@
-import { ownBytes } from '../store/kept-results.ts';
-import type { Target } from '../structure/field.ts';
-import type { RecordParts } from '../structure/record-parts.ts';
+import { ownBytes } from './store/kept-results.ts';
+import type { Target } from './structure/field.ts';
+import type { RecordParts } from './structure/record-parts.ts';
 
 /** It separates what is not shown. JSON has no bare tab: it escapes those of texts. */
 const tab = 9;

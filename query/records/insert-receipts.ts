@@ -1,20 +1,15 @@
 import { createHash } from 'node:crypto';
-import { idempotencyKeyReused } from '../../common/errors/catalogue.ts';
-import { addressOwner } from '../../common/http/address-owner.ts';
-import type { HttpRequest } from '../../common/http/http-types.ts';
-import {
-  daysOfKeys,
-  hashOfTexts,
-  keyLifetime,
-  readIdempotencyKey,
-} from '../../common/http/idempotency-key.ts';
-import { forEachYielding } from '../../common/limits/yielding-loop.ts';
-import type { Log } from '../../common/log/log.ts';
-import type { SpacedRow } from '../sql/record-row.ts';
-import type { RecordStore } from '../store/record-store.ts';
-import type { RecordSpace } from '../structure/record-space.ts';
-import { createStructure } from '../structure/structure.ts';
-import { recordKey } from '../unique/reservation-keys.ts';
+import { idempotencyKeyReused } from '#kernel/errors/catalogue.ts';
+import { forEachYielding } from '#kernel/limits/yielding-loop.ts';
+import type { Log } from '#kernel/log/log.ts';
+import { addressOwner } from '#server/http/address-owner.ts';
+import type { HttpRequest } from '#server/http/http-types.ts';
+import { daysOfKeys, hashOfTexts, keyLifetime, readIdempotencyKey } from '#server/http/idempotency-key.ts';
+import type { SpacedRow } from './sql/record-row.ts';
+import type { RecordStore } from './store/record-store.ts';
+import type { RecordSpace } from './structure/record-space.ts';
+import { createStructure } from './structure/structure.ts';
+import { recordKey } from './unique/reservation-keys.ts';
 
 export interface InsertKey {
   readonly key: string;

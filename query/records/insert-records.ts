@@ -1,19 +1,19 @@
-import type { Hasher } from '../../common/auth/hasher.ts';
-import { untilAborted } from '../../common/limits/until-aborted.ts';
-import { forEachYielding } from '../../common/limits/yielding-loop.ts';
-import type { RecordValues } from '../input/validate-record.ts';
-import type { NewRecord } from '../sql/new-record.ts';
-import type { SlotValue } from '../sql/terms.ts';
-import { type Changed, type RecordStore, type RecordWrites, ValuesTaken } from '../store/record-store.ts';
-import type { StoredValue } from '../structure/field.ts';
-import type { RecordSpace } from '../structure/record-space.ts';
-import { slotOf } from '../structure/slots.ts';
-import { firstRecordKey } from '../unique/reservation-keys.ts';
-import type { Reservation, UniqueReservations } from '../unique/unique-reservations.ts';
+import type { Hasher } from '#auth/hasher.ts';
+import { untilAborted } from '#kernel/limits/until-aborted.ts';
+import { forEachYielding } from '#kernel/limits/yielding-loop.ts';
 import { findStored } from './find-stored.ts';
+import type { RecordValues } from './input/validate-record.ts';
 import { type InsertKey, idsFrom, KeyedInsert } from './insert-receipts.ts';
 import type { RecordReader } from './record-reader.ts';
 import { filledIn, unbound } from './ruled.ts';
+import type { NewRecord } from './sql/new-record.ts';
+import type { SlotValue } from './sql/terms.ts';
+import { type Changed, type RecordStore, type RecordWrites, ValuesTaken } from './store/record-store.ts';
+import type { StoredValue } from './structure/field.ts';
+import type { RecordSpace } from './structure/record-space.ts';
+import { slotOf } from './structure/slots.ts';
+import { firstRecordKey } from './unique/reservation-keys.ts';
+import type { Reservation, UniqueReservations } from './unique/unique-reservations.ts';
 import { alreadyStored, collectUniqueValues, type UniqueValue } from './unique-values.ts';
 
 /** Unique values of a request that are checked together with those of others. */

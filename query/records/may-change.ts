@@ -1,8 +1,8 @@
-import { type Assignment, changedRow } from '../sql/update-sql.ts';
-import type { RecordStore } from '../store/record-store.ts';
-import type { RecordSpace } from '../structure/record-space.ts';
 import { firstByValues } from './first-by-values.ts';
 import { assertAllowed, mayTouch, unbound } from './ruled.ts';
+import { type Assignment, changedRow } from './sql/update-sql.ts';
+import type { RecordStore } from './store/record-store.ts';
+import type { RecordSpace } from './structure/record-space.ts';
 
 /** Records that are looked up at once. */
 const checkedAtOnce = 500;

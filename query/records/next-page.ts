@@ -1,13 +1,13 @@
-import type { Headers, HttpRequest } from '../../common/http/http-types.ts';
-import type { Options, Page } from '../input/parse-options.ts';
-import type { ReadPlan } from '../input/read-plan.ts';
-import type { Target } from '../structure/field.ts';
-import { type RecordParts, wholeRecord } from '../structure/record-parts.ts';
-import type { RecordSpace } from '../structure/record-space.ts';
-import type { Structure } from '../structure/structure.ts';
+import type { Headers, HttpRequest } from '#server/http/http-types.ts';
 import { atHand, type List } from './at-hand.ts';
 import { streamWithoutHidden, withHidden, withoutHidden } from './hidden-values.ts';
+import type { Options, Page } from './input/parse-options.ts';
+import type { ReadPlan } from './input/read-plan.ts';
 import type { RecordReader } from './record-reader.ts';
+import type { Target } from './structure/field.ts';
+import { type RecordParts, wholeRecord } from './structure/record-parts.ts';
+import type { RecordSpace } from './structure/record-space.ts';
+import type { Structure } from './structure/structure.ts';
 
 /** A larger page is streamed, and where it ends is not known before it is sent. */
 const mostPageBytes = 4 * 1024 ** 2;

@@ -1,11 +1,11 @@
-import type { Conditions } from '../input/parse-conditions.ts';
-import type { Page } from '../input/parse-options.ts';
-import type { ReadPlan } from '../input/read-plan.ts';
-import { afterSql, orderSql } from '../sql/conditions-sql.ts';
-import type { Selection } from '../sql/records-table.ts';
-import type { LookupKey } from '../store/record-store.ts';
-import { slotOf } from '../structure/slots.ts';
 import { type StatementLimits, untilDone } from './affordable.ts';
+import type { Conditions } from './input/parse-conditions.ts';
+import type { Page } from './input/parse-options.ts';
+import type { ReadPlan } from './input/read-plan.ts';
+import { afterSql, orderSql } from './sql/conditions-sql.ts';
+import type { Selection } from './sql/records-table.ts';
+import type { LookupKey } from './store/record-store.ts';
+import { slotOf } from './structure/slots.ts';
 
 export function firstOf({ page }: Pick<ReadPlan, 'page'>): Page {
   return { ...page, limit: 1, offset: page?.offset ?? 0 };

@@ -1,12 +1,12 @@
-import type { ReadSource } from '../../common/telemetry/create-metrics.ts';
-import type { ReadPlan } from '../input/read-plan.ts';
-import type { ExportColumns } from '../sql/export-columns.ts';
-import type { RecordStore } from '../store/record-store.ts';
-import type { RecordSpace } from '../structure/record-space.ts';
+import type { ReadSource } from '#kernel/telemetry/create-metrics.ts';
 import { affordable, costFor, costOf, type ReadCost, type StatementLimits } from './affordable.ts';
 import type { Candidates } from './candidates.ts';
+import type { ReadPlan } from './input/read-plan.ts';
 import { isSearch, tailOf, whereOf, withinRows } from './plan-sql.ts';
 import { ruledPlan } from './ruled.ts';
+import type { ExportColumns } from './sql/export-columns.ts';
+import type { RecordStore } from './store/record-store.ts';
+import type { RecordSpace } from './structure/record-space.ts';
 
 interface Deps {
   readonly store: RecordStore;

@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache';
-import { quotaExceeded } from '../../common/errors/catalogue.ts';
-import { upTo } from '../../common/limits/up-to.ts';
-import { waitAtMost } from '../../common/limits/wait-at-most.ts';
-import type { Log } from '../../common/log/log.ts';
-import type { Assignment } from '../sql/update-sql.ts';
-import type { RecordWrites } from '../store/record-store.ts';
+import { quotaExceeded } from '#kernel/errors/catalogue.ts';
+import { upTo } from '#kernel/limits/up-to.ts';
+import { waitAtMost } from '#kernel/limits/wait-at-most.ts';
+import type { Log } from '#kernel/log/log.ts';
+import type { Assignment } from './sql/update-sql.ts';
+import type { RecordWrites } from './store/record-store.ts';
 
 /** Bytes that a record counts beside its values: its id, its times, and the row itself. */
 export const recordOverhead = 64;

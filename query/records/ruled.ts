@@ -1,15 +1,15 @@
-import { notAllowed } from '../../common/errors/catalogue.ts';
-import { shownName } from '../../common/errors/shown-name.ts';
-import { forEachYielding } from '../../common/limits/yielding-loop.ts';
-import { type Conditions, narrowed } from '../input/parse-conditions.ts';
-import type { ReadPlan } from '../input/read-plan.ts';
-import type { RecordValues } from '../input/validate-record.ts';
-import { rowOf } from '../sql/new-record.ts';
-import type { StoredRow } from '../sql/stored-row.ts';
-import { rowTest } from '../store/row-test.ts';
-import type { Field, StoredValue } from '../structure/field.ts';
-import type { RecordSpace } from '../structure/record-space.ts';
-import type { Family } from '../structure/space-auth.ts';
+import { notAllowed } from '#kernel/errors/catalogue.ts';
+import { shownName } from '#kernel/errors/shown-name.ts';
+import { forEachYielding } from '#kernel/limits/yielding-loop.ts';
+import { type Conditions, narrowed } from './input/parse-conditions.ts';
+import type { ReadPlan } from './input/read-plan.ts';
+import type { RecordValues } from './input/validate-record.ts';
+import { rowOf } from './sql/new-record.ts';
+import type { StoredRow } from './sql/stored-row.ts';
+import { rowTest } from './store/row-test.ts';
+import type { Field, StoredValue } from './structure/field.ts';
+import type { RecordSpace } from './structure/record-space.ts';
+import type { Family } from './structure/space-auth.ts';
 
 /** Conditions with those that the rules of the space add for this request. Every read of records goes through it. */
 export function ruled(space: RecordSpace, conditions: Conditions): Conditions {

@@ -1,13 +1,13 @@
-import { notUnique } from '../../common/errors/catalogue.ts';
-import { shownName } from '../../common/errors/shown-name.ts';
-import { forEachYielding } from '../../common/limits/yielding-loop.ts';
-import type { RecordValues } from '../input/validate-record.ts';
-import type { KeyOfRecord } from '../sql/new-record.ts';
-import { hashOf } from '../sql/record-keys.ts';
-import type { Field, StoredValue } from '../structure/field.ts';
-import type { RecordSpace } from '../structure/record-space.ts';
-import { slotOf } from '../structure/slots.ts';
-import { valueKey } from '../unique/reservation-keys.ts';
+import { notUnique } from '#kernel/errors/catalogue.ts';
+import { shownName } from '#kernel/errors/shown-name.ts';
+import { forEachYielding } from '#kernel/limits/yielding-loop.ts';
+import type { RecordValues } from './input/validate-record.ts';
+import type { KeyOfRecord } from './sql/new-record.ts';
+import { hashOf } from './sql/record-keys.ts';
+import type { Field, StoredValue } from './structure/field.ts';
+import type { RecordSpace } from './structure/record-space.ts';
+import { slotOf } from './structure/slots.ts';
+import { valueKey } from './unique/reservation-keys.ts';
 
 /** A value of a unique field that a request wants to store. */
 export interface UniqueValue extends KeyOfRecord {

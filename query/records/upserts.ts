@@ -1,23 +1,23 @@
-import { ApiError } from '../../common/errors/api-error.ts';
-import { forEachAtOnce } from '../../common/limits/for-each-at-once.ts';
-import { letOthersRun } from '../../common/limits/yielding-loop.ts';
-import type { AnnouncedRecord } from '../../common/record-events/record-event.ts';
-import { equals } from '../input/parse-conditions.ts';
-import type { OnConflict } from '../input/parse-on-conflict.ts';
-import { validateChanges } from '../input/validate-changes.ts';
-import type { RecordValues } from '../input/validate-record.ts';
-import { newRecordJson } from '../sql/new-record.ts';
-import { storedJson } from '../sql/record-row.ts';
-import type { StoredRow } from '../sql/stored-row.ts';
-import type { RecordStore } from '../store/record-store.ts';
-import type { Field, StoredValue } from '../structure/field.ts';
-import type { RecordSpace } from '../structure/record-space.ts';
-import { slotOf } from '../structure/slots.ts';
+import { ApiError } from '#kernel/errors/api-error.ts';
+import { forEachAtOnce } from '#kernel/limits/for-each-at-once.ts';
+import { letOthersRun } from '#kernel/limits/yielding-loop.ts';
+import type { AnnouncedRecord } from '#kernel/record-events/record-event.ts';
 import { firstByValues } from './first-by-values.ts';
+import { equals } from './input/parse-conditions.ts';
+import type { OnConflict } from './input/parse-on-conflict.ts';
+import { validateChanges } from './input/validate-changes.ts';
+import type { RecordValues } from './input/validate-record.ts';
 import type { RecordInserts } from './insert-records.ts';
 import type { RecordChanges } from './record-changes.ts';
 import type { RecordReader } from './record-reader.ts';
 import { filledIn, mayTouch, unbound } from './ruled.ts';
+import { newRecordJson } from './sql/new-record.ts';
+import { storedJson } from './sql/record-row.ts';
+import type { StoredRow } from './sql/stored-row.ts';
+import type { RecordStore } from './store/record-store.ts';
+import type { Field, StoredValue } from './structure/field.ts';
+import type { RecordSpace } from './structure/record-space.ts';
+import { slotOf } from './structure/slots.ts';
 import { alreadyStored, collectUniqueValues } from './unique-values.ts';
 
 export interface Upsert {

@@ -1,7 +1,7 @@
-import { timestampText } from '../../common/metadata/row-values.ts';
-import { parseStructure } from '../structure/parse-structure.ts';
-import { slotsText, typeChangeOf, withSlots } from '../structure/slots.ts';
-import { createStructure, structureText } from '../structure/structure.ts';
+import { timestampText } from '#kernel/ids/row-values.ts';
+import { parseStructure } from '#records/structure/parse-structure.ts';
+import { slotsText, typeChangeOf, withSlots } from '#records/structure/slots.ts';
+import { createStructure, structureText } from '#records/structure/structure.ts';
 import { type CatalogueEntry, type DroppedSpace, recordsIdOf } from './space-catalogue.ts';
 
 /** In place of the records that a space begins with: it was dropped, and its records may be there still. */

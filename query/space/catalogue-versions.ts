@@ -1,9 +1,9 @@
-import { overloaded } from '../../common/errors/catalogue.ts';
-import type { ReadMoment } from '../../common/redis/freshness.ts';
-import type { RecordStore } from '../store/record-store.ts';
-import type { RecordSpace } from '../structure/record-space.ts';
-import { slotOf } from '../structure/slots.ts';
-import { createStructure, type Structure } from '../structure/structure.ts';
+import type { ReadMoment } from '#coordination/redis/freshness.ts';
+import { overloaded } from '#kernel/errors/catalogue.ts';
+import type { RecordStore } from '#records/store/record-store.ts';
+import type { RecordSpace } from '#records/structure/record-space.ts';
+import { slotOf } from '#records/structure/slots.ts';
+import { createStructure, type Structure } from '#records/structure/structure.ts';
 import { areToBeStored, begun, storeInitialRecords } from './initial-records.ts';
 import type { KnownSpaces } from './known-spaces.ts';
 import { type CatalogueEntry, type RetiredSlot, storedSpace } from './space-catalogue.ts';

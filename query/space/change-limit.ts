@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { upTo } from '../../common/limits/up-to.ts';
+import { upTo } from '#kernel/limits/up-to.ts';
 
 const keptSpaces = 10_000;
 

@@ -1,6 +1,6 @@
-import { structureConflict } from '../../common/errors/catalogue.ts';
-import { shownName } from '../../common/errors/shown-name.ts';
-import { linesOf } from '../records/json-array.ts';
+import { structureConflict } from '#kernel/errors/catalogue.ts';
+import { shownName } from '#kernel/errors/shown-name.ts';
+import { linesOf } from '#records/json-array.ts';
 import {
   type Conversion,
   conversionOf,
@@ -8,13 +8,13 @@ import {
   hasValueSql,
   isBeyondAscii,
   normalizedBy,
-} from '../sql/convert-sql.ts';
-import { valueSql } from '../sql/value-sql.ts';
-import type { Engine } from '../store/record-store.ts';
-import type { Field } from '../structure/field.ts';
-import { normalized } from '../structure/normalize.ts';
-import type { RecordSpace } from '../structure/record-space.ts';
-import type { Structure } from '../structure/structure.ts';
+} from '#records/sql/convert-sql.ts';
+import { valueSql } from '#records/sql/value-sql.ts';
+import type { Engine } from '#records/store/record-store.ts';
+import type { Field } from '#records/structure/field.ts';
+import { normalized } from '#records/structure/normalize.ts';
+import type { RecordSpace } from '#records/structure/record-space.ts';
+import type { Structure } from '#records/structure/structure.ts';
 import type { RetypedField } from './retyped-fields.ts';
 
 type Records = Pick<RecordSpace, 'id' | 'ownerId'>;

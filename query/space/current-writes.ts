@@ -1,6 +1,6 @@
-import { overloaded } from '../../common/errors/catalogue.ts';
-import type { RecordWrites } from '../store/record-store.ts';
-import type { RecordSpace } from '../structure/record-space.ts';
+import { overloaded } from '#kernel/errors/catalogue.ts';
+import type { RecordWrites } from '#records/store/record-store.ts';
+import type { RecordSpace } from '#records/structure/record-space.ts';
 import type { Spaces } from './spaces.ts';
 
 /**

@@ -1,5 +1,5 @@
-import { overloaded } from '../../common/errors/catalogue.ts';
-import type { Handler, HttpRequest } from '../../common/http/http-types.ts';
+import { overloaded } from '#kernel/errors/catalogue.ts';
+import type { Handler, HttpRequest } from '#server/http/http-types.ts';
 
 /**
  * The requests that write to record spaces at the moment. A request that switches a rule on waits for the writes that

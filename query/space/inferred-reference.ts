@@ -1,12 +1,12 @@
-import { invalidBody } from '../../common/errors/catalogue.ts';
-import { forEachYielding } from '../../common/limits/yielding-loop.ts';
-import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
+import { invalidBody } from '#kernel/errors/catalogue.ts';
+import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
+import { forEachYielding } from '#kernel/limits/yielding-loop.ts';
+import { isSystemKey } from '#records/structure/field.ts';
+import { inferStructure } from '#records/structure/infer-structure.ts';
+import { maxFields } from '#records/structure/parse-structure.ts';
+import { type SpacePath, type Structure, structureText } from '#records/structure/structure.ts';
 import type { SpaceReference } from '../input/space-reference.ts';
 import type { StructureCache } from '../input/structure-cache.ts';
-import { isSystemKey } from '../structure/field.ts';
-import { inferStructure } from '../structure/infer-structure.ts';
-import { maxFields } from '../structure/parse-structure.ts';
-import { type SpacePath, type Structure, structureText } from '../structure/structure.ts';
 import type { Spaces } from './spaces.ts';
 
 /**

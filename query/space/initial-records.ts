@@ -1,12 +1,12 @@
-import type { Hasher } from '../../common/auth/hasher.ts';
-import { ApiError } from '../../common/errors/api-error.ts';
-import { invalidStructure } from '../../common/errors/catalogue.ts';
-import { type RecordValues, validateRecords } from '../input/validate-record.ts';
-import { withHashes } from '../records/insert-records.ts';
-import { collectUniqueValues, type UniqueValue } from '../records/unique-values.ts';
-import { newRecordLines } from '../sql/new-record.ts';
-import type { RecordStore } from '../store/record-store.ts';
-import type { RecordSpace } from '../structure/record-space.ts';
+import type { Hasher } from '#auth/hasher.ts';
+import { ApiError } from '#kernel/errors/api-error.ts';
+import { invalidStructure } from '#kernel/errors/catalogue.ts';
+import { type RecordValues, validateRecords } from '#records/input/validate-record.ts';
+import { withHashes } from '#records/insert-records.ts';
+import { newRecordLines } from '#records/sql/new-record.ts';
+import type { RecordStore } from '#records/store/record-store.ts';
+import type { RecordSpace } from '#records/structure/record-space.ts';
+import { collectUniqueValues, type UniqueValue } from '#records/unique-values.ts';
 
 /** The catalogue's entry once the initial records are stored, or there were others. */
 export const begun = 'begun';

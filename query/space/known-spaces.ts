@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import { Freshness, type ReadMoment } from '../../common/redis/freshness.ts';
-import type { Invalidation } from '../../common/redis/invalidation.ts';
-import type { RecordSpace } from '../structure/record-space.ts';
-import { type Structure, structureText } from '../structure/structure.ts';
+import { Freshness, type ReadMoment } from '#coordination/redis/freshness.ts';
+import type { Invalidation } from '#coordination/redis/invalidation.ts';
+import type { RecordSpace } from '#records/structure/record-space.ts';
+import { type Structure, structureText } from '#records/structure/structure.ts';
 import { structureView } from './structure-view.ts';
 
 /** The share of one account. */

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import type { Database } from '../../common/clickhouse/database.ts';
-import { IdFilter } from '../../common/clickhouse/id-filter.ts';
-import type { Config } from '../../common/config/read-config.ts';
-import { FlushedLog, type FlushTimes } from '../../common/durable-files/flushed-log.ts';
-import type { LogEntry } from '../../common/durable-files/write-ahead-log.ts';
-import { untilAborted } from '../../common/limits/until-aborted.ts';
-import type { Log } from '../../common/log/log.ts';
+import type { Database } from '#engine/database.ts';
+import { IdFilter } from '#engine/id-filter.ts';
+import type { Config } from '#kernel/config/read-config.ts';
+import { FlushedLog, type FlushTimes } from '#kernel/durable-files/flushed-log.ts';
+import type { LogEntry } from '#kernel/durable-files/write-ahead-log.ts';
+import { untilAborted } from '#kernel/limits/until-aborted.ts';
+import type { Log } from '#kernel/log/log.ts';
 import { catalogueLine } from './catalogue-row.ts';
 import type { CatalogueEntry, FoundSpace } from './space-catalogue.ts';
 import { TableCatalogue } from './table-catalogue.ts';

@@ -1,10 +1,10 @@
-import { structureConflict } from '../../common/errors/catalogue.ts';
-import { shownName } from '../../common/errors/shown-name.ts';
-import type { Field } from '../structure/field.ts';
-import { normalizesMore } from '../structure/normalize.ts';
-import { maxFields } from '../structure/parse-structure.ts';
-import { assignSlots } from '../structure/slots.ts';
-import { createStructure, type Structure } from '../structure/structure.ts';
+import { structureConflict } from '#kernel/errors/catalogue.ts';
+import { shownName } from '#kernel/errors/shown-name.ts';
+import type { Field } from '#records/structure/field.ts';
+import { normalizesMore } from '#records/structure/normalize.ts';
+import { maxFields } from '#records/structure/parse-structure.ts';
+import { assignSlots } from '#records/structure/slots.ts';
+import { createStructure, type Structure } from '#records/structure/structure.ts';
 
 /**
  * The structure that a space has after a request came with another one: fields are identified by their slugs, new ones are

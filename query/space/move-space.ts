@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { textLiteral } from '../../common/clickhouse/literal.ts';
-import { CommandError } from '../../common/errors/command-error.ts';
-import { UnknownOutcome } from '../../common/errors/unknown-outcome.ts';
-import { withDeadline } from '../../common/limits/deadline.ts';
-import { createStructure } from '../structure/structure.ts';
+import { textLiteral } from '#engine/literal.ts';
+import { CommandError } from '#kernel/errors/command-error.ts';
+import { UnknownOutcome } from '#kernel/errors/unknown-outcome.ts';
+import { withDeadline } from '#kernel/limits/deadline.ts';
+import { createStructure } from '#records/structure/structure.ts';
 import type { CatalogueVersions } from './catalogue-versions.ts';
 import { RecordsCopy } from './records-copy.ts';
 import { clearMoved } from './removals.ts';

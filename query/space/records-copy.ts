@@ -1,8 +1,8 @@
-import { textLiteral } from '../../common/clickhouse/literal.ts';
-import { withDeadline } from '../../common/limits/deadline.ts';
-import { timestampText } from '../../common/metadata/row-values.ts';
-import { type IdRange, rangeSql } from '../sql/id-range.ts';
-import type { RecordStore } from '../store/record-store.ts';
+import { textLiteral } from '#engine/literal.ts';
+import { timestampText } from '#kernel/ids/row-values.ts';
+import { withDeadline } from '#kernel/limits/deadline.ts';
+import { type IdRange, rangeSql } from '#records/sql/id-range.ts';
+import type { RecordStore } from '#records/store/record-store.ts';
 
 /** Records of a range, and bytes that are held of it; a record alone may have more. */
 const perRange = 50_000;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { outcomeUnknown } from '../../common/errors/catalogue.ts';
-import type { RecordStore } from '../store/record-store.ts';
+import { outcomeUnknown } from '#kernel/errors/catalogue.ts';
+import type { RecordStore } from '#records/store/record-store.ts';
 import { type DroppedSpace, droppedRecordsId, isMoving, type RetiredSlot } from './space-catalogue.ts';
 import { outdatedAfter, type SpacesDeps } from './spaces-deps.ts';
 

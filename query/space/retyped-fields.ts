@@ -1,7 +1,7 @@
-import type { Field } from '../structure/field.ts';
-import { normalizesMore } from '../structure/normalize.ts';
-import { assignSlots, slotOf } from '../structure/slots.ts';
-import { createStructure, type Structure } from '../structure/structure.ts';
+import type { Field } from '#records/structure/field.ts';
+import { normalizesMore } from '#records/structure/normalize.ts';
+import { assignSlots, slotOf } from '#records/structure/slots.ts';
+import { createStructure, type Structure } from '#records/structure/structure.ts';
 
 /** A stored field, and the same with another type or form of its values, and so in another slot. The rest of it stays. */
 export interface RetypedField {

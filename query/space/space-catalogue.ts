@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
-import { idInStore } from '../sql/id-in-store.ts';
-import type { RecordSpace } from '../structure/record-space.ts';
-import type { Structure } from '../structure/structure.ts';
+import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
+import { idInStore } from '#records/sql/id-in-store.ts';
+import type { RecordSpace } from '#records/structure/record-space.ts';
+import type { Structure } from '#records/structure/structure.ts';
 
 /** A row of record_spaces. */
 export interface CatalogueEntry {

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
-import { forEachAtOnce } from '../../common/limits/for-each-at-once.ts';
-import { upTo } from '../../common/limits/up-to.ts';
-import { recordOverhead } from '../records/record-quota.ts';
-import { storeOfRecords } from '../sql/id-in-store.ts';
-import type { RecordStore } from '../store/record-store.ts';
+import { forEachAtOnce } from '#kernel/limits/for-each-at-once.ts';
+import { upTo } from '#kernel/limits/up-to.ts';
+import { recordOverhead } from '#records/record-quota.ts';
+import { storeOfRecords } from '#records/sql/id-in-store.ts';
+import type { RecordStore } from '#records/store/record-store.ts';
 import type { SpacesDeps } from './spaces-deps.ts';
 
 export interface SpaceFigures {

@@ -1,8 +1,8 @@
-import type { Database } from '../../common/clickhouse/database.ts';
-import { textLiteral } from '../../common/clickhouse/literal.ts';
-import { CommandError } from '../../common/errors/command-error.ts';
-import { RecordsTable } from '../sql/records-table.ts';
-import { spaceViewSql } from '../sql/space-view-sql.ts';
+import type { Database } from '#engine/database.ts';
+import { textLiteral } from '#engine/literal.ts';
+import { CommandError } from '#kernel/errors/command-error.ts';
+import { RecordsTable } from '#records/sql/records-table.ts';
+import { spaceViewSql } from '#records/sql/space-view-sql.ts';
 import type { TableCatalogue } from './table-catalogue.ts';
 
 /** The spaces for `npm run sql-views`: of an account, of a project, of all. */

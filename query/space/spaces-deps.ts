@@ -1,11 +1,11 @@
-import type { Hasher } from '../../common/auth/hasher.ts';
-import type { Log } from '../../common/log/log.ts';
-import type { Projects } from '../../common/metadata/projects.ts';
-import type { Invalidation } from '../../common/redis/invalidation.ts';
-import type { Metrics } from '../../common/telemetry/create-metrics.ts';
+import type { Hasher } from '#auth/hasher.ts';
+import type { Projects } from '#catalogue/projects.ts';
+import type { Invalidation } from '#coordination/redis/invalidation.ts';
+import type { Log } from '#kernel/log/log.ts';
+import type { Metrics } from '#kernel/telemetry/create-metrics.ts';
+import type { RecordStore } from '#records/store/record-store.ts';
+import type { SpacePath, Structure } from '#records/structure/structure.ts';
 import type { RecordHeaders } from '../input/record-headers.ts';
-import type { RecordStore } from '../store/record-store.ts';
-import type { SpacePath, Structure } from '../structure/structure.ts';
 import type { InFlightWrites } from './in-flight-writes.ts';
 import type { TableCatalogue } from './table-catalogue.ts';
 

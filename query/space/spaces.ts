@@ -7,15 +7,15 @@ import {
   projectNotFound,
   recordSpaceNotFound,
   tooManySpaces,
-} from '../../common/errors/catalogue.ts';
-import { CountLimit } from '../../common/limits/count-limit.ts';
-import { KeyedLock } from '../../common/limits/keyed-lock.ts';
-import { upTo } from '../../common/limits/up-to.ts';
-import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
-import type { CacheCounts } from '../../common/telemetry/cache-counts.ts';
-import type { RecordSpace } from '../structure/record-space.ts';
-import { assignSlots } from '../structure/slots.ts';
-import { createStructure, type Structure } from '../structure/structure.ts';
+} from '#kernel/errors/catalogue.ts';
+import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
+import { CountLimit } from '#kernel/limits/count-limit.ts';
+import { KeyedLock } from '#kernel/limits/keyed-lock.ts';
+import { upTo } from '#kernel/limits/up-to.ts';
+import type { CacheCounts } from '#kernel/telemetry/cache-counts.ts';
+import type { RecordSpace } from '#records/structure/record-space.ts';
+import { assignSlots } from '#records/structure/slots.ts';
+import { createStructure, type Structure } from '#records/structure/structure.ts';
 import { attempts, CatalogueVersions } from './catalogue-versions.ts';
 import { prepareInitialRecords } from './initial-records.ts';
 import { KnownSpaces } from './known-spaces.ts';

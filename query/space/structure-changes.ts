@@ -1,5 +1,5 @@
-import type { RecordSpace } from '../structure/record-space.ts';
-import { createStructure, type Structure, structureText } from '../structure/structure.ts';
+import type { RecordSpace } from '#records/structure/record-space.ts';
+import { createStructure, type Structure, structureText } from '#records/structure/structure.ts';
 import type { CatalogueVersions } from './catalogue-versions.ts';
 import { ChangeLimit } from './change-limit.ts';
 import { checkSwitchedOn, switchedOn } from './check-values.ts';

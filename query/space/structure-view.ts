@@ -1,6 +1,6 @@
-import type { Field } from '../structure/field.ts';
-import { normalized } from '../structure/normalize.ts';
-import { createStructure, type Structure } from '../structure/structure.ts';
+import type { Field } from '#records/structure/field.ts';
+import { normalized } from '#records/structure/normalize.ts';
+import { createStructure, type Structure } from '#records/structure/structure.ts';
 
 /**
  * A request's structure as it counts for a space: a field is required, unique and normalized when the stored structure

@@ -1,9 +1,9 @@
-import type { Database } from '../../common/clickhouse/database.ts';
-import { textLiteral } from '../../common/clickhouse/literal.ts';
-import { UnknownOutcome } from '../../common/errors/unknown-outcome.ts';
-import { timestampText } from '../../common/metadata/row-values.ts';
-import { retiredPart, slotsText, typeChangeOf, withSlots } from '../structure/slots.ts';
-import { structureText } from '../structure/structure.ts';
+import type { Database } from '#engine/database.ts';
+import { textLiteral } from '#engine/literal.ts';
+import { UnknownOutcome } from '#kernel/errors/unknown-outcome.ts';
+import { timestampText } from '#kernel/ids/row-values.ts';
+import { retiredPart, slotsText, typeChangeOf, withSlots } from '#records/structure/slots.ts';
+import { structureText } from '#records/structure/structure.ts';
 import { type CatalogueRow, droppedRow, entryOf, leftRecords, selection, valuesOf } from './catalogue-row.ts';
 import {
   type CatalogueEntry,

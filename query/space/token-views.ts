@@ -1,8 +1,8 @@
-import type { Principal } from '../../common/auth/authenticate.ts';
-import { notGranted } from '../../common/errors/catalogue.ts';
-import { shownName } from '../../common/errors/shown-name.ts';
-import type { RecordSpace } from '../structure/record-space.ts';
-import { createStructure, type Structure } from '../structure/structure.ts';
+import type { Principal } from '#auth/authenticate.ts';
+import { notGranted } from '#kernel/errors/catalogue.ts';
+import { shownName } from '#kernel/errors/shown-name.ts';
+import type { RecordSpace } from '#records/structure/record-space.ts';
+import { createStructure, type Structure } from '#records/structure/structure.ts';
 
 interface Limits {
   readonly limits: Principal['limits'] | undefined;

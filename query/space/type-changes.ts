@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ApiError } from '../../common/errors/api-error.ts';
-import { deadlineExceeded, overloaded, structureConflict } from '../../common/errors/catalogue.ts';
-import { untilAborted } from '../../common/limits/until-aborted.ts';
-import type { Conversion } from '../sql/convert-sql.ts';
-import { slotOf } from '../structure/slots.ts';
-import { createStructure, type Structure } from '../structure/structure.ts';
+import { ApiError } from '#kernel/errors/api-error.ts';
+import { deadlineExceeded, overloaded, structureConflict } from '#kernel/errors/catalogue.ts';
+import { untilAborted } from '#kernel/limits/until-aborted.ts';
+import type { Conversion } from '#records/sql/convert-sql.ts';
+import { slotOf } from '#records/structure/slots.ts';
+import { createStructure, type Structure } from '#records/structure/structure.ts';
 import { addKeys } from './catalogue-versions.ts';
 import { ChangeLimit } from './change-limit.ts';
 import { checkRetyped, checkSwitchedOn, refusal } from './check-values.ts';

@@ -1,13 +1,13 @@
-import { type AccountOperation, accountRoutes } from '../../common/auth/account-routes.ts';
-import type { Authenticate } from '../../common/auth/authenticate.ts';
-import { invalidCondition } from '../../common/errors/catalogue.ts';
-import type { QueryPairs, Route } from '../../common/http/http-types.ts';
-import { dayParameter, describeList, readListQuery } from '../../common/http/list-parameters.ts';
-import { noStoreJson } from '../../common/http/no-store-json.ts';
-import { dayOf, type UsageCounts } from '../../common/metadata/usage-counts.ts';
-import { accountErrors, jsonAnswer } from '../../common/openapi/api-operation.ts';
-import { curl } from '../../common/openapi/curl.ts';
-import { arrayOf, count, exactObject, named, type Schema, string } from '../../common/openapi/schema.ts';
+import { type AccountOperation, accountRoutes } from '#auth/account-routes.ts';
+import type { Authenticate } from '#auth/authenticate.ts';
+import { dayOf, type UsageCounts } from '#catalogue/usage-counts.ts';
+import { invalidCondition } from '#kernel/errors/catalogue.ts';
+import { arrayOf, count, exactObject, named, type Schema, string } from '#kernel/json/schema.ts';
+import type { QueryPairs, Route } from '#server/http/http-types.ts';
+import { dayParameter, describeList, readListQuery } from '#server/http/list-parameters.ts';
+import { noStoreJson } from '#server/http/no-store-json.ts';
+import { accountErrors, jsonAnswer } from '#server/openapi/api-operation.ts';
+import { curl } from '#server/openapi/curl.ts';
 
 /** How many days an answer has at most, and without parameters. */
 const mostDays = 366;

@@ -17,7 +17,7 @@ t.test('copies of files, and records whose space needs a login', async (t) => {
   ] as const)
     await call({ baseUrl, token, path: `${path}/set-structure`, body: JSON.parse(structure) });
   const tokenFor = async (may: string): Promise<string> => {
-    const made = await runToEnd('token.ts', ['--may', may], { DATA_DIR: sluice.dataDir });
+    const made = await runToEnd('cli/token.ts', ['--may', may], { DATA_DIR: sluice.dataDir });
     return made.stdout.trim();
   };
   const few = 'find,insert,files:write';

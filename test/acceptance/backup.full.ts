@@ -63,7 +63,7 @@ async function fill(t: Test, sluice: Sluice): Promise<Stored> {
     body: form,
   });
   const { name: fileName } = (await uploaded.json()) as { name: string };
-  const token = await runToEnd('token.ts', [], tokenEnv(sluice));
+  const token = await runToEnd('cli/token.ts', [], tokenEnv(sluice));
   return {
     accessToken: token.stdout.trim(),
     loginToken: await login(sluice),

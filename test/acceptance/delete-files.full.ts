@@ -51,7 +51,7 @@ t.test('kill -9 in the middle of deletions', { timeout: 300_000 }, async (t) => 
   };
   await checkAll();
   await sleep(1100);
-  const janitor = await runToEnd('janitor.ts', [], { DATA_DIR: again.dataDir, ...env });
+  const janitor = await runToEnd('cli/janitor.ts', [], { DATA_DIR: again.dataDir, ...env });
   t.match(JSON.parse(janitor.stdout), { rowsMade: 0, failures: 0 });
   await checkAll();
   for (const name of names) {

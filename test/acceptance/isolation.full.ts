@@ -11,7 +11,7 @@ const sluice = await sluiceFor(t);
 
 async function tokenOf(email: string): Promise<string> {
   const args = ['--user', email, '--create-user'];
-  return (await runToEnd('token.ts', args, { DATA_DIR: sluice.dataDir })).stdout.trim();
+  return (await runToEnd('cli/token.ts', args, { DATA_DIR: sluice.dataDir })).stdout.trim();
 }
 
 const alice = await tokenOf('alice@example.com');

@@ -338,7 +338,7 @@ t.test(
     t.teardown(() => removeData(sluice));
     const { dataDir } = sluice;
     const other = /^sluice: (DATA_DIR \S+ belongs to another user|there is no database)/m;
-    for (const script of ['token.ts', 'janitor.ts']) {
+    for (const script of ['cli/token.ts', 'cli/janitor.ts']) {
       t.match(await asNobody(script, { DATA_DIR: dataDir }), { code: 1, stderr: other });
     }
     await sluice.stop();
@@ -346,21 +346,28 @@ t.test(
 );
 
 t.test('commands say how they are used', async (t) => {
-  const scripts = ['main.ts', 'gateway/main.ts', 'query/main.ts', 'token.ts', 'janitor.ts', 'sql-views.ts'];
+  const scripts = [
+    'main.ts',
+    'gateway/main.ts',
+    'query/main.ts',
+    'cli/token.ts',
+    'cli/janitor.ts',
+    'cli/sql-views.ts',
+  ];
   // of a checkout, or compiled
   const usage = /npm run -s|node \S+\.js/;
   for (const script of scripts) {
     t.match(await runToEnd(script, ['--help'], {}), { status: 0, stderr: '', stdout: usage }, script);
   }
-  const move = await runToEnd('move-space.ts', ['--help'], {});
+  const move = await runToEnd('cli/move-space.ts', ['--help'], {});
   t.match(move, { status: 0, stderr: '', stdout: /sluice move-space PROJECT/ });
-  t.match(await runToEnd('rules.ts', ['--help'], {}), { status: 0, stdout: /npx sluice rules --check/ });
+  t.match(await runToEnd('cli/rules.ts', ['--help'], {}), { status: 0, stdout: /npx sluice rules --check/ });
 });
 
 t.test('a command in the wrong place says where it looked, and makes nothing', async (t) => {
   const folder = await temporaryFolder(t);
   const missing = join(folder, 'missing');
-  for (const script of ['token.ts', 'janitor.ts', 'sql-views.ts']) {
+  for (const script of ['cli/token.ts', 'cli/janitor.ts', 'cli/sql-views.ts']) {
     for (const DATA_DIR of [folder, missing]) {
       const { status, stderr, stdout } = await runToEnd(script, [], { DATA_DIR });
       t.match({ status, stdout }, { status: 1, stdout: '' });
@@ -396,7 +403,7 @@ t.test('without a binary of the HTTP server the start says so', async (t) => {
 
 t.test('npm run token makes and revokes tokens while the server runs', async (t) => {
   const sluice = await sluiceFor(t);
-  const token = (...args: string[]) => runToEnd('token.ts', args, { DATA_DIR: sluice.dataDir });
+  const token = (...args: string[]) => runToEnd('cli/token.ts', args, { DATA_DIR: sluice.dataDir });
   const status = async (text: string) =>
     (await call({ baseUrl: sluice.baseUrl, token: text, path: '/life/things', structure })).status;
 

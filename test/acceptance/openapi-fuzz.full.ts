@@ -5,7 +5,7 @@
  */
 import fc from 'fast-check';
 import t from 'tap';
-import type { JsonObject } from '../../common/openapi/components.ts';
+import type { JsonObject } from '#server/openapi/components.ts';
 import { wholeContract } from '../services/contract.ts';
 import { type FuzzRequest, fuzzRequests, requestBytes } from '../services/fuzz-request.ts';
 import { createRawClient, type RawAnswer, type RawClient } from '../services/raw-client.ts';

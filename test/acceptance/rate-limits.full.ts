@@ -28,7 +28,7 @@ t.test('a token and an address send so many requests, and get a 429 for more', a
   t.match(refused[0]?.headers.get('retry-after'), /^\d+$/);
   t.ok(own.every(({ status }) => status === 429 || status === 200));
 
-  const { stdout } = await runToEnd('token.ts', [], { DATA_DIR: sluice.dataDir });
+  const { stdout } = await runToEnd('cli/token.ts', [], { DATA_DIR: sluice.dataDir });
   t.equal((await find(stdout.trim(), '192.0.2.1')).status, 200, 'another token of the account');
 
   // an IPv6 network is one sender, also for who has no good token

@@ -16,7 +16,7 @@ t.teardown(async () => {
   await stub.close();
 });
 const { baseUrl, dataDir } = sluice;
-const made = await runToEnd('token.ts', [], { DATA_DIR: dataDir });
+const made = await runToEnd('cli/token.ts', [], { DATA_DIR: dataDir });
 const accessToken = made.stdout.trim();
 
 interface Line {

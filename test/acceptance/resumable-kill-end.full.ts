@@ -142,7 +142,7 @@ async function killAtEnds(t: Test, shared: Readonly<Record<string, string>>): Pr
   clickhouse.clear();
   const cleaner = await start({ JANITOR_STALE_AFTER_MS: '1000' });
   await sleep(1100);
-  const janitor = await runToEnd('janitor.ts', [], { ...env, DATA_DIR: cleaner.dataDir });
+  const janitor = await runToEnd('cli/janitor.ts', [], { ...env, DATA_DIR: cleaner.dataDir });
   t.match(JSON.parse(janitor.stdout || '{}'), { failures: 0 }, janitor.stderr);
   t.equal((await filesAt(two)).length, cuts.length, 'a row for each');
   t.strictSame(stub.openUploads(), [], 'no multipart upload is left');

@@ -149,7 +149,7 @@ async function onS3(t: Test, rounds: number, redis: RedisServer | null): Promise
     env: { ...env, JANITOR_STALE_AFTER_MS: '1000' },
   });
   await sleep(1100);
-  const janitor = await runToEnd('janitor.ts', [], { ...env, DATA_DIR: cleaner.dataDir });
+  const janitor = await runToEnd('cli/janitor.ts', [], { ...env, DATA_DIR: cleaner.dataDir });
   t.match(JSON.parse(janitor.stdout || '{}'), { failures: 0 }, janitor.stderr);
   t.strictSame(stub.openUploads(), [], 'no multipart upload is left');
   t.equal(stub.objects().length, rounds, 'no remainder and no state is left');

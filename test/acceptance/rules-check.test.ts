@@ -21,7 +21,7 @@ t.test('says who may do what, and fails where more is open than is meant', async
   await send('PUT', '/_projects_/app/spaces/posts/rules', { find: true });
   await send('PUT', '/_projects_/app/spaces/notes/rules', { find: own, insert: own, set: own });
   const env = { SLUICE_URL: sluice.baseUrl, SLUICE_TOKEN: sluice.token };
-  const check = (...options: string[]) => runToEnd('rules.ts', ['--check', ...options], env);
+  const check = (...options: string[]) => runToEnd('cli/rules.ts', ['--check', ...options], env);
   const { status, stdout, stderr } = await check('--open', 'notes:find');
   t.equal(status, 1, stderr);
   t.match(stdout, /^app\/notes\n {2}find: a stranger none; a user those with owner = \$user.id\n/m);
@@ -39,9 +39,9 @@ t.test('says who may do what, and fails where more is open than is meant', async
     stdout: /2 record spaces with rules, 0 warnings/,
   });
   t.match(await check('--project', 'none'), { status: 1, stderr: /404/ });
-  t.match(await runToEnd('rules.ts', [], { ...env, SLUICE_TOKEN: '' }), {
+  t.match(await runToEnd('cli/rules.ts', [], { ...env, SLUICE_TOKEN: '' }), {
     status: 1,
     stderr: /SLUICE_TOKEN is missing/,
   });
-  t.match(await runToEnd('rules.ts', [], { ...env, SLUICE_TOKEN: 'none' }), { status: 1, stderr: /401/ });
+  t.match(await runToEnd('cli/rules.ts', [], { ...env, SLUICE_TOKEN: 'none' }), { status: 1, stderr: /401/ });
 });

@@ -4,7 +4,7 @@ import { call, fieldsOf, structureOf } from '../services/record-client.ts';
 import { runToEnd, sluiceFor } from '../services/start-sluice.ts';
 
 const sluice = await sluiceFor(t);
-const run = (...args: string[]) => runToEnd('sql-views.ts', args, { DATA_DIR: sluice.dataDir });
+const run = (...args: string[]) => runToEnd('cli/sql-views.ts', args, { DATA_DIR: sluice.dataDir });
 
 t.test('the running server makes the views, and the command alone does', async (t) => {
   const { baseUrl, token } = sluice;

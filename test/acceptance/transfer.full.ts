@@ -170,7 +170,7 @@ async function fill(t: Test, sluice: Sluice): Promise<Filled> {
 }
 
 interface Killing {
-  readonly script: 'export.ts' | 'import.ts';
+  readonly script: 'cli/export.ts' | 'cli/import.ts';
   readonly args: readonly string[];
   readonly sluice: Sluice;
 }
@@ -181,7 +181,7 @@ const backupTokens = new WeakMap<Sluice, string>();
 async function servedFor(t: Test, env: Record<string, string> = {}): Promise<Sluice> {
   const sluice = await sluiceFor(t, { env });
   const may = 'find,insert,structure,files:read,files:write,backup';
-  const made = await runToEnd('token.ts', ['--may', may], { DATA_DIR: sluice.dataDir, ...env });
+  const made = await runToEnd('cli/token.ts', ['--may', may], { DATA_DIR: sluice.dataDir, ...env });
   backupTokens.set(sluice, made.stdout.trim());
   return sluice;
 }
@@ -206,12 +206,12 @@ async function killed(killing: Killing, when: number | (() => Promise<boolean>))
 
 async function exported(t: Test, sluice: Sluice): Promise<string> {
   const folder = join(await temporaryFolder(t), 'the {export}*');
-  const killing: Killing = { script: 'export.ts', args: [folder], sluice };
+  const killing: Killing = { script: 'cli/export.ts', args: [folder], sluice };
   await killed(killing, async () =>
     (await readdir(folder, { recursive: true })).some((name) => name.endsWith('.part')),
   );
   for (const lines of [1, 4, 9]) await killed(killing, lines);
-  t.match(await run({ script: 'import.ts', args: [folder], sluice }), {
+  t.match(await run({ script: 'cli/import.ts', args: [folder], sluice }), {
     status: 1,
     stderr: /no export that is whole/,
   });
@@ -233,7 +233,7 @@ const jobsOf = async ({ baseUrl, token }: Sluice) =>
   (await call({ baseUrl, token, path: '/_jobs_' })).body.jobs as { space: string; state: string }[];
 
 async function killedImports(folder: string, sluice: Sluice): Promise<void> {
-  const killing: Killing = { script: 'import.ts', args: [folder], sluice };
+  const killing: Killing = { script: 'cli/import.ts', args: [folder], sluice };
   await killed(killing, async () => (await jobsOf(sluice)).length > 0);
   for (const lines of [5, 10]) await killed(killing, lines);
   await killed(killing, async () =>
@@ -242,7 +242,7 @@ async function killedImports(folder: string, sluice: Sluice): Promise<void> {
 }
 
 async function imported(t: Test, folder: string, sluice: Sluice): Promise<void> {
-  const killing: Killing = { script: 'import.ts', args: [folder], sluice };
+  const killing: Killing = { script: 'cli/import.ts', args: [folder], sluice };
   const { status, stderr } = await run(killing);
   t.equal(status, 0, stderr);
   t.equal((await jobsOf(sluice)).length, 5, 'one import for each record space');
@@ -290,7 +290,7 @@ async function differences(t: Test, folder: string, sluice: Sluice): Promise<voi
   const [file] = (await filesOf(sluice)).filter(({ originalName }) => originalName === 'film.mp4');
   const path = `/_f_/media/${file?.name}`;
   await fetch(baseUrl + path, { method: 'DELETE', headers: { authorization: `Bearer ${token}` } });
-  const verify: Killing = { script: 'import.ts', args: [folder, '--verify'], sluice };
+  const verify: Killing = { script: 'cli/import.ts', args: [folder, '--verify'], sluice };
   t.match(await run(verify), {
     status: 1,
     stdout: `media/${file?.name}: the server has no such file\nshop/users: its 3 records have other values\n`,
@@ -299,7 +299,7 @@ async function differences(t: Test, folder: string, sluice: Sluice): Promise<voi
   const bytes = await readFile(own);
   bytes[3_000_000] = (bytes[3_000_000] as number) ^ 1;
   await writeFile(own, bytes);
-  const moving: Killing = { script: 'import.ts', args: [folder, '--project', 'media'], sluice };
+  const moving: Killing = { script: 'cli/import.ts', args: [folder, '--project', 'media'], sluice };
   t.match(await run(moving), { status: 1, stderr: /film\.mp4 is damaged: its SHA-256/ });
   t.match((await run(verify)).stdout, /film\.mp4 is damaged/);
   bytes[3_000_000] = (bytes[3_000_000] as number) ^ 1;
@@ -324,7 +324,7 @@ t.test('what one server exports', async (t) => {
     const other = await servedFor(t);
     const { baseUrl, token } = other;
     await call({ baseUrl, token, path: '/shop/users', structure: users, body: [{ email: 'mine@x' }] });
-    t.match(await run({ script: 'import.ts', args: [folder], sluice: other }), {
+    t.match(await run({ script: 'cli/import.ts', args: [folder], sluice: other }), {
       status: 1,
       stderr: /shop\/users has 1 records, and they are not of this export/,
     });
@@ -342,8 +342,8 @@ t.test('what one server exports', async (t) => {
     await imported(t, folder, target);
     await check(t, target, filled);
     const second = join(await temporaryFolder(t), 'second');
-    t.equal((await run({ script: 'export.ts', args: [second], sluice: target })).status, 0);
-    t.match(await run({ script: 'import.ts', args: [second, '--verify'], sluice: source }), {
+    t.equal((await run({ script: 'cli/export.ts', args: [second], sluice: target })).status, 0);
+    t.match(await run({ script: 'cli/import.ts', args: [second, '--verify'], sluice: source }), {
       status: 0,
       stdout: '',
     });

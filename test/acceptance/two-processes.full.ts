@@ -191,7 +191,7 @@ t.test('a login token of one is good in the other, at once', async (t) => {
 
 t.test('npm run token works on the server, from anywhere', async (t) => {
   const dataDir = await temporaryFolder(t);
-  const run = (...args: string[]) => runToEnd('token.ts', args, { ...served, DATA_DIR: dataDir });
+  const run = (...args: string[]) => runToEnd('cli/token.ts', args, { ...served, DATA_DIR: dataDir });
   const list = await run('--list');
   t.equal(list.status, 0);
   t.equal(list.stdout.trim().split('\n').length, 1, 'both processes made one account with one token');

@@ -9,7 +9,7 @@ import { temporaryFolder } from '../services/temporary-folder.ts';
 const sluice = await sluiceFor(t);
 const folder = await temporaryFolder(t);
 const env = { SLUICE_URL: sluice.baseUrl, SLUICE_TOKEN: sluice.token };
-const types = (...args: string[]) => runToEnd('types.ts', ['--project', 'shop', ...args], env);
+const types = (...args: string[]) => runToEnd('cli/types.ts', ['--project', 'shop', ...args], env);
 
 const wanted = `// Made by npx sluice types: the record spaces of the project shop.
 import { array, boolean, number, object, space, text } from 'sluice-client';
@@ -51,5 +51,5 @@ t.test('a project in lines, and whether they are right', async (t) => {
   const { status, stderr } = await types('--out', file, '--check');
   t.equal(status, 1);
   t.match(stderr, 'is not what the server has');
-  t.equal((await runToEnd('types.ts', [], env)).status, 1, 'without a project');
+  t.equal((await runToEnd('cli/types.ts', [], env)).status, 1, 'without a project');
 });

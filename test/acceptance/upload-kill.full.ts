@@ -52,7 +52,7 @@ t.test('kill -9 in the middle of 50 uploads', { timeout: 560_000 }, async (t) =>
     await stub.close();
   });
   await new Promise((resolve) => setTimeout(resolve, 1200));
-  const janitor = await runToEnd('janitor.ts', [], { DATA_DIR: again.dataDir, ...env });
+  const janitor = await runToEnd('cli/janitor.ts', [], { DATA_DIR: again.dataDir, ...env });
   t.equal(janitor.status, 0, janitor.stderr);
   t.match(JSON.parse(janitor.stdout), { dryRun: false, failures: 0 });
 

@@ -97,7 +97,7 @@ t.test('kill -9 of a worker in the middle of uploads', { timeout: 560_000 }, asy
 
   let aborted = 0;
   const runJanitor = async (): Promise<void> => {
-    const { stdout } = await runToEnd('janitor.ts', [], { DATA_DIR: sluice.dataDir });
+    const { stdout } = await runToEnd('cli/janitor.ts', [], { DATA_DIR: sluice.dataDir });
     const report = JSON.parse(stdout) as { uploadsAborted: number; failures: number };
     t.equal(report.failures, 0);
     aborted += report.uploadsAborted;

@@ -53,7 +53,7 @@ t.test('once it is ready, every connection is with a worker', async (t) => {
 t.test('the operator has commands, and a revoked token is refused by all within a second', async (t) => {
   const sluice = await startWorkers(t, chdb.url);
   const env = { DATA_DIR: sluice.dataDir };
-  const made = await runToEnd('token.ts', [], env);
+  const made = await runToEnd('cli/token.ts', [], env);
   t.equal(made.status, 0, made.stderr);
   const token = made.stdout.trim();
   const after = sluice.stderr().length;
@@ -61,14 +61,14 @@ t.test('the operator has commands, and a revoked token is refused by all within 
     t.equal((await find(sluice, token)).status, 200);
     return answering(sluice, after).size === 2;
   });
-  t.match(await runToEnd('token.ts', ['--revoke', token], env), { status: 0 });
+  t.match(await runToEnd('cli/token.ts', ['--revoke', token], env), { status: 0 });
   await sleep(1000);
   for (let i = 0; i < 30; i++) t.equal((await find(sluice, token)).status, 401);
-  t.match(await runToEnd('token.ts', ['--revoke', 'none'], env), {
+  t.match(await runToEnd('cli/token.ts', ['--revoke', 'none'], env), {
     status: 1,
     stderr: /^sluice: there is no such access token\n$/,
   });
-  const janitor = await runToEnd('janitor.ts', ['--dry-run'], env);
+  const janitor = await runToEnd('cli/janitor.ts', ['--dry-run'], env);
   t.equal(janitor.status, 0, janitor.stderr);
   t.match(JSON.parse(janitor.stdout), { dryRun: true, failures: 0 });
 });
@@ -85,7 +85,7 @@ t.test('a worker that is killed is started again, and the other goes on meanwhil
   }
   await untilBothAnswer(sluice);
   t.match(sluice.stderr(), /"end":"signal SIGKILL".*"a worker ended: it is started again"/);
-  t.equal((await runToEnd('token.ts', [], { DATA_DIR: sluice.dataDir })).status, 0);
+  t.equal((await runToEnd('cli/token.ts', [], { DATA_DIR: sluice.dataDir })).status, 0);
 });
 
 t.test('workers that all end at once are all started again', async (t) => {

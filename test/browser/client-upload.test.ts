@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { build } from 'esbuild';
 import type { Page } from 'playwright-core';
 import t, { type Test } from 'tap';
-import type { CloudFile } from '../../client/src/files.ts';
+import type { CloudFile } from '#client/files.ts';
 import { cuttingProxy, sha256, sluiceWithDigests, someBytes } from '../services/client-files.ts';
 import { launchChromium } from '../services/launch-chromium.ts';
 import { temporaryFolder } from '../services/temporary-folder.ts';

@@ -1,10 +1,10 @@
 /** Downloads of sluice-client, over connections that break; and lists, links and deletions of files. */
 import { setTimeout } from 'node:timers/promises';
 import t from 'tap';
-import type { Client } from '../../client/src/client.ts';
-import { download } from '../../client/src/download.ts';
-import { deleteFile, deleteFiles, filesPage, link, listFiles, uploadLink } from '../../client/src/files.ts';
-import { upload } from '../../client/src/upload.ts';
+import type { Client } from '#client/client.ts';
+import { download } from '#client/download.ts';
+import { deleteFile, deleteFiles, filesPage, link, listFiles, uploadLink } from '#client/files.ts';
+import { upload } from '#client/upload.ts';
 import { clientOf, cuttingProxy, sha256, sluiceWithDigests, someBytes } from '../services/client-files.ts';
 
 async function readAll(stream: ReadableStream<Uint8Array>): Promise<Buffer> {

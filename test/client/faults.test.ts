@@ -13,7 +13,7 @@ import {
   text,
   update,
   upsert,
-} from '../../client/src/index.ts';
+} from '#client/index.ts';
 import { lastingPort } from '../services/lasting-port.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
 import { type Answer, answer, cut, half, page, refuse, scriptedServer } from './scripted-server.ts';

@@ -13,7 +13,7 @@ import {
   setStructure,
   space,
   text,
-} from '../../client/src/index.ts';
+} from '#client/index.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
 import { sluiceFor } from '../services/start-sluice.ts';
 import { answer, cut, scriptedServer } from './scripted-server.ts';

@@ -13,7 +13,7 @@ import {
   space,
   text,
   update,
-} from '../../client/src/index.ts';
+} from '#client/index.ts';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
 import { type Sluice, sluiceFor } from '../services/start-sluice.ts';

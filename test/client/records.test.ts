@@ -22,7 +22,7 @@ import {
   update,
   updateMany,
   upsert,
-} from '../../client/src/index.ts';
+} from '#client/index.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
 import { sluiceFor } from '../services/start-sluice.ts';
 

@@ -3,10 +3,10 @@ import { File } from 'node:buffer';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { SluiceError } from '../../client/src/client.ts';
-import { uploadLink } from '../../client/src/files.ts';
-import { uploadPath } from '../../client/src/node.ts';
-import { upload } from '../../client/src/upload.ts';
+import { SluiceError } from '#client/client.ts';
+import { uploadLink } from '#client/files.ts';
+import { uploadPath } from '#client/node.ts';
+import { upload } from '#client/upload.ts';
 import {
   clientOf,
   cuttingProxy,

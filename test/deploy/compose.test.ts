@@ -3,7 +3,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { parse } from 'yaml';
-import { readConfig } from '../../common/config/read-config.ts';
+import { readConfig } from '../../common/kernel/config/read-config.ts';
 import { makeKeys } from '../../deploy/compose/init/make-keys.ts';
 import { longestStop } from '../services/drain-time.ts';
 import { knownVariables } from '../services/known-variables.ts';

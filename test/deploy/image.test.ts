@@ -176,11 +176,11 @@ t.test(
 
 t.test('its commands work beside it, and its health check tells', async (t) => {
   const health = (env: Record<string, string>) => {
-    const [command, args, options] = asNobody(['healthcheck.js'], env);
+    const [command, args, options] = asNobody(['cli/healthcheck.js'], env);
     return run(command, args, options);
   };
   await t.resolves(health(gateway.env));
-  const [command, args, options] = asNobody(['token.js', '--name', 'second'], query.env);
+  const [command, args, options] = asNobody(['cli/token.js', '--name', 'second'], query.env);
   const { stdout } = await run(command, args, options);
   t.match(stdout, /^\S{40,}\n$/);
   t.equal(await gateway.stop(), 0);

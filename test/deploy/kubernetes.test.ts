@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import t from 'tap';
 import { parseAllDocuments } from 'yaml';
-import { readConfig } from '../../common/config/read-config.ts';
+import { readConfig } from '../../common/kernel/config/read-config.ts';
 import { longestStop } from '../services/drain-time.ts';
 import { knownVariables } from '../services/known-variables.ts';
 import { consoleTable, routeTable } from '../services/openapi-document.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import t from 'tap';
-import { readConfig } from '../../common/config/read-config.ts';
+import { readConfig } from '../../common/kernel/config/read-config.ts';
 import { makeKeys } from '../../deploy/compose/init/make-keys.ts';
 import { freePorts } from '../services/free-port.ts';
 import { temporaryFolder } from '../services/temporary-folder.ts';

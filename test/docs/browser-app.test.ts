@@ -34,7 +34,7 @@ t.test('users sign up, keep notes, and see those of others that are public', asy
   await new Promise<void>((resolve) => pages.listen(0, '127.0.0.1', resolve));
   const { port } = pages.address() as AddressInfo;
   const order = ['--publishable', '--origin', `http://127.0.0.1:${port}`];
-  const { stdout } = await run('node', ['--import', 'tsx', 'token.ts', ...order], {
+  const { stdout } = await run('node', ['--import', 'tsx', 'cli/token.ts', ...order], {
     cwd: root,
     env: { ...process.env, DATA_DIR: sluice.dataDir },
   });

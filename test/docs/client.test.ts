@@ -43,10 +43,14 @@ t.test('programs', async (t) => {
 
 async function pageOf(sluice: Sluice, folder: string): Promise<string> {
   const [code = ''] = samples('jsx');
-  const { stdout } = await run('node', ['--import', 'tsx', 'token.ts', '--publishable', '--origin', '*'], {
-    cwd: root,
-    env: { ...process.env, DATA_DIR: sluice.dataDir },
-  });
+  const { stdout } = await run(
+    'node',
+    ['--import', 'tsx', 'cli/token.ts', '--publishable', '--origin', '*'],
+    {
+      cwd: root,
+      env: { ...process.env, DATA_DIR: sluice.dataDir },
+    },
+  );
   const mount = `import { createRoot } from 'react-dom/client';
 createRoot(document.getElementById('app')).render(<Notes />);`;
   const { outputFiles } = await build({

@@ -32,7 +32,7 @@ const orders = Array.from({ length: 500 }, (_, at) => ({
 t.test('what the page shows works', { skip: packages === null }, async (t) => {
   const { baseUrl, token, dataDir } = await sluiceFor(t);
   const may = 'find,insert,structure,files:read,files:write,backup';
-  const made = await runToEnd('token.ts', ['--may', may], { DATA_DIR: dataDir });
+  const made = await runToEnd('cli/token.ts', ['--may', may], { DATA_DIR: dataDir });
   const backup = made.stdout.trim();
   const folder = await temporaryFolder(t);
   const ask = (path: string, more: object = {}) => call({ baseUrl, token, path, structure, ...more });

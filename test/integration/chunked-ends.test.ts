@@ -1,7 +1,7 @@
 /** Where a chunked body ends is not known for sure, so its connection serves nothing after it. */
 import t, { type Test } from 'tap';
-import type { HttpResponse, Route } from '../../common/http/http-types.ts';
-import { readJson } from '../../common/http/read-json.ts';
+import type { HttpResponse, Route } from '#server/http/http-types.ts';
+import { readJson } from '#server/http/read-json.ts';
 import { connectRaw } from '../services/raw-http.ts';
 import { serveRoutes } from '../services/serve-routes.ts';
 

@@ -1,8 +1,8 @@
 /** Several addresses of one store, and TLS. */
 import { readFile } from 'node:fs/promises';
 import t from 'tap';
-import { checkServers } from '../../common/clickhouse/check-servers.ts';
-import type { Database } from '../../common/clickhouse/database.ts';
+import { checkServers } from '#engine/check-servers.ts';
+import type { Database } from '#engine/database.ts';
 import { certificateFor } from '../services/certificate.ts';
 import { openAddress } from '../services/clickhouse-address.ts';
 import { rejectionOf } from '../services/rejection-of.ts';

@@ -1,7 +1,7 @@
 /** Two addresses of one engine, of which one fails in every way while requests run. */
 import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
-import { UnknownOutcome } from '../../common/errors/unknown-outcome.ts';
+import { UnknownOutcome } from '#kernel/errors/unknown-outcome.ts';
 import { type FaultAction, openAddress } from '../services/clickhouse-address.ts';
 import { openQueryHarness, spaceOf } from '../services/query-harness.ts';
 import { fieldsOf, structureOf } from '../services/record-client.ts';

@@ -2,10 +2,10 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import t from 'tap';
-import type { Database } from '../../common/clickhouse/database.ts';
-import { GroupCommit } from '../../common/clickhouse/group-commit.ts';
-import { ApiError } from '../../common/errors/api-error.ts';
-import { UnknownOutcome } from '../../common/errors/unknown-outcome.ts';
+import type { Database } from '#engine/database.ts';
+import { GroupCommit } from '#engine/group-commit.ts';
+import { ApiError } from '#kernel/errors/api-error.ts';
+import { UnknownOutcome } from '#kernel/errors/unknown-outcome.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
 import { startClickhouse } from '../services/start-clickhouse.ts';
 import { startFaultyClickhouse } from '../services/start-faulty-clickhouse.ts';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { createCloudFiles } from '../../common/metadata/cloud-files.ts';
+import { createCloudFiles } from '#gateway/catalogue/cloud-files.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
 import { newFile } from '../services/new-file.ts';
 

@@ -1,7 +1,7 @@
 /** Sessions of the dashboard: cookies, forged requests, rotation and expiry. */
 import t from 'tap';
-import { RequestLimiter } from '../../common/rate-limits/request-limiter.ts';
-import { createSessionCookie } from '../../console/sessions/session-cookie.ts';
+import { createSessionCookie } from '#console/sessions/session-cookie.ts';
+import { RequestLimiter } from '#coordination/rate-limits/request-limiter.ts';
 import { serveConsole, type Visitor } from '../services/console-harness.ts';
 import { fakeRequest } from '../services/fake-request.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';

@@ -1,8 +1,8 @@
 /** Access tokens in the dashboard: those of an account, and those that end with a session. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { hashToken } from '../../common/auth/access-tokens.ts';
-import { rowLine, timestampText } from '../../common/metadata/row-values.ts';
+import { hashToken } from '#auth/access-tokens.ts';
+import { rowLine, timestampText } from '#kernel/ids/row-values.ts';
 import { type ServedConsole, serveConsole, type Visitor } from '../services/console-harness.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
 

@@ -1,10 +1,10 @@
 /** What browsers need to show an answer to a page of another origin: also of an answer that comes early, or out of a cache. */
 import t, { type Test } from 'tap';
-import { overloaded, storageFull } from '../../common/errors/catalogue.ts';
-import { claimPort } from '../../common/http/claim-port.ts';
-import type { Route } from '../../common/http/http-types.ts';
-import { readJson } from '../../common/http/read-json.ts';
-import { RequestLimiter } from '../../common/rate-limits/request-limiter.ts';
+import { RequestLimiter } from '#coordination/rate-limits/request-limiter.ts';
+import { overloaded, storageFull } from '#kernel/errors/catalogue.ts';
+import { claimPort } from '#server/http/claim-port.ts';
+import type { Route } from '#server/http/http-types.ts';
+import { readJson } from '#server/http/read-json.ts';
 import { connectRaw } from '../services/raw-http.ts';
 import { ada, serveFiles } from '../services/serve-files.ts';
 import { type ServeOptions, serveRoutes } from '../services/serve-routes.ts';

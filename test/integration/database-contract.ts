@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Test } from 'tap';
-import type { Database } from '../../common/clickhouse/database.ts';
-import { textLiteral } from '../../common/clickhouse/literal.ts';
+import type { Database } from '#engine/database.ts';
+import { textLiteral } from '#engine/literal.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
 
 const hostile = [

@@ -1,8 +1,8 @@
 /** A field of many records is dropped: by one write of the catalogue, with its values cleared later, some at a time. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
-import { sweepLeft } from '../../query/space/removals.ts';
+import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
+import { sweepLeft } from '#query/space/removals.ts';
 import { projectsOf } from '../services/projects-client.ts';
 import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
 import { fieldsOf } from '../services/record-client.ts';

@@ -1,9 +1,9 @@
 /** DIGEST=sha-256: however a file comes, its SHA-256 is kept, shown, and what it is found by. */
 import { createHash, randomBytes } from 'node:crypto';
 import t from 'tap';
-import { fileColumns, fileRowOfLine } from '../../common/metadata/file-row.ts';
-import { rowLine } from '../../common/metadata/row-values.ts';
-import { FileDigests } from '../../gateway/digest/file-digests.ts';
+import { fileColumns, fileRowOfLine } from '#gateway/catalogue/file-row.ts';
+import { FileDigests } from '#gateway/digest/file-digests.ts';
+import { rowLine } from '#kernel/ids/row-values.ts';
 import { eve, serveFiles } from '../services/serve-files.ts';
 
 const tus = { 'tus-resumable': '1.0.0' };

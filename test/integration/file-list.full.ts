@@ -1,9 +1,9 @@
 /** The table that lists files: what a list reads, and what it makes of rows that the other table does not have. */
 import t from 'tap';
-import type { Database } from '../../common/clickhouse/database.ts';
-import type { CloudFile } from '../../common/metadata/cloud-file.ts';
-import { createCloudFiles } from '../../common/metadata/cloud-files.ts';
-import { fileRow } from '../../common/metadata/file-row.ts';
+import type { Database } from '#engine/database.ts';
+import type { CloudFile } from '#gateway/catalogue/cloud-file.ts';
+import { createCloudFiles } from '#gateway/catalogue/cloud-files.ts';
+import { fileRow } from '#gateway/catalogue/file-row.ts';
 import { FaultyDatabase } from '../services/faulty-database.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
 import { newFile } from '../services/new-file.ts';

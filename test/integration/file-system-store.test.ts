@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, open, readdir, readlink, rm, utimes, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import t, { type Test } from 'tap';
-import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
+import { createFileSystemStore } from '#objects/file-system/file-system-store.ts';
 import { notedSyncs } from '../services/file-handles.ts';
 import { emptyPart, partOf } from '../services/store-object.ts';
 import { temporaryFolder } from '../services/temporary-folder.ts';

@@ -1,9 +1,8 @@
 /** What an access token is for: every operation with a token that lacks just what it needs, and one that has nothing else. */
 import t from 'tap';
-import type { AccessToken } from '../../common/auth/access-tokens.ts';
-import { assertGranted, createAuthenticate, type Principal } from '../../common/auth/authenticate.ts';
-import type { ApiError } from '../../common/errors/api-error.ts';
-import type { Route } from '../../common/http/http-types.ts';
+import type { AccessToken } from '#auth/access-tokens.ts';
+import { assertGranted, createAuthenticate, type Principal } from '#auth/authenticate.ts';
+import type { ApiError } from '#kernel/errors/api-error.ts';
 import {
   type Grant,
   type Grants,
@@ -14,7 +13,8 @@ import {
   type Need,
   readGrants,
   type Touches,
-} from '../../common/openapi/grants.ts';
+} from '#kernel/grants.ts';
+import type { Route } from '#server/http/http-types.ts';
 import { fakeRequest } from '../services/fake-request.ts';
 import { queryTable } from '../services/openapi-document.ts';
 import { queryHarnessFor, refusal, spaceOf } from '../services/query-harness.ts';

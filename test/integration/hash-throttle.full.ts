@@ -1,5 +1,5 @@
 import t from 'tap';
-import { createHasher, type Hasher } from '../../common/auth/hasher.ts';
+import { createHasher, type Hasher } from '#auth/hasher.ts';
 import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
 import { quickHasher } from '../services/quick-hasher.ts';
 import { fieldsOf, structureOf } from '../services/record-client.ts';

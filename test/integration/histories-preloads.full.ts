@@ -6,13 +6,13 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import type { Database } from '../../common/clickhouse/database.ts';
-import type { BuiltIndex } from '../../query/memory/index-shape.ts';
-import { MemoryTable } from '../../query/memory/memory-table.ts';
-import { MemoryTables, type TableLoad } from '../../query/memory/memory-tables.ts';
-import { OrderedIndex } from '../../query/memory/ordered-index.ts';
-import { KnownRecords } from '../../query/store-embedded/known-records.ts';
-import { ResultCache } from '../../query/store-embedded/result-cache.ts';
+import type { Database } from '#engine/database.ts';
+import type { BuiltIndex } from '#records/memory/index-shape.ts';
+import { MemoryTable } from '#records/memory/memory-table.ts';
+import { MemoryTables, type TableLoad } from '#records/memory/memory-tables.ts';
+import { OrderedIndex } from '#records/memory/ordered-index.ts';
+import { KnownRecords } from '#records/store-embedded/known-records.ts';
+import { ResultCache } from '#records/store-embedded/result-cache.ts';
 import { type QueryHarness, queryHarnessFor } from '../services/query-harness.ts';
 import {
   type RecordedHistory,

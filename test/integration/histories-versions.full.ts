@@ -1,13 +1,13 @@
 /**
- * Two sets of routes over one database keep results by the versions of spaces (query/store-shared/versioned-cache.ts): histories
+ * Two sets of routes over one database keep results by the versions of spaces (query/records/store-shared/versioned-cache.ts): histories
  * are linearizable, and the check finds it when writers tell others too early, too late, or not at all.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { CacheCounts } from '../../common/telemetry/cache-counts.ts';
-import { unmeasured } from '../../common/telemetry/create-metrics.ts';
-import type { SpaceVersions } from '../../query/store-shared/space-versions.ts';
-import { createLocalReservations } from '../../query/unique/unique-reservations.ts';
+import { CacheCounts } from '#kernel/telemetry/cache-counts.ts';
+import { unmeasured } from '#kernel/telemetry/create-metrics.ts';
+import type { SpaceVersions } from '#records/store-shared/space-versions.ts';
+import { createLocalReservations } from '#records/unique/unique-reservations.ts';
 import { createLocalVersions } from '../services/local-versions.ts';
 import { openQueryHarness } from '../services/query-harness.ts';
 import { recordHistory, requestedHistory, type Send } from '../services/record-history.ts';

@@ -8,11 +8,11 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import type { Database } from '../../common/clickhouse/database.ts';
-import { unmeasured } from '../../common/telemetry/create-metrics.ts';
-import type { RecordStore } from '../../query/store/record-store.ts';
-import { type RecordEffect, ResultCache } from '../../query/store-embedded/result-cache.ts';
-import { SharedStore } from '../../query/store-shared/shared-store.ts';
+import type { Database } from '#engine/database.ts';
+import { unmeasured } from '#kernel/telemetry/create-metrics.ts';
+import type { RecordStore } from '#records/store/record-store.ts';
+import { type RecordEffect, ResultCache } from '#records/store-embedded/result-cache.ts';
+import { SharedStore } from '#records/store-shared/shared-store.ts';
 import { historyProblem, type Operation } from '../services/check-history.ts';
 import { openQueryHarness, type QueryHarness } from '../services/query-harness.ts';
 import {

@@ -2,10 +2,10 @@
 import { once } from 'node:events';
 import { BlockList } from 'node:net';
 import t from 'tap';
-import type { Route } from '../../common/http/http-types.ts';
-import { readJson } from '../../common/http/read-json.ts';
-import { healthRoutes } from '../../common/process-routes/health-routes.ts';
-import { metricsRoute } from '../../common/process-routes/metrics-route.ts';
+import { healthRoutes } from '#process/process-routes/health-routes.ts';
+import { metricsRoute } from '#process/process-routes/metrics-route.ts';
+import type { Route } from '#server/http/http-types.ts';
+import { readJson } from '#server/http/read-json.ts';
 import { connectRaw } from '../services/raw-http.ts';
 import { serveRoutes } from '../services/serve-routes.ts';
 

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { BlockList, connect } from 'node:net';
 import t from 'tap';
-import { payloadTooLarge } from '../../common/errors/catalogue.ts';
-import { claimPort } from '../../common/http/claim-port.ts';
-import { startHttpServer } from '../../common/http/http-server.ts';
-import type { HttpResponse, Route } from '../../common/http/http-types.ts';
-import { readJson } from '../../common/http/read-json.ts';
+import { payloadTooLarge } from '#kernel/errors/catalogue.ts';
+import { claimPort } from '#server/http/claim-port.ts';
+import { startHttpServer } from '#server/http/http-server.ts';
+import type { HttpResponse, Route } from '#server/http/http-types.ts';
+import { readJson } from '#server/http/read-json.ts';
 import { createRawClient } from '../services/raw-client.ts';
 import { connectRaw } from '../services/raw-http.ts';
 import { serveRoutes } from '../services/serve-routes.ts';

@@ -3,8 +3,8 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createServer as createTlsServer } from 'node:tls';
 import t, { type Test } from 'tap';
-import { Http1Pool, type Http1PoolOptions } from '../../common/http-client/http1-pool.ts';
-import { Attempt } from '../../common/limits/deadline.ts';
+import { Http1Pool, type Http1PoolOptions } from '#kernel/http-client/http1-pool.ts';
+import { Attempt } from '#kernel/limits/deadline.ts';
 import { certificateFor } from '../services/certificate.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
 

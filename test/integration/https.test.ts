@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { join } from 'node:path';
 import t from 'tap';
-import { payloadTooLarge } from '../../common/errors/catalogue.ts';
+import { payloadTooLarge } from '#kernel/errors/catalogue.ts';
 import { makeCertificate } from '../services/certificate.ts';
 import { countRoute, serveRoutes } from '../services/serve-routes.ts';
 import { temporaryFolder } from '../services/temporary-folder.ts';

@@ -1,8 +1,8 @@
 /** Uploads with an Idempotency-Key: a request that comes again stores nothing more, and gets the same answer. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { noDigests } from '../../gateway/digest/file-digests.ts';
-import { adoptObject } from '../../gateway/janitor/adopt-object.ts';
+import { noDigests } from '#gateway/digest/file-digests.ts';
+import { adoptObject } from '#gateway/janitor/adopt-object.ts';
 import { ada, eve, serveFiles } from '../services/serve-files.ts';
 import { untilEmpty } from '../services/until-empty.ts';
 

@@ -3,8 +3,8 @@
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import t from 'tap';
-import { fileKey } from '../../common/metadata/file-key.ts';
-import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
+import { fileKey } from '#catalogue/file-key.ts';
+import { createFileSystemStore } from '#objects/file-system/file-system-store.ts';
 import { importSpaces } from '../services/import-spaces.ts';
 import { testDeployment } from '../services/new-file.ts';
 import { queryHarnessFor } from '../services/query-harness.ts';

@@ -1,11 +1,11 @@
 /** What becomes of an import that was cut off while its records became records of their space. */
 import t from 'tap';
-import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
-import type { ImportJob } from '../../query/imports/import-job.ts';
-import { JobNotes } from '../../query/imports/job-notes.ts';
-import { type ImportDeps, publishAgain } from '../../query/imports/one-import.ts';
-import { StagedRecords } from '../../query/sql/staged-records.ts';
-import type { RecordSpace } from '../../query/structure/record-space.ts';
+import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
+import type { ImportJob } from '#query/imports/jobs/import-job.ts';
+import { JobNotes } from '#query/imports/jobs/job-notes.ts';
+import { type ImportDeps, publishAgain } from '#query/imports/jobs/one-import.ts';
+import { StagedRecords } from '#records/sql/staged-records.ts';
+import type { RecordSpace } from '#records/structure/record-space.ts';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
 import { importSpaces } from '../services/import-spaces.ts';
 import { queryHarnessFor, testDatabase } from '../services/query-harness.ts';

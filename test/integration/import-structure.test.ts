@@ -1,9 +1,9 @@
 /** An import that brings a structure went by what its file looked like: one bad number made a column of numbers TEXT. */
 import { join } from 'node:path';
 import t from 'tap';
-import { fileKey } from '../../common/metadata/file-key.ts';
-import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
-import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
+import { fileKey } from '#catalogue/file-key.ts';
+import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
+import { createFileSystemStore } from '#objects/file-system/file-system-store.ts';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
 import type { Job } from '../services/import-spaces.ts';
 import { testDeployment } from '../services/new-file.ts';

@@ -1,7 +1,7 @@
 import t from 'tap';
-import { openChdb } from '../../common/clickhouse/chdb-database.ts';
-import { migrate } from '../../common/metadata/migrate.ts';
-import { migrations } from '../../common/metadata/migrations.ts';
+import { migrate } from '#catalogue/migrate.ts';
+import { migrations } from '#catalogue/migrations.ts';
+import { openChdb } from '#engine/chdb-database.ts';
 
 /** Records of a megabyte, and of a few bytes in spaces around them. */
 const largeBytes = 1_000_000;

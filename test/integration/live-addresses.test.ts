@@ -1,6 +1,6 @@
 /** Addresses of live finds hold the whole request: whoever opens one adds nothing to it. */
 import t, { type Test } from 'tap';
-import { telling } from '../../query/live/live-request.ts';
+import { telling } from '#query/live/live-request.ts';
 import { LiveClient } from '../services/live-client.ts';
 import { liveSpace } from '../services/live-spaces.ts';
 import { call, fieldsOf } from '../services/record-client.ts';
@@ -58,7 +58,7 @@ t.test('a page of another origin opens an address of a publishable token', async
   const path = '/_projects_/live/spaces/pages/rules';
   t.match(await call({ ...sluice, method: 'PUT', path, body: { find: true } }), { status: 200 });
   const args = ['--publishable', '--origin', origin];
-  const { stdout } = await runToEnd('token.ts', args, { DATA_DIR: sluice.dataDir });
+  const { stdout } = await runToEnd('cli/token.ts', args, { DATA_DIR: sluice.dataDir });
   const headers = { authorization: `Bearer ${stdout.trim()}`, 'content-type': 'application/json', origin };
   const made = await fetch(`${sluice.baseUrl}${space.path}/_live_`, { method: 'POST', headers, body: '{}' });
   const { address } = (await made.json()) as { address: string };

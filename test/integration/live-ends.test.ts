@@ -14,7 +14,7 @@ const spaceOf = (test: Pick<Test, 'teardown'>, slug: string) =>
   liveSpace(test, () => sluice, slug, fieldsOf('name TEXT, n NUMBER'));
 
 async function token(...args: readonly string[]): Promise<string> {
-  const { status, stdout, stderr } = await runToEnd('token.ts', args, { DATA_DIR: sluice.dataDir });
+  const { status, stdout, stderr } = await runToEnd('cli/token.ts', args, { DATA_DIR: sluice.dataDir });
   if (status !== 0) throw new Error(stderr);
   return stdout.trim();
 }

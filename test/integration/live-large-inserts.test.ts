@@ -1,7 +1,7 @@
 /** A large insert is a statement: its records can be found, and changed, before it has ended. */
 import t from 'tap';
-import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
-import type { RowChange } from '../../query/store/row-change.ts';
+import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
+import type { RowChange } from '#records/store/row-change.ts';
 import { readAtOnce } from '../services/live-stores.ts';
 import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
 import { fieldsOf } from '../services/record-client.ts';

@@ -31,7 +31,7 @@ async function setRules(space: string, rules: unknown): Promise<void> {
 
 async function publishable(): Promise<string> {
   const args = ['--publishable', '--origin', origin];
-  const { stdout } = await runToEnd('token.ts', args, { DATA_DIR: sluice.dataDir });
+  const { stdout } = await runToEnd('cli/token.ts', args, { DATA_DIR: sluice.dataDir });
   return stdout.trim();
 }
 

@@ -25,7 +25,7 @@ await send('/app/users', {
 await send('/app/notes', { structure: structures.notes, body: [{ text: 'first' }] });
 for (const space of ['users', 'notes'])
   await send(`/_projects_/app/spaces/${space}/rules`, { method: 'PUT', body: { find: true } });
-const { stdout } = await runToEnd('token.ts', ['--publishable', '--origin', '*'], {
+const { stdout } = await runToEnd('cli/token.ts', ['--publishable', '--origin', '*'], {
   DATA_DIR: sluice.dataDir,
 });
 const authorization = `Bearer ${stdout.trim()}`;

@@ -1,8 +1,8 @@
 import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { createCloudFiles, type FileTable } from '../../common/metadata/cloud-files.ts';
-import { LoggedFiles } from '../../common/metadata/logged-files.ts';
+import { createCloudFiles, type FileTable } from '#gateway/catalogue/cloud-files.ts';
+import { LoggedFiles } from '#gateway/catalogue/logged-files.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
 import { newFile } from '../services/new-file.ts';
 import { silentLog } from '../services/silent-log.ts';

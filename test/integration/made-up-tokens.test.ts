@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { AccessTokens, hashToken } from '../../common/auth/access-tokens.ts';
-import { TokenCheck } from '../../common/auth/token-check.ts';
-import { createTokenGate } from '../../common/auth/token-gate.ts';
-import { openDeployment } from '../../common/metadata/deployment.ts';
+import { AccessTokens, hashToken } from '#auth/access-tokens.ts';
+import { TokenCheck } from '#auth/token-check.ts';
+import { createTokenGate } from '#auth/token-gate.ts';
+import { openDeployment } from '#catalogue/deployment.ts';
 import { everyToken } from '../services/every-token.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
 import { silentLog } from '../services/silent-log.ts';

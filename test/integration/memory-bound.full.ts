@@ -3,9 +3,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import t from 'tap';
-import { createUuidV7 } from '../../common/metadata/uuid-v7.ts';
-import type { IndexShape } from '../../query/memory/index-shape.ts';
-import { MemoryTables } from '../../query/memory/memory-tables.ts';
+import { createUuidV7 } from '#kernel/ids/uuid-v7.ts';
+import type { IndexShape } from '#records/memory/index-shape.ts';
+import { MemoryTables } from '#records/memory/memory-tables.ts';
 import { seededRandom } from '../services/s3-stub/seeded-random.ts';
 import { seed, sized } from '../services/test-size.ts';
 

@@ -1,7 +1,7 @@
 /** What a start makes of a store that another version wrote. */
 import t from 'tap';
-import { migrate } from '../../common/metadata/migrate.ts';
-import { migrations } from '../../common/metadata/migrations.ts';
+import { migrate } from '#catalogue/migrate.ts';
+import { migrations } from '#catalogue/migrations.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
 

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { Projects } from '../../common/metadata/projects.ts';
+import { Projects } from '#catalogue/projects.ts';
 import { queryHarnessFor, spaceOf, testDatabase } from '../services/query-harness.ts';
 import { fieldsOf, structureOf } from '../services/record-client.ts';
 

@@ -3,11 +3,11 @@
  * is a failure. MODEL_SEQUENCES and TEST_SEED ask for more and for others; what failed is printed with its seed.
  */
 import t, { type Test } from 'tap';
-import { CacheCounts } from '../../common/telemetry/cache-counts.ts';
-import type { MemoryTable } from '../../query/memory/memory-table.ts';
-import { MemoryTables } from '../../query/memory/memory-tables.ts';
-import { KnownRecords } from '../../query/store-embedded/known-records.ts';
-import { ResultCache } from '../../query/store-embedded/result-cache.ts';
+import { CacheCounts } from '#kernel/telemetry/cache-counts.ts';
+import type { MemoryTable } from '#records/memory/memory-table.ts';
+import { MemoryTables } from '#records/memory/memory-tables.ts';
+import { KnownRecords } from '#records/store-embedded/known-records.ts';
+import { ResultCache } from '#records/store-embedded/result-cache.ts';
 import { checkSequences, requestedRuns } from '../model/check-sequences.ts';
 import { type ConcurrentPlan, concurrentPlan } from '../model/concurrent-plan.ts';
 import { runConcurrent } from '../model/run-concurrent.ts';

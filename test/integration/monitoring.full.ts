@@ -1,6 +1,6 @@
 /** deploy/monitoring asks for nothing that the service does not tell, and the service tells what it should. */
 import t from 'tap';
-import { operations } from '../../query/operations.ts';
+import { operations } from '#query/operations.ts';
 import { alertExpressions, dashboardExpressions } from '../services/monitoring-expressions.ts';
 import { call, fieldsOf, structureOf } from '../services/record-client.ts';
 import { startS3Stub } from '../services/s3-stub/start-s3-stub.ts';

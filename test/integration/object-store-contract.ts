@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { Test } from 'tap';
-import type { ObjectStore, OpenUpload, WrittenBytes } from '../../common/object-store/object-store.ts';
+import type { ObjectStore, OpenUpload, WrittenBytes } from '#objects/object-store.ts';
 import { emptyPart, partOf, storeObject } from '../services/store-object.ts';
 
 const png = { contentType: 'image/png', metadata: { 'file-id': 'a', 'original-name': 'b%20c' } };

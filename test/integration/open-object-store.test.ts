@@ -1,8 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { readConfig } from '../../common/config/read-config.ts';
-import { openObjectStore } from '../../common/object-store/open-object-store.ts';
+import { readConfig } from '#kernel/config/read-config.ts';
+import { openObjectStore } from '#objects/open-object-store.ts';
 import { startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { storeObject } from '../services/store-object.ts';

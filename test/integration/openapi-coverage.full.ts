@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import t from 'tap';
-import { RequestLimiter } from '../../common/rate-limits/request-limiter.ts';
-import { exampleStructure } from '../../query/structure/example-structure.ts';
+import { RequestLimiter } from '#coordination/rate-limits/request-limiter.ts';
+import { exampleStructure } from '#records/structure/example-structure.ts';
 import { type Contract, wholeContract } from '../services/contract.ts';
 import { type Ask, bent, bytesOf, goodRequest, hooked, type Known, users } from '../services/every-status.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';

@@ -1,6 +1,6 @@
 /** Pages that share a statement, while records go from one value to another: each is a page of some state. */
 import t from 'tap';
-import { engineSettings } from '../../common/clickhouse/engine-settings.ts';
+import { engineSettings } from '#engine/engine-settings.ts';
 import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
 import { fieldsOf } from '../services/record-client.ts';
 

@@ -1,9 +1,9 @@
 /** A space is read into memory only when its table surely fits there: else the reading would begin again and again. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import type { Database } from '../../common/clickhouse/database.ts';
-import { MemoryTables } from '../../query/memory/memory-tables.ts';
-import { KnownRecords } from '../../query/store-embedded/known-records.ts';
+import type { Database } from '#engine/database.ts';
+import { MemoryTables } from '#records/memory/memory-tables.ts';
+import { KnownRecords } from '#records/store-embedded/known-records.ts';
 import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
 
 interface Shape {

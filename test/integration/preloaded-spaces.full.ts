@@ -1,9 +1,9 @@
 /** Spaces whose records are brought into memory because they are looked up again and again. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import type { Database } from '../../common/clickhouse/database.ts';
-import { MemoryTables } from '../../query/memory/memory-tables.ts';
-import { KnownRecords } from '../../query/store-embedded/known-records.ts';
+import type { Database } from '#engine/database.ts';
+import { MemoryTables } from '#records/memory/memory-tables.ts';
+import { KnownRecords } from '#records/store-embedded/known-records.ts';
 import { openQueryHarness, type QueryCall, spaceOf } from '../services/query-harness.ts';
 import { fieldsOf, structureOf } from '../services/record-client.ts';
 

@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
-import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
+import { createFileSystemStore } from '#objects/file-system/file-system-store.ts';
 import { serveGatewayOn } from '../services/gateway-on-s3.ts';
 import { temporaryFolder } from '../services/temporary-folder.ts';
 import { untilEmpty } from '../services/until-empty.ts';

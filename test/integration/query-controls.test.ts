@@ -1,7 +1,7 @@
 /** Order, page and fields in the address and in a body, the total, and what RFC 10008 says of QUERY. */
 import t from 'tap';
-import { ApiError } from '../../common/errors/api-error.ts';
-import { CorsPolicy } from '../../common/http/cors.ts';
+import { ApiError } from '#kernel/errors/api-error.ts';
+import { CorsPolicy } from '#server/http/cors.ts';
 import { FaultyDatabase } from '../services/faulty-database.ts';
 import { type QueryCall, queryHarnessFor, spaceOf } from '../services/query-harness.ts';
 import { fieldsOf, structureOf } from '../services/record-client.ts';

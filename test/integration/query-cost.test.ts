@@ -1,6 +1,6 @@
 /** READ_MAX_ROWS: what counts, aggregations and finds may read. */
 import t from 'tap';
-import type { Database } from '../../common/clickhouse/database.ts';
+import type { Database } from '#engine/database.ts';
 import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
 import { fieldsOf, structureOf } from '../services/record-client.ts';
 

@@ -1,6 +1,6 @@
 /** Hostile bodies: framing, kinds, sizes and credentials. All or nothing is stored, and every refusal says why. */
 import t, { type Test } from 'tap';
-import { slugOfName } from '../../common/metadata/slug-of-name.ts';
+import { slugOfName } from '#kernel/ids/slug-of-name.ts';
 import { openCanary } from '../services/canary.ts';
 import { brokenTexts, hostileTexts, oddJson } from '../services/hostile-texts.ts';
 import { type QueryAnswer, queryHarnessFor, spaceOf } from '../services/query-harness.ts';

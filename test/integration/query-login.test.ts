@@ -1,9 +1,9 @@
 /** login and getTokenOwner over the real engine: who gets in, who does not, and what either costs. */
 import t from 'tap';
-import { createLoginTokens } from '../../common/auth/login-tokens.ts';
-import { createStoredKeys } from '../../common/auth/signing-keys.ts';
-import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
-import { droppedVersion, recordsIdOf } from '../../query/space/space-catalogue.ts';
+import { createLoginTokens } from '#auth/login-tokens.ts';
+import { createStoredKeys } from '#auth/signing-keys.ts';
+import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
+import { droppedVersion, recordsIdOf } from '#query/space/space-catalogue.ts';
 import { countingHasher } from '../services/counting-hasher.ts';
 import { projectsOf } from '../services/projects-client.ts';
 import { queryHarnessFor, refusal, spaceOf, testDatabase } from '../services/query-harness.ts';

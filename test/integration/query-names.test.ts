@@ -1,6 +1,6 @@
 /** Names of fields and record spaces are people's own. */
 import t from 'tap';
-import { makeSpaceViews } from '../../query/space/space-views.ts';
+import { makeSpaceViews } from '#query/space/space-views.ts';
 import { queryHarnessFor, spaceOf, testDatabase } from '../services/query-harness.ts';
 import { fieldsOf, structureOf } from '../services/record-client.ts';
 

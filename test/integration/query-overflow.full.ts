@@ -1,6 +1,6 @@
 /** A space with more fields than the records table has columns: what overflows is as good, and merely slower. */
 import t from 'tap';
-import { slotColumns } from '../../common/metadata/migrations/record-tables.ts';
+import { slotColumns } from '#catalogue/migrations/record-tables.ts';
 import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
 import { type FieldInput, fieldsOf } from '../services/record-client.ts';
 import { storedSpace } from '../services/stored-space.ts';

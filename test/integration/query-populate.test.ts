@@ -1,6 +1,6 @@
 /** populate: records get the records of other spaces that their keys name. */
 import t from 'tap';
-import type { Database } from '../../common/clickhouse/database.ts';
+import type { Database } from '#engine/database.ts';
 import { type QueryCall, queryHarnessFor } from '../services/query-harness.ts';
 import { type FieldInput, fieldsOf, structureOf } from '../services/record-client.ts';
 

@@ -1,9 +1,9 @@
 /** Lists of projects and record spaces, and what is dropped: gone for good, with what was pending, kept or reserved of it. */
 import t from 'tap';
-import { fileColumns, fileRow } from '../../common/metadata/file-row.ts';
-import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
-import { sweepLeft } from '../../query/space/removals.ts';
-import { TableCatalogue } from '../../query/space/table-catalogue.ts';
+import { fileColumns, fileRow } from '#gateway/catalogue/file-row.ts';
+import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
+import { sweepLeft } from '#query/space/removals.ts';
+import { TableCatalogue } from '#query/space/table-catalogue.ts';
 import { newFile } from '../services/new-file.ts';
 import { plainStore } from '../services/plain-store.ts';
 import { projectsOf } from '../services/projects-client.ts';

@@ -1,9 +1,9 @@
 import { createRequire } from 'node:module';
 import fc from 'fast-check';
 import t from 'tap';
-import { fold } from '../../query/input/filters/case-variants.ts';
-import { filterSql } from '../../query/sql/filter-sql.ts';
-import type { Field } from '../../query/structure/field.ts';
+import { fold } from '#records/input/filters/case-variants.ts';
+import { filterSql } from '#records/sql/filter-sql.ts';
+import type { Field } from '#records/structure/field.ts';
 import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
 import { type FieldInput, fieldsOf, structureOf } from '../services/record-client.ts';
 import { storedStructure } from '../services/stored-structure.ts';

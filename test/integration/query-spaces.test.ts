@@ -1,6 +1,6 @@
 import t from 'tap';
-import { CacheCounts } from '../../common/telemetry/cache-counts.ts';
-import { unmeasured } from '../../common/telemetry/create-metrics.ts';
+import { CacheCounts } from '#kernel/telemetry/cache-counts.ts';
+import { unmeasured } from '#kernel/telemetry/create-metrics.ts';
 import { queryHarnessFor, refusal, spaceOf, testDatabase } from '../services/query-harness.ts';
 import { type FieldInput, fieldsOf, structureOf } from '../services/record-client.ts';
 import { storedSpace } from '../services/stored-space.ts';

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { textLiteral } from '../../common/clickhouse/literal.ts';
-import type { StreamBody } from '../../common/http/http-types.ts';
+import { textLiteral } from '#engine/literal.ts';
+import type { StreamBody } from '#server/http/http-types.ts';
 import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
 import { fieldsOf, structureOf } from '../services/record-client.ts';
 import { storedSpace } from '../services/stored-space.ts';

@@ -4,7 +4,7 @@
  * keys, so they are made when none can do so any more.
  */
 import t, { type Test } from 'tap';
-import type { Database } from '../../common/clickhouse/database.ts';
+import type { Database } from '#engine/database.ts';
 import { type QueryHarness, queryHarnessFor, spaceOf } from '../services/query-harness.ts';
 import { type FieldInput, structureOf } from '../services/record-client.ts';
 import { type StoredSpace, storedSpace } from '../services/stored-space.ts';

@@ -1,9 +1,9 @@
 /** A field's type changes with its values, and nothing of them is lost. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
-import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
-import { sweepLeft } from '../../query/space/removals.ts';
-import { TableCatalogue } from '../../query/space/table-catalogue.ts';
+import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
+import { sweepLeft } from '#query/space/removals.ts';
+import { TableCatalogue } from '#query/space/table-catalogue.ts';
 import { plainStore } from '../services/plain-store.ts';
 import { projectsOf } from '../services/projects-client.ts';
 import { queryHarnessFor, refusal, spaceOf, testDatabase } from '../services/query-harness.ts';

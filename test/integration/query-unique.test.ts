@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
-import type { ReadStatement } from '../../common/clickhouse/database.ts';
+import type { ReadStatement } from '#engine/database.ts';
 import { FaultyDatabase, isRecordWrite } from '../services/faulty-database.ts';
 import { queryHarnessFor, refusal, spaceOf } from '../services/query-harness.ts';
 import { type FieldInput, fieldsOf, structureOf } from '../services/record-client.ts';

@@ -1,8 +1,8 @@
 /** Every operation that writes gives its space another version before it is acknowledged, and no other does. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
-import { unavailable } from '../../common/errors/catalogue.ts';
-import type { SpaceVersions } from '../../query/store-shared/space-versions.ts';
+import { unavailable } from '#kernel/errors/catalogue.ts';
+import type { SpaceVersions } from '#records/store-shared/space-versions.ts';
 import { createLocalVersions } from '../services/local-versions.ts';
 import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
 import { fieldsOf, structureOf } from '../services/record-client.ts';

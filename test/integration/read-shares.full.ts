@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { openChdb } from '../../common/clickhouse/chdb-database.ts';
-import type { Database } from '../../common/clickhouse/database.ts';
+import { openChdb } from '#engine/chdb-database.ts';
+import type { Database } from '#engine/database.ts';
 
 const folder = t.testdir();
 const patient = new AbortController().signal;

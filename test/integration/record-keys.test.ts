@@ -1,7 +1,7 @@
 /** Keys that the service makes of values, and those that the engine makes of what is stored: they are the same. */
 import t from 'tap';
-import { keyOf } from '../../query/sql/record-keys.ts';
-import { RecordsTable } from '../../query/sql/records-table.ts';
+import { keyOf } from '#records/sql/record-keys.ts';
+import { RecordsTable } from '#records/sql/records-table.ts';
 import { hostileTexts } from '../services/hostile-texts.ts';
 import { queryHarnessFor, spaceOf, testDatabase } from '../services/query-harness.ts';
 import { type FieldInput, fieldsOf } from '../services/record-client.ts';

@@ -1,7 +1,7 @@
 /** Repr-Digest (RFC 9530) of uploads that go on: of all bytes, however many requests bring them. */
 import { createHash } from 'node:crypto';
 import t from 'tap';
-import { FileDigests } from '../../gateway/digest/file-digests.ts';
+import { FileDigests } from '#gateway/digest/file-digests.ts';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
 import { serveTus, tusStores } from '../services/tus-gateway.ts';
 import { patternBytes } from './object-store-contract.ts';

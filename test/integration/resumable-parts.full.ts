@@ -1,9 +1,9 @@
 /** Concatenation of tus: partial uploads that become one file. */
 import { crc32 } from 'node:zlib';
 import t, { type Test } from 'tap';
-import type { ObjectStore } from '../../common/object-store/object-store.ts';
-import { StateStore } from '../../gateway/resumable/state-store.ts';
-import { isFinal, offsetOf } from '../../gateway/resumable/upload-state.ts';
+import { StateStore } from '#gateway/resumable/state-store.ts';
+import { isFinal, offsetOf } from '#gateway/resumable/upload-state.ts';
+import type { ObjectStore } from '#objects/object-store.ts';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
 import { testOwner } from '../services/gateway-on-s3.ts';
 import { testDeployment } from '../services/new-file.ts';

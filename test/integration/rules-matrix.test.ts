@@ -4,9 +4,9 @@
  */
 
 import t from 'tap';
-import { createLoginTokens } from '../../common/auth/login-tokens.ts';
-import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
-import { operations } from '../../query/operations.ts';
+import { createLoginTokens } from '#auth/login-tokens.ts';
+import { createConfiguredKeys } from '#auth/signing-keys.ts';
+import { operations } from '#query/operations.ts';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
 import { fieldsOf, structureOf } from '../services/record-client.ts';
 import { runToEnd, sluiceFor } from '../services/start-sluice.ts';
@@ -62,7 +62,7 @@ const owned = async (call: Call): Promise<Answer> => {
 };
 
 async function tokenOf(...options: string[]): Promise<string> {
-  const { stdout, stderr, status } = await runToEnd('token.ts', options, { DATA_DIR: sluice.dataDir });
+  const { stdout, stderr, status } = await runToEnd('cli/token.ts', options, { DATA_DIR: sluice.dataDir });
   if (status !== 0) throw new Error(stderr);
   return stdout.trim();
 }
@@ -116,7 +116,7 @@ await owned({ method: 'DELETE', path: `/app/users?id=${gone.id}`, headers: store
 
 const publishable = await tokenOf('--publishable', '--origin', '*');
 const revoked = await tokenOf('--name', 'revoked');
-await runToEnd('token.ts', ['--revoke', revoked], { DATA_DIR: sluice.dataDir });
+await runToEnd('cli/token.ts', ['--revoke', revoked], { DATA_DIR: sluice.dataDir });
 const expired = await tokenOf('--expires-in', '1s');
 const otherAccount = await tokenOf('--user', 'other@x.io', '--create-user');
 const ungranted = await tokenOf('--may', 'usage');

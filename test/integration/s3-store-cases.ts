@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Test } from 'tap';
-import type { ObjectStore } from '../../common/object-store/object-store.ts';
+import type { ObjectStore } from '#objects/object-store.ts';
 import { emptyPart, partOf, storeObject } from '../services/store-object.ts';
 import { collect, patternBytes } from './object-store-contract.ts';
 

@@ -2,7 +2,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import type { S3Timing } from '../../common/object-store/s3/s3-options.ts';
+import type { S3Timing } from '#objects/s3/s3-options.ts';
 import { partOf, storeObject } from '../services/store-object.ts';
 import { openStubStore } from '../services/stub-store.ts';
 import { patternBytes } from './object-store-contract.ts';

@@ -1,12 +1,12 @@
 /** What processes do at once when they start on one server, and on one data directory. */
 import t from 'tap';
-import { AccessTokens, hashToken } from '../../common/auth/access-tokens.ts';
-import { bootstrap } from '../../common/auth/issue-token.ts';
-import type { Database } from '../../common/clickhouse/database.ts';
-import { openDeployment } from '../../common/metadata/deployment.ts';
-import { migrate } from '../../common/metadata/migrate.ts';
-import { migrations } from '../../common/metadata/migrations.ts';
-import { Users } from '../../common/metadata/users.ts';
+import { AccessTokens, hashToken } from '#auth/access-tokens.ts';
+import { bootstrap } from '#auth/issue-token.ts';
+import { openDeployment } from '#catalogue/deployment.ts';
+import { migrate } from '#catalogue/migrate.ts';
+import { migrations } from '#catalogue/migrations.ts';
+import { Users } from '#catalogue/users.ts';
+import type { Database } from '#engine/database.ts';
 import { startFaultyClickhouse } from '../services/start-faulty-clickhouse.ts';
 import { openTestClickhouse } from '../services/test-clickhouse.ts';
 

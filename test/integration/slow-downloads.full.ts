@@ -2,9 +2,9 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import t from 'tap';
-import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
-import { DownloadSlots } from '../../gateway/download/download-slots.ts';
-import { downloadOperation } from '../../gateway/operations/download.ts';
+import { DownloadSlots } from '#gateway/download/download-slots.ts';
+import { downloadOperation } from '#gateway/operations/download.ts';
+import { createFileSystemStore } from '#objects/file-system/file-system-store.ts';
 import { noSmallFiles } from '../services/plenty-of-slots.ts';
 import { serveRoutes } from '../services/serve-routes.ts';
 import { storeObject } from '../services/store-object.ts';

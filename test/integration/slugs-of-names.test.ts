@@ -1,6 +1,6 @@
 /** Slugs that fields get from names: of inserts, of samples and of files. */
 import t from 'tap';
-import { slugOfName } from '../../common/metadata/slug-of-name.ts';
+import { slugOfName } from '#kernel/ids/slug-of-name.ts';
 import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
 import { fieldsOf } from '../services/record-client.ts';
 

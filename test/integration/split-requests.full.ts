@@ -5,7 +5,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import t from 'tap';
-import { readJson } from '../../common/http/read-json.ts';
+import { readJson } from '#server/http/read-json.ts';
 import { serveRoutes } from '../services/serve-routes.ts';
 
 /** Node 20: its binary answers 505 and closes; see docs/decisions/001. */

@@ -1,7 +1,7 @@
 /** Views for people with SQL: columns by the names of fields, whatever these are. */
 import t from 'tap';
-import { Users } from '../../common/metadata/users.ts';
-import { makeSpaceViews } from '../../query/space/space-views.ts';
+import { Users } from '#catalogue/users.ts';
+import { makeSpaceViews } from '#query/space/space-views.ts';
 import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
 import { type FieldInput, fieldsOf, structureOf } from '../services/record-client.ts';
 

@@ -6,11 +6,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { openChdb } from '../../common/clickhouse/chdb-database.ts';
-import type { Database } from '../../common/clickhouse/database.ts';
-import { migrate } from '../../common/metadata/migrate.ts';
-import { migrations } from '../../common/metadata/migrations.ts';
-import { webhookRoutes } from '../../events/webhook-routes.ts';
+import { migrate } from '#catalogue/migrate.ts';
+import { migrations } from '#catalogue/migrations.ts';
+import { openChdb } from '#engine/chdb-database.ts';
+import type { Database } from '#engine/database.ts';
+import { webhookRoutes } from '#events/webhook-routes.ts';
 import { driveEverything } from '../services/drive-everything.ts';
 import { untouchedQueryRoutes } from '../services/plain-store.ts';
 import { openQueryHarness, type QueryHarness } from '../services/query-harness.ts';
@@ -115,7 +115,7 @@ const homes: Readonly<Record<string, string>> = {
 /** What was written is seen where it was written: reads and writes of these tables name their home. */
 function checkHomes(t: Test, all: readonly Recorded[]): void {
   const strays = all.filter(({ sql, home, place }) => {
-    if (place.startsWith('common/metadata/migrate.ts') || sql.startsWith('CREATE')) return false;
+    if (place.startsWith('common/catalogue/migrate.ts') || sql.startsWith('CREATE')) return false;
     const [, table = ''] =
       /\bsluice\.(records|record_keys|cloud_files|file_list|import)(?:_[0-9a-f]{32})?\b/.exec(sql) ?? [];
     return home?.split(' ')[0] !== homes[table];

@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
-import { openChdb } from '../../common/clickhouse/chdb-database.ts';
-import { migrate } from '../../common/metadata/migrate.ts';
-import { migrations } from '../../common/metadata/migrations.ts';
+import { migrate } from '#catalogue/migrate.ts';
+import { migrations } from '#catalogue/migrations.ts';
+import { openChdb } from '#engine/chdb-database.ts';
 import { scriptArgs } from '../services/built.ts';
 import { temporaryFolder } from '../services/temporary-folder.ts';
 

@@ -1,11 +1,11 @@
 /** Limits of reads that an access token has of its own. */
 import t from 'tap';
-import { AccessTokens } from '../../common/auth/access-tokens.ts';
-import { createAuthenticate } from '../../common/auth/authenticate.ts';
-import { executeTokenOrder, type TokenOrder } from '../../common/auth/issue-token.ts';
-import { TokenCheck } from '../../common/auth/token-check.ts';
-import { openDeployment } from '../../common/metadata/deployment.ts';
-import { Users } from '../../common/metadata/users.ts';
+import { AccessTokens } from '#auth/access-tokens.ts';
+import { createAuthenticate } from '#auth/authenticate.ts';
+import { executeTokenOrder, type TokenOrder } from '#auth/issue-token.ts';
+import { TokenCheck } from '#auth/token-check.ts';
+import { openDeployment } from '#catalogue/deployment.ts';
+import { Users } from '#catalogue/users.ts';
 import { everyToken } from '../services/every-token.ts';
 import { fakeRequest } from '../services/fake-request.ts';
 import { queryHarnessFor, spaceOf, testDatabase } from '../services/query-harness.ts';

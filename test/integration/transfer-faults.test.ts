@@ -7,10 +7,10 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import t, { type Test } from 'tap';
-import { ExportFolder, safePart } from '../../common/transfer/export-folder.ts';
-import { exportProjects } from '../../common/transfer/export-projects.ts';
-import { Progress } from '../../common/transfer/progress.ts';
-import { RemoteServer } from '../../common/transfer/remote-server.ts';
+import { ExportFolder, safePart } from '#cli/transfer/export-folder.ts';
+import { exportProjects } from '#cli/transfer/export-projects.ts';
+import { Progress } from '#cli/transfer/progress.ts';
+import { RemoteServer } from '#cli/transfer/remote-server.ts';
 import { temporaryFolder } from '../services/temporary-folder.ts';
 
 type Answer = (response: ServerResponse, request: IncomingMessage) => void;

@@ -1,8 +1,8 @@
 /** tus-js-client as it is, against the gateway: whole, in chunks, with checks of its own, after a pause and after an abort. */
 import t, { type Test } from 'tap';
 import { type PreviousUpload, Upload, type UploadOptions } from 'tus-js-client';
-import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
-import type { ObjectStore } from '../../common/object-store/object-store.ts';
+import { createFileSystemStore } from '#objects/file-system/file-system-store.ts';
+import type { ObjectStore } from '#objects/object-store.ts';
 import { serveGatewayOn } from '../services/gateway-on-s3.ts';
 import { openStubStore } from '../services/stub-store.ts';
 import { temporaryFolder } from '../services/temporary-folder.ts';

@@ -1,6 +1,6 @@
 /** A process that dies at any statement of a change of types: the next one finds all values, and goes on. */
 import t from 'tap';
-import type { Database } from '../../common/clickhouse/database.ts';
+import type { Database } from '#engine/database.ts';
 import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
 import { structureOf } from '../services/record-client.ts';
 

@@ -1,9 +1,9 @@
 /** Values that updates wrote go when no record has them any more, and never those that one has. */
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { keyOf } from '../../query/sql/record-keys.ts';
-import { RecordsTable } from '../../query/sql/records-table.ts';
-import { UpdateValues } from '../../query/store/update-values.ts';
+import { keyOf } from '#records/sql/record-keys.ts';
+import { RecordsTable } from '#records/sql/records-table.ts';
+import { UpdateValues } from '#records/store/update-values.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
 import { silentLog } from '../services/silent-log.ts';
 

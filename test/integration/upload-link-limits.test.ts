@@ -1,6 +1,6 @@
 /** `maxBytes` of a link: what comes beyond it reaches no store, whichever way it comes and whatever it says of its length. */
 import t, { type Test } from 'tap';
-import type { ObjectStore, ObjectWriter } from '../../common/object-store/object-store.ts';
+import type { ObjectStore, ObjectWriter } from '#objects/object-store.ts';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
 import { chunkType, serveTus, tusStores } from '../services/tus-gateway.ts';
 import { patternBytes } from './object-store-contract.ts';

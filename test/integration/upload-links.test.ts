@@ -2,9 +2,9 @@
 import { connect } from 'node:net';
 import t, { type Test } from 'tap';
 import { Upload } from 'tus-js-client';
-import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
-import { OwnLinkUses } from '../../gateway/link-uses.ts';
-import { UploadLinks } from '../../gateway/upload-links.ts';
+import { createConfiguredKeys } from '#auth/signing-keys.ts';
+import { OwnLinkUses } from '#gateway/links/link-uses.ts';
+import { UploadLinks } from '#gateway/links/upload-links.ts';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
 import { chunkType, serveTus, tusStores } from '../services/tus-gateway.ts';
 import { patternBytes } from './object-store-contract.ts';

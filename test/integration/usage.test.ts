@@ -1,7 +1,7 @@
 /** What accounts use, by project and day: counted by each process, added to a table, and answered by GET /_usage_. */
 import t, { type Test } from 'tap';
-import type { Database } from '../../common/clickhouse/database.ts';
-import { dayOf, UsageCounts, type UsageFigures } from '../../common/metadata/usage-counts.ts';
+import { dayOf, UsageCounts, type UsageFigures } from '#catalogue/usage-counts.ts';
+import type { Database } from '#engine/database.ts';
 import { wholeContract } from '../services/contract.ts';
 import { FaultyDatabase } from '../services/faulty-database.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';

@@ -2,11 +2,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import t from 'tap';
-import type { Database } from '../../common/clickhouse/database.ts';
-import type { MemoryTable } from '../../query/memory/memory-table.ts';
-import { MemoryTables } from '../../query/memory/memory-tables.ts';
-import { KnownRecords } from '../../query/store-embedded/known-records.ts';
-import { ResultCache } from '../../query/store-embedded/result-cache.ts';
+import type { Database } from '#engine/database.ts';
+import type { MemoryTable } from '#records/memory/memory-table.ts';
+import { MemoryTables } from '#records/memory/memory-tables.ts';
+import { KnownRecords } from '#records/store-embedded/known-records.ts';
+import { ResultCache } from '#records/store-embedded/result-cache.ts';
 import { type QueryAnswer, queryHarnessFor, spaceOf } from '../services/query-harness.ts';
 import { fieldsOf, structureOf } from '../services/record-client.ts';
 import { sized } from '../services/test-size.ts';

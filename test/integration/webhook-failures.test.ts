@@ -1,10 +1,10 @@
 /** Webhooks that fail: what of it holds up what, and what an address can say about it. */
 import { BlockList } from 'node:net';
 import t from 'tap';
-import type { AnnouncedRecord, RecordEvent } from '../../common/record-events/record-event.ts';
-import type { Delivery } from '../../events/delivery.ts';
-import { webhookRoutes } from '../../events/webhook-routes.ts';
-import type { Webhooks, WebhooksDeps } from '../../events/webhooks.ts';
+import type { Delivery } from '#events/delivery.ts';
+import { webhookRoutes } from '#events/webhook-routes.ts';
+import type { Webhooks, WebhooksDeps } from '#events/webhooks.ts';
+import type { AnnouncedRecord, RecordEvent } from '#kernel/record-events/record-event.ts';
 import { fakeRequest, responseBytes } from '../services/fake-request.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
 import { testWebhooks } from '../services/query-harness.ts';

@@ -1,9 +1,9 @@
 /** Webhooks: what one account may take of memory, store and time, and what is stored of a delivery. */
 import { BlockList, createServer } from 'node:net';
 import t from 'tap';
-import type { Database, InsertStatement } from '../../common/clickhouse/database.ts';
-import type { AnnouncedRecord, RecordEvent } from '../../common/record-events/record-event.ts';
-import type { Webhooks, WebhooksDeps } from '../../events/webhooks.ts';
+import type { Database, InsertStatement } from '#engine/database.ts';
+import type { Webhooks, WebhooksDeps } from '#events/webhooks.ts';
+import type { AnnouncedRecord, RecordEvent } from '#kernel/record-events/record-event.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
 import { testWebhooks } from '../services/query-harness.ts';
 import { startWebhookReceiver } from '../services/webhook-receiver.ts';

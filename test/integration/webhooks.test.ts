@@ -2,8 +2,8 @@
 import { createHmac } from 'node:crypto';
 import { BlockList } from 'node:net';
 import t from 'tap';
-import type { Database } from '../../common/clickhouse/database.ts';
-import type { Webhooks } from '../../events/webhooks.ts';
+import type { Database } from '#engine/database.ts';
+import type { Webhooks } from '#events/webhooks.ts';
 import { openQueryHarness, spaceOf, testWebhooks } from '../services/query-harness.ts';
 import { type FieldInput, fieldsOf, structureOf } from '../services/record-client.ts';
 import { startWebhookReceiver, type WebhookReceiver } from '../services/webhook-receiver.ts';

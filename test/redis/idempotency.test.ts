@@ -1,9 +1,9 @@
 /** Idempotency-Keys between processes that share ClickHouse and Redis. */
 import t from 'tap';
-import { openRedis } from '../../common/redis/open-redis.ts';
-import { redisLocks } from '../../common/redis/process-lock.ts';
-import { UploadKeys } from '../../gateway/upload-keys.ts';
-import { RedisReservations } from '../../query/unique/redis-reservations.ts';
+import { openRedis } from '#coordination/redis/open-redis.ts';
+import { redisLocks } from '#coordination/redis/process-lock.ts';
+import { UploadKeys } from '#gateway/access/upload-keys.ts';
+import { RedisReservations } from '#records/unique/redis-reservations.ts';
 import { fakeRequest } from '../services/fake-request.ts';
 import { queryHarnessFor } from '../services/query-harness.ts';
 import { fieldsOf, structureOf } from '../services/record-client.ts';

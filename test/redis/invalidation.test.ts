@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import type { RedisConfig } from '../../common/config/read-redis.ts';
-import type { Invalidation } from '../../common/redis/invalidation.ts';
-import { openRedis } from '../../common/redis/open-redis.ts';
-import { RedisInvalidation } from '../../common/redis/redis-invalidation.ts';
+import type { Invalidation } from '#coordination/redis/invalidation.ts';
+import { openRedis } from '#coordination/redis/open-redis.ts';
+import { RedisInvalidation } from '#coordination/redis/redis-invalidation.ts';
+import type { RedisConfig } from '#kernel/config/read-redis.ts';
 import { type RedisServer, startRedis } from '../services/redis.ts';
 import { startRedisSentinel } from '../services/redis-sentinel.ts';
 import { silentLog } from '../services/silent-log.ts';

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
-import type { ObjectStore } from '../../common/object-store/object-store.ts';
-import { openRedis } from '../../common/redis/open-redis.ts';
-import { redisLocks } from '../../common/redis/process-lock.ts';
+import { openRedis } from '#coordination/redis/open-redis.ts';
+import { redisLocks } from '#coordination/redis/process-lock.ts';
+import type { CloudFiles } from '#gateway/catalogue/cloud-files.ts';
+import type { ObjectStore } from '#objects/object-store.ts';
 import { type RedisServer, startRedis } from '../services/redis.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
 import { silentLog } from '../services/silent-log.ts';

@@ -1,7 +1,7 @@
 /** Random writes of several writers in two processes: what their listeners are told makes what the table has. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import type { RecordSpace } from '../../query/structure/record-space.ts';
+import type { RecordSpace } from '#records/structure/record-space.ts';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
 import { openLivePair } from '../services/live-pair.ts';
 import { type LiveStore, newRecord, newSpace, sorted } from '../services/live-stores.ts';

@@ -1,8 +1,8 @@
 /** A listener of one process hears what the writes of all do, and what it may have missed it reads anew. */
 import t, { type Test } from 'tap';
-import type { Written } from '../../query/store/statement-writes.ts';
-import { keysOf } from '../../query/store-shared/redis-versions.ts';
-import type { RecordSpace } from '../../query/structure/record-space.ts';
+import type { Written } from '#records/store/statement-writes.ts';
+import { keysOf } from '#records/store-shared/redis-versions.ts';
+import type { RecordSpace } from '#records/structure/record-space.ts';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
 import { openLivePair } from '../services/live-pair.ts';
 import { LiveStore, type Mirror, newRecord, newSpace, readAtOnce, sorted } from '../services/live-stores.ts';

@@ -1,11 +1,11 @@
 /** Failed logins that two processes count together, and what they do while Redis fails. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { LoginThrottle, loginThrottleDefaults } from '../../common/auth/login-throttle.ts';
-import { createSharedFailures, type FailureDelays } from '../../common/auth/shared-failures.ts';
-import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
-import type { RedisConfigOf } from '../../common/config/read-redis.ts';
-import { openRedis } from '../../common/redis/open-redis.ts';
+import { LoginThrottle, loginThrottleDefaults } from '#auth/login-throttle.ts';
+import { createSharedFailures, type FailureDelays } from '#auth/shared-failures.ts';
+import { createConfiguredKeys } from '#auth/signing-keys.ts';
+import { openRedis } from '#coordination/redis/open-redis.ts';
+import type { RedisConfigOf } from '#kernel/config/read-redis.ts';
 import { startRestrictedRedis } from '../services/redis-rights.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { startTcpProxy } from '../services/tcp-proxy.ts';

@@ -3,12 +3,12 @@
  * (test/model). MODEL_SEQUENCES and TEST_SEED ask for more and for others.
  */
 import t from 'tap';
-import { openRedis } from '../../common/redis/open-redis.ts';
-import type { RedisConnection } from '../../common/redis/redis-connection.ts';
-import { CacheOutages } from '../../query/store-shared/cache-outages.ts';
-import { RedisVersions } from '../../query/store-shared/redis-versions.ts';
-import { RedisReservations } from '../../query/unique/redis-reservations.ts';
-import type { UniqueReservations } from '../../query/unique/unique-reservations.ts';
+import { openRedis } from '#coordination/redis/open-redis.ts';
+import type { RedisConnection } from '#coordination/redis/redis-connection.ts';
+import { CacheOutages } from '#records/store-shared/cache-outages.ts';
+import { RedisVersions } from '#records/store-shared/redis-versions.ts';
+import { RedisReservations } from '#records/unique/redis-reservations.ts';
+import type { UniqueReservations } from '#records/unique/unique-reservations.ts';
 import { checkSequences, requestedRuns } from '../model/check-sequences.ts';
 import { type ConcurrentPlan, concurrentPlan } from '../model/concurrent-plan.ts';
 import { runConcurrent } from '../model/run-concurrent.ts';

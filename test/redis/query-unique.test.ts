@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { openRedis } from '../../common/redis/open-redis.ts';
-import type { RedisConnection } from '../../common/redis/redis-connection.ts';
-import { TableCatalogue } from '../../query/space/table-catalogue.ts';
-import type { LeaseTimes } from '../../query/unique/lease-sessions.ts';
-import { RedisReservations } from '../../query/unique/redis-reservations.ts';
-import type { UniqueReservations } from '../../query/unique/unique-reservations.ts';
+import { openRedis } from '#coordination/redis/open-redis.ts';
+import type { RedisConnection } from '#coordination/redis/redis-connection.ts';
+import { TableCatalogue } from '#query/space/table-catalogue.ts';
+import type { LeaseTimes } from '#records/unique/lease-sessions.ts';
+import { RedisReservations } from '#records/unique/redis-reservations.ts';
+import type { UniqueReservations } from '#records/unique/unique-reservations.ts';
 import { openQueryHarness, type QueryAnswer, spaceOf, testDatabase } from '../services/query-harness.ts';
 import { type FieldInput, fieldsOf, structureOf } from '../services/record-client.ts';
 import { startRedis } from '../services/redis.ts';

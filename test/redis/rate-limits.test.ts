@@ -1,11 +1,11 @@
 /** Requests that two processes limit together, and what they do while Redis is away. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import type { RequestLimits } from '../../common/config/settings.ts';
-import { ApiError } from '../../common/errors/api-error.ts';
-import { RequestLimiter } from '../../common/rate-limits/request-limiter.ts';
-import { createSharedLimiter } from '../../common/rate-limits/shared-limiter.ts';
-import { openRedis } from '../../common/redis/open-redis.ts';
+import { RequestLimiter } from '#coordination/rate-limits/request-limiter.ts';
+import { createSharedLimiter } from '#coordination/rate-limits/shared-limiter.ts';
+import { openRedis } from '#coordination/redis/open-redis.ts';
+import type { RequestLimits } from '#kernel/config/settings.ts';
+import { ApiError } from '#kernel/errors/api-error.ts';
 import { startRestrictedRedis } from '../services/redis-rights.ts';
 import { silentLog } from '../services/silent-log.ts';
 

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { openRedis } from '../../common/redis/open-redis.ts';
-import type { RedisConnection } from '../../common/redis/redis-connection.ts';
-import { redisScript } from '../../common/redis/redis-connection.ts';
-import { RedisOutage } from '../../common/redis/redis-outage.ts';
+import { openRedis } from '#coordination/redis/open-redis.ts';
+import type { RedisConnection } from '#coordination/redis/redis-connection.ts';
+import { redisScript } from '#coordination/redis/redis-connection.ts';
+import { RedisOutage } from '#coordination/redis/redis-outage.ts';
 import { type RedisServer, startRedis } from '../services/redis.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
 import { silentLog } from '../services/silent-log.ts';

@@ -1,8 +1,8 @@
 /** What is closed while something is under way leaves nothing behind, and ends nothing else. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { openRedis } from '../../common/redis/open-redis.ts';
-import { redisScript } from '../../common/redis/redis-connection.ts';
+import { openRedis } from '#coordination/redis/open-redis.ts';
+import { redisScript } from '#coordination/redis/redis-connection.ts';
 import { certificateFor } from '../services/certificate.ts';
 import { freePorts } from '../services/free-port.ts';
 import { startRedis } from '../services/redis.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { openRedis } from '../../common/redis/open-redis.ts';
-import { digestOf, ReservationStore } from '../../query/unique/reservation-store.ts';
+import { openRedis } from '#coordination/redis/open-redis.ts';
+import { digestOf, ReservationStore } from '#records/unique/reservation-store.ts';
 import { startRedis } from '../services/redis.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
 import { silentLog } from '../services/silent-log.ts';

@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import t from 'tap';
-import { openRedis } from '../../common/redis/open-redis.ts';
-import { RedisReservations } from '../../query/unique/redis-reservations.ts';
-import type { UniqueReservations } from '../../query/unique/unique-reservations.ts';
+import { openRedis } from '#coordination/redis/open-redis.ts';
+import { RedisReservations } from '#records/unique/redis-reservations.ts';
+import type { UniqueReservations } from '#records/unique/unique-reservations.ts';
 import { startRedis } from '../services/redis.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { aMoment, taken, uniqueReservationsSuite } from '../services/unique-reservations-suite.ts';

@@ -330,11 +330,15 @@ async function move(
   env = envOf(first, second),
 ): Promise<{ readonly status: number | null | 'arrived'; readonly stdout: string; readonly stderr: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-move-'));
-  const child = spawn(process.execPath, [...programArgs('move-space.ts'), `${project}/${space}`, target], {
-    cwd: join(import.meta.dirname, '../..'),
-    env: { PATH: process.env.PATH ?? '', HOME: tmpdir(), DATA_DIR: folder, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const child = spawn(
+    process.execPath,
+    [...programArgs('cli/move-space.ts'), `${project}/${space}`, target],
+    {
+      cwd: join(import.meta.dirname, '../..'),
+      env: { PATH: process.env.PATH ?? '', HOME: tmpdir(), DATA_DIR: folder, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
   const output = { stdout: '', stderr: '' };
   let arrived = false;
   child.stderr.on('data', (text) => {

@@ -1,7 +1,7 @@
 /** The distance that statements of several processes keep, by table and store. */
 import t from 'tap';
-import { sharedPace } from '../../common/lifecycle/shared-pace.ts';
-import { openRedis } from '../../common/redis/open-redis.ts';
+import { openRedis } from '#coordination/redis/open-redis.ts';
+import { sharedPace } from '#engine/shared-pace.ts';
 import { startRestrictedRedis } from '../services/redis-rights.ts';
 import { silentLog } from '../services/silent-log.ts';
 

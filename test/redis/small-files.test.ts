@@ -1,11 +1,11 @@
 /** Small files that gateways keep in memory, between gateways that share a Redis. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import type { CloudFile } from '../../common/metadata/cloud-file.ts';
-import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
-import { openRedis } from '../../common/redis/open-redis.ts';
-import { RedisInvalidation } from '../../common/redis/redis-invalidation.ts';
-import { type ServedFile, SmallFiles } from '../../gateway/download/small-files.ts';
+import { openRedis } from '#coordination/redis/open-redis.ts';
+import { RedisInvalidation } from '#coordination/redis/redis-invalidation.ts';
+import type { CloudFile } from '#gateway/catalogue/cloud-file.ts';
+import type { CloudFiles } from '#gateway/catalogue/cloud-files.ts';
+import { type ServedFile, SmallFiles } from '#gateway/download/small-files.ts';
 import { type RedisServer, startRedis } from '../services/redis.ts';
 import { silentLog } from '../services/silent-log.ts';
 

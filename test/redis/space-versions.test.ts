@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import type { RedisConfig } from '../../common/config/read-redis.ts';
-import { openRedis } from '../../common/redis/open-redis.ts';
-import type { RedisConnection } from '../../common/redis/redis-connection.ts';
-import { CacheOutages } from '../../query/store-shared/cache-outages.ts';
-import { keysOf, RedisVersions } from '../../query/store-shared/redis-versions.ts';
+import { openRedis } from '#coordination/redis/open-redis.ts';
+import type { RedisConnection } from '#coordination/redis/redis-connection.ts';
+import type { RedisConfig } from '#kernel/config/read-redis.ts';
+import { CacheOutages } from '#records/store-shared/cache-outages.ts';
+import { keysOf, RedisVersions } from '#records/store-shared/redis-versions.ts';
 import { OutageTable } from '../services/outage-table.ts';
 import { startRedis } from '../services/redis.ts';
 import { silentLog } from '../services/silent-log.ts';

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import type { RedisConfig } from '../../common/config/read-redis.ts';
-import type { Invalidation } from '../../common/redis/invalidation.ts';
-import { openRedis } from '../../common/redis/open-redis.ts';
-import type { RedisConnection } from '../../common/redis/redis-connection.ts';
-import { RedisInvalidation } from '../../common/redis/redis-invalidation.ts';
+import type { Invalidation } from '#coordination/redis/invalidation.ts';
+import { openRedis } from '#coordination/redis/open-redis.ts';
+import type { RedisConnection } from '#coordination/redis/redis-connection.ts';
+import { RedisInvalidation } from '#coordination/redis/redis-invalidation.ts';
+import type { RedisConfig } from '#kernel/config/read-redis.ts';
 import { openQueryHarness, type QueryAnswer } from '../services/query-harness.ts';
 import { structureOf } from '../services/record-client.ts';
 import { startRedis } from '../services/redis.ts';

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { type AccessToken, type AccessTokens, hashToken } from '../../common/auth/access-tokens.ts';
-import { createSharedTokens, keyOf } from '../../common/auth/shared-tokens.ts';
-import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
-import { TokenCheck, tokenTrust } from '../../common/auth/token-check.ts';
-import { openRedis } from '../../common/redis/open-redis.ts';
-import { RedisInvalidation } from '../../common/redis/redis-invalidation.ts';
+import { type AccessToken, type AccessTokens, hashToken } from '#auth/access-tokens.ts';
+import { createSharedTokens, keyOf } from '#auth/shared-tokens.ts';
+import { createConfiguredKeys } from '#auth/signing-keys.ts';
+import { TokenCheck, tokenTrust } from '#auth/token-check.ts';
+import { openRedis } from '#coordination/redis/open-redis.ts';
+import { RedisInvalidation } from '#coordination/redis/redis-invalidation.ts';
 import { everyToken } from '../services/every-token.ts';
 import { type RedisServer, startRedis } from '../services/redis.ts';
 import { silentLog } from '../services/silent-log.ts';

@@ -32,7 +32,7 @@ t.teardown(async () => {
 
 /** `npm run token`, on the data directory of a process or on one where none runs. */
 async function token(on: Sluice | null, ...args: string[]): Promise<string> {
-  const { status, stdout, stderr } = await runToEnd('token.ts', args, {
+  const { status, stdout, stderr } = await runToEnd('cli/token.ts', args, {
     ...env,
     DATA_DIR: on?.dataDir ?? dataDir,
   });

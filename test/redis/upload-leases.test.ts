@@ -1,16 +1,11 @@
 /** The right to write to an upload, between gateways that share a Redis. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import type { ObjectStore } from '../../common/object-store/object-store.ts';
-import { openRedis } from '../../common/redis/open-redis.ts';
-import { draftFile } from '../../gateway/file-draft.ts';
-import {
-  aloneLeases,
-  redisLeases,
-  UploadLeases,
-  unknownLeases,
-} from '../../gateway/resumable/upload-leases.ts';
-import type { UploadState } from '../../gateway/resumable/upload-state.ts';
+import { openRedis } from '#coordination/redis/open-redis.ts';
+import { draftFile } from '#gateway/files/file-draft.ts';
+import { aloneLeases, redisLeases, UploadLeases, unknownLeases } from '#gateway/resumable/upload-leases.ts';
+import type { UploadState } from '#gateway/resumable/upload-state.ts';
+import type { ObjectStore } from '#objects/object-store.ts';
 import { patternBytes } from '../integration/object-store-contract.ts';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
 import { startRedis } from '../services/redis.ts';

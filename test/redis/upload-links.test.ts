@@ -1,9 +1,9 @@
 /** Uses of an upload link, between gateways that share a Redis. */
 import t from 'tap';
-import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
-import { openRedis } from '../../common/redis/open-redis.ts';
-import { noLinkUses, RedisLinkUses } from '../../gateway/link-uses.ts';
-import { UploadLinks } from '../../gateway/upload-links.ts';
+import { createConfiguredKeys } from '#auth/signing-keys.ts';
+import { openRedis } from '#coordination/redis/open-redis.ts';
+import { noLinkUses, RedisLinkUses } from '#gateway/links/link-uses.ts';
+import { UploadLinks } from '#gateway/links/upload-links.ts';
 import { startRedis } from '../services/redis.ts';
 import { silentLog } from '../services/silent-log.ts';
 

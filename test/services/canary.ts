@@ -1,4 +1,4 @@
-import type { Database } from '../../common/clickhouse/database.ts';
+import type { Database } from '#engine/database.ts';
 import { type QueryHarness, spaceOf, testDatabase } from './query-harness.ts';
 import { structureOf } from './record-client.ts';
 

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Test } from 'tap';
-import { type Client, type ConnectOptions, connect } from '../../client/src/client.ts';
-import type { PlaceStorage } from '../../client/src/upload.ts';
+import { type Client, type ConnectOptions, connect } from '#client/client.ts';
+import type { PlaceStorage } from '#client/upload.ts';
 import { type Sluice, sluiceFor } from './start-sluice.ts';
 import { type ProxiedConnection, startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 

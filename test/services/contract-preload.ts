@@ -5,7 +5,7 @@
 
 import type * as Uws from 'uWebSockets.js';
 import { connect } from 'node:net';
-import { loadUws } from '../../common/http/uws.ts';
+import { loadUws } from '#server/http/uws.ts';
 
 /** Of a body that is told; a larger one is only told of. Characters. */
 const longestBody = 1024 * 1024;

@@ -1,11 +1,11 @@
 import type { ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { ApiError } from '../../common/errors/api-error.ts';
-import type { Route } from '../../common/http/http-types.ts';
-import { Router } from '../../common/http/router.ts';
-import type { JsonObject } from '../../common/openapi/components.ts';
-import { eventStream } from '../../query/live/live-events.ts';
+import { ApiError } from '#kernel/errors/api-error.ts';
+import { eventStream } from '#query/live/live-events.ts';
+import type { Route } from '#server/http/http-types.ts';
+import { Router } from '#server/http/router.ts';
+import type { JsonObject } from '#server/openapi/components.ts';
 import {
   consoleTable,
   documentOf,

@@ -1,4 +1,4 @@
-import { createHasher, type Hasher } from '../../common/auth/hasher.ts';
+import { createHasher, type Hasher } from '#auth/hasher.ts';
 
 /** argon2id that counts what it is asked for, so that tests can compare the work behind two answers. */
 export function countingHasher(): Hasher & { readonly work: { hashed: number; verified: number } } {

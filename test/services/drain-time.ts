@@ -1,4 +1,4 @@
-/** What closing the stores may take after the drain: common/lifecycle/run-process.ts. Milliseconds. */
+/** What closing the stores may take after the drain: common/process/lifecycle/run-process.ts. Milliseconds. */
 const closeTimeout = 20_000;
 
 /** The longest that a process with these variables may take from SIGTERM to its end. Milliseconds. */

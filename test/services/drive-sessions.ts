@@ -1,9 +1,9 @@
-import { AccessTokens } from '../../common/auth/access-tokens.ts';
-import { SessionStore } from '../../common/auth/session-store.ts';
-import type { Database } from '../../common/clickhouse/database.ts';
-import { openDeployment } from '../../common/metadata/deployment.ts';
-import { Users } from '../../common/metadata/users.ts';
-import { Sessions } from '../../console/sessions/sessions.ts';
+import { AccessTokens } from '#auth/access-tokens.ts';
+import { SessionStore } from '#auth/session-store.ts';
+import { openDeployment } from '#catalogue/deployment.ts';
+import { Users } from '#catalogue/users.ts';
+import { Sessions } from '#console/sessions/sessions.ts';
+import type { Database } from '#engine/database.ts';
 
 const { signal } = new AbortController();
 

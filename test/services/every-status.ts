@@ -1,4 +1,4 @@
-import { exampleStructure } from '../../query/structure/example-structure.ts';
+import { exampleStructure } from '#records/structure/example-structure.ts';
 import type { FoundOperation } from './openapi-document.ts';
 import { structureOf } from './record-client.ts';
 import { pageOrigin } from './serve-everything.ts';

@@ -1,4 +1,4 @@
-import type { TokenCheckDeps } from '../../common/auth/token-check.ts';
+import type { TokenCheckDeps } from '#auth/token-check.ts';
 
 /** Every token is looked up, and none is of a session. */
 export const everyToken: Pick<TokenCheckDeps, 'gate' | 'sessions'> = {

@@ -1,4 +1,4 @@
-import type { BodySink, HttpRequest, HttpResponse } from '../../common/http/http-types.ts';
+import type { BodySink, HttpRequest, HttpResponse } from '#server/http/http-types.ts';
 
 export interface FakeRequestArgs {
   readonly method?: string;

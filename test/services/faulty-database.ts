@@ -1,5 +1,5 @@
 import type { Test } from 'tap';
-import type { Database, InsertStatement } from '../../common/clickhouse/database.ts';
+import type { Database, InsertStatement } from '#engine/database.ts';
 import type { QueryCall, QueryHarness } from './query-harness.ts';
 
 /** What a statement asks for. */

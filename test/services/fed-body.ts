@@ -1,7 +1,7 @@
-import { type BodyMemory, createBodyMemory } from '../../common/http/body-memory.ts';
-import { ChunkJoiner } from '../../common/http/chunk-joiner.ts';
-import type { HttpRequest } from '../../common/http/http-types.ts';
-import { IncomingBody } from '../../common/http/incoming-body.ts';
+import { type BodyMemory, createBodyMemory } from '#server/http/body-memory.ts';
+import { ChunkJoiner } from '#server/http/chunk-joiner.ts';
+import type { HttpRequest } from '#server/http/http-types.ts';
+import { IncomingBody } from '#server/http/incoming-body.ts';
 import { fakeRequest } from './fake-request.ts';
 
 /** A request whose body a test feeds as the native side would. */

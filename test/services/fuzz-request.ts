@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { JsonObject } from '../../common/openapi/components.ts';
+import type { JsonObject } from '#server/openapi/components.ts';
 import { strangeText } from './hostile-arbitraries.ts';
 import { type FoundOperation, operationsOf } from './openapi-document.ts';
 import { valuesOf } from './schema-arbitrary.ts';

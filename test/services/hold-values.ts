@@ -1,6 +1,6 @@
 /** A process that reserves values and holds them until it is killed. Arguments: JSON of a RedisConfig, LeaseTimes, keys. */
-import { openRedis } from '../../common/redis/open-redis.ts';
-import { RedisReservations } from '../../query/unique/redis-reservations.ts';
+import { openRedis } from '#coordination/redis/open-redis.ts';
+import { RedisReservations } from '#records/unique/redis-reservations.ts';
 import { silentLog } from './silent-log.ts';
 
 const [config, times, keys] = process.argv.slice(2).map((text) => JSON.parse(text));

@@ -2,9 +2,9 @@
  * Loaded before a server under test, which then kills itself (SIGKILL) at the moment of an import that
  * SLUICE_TEST_KILL_AT names. No import begins before it gets a SIGUSR2: by then they are acknowledged.
  */
-import { JobTable } from '../../query/imports/job-table.ts';
-import { TypeChanges } from '../../query/space/type-changes.ts';
-import { StagedRecords } from '../../query/sql/staged-records.ts';
+import { JobTable } from '#query/imports/jobs/job-table.ts';
+import { TypeChanges } from '#query/space/type-changes.ts';
+import { StagedRecords } from '#records/sql/staged-records.ts';
 import type { ImportMoment } from './import-moments.ts';
 
 const moment = process.env.SLUICE_TEST_KILL_AT as ImportMoment | undefined;

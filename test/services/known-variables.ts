@@ -1,4 +1,4 @@
-import { variableNames } from '../../common/config/read-config.ts';
+import { variableNames } from '#kernel/config/read-config.ts';
 
 /** Other settings that processes read, of Node and of the image. */
 export const ofTheRuntime: readonly string[] = [

@@ -1,11 +1,11 @@
 /** Live finds over a store whose moments a test chooses. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { unmeasured } from '../../common/telemetry/create-metrics.ts';
-import { LiveRequest } from '../../query/live/live-request.ts';
-import { type LiveDeps, LiveStreams } from '../../query/live/live-streams.ts';
-import type { StoredRow } from '../../query/sql/stored-row.ts';
-import type { ChangeListener, RowChange } from '../../query/store/row-change.ts';
-import type { RecordSpace } from '../../query/structure/record-space.ts';
+import { unmeasured } from '#kernel/telemetry/create-metrics.ts';
+import { LiveRequest } from '#query/live/live-request.ts';
+import { type LiveDeps, LiveStreams } from '#query/live/live-streams.ts';
+import type { StoredRow } from '#records/sql/stored-row.ts';
+import type { ChangeListener, RowChange } from '#records/store/row-change.ts';
+import type { RecordSpace } from '#records/structure/record-space.ts';
 import { fakeRequest } from './fake-request.ts';
 import { fieldsOf } from './record-client.ts';
 import { silentLog } from './silent-log.ts';

@@ -1,6 +1,6 @@
 import type { Test } from 'tap';
-import { migrate } from '../../common/metadata/migrate.ts';
-import { migrations } from '../../common/metadata/migrations.ts';
+import { migrate } from '#catalogue/migrate.ts';
+import { migrations } from '#catalogue/migrations.ts';
 import { LiveStore } from './live-stores.ts';
 import { startRestrictedRedis } from './redis-rights.ts';
 import { startTcpProxy } from './tcp-proxy.ts';

@@ -1,4 +1,4 @@
-import type { Invalidation, StreamPosition } from '../../common/redis/invalidation.ts';
+import type { Invalidation, StreamPosition } from '#coordination/redis/invalidation.ts';
 
 /** Processes of one test share it instead of Redis: what one publishes all know at once. */
 export class LocalInvalidation implements Invalidation {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { type SpaceVersions, versionLifetime } from '../../query/store-shared/space-versions.ts';
+import { type SpaceVersions, versionLifetime } from '#records/store-shared/space-versions.ts';
 
 const keptSpaces = 10_000;
 

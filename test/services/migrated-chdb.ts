@@ -2,10 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { openChdb } from '../../common/clickhouse/chdb-database.ts';
-import type { Database } from '../../common/clickhouse/database.ts';
-import { migrate } from '../../common/metadata/migrate.ts';
-import { migrations } from '../../common/metadata/migrations.ts';
+import { migrate } from '#catalogue/migrate.ts';
+import { migrations } from '#catalogue/migrations.ts';
+import { openChdb } from '#engine/chdb-database.ts';
+import type { Database } from '#engine/database.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 let engine: Promise<Database> | undefined;

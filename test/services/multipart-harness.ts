@@ -1,15 +1,15 @@
 import { crc32 } from 'node:zlib';
-import type { BodySink, RequestBody } from '../../common/http/http-types.ts';
-import type { ObjectWriter, Part } from '../../common/object-store/object-store.ts';
-import { noDigests } from '../../gateway/digest/file-digests.ts';
-import { UploadMemory } from '../../gateway/memory/upload-memory.ts';
-import { FileChecksums } from '../../gateway/multipart/file-checksums.ts';
+import { noDigests } from '#gateway/digest/file-digests.ts';
+import { UploadMemory } from '#gateway/memory/upload-memory.ts';
+import { FileChecksums } from '#gateway/multipart/file-checksums.ts';
 import {
   type FilePart,
   type ReceivedFile,
   type ReceiveFileArgs,
   receiveFile,
-} from '../../gateway/multipart/receive-file.ts';
+} from '#gateway/multipart/receive-file.ts';
+import type { ObjectWriter, Part } from '#objects/object-store.ts';
+import type { BodySink, RequestBody } from '#server/http/http-types.ts';
 
 /** One part of a form; a text disposition replaces the one made from the name and file name. */
 export interface FormPart {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { CloudFile } from '../../common/metadata/cloud-file.ts';
+import type { CloudFile } from '#gateway/catalogue/cloud-file.ts';
 
 /** What keys of files begin with. */
 export const testDeployment = '3b1f8d52-77aa-4c0e-9a41-5d0c2e6f7a80';

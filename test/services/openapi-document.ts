@@ -1,14 +1,14 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
-import type { Authenticate } from '../../common/auth/authenticate.ts';
-import type { Route } from '../../common/http/http-types.ts';
-import type { JsonObject } from '../../common/openapi/components.ts';
-import { descriptionRoutes } from '../../common/process-routes/description-routes.ts';
-import { frontPageRoute } from '../../common/process-routes/front-page.ts';
-import { healthRoutes } from '../../common/process-routes/health-routes.ts';
-import { metricsRoute } from '../../common/process-routes/metrics-route.ts';
-import { consoleRoutes } from '../../console/routes.ts';
-import { webhookRoutes } from '../../events/webhook-routes.ts';
-import { gatewayRoutes } from '../../gateway/routes.ts';
+import type { Authenticate } from '#auth/authenticate.ts';
+import { consoleRoutes } from '#console/routes.ts';
+import { webhookRoutes } from '#events/webhook-routes.ts';
+import { gatewayRoutes } from '#gateway/routes.ts';
+import { descriptionRoutes } from '#process/process-routes/description-routes.ts';
+import { frontPageRoute } from '#process/process-routes/front-page.ts';
+import { healthRoutes } from '#process/process-routes/health-routes.ts';
+import { metricsRoute } from '#process/process-routes/metrics-route.ts';
+import type { Route } from '#server/http/http-types.ts';
+import type { JsonObject } from '#server/openapi/components.ts';
 import { fakeRequest } from './fake-request.ts';
 import { untouchedQueryRoutes } from './plain-store.ts';
 

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Database } from '../../common/clickhouse/database.ts';
+import type { Database } from '#engine/database.ts';
 
 /** What ClickHouse answers about the table `cache_outages`, without one. */
 export class OutageTable implements Pick<Database, 'rows' | 'command'> {

@@ -1,13 +1,13 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Database } from '../../common/clickhouse/database.ts';
-import { readLimitDefaults } from '../../common/config/settings.ts';
-import type { Route } from '../../common/http/http-types.ts';
-import { unannounced } from '../../common/redis/invalidation.ts';
-import { unmeasured } from '../../common/telemetry/create-metrics.ts';
-import { type QueryDeps, queryRoutes } from '../../query/query-service.ts';
-import { SharedStore } from '../../query/store-shared/shared-store.ts';
-import { noVersions } from '../../query/store-shared/space-versions.ts';
+import { unannounced } from '#coordination/redis/invalidation.ts';
+import type { Database } from '#engine/database.ts';
+import { readLimitDefaults } from '#kernel/config/settings.ts';
+import { unmeasured } from '#kernel/telemetry/create-metrics.ts';
+import { type QueryDeps, queryRoutes } from '#query/query-service.ts';
+import { SharedStore } from '#records/store-shared/shared-store.ts';
+import { noVersions } from '#records/store-shared/space-versions.ts';
+import type { Route } from '#server/http/http-types.ts';
 import { silentLog } from './silent-log.ts';
 
 /** The records as a process has them that shares the engine, and keeps nothing. */

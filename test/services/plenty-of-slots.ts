@@ -1,5 +1,5 @@
-import { DownloadSlots } from '../../gateway/download/download-slots.ts';
-import { SmallFiles } from '../../gateway/download/small-files.ts';
+import { DownloadSlots } from '#gateway/download/download-slots.ts';
+import { SmallFiles } from '#gateway/download/small-files.ts';
 
 /** Downloads that never wait. */
 export function plentyOfSlots(): DownloadSlots {

@@ -10,9 +10,26 @@ import { structureOf } from './record-client.ts';
  */
 const root = new URL('../../', import.meta.url);
 const rooms = [
-  ...['query-service.ts', 'operations.ts', 'projects', 'usage', 'operations', 'openapi', 'login', 'space'],
-  ...['records', 'store-shared', 'store-embedded', 'store', 'unique', 'memory', 'sql', 'input', 'structure'],
+  ...[
+    'query-service.ts',
+    'operations.ts',
+    'projects',
+    'usage',
+    'operations',
+    'openapi',
+    'login',
+    'space',
+    'input',
+  ],
+  ...['records', 'records/store-shared', 'records/store-embedded', 'records/store', 'records/unique'],
+  ...['records/memory', 'records/sql', 'records/input', 'records/structure'],
 ];
+
+/** The room of a file of query/. */
+function roomOf(file: string): number {
+  const folders = file.split('/').slice(1, -1);
+  return rooms.indexOf(folders.length === 0 ? (file.split('/')[1] as string) : folders.slice(0, 2).join('/'));
+}
 
 /** Functions that are called while work is done, by file. */
 async function calledBy(work: () => Promise<unknown>): Promise<ReadonlyMap<string, readonly string[]>> {
@@ -35,7 +52,6 @@ async function calledBy(work: () => Promise<unknown>): Promise<ReadonlyMap<strin
 
 function print(title: string, called: ReadonlyMap<string, readonly string[]>): void {
   console.log(`\n${title}: ${called.size} files of query/`);
-  const roomOf = (file: string): number => rooms.indexOf(file.split('/')[1] as string);
   for (const [file, names] of [...called].sort(([a], [b]) => roomOf(a) - roomOf(b) || (a < b ? -1 : 1)))
     console.log(`  ${file.padEnd(44)} ${names.join(' ')}`);
 }

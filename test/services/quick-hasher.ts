@@ -1,5 +1,5 @@
 import { hash, verify } from '@node-rs/argon2';
-import type { Hasher } from '../../common/auth/hasher.ts';
+import type { Hasher } from '#auth/hasher.ts';
 
 /** argon2id at its least cost, for tests that hash thousands of values. */
 export function quickHasher(): Hasher {

@@ -1,5 +1,5 @@
-import type { Database } from '../../common/clickhouse/database.ts';
-import { insertTarget } from '../../common/clickhouse/insert-target.ts';
+import type { Database } from '#engine/database.ts';
+import { insertTarget } from '#engine/insert-target.ts';
 
 /** A statement that something asked of a `Database`. */
 export interface Recorded {

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import type { RedisConfigOf } from '../../common/config/read-redis.ts';
+import type { RedisConfigOf } from '#kernel/config/read-redis.ts';
 import type { CertificateFiles } from './certificate.ts';
 import { freePorts } from './free-port.ts';
 import { type RedisServer, startRedis } from './redis.ts';

@@ -1,4 +1,4 @@
-import type { RedisConfig } from '../../common/config/read-redis.ts';
+import type { RedisConfig } from '#kernel/config/read-redis.ts';
 
 /** One address taken for a server, for a Sentinel of `main`, and for a node of a cluster. */
 export function everyWay(address: { host: string; port: number }, tls: boolean): RedisConfig[] {

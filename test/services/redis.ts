@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import type { RedisConfigOf } from '../../common/config/read-redis.ts';
+import type { RedisConfigOf } from '#kernel/config/read-redis.ts';
 import { freePorts } from './free-port.ts';
 import { tiedCommand } from './tied-command.ts';
 import { type WatchedChild, watchChild } from './watch-child.ts';

@@ -1,10 +1,10 @@
-import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
-import type { ObjectStore } from '../../common/object-store/object-store.ts';
-import { noDigests } from '../../gateway/digest/file-digests.ts';
-import { ResumableUploads, type ResumableUploadsDeps } from '../../gateway/resumable/resumable-uploads.ts';
-import { StateStore } from '../../gateway/resumable/state-store.ts';
-import { aloneLeases } from '../../gateway/resumable/upload-leases.ts';
-import { noQuota } from '../../gateway/storage-quota.ts';
+import { noQuota } from '#gateway/access/storage-quota.ts';
+import type { CloudFiles } from '#gateway/catalogue/cloud-files.ts';
+import { noDigests } from '#gateway/digest/file-digests.ts';
+import { ResumableUploads, type ResumableUploadsDeps } from '#gateway/resumable/resumable-uploads.ts';
+import { StateStore } from '#gateway/resumable/state-store.ts';
+import { aloneLeases } from '#gateway/resumable/upload-leases.ts';
+import type { ObjectStore } from '#objects/object-store.ts';
 import { testDeployment } from './new-file.ts';
 import { silentLog } from './silent-log.ts';
 

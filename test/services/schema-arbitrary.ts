@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { JsonObject } from '../../common/openapi/components.ts';
+import type { JsonObject } from '#server/openapi/components.ts';
 import { anyJson, hostileKey } from './hostile-arbitraries.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: JSON Schema of a document

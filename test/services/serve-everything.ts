@@ -2,39 +2,39 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Authenticate } from '../../common/auth/authenticate.ts';
-import { LoginThrottle } from '../../common/auth/login-throttle.ts';
-import type { Database } from '../../common/clickhouse/database.ts';
+import type { Authenticate } from '#auth/authenticate.ts';
+import { LoginThrottle } from '#auth/login-throttle.ts';
+import { Projects } from '#catalogue/projects.ts';
+import { UsageCounts } from '#catalogue/usage-counts.ts';
+import type { RequestLimiter } from '#coordination/rate-limits/request-limiter.ts';
+import { unannounced } from '#coordination/redis/invalidation.ts';
+import { ownLocks } from '#coordination/redis/process-lock.ts';
+import type { Database } from '#engine/database.ts';
+import { webhookRoutes } from '#events/webhook-routes.ts';
+import { UploadKeys } from '#gateway/access/upload-keys.ts';
+import { draftFile } from '#gateway/files/file-draft.ts';
+import { StateStore } from '#gateway/resumable/state-store.ts';
 import {
   notReady,
   overloaded,
   queryTooExpensive,
   storageFull,
   unauthorized,
-} from '../../common/errors/catalogue.ts';
-import { type HttpServer, startHttpServer } from '../../common/http/http-server.ts';
-import type { Route } from '../../common/http/http-types.ts';
-import { Projects } from '../../common/metadata/projects.ts';
-import { UsageCounts } from '../../common/metadata/usage-counts.ts';
-import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
-import { descriptionRoutes } from '../../common/process-routes/description-routes.ts';
-import { frontPageRoute } from '../../common/process-routes/front-page.ts';
-import { healthRoutes } from '../../common/process-routes/health-routes.ts';
-import { metricsRoute } from '../../common/process-routes/metrics-route.ts';
-import type { RequestLimiter } from '../../common/rate-limits/request-limiter.ts';
-import { unannounced } from '../../common/redis/invalidation.ts';
-import { ownLocks } from '../../common/redis/process-lock.ts';
-import { unmeasured } from '../../common/telemetry/create-metrics.ts';
-import { webhookRoutes } from '../../events/webhook-routes.ts';
-import { draftFile } from '../../gateway/file-draft.ts';
-import { StateStore } from '../../gateway/resumable/state-store.ts';
-import { UploadKeys } from '../../gateway/upload-keys.ts';
-import { StoredFiles } from '../../query/imports/stored-files.ts';
-import { queryRoutes } from '../../query/query-service.ts';
-import { freshnessOf } from '../../query/space/spaces-deps.ts';
-import { TableCatalogue } from '../../query/space/table-catalogue.ts';
-import { EmbeddedStore } from '../../query/store-embedded/embedded-store.ts';
-import { createLocalReservations } from '../../query/unique/unique-reservations.ts';
+} from '#kernel/errors/catalogue.ts';
+import { unmeasured } from '#kernel/telemetry/create-metrics.ts';
+import { createFileSystemStore } from '#objects/file-system/file-system-store.ts';
+import { descriptionRoutes } from '#process/process-routes/description-routes.ts';
+import { frontPageRoute } from '#process/process-routes/front-page.ts';
+import { healthRoutes } from '#process/process-routes/health-routes.ts';
+import { metricsRoute } from '#process/process-routes/metrics-route.ts';
+import { StoredFiles } from '#query/imports/jobs/stored-files.ts';
+import { queryRoutes } from '#query/query-service.ts';
+import { freshnessOf } from '#query/space/spaces-deps.ts';
+import { TableCatalogue } from '#query/space/table-catalogue.ts';
+import { EmbeddedStore } from '#records/store-embedded/embedded-store.ts';
+import { createLocalReservations } from '#records/unique/unique-reservations.ts';
+import { type HttpServer, startHttpServer } from '#server/http/http-server.ts';
+import type { Route } from '#server/http/http-types.ts';
 import { fakeRequest } from './fake-request.ts';
 import { testDeployment } from './new-file.ts';
 import { queryConfig } from './plain-store.ts';

@@ -1,6 +1,6 @@
 import type { Test } from 'tap';
-import { startHttpServer } from '../../common/http/http-server.ts';
-import type { HttpServerOptions } from '../../common/http/http-types.ts';
+import { startHttpServer } from '#server/http/http-server.ts';
+import type { HttpServerOptions } from '#server/http/http-types.ts';
 import { silentLog } from './silent-log.ts';
 
 export interface ServeOptions extends Partial<Omit<HttpServerOptions, 'routes' | 'log'>> {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
-import { createS3Signer } from '../../common/object-store/s3/s3-signer.ts';
+import { createS3Signer } from '#objects/s3/s3-signer.ts';
 import type { S3Stub } from './s3-stub/start-s3-stub.ts';
 
 export interface SignedRequestArgs {

@@ -1,4 +1,4 @@
-import type { Log } from '../../common/log/log.ts';
+import type { Log } from '#kernel/log/log.ts';
 
 /** A log that keeps the messages of failures, so that a test can look at them. */
 export function silentLog(): Log & { readonly failures: string[] } {

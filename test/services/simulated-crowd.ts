@@ -1,5 +1,5 @@
-import { watchInterval } from '../../gateway/memory/take-back.ts';
-import { UploadMemory } from '../../gateway/memory/upload-memory.ts';
+import { watchInterval } from '#gateway/memory/take-back.ts';
+import { UploadMemory } from '#gateway/memory/upload-memory.ts';
 import { SimulatedUpload } from './simulated-upload.ts';
 
 const MiB = 1024 * 1024;

@@ -1,6 +1,6 @@
-import type { MemoryLease } from '../../gateway/memory/memory-lease.ts';
-import { slabBytes } from '../../gateway/memory/slab-pool.ts';
-import { largestRead, type UploadMemory } from '../../gateway/memory/upload-memory.ts';
+import type { MemoryLease } from '#gateway/memory/memory-lease.ts';
+import { slabBytes } from '#gateway/memory/slab-pool.ts';
+import { largestRead, type UploadMemory } from '#gateway/memory/upload-memory.ts';
 
 export interface UploadShape {
   readonly size: number;

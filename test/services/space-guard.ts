@@ -1,4 +1,4 @@
-import type { Database } from '../../common/clickhouse/database.ts';
+import type { Database } from '#engine/database.ts';
 
 const anywhere = /\b(?:records|record_keys)\b/;
 const table = String.raw`sluice\.(?:records|record_keys)`;

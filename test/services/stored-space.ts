@@ -1,7 +1,7 @@
-import type { Database } from '../../common/clickhouse/database.ts';
-import { textLiteral } from '../../common/clickhouse/literal.ts';
-import { recordsTable } from '../../common/metadata/migrations/record-tables.ts';
-import { uuidV5 } from '../../common/metadata/uuid-v5.ts';
+import { recordsTable } from '#catalogue/migrations/record-tables.ts';
+import type { Database } from '#engine/database.ts';
+import { textLiteral } from '#engine/literal.ts';
+import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
 import { testDatabase as database } from './query-harness.ts';
 
 /** A row of the records table, with whatever columns. */

@@ -1,7 +1,7 @@
-import { parseStructure } from '../../query/structure/parse-structure.ts';
-import type { RecordSpace } from '../../query/structure/record-space.ts';
-import { assignSlots } from '../../query/structure/slots.ts';
-import { createStructure, type Structure } from '../../query/structure/structure.ts';
+import { parseStructure } from '#records/structure/parse-structure.ts';
+import type { RecordSpace } from '#records/structure/record-space.ts';
+import { assignSlots } from '#records/structure/slots.ts';
+import { createStructure, type Structure } from '#records/structure/structure.ts';
 import { type FieldInput, structureOf } from './record-client.ts';
 
 /** A structure as a new space stores it: fields of a kind have its slots in their order. */

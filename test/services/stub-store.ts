@@ -1,7 +1,7 @@
 import type { Test } from 'tap';
-import type { ObjectStore } from '../../common/object-store/object-store.ts';
-import type { S3StoreOptions } from '../../common/object-store/s3/s3-options.ts';
-import { createS3Store } from '../../common/object-store/s3/s3-store.ts';
+import type { ObjectStore } from '#objects/object-store.ts';
+import type { S3StoreOptions } from '#objects/s3/s3-options.ts';
+import { createS3Store } from '#objects/s3/s3-store.ts';
 import { type S3Stub, type S3StubOptions, startS3Stub } from './s3-stub/start-s3-stub.ts';
 import { silentLog } from './silent-log.ts';
 

@@ -1,6 +1,6 @@
-import { openClickhouse } from '../../common/clickhouse/clickhouse-database.ts';
-import type { ClickhouseOptions } from '../../common/clickhouse/clickhouse-statements.ts';
-import type { Database } from '../../common/clickhouse/database.ts';
+import { openClickhouse } from '#engine/clickhouse-database.ts';
+import type { ClickhouseOptions } from '#engine/clickhouse-statements.ts';
+import type { Database } from '#engine/database.ts';
 import { silentLog } from './silent-log.ts';
 
 /** The client of a server whose user is the usual one. */

@@ -1,6 +1,6 @@
-import { ownLocks } from '../../common/redis/process-lock.ts';
-import { noDigests } from '../../gateway/digest/file-digests.ts';
-import { Janitor, type JanitorOptions } from '../../gateway/janitor/janitor.ts';
+import { ownLocks } from '#coordination/redis/process-lock.ts';
+import { noDigests } from '#gateway/digest/file-digests.ts';
+import { Janitor, type JanitorOptions } from '#gateway/janitor/janitor.ts';
 import { testDeployment } from './new-file.ts';
 import { noResumableUploads } from './resumable-uploads.ts';
 import { silentLog } from './silent-log.ts';

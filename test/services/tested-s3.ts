@@ -1,5 +1,5 @@
-import { readConfig } from '../../common/config/read-config.ts';
-import { createS3Store } from '../../common/object-store/s3/s3-store.ts';
+import { readConfig } from '#kernel/config/read-config.ts';
+import { createS3Store } from '#objects/s3/s3-store.ts';
 import { silentLog } from './silent-log.ts';
 
 const prefix = 'S3_TEST_';

@@ -1,4 +1,4 @@
-import { ApiError } from '../../common/errors/api-error.ts';
+import { ApiError } from '#kernel/errors/api-error.ts';
 
 /** What a call throws; null when it doesn't. */
 export function thrownBy(work: () => unknown): unknown {

@@ -1,8 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { createFileSystemStore } from '../../common/object-store/file-system/file-system-store.ts';
-import type { ObjectStore } from '../../common/object-store/object-store.ts';
+import { createFileSystemStore } from '#objects/file-system/file-system-store.ts';
+import type { ObjectStore } from '#objects/object-store.ts';
 import { collect } from '../integration/object-store-contract.ts';
 import { serveGatewayOn } from './gateway-on-s3.ts';
 import { testDeployment } from './new-file.ts';

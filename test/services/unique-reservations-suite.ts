@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Test } from 'tap';
-import type { Reservation, UniqueReservations } from '../../query/unique/unique-reservations.ts';
+import type { Reservation, UniqueReservations } from '#records/unique/unique-reservations.ts';
 
 const idle = new AbortController().signal;
 setMaxListeners(0, idle);

@@ -1,5 +1,5 @@
-import { ownLocks } from '../../common/redis/process-lock.ts';
-import { UploadKeys } from '../../gateway/upload-keys.ts';
+import { ownLocks } from '#coordination/redis/process-lock.ts';
+import { UploadKeys } from '#gateway/access/upload-keys.ts';
 
 /** For uploads without an `Idempotency-Key`. */
 export const noUploadKeys = new UploadKeys({

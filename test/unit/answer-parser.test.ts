@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { AnswerParser } from '../../common/http-client/answer-parser.ts';
-import { WholeAnswer } from '../../common/http-client/whole-answer.ts';
+import { AnswerParser } from '#kernel/http-client/answer-parser.ts';
+import { WholeAnswer } from '#kernel/http-client/whole-answer.ts';
 import '../services/test-size.ts';
 
 interface Read extends Pick<WholeAnswer, 'status' | 'reason' | 'headers' | 'text'> {

@@ -1,7 +1,7 @@
 /** What bodies hold in memory, as the budgets of the process count it. */
 import t from 'tap';
-import { createBodyMemory } from '../../common/http/body-memory.ts';
-import { readJson } from '../../common/http/read-json.ts';
+import { createBodyMemory } from '#server/http/body-memory.ts';
+import { readJson } from '#server/http/read-json.ts';
 import { bodyFeeder, nextTurn } from '../services/fed-body.ts';
 
 const mebibyte = 1024 * 1024;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { parseRange } from '../../gateway/byte-range.ts';
+import { parseRange } from '#gateway/download/byte-range.ts';
 import { sized } from '../services/test-size.ts';
 
 t.test('single ranges', async (t) => {

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { fold, variantsIn } from '../../query/input/filters/case-variants.ts';
+import { fold, variantsIn } from '#records/input/filters/case-variants.ts';
 import { sized } from '../services/test-size.ts';
 
 /** Beyond the first two planes no letter has case; a full test looks at all planes. */

@@ -1,13 +1,13 @@
 import t from 'tap';
-import type { Database, ReadStatement, WriteStatement } from '../../common/clickhouse/database.ts';
-import { overloaded } from '../../common/errors/catalogue.ts';
-import { UnknownOutcome } from '../../common/errors/unknown-outcome.ts';
-import { unmeasured } from '../../common/telemetry/create-metrics.ts';
-import { RecordsTable } from '../../query/sql/records-table.ts';
-import type { StoredRow } from '../../query/sql/stored-row.ts';
-import { createChangeCommit } from '../../query/store/change-commit.ts';
-import type { ChangeStep, RecordChange } from '../../query/store/record-store.ts';
-import { createStructure } from '../../query/structure/structure.ts';
+import type { Database, ReadStatement, WriteStatement } from '#engine/database.ts';
+import { overloaded } from '#kernel/errors/catalogue.ts';
+import { UnknownOutcome } from '#kernel/errors/unknown-outcome.ts';
+import { unmeasured } from '#kernel/telemetry/create-metrics.ts';
+import { RecordsTable } from '#records/sql/records-table.ts';
+import type { StoredRow } from '#records/sql/stored-row.ts';
+import { createChangeCommit } from '#records/store/change-commit.ts';
+import type { ChangeStep, RecordChange } from '#records/store/record-store.ts';
+import { createStructure } from '#records/structure/structure.ts';
 import { spaceWith, storedStructure } from '../services/stored-structure.ts';
 
 const structure = storedStructure([{ name: 'a', type: 'TEXT' }]);

@@ -1,9 +1,9 @@
 import { buffer } from 'node:stream/consumers';
 import t from 'tap';
-import { CompressedAnswers } from '../../common/http/compressed-answers.ts';
-import type { Exchange } from '../../common/http/exchange.ts';
-import type { HttpResponse, StreamBody } from '../../common/http/http-types.ts';
-import { isStream } from '../../common/http/write-response.ts';
+import { CompressedAnswers } from '#server/http/compressed-answers.ts';
+import type { Exchange } from '#server/http/exchange.ts';
+import type { HttpResponse, StreamBody } from '#server/http/http-types.ts';
+import { isStream } from '#server/http/write-response.ts';
 import { bestCoding, decode } from '../services/decode.ts';
 
 const headers = { 'content-type': 'application/json' };

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { assertPreconditions, isNotModified, rangeApplies } from '../../gateway/conditional.ts';
+import { assertPreconditions, isNotModified, rangeApplies } from '#gateway/download/conditional.ts';
 
 const state = { etag: '"abc"', lastModified: new Date('1994-11-06T08:49:37.500Z') };
 const notModified = (headers: Record<string, string>) => isNotModified((name) => headers[name], state);

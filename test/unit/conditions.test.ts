@@ -1,8 +1,8 @@
 import t from 'tap';
-import { parseQueryString } from '../../common/http/query-string.ts';
-import { givenInQuery } from '../../query/input/filters/given-in-query.ts';
-import { type Conditions, parseConditions } from '../../query/input/parse-conditions.ts';
-import { conditionsSql, keyedConditions } from '../../query/sql/conditions-sql.ts';
+import { givenInQuery } from '#query/input/given-in-query.ts';
+import { type Conditions, parseConditions } from '#records/input/parse-conditions.ts';
+import { conditionsSql, keyedConditions } from '#records/sql/conditions-sql.ts';
+import { parseQueryString } from '#server/http/query-string.ts';
 import { storedStructure } from '../services/stored-structure.ts';
 import { problemsOf } from '../services/thrown-by.ts';
 

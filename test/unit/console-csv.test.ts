@@ -1,9 +1,9 @@
 /** CSV as the console writes it: RFC 4180, and what spreadsheets make of it. */
 import fc from 'fast-check';
 import t from 'tap';
-import { csvLine, guardFormula } from '../../console/web/records/csv-writer.ts';
-import { CsvRecords } from '../../query/imports/csv-records.ts';
-import { unescapeFormula } from '../../query/sql/export-columns.ts';
+import { csvLine, guardFormula } from '#console/web/records/csv-writer.ts';
+import { CsvRecords } from '#query/imports/formats/csv-records.ts';
+import { unescapeFormula } from '#records/sql/export-columns.ts';
 
 t.test('an import reads the rows that the console writes', async (t) => {
   const cell = fc.option(fc.string({ unit: fc.constantFrom('a', '"', ',', '\r', '\n', ' ', 'ß') }), {

@@ -1,7 +1,7 @@
 /** The small picture that cameras put into a JPEG. */
 import fc from 'fast-check';
 import t from 'tap';
-import { embeddedThumbnail } from '../../console/web/files/embedded-thumbnail.ts';
+import { embeddedThumbnail } from '#console/web/files/embedded-thumbnail.ts';
 import { jpegWithExif } from '../services/jpeg-with-exif.ts';
 
 const picture = Uint8Array.from({ length: 5000 }, (_, index) => index % 251);

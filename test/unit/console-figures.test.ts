@@ -1,6 +1,6 @@
 import t from 'tap';
-import { formatBytes, formatDuration, formatSince } from '../../console/web/parts/format.ts';
-import { lastDays, niceTop, others, seriesOf, type UsageDay } from '../../console/web/usage/series.ts';
+import { formatBytes, formatDuration, formatSince } from '#console/web/parts/format.ts';
+import { lastDays, niceTop, others, seriesOf, type UsageDay } from '#console/web/usage/series.ts';
 
 t.test('bytes in powers of 1000, as the limits of the API are', (t) => {
   const expected: readonly (readonly [number, string])[] = [

@@ -1,9 +1,9 @@
 /** Keys, selections and calls that the table of records makes. */
 import t from 'tap';
-import type { Field } from '../../console/web/projects/structure.ts';
-import { gridColumns } from '../../console/web/records/grid-columns.ts';
-import { gridKey } from '../../console/web/records/grid-keys.ts';
-import { extended, toggled } from '../../console/web/records/selection.ts';
+import type { Field } from '#console/web/projects/structure.ts';
+import { gridColumns } from '#console/web/records/grid-columns.ts';
+import { gridKey } from '#console/web/records/grid-keys.ts';
+import { extended, toggled } from '#console/web/records/selection.ts';
 
 const extent = { pageRows: 10, lastRow: 500, lastColumn: 7 };
 const none = { ctrlKey: false, metaKey: false, shiftKey: false, altKey: false };

@@ -1,8 +1,8 @@
 /** A form made from a structure: what it shows of a record, and what it sends. */
 import t from 'tap';
-import type { Field } from '../../console/web/projects/structure.ts';
-import { cellText } from '../../console/web/records/cell-text.ts';
-import { type Form, fieldProblems, formOf, readForm } from '../../console/web/records/record-form.ts';
+import type { Field } from '#console/web/projects/structure.ts';
+import { cellText } from '#console/web/records/cell-text.ts';
+import { type Form, fieldProblems, formOf, readForm } from '#console/web/records/record-form.ts';
 
 const field = { required: false, unique: false, hashed: false };
 const fields: readonly Field[] = [

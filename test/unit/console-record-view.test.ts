@@ -1,7 +1,7 @@
 /** What of a space is on the screen: in the address, in requests and in code that people copy. */
 import t from 'tap';
-import type { Field } from '../../console/web/projects/structure.ts';
-import type { FilterOperator } from '../../console/web/records/filters.ts';
+import type { Field } from '#console/web/projects/structure.ts';
+import type { FilterOperator } from '#console/web/records/filters.ts';
 import {
   emptyView,
   filterProblems,
@@ -13,8 +13,8 @@ import {
   viewOfQuery,
   viewOptions,
   whereOf,
-} from '../../console/web/records/record-view.ts';
-import { clientSnippet, curlSnippet, fetchSnippet } from '../../console/web/records/snippets.ts';
+} from '#console/web/records/record-view.ts';
+import { clientSnippet, curlSnippet, fetchSnippet } from '#console/web/records/snippets.ts';
 
 const field = { required: false, unique: false, hashed: false };
 const fields: readonly Field[] = [

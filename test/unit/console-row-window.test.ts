@@ -8,7 +8,7 @@ import {
   placeRows,
   rowSpan,
   scrollToRow,
-} from '../../console/web/records/row-window.ts';
+} from '#console/web/records/row-window.ts';
 
 t.test('rows in sight, and some around them', async (t) => {
   const view = { height: 100, rowHeight: 10, rows: 1000 };

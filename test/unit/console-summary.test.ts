@@ -1,7 +1,7 @@
 /** A summary of records: in the address, as a request, and as a picture. */
 import t from 'tap';
-import type { Field } from '../../console/web/projects/structure.ts';
-import { emptyView } from '../../console/web/records/record-view.ts';
+import type { Field } from '#console/web/projects/structure.ts';
+import { emptyView } from '#console/web/records/record-view.ts';
 import {
   bucketText,
   chartOf,
@@ -12,7 +12,7 @@ import {
   summaryProblems,
   valueNames,
   withSummary,
-} from '../../console/web/records/summary.ts';
+} from '#console/web/records/summary.ts';
 
 const field = { required: false, unique: false, hashed: false };
 const fields: readonly Field[] = [

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { contentDisposition } from '../../common/http/content-disposition.ts';
-import { servingHeaders } from '../../gateway/content-type-policy.ts';
-import { mediaTypeOf } from '../../gateway/media-type.ts';
+import { servingHeaders } from '#gateway/files/content-type-policy.ts';
+import { mediaTypeOf } from '#gateway/files/media-type.ts';
+import { contentDisposition } from '#server/http/content-disposition.ts';
 import { sized } from '../services/test-size.ts';
 
 t.test('what can act in our origin is never served as itself', async (t) => {

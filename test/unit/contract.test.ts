@@ -1,6 +1,6 @@
 import t from 'tap';
-import { invalidValue, nothingHere, overloaded } from '../../common/errors/catalogue.ts';
-import { renderError } from '../../common/errors/render-error.ts';
+import { invalidValue, nothingHere, overloaded } from '#kernel/errors/catalogue.ts';
+import { renderError } from '#kernel/errors/render-error.ts';
 import { type SeenAnswer, wholeContract } from '../services/contract.ts';
 
 /** The check that all other suites rely on finds what it should find. */

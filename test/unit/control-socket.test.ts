@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { sendCommand, serveControlSocket } from '../../common/lifecycle/control-socket.ts';
+import { sendCommand, serveControlSocket } from '#process/lifecycle/control-socket.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { temporaryFolder } from '../services/temporary-folder.ts';
 

@@ -1,7 +1,7 @@
 import t from 'tap';
-import { countStatements } from '../../common/clickhouse/count-statements.ts';
-import type { Database } from '../../common/clickhouse/database.ts';
-import { oneStore } from '../../common/clickhouse/store-list.ts';
+import { countStatements } from '#engine/count-statements.ts';
+import type { Database } from '#engine/database.ts';
+import { oneStore } from '#engine/store-list.ts';
 
 /** Notes how it is called; each call waits for `gate`. */
 function recordingDatabase(calls: unknown[][], gate: Promise<void>): Database {

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import t from 'tap';
-import { combineCrc32 } from '../../common/object-store/crc32-combine.ts';
+import { combineCrc32 } from '#objects/crc32-combine.ts';
 import '../services/test-size.ts';
 
 t.test('the checksum of two pieces is that of the whole', async (t) => {

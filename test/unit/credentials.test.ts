@@ -1,5 +1,5 @@
 import t from 'tap';
-import { identityKey, parseCredentials } from '../../query/input/credentials.ts';
+import { identityKey, parseCredentials } from '#records/input/credentials.ts';
 import { storedStructure } from '../services/stored-structure.ts';
 import { thrownBy } from '../services/thrown-by.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { CsvRecords } from '../../query/imports/csv-records.ts';
-import { FileProblem } from '../../query/imports/file-problem.ts';
+import { CsvRecords } from '#query/imports/formats/csv-records.ts';
+import { FileProblem } from '#query/imports/formats/file-problem.ts';
 import { readInPieces } from '../services/read-in-pieces.ts';
 
 /** The records of a text that comes in pieces of some lengths. */

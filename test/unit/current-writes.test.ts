@@ -1,9 +1,9 @@
 /** Writes while another process changes the types of the space's fields. */
 import t from 'tap';
-import { currentWrites } from '../../query/space/current-writes.ts';
-import type { RecordWrites } from '../../query/store/record-store.ts';
-import type { RecordSpace } from '../../query/structure/record-space.ts';
-import { createStructure } from '../../query/structure/structure.ts';
+import { currentWrites } from '#query/space/current-writes.ts';
+import type { RecordWrites } from '#records/store/record-store.ts';
+import type { RecordSpace } from '#records/structure/record-space.ts';
+import { createStructure } from '#records/structure/structure.ts';
 import { spaceWith, storedStructure } from '../services/stored-structure.ts';
 
 const { signal } = new AbortController();

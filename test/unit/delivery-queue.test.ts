@@ -1,11 +1,11 @@
 /** Deliveries in memory by a simulated clock: who is served, in which order, and within which bounds. */
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
-import type { Delivery } from '../../events/delivery.ts';
-import type { Queued } from '../../events/delivery-lanes.ts';
-import { DeliveryQueue, queueLimits } from '../../events/delivery-queue.ts';
-import { retryDelay } from '../../events/delivery-sender.ts';
-import { Heap } from '../../events/heap.ts';
+import type { Delivery } from '#events/delivery.ts';
+import type { Queued } from '#events/delivery-lanes.ts';
+import { DeliveryQueue, queueLimits } from '#events/delivery-queue.ts';
+import { retryDelay } from '#events/delivery-sender.ts';
+import { Heap } from '#events/heap.ts';
 
 let ids = 0;
 function delivery(ownerId: string, more: Partial<Delivery> = {}): Delivery {

@@ -1,11 +1,11 @@
 import t from 'tap';
-import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
-import { unauthorized } from '../../common/errors/catalogue.ts';
-import type { CloudFile } from '../../common/metadata/cloud-file.ts';
-import type { ByteRange, ObjectStore } from '../../common/object-store/object-store.ts';
-import { SmallFiles, smallFileBytes } from '../../gateway/download/small-files.ts';
-import { createFileLinks } from '../../gateway/file-links.ts';
-import { downloadOperation } from '../../gateway/operations/download.ts';
+import { createConfiguredKeys } from '#auth/signing-keys.ts';
+import type { CloudFile } from '#gateway/catalogue/cloud-file.ts';
+import { SmallFiles, smallFileBytes } from '#gateway/download/small-files.ts';
+import { createFileLinks } from '#gateway/links/file-links.ts';
+import { downloadOperation } from '#gateway/operations/download.ts';
+import { unauthorized } from '#kernel/errors/catalogue.ts';
+import type { ByteRange, ObjectStore } from '#objects/object-store.ts';
 import { type FakeRequestArgs, fakeRequest, responseBytes } from '../services/fake-request.ts';
 import { noSmallFiles, plentyOfSlots } from '../services/plenty-of-slots.ts';
 

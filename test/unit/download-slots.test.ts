@@ -1,6 +1,6 @@
 import t from 'tap';
-import { addressOwner } from '../../common/http/address-owner.ts';
-import { type DownloadSlot, DownloadSlots } from '../../gateway/download/download-slots.ts';
+import { type DownloadSlot, DownloadSlots } from '#gateway/download/download-slots.ts';
+import { addressOwner } from '#server/http/address-owner.ts';
 
 function slotsOf(limit: number) {
   const clock = { now: 0 };

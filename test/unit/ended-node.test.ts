@@ -1,5 +1,5 @@
 import t from 'tap';
-import { endedNode } from '../../common/lifecycle/ended-node.ts';
+import { endedNode } from '#process/lifecycle/ended-node.ts';
 
 t.test('Node 20 has one sentence about its end, and later versions have none', async (t) => {
   t.match(endedNode('20.19.0'), [/^Node 20 has had no fixes since April 2026.* 505,.* use Node 24$/]);

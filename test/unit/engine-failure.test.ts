@@ -1,10 +1,5 @@
 import t from 'tap';
-import {
-  engineFailure,
-  isServerFailure,
-  StatementError,
-  statementFailure,
-} from '../../common/clickhouse/engine-failure.ts';
+import { engineFailure, isServerFailure, StatementError, statementFailure } from '#engine/engine-failure.ts';
 
 t.test('which failures say that a server is to be left alone', async (t) => {
   const failed = (code: number) => isServerFailure(engineFailure({ text: 'x', code: String(code) }));

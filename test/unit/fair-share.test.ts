@@ -1,5 +1,5 @@
 import t from 'tap';
-import { FairShare } from '../../common/limits/fair-share.ts';
+import { FairShare } from '#kernel/limits/fair-share.ts';
 
 const patient = new AbortController().signal;
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import t from 'tap';
-import { type ChecksumName, FileChecksums } from '../../gateway/multipart/file-checksums.ts';
+import { type ChecksumName, FileChecksums } from '#gateway/multipart/file-checksums.ts';
 import { thrownBy } from '../services/thrown-by.ts';
 
 const content = Buffer.from('what the file holds');

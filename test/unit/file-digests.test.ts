@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import t from 'tap';
-import { FileDigests } from '../../gateway/digest/file-digests.ts';
+import { FileDigests } from '#gateway/digest/file-digests.ts';
 
 const mebibyte = 1024 * 1024;
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');

@@ -1,10 +1,10 @@
 import t from 'tap';
-import type { Comparison, Filter } from '../../query/input/filters/filter.ts';
-import { givenInBody } from '../../query/input/filters/given-in-body.ts';
-import { givenInQuery } from '../../query/input/filters/given-in-query.ts';
-import { operatorsFor } from '../../query/input/filters/operators.ts';
-import { parseConditions } from '../../query/input/parse-conditions.ts';
-import { conditionsSql } from '../../query/sql/conditions-sql.ts';
+import { givenInBody } from '#query/input/given-in-body.ts';
+import { givenInQuery } from '#query/input/given-in-query.ts';
+import type { Comparison, Filter } from '#records/input/filters/filter.ts';
+import { operatorsFor } from '#records/input/filters/operators.ts';
+import { parseConditions } from '#records/input/parse-conditions.ts';
+import { conditionsSql } from '#records/sql/conditions-sql.ts';
 import { storedStructure } from '../services/stored-structure.ts';
 import { problemsOf } from '../services/thrown-by.ts';
 

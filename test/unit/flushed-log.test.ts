@@ -1,8 +1,8 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { FlushedLog } from '../../common/durable-files/flushed-log.ts';
-import type { LogEntry } from '../../common/durable-files/write-ahead-log.ts';
+import { FlushedLog } from '#kernel/durable-files/flushed-log.ts';
+import type { LogEntry } from '#kernel/durable-files/write-ahead-log.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { temporaryFolder } from '../services/temporary-folder.ts';
 

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { forEachAtOnce } from '../../common/limits/for-each-at-once.ts';
+import { forEachAtOnce } from '#kernel/limits/for-each-at-once.ts';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { Freshness } from '../../common/redis/freshness.ts';
-import { type Invalidation, unannounced } from '../../common/redis/invalidation.ts';
+import { Freshness } from '#coordination/redis/freshness.ts';
+import { type Invalidation, unannounced } from '#coordination/redis/invalidation.ts';
 import { LocalInvalidation } from '../services/local-invalidation.ts';
 
 /** A clock that stands still until it is set. */

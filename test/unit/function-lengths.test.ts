@@ -9,9 +9,9 @@ const most = 100;
 
 /** Functions of more than the usual length, and why a part of them alone would be harder to read. */
 const reasons: Readonly<Record<string, string>> = {
-  'common/object-store/file-system/file-system-store.ts createFileSystemStore': 'one entry an operation',
-  'common/object-store/s3/s3-store.ts createS3Store': 'one entry an operation',
-  'common/metadata/migrations/metadata-tables.ts statements': 'one entry a table',
+  'common/objects/file-system/file-system-store.ts createFileSystemStore': 'one entry an operation',
+  'common/objects/s3/s3-store.ts createS3Store': 'one entry an operation',
+  'common/catalogue/migrations/metadata-tables.ts statements': 'one entry a table',
   'console/web/files/files-page.tsx FilesPage': 'the parts of a page, in its order',
   'console/web/projects/field-dialog.tsx FieldDialog': 'the fields of a form, in its order',
   'console/web/projects/projects-page.tsx ProjectsPage': 'the parts of a page, in its order',
@@ -27,8 +27,8 @@ const reasons: Readonly<Record<string, string>> = {
   'query/input/options-schema.ts optionsSchema': 'one schema, a key a line',
   'query/records/insert-records.ts #storeAll': 'an insert, step by step, over one state',
   'query/space/open-space.ts createOpenSpace': 'a lookup, with its ways to fail',
-  'query/store/change-commit.ts createChangeCommit': 'one statement, and what becomes of its failure',
-  'query/store/statement-writes.ts createStatementWrites': 'one entry a kind of write',
+  'query/records/store/change-commit.ts createChangeCommit': 'one statement, and what becomes of its failure',
+  'query/records/store/statement-writes.ts createStatementWrites': 'one entry a kind of write',
 };
 
 interface Measured {
@@ -38,7 +38,7 @@ interface Measured {
 }
 
 const root = join(import.meta.dirname, '../..');
-const long = ['common', 'console', 'events', 'gateway', 'query']
+const long = ['cli', 'common', 'console', 'events', 'gateway', 'query']
   .flatMap((folder) =>
     (readdirSync(join(root, folder), { recursive: true }) as string[]).map((name) => join(folder, name)),
   )

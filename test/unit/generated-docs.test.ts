@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import t from 'tap';
-import { variableNames } from '../../common/config/read-config.ts';
+import { variableNames } from '#kernel/config/read-config.ts';
 import { generatedPages } from '../../docs/generate/pages.ts';
 
 t.test('pages that are made from the code are fresh', async (t) => {

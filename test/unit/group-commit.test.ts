@@ -1,8 +1,8 @@
 import t from 'tap';
-import type { Database, ReadStatement } from '../../common/clickhouse/database.ts';
-import { GroupCommit, type RowBatch } from '../../common/clickhouse/group-commit.ts';
-import { overloaded } from '../../common/errors/catalogue.ts';
-import { UnknownOutcome } from '../../common/errors/unknown-outcome.ts';
+import type { Database, ReadStatement } from '#engine/database.ts';
+import { GroupCommit, type RowBatch } from '#engine/group-commit.ts';
+import { overloaded } from '#kernel/errors/catalogue.ts';
+import { UnknownOutcome } from '#kernel/errors/unknown-outcome.ts';
 
 interface Insert {
   readonly table: string;

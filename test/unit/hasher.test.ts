@@ -1,6 +1,6 @@
 import t from 'tap';
-import { createHasher } from '../../common/auth/hasher.ts';
-import { FairShare } from '../../common/limits/fair-share.ts';
+import { createHasher } from '#auth/hasher.ts';
+import { FairShare } from '#kernel/limits/fair-share.ts';
 
 const idle = new AbortController().signal;
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

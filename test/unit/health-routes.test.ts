@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import t from 'tap';
-import { healthRoutes, type ReadinessCheck } from '../../common/process-routes/health-routes.ts';
+import { healthRoutes, type ReadinessCheck } from '#process/process-routes/health-routes.ts';
 import { fakeRequest } from '../services/fake-request.ts';
 
 function readyz(checks: readonly ReadinessCheck[]) {

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { HomeOrder } from '../../common/clickhouse/home-order.ts';
+import { HomeOrder } from '#engine/home-order.ts';
 
 const servers = ['http://a:8123', 'http://b:8123', 'http://c:8123'].map((url) => ({ url }));
 const keys = Array.from({ length: 3000 }, (_, i) => `records ${i}`);

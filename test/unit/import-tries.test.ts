@@ -1,5 +1,6 @@
 /** An import that was refused because something was away, or busy, had failed for good. */
 import t from 'tap';
+import { RedisFailure } from '#coordination/redis/redis-connection.ts';
 import {
   databaseUnavailable,
   deadlineExceeded,
@@ -7,13 +8,12 @@ import {
   quotaExceeded,
   storageFull,
   unavailable,
-} from '../../common/errors/catalogue.ts';
-import { UnknownOutcome } from '../../common/errors/unknown-outcome.ts';
-import { DeadlinePassed } from '../../common/limits/deadline.ts';
-import { RedisFailure } from '../../common/redis/redis-connection.ts';
-import { FileProblem } from '../../query/imports/file-problem.ts';
-import type { ImportJob, JobState } from '../../query/imports/import-job.ts';
-import { JobRun, type JobRunDeps } from '../../query/imports/job-run.ts';
+} from '#kernel/errors/catalogue.ts';
+import { UnknownOutcome } from '#kernel/errors/unknown-outcome.ts';
+import { DeadlinePassed } from '#kernel/limits/deadline.ts';
+import { FileProblem } from '#query/imports/formats/file-problem.ts';
+import type { ImportJob, JobState } from '#query/imports/jobs/import-job.ts';
+import { JobRun, type JobRunDeps } from '#query/imports/jobs/job-run.ts';
 import { silentLog } from '../services/silent-log.ts';
 
 const forever = 3_600_000;

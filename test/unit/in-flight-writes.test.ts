@@ -1,5 +1,5 @@
 import t from 'tap';
-import { InFlightWrites } from '../../query/space/in-flight-writes.ts';
+import { InFlightWrites } from '#query/space/in-flight-writes.ts';
 import { fakeRequest } from '../services/fake-request.ts';
 
 /** A handler that enters a space and then does nothing until it is told to. */

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { inferStructure } from '../../query/structure/infer-structure.ts';
+import { inferStructure } from '#records/structure/infer-structure.ts';
 import { problemsOf } from '../services/thrown-by.ts';
 
 const path = { projectSlug: 'p', slug: 'people' };

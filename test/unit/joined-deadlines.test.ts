@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import t, { type Test } from 'tap';
-import { send } from '../../client/src/client.ts';
-import { connect } from '../../client/src/index.ts';
-import { ClickhouseStatements } from '../../common/clickhouse/clickhouse-statements.ts';
-import { readLimitDefaults } from '../../common/config/settings.ts';
+import { send } from '#client/client.ts';
+import { connect } from '#client/index.ts';
+import { ClickhouseStatements } from '#engine/clickhouse-statements.ts';
+import { readLimitDefaults } from '#kernel/config/settings.ts';
 import { silentLog } from '../services/silent-log.ts';
 
 setFlagsFromString('--expose-gc');

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { invalidValue } from '../../common/errors/catalogue.ts';
-import { renderError } from '../../common/errors/render-error.ts';
+import { invalidValue } from '#kernel/errors/catalogue.ts';
+import { renderError } from '#kernel/errors/render-error.ts';
 
 const rendered = (problems: readonly string[]) =>
   JSON.parse(

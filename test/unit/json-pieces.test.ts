@@ -1,13 +1,8 @@
 /** Large JSON bodies are weighed before they are parsed, and parsed in pieces. */
 import fc from 'fast-check';
 import t from 'tap';
-import {
-  JsonScanner,
-  maxBodyValues,
-  maxObjectMembers,
-  maxRecordValues,
-} from '../../common/http/json-scanner.ts';
-import { parseJson } from '../../common/http/parse-json.ts';
+import { JsonScanner, maxBodyValues, maxObjectMembers, maxRecordValues } from '#server/http/json-scanner.ts';
+import { parseJson } from '#server/http/parse-json.ts';
 import { sized } from '../services/test-size.ts';
 
 const { signal } = new AbortController();

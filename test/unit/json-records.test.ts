@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import t from 'tap';
-import type { FileProblem } from '../../query/imports/file-problem.ts';
-import { jsonRecords } from '../../query/imports/json-records.ts';
+import type { FileProblem } from '#query/imports/formats/file-problem.ts';
+import { jsonRecords } from '#query/imports/formats/json-records.ts';
 import { readInPieces } from '../services/read-in-pieces.ts';
 
 function read(format: 'ndjson' | 'json', text: string, pieces: readonly number[] = []) {

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { readOwn } from '../../query/imports/kept-values.ts';
+import { readOwn } from '#query/imports/thread/kept-values.ts';
 
 t.test('ids and times that an import keeps', async (t) => {
   t.strictSame(readOwn('id', 'a.b-C_~9'), { value: 'a.b-C_~9' });

@@ -1,7 +1,7 @@
 import t from 'tap';
-import type { CloudFile } from '../../common/metadata/cloud-file.ts';
-import { KnownFiles } from '../../common/metadata/known-files.ts';
-import { unmeasured } from '../../common/telemetry/create-metrics.ts';
+import type { CloudFile } from '#gateway/catalogue/cloud-file.ts';
+import { KnownFiles } from '#gateway/catalogue/known-files.ts';
+import { unmeasured } from '#kernel/telemetry/create-metrics.ts';
 
 const never = new AbortController().signal;
 

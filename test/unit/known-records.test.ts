@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { MemoryTables, type TableLoad } from '../../query/memory/memory-tables.ts';
-import { PackedRows, RowWriter } from '../../query/sql/packed-row.ts';
-import type { StoredRow } from '../../query/sql/stored-row.ts';
-import { KnownRecords } from '../../query/store-embedded/known-records.ts';
+import { MemoryTables, type TableLoad } from '#records/memory/memory-tables.ts';
+import { PackedRows, RowWriter } from '#records/sql/packed-row.ts';
+import type { StoredRow } from '#records/sql/stored-row.ts';
+import { KnownRecords } from '#records/store-embedded/known-records.ts';
 import { sized } from '../services/test-size.ts';
 
 const spaceId = '00000000-0000-5000-8000-000000000000';

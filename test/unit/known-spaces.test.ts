@@ -1,12 +1,12 @@
 import t from 'tap';
-import { unannounced } from '../../common/redis/invalidation.ts';
-import { ChangeLimit } from '../../query/space/change-limit.ts';
-import { KnownSpaces } from '../../query/space/known-spaces.ts';
-import { agrees, structureView } from '../../query/space/structure-view.ts';
-import type { Field } from '../../query/structure/field.ts';
-import { parseStructure } from '../../query/structure/parse-structure.ts';
-import type { RecordSpace } from '../../query/structure/record-space.ts';
-import { createStructure, type Structure } from '../../query/structure/structure.ts';
+import { unannounced } from '#coordination/redis/invalidation.ts';
+import { ChangeLimit } from '#query/space/change-limit.ts';
+import { KnownSpaces } from '#query/space/known-spaces.ts';
+import { agrees, structureView } from '#query/space/structure-view.ts';
+import type { Field } from '#records/structure/field.ts';
+import { parseStructure } from '#records/structure/parse-structure.ts';
+import type { RecordSpace } from '#records/structure/record-space.ts';
+import { createStructure, type Structure } from '#records/structure/structure.ts';
 import { type FieldInput, structureOf } from '../services/record-client.ts';
 
 const structure = (fields: FieldInput[], more: object = {}): Structure =>

@@ -1,9 +1,9 @@
 /** A write of unique values begins only when it ends within its lease, by whatever clock. */
 import t from 'tap';
-import type { RedisConnection, RedisScript } from '../../common/redis/redis-connection.ts';
-import { LeaseSession, type LeaseTimes } from '../../query/unique/lease-sessions.ts';
-import { RedisReservations } from '../../query/unique/redis-reservations.ts';
-import { openScript, reserveScript } from '../../query/unique/reservation-store.ts';
+import type { RedisConnection, RedisScript } from '#coordination/redis/redis-connection.ts';
+import { LeaseSession, type LeaseTimes } from '#records/unique/lease-sessions.ts';
+import { RedisReservations } from '#records/unique/redis-reservations.ts';
+import { openScript, reserveScript } from '#records/unique/reservation-store.ts';
 import { silentLog } from '../services/silent-log.ts';
 
 const times: LeaseTimes = { lease: 1000, margin: 100, writeTime: 300, renewEvery: 30_000 };

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { LimitedViews } from '../../query/space/token-views.ts';
-import type { RecordSpace } from '../../query/structure/record-space.ts';
+import { LimitedViews } from '#query/space/token-views.ts';
+import type { RecordSpace } from '#records/structure/record-space.ts';
 
 t.test('tokens with ever new limits do not keep ever more views of a space', async (t) => {
   const views = new LimitedViews();

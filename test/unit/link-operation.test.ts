@@ -1,8 +1,8 @@
 import t from 'tap';
-import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
-import type { CloudFile } from '../../common/metadata/cloud-file.ts';
-import { createFileLinks } from '../../gateway/file-links.ts';
-import { linkOperation } from '../../gateway/operations/link.ts';
+import { createConfiguredKeys } from '#auth/signing-keys.ts';
+import type { CloudFile } from '#gateway/catalogue/cloud-file.ts';
+import { createFileLinks } from '#gateway/links/file-links.ts';
+import { linkOperation } from '#gateway/operations/link.ts';
 import { fakeRequest } from '../services/fake-request.ts';
 
 const name = '0b8f0a52-5a0e-4d53-9d6c-0f4d0d8d9f11_a.txt';

@@ -1,7 +1,7 @@
 /** A live reader that takes few bytes while others write for ever: it becomes ready, and has what a find would answer. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
-import { LiveStream } from '../../query/live/live-stream.ts';
+import { LiveStream } from '#query/live/live-stream.ts';
 import { liveOver } from '../services/live-over.ts';
 import { randomFrom } from '../services/random-from.ts';
 

@@ -1,11 +1,11 @@
 /** What a space keeps for clients that come back. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { allRecords } from '../../query/input/parse-conditions.ts';
-import { keptBytes, LiveSpace } from '../../query/live/live-space.ts';
-import { LiveStream } from '../../query/live/live-stream.ts';
-import type { StoredRow } from '../../query/sql/stored-row.ts';
-import { wholeRecord } from '../../query/structure/record-parts.ts';
+import { keptBytes, LiveSpace } from '#query/live/live-space.ts';
+import { LiveStream } from '#query/live/live-stream.ts';
+import { allRecords } from '#records/input/parse-conditions.ts';
+import type { StoredRow } from '#records/sql/stored-row.ts';
+import { wholeRecord } from '#records/structure/record-parts.ts';
 import { fieldsOf } from '../services/record-client.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { spaceWith, storedStructure } from '../services/stored-structure.ts';

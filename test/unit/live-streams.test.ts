@@ -1,7 +1,7 @@
 /** Live finds over a store whose moments a test chooses. */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import type { RowChange } from '../../query/store/row-change.ts';
+import type { RowChange } from '#records/store/row-change.ts';
 import { liveOver, rowOf, space } from '../services/live-over.ts';
 import { fieldsOf } from '../services/record-client.ts';
 import { storedStructure } from '../services/stored-structure.ts';

@@ -1,7 +1,7 @@
 import t from 'tap';
-import { readConfig } from '../../common/config/read-config.ts';
-import { secretsOf } from '../../common/config/secrets-of.ts';
-import { createLog, type LogOptions } from '../../common/log/log.ts';
+import { readConfig } from '#kernel/config/read-config.ts';
+import { secretsOf } from '#kernel/config/secrets-of.ts';
+import { createLog, type LogOptions } from '#kernel/log/log.ts';
 
 function logTo(options: LogOptions & { terminal?: boolean }) {
   const lines: string[] = [];

@@ -1,11 +1,11 @@
 /** What a write through the log drops of kept results: all that it may change, and nothing else. */
 import t from 'tap';
-import { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
-import type { Conditions } from '../../query/input/parse-conditions.ts';
-import type { StoredRow } from '../../query/sql/stored-row.ts';
-import { LoggedWrites } from '../../query/store-embedded/logged-writes.ts';
-import { ResultCache } from '../../query/store-embedded/result-cache.ts';
-import type { Field } from '../../query/structure/field.ts';
+import { ReadWriteLock } from '#kernel/limits/read-write-lock.ts';
+import type { Conditions } from '#records/input/parse-conditions.ts';
+import type { StoredRow } from '#records/sql/stored-row.ts';
+import { LoggedWrites } from '#records/store-embedded/logged-writes.ts';
+import { ResultCache } from '#records/store-embedded/result-cache.ts';
+import type { Field } from '#records/structure/field.ts';
 import { spaceWith, storedStructure } from '../services/stored-structure.ts';
 
 const { signal } = new AbortController();

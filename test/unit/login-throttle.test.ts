@@ -1,5 +1,5 @@
 import t from 'tap';
-import { LoginThrottle, loginThrottleDefaults } from '../../common/auth/login-throttle.ts';
+import { LoginThrottle, loginThrottleDefaults } from '#auth/login-throttle.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
 
 const { signal } = new AbortController();

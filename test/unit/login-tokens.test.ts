@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { SignJWT } from 'jose';
 import t from 'tap';
-import { createLoginTokens, type LoginTokens } from '../../common/auth/login-tokens.ts';
-import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
+import { createLoginTokens, type LoginTokens } from '#auth/login-tokens.ts';
+import { createConfiguredKeys } from '#auth/signing-keys.ts';
 
 const secret = 's'.repeat(32);
 const keys = createConfiguredKeys(secret);

@@ -4,7 +4,11 @@ import { dirname, join } from 'node:path';
 import t from 'tap';
 
 const root = join(import.meta.dirname, '../..');
-const folders = ['.', 'docs', 'docs/decisions', 'bench', 'deploy/kubernetes', 'query/unique'];
+const rooms = ['kernel', 'coordination', 'engine', 'objects', 'server', 'catalogue', 'auth', 'process'];
+const folders = [
+  ...['.', 'docs', 'docs/decisions', 'bench', 'deploy/kubernetes', 'query/records', 'query/records/unique'],
+  ...rooms.map((room) => `common/${room}`),
+];
 // its lines are entries, one each
 const unwrapped = ['CHANGELOG.md'];
 const pages = (

@@ -1,11 +1,11 @@
 /** Which indexes the tables in memory build, and which indexes and tables they drop for others. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
-import { createUuidV7 } from '../../common/metadata/uuid-v7.ts';
-import { type IndexShape, lookupShape, shapeText } from '../../query/memory/index-shape.ts';
-import { MemoryTable } from '../../query/memory/memory-table.ts';
-import { MemoryTables } from '../../query/memory/memory-tables.ts';
-import type { StoredRow } from '../../query/sql/stored-row.ts';
+import { createUuidV7 } from '#kernel/ids/uuid-v7.ts';
+import { type IndexShape, lookupShape, shapeText } from '#records/memory/index-shape.ts';
+import { MemoryTable } from '#records/memory/memory-table.ts';
+import { MemoryTables } from '#records/memory/memory-tables.ts';
+import type { StoredRow } from '#records/sql/stored-row.ts';
 
 const newId = createUuidV7();
 const spaceId = 'space';

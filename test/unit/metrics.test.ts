@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { metricsRoute } from '../../common/process-routes/metrics-route.ts';
-import { createMetrics } from '../../common/telemetry/create-metrics.ts';
-import type { FinishedRequest } from '../../common/telemetry/http-observer.ts';
-import { renderMetrics } from '../../common/telemetry/render-metrics.ts';
+import { createMetrics } from '#kernel/telemetry/create-metrics.ts';
+import type { FinishedRequest } from '#kernel/telemetry/http-observer.ts';
+import { renderMetrics } from '#kernel/telemetry/render-metrics.ts';
+import { metricsRoute } from '#process/process-routes/metrics-route.ts';
 import { fakeRequest } from '../services/fake-request.ts';
 
 const finished: FinishedRequest = {

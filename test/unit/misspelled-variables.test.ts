@@ -1,6 +1,6 @@
 import t from 'tap';
-import { misspelledVariables } from '../../common/config/misspelled-variables.ts';
-import { readConfig, variableNames } from '../../common/config/read-config.ts';
+import { misspelledVariables } from '#kernel/config/misspelled-variables.ts';
+import { readConfig, variableNames } from '#kernel/config/read-config.ts';
 import { knownVariables } from '../services/known-variables.ts';
 
 const problemsOf = (env: Record<string, string>): readonly string[] => {

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { slabBytes } from '../../gateway/memory/slab-pool.ts';
-import { UploadMemory } from '../../gateway/memory/upload-memory.ts';
+import { slabBytes } from '#gateway/memory/slab-pool.ts';
+import { UploadMemory } from '#gateway/memory/upload-memory.ts';
 import { formBody, inChunks, RecordingWriter, receive, startUpload } from '../services/multipart-harness.ts';
 
 const content = Buffer.from(Array.from({ length: 100_000 }, (_, i) => (i * 7 + (i >> 8)) & 0xff));

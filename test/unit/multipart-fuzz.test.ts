@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import t from 'tap';
-import { ApiError } from '../../common/errors/api-error.ts';
+import { ApiError } from '#kernel/errors/api-error.ts';
 import { formBody, inChunks, RecordingWriter, receive, startUpload } from '../services/multipart-harness.ts';
 import { sized } from '../services/test-size.ts';
 

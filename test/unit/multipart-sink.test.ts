@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import t, { type Test } from 'tap';
-import { ApiError } from '../../common/errors/api-error.ts';
+import { ApiError } from '#kernel/errors/api-error.ts';
 import {
   type FormPart,
   formBody,

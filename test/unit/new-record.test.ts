@@ -1,19 +1,19 @@
 /** What is written and answered of new records, against what is made of their rows. */
 import t from 'tap';
-import { validateRecords } from '../../query/input/validate-record.ts';
-import { collectUniqueValues } from '../../query/records/unique-values.ts';
+import { validateRecords } from '#records/input/validate-record.ts';
 import {
   newCompactLines,
   newRecordJson,
   newRecordLines,
   newRecordsJson,
   rowOf,
-} from '../../query/sql/new-record.ts';
-import { keyOf } from '../../query/sql/record-keys.ts';
-import { recordLines, storedJson } from '../../query/sql/record-row.ts';
-import { parseStructure } from '../../query/structure/parse-structure.ts';
-import { assignSlots, uniqueSlots } from '../../query/structure/slots.ts';
-import { createStructure, type Structure } from '../../query/structure/structure.ts';
+} from '#records/sql/new-record.ts';
+import { keyOf } from '#records/sql/record-keys.ts';
+import { recordLines, storedJson } from '#records/sql/record-row.ts';
+import { parseStructure } from '#records/structure/parse-structure.ts';
+import { assignSlots, uniqueSlots } from '#records/structure/slots.ts';
+import { createStructure, type Structure } from '#records/structure/structure.ts';
+import { collectUniqueValues } from '#records/unique-values.ts';
 import { hostileTexts } from '../services/hostile-texts.ts';
 import { type FieldInput, structureOf } from '../services/record-client.ts';
 

@@ -1,12 +1,12 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import t from 'tap';
-import { errorCodes } from '../../common/errors/error-codes.ts';
-import { asOpenApi30 } from '../../common/openapi/openapi-30.ts';
-import { wantedVersion } from '../../common/openapi/openapi-answer.ts';
-import { describeSpace } from '../../query/openapi/space-document.ts';
-import { operations, scopes } from '../../query/operations.ts';
-import { parseStructure } from '../../query/structure/parse-structure.ts';
-import type { Structure } from '../../query/structure/structure.ts';
+import { errorCodes } from '#kernel/errors/error-codes.ts';
+import { describeSpace } from '#query/openapi/space-document.ts';
+import { operations, scopes } from '#query/operations.ts';
+import { parseStructure } from '#records/structure/parse-structure.ts';
+import type { Structure } from '#records/structure/structure.ts';
+import { asOpenApi30 } from '#server/openapi/openapi-30.ts';
+import { wantedVersion } from '#server/openapi/openapi-answer.ts';
 import { fakeRequest } from '../services/fake-request.ts';
 import {
   consoleTable,

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { operations, scopes } from '../../query/operations.ts';
+import { operations, scopes } from '#query/operations.ts';
 
 t.test('families', async (t) => {
   const byFamily: Record<string, string[]> = {};

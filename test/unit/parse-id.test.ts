@@ -1,6 +1,6 @@
 import t from 'tap';
-import { parseQueryString } from '../../common/http/query-string.ts';
-import { parseId } from '../../query/operations/one-by-id.ts';
+import { parseId } from '#query/operations/one-by-id.ts';
+import { parseQueryString } from '#server/http/query-string.ts';
 import { problemsOf } from '../services/thrown-by.ts';
 
 t.test('one id, taken as it is', async (t) => {

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { parseQueryString } from '../../common/http/query-string.ts';
-import { parseSearch } from '../../query/input/parse-search.ts';
+import { parseSearch } from '#query/input/parse-search.ts';
+import { parseQueryString } from '#server/http/query-string.ts';
 import { storedStructure } from '../services/stored-structure.ts';
 import { problemsOf } from '../services/thrown-by.ts';
 

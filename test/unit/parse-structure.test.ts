@@ -1,7 +1,7 @@
 import t from 'tap';
-import { StructureCache } from '../../query/input/structure-cache.ts';
-import { parseStructure } from '../../query/structure/parse-structure.ts';
-import { structureText } from '../../query/structure/structure.ts';
+import { StructureCache } from '#query/input/structure-cache.ts';
+import { parseStructure } from '#records/structure/parse-structure.ts';
+import { structureText } from '#records/structure/structure.ts';
 import { structureOf } from '../services/record-client.ts';
 import { problemsOf } from '../services/thrown-by.ts';
 

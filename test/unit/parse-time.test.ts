@@ -1,5 +1,5 @@
 import t from 'tap';
-import { parseTime, readTime } from '../../query/input/parse-time.ts';
+import { parseTime, readTime } from '#records/input/parse-time.ts';
 
 t.test(
   'times of other languages than JavaScript are times: offsets, microseconds, lower case, far years',

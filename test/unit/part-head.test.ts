@@ -1,7 +1,7 @@
 import t from 'tap';
-import { readBoundary } from '../../gateway/multipart/boundary.ts';
-import { parseParameters } from '../../gateway/multipart/header-parameters.ts';
-import { readPartHead } from '../../gateway/multipart/part-head.ts';
+import { readBoundary } from '#gateway/multipart/boundary.ts';
+import { parseParameters } from '#gateway/multipart/header-parameters.ts';
+import { readPartHead } from '#gateway/multipart/part-head.ts';
 
 /** The head of a part with this Content-Disposition, in UTF-8 as it travels. */
 function headOf(disposition: string | Buffer, more: Record<string, string[]> = {}) {

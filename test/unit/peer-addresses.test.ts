@@ -1,6 +1,6 @@
 import type * as Uws from 'uWebSockets.js';
 import t from 'tap';
-import { PeerAddresses } from '../../common/http/peer-addresses.ts';
+import { PeerAddresses } from '#server/http/peer-addresses.ts';
 
 /** The native side of a connection, which counts how often it is asked. */
 function connection(text: string) {

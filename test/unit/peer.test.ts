@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import t from 'tap';
-import { type Channel, createPeer } from '../../common/lifecycle/workers/peer.ts';
+import { type Channel, createPeer } from '#process/lifecycle/workers/peer.ts';
 
 /** Two ends of a channel that carries JSON, as that between processes does. */
 function pair() {

@@ -1,10 +1,10 @@
 import t from 'tap';
-import type { Database } from '../../common/clickhouse/database.ts';
-import { MemoryTables } from '../../query/memory/memory-tables.ts';
-import { RecordsTable } from '../../query/sql/records-table.ts';
-import type { StoredRow } from '../../query/sql/stored-row.ts';
-import { KnownRecords } from '../../query/store-embedded/known-records.ts';
-import { PendingRecords } from '../../query/store-embedded/pending-records.ts';
+import type { Database } from '#engine/database.ts';
+import { MemoryTables } from '#records/memory/memory-tables.ts';
+import { RecordsTable } from '#records/sql/records-table.ts';
+import type { StoredRow } from '#records/sql/stored-row.ts';
+import { KnownRecords } from '#records/store-embedded/known-records.ts';
+import { PendingRecords } from '#records/store-embedded/pending-records.ts';
 import { heldWrites } from '../services/file-handles.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { temporaryFolder } from '../services/temporary-folder.ts';

@@ -1,7 +1,7 @@
 /** What is known of projects while one of them is removed. */
 import t from 'tap';
-import type { Database } from '../../common/clickhouse/database.ts';
-import { Projects } from '../../common/metadata/projects.ts';
+import { Projects } from '#catalogue/projects.ts';
+import type { Database } from '#engine/database.ts';
 import { LocalInvalidation } from '../services/local-invalidation.ts';
 
 const { signal } = new AbortController();

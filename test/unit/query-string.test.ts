@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { parseQueryString } from '../../common/http/query-string.ts';
+import { parseQueryString } from '#server/http/query-string.ts';
 import '../services/test-size.ts';
 
 t.test('pairs keep their order and repetitions', async (t) => {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import t, { type Test } from 'tap';
-import { ConfigError, cacheBytesFor, readConfig, usableMemory } from '../../common/config/read-config.ts';
+import { ConfigError, cacheBytesFor, readConfig, usableMemory } from '#kernel/config/read-config.ts';
 import { thrownBy } from '../services/thrown-by.ts';
 
 function problems(env: Record<string, string>): readonly string[] {

@@ -1,7 +1,7 @@
 /** Turns of clients' reads in the embedded engine, while the event loop is late. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { ReadPlaces } from '../../common/clickhouse/read-places.ts';
+import { ReadPlaces } from '#engine/read-places.ts';
 
 const turnsOver = (): Promise<void> =>
   new Promise((resolve) => process.nextTick(() => queueMicrotask(resolve)));

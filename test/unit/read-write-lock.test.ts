@@ -1,5 +1,5 @@
 import t from 'tap';
-import { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
+import { ReadWriteLock } from '#kernel/limits/read-write-lock.ts';
 
 /** Work that ends when it is told to. */
 function gated(log: string[], name: string) {

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { parseOptions } from '../../query/input/parse-options.ts';
-import { readRecordHeaders } from '../../query/input/record-headers.ts';
+import { readRecordHeaders } from '#query/input/record-headers.ts';
+import { parseOptions } from '#records/input/parse-options.ts';
 import { storedStructure } from '../services/stored-structure.ts';
 import { problemsOf } from '../services/thrown-by.ts';
 

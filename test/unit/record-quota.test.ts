@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { RecordQuota } from '../../query/records/record-quota.ts';
+import { RecordQuota } from '#records/record-quota.ts';
 import { silentLog } from '../services/silent-log.ts';
 
 const refused = { status: 403, code: 'quota_exceeded' };

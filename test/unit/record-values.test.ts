@@ -1,8 +1,8 @@
 import t from 'tap';
-import { validateRecord, validateRecords } from '../../query/input/validate-record.ts';
-import { canonicalJson, NotCanonicalError } from '../../query/structure/canonical-json.ts';
-import { fieldTypes } from '../../query/structure/field.ts';
-import { isPlainValue, readFieldValue } from '../../query/structure/field-value.ts';
+import { validateRecord, validateRecords } from '#records/input/validate-record.ts';
+import { canonicalJson, NotCanonicalError } from '#records/structure/canonical-json.ts';
+import { fieldTypes } from '#records/structure/field.ts';
+import { isPlainValue, readFieldValue } from '#records/structure/field-value.ts';
 import { hostileTexts } from '../services/hostile-texts.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
 import { storedStructure } from '../services/stored-structure.ts';

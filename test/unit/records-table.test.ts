@@ -1,7 +1,7 @@
 import t from 'tap';
-import { keyOf } from '../../query/sql/record-keys.ts';
-import { RecordsTable } from '../../query/sql/records-table.ts';
-import { termOf } from '../../query/sql/terms.ts';
+import { keyOf } from '#records/sql/record-keys.ts';
+import { RecordsTable } from '#records/sql/records-table.ts';
+import { termOf } from '#records/sql/terms.ts';
 
 const one = new RecordsTable({ servers: 1 }, 'd');
 const several = new RecordsTable({ servers: 3 }, 'd');

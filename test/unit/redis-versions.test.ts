@@ -1,8 +1,8 @@
 /** What writers tell each other through Redis, and when they go on: without Redis. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
-import { RedisFailure } from '../../common/redis/redis-connection.ts';
-import { RedisVersions } from '../../query/store-shared/redis-versions.ts';
+import { RedisFailure } from '#coordination/redis/redis-connection.ts';
+import { RedisVersions } from '#records/store-shared/redis-versions.ts';
 import { silentLog } from '../services/silent-log.ts';
 
 /** Work that ends when the test says so. */

@@ -1,8 +1,8 @@
 import t from 'tap';
-import type { ApiError } from '../../common/errors/api-error.ts';
-import * as catalogue from '../../common/errors/catalogue.ts';
-import { type ErrorCode, errorCodes } from '../../common/errors/error-codes.ts';
-import { renderError, visibleError } from '../../common/errors/render-error.ts';
+import type { ApiError } from '#kernel/errors/api-error.ts';
+import * as catalogue from '#kernel/errors/catalogue.ts';
+import { type ErrorCode, errorCodes } from '#kernel/errors/error-codes.ts';
+import { renderError, visibleError } from '#kernel/errors/render-error.ts';
 
 const problem = 'application/problem+json';
 

@@ -1,7 +1,7 @@
 import t from 'tap';
-import { ApiError } from '../../common/errors/api-error.ts';
-import { RequestLimiter } from '../../common/rate-limits/request-limiter.ts';
-import { type SharedLimiter, unsharedLimiter } from '../../common/rate-limits/shared-limiter.ts';
+import { RequestLimiter } from '#coordination/rate-limits/request-limiter.ts';
+import { type SharedLimiter, unsharedLimiter } from '#coordination/rate-limits/shared-limiter.ts';
+import { ApiError } from '#kernel/errors/api-error.ts';
 
 function limiter(
   limits: { rate?: number; burst?: number; inFlight?: number },

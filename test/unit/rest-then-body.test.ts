@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import t from 'tap';
-import { type Body, RestThenBody } from '../../gateway/resumable/rest-then-body.ts';
+import { type Body, RestThenBody } from '#gateway/resumable/rest-then-body.ts';
 
 const nothing: Body = { contentLength: 0, consume: (sink) => sink.end(), resume() {} };
 

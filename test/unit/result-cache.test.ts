@@ -1,9 +1,9 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import t from 'tap';
-import type { Conditions } from '../../query/input/parse-conditions.ts';
-import { ResultCache } from '../../query/store-embedded/result-cache.ts';
-import type { RecordSpace } from '../../query/structure/record-space.ts';
+import type { Conditions } from '#records/input/parse-conditions.ts';
+import { ResultCache } from '#records/store-embedded/result-cache.ts';
+import type { RecordSpace } from '#records/structure/record-space.ts';
 import { sized } from '../services/test-size.ts';
 
 const mebibyte = 1024 ** 2;

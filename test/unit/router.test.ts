@@ -1,6 +1,6 @@
 import t from 'tap';
-import type { Route } from '../../common/http/http-types.ts';
-import { Router } from '../../common/http/router.ts';
+import type { Route } from '#server/http/http-types.ts';
+import { Router } from '#server/http/router.ts';
 
 const route = (method: Route['method'], path: string): Route => ({
   method,

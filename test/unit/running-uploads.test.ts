@@ -1,5 +1,5 @@
 import t from 'tap';
-import { createRunningUploads } from '../../common/lifecycle/workers/running-uploads.ts';
+import { createRunningUploads } from '#process/lifecycle/workers/running-uploads.ts';
 
 t.test('uploads are open from their beginning to their end', async (t) => {
   const running = createRunningUploads();

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { escapeUri, s3ObjectUrls } from '../../common/object-store/s3/s3-address.ts';
+import { escapeUri, s3ObjectUrls } from '#objects/s3/s3-address.ts';
 
 const aws = { bucket: 'photos', endpoint: undefined, region: 'eu-west-1', forcePathStyle: false };
 

@@ -1,11 +1,11 @@
 import { S3ServiceException } from '@aws-sdk/client-s3';
 import t from 'tap';
-import { ApiError } from '../../common/errors/api-error.ts';
-import { visibleError } from '../../common/errors/render-error.ts';
-import { StoreUnavailable } from '../../common/errors/store-unavailable.ts';
-import { DeadlinePassed } from '../../common/limits/deadline.ts';
-import { isRefusal, isTransient, S3Failure, storageError } from '../../common/object-store/s3/s3-failure.ts';
-import { readFailure } from '../../common/object-store/s3/s3-send-part.ts';
+import { ApiError } from '#kernel/errors/api-error.ts';
+import { visibleError } from '#kernel/errors/render-error.ts';
+import { StoreUnavailable } from '#kernel/errors/store-unavailable.ts';
+import { DeadlinePassed } from '#kernel/limits/deadline.ts';
+import { isRefusal, isTransient, S3Failure, storageError } from '#objects/s3/s3-failure.ts';
+import { readFailure } from '#objects/s3/s3-send-part.ts';
 
 const systemError = (code: string) => Object.assign(new Error(code), { code });
 const ofSdk = (status: number, name: string, headers: Record<string, string> = {}) =>

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { givenMetadata, storedMetadata, writerIdOf } from '../../common/object-store/s3/s3-metadata.ts';
+import { givenMetadata, storedMetadata, writerIdOf } from '#objects/s3/s3-metadata.ts';
 import { sized } from '../services/test-size.ts';
 
 const of = (metadata: Record<string, string>) => ({ contentType: 'text/plain', metadata });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { largestPart, partBytesFor } from '../../common/config/s3-part-sizes.ts';
+import { largestPart, partBytesFor } from '#kernel/config/s3-part-sizes.ts';
 import { sized } from '../services/test-size.ts';
 
 const MiB = 1024 ** 2;

@@ -1,8 +1,8 @@
 import t from 'tap';
-import { Attempt } from '../../common/limits/deadline.ts';
-import { S3Failure } from '../../common/object-store/s3/s3-failure.ts';
-import { type S3Timing, s3Timing } from '../../common/object-store/s3/s3-options.ts';
-import { type RetryLimits, retrying } from '../../common/object-store/s3/s3-retry.ts';
+import { Attempt } from '#kernel/limits/deadline.ts';
+import { S3Failure } from '#objects/s3/s3-failure.ts';
+import { type S3Timing, s3Timing } from '#objects/s3/s3-options.ts';
+import { type RetryLimits, retrying } from '#objects/s3/s3-retry.ts';
 
 const never = new AbortController().signal;
 const timing = (more: Partial<S3Timing>) => ({ ...s3Timing(), ...more });

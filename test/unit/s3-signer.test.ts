@@ -1,8 +1,8 @@
 import { SignatureV4 } from '@smithy/signature-v4';
 import fc from 'fast-check';
 import t from 'tap';
-import { escapeUri } from '../../common/object-store/s3/s3-address.ts';
-import { createS3Signer, type S3Credentials } from '../../common/object-store/s3/s3-signer.ts';
+import { escapeUri } from '#objects/s3/s3-address.ts';
+import { createS3Signer, type S3Credentials } from '#objects/s3/s3-signer.ts';
 import { Sha256 } from '../services/s3-stub/verify-signature.ts';
 import { sized } from '../services/test-size.ts';
 

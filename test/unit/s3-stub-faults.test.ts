@@ -8,7 +8,7 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import t, { type Test } from 'tap';
-import { checksumText } from '../../common/object-store/s3/s3-checksums.ts';
+import { checksumText } from '#objects/s3/s3-checksums.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
 import { sdkClient } from '../services/s3-sdk-client.ts';
 import type { FaultStage } from '../services/s3-stub/fault-rules.ts';

@@ -4,7 +4,7 @@
  */
 import { crc32 } from 'node:zlib';
 import t, { type Test } from 'tap';
-import { checksumText } from '../../common/object-store/s3/s3-checksums.ts';
+import { checksumText } from '#objects/s3/s3-checksums.ts';
 import { type S3StubOptions, startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
 import {
   openSigned,

@@ -2,12 +2,12 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import t from 'tap';
-import { slugPattern, spaceSlugProblem } from '../../common/metadata/slug.ts';
-import type { JsonObject } from '../../common/openapi/components.ts';
-import { parseOptions } from '../../query/input/parse-options.ts';
-import { parsePopulate } from '../../query/input/parse-populate.ts';
-import { scopes } from '../../query/operations.ts';
-import { readStructure } from '../../query/structure/parse-structure.ts';
+import { slugPattern, spaceSlugProblem } from '#kernel/ids/slug.ts';
+import { parsePopulate } from '#query/input/parse-populate.ts';
+import { scopes } from '#query/operations.ts';
+import { parseOptions } from '#records/input/parse-options.ts';
+import { readStructure } from '#records/structure/parse-structure.ts';
+import type { JsonObject } from '#server/openapi/components.ts';
 import { fakeRequest } from '../services/fake-request.ts';
 import { documentOf, processRoutes, queryTable } from '../services/openapi-document.ts';
 import { personFields } from '../services/record-client.ts';

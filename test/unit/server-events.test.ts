@@ -1,6 +1,6 @@
 /** Server-sent events, as the client and the dashboard read them: the bytes may be cut anywhere. */
 import t from 'tap';
-import { serverEvents } from '../../client/src/server-events.ts';
+import { serverEvents } from '#client/server-events.ts';
 
 const text = [
   'retry: 1000\n\n',

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { ServerHealth } from '../../common/clickhouse/server-health.ts';
+import { ServerHealth } from '#engine/server-health.ts';
 
 const until = async (condition: () => boolean): Promise<void> => {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));

@@ -1,14 +1,14 @@
 /** Finds that share statements: each has its own records, and an expensive one holds up nobody else. */
 import { randomUUID } from 'node:crypto';
 import t, { type Test } from 'tap';
-import type { Database } from '../../common/clickhouse/database.ts';
-import { createUuidV7 } from '../../common/metadata/uuid-v7.ts';
-import { unmeasured } from '../../common/telemetry/create-metrics.ts';
-import { equals } from '../../query/input/parse-conditions.ts';
-import type { StoredRow } from '../../query/sql/stored-row.ts';
-import { SharedReads } from '../../query/store/shared-reads.ts';
-import type { Field } from '../../query/structure/field.ts';
-import type { RecordSpace } from '../../query/structure/record-space.ts';
+import type { Database } from '#engine/database.ts';
+import { createUuidV7 } from '#kernel/ids/uuid-v7.ts';
+import { unmeasured } from '#kernel/telemetry/create-metrics.ts';
+import { equals } from '#records/input/parse-conditions.ts';
+import type { StoredRow } from '#records/sql/stored-row.ts';
+import { SharedReads } from '#records/store/shared-reads.ts';
+import type { Field } from '#records/structure/field.ts';
+import type { RecordSpace } from '#records/structure/record-space.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
 import { spaceWith, storedStructure } from '../services/stored-structure.ts';
 

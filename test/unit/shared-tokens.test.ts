@@ -1,9 +1,9 @@
 /** Who can write to Redis, and no more, can not act as somebody. */
 import t from 'tap';
-import { type AccessToken, hashToken } from '../../common/auth/access-tokens.ts';
-import { createSharedTokens, keyOf } from '../../common/auth/shared-tokens.ts';
-import { createConfiguredKeys } from '../../common/auth/signing-keys.ts';
-import type { RedisConnection } from '../../common/redis/redis-connection.ts';
+import { type AccessToken, hashToken } from '#auth/access-tokens.ts';
+import { createSharedTokens, keyOf } from '#auth/shared-tokens.ts';
+import { createConfiguredKeys } from '#auth/signing-keys.ts';
+import type { RedisConnection } from '#coordination/redis/redis-connection.ts';
 import { LocalInvalidation } from '../services/local-invalidation.ts';
 import { silentLog } from '../services/silent-log.ts';
 

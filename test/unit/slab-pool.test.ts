@@ -1,5 +1,5 @@
 import t from 'tap';
-import { SlabPool, slabBytes } from '../../gateway/memory/slab-pool.ts';
+import { SlabPool, slabBytes } from '#gateway/memory/slab-pool.ts';
 
 const MiB = 1024 * 1024;
 

@@ -1,9 +1,9 @@
 import t from 'tap';
-import { slotColumns } from '../../common/metadata/migrations/record-tables.ts';
-import { mergeStructure } from '../../query/space/merge-structure.ts';
-import { parseStructure } from '../../query/structure/parse-structure.ts';
-import { assignSlots, kindOf, slotOf, slotsText, withSlots } from '../../query/structure/slots.ts';
-import { createStructure, type Structure } from '../../query/structure/structure.ts';
+import { slotColumns } from '#catalogue/migrations/record-tables.ts';
+import { mergeStructure } from '#query/space/merge-structure.ts';
+import { parseStructure } from '#records/structure/parse-structure.ts';
+import { assignSlots, kindOf, slotOf, slotsText, withSlots } from '#records/structure/slots.ts';
+import { createStructure, type Structure } from '#records/structure/structure.ts';
 import { type FieldInput, structureOf } from '../services/record-client.ts';
 import { storedStructure } from '../services/stored-structure.ts';
 

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { slugProblem, spaceSlugProblem } from '../../common/metadata/slug.ts';
+import { slugProblem, spaceSlugProblem } from '#kernel/ids/slug.ts';
 
 t.test('slugs', async (t) => {
   for (const slug of ['a', '0', 'A-b_c', 'x'.repeat(63), 'function'])

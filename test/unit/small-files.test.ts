@@ -1,7 +1,7 @@
 import t from 'tap';
-import type { CloudFile } from '../../common/metadata/cloud-file.ts';
-import type { CloudFiles } from '../../common/metadata/cloud-files.ts';
-import { type ServedFile, SmallFiles } from '../../gateway/download/small-files.ts';
+import type { CloudFile } from '#gateway/catalogue/cloud-file.ts';
+import type { CloudFiles } from '#gateway/catalogue/cloud-files.ts';
+import { type ServedFile, SmallFiles } from '#gateway/download/small-files.ts';
 import { LocalInvalidation } from '../services/local-invalidation.ts';
 
 const served = (name: string) => ({ file: { name } as CloudFile }) as ServedFile;

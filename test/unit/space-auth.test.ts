@@ -1,7 +1,7 @@
 import t from 'tap';
-import { scopes } from '../../query/operations.ts';
-import { parseStructure } from '../../query/structure/parse-structure.ts';
-import { structureText } from '../../query/structure/structure.ts';
+import { scopes } from '#query/operations.ts';
+import { parseStructure } from '#records/structure/parse-structure.ts';
+import { structureText } from '#records/structure/structure.ts';
 import { structureOf } from '../services/record-client.ts';
 
 const parse = (more: object) =>

@@ -16,7 +16,7 @@ t.test('every way to start sets the same for libuv and malloc', async (t) => {
   for (const name of ['start', 'gateway', 'query', 'console']) {
     t.ok(scripts[name]?.startsWith(`${pairs.join(' ')} exec node `), `npm run ${name}`);
   }
-  t.ok((await read('sluice.ts')).startsWith(`#!/usr/bin/env -S ${pairs.join(' ')} node\n`), 'sluice');
+  t.ok((await read('cli/sluice.ts')).startsWith(`#!/usr/bin/env -S ${pairs.join(' ')} node\n`), 'sluice');
   t.match(await read('Dockerfile'), ` ${pairs.join(' ')} `, 'the image');
 });
 

@@ -1,13 +1,14 @@
 /** A start took longer for modules, caches and tables that most processes never use. */
 import { existsSync, readFileSync } from 'node:fs';
-import { dirname, join, normalize } from 'node:path';
+import { join } from 'node:path';
 import t from 'tap';
+import { importPath } from '../services/import-path.ts';
 
 const root = join(import.meta.dirname, '../..');
 
 /** What a process loads to run all services on the embedded stores. */
 const entries = [
-  'common/lifecycle/run-process.ts',
+  'common/process/lifecycle/run-process.ts',
   'gateway/gateway-service.ts',
   'events/open-events.ts',
   'query/query-service.ts',
@@ -24,7 +25,7 @@ function loadedBy(files: readonly string[]): ReadonlySet<string> {
     if (!existsSync(join(root, file))) continue;
     const text = readFileSync(join(root, file), 'utf8');
     for (const [, to = ''] of text.matchAll(/^(?:import|export)(?! type\b)[^;']*'([^']+)';/gm))
-      waiting.push(to.startsWith('.') ? normalize(join(dirname(file), to)) : to);
+      waiting.push(importPath(file, to));
   }
   return loaded;
 }
@@ -56,7 +57,7 @@ t.test('caches of many entries have no places before they have entries', async (
       return Number(value.replaceAll('_', '')) >= 10_000;
     });
   });
-  t.strictSame(large, [], 'they should be made with upTo (common/limits/up-to.ts)');
+  t.strictSame(large, [], 'they should be made with upTo (common/kernel/limits/up-to.ts)');
 });
 
 t.test('names of time zones are read with the first request that names one', async (t) => {
@@ -69,8 +70,8 @@ t.test('names of time zones are read with the first request that names one', asy
     reads++;
     return known(key);
   };
-  const { TimeZone } = await import('../../query/input/aggregate/time-bucket.ts');
-  await import('../../query/input/aggregate/parse-aggregate.ts');
+  const { TimeZone } = await import('#records/input/aggregate/time-bucket.ts');
+  await import('#query/input/parse-aggregate.ts');
   t.equal(TimeZone.named('UTC'), TimeZone.utc);
   t.equal(reads, 0);
   t.equal(TimeZone.named('Europe/Paris')?.name, 'Europe/Paris');

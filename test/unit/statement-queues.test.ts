@@ -1,9 +1,9 @@
-/** What goes into which statement, and in whose turn: common/clickhouse/statement-queues.ts. */
+/** What goes into which statement, and in whose turn: common/engine/statement-queues.ts. */
 import { mock } from 'node:test';
 import fc from 'fast-check';
 import t from 'tap';
-import { type Queued, StatementQueues, type Waiting } from '../../common/clickhouse/statement-queues.ts';
-import { ReadWriteLock } from '../../common/limits/read-write-lock.ts';
+import { type Queued, StatementQueues, type Waiting } from '#engine/statement-queues.ts';
+import { ReadWriteLock } from '#kernel/limits/read-write-lock.ts';
 import { sized } from '../services/test-size.ts';
 
 interface Item extends Queued {

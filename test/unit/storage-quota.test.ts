@@ -1,5 +1,5 @@
 import t from 'tap';
-import { StorageQuota } from '../../gateway/storage-quota.ts';
+import { StorageQuota } from '#gateway/access/storage-quota.ts';
 
 const { signal } = new AbortController();
 const refused = { status: 403, code: 'quota_exceeded' };

@@ -1,6 +1,6 @@
 /** Who gives up a live find where a limit is reached. */
 import t from 'tap';
-import { type Holder, StreamPlaces } from '../../query/live/stream-places.ts';
+import { type Holder, StreamPlaces } from '#query/live/stream-places.ts';
 
 /** Places of streams with names, in their order. */
 function placesOf(limits: { readonly process: number; readonly token: number }) {

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { StreamedFilter } from '../../common/clickhouse/streamed-filter.ts';
+import { StreamedFilter } from '#engine/streamed-filter.ts';
 
 /** xorshift: the same keys in each run. */
 function keyMaker(seed: number): () => [low: number, high: number] {

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { layoutOf } from '../../common/clickhouse/table-layout.ts';
-import { migrations } from '../../common/metadata/migrations.ts';
+import { migrations } from '#catalogue/migrations.ts';
+import { layoutOf } from '#engine/table-layout.ts';
 
 t.test('tables of one server are made as they are written', async (t) => {
   const layout = layoutOf({ replicated: false });

@@ -1,11 +1,11 @@
 import t from 'tap';
-import { type AccessToken, type AccessTokens, hashToken } from '../../common/auth/access-tokens.ts';
-import { executeTokenOrder } from '../../common/auth/issue-token.ts';
-import { sealedToken } from '../../common/auth/sealed-token.ts';
-import type { SharedTokens } from '../../common/auth/shared-tokens.ts';
-import { TokenCheck } from '../../common/auth/token-check.ts';
-import type { Users } from '../../common/metadata/users.ts';
-import { revokeToken } from '../../console/operations/revoke-token.ts';
+import { type AccessToken, type AccessTokens, hashToken } from '#auth/access-tokens.ts';
+import { executeTokenOrder } from '#auth/issue-token.ts';
+import { sealedToken } from '#auth/sealed-token.ts';
+import type { SharedTokens } from '#auth/shared-tokens.ts';
+import { TokenCheck } from '#auth/token-check.ts';
+import type { Users } from '#catalogue/users.ts';
+import { revokeToken } from '#console/operations/revoke-token.ts';
 import { everyToken } from '../services/every-token.ts';
 import { fakeRequest } from '../services/fake-request.ts';
 import { LocalInvalidation } from '../services/local-invalidation.ts';

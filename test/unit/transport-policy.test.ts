@@ -1,6 +1,6 @@
 import { BlockList } from 'node:net';
 import t from 'tap';
-import { clientAddress, isSecure } from '../../common/http/transport-policy.ts';
+import { clientAddress, isSecure } from '#server/http/transport-policy.ts';
 
 /** A request with this X-Forwarded-Proto. */
 const says = (proto: string | undefined) => ({

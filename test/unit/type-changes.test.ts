@@ -1,12 +1,12 @@
 import t from 'tap';
-import { unannounced } from '../../common/redis/invalidation.ts';
-import { beginTypeChange, endTypeChange, retypedFields } from '../../query/space/retyped-fields.ts';
-import type { CatalogueEntry as Entry } from '../../query/space/space-catalogue.ts';
-import { freshnessOf } from '../../query/space/spaces-deps.ts';
-import { TypeChanges, type TypeChangesDeps } from '../../query/space/type-changes.ts';
-import { parseStructure } from '../../query/structure/parse-structure.ts';
-import { slotsText, typeChangeOf, withSlots } from '../../query/structure/slots.ts';
-import { createStructure, type Structure } from '../../query/structure/structure.ts';
+import { unannounced } from '#coordination/redis/invalidation.ts';
+import { beginTypeChange, endTypeChange, retypedFields } from '#query/space/retyped-fields.ts';
+import type { CatalogueEntry as Entry } from '#query/space/space-catalogue.ts';
+import { freshnessOf } from '#query/space/spaces-deps.ts';
+import { TypeChanges, type TypeChangesDeps } from '#query/space/type-changes.ts';
+import { parseStructure } from '#records/structure/parse-structure.ts';
+import { slotsText, typeChangeOf, withSlots } from '#records/structure/slots.ts';
+import { createStructure, type Structure } from '#records/structure/structure.ts';
 import { type FieldInput, structureOf } from '../services/record-client.ts';
 import { storedStructure } from '../services/stored-structure.ts';
 

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { createLocalReservations } from '../../query/unique/unique-reservations.ts';
+import { createLocalReservations } from '#records/unique/unique-reservations.ts';
 import { uniqueReservationsSuite } from '../services/unique-reservations-suite.ts';
 
 uniqueReservationsSuite(t, async (limits) => createLocalReservations(limits));

@@ -1,6 +1,6 @@
 import t from 'tap';
-import type { OperationDeps } from '../../query/operations/operation.ts';
-import { updateOne } from '../../query/operations/update-one.ts';
+import type { OperationDeps } from '#query/operations/operation.ts';
+import { updateOne } from '#query/operations/update-one.ts';
 import { fakeRequest } from '../services/fake-request.ts';
 import { spaceWith, storedStructure } from '../services/stored-structure.ts';
 

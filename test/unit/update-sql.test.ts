@@ -1,6 +1,6 @@
 import t from 'tap';
-import { RecordsTable } from '../../query/sql/records-table.ts';
-import { type Assignment, type RowUpdate, updateAssignments } from '../../query/sql/update-sql.ts';
+import { RecordsTable } from '#records/sql/records-table.ts';
+import { type Assignment, type RowUpdate, updateAssignments } from '#records/sql/update-sql.ts';
 
 const now = new Date('2026-01-31T12:00:00.500Z');
 const time =

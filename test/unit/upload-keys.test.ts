@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { partKey, readUploadKey, restKey, stateKey } from '../../gateway/resumable/upload-state.ts';
+import { partKey, readUploadKey, restKey, stateKey } from '#gateway/resumable/upload-state.ts';
 
 const upload = {
   ...{ deploymentId: randomUUID(), ownerId: 'ada', projectSlug: 'photos' },

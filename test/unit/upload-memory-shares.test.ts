@@ -1,7 +1,7 @@
 /** Uploads of several accounts, some of which say nothing more: the others finish, and the budget holds. */
 import fc from 'fast-check';
 import t from 'tap';
-import { UploadMemory } from '../../gateway/memory/upload-memory.ts';
+import { UploadMemory } from '#gateway/memory/upload-memory.ts';
 import { SimulatedUpload, type UploadShape } from '../services/simulated-upload.ts';
 import { sized } from '../services/test-size.ts';
 

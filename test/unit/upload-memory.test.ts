@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import t from 'tap';
-import type { MemoryLease } from '../../gateway/memory/memory-lease.ts';
-import { slabBytes } from '../../gateway/memory/slab-pool.ts';
-import { UploadMemory } from '../../gateway/memory/upload-memory.ts';
+import type { MemoryLease } from '#gateway/memory/memory-lease.ts';
+import { slabBytes } from '#gateway/memory/slab-pool.ts';
+import { UploadMemory } from '#gateway/memory/upload-memory.ts';
 import { SimulatedUpload } from '../services/simulated-upload.ts';
 import { sized } from '../services/test-size.ts';
 

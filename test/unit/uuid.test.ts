@@ -1,6 +1,6 @@
 import t from 'tap';
-import { nameBasedUuid, uuidV5 } from '../../common/metadata/uuid-v5.ts';
-import { createUuidV7 } from '../../common/metadata/uuid-v7.ts';
+import { nameBasedUuid, uuidV5 } from '#kernel/ids/uuid-v5.ts';
+import { createUuidV7 } from '#kernel/ids/uuid-v7.ts';
 
 t.test('version 5 as RFC 9562 appendix A.4 has it', async (t) => {
   const dns = '6ba7b810-9dad-11d1-80b4-00c04fd430c8';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { validateChanges } from '../../query/input/validate-changes.ts';
+import { validateChanges } from '#records/input/validate-changes.ts';
 import { storedStructure } from '../services/stored-structure.ts';
 import { problemsOf } from '../services/thrown-by.ts';
 

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { VersionedCache } from '../../query/store-shared/versioned-cache.ts';
-import type { RecordSpace } from '../../query/structure/record-space.ts';
+import { VersionedCache } from '#records/store-shared/versioned-cache.ts';
+import type { RecordSpace } from '#records/structure/record-space.ts';
 import { createLocalVersions } from '../services/local-versions.ts';
 
 const mebibyte = 1024 ** 2;

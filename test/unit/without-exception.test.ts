@@ -1,7 +1,7 @@
 /** The engine's exception behind the data of an answer, wherever the network cuts it into chunks. */
 import t from 'tap';
-import { withoutException } from '../../common/clickhouse/without-exception.ts';
-import { ApiError } from '../../common/errors/api-error.ts';
+import { withoutException } from '#engine/without-exception.ts';
+import { ApiError } from '#kernel/errors/api-error.ts';
 
 const tag = 'dmrdfnujjqvszhav';
 const ending = (message: string): string =>

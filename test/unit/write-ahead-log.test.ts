@@ -2,7 +2,7 @@ import { constants, existsSync, readdirSync, readlinkSync } from 'node:fs';
 import { cp, type FileHandle, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
-import { type LogEntry, type LogSegment, WriteAheadLog } from '../../common/durable-files/write-ahead-log.ts';
+import { type LogEntry, type LogSegment, WriteAheadLog } from '#kernel/durable-files/write-ahead-log.ts';
 import { fileHandleMethods, notedSyncs } from '../services/file-handles.ts';
 import { temporaryFolder } from '../services/temporary-folder.ts';
 

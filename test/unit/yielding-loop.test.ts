@@ -1,5 +1,5 @@
 import t from 'tap';
-import { forEachYielding } from '../../common/limits/yielding-loop.ts';
+import { forEachYielding } from '#kernel/limits/yielding-loop.ts';
 
 const items = Array.from({ length: 1000 }, (_, i) => i);
 /** Keeps the event loop for a moment: longer than a turn takes with as many items as come between two looks. */

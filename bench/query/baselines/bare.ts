@@ -1,4 +1,4 @@
-import { loadUws } from '../../../common/http/uws.ts';
+import { loadUws } from '#server/http/uws.ts';
 import { recordOf } from '../requests.ts';
 
 /** What uWebSockets.js does alone: every request gets the bytes of one record, and nothing is looked at. */

@@ -1,6 +1,6 @@
 import type * as Uws from 'uWebSockets.js';
-import { openChdb } from '../../../common/clickhouse/chdb-database.ts';
-import { loadUws } from '../../../common/http/uws.ts';
+import { openChdb } from '#engine/chdb-database.ts';
+import { loadUws } from '#server/http/uws.ts';
 import { recordOf, recordsFrom } from '../requests.ts';
 
 /**

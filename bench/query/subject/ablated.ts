@@ -1,14 +1,14 @@
 /** The query service without some of its parts, for bench/query/ablation.ts: WITHOUT=finds,lookups. */
-import { StatementQueues } from '../../../common/clickhouse/statement-queues.ts';
-import type { ReadPlan } from '../../../query/input/read-plan.ts';
-import { StructureCache } from '../../../query/input/structure-cache.ts';
-import { scopes } from '../../../query/operations.ts';
-import { KnownSpaces } from '../../../query/space/known-spaces.ts';
-import { SharedReads } from '../../../query/store/shared-reads.ts';
-import { KeyFilter } from '../../../query/store-embedded/key-filter.ts';
-import { ResultCache } from '../../../query/store-embedded/result-cache.ts';
-import { SpacePreloads } from '../../../query/store-embedded/space-preloads.ts';
-import { VersionedCache } from '../../../query/store-shared/versioned-cache.ts';
+import { StatementQueues } from '#engine/statement-queues.ts';
+import { StructureCache } from '#query/input/structure-cache.ts';
+import { scopes } from '#query/operations.ts';
+import { KnownSpaces } from '#query/space/known-spaces.ts';
+import type { ReadPlan } from '#records/input/read-plan.ts';
+import { SharedReads } from '#records/store/shared-reads.ts';
+import { KeyFilter } from '#records/store-embedded/key-filter.ts';
+import { ResultCache } from '#records/store-embedded/result-cache.ts';
+import { SpacePreloads } from '#records/store-embedded/space-preloads.ts';
+import { VersionedCache } from '#records/store-shared/versioned-cache.ts';
 
 const nothingKept = {
   largest: 0,
@@ -70,4 +70,4 @@ const parts: Readonly<Record<string, () => void>> = {
   values: () => apart(({ queue }) => queue.startsWith('values ')),
 };
 for (const part of (process.env.WITHOUT ?? '').split(',')) parts[part]?.();
-await import('../../../query/main.ts');
+await import('#query/main.ts');

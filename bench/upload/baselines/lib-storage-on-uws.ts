@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { S3Client } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 import { Busboy } from '@fastify/busboy';
-import { loadUws } from '../../../common/http/uws.ts';
+import { loadUws } from '#server/http/uws.ts';
 import { readSinkSettings } from './sink-settings.ts';
 
 /** The usual way with its HTTP server exchanged for uWebSockets.js: what the server alone is worth. */

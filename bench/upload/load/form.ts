@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { combineCrc32 } from '../../../common/object-store/crc32-combine.ts';
+import { combineCrc32 } from '#objects/crc32-combine.ts';
 import { fileCrc32, fileSlices } from './file-bytes.ts';
 
 export interface FileSpec {

@@ -1,6 +1,6 @@
 import type * as Uws from 'uWebSockets.js';
 import { crc32 } from 'node:zlib';
-import { loadUws } from '../../../common/http/uws.ts';
+import { loadUws } from '#server/http/uws.ts';
 import { type Arrived, type Expected, isState, SinkObjects } from './sink-objects.ts';
 import { Throttle } from './throttle.ts';
 

@@ -1,4 +1,4 @@
-import { combineCrc32 } from '../../../common/object-store/crc32-combine.ts';
+import { combineCrc32 } from '#objects/crc32-combine.ts';
 
 /** What arrived of some bytes. */
 export interface Arrived {

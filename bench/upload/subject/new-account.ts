@@ -6,7 +6,7 @@ const run = promisify(execFile);
 
 /** The access token of a new account, made by the command while the service runs. @param root the checkout */
 export async function newAccount(place: { dataDir: string; root: string }, email: string): Promise<string> {
-  const args = [...argsOf('token.ts', place.root), '--user', email, '--create-user'];
+  const args = [...argsOf('cli/token.ts', place.root), '--user', email, '--create-user'];
   const env = { PATH: process.env.PATH ?? '', DATA_DIR: place.dataDir };
   const { stdout } = await run(process.execPath, args, { cwd: place.root, env });
   return stdout.trim();

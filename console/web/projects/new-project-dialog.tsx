@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { joinedSlug } from '../../../common/metadata/slug-of-name.ts';
+import { joinedSlug } from '#kernel/ids/slug-of-name.ts';
 import { NameField, SelectField } from '../parts/field.tsx';
 import { useFields } from '../parts/form.ts';
 import { FormDialog } from '../parts/form-dialog.tsx';

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { joinedSlug } from '../../../common/metadata/slug-of-name.ts';
+import { joinedSlug } from '#kernel/ids/slug-of-name.ts';
 import { NameField, TextField } from '../parts/field.tsx';
 import { useFields } from '../parts/form.ts';
 import { FormDialog } from '../parts/form-dialog.tsx';

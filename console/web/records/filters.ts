@@ -1,4 +1,4 @@
-import { parseExactly, RoundedNumber } from '../../../common/http/rounded-number.ts';
+import { parseExactly, RoundedNumber } from '#kernel/json/rounded-number.ts';
 import type { ColumnType } from './grid-columns.ts';
 import { jsonProblem, readText } from './record-form.ts';
 

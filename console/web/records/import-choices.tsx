@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { slugOfName } from '../../../common/metadata/slug-of-name.ts';
+import { slugOfName } from '#kernel/ids/slug-of-name.ts';
 import { Button } from '../parts/button.tsx';
 import { CheckboxField, SelectField } from '../parts/field.tsx';
 import { countOf } from '../parts/format.ts';

@@ -1,4 +1,4 @@
-import { serverEvents } from '../../../client/src/server-events.ts';
+import { serverEvents } from '#client/server-events.ts';
 import { toProblem } from '../problem.ts';
 import type { Where } from './filters.ts';
 

@@ -1,4 +1,4 @@
-import { parseExactly, RoundedNumber, roundingOf } from '../../../common/http/rounded-number.ts';
+import { parseExactly, RoundedNumber, roundingOf } from '#kernel/json/rounded-number.ts';
 import { type Field, hasDefault } from '../projects/structure.ts';
 
 /** One field of the form: its text, or no value at all, which is not the same as the empty text. */

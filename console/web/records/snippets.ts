@@ -1,4 +1,4 @@
-import { trainCase } from '../../../common/metadata/slug-of-name.ts';
+import { trainCase } from '#kernel/ids/slug-of-name.ts';
 import { address } from '../address.ts';
 import { type Field, hasDefault, type Structure } from '../projects/structure.ts';
 import type { Where } from './filters.ts';

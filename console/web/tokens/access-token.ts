@@ -1,4 +1,4 @@
-import type { Grants } from '../../../common/openapi/grants.ts';
+import type { Grants } from '#kernel/grants.ts';
 
 export interface AccessToken {
   readonly id: string;

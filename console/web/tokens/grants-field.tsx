@@ -1,11 +1,5 @@
 import type { JSX } from 'preact';
-import {
-  type Grant,
-  type Grants,
-  grantMeanings,
-  grantNames,
-  grantsInWords,
-} from '../../../common/openapi/grants.ts';
+import { type Grant, type Grants, grantMeanings, grantNames, grantsInWords } from '#kernel/grants.ts';
 import { CheckboxField, TextField } from '../parts/field.tsx';
 
 interface GrantsFieldProps {

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { Grants } from '../../../common/openapi/grants.ts';
+import type { Grants } from '#kernel/grants.ts';
 import { apiBase } from '../api.ts';
 import { Button } from '../parts/button.tsx';
 import { CodeBlock } from '../parts/copy.tsx';

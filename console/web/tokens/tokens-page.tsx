@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { grantsInWords } from '../../../common/openapi/grants.ts';
+import { grantsInWords } from '#kernel/grants.ts';
 import { Button } from '../parts/button.tsx';
 import { confirmed } from '../parts/confirmed.ts';
 import { type Column, DataTable, toolsColumn } from '../parts/data-table.tsx';

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { crc32 } from 'node:zlib';
-import { checksumText } from '../../../common/object-store/s3/s3-checksums.ts';
+import { checksumText } from '#objects/s3/s3-checksums.ts';
 import { memoryBlob, type OpenBlob } from './blobs.ts';
 import type { FaultAction, FaultRules, FaultStage } from './fault-rules.ts';
 import {

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { combineCrc32 } from '../../../common/object-store/crc32-combine.ts';
-import { checksumText } from '../../../common/object-store/s3/s3-checksums.ts';
+import { combineCrc32 } from '#objects/crc32-combine.ts';
+import { checksumText } from '#objects/s3/s3-checksums.ts';
 import type { Blob } from './blobs.ts';
 import { type BucketState, compareUtf8, type MultipartUpload, type StoredObject } from './bucket-state.ts';
 import { unescapeText, type XmlChild, xmlDocument } from './render-xml.ts';

@@ -1,0 +1,49 @@
+#!/usr/bin/env -S UV_THREADPOOL_SIZE=16 MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=524288 node
+/** The command of the package: `sluice` serves, and `sluice token` is what `npm run token` is in a checkout. */
+import { extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { failStart } from '#process/lifecycle/command-line.ts';
+
+const help = `
+Usage: sluice [COMMAND] [OPTIONS]
+
+  start       serves uploads and records on one port; the default
+  gateway     serves uploads and downloads alone
+  query       serves records alone
+  token       makes, lists or revokes access tokens
+  export      fetches whole projects of a running server into a folder
+  import      makes projects on a running server from such a folder, or compares them
+  types       writes the record spaces of a project as types for sluice-client
+  rules       says what strangers and users may do with records
+  janitor     cleans up after interrupted uploads
+  sql-views   makes a view of each record space, for SQL
+  move-space  moves a record space to another ClickHouse store
+
+COMMAND --help says more. Settings are environment variables: see docs/configuration.md.
+`;
+
+const scripts: Readonly<Record<string, string>> = {
+  start: '../main',
+  gateway: '../gateway/main',
+  query: '../query/main',
+  token: 'token',
+  export: 'export',
+  import: 'import',
+  types: 'types',
+  rules: 'rules',
+  janitor: 'janitor',
+  'sql-views': 'sql-views',
+  'move-space': 'move-space',
+};
+
+const [command = 'start', ...options] = process.argv.slice(2);
+if (command === '--help' || command === '-h') {
+  process.stdout.write(help.trimStart());
+} else if (Object.hasOwn(scripts, command)) {
+  const script = new URL(`${scripts[command]}${extname(import.meta.url)}`, import.meta.url);
+  // as if it had been started itself: with WORKERS it starts its own file again
+  process.argv.splice(1, process.argv.length, fileURLToPath(script), ...options);
+  await import(script.href);
+} else {
+  failStart(new Error(`there is no command ${JSON.stringify(command)}; sluice --help lists them`));
+}

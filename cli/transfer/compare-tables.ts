@@ -1,0 +1,44 @@
+/** Prints a checksum of the rows of each given Parquet file. verify-projects.ts runs it as a process. */
+import { openSync } from 'node:fs';
+import { loadChdb } from '#engine/chdb-sessions.ts';
+import { quoteIdentifier } from '#engine/literal.ts';
+import { failStart } from '#process/lifecycle/command-line.ts';
+
+/** A checksum of a table's rows, whatever their order. */
+export interface TableSums {
+  /** Names and types, by their names. */
+  readonly columns: string;
+  readonly rows: string;
+  /** Of a hash of each row, modulo 2^64. */
+  readonly sum: string;
+}
+
+type Read = (sql: string) => string[][];
+
+function sumsOf(path: string, read: Read): TableSums {
+  // a path may have signs that stand for other signs there
+  const table = `file('/dev/fd/${openSync(path, 'r')}', Parquet)`;
+  const columns = read(`DESCRIBE ${table}`)
+    .map(([name = '', type = '']) => ({ name, type }))
+    .sort((one, other) => (one.name < other.name ? -1 : 1));
+  // a hash passes over what is null, so it has to be said apart
+  const values = columns.map(({ name }) => quoteIdentifier(name)).map((name) => `${name}, ${name} IS NULL`);
+  const [row] =
+    read(`SELECT toString(count()), toString(sum(sipHash64(tuple(${values.join(', ')})))) FROM ${table}
+    SETTINGS max_threads = 2, max_block_size = 8192`);
+  const [rows = '', sum = ''] = row ?? [];
+  return { columns: columns.map(({ name, type }) => `${name} ${type}`).join(', '), rows, sum };
+}
+
+try {
+  const { query } = loadChdb();
+  const read: Read = (sql) =>
+    query(sql, 'JSONCompactEachRow')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as string[]);
+  for (const path of process.argv.slice(2)) process.send?.(sumsOf(path, read));
+  process.disconnect();
+} catch (error) {
+  failStart(error);
+}

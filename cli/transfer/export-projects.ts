@@ -1,0 +1,171 @@
+import type { IncomingMessage } from 'node:http';
+import { isDeepStrictEqual } from 'node:util';
+import { CommandError } from '#kernel/errors/command-error.ts';
+import { forEachAtOnce } from '#kernel/limits/for-each-at-once.ts';
+import {
+  type DoneItem,
+  type ExportedFile,
+  type ExportedProject,
+  type ExportFolder,
+  pathOf,
+} from './export-folder.ts';
+import type { Progress } from './progress.ts';
+import { fileAddress } from './remote-file.ts';
+import { CutTransfer, RefusedCall, type RemoteServer } from './remote-server.ts';
+import { readSpace, spacePath } from './remote-space.ts';
+
+export interface TransferDeps {
+  readonly server: RemoteServer;
+  readonly folder: ExportFolder;
+  readonly progress: Progress;
+}
+
+/** Until the first byte of a Parquet file, which the server makes as a whole first. Milliseconds. */
+const exportSilence = 1_800_000;
+export const filesAtOnce = 4;
+/** How often a space is read again whose structure changes meanwhile. */
+const mostReads = 5;
+
+/** Fetches whole projects. @param slugs empty: all of the account */
+export async function exportProjects(
+  deps: TransferDeps,
+  slugs: readonly string[],
+): Promise<ExportedProject[]> {
+  const { server, progress } = deps;
+  const wanted = [...slugs];
+  if (slugs.length === 0)
+    for await (const { slug } of server.list<{ slug: string }>('/_projects_?', 'projects')) wanted.push(slug);
+  const exported: ExportedProject[] = [];
+  for (const project of wanted) {
+    const spaces: string[] = [];
+    const list = `/_projects_/${encodeURIComponent(project)}/spaces?`;
+    for await (const { slug } of server.list<{ slug: string }>(list, 'spaces')) {
+      await exportSpace(deps, project, slug);
+      spaces.push(slug);
+    }
+    // after all records, so that every file is there that one of them names
+    const files = await exportFiles(deps, project);
+    exported.push({ slug: project, spaces, files });
+    progress.say(`${project} is whole; record spaces: ${spaces.length}, files: ${files}`);
+  }
+  return exported;
+}
+
+async function exportSpace(deps: TransferDeps, project: string, slug: string): Promise<void> {
+  const { server, folder, progress } = deps;
+  const paths = [pathOf.structure(project, slug), pathOf.records(project, slug)] as const;
+  const done = await Promise.all(paths.map((path) => folder.done(path)));
+  if (done.every((item) => item !== null)) return;
+  for (let reads = 1; ; reads++) {
+    const before = await readSpace(server, project, slug);
+    if (before === null) throw new CommandError(`${project}/${slug} was dropped meanwhile`);
+    const records = await fetchRecords(deps, project, slug);
+    // a structure that changed meanwhile may not be that of the records
+    const after = await readSpace(server, project, slug);
+    if (!isDeepStrictEqual(before.exported, after?.exported)) {
+      if (reads === mostReads)
+        throw new CommandError(`${project}/${slug}: its structure changes all the time`);
+      continue;
+    }
+    const text = `${JSON.stringify(before.exported, null, 2)}\n`;
+    await folder.note(await folder.write(paths[0], [Buffer.from(text)]), records);
+    progress.done(`${project}/${slug}: ${records.bytes} bytes of records`);
+    return;
+  }
+}
+
+/** One request, and so the records of one moment. @param path where they are written, absent: their place in the export */
+export function fetchRecords(
+  deps: TransferDeps,
+  project: string,
+  slug: string,
+  path = pathOf.records(project, slug),
+): Promise<DoneItem> {
+  const { server, folder } = deps;
+  const address = `${spacePath(project, slug)}/_export_.parquet?$hashes=true`;
+  return server.call(address, { silence: exportSilence }, (answer) =>
+    folder.write(path, counted(deps, `${project}/${slug}`, answer), (end) => {
+      if (end !== 'PAR1') throw new CutTransfer('a Parquet file came without its end');
+    }),
+  );
+}
+
+/** @returns how many there are */
+async function exportFiles(deps: TransferDeps, project: string): Promise<number> {
+  const { server, folder } = deps;
+  const index = pathOf.files(project);
+  let count = 0;
+  async function* lines(): AsyncGenerator<Uint8Array> {
+    // the oldest first: those that come meanwhile are at the end
+    const list = `/_f_/${encodeURIComponent(project)}?sort=createdAt&order=asc&`;
+    for await (const files of pagesOf(server.list<ListedFile>(list, 'files'))) {
+      const found = new Map<string, ExportedFile>();
+      await forEachAtOnce(files, filesAtOnce, async (file) => {
+        const item = await fetchFile(deps, project, file);
+        if (item !== null) found.set(file.name, exportedFile(file, item));
+      });
+      for (const { name } of files) {
+        const file = found.get(name);
+        if (file === undefined) continue;
+        count++;
+        yield Buffer.from(`${JSON.stringify(file)}\n`);
+      }
+    }
+  }
+  await folder.note(await folder.write(index, lines()));
+  return count;
+}
+
+type ListedFile = Omit<ExportedFile, 'sha256'> & { readonly sha256?: string };
+
+function exportedFile(file: ListedFile, { sha256 }: DoneItem): ExportedFile {
+  const { name, originalName, contentType, size, createdAt } = file;
+  return { name, originalName, contentType, size, createdAt, sha256 };
+}
+
+/** Null: it was deleted meanwhile. */
+async function fetchFile(deps: TransferDeps, project: string, file: ListedFile): Promise<DoneItem | null> {
+  const { server, folder, progress } = deps;
+  const path = pathOf.file(project, file.name);
+  // the file under a name never changes
+  const done = await folder.done(path);
+  if (done !== null) return done;
+  const what = `${project}/${file.name}`;
+  try {
+    const item = await server.call(fileAddress(project, file.name), {}, (answer) =>
+      folder.write(path, counted(deps, what, answer)),
+    );
+    if (item.bytes !== file.size || (file.sha256 ?? item.sha256) !== item.sha256)
+      throw new CommandError(`${what}: its bytes are not those that the list of files tells of`);
+    await folder.note(item);
+    progress.done(what);
+    return item;
+  } catch (error) {
+    if (!(error instanceof RefusedCall) || error.status !== 404) throw error;
+    progress.say(`${what}: it was deleted meanwhile`);
+    return null;
+  }
+}
+
+async function* counted(
+  { progress }: Pick<TransferDeps, 'progress'>,
+  what: string,
+  answer: IncomingMessage,
+): AsyncGenerator<Uint8Array> {
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    progress.moved(what, chunk.byteLength);
+    yield chunk;
+  }
+}
+
+/** Items of a list, some at a time. */
+export async function* pagesOf<Item>(items: AsyncIterable<Item>): AsyncGenerator<Item[]> {
+  let page: Item[] = [];
+  for await (const item of items) {
+    page.push(item);
+    if (page.length < 100) continue;
+    yield page;
+    page = [];
+  }
+  if (page.length > 0) yield page;
+}

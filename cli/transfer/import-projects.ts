@@ -1,0 +1,149 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { isDeepStrictEqual } from 'node:util';
+import { CommandError } from '#kernel/errors/command-error.ts';
+import { forEachAtOnce } from '#kernel/limits/for-each-at-once.ts';
+import { type ExportedFile, type Manifest, pathOf } from './export-folder.ts';
+import { filesAtOnce, pagesOf, type TransferDeps } from './export-projects.ts';
+import { fileAddress, fileAt, isCopyOf } from './remote-file.ts';
+import { type FinishedJob, type ImportJob, RemoteJobs } from './remote-jobs.ts';
+import { type ExportedSpace, type RemoteSpace, readSpace, spaceAddress, spacePath } from './remote-space.ts';
+
+type ImportDeps = TransferDeps & { readonly manifest: Manifest };
+
+/** A record space of the export, and what the server has of it. */
+interface Place {
+  readonly project: string;
+  readonly slug: string;
+  readonly exported: ExportedSpace;
+  /** The import of its records that is over or goes on; null: it is to begin. */
+  readonly job: ImportJob | null;
+  /** The last import, as a part of the idempotency key: one that failed, or whose records are gone, can be repeated. */
+  readonly after: string;
+}
+
+/** Makes the projects of an export on a server, and goes on where an earlier run was cut. */
+export async function importProjects(deps: ImportDeps): Promise<void> {
+  const { server, folder, manifest, progress } = deps;
+  const jobs = await RemoteJobs.of(server);
+  for (const { slug: project, spaces } of manifest.projects) {
+    const places: Place[] = [];
+    // nothing is changed before all of it may be
+    for (const slug of spaces) places.push(await placeOf(deps, jobs, project, slug));
+    for (const place of places) await makeSpace(deps, place);
+    // they may name another space of the project
+    for (const { slug, exported } of places)
+      if (exported.rules !== null) await setRules(deps, project, slug, exported.rules);
+    for (const place of places) {
+      const { state, inserted } = await importRecords(deps, jobs, place);
+      progress.done(`${project}/${place.slug}: ${inserted} records, ${state}`);
+    }
+    for await (const files of pagesOf(folder.files(project)))
+      await forEachAtOnce(files, filesAtOnce, (file) => importFile(deps, project, file));
+    progress.say(`${project} is there; record spaces: ${spaces.length}`);
+  }
+  server.signal.throwIfAborted();
+}
+
+/** What is to be done for a space. Rejects with a CommandError when it has records of something else. */
+async function placeOf(deps: ImportDeps, jobs: RemoteJobs, project: string, slug: string): Promise<Place> {
+  const { server, folder } = deps;
+  const { path } = await folder.checked(pathOf.structure(project, slug));
+  const exported = JSON.parse(await readFile(folder.absolute(path), 'utf8')) as ExportedSpace;
+  const item = await folder.done(pathOf.records(project, slug));
+  if (item === null) throw new CommandError(`${pathOf.records(project, slug)} is missing`);
+  const space = await readSpace(server, project, slug);
+  const last = jobs.last(project, slug, item.bytes);
+  const job = last !== null && space !== null && counts(last, space) ? last : null;
+  if (job === null && space !== null && space.records !== 0)
+    throw new CommandError(
+      space.records === null
+        ? `${project}/${slug}: the store of its records is away`
+        : `${project}/${slug} has ${space.records} records, and they are not of this export: drop the record space first`,
+    );
+  return { project, slug, exported, job, after: last?.id ?? '' };
+}
+
+/** Whether the records of an import are in the space, or will be. */
+function counts({ state, inserted, createdAt }: ImportJob, space: RemoteSpace): boolean {
+  // clocks of processes differ a little
+  const isOfEarlierSpace = Date.parse(createdAt) < Date.parse(space.createdAt) - 60_000;
+  if (isOfEarlierSpace || state === 'failed' || state === 'cancelled') return false;
+  return state !== 'done' || space.records !== 0 || inserted === 0;
+}
+
+async function makeSpace(deps: ImportDeps, { project, slug, exported }: Place): Promise<void> {
+  const { server } = deps;
+  const there = await readSpace(server, project, slug);
+  if (isDeepStrictEqual(there?.exported.structure, exported.structure)) return;
+  await server.json(`${spacePath(project, slug)}/set-structure`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'auto-create-project': 'true',
+      'auto-create-record-space': 'true',
+      'clear-all-spaces': 'false',
+      mutate: 'true',
+    },
+    body: () => JSON.stringify(exported.structure),
+  });
+  const made = await readSpace(server, project, slug);
+  if (!isDeepStrictEqual(made?.exported.structure, exported.structure))
+    throw new CommandError(
+      `${project}/${slug} has another structure on the server: drop the record space first`,
+    );
+}
+
+async function setRules(deps: ImportDeps, project: string, slug: string, rules: unknown): Promise<void> {
+  await deps.server.json(`${spaceAddress(project, slug)}/rules`, {
+    method: 'PUT',
+    headers: { 'content-type': 'application/json' },
+    body: () => JSON.stringify(rules),
+  });
+}
+
+async function importRecords(deps: ImportDeps, jobs: RemoteJobs, place: Place): Promise<FinishedJob> {
+  const { server, folder, manifest, progress } = deps;
+  const { project, slug, after } = place;
+  const what = `${project}/${slug}`;
+  const show = ({ bytesRead, bytes }: ImportJob): void =>
+    progress.moved(`${what}: ${Math.floor((100 * bytesRead) / Math.max(bytes, 1))} % read`, 0);
+  if (place.job !== null) return jobs.finished(place.job, show);
+  const { path, bytes, sha256 } = await folder.checked(pathOf.records(project, slug));
+  const key = createHash('sha256')
+    .update(JSON.stringify([manifest.id, path, sha256, after]))
+    .digest('hex');
+  const choices = 'format=parquet&keep=id,createdAt,updatedAt,hashes';
+  const address = `${spacePath(project, slug)}/_import_?${choices}`;
+  const job = await server.json<ImportJob>(address, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/vnd.apache.parquet',
+      'content-length': bytes,
+      'idempotency-key': key,
+    },
+    body: () => createReadStream(folder.absolute(path)),
+  });
+  progress.moved(what, bytes);
+  return jobs.finished(job, show);
+}
+
+async function importFile(deps: ImportDeps, project: string, file: ExportedFile): Promise<void> {
+  const { server, folder, progress } = deps;
+  const { name, originalName, contentType, size, createdAt, sha256 } = file;
+  const there = await fileAt(server, project, name);
+  if (there !== null && isCopyOf(there, file)) return;
+  const { path } = await folder.checked(pathOf.file(project, name));
+  const kept = new URLSearchParams({ originalName, createdAt });
+  await server.json(`${fileAddress(project, name)}?${kept}`, {
+    method: 'PUT',
+    headers: {
+      'content-type': contentType,
+      'content-length': size,
+      'repr-digest': `sha-256=:${Buffer.from(sha256, 'hex').toString('base64')}:`,
+    },
+    body: () => createReadStream(folder.absolute(path)),
+  });
+  progress.done(`${project}/${name}`, size);
+}

@@ -1,0 +1,89 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, rm } from 'node:fs/promises';
+import { extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { isDeepStrictEqual } from 'node:util';
+import { CommandError } from '#kernel/errors/command-error.ts';
+import { forEachAtOnce } from '#kernel/limits/for-each-at-once.ts';
+import type { TableSums } from './compare-tables.ts';
+import { DamagedItem, digestOf, type ExportedFile, type Manifest, pathOf } from './export-folder.ts';
+import { fetchRecords, filesAtOnce, pagesOf, type TransferDeps } from './export-projects.ts';
+import { fileAddress, fileAt } from './remote-file.ts';
+import { readSpace } from './remote-space.ts';
+
+type VerifyDeps = TransferDeps & { readonly manifest: Manifest };
+
+/**
+ * Compares an export with what a server has, and stores nothing there.
+ * @returns a line for each record space and file that differs, and each damaged item
+ */
+export async function verifyProjects(deps: VerifyDeps): Promise<string[]> {
+  const { folder, manifest, progress } = deps;
+  const differences: string[] = [];
+  const note = async (what: string, compared: Promise<string | null>, bytes = 0): Promise<void> => {
+    const difference = await compared.catch((error: unknown) => {
+      if (error instanceof DamagedItem) return error.message;
+      throw error;
+    });
+    if (difference !== null) differences.push(`${what}: ${difference}`);
+    progress.done(`${what}: ${difference ?? 'equal'}`, bytes);
+  };
+  for (const { slug: project, spaces } of manifest.projects) {
+    for (const slug of spaces) await note(`${project}/${slug}`, spaceDifference(deps, project, slug));
+    for await (const files of pagesOf(folder.files(project)))
+      await forEachAtOnce(files, filesAtOnce, (file) =>
+        note(`${project}/${file.name}`, fileDifference(deps, project, file), file.size),
+      );
+  }
+  return differences;
+}
+
+/** Null: there is none. */
+async function spaceDifference(deps: VerifyDeps, project: string, slug: string): Promise<string | null> {
+  const { server, folder } = deps;
+  const { path } = await folder.checked(pathOf.structure(project, slug));
+  const records = await folder.checked(pathOf.records(project, slug));
+  const space = await readSpace(server, project, slug);
+  if (space === null) return 'the server has no such record space';
+  const exported: unknown = JSON.parse(await readFile(folder.absolute(path), 'utf8'));
+  if (!isDeepStrictEqual(space.exported, exported)) return 'its structure or its rules differ';
+  const there = await fetchRecords(deps, project, slug, 'verify.parquet');
+  try {
+    const paths = [records.path, there.path].map((name) => folder.absolute(name));
+    const [own, remote] = await sumsOf(paths, server.signal);
+    if (own.columns !== remote.columns) return `it has other columns: ${remote.columns}, not ${own.columns}`;
+    if (own.rows !== remote.rows) return `it has ${remote.rows} records, not ${own.rows}`;
+    return own.sum === remote.sum ? null : `its ${own.rows} records have other values`;
+  } finally {
+    await rm(folder.absolute(there.path), { force: true });
+  }
+}
+
+/** Null: there is none. */
+async function fileDifference(deps: VerifyDeps, project: string, file: ExportedFile): Promise<string | null> {
+  const { server, folder } = deps;
+  await folder.checked(pathOf.file(project, file.name));
+  const there = await fileAt(server, project, file.name);
+  if (there === null) return 'the server has no such file';
+  if (there.size !== file.size) return `it has ${there.size} bytes, not ${file.size}`;
+  const sha256 = there.sha256 ?? (await server.call(fileAddress(project, file.name), {}, digestOf));
+  return sha256 === file.sha256 ? null : 'it has other bytes';
+}
+
+/** In a process of its own: the engine's memory goes with it. */
+async function sumsOf(paths: readonly string[], signal: AbortSignal): Promise<[TableSums, TableSums]> {
+  const script = new URL(`./compare-tables${extname(import.meta.url)}`, import.meta.url);
+  const child = fork(fileURLToPath(script), paths, { signal, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
+  let said = '';
+  child.stderr?.on('data', (text: Buffer) => {
+    said = (said + text.toString()).slice(-1000);
+  });
+  const answers: TableSums[] = [];
+  child.on('message', (sums) => answers.push(sums as TableSums));
+  const [status] = await once(child, 'exit');
+  const [own, remote] = answers;
+  if (own === undefined || remote === undefined)
+    throw new CommandError(`the records can't be compared: ${said.trim() || `status ${status}`}`);
+  return [own, remote];
+}

@@ -1,0 +1,57 @@
+import { slugProblem } from '#kernel/ids/slug.ts';
+
+const storedNamePattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}_[A-Za-z0-9._-]{1,100}$/;
+
+/** Whether a name has the form of a stored file's. */
+export function isStoredName(name: string): boolean {
+  return storedNamePattern.test(name);
+}
+
+/** The segments of the key of a file's object. */
+export interface FileKeyParts {
+  readonly deploymentId: string;
+  readonly ownerId: string;
+  readonly projectSlug: string;
+  readonly name: string;
+}
+
+/**
+ * `<deployment>/<owner>/<project_slug>/<name>`. The deployment comes first, so that one that shares its bucket can list
+ * its own objects and uploads alone: S3 says nothing about an open upload but its key.
+ */
+export function fileKey({ deploymentId, ownerId, projectSlug, name }: FileKeyParts): string {
+  return `${deploymentId}/${ownerId}/${projectSlug}/${name}`;
+}
+
+/** The parts that `fileKey` made a key from; null: it did not make this key. */
+export function readFileKey(key: string): FileKeyParts | null {
+  const [deploymentId = '', ownerId = '', projectSlug = '', name = '', ...more] = key.split('/');
+  const ours =
+    more.length === 0 &&
+    isUuid(deploymentId) &&
+    isUuid(ownerId) &&
+    slugProblem('project', projectSlug) === null &&
+    isStoredName(name);
+  return ours ? { deploymentId, ownerId, projectSlug, name } : null;
+}
+
+/** Key of an object that checks the store at the start of a process. The janitor removes it where the process died. */
+export function checkKey(deploymentId: string, id: string): string {
+  return `${deploymentId}/_check/${id}`;
+}
+
+/** The deployment of such a key; null: it is none. */
+export function readCheckKey(key: string): { readonly deploymentId: string } | null {
+  const [deploymentId = '', mark, id = '', ...more] = key.split('/');
+  const ours = more.length === 0 && mark === '_check' && isUuid(deploymentId) && isUuid(id);
+  return ours ? { deploymentId } : null;
+}
+
+/** The last segment of a key. */
+export function nameOf(key: string): string {
+  return key.slice(key.lastIndexOf('/') + 1);
+}
+
+function isUuid(text: string): boolean {
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
+}

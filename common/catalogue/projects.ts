@@ -1,0 +1,176 @@
+import { LRUCache } from 'lru-cache';
+import { Freshness, type ReadMoment } from '#coordination/redis/freshness.ts';
+import { type Invalidation, unannounced } from '#coordination/redis/invalidation.ts';
+import type { Database } from '#engine/database.ts';
+import { textLiteral } from '#engine/literal.ts';
+import { tooManyProjects } from '#kernel/errors/catalogue.ts';
+import { rowLine, timestampText } from '#kernel/ids/row-values.ts';
+import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
+import { CountLimit } from '#kernel/limits/count-limit.ts';
+import { upTo } from '#kernel/limits/up-to.ts';
+
+/** A user's project. Its slug is unique among its owner's, so the id follows from both. */
+export interface Project {
+  readonly id: string;
+  readonly ownerId: string;
+  readonly slug: string;
+}
+
+export interface ListedProject extends Project {
+  readonly createdAt: Date;
+}
+
+/** Whether a project has files. */
+export type HasFiles = (project: Project, signal: AbortSignal) => Promise<boolean>;
+
+interface Known {
+  readonly project: Project;
+  readonly read: ReadMoment;
+}
+
+const cachedProjects = 10_000;
+/** How long a project is known without another read where removals are not announced. Milliseconds. */
+const usualTime = 5_000;
+/** The same where they are announced: shorter than announcements are remembered (redis-invalidation.ts). */
+const announcedFor = 60_000;
+const columns = ['id', 'owner_id', 'slug', 'created_at', 'version'];
+
+export class Projects {
+  readonly #db: Database;
+  readonly #table: string;
+  readonly #limit: CountLimit | null;
+  readonly #known = new LRUCache<string, Known>({ ...upTo(cachedProjects) });
+  readonly #freshness: Freshness;
+  #hasFiles: HasFiles;
+
+  /**
+   * @param args.maxProjects that an account may have; absent: any number
+   * @param args.alone whether no other process removes projects
+   * @param args.knownFor milliseconds that a project is known where others remove some, unannounced
+   */
+  constructor(args: {
+    readonly db: Database;
+    readonly database: string;
+    readonly maxProjects?: number;
+    readonly alone?: boolean;
+    readonly knownFor?: number;
+    readonly invalidation?: Invalidation;
+  }) {
+    const {
+      db,
+      database,
+      maxProjects,
+      alone = true,
+      knownFor = usualTime,
+      invalidation = unannounced,
+    } = args;
+    this.#db = db;
+    this.#table = `${database}.projects`;
+    this.#limit = maxProjects === undefined ? null : this.#countLimit(maxProjects);
+    const alwaysFor = invalidation.announces ? Number.NEGATIVE_INFINITY : knownFor;
+    this.#freshness = new Freshness({
+      ...{ invalidation, announcedFor },
+      otherwiseFor: alone ? Number.POSITIVE_INFINITY : alwaysFor,
+    });
+    this.#hasFiles = async ({ ownerId, slug }, signal) => {
+      const sql = `SELECT 1 FROM ${database}.cloud_files
+        WHERE owner_id = ${textLiteral(ownerId)} AND project_slug = ${textLiteral(slug)} LIMIT 1`;
+      return (await db.rows({ sql, signal, home: 'cloud_files' })).length > 0;
+    };
+  }
+
+  async find(ownerId: string, slug: string, signal: AbortSignal): Promise<Project | null> {
+    const cached = this.#known.get(cacheKey(ownerId, slug));
+    if (cached !== undefined && this.#freshness.isFresh(cached.project.id, cached.read))
+      return cached.project;
+    const project = { id: uuidV5(ownerId, slug), ownerId, slug };
+    const read = this.#freshness.begin();
+    const sql = `SELECT id FROM ${this.#table} WHERE id = ${textLiteral(project.id)} LIMIT 1`;
+    const rows = await this.#db.rows({ sql, signal });
+    return rows.length === 0 ? null : this.#keep(project, read);
+  }
+
+  /**
+   * Finds the project, or makes it. Two processes that do so at once make the same one. Throws a 403 when its owner has
+   * too many.
+   */
+  async ensure(ownerId: string, slug: string, signal: AbortSignal): Promise<Project> {
+    const found = await this.find(ownerId, slug, signal);
+    if (found !== null) return found;
+    await this.#limit?.admit(ownerId, signal);
+    const project = { id: uuidV5(ownerId, slug), ownerId, slug };
+    const read = this.#freshness.begin();
+    const lines = rowLine([project.id, ownerId, slug, timestampText(new Date()), 0]);
+    await this.#db.insert({ table: this.#table, columns, lines, signal });
+    return this.#keep(project, read);
+  }
+
+  /**
+   * A page of the projects of an account, by their slugs.
+   * @param query.after the last slug of the page before @param query.ids of the projects that may be listed; absent: all
+   */
+  async list(
+    ownerId: string,
+    {
+      limit,
+      after = '',
+      ids,
+    }: {
+      readonly limit: number;
+      readonly after?: string | undefined;
+      readonly ids?: readonly string[] | undefined;
+    },
+    signal: AbortSignal,
+  ): Promise<readonly ListedProject[]> {
+    if (ids?.length === 0) return [];
+    const listed = ids === undefined ? '' : `AND id IN (${ids.map(textLiteral).join(', ')})`;
+    const rows = await this.#db.rows<{ id: string; slug: string; created: number }>({
+      sql: `SELECT id, slug, toFloat64(toUnixTimestamp64Milli(min(created_at))) AS created FROM ${this.#table}
+       WHERE owner_id = ${textLiteral(ownerId)} AND slug > ${textLiteral(after)} ${listed}
+       GROUP BY id, slug ORDER BY slug LIMIT ${limit}`,
+      signal,
+    });
+    return rows.map(({ id, slug, created }) => ({ id, ownerId, slug, createdAt: new Date(created) }));
+  }
+
+  /** Removes a project that is empty. Other processes may still find it until their cached copy expires. */
+  async remove({ id, ownerId, slug }: Project, signal: AbortSignal): Promise<void> {
+    await this.#db.command({ sql: `DELETE FROM ${this.#table} WHERE id = ${textLiteral(id)}`, signal });
+    this.#known.delete(cacheKey(ownerId, slug));
+    this.#limit?.removed(ownerId);
+    await this.#freshness.changed(id);
+  }
+
+  /** Whether the project has files, by their table or by the service that keeps their rows in a log first. */
+  hasFiles(project: Project, signal: AbortSignal): Promise<boolean> {
+    return this.#hasFiles(project, signal);
+  }
+
+  /** Called once by a service that keeps rows of files in a log before the table has them. */
+  askForFiles(hasFiles: HasFiles): void {
+    this.#hasFiles = hasFiles;
+  }
+
+  #keep(project: Project, read: ReadMoment): Project {
+    if (this.#freshness.mayKeep(read))
+      this.#known.set(cacheKey(project.ownerId, project.slug), { project, read });
+    return project;
+  }
+
+  #countLimit(limit: number): CountLimit {
+    return new CountLimit({
+      limit,
+      full: tooManyProjects,
+      count: async (ownerId, signal) => {
+        const sql = `SELECT toFloat64(uniqExact(id)) AS projects FROM ${this.#table} WHERE owner_id = ${textLiteral(ownerId)}`;
+        const [row] = await this.#db.rows<{ projects: number }>({ sql, signal });
+        return row?.projects ?? 0;
+      },
+    });
+  }
+}
+
+/** Cheaper than the id. A slug has no slash. */
+function cacheKey(ownerId: string, slug: string): string {
+  return `${ownerId}/${slug}`;
+}

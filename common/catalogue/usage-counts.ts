@@ -1,0 +1,229 @@
+import { randomUUID } from 'node:crypto';
+import type { Database } from '#engine/database.ts';
+import { textLiteral } from '#engine/literal.ts';
+import { slugProblem } from '#kernel/ids/slug.ts';
+import type { Log } from '#kernel/log/log.ts';
+import type { FinishedRequest } from '#kernel/telemetry/http-observer.ts';
+
+/** The use of a project by an account on a day (UTC). */
+export interface UsageDay {
+  /** YYYY-MM-DD */
+  readonly date: string;
+  readonly project: string;
+  requests: number;
+  /** Bytes of request bodies. */
+  bytesIn: number;
+  files: number;
+  bytesStored: number;
+  recordsWritten: number;
+}
+
+export type UsageFigures = Omit<UsageDay, 'date' | 'project'>;
+
+interface Count {
+  readonly account: string;
+  readonly day: UsageDay;
+}
+
+/** The rows of one INSERT. Its token lets it count once, however often it is sent. */
+interface Batch {
+  readonly counts: ReadonlyMap<string, Count>;
+  readonly token: string;
+}
+
+/** Milliseconds. */
+const writeEvery = 60_000;
+const writeLimit = 5_000;
+const dayMilliseconds = 24 * 60 * 60 * 1000;
+/** Days of projects that are counted before they are written at once. */
+const mostCounts = 10_000;
+/** Rows of an answer, which are some 10 MB. */
+const mostRows = 100_000;
+/** Times that a read is repeated because counts were written meanwhile. */
+const mostReads = 3;
+
+const columns = [
+  ...['owner_id', 'date', 'project'],
+  ...['request_count', 'bytes_in', 'file_count', 'bytes_stored', 'records_written'],
+];
+const sums = `toFloat64(sum(request_count)) AS requests, toFloat64(sum(bytes_in)) AS bytesIn,
+  toFloat64(sum(file_count)) AS files, toFloat64(sum(bytes_stored)) AS bytesStored,
+  toFloat64(sum(records_written)) AS recordsWritten`;
+
+/**
+ * Counters of what accounts use, by project and day: in memory, and added to the table once a minute. A process that is
+ * killed loses the last minute.
+ */
+export class UsageCounts {
+  readonly #deps: { readonly db: Database; readonly database: string; readonly log: Pick<Log, 'warn'> };
+  readonly #most: number;
+  #counts = new Map<string, Count>();
+  /** The count of today that was added to last. */
+  #last: Count | null = null;
+  #today = { date: '', ends: 0 };
+  /** Being written, or waiting for the next try. */
+  #batch: Batch | null = null;
+  #writing: Promise<void> | null = null;
+  /** Batches that were written. */
+  #written = 0;
+  /** Counts that were dropped for lack of room. */
+  #lost = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    deps: { readonly db: Database; readonly database: string; readonly log: Pick<Log, 'warn'> },
+    most = mostCounts,
+  ) {
+    this.#deps = deps;
+    this.#most = most;
+  }
+
+  /** Writes once a minute from now on. */
+  start(): void {
+    this.#timer = setInterval(() => void this.write(), writeEvery).unref();
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    // a write that began earlier lacks the latest counts
+    await this.#writing;
+    await this.write();
+  }
+
+  /** Counts a request, if it is of an account and its path names a project. */
+  answered({ userId, project, bytesIn }: FinishedRequest): void {
+    if (userId === null || project === '') return;
+    const last = this.#last;
+    if (last !== null && last.account === userId && last.day.project === project && this.#isToday(last)) {
+      last.day.requests++;
+      last.day.bytesIn += bytesIn;
+      return;
+    }
+    if (slugProblem('project', project) !== null) return;
+    this.add(userId, project, { requests: 1, bytesIn });
+  }
+
+  /** @param project a slug */
+  add(account: string, project: string, figures: Partial<UsageFigures>): void {
+    const date = this.#date();
+    const key = `${date}/${account}/${project}`;
+    let count = this.#counts.get(key);
+    if (count === undefined) {
+      if (this.#counts.size >= this.#most && this.#batch === null) void this.write();
+      // memory is worth more than a figure
+      if (this.#counts.size >= this.#most) {
+        this.#lost++;
+        return;
+      }
+      const none = { requests: 0, bytesIn: 0, files: 0, bytesStored: 0, recordsWritten: 0 };
+      count = { account, day: { date, project, ...none } };
+      this.#counts.set(key, count);
+    }
+    addTo(count.day, figures);
+    this.#last = count;
+  }
+
+  #isToday({ day }: Count): boolean {
+    return day.date === this.#date();
+  }
+
+  #date(): string {
+    const now = Date.now();
+    const { ends } = this.#today;
+    if (now >= ends || now < ends - dayMilliseconds) {
+      this.#today = { date: dayOf(now), ends: (Math.floor(now / dayMilliseconds) + 1) * dayMilliseconds };
+    }
+    return this.#today.date;
+  }
+
+  /** Adds the counts to the table. Those that fail are kept for the next time. */
+  write(): Promise<void> {
+    this.#writing ??= this.#writeAll().finally(() => {
+      this.#writing = null;
+    });
+    return this.#writing;
+  }
+
+  async #writeAll(): Promise<void> {
+    try {
+      // a failed batch goes as it was, so that its token holds
+      if (this.#batch !== null) await this.#insert(this.#batch);
+      if (this.#counts.size === 0) return;
+      this.#batch = { counts: this.#counts, token: randomUUID() };
+      this.#counts = new Map();
+      this.#last = null;
+      await this.#insert(this.#batch);
+    } catch (error) {
+      const facts = { err: error, lost: this.#lost };
+      this.#deps.log.warn(facts, 'figures of usage could not be stored, and are kept for the next minute');
+      this.#lost = 0;
+    }
+  }
+
+  async #insert({ counts, token }: Batch): Promise<void> {
+    const { db, database } = this.#deps;
+    const rows = [...counts.values()].map(({ account, day }) =>
+      JSON.stringify([
+        ...[account, day.date, day.project],
+        ...[day.requests, day.bytesIn, day.files, day.bytesStored, day.recordsWritten],
+      ]),
+    );
+    const lines = Buffer.from(`${rows.join('\n')}\n`);
+    const signal = AbortSignal.timeout(writeLimit);
+    await db.insert({ table: `${database}.usage_days`, columns, lines, token, signal });
+    this.#batch = null;
+    this.#written++;
+  }
+
+  /**
+   * The use of an account from one day to another, by day and project, with the counts that are yet to be written here;
+   * null: too many to answer. Other processes write theirs within a minute.
+   */
+  async of(
+    account: string,
+    { from, to }: { readonly from: string; readonly to: string },
+    signal: AbortSignal,
+  ): Promise<readonly UsageDay[] | null> {
+    const { db, database } = this.#deps;
+    const sql = `SELECT toString(date) AS day, project, ${sums} FROM ${database}.usage_days
+      WHERE owner_id = ${textLiteral(account)} AND date BETWEEN toDate32(${textLiteral(from)}) AND toDate32(${textLiteral(to)})
+      GROUP BY date, project ORDER BY date, project LIMIT ${mostRows + 1}`;
+    for (let reads = 1; ; reads++) {
+      await this.#writing;
+      const before = this.#written;
+      const rows = await db.rows<{ day: string } & Omit<UsageDay, 'date'>>({ sql, signal, account });
+      // counts written in between would count twice, or not at all
+      const settled = before === this.#written && this.#writing === null;
+      if (!settled && reads < mostReads) continue;
+      const stored = rows.map(({ day, ...figures }): UsageDay => ({ date: day, ...figures }));
+      const days = this.#withUnwritten(stored, account, from, to);
+      return days.length > mostRows ? null : days;
+    }
+  }
+
+  #withUnwritten(stored: readonly UsageDay[], account: string, from: string, to: string): UsageDay[] {
+    const keyOf = ({ date, project }: UsageDay): string => `${date}/${project}`;
+    const days = new Map(stored.map((day) => [keyOf(day), day]));
+    for (const count of [...(this.#batch?.counts.values() ?? []), ...this.#counts.values()]) {
+      const { date } = count.day;
+      if (count.account !== account || date < from || date > to) continue;
+      const known = days.get(keyOf(count.day));
+      if (known === undefined) days.set(keyOf(count.day), { ...count.day });
+      else addTo(known, count.day);
+    }
+    return [...days].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, day]) => day);
+  }
+}
+
+/** @param time milliseconds since 1970 */
+export function dayOf(time: number): string {
+  return new Date(time).toISOString().slice(0, 10);
+}
+
+function addTo(day: UsageDay, figures: Partial<UsageFigures>): void {
+  day.requests += figures.requests ?? 0;
+  day.bytesIn += figures.bytesIn ?? 0;
+  day.files += figures.files ?? 0;
+  day.bytesStored += figures.bytesStored ?? 0;
+  day.recordsWritten += figures.recordsWritten ?? 0;
+}

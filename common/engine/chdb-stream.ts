@@ -1,0 +1,126 @@
+import type { ChdbQueryStream } from 'chdb';
+import { untilAborted } from '#kernel/limits/until-aborted.ts';
+import { countChunk } from './chunk-garbage.ts';
+
+export interface StreamEnds {
+  /** Runs the engine's work for a chunk, in its turn, and ends it when it takes too long. */
+  readonly compute: (work: () => Promise<Uint8Array | null>) => Promise<Uint8Array | null>;
+  /** Ends the engine's work on the current chunk. */
+  readonly kill: () => void;
+  /** Releases the session. @param failed the engine may still hold the rest of the stream */
+  readonly release: (failed: boolean) => void;
+}
+
+/**
+ * Awaits the first chunk, so that a failing statement rejects here; then hands out chunks while the next one is
+ * being made. The session is free again as soon as the engine has no more, however slow the reader is.
+ * @param begin makes the stream, when it may be computed: the engine computes all of one that ends before anything
+ *   was read of it, on the event loop's thread
+ */
+export async function readStream(
+  begin: () => ChdbQueryStream,
+  ends: StreamEnds,
+  signal: AbortSignal | undefined,
+): Promise<AsyncIterable<Uint8Array>> {
+  const reader = new StreamReader(begin, ends);
+  const onAbort = (): void => void reader.end();
+  if (signal !== undefined) {
+    await untilAborted(reader.begun(), signal).catch((error: unknown) => {
+      onAbort();
+      throw error;
+    });
+  } else {
+    await reader.begun();
+  }
+  // a reader that has not begun never runs to its end, but its request is aborted
+  if (signal?.aborted) onAbort();
+  else signal?.addEventListener('abort', onAbort, { once: true });
+  return {
+    [Symbol.asyncIterator]: () => ({
+      async next() {
+        signal?.throwIfAborted();
+        const value = await reader.next();
+        return value === null ? { done: true, value: undefined } : { done: false, value };
+      },
+      async return() {
+        signal?.removeEventListener('abort', onAbort);
+        await reader.end();
+        return { done: true, value: undefined };
+      },
+    }),
+  };
+}
+
+/** Reads one chunk ahead. */
+class StreamReader {
+  readonly #begin: () => ChdbQueryStream;
+  #stream: ChdbQueryStream | null = null;
+  #iterator: AsyncIterator<{ raw(): Uint8Array }> | null = null;
+  readonly #ends: StreamEnds;
+  #upcoming: Promise<Uint8Array | null>;
+  #computing = false;
+  #stopping = false;
+  #ended = false;
+
+  constructor(begin: () => ChdbQueryStream, ends: StreamEnds) {
+    this.#begin = begin;
+    this.#ends = ends;
+    this.#upcoming = this.#pull();
+  }
+
+  async begun(): Promise<void> {
+    await this.#upcoming;
+  }
+
+  async next(): Promise<Uint8Array | null> {
+    const value = await this.#upcoming;
+    if (value !== null) this.#upcoming = this.#pull();
+    return value;
+  }
+
+  /** The engine may still be making a chunk: only then is the session free. */
+  async end(): Promise<void> {
+    this.#stopping = true;
+    if (this.#computing) this.#ends.kill();
+    await this.#upcoming.catch(() => null);
+    this.#finish();
+  }
+
+  /** Begins the next chunk; a failure waits for the reader without counting as unhandled. */
+  #pull(): Promise<Uint8Array | null> {
+    const chunk = this.#compute();
+    chunk.catch(() => {});
+    return chunk;
+  }
+
+  async #compute(): Promise<Uint8Array | null> {
+    if (this.#stopping) return null;
+    try {
+      const chunk = await this.#ends.compute(async () => {
+        if (this.#stopping) return null;
+        this.#computing = true;
+        try {
+          this.#stream ??= this.#begin();
+          this.#iterator ??= this.#stream[Symbol.asyncIterator]();
+          const next = await this.#iterator.next();
+          return next.done === true ? null : next.value.raw();
+        } finally {
+          this.#computing = false;
+        }
+      });
+      if (chunk === null) this.#finish();
+      else countChunk(chunk.byteLength);
+      return chunk;
+    } catch (error) {
+      this.#finish(true);
+      throw error;
+    }
+  }
+
+  #finish(failed = false): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#stream?.cancel();
+    this.#ends.release(failed);
+  }
+}

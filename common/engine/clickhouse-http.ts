@@ -1,0 +1,85 @@
+import { Http1Pool } from '#kernel/http-client/http1-pool.ts';
+import type { Attempt } from '#kernel/limits/deadline.ts';
+import { traceHeaders } from '#kernel/telemetry/active-span.ts';
+import { type Answer, beginning } from './clickhouse-answer.ts';
+import { engineFailure } from './engine-failure.ts';
+import { withoutException } from './without-exception.ts';
+
+export interface HttpOptions {
+  /** http or https, without user and password; with a path where a proxy before the server needs one. */
+  readonly url: string;
+  readonly user: string;
+  readonly password: string;
+  /** PEM: the authority of the server's certificate; absent: the authorities that Node knows. */
+  readonly ca?: Buffer | undefined;
+}
+
+export interface StatementText {
+  /** Complete SQL, or its chunks. */
+  readonly body: string | readonly Uint8Array[];
+  readonly settings: Readonly<Record<string, string | number>>;
+}
+
+/**
+ * The server closes a connection that nobody used for keep_alive_timeout: 10 s by default, 3 s before 23.11. A
+ * statement that takes it in that moment fails as a whole, so it has to be closed well before.
+ */
+const idleLimit = 2500;
+/** Milliseconds; a machine that is gone says nothing. */
+const connectTimeout = 10_000;
+
+/** Sends statements to the HTTP interface of a server: https://clickhouse.com/docs/interfaces/http */
+export class ClickhouseHttp {
+  readonly #pool: Http1Pool;
+  readonly #path: string;
+  /** Headers of every request. */
+  readonly #headers: string;
+
+  constructor({ url, user, password, ca }: HttpOptions, connections: number) {
+    const base = new URL(url);
+    const credentials = Buffer.from(`${user}:${password}`).toString('base64');
+    this.#path = base.pathname;
+    this.#headers = `host: ${base.host}\r\nuser-agent: sluice\r\nauthorization: Basic ${credentials}\r\n`;
+    this.#pool = new Http1Pool({
+      ...{ base, name: 'the database', limit: connections, connectTimeout, idleLimit, ca },
+      // with `keep_alive_timeout` = 0 the engine closes each connection, and does not say so
+      announcedOnly: true,
+      // answers are read as they come
+      maxAnswer: 0,
+    });
+  }
+
+  /** Resolves when the head of a good answer is there; an answer that is none is thrown. */
+  async send(queryId: string, { body, settings }: StatementText, attempt: Attempt): Promise<Answer> {
+    // all of the statement is in the body
+    const chunks = typeof body === 'string' ? [Buffer.from(body)] : body;
+    const length = chunks.reduce((sum, { byteLength }) => sum + byteLength, 0);
+    const head = `POST ${this.#path}?query_id=${queryId}${queryOf(settings)} HTTP/1.1\r\n${this.#headers}`;
+    const request = { head: `${head}${traceLines()}content-length: ${length}\r\n\r\n`, chunks };
+    const answer = await this.#pool.stream(request, { quiet: 0, attempt });
+    const { status, headers } = answer;
+    const code = headers.get('x-clickhouse-exception-code');
+    if (status === 200 && code === undefined) {
+      return { body: answer, data: withoutException(answer, headers.get('x-clickhouse-exception-tag')) };
+    }
+    const text = await beginning(answer);
+    if (code !== undefined || /^Code: \d+/.test(text)) throw engineFailure({ text, code });
+    // a proxy: whether the engine saw the statement is not known
+    throw new Error(`the database answered with status ${status}: ${text.slice(0, 200)}`);
+  }
+
+  close(): void {
+    this.#pool.close();
+  }
+}
+
+function queryOf(settings: StatementText['settings']): string {
+  let query = '';
+  for (const name in settings) query += `&${name}=${encodeURIComponent(settings[name] as string | number)}`;
+  return query;
+}
+
+function traceLines(): string {
+  const { traceparent } = traceHeaders();
+  return traceparent === undefined ? '' : `traceparent: ${traceparent}\r\n`;
+}

@@ -1,0 +1,188 @@
+import { ApiError } from '#kernel/errors/api-error.ts';
+import { deadlineExceeded } from '#kernel/errors/catalogue.ts';
+import { UnknownOutcome } from '#kernel/errors/unknown-outcome.ts';
+import type { Database } from './database.ts';
+import {
+  type Queued,
+  StatementQueues,
+  type StatementQueuesOptions,
+  type Waiting,
+} from './statement-queues.ts';
+import { joinPermits, permitted, StatementTimeout, type WritePermit } from './write-permit.ts';
+
+/** The rows of one request, which are stored all or not at all. */
+export interface RowBatch extends Rows {
+  /** Batches of one home share INSERTs. */
+  readonly home: string;
+  readonly account: string;
+  /** Rows of another table that have to be there when these are: they are stored first. */
+  readonly before?: Rows | undefined;
+  /** Values that no stored row may have, as `check` says; and what comes between that and the INSERT. */
+  readonly absent?: { readonly values: readonly unknown[]; readonly begin: () => Promise<void> } | undefined;
+  /** A SELECT that finds a row only when one of these is stored: then all are. */
+  readonly proof: string;
+  /** The key of a lock; absent: none. */
+  readonly lockKey?: string | undefined;
+  /** Aborted: the rows are left out when their INSERT has not begun. */
+  readonly signal: AbortSignal;
+  /** Asked when their INSERT begins; without it the rows are left out. */
+  readonly permit?: WritePermit | null | undefined;
+}
+
+export interface Rows {
+  readonly table: string;
+  /** Absent: `lines` is JSONEachRow. */
+  readonly columns?: readonly string[] | undefined;
+  /** JSONCompactEachRow, each line with its line break. */
+  readonly lines: Uint8Array;
+}
+
+type Entry = Waiting<RowBatch & Queued, void>;
+
+/** Null: that one can be stored. */
+type Check = (batches: readonly RowBatch[]) => Promise<readonly (Error | null)[]>;
+const nothingToCheck: Check = async (batches) => batches.map(() => null);
+
+/** Milliseconds for the search for rows of a failed INSERT. */
+const checkTimeout = 10_000;
+
+/** Group commit: one INSERT stores the rows of several requests. */
+export class GroupCommit {
+  readonly #db: Database;
+  readonly #queues: StatementQueues<RowBatch & Queued, void>;
+  readonly #check: Check;
+
+  /**
+   * @param args.insertLimit bytes that are gathered for one INSERT; a request's rows stay together even beyond it
+   * @param args.check called before an INSERT with its batches, for the reasons why some of them can't be stored
+   */
+  constructor(
+    args: {
+      readonly db: Database;
+      readonly insertLimit: number;
+      readonly check?: Check;
+    } & Pick<
+      StatementQueuesOptions<RowBatch & Queued, void>,
+      'pendingLimit' | 'lock' | 'gather' | 'linger' | 'pace' | 'onStatement'
+    >,
+  ) {
+    const { db, insertLimit, check = nothingToCheck, ...rest } = args;
+    this.#db = db;
+    this.#check = check;
+    this.#queues = new StatementQueues({
+      ...rest,
+      full: 'too many rows wait to be stored',
+      sizeLimit: insertLimit,
+      run: (gathered) => this.#store(gathered),
+    });
+  }
+
+  /**
+   * Stores the rows together with those of other requests: one INSERT for a home runs at a time, and the next ones
+   * gather meanwhile. Settles with the outcome of these rows and not before it is known, whatever the signal says:
+   * an INSERT that has begun is not interrupted. Rejects with 503 when too many bytes wait.
+   */
+  write(batch: RowBatch): Promise<void> {
+    const { home, table, columns = [], lines, before } = batch;
+    const size = lines.byteLength + (before?.lines.byteLength ?? 0);
+    const { account, absent, proof, lockKey, signal, permit } = batch;
+    return this.#queues.add({
+      queue: home,
+      shape: `${table} ${columns.join()}`,
+      size,
+      account,
+      lockKey,
+      signal,
+      home,
+      table,
+      columns: batch.columns,
+      lines,
+      before,
+      absent,
+      proof,
+      permit,
+    });
+  }
+
+  /** Never rejects; every entry is settled by its own outcome. */
+  async #store(gathered: readonly Entry[]): Promise<void> {
+    const allowed = permitted(gathered, ({ reject }, reason) => reject(reason));
+    const isChecked = allowed.some(({ item: { absent } }) => absent !== undefined);
+    const entries = isChecked ? await this.#checked(allowed) : allowed;
+    const [first] = entries;
+    if (first === undefined) return;
+    const { home } = first.item;
+    const permit = joinPermits(entries);
+    try {
+      const before = entries.flatMap(({ item }) => item.before ?? []);
+      // no request's signal: others wait for this INSERT too, and its outcome must be known
+      if (before.length > 0) await this.#db.insert({ ...joined(before), home, permit });
+      await this.#db.insert({ ...joined(entries.map(({ item }) => item)), home, permit });
+    } catch (error) {
+      await this.#settleFailure(entries, error);
+      return;
+    }
+    for (const { resolve } of entries) resolve();
+  }
+
+  /** Those that can be stored; the others are settled. */
+  async #checked(entries: readonly Entry[]): Promise<readonly Entry[]> {
+    const asked = entries.filter(({ item: { absent } }) => absent !== undefined);
+    const refused = new Set<Entry>();
+    const refuse = (entry: Entry, reason: unknown): void => {
+      refused.add(entry);
+      entry.reject(reason);
+    };
+    try {
+      const reasons = await this.#check(asked.map(({ item }) => item));
+      const begin = async (entry: Entry, at: number): Promise<void> => {
+        if (reasons[at] !== null) return refuse(entry, reasons[at]);
+        await entry.item.absent?.begin().catch((error: unknown) => refuse(entry, error));
+      };
+      await Promise.all(asked.map(begin));
+    } catch (error) {
+      for (const entry of asked) refuse(entry, error);
+    }
+    return entries.filter((entry) => !refused.has(entry));
+  }
+
+  async #settleFailure(entries: readonly Entry[], error: unknown): Promise<void> {
+    const failAll = (cause = error): void => {
+      const reason = cause instanceof StatementTimeout ? deadlineExceeded(cause.timeLimit) : cause;
+      for (const { reject } of entries) reject(reason);
+    };
+    // a refusal before the engine saw anything, such as 503: trying again would add to the load
+    if (error instanceof ApiError) {
+      const left = permitted(entries, ({ reject }, reason) => reject(reason));
+      // a permit ran out while the INSERT waited for the engine: the rest is written
+      return left.length < entries.length ? this.#store(left) : failAll();
+    }
+    try {
+      // a connection that breaks does not say whether the rows are there; they are one block, so one row is proof
+      if (await this.#isStored(entries[0] as Entry)) {
+        for (const { resolve } of entries) resolve();
+        return;
+      }
+    } catch {
+      return failAll();
+    }
+    // the outcome that a broken connection hides may still come, and would be there twice
+    if (error instanceof UnknownOutcome) return failAll(error.refusal);
+    if (entries.length === 1) return failAll();
+    // one request's rows may have failed the others: halves find it in few steps
+    const middle = entries.length >> 1;
+    await this.#store(entries.slice(0, middle));
+    await this.#store(entries.slice(middle));
+  }
+
+  async #isStored({ item: { proof, home } }: Entry): Promise<boolean> {
+    return (await this.#db.rows({ sql: proof, signal: AbortSignal.timeout(checkTimeout), home })).length > 0;
+  }
+}
+
+function joined(batches: readonly Rows[]): Rows {
+  const [{ table, columns } = { table: '' }] = batches;
+  const lines =
+    batches.length === 1 ? (batches[0] as Rows).lines : Buffer.concat(batches.map(({ lines }) => lines));
+  return { table, lines, ...(columns === undefined ? {} : { columns }) };
+}

@@ -1,0 +1,136 @@
+import { UnknownOutcome } from '#kernel/errors/unknown-outcome.ts';
+import type { Log } from '#kernel/log/log.ts';
+import type { ClickhouseServer, Until } from './clickhouse-server.ts';
+import { isServerFailure, ServerSilent } from './engine-failure.ts';
+import { HomeOrder } from './home-order.ts';
+import { type HealthTimes, ServerHealth } from './server-health.ts';
+
+/** Servers that one statement is tried on. */
+const attempts = 3;
+/** Milliseconds after which a server that did not answer yet is asked whether it lives, and again. */
+const usualPatience = 3000;
+
+export interface ReplicasOptions {
+  readonly servers: readonly ClickhouseServer[];
+  readonly log: Pick<Log, 'warn' | 'info'>;
+  readonly times?: (Partial<HealthTimes> & { readonly patience?: number }) | undefined;
+}
+
+interface Member {
+  readonly url: string;
+  readonly server: ClickhouseServer;
+  readonly health: ServerHealth;
+}
+
+/**
+ * Several servers with the same data. A statement with a key goes to its home as long as that is well, so that reads see
+ * earlier writes. A server that fails is set aside, and the next one takes its place.
+ */
+export class Replicas {
+  readonly #members: readonly Member[];
+  readonly #order: HomeOrder<Member>;
+  readonly #patience: number;
+  /** Those of a server that is alone. */
+  readonly #statements = new Set<{ readonly since: number; readonly until: Until }>();
+  readonly #watching: NodeJS.Timeout | undefined;
+
+  constructor({ servers, log, times }: ReplicasOptions) {
+    this.#members = servers.map((server) => ({
+      url: server.url,
+      server,
+      health: new ServerHealth({
+        probe: (signal) => server.probe(signal),
+        times,
+        changed(usable, reason) {
+          const { url } = server;
+          if (usable) log.info({ url }, 'a ClickHouse server is back');
+          else log.warn({ url, err: reason }, 'a ClickHouse server is set aside');
+        },
+      }),
+    }));
+    this.#order = new HomeOrder(this.#members);
+    this.#patience = times?.patience ?? usualPatience;
+    const [only, second] = this.#members;
+    if (only !== undefined && second === undefined)
+      this.#watching = setInterval(() => void this.#checkAlone(only), this.#patience).unref();
+  }
+
+  /**
+   * Does work on the key's home, or on the next server when it surely was not done there. Rejects with the last failure
+   * when no server does it; `until.signal` bounds all of it.
+   */
+  async run<Result>(
+    key: string,
+    until: Until,
+    work: (server: ClickhouseServer, until: Until) => Promise<Result>,
+  ): Promise<Result> {
+    const [only, second] = this.#members;
+    // with nowhere else to go there is nothing to decide
+    if (only !== undefined && second === undefined)
+      return this.#running(until, () => work(only.server, until));
+    let failure: unknown;
+    for (const member of this.#candidates(key)) {
+      try {
+        return await this.#watched(member, until, (own) => work(member.server, own));
+      } catch (error) {
+        until.caller?.throwIfAborted();
+        failure = error;
+        if (!isServerFailure(error) || until.signal.aborted) throw error;
+        member.health.setAside(error);
+        // it may have been done: elsewhere it would be done twice
+        if (error instanceof UnknownOutcome) throw error;
+      }
+    }
+    throw failure;
+  }
+
+  close(): void {
+    clearInterval(this.#watching);
+    for (const { health } of this.#members) health.close();
+  }
+
+  /** The same as `#watched` for a server that is alone: one timer for all statements. */
+  async #running<Result>(until: Until, work: () => Promise<Result>): Promise<Result> {
+    const statement = { since: performance.now(), until };
+    this.#statements.add(statement);
+    try {
+      return await work();
+    } finally {
+      this.#statements.delete(statement);
+    }
+  }
+
+  async #checkAlone({ health, url }: Member): Promise<void> {
+    const before = performance.now() - this.#patience;
+    const late = [...this.#statements].filter(({ since }) => since < before);
+    if (late.length === 0 || (await health.check()) !== 'away') return;
+    for (const { until } of late) until.stop?.(new ServerSilent(url));
+  }
+
+  /** The servers to try, at most `attempts`; those that were set aside only when the others fail. */
+  #candidates(key: string): readonly Member[] {
+    const order = this.#order.of(key);
+    const usable = order.filter(({ health }) => health.usable);
+    return [...usable, ...order.filter(({ health }) => !health.usable)].slice(0, attempts);
+  }
+
+  /** Gives the work up when the server no longer answers: a connection to a machine that is gone may seem to be there. */
+  async #watched<Result>(
+    { health, url }: Member,
+    until: Until,
+    work: (until: Until) => Promise<Result>,
+  ): Promise<Result> {
+    const controller = new AbortController();
+    const check = async (): Promise<void> => {
+      if ((await health.check()) !== 'away') return;
+      controller.abort(new ServerSilent(url));
+    };
+    const timer = setInterval(() => void check(), this.#patience);
+    const signal = AbortSignal.any([until.signal, controller.signal]);
+    try {
+      return await work({ signal, caller: until.caller });
+    } finally {
+      clearInterval(timer);
+    }
+  }
+}

@@ -1,0 +1,260 @@
+import { FairShare } from '#kernel/limits/fair-share.ts';
+import { ReadWriteLock } from '#kernel/limits/read-write-lock.ts';
+import { type ActiveSpan, activeSpan, withActiveSpan } from '#kernel/telemetry/active-span.ts';
+
+/** One request's part of a statement that it shares with others. */
+export interface Queued {
+  /** Statements of one queue run one after the other. */
+  readonly queue: string;
+  /** Only items of one shape go into one statement. */
+  readonly shape: string;
+  /** Bytes or characters, counted against the limits. */
+  readonly size: number;
+  /** While several accounts wait, each gets its share of the next statement. */
+  readonly account: string;
+  /** Key of a lock, such as that of a record space that is being cleared; absent: none. */
+  readonly lockKey?: string | undefined;
+  /** No two items with the same key go into one statement; absent: with any others. */
+  readonly key?: string;
+  /** Aborted: it is left out when its statement has not begun. */
+  readonly signal: AbortSignal;
+}
+
+/** An item in its queue: not a copy of it, which would cost more than the rest of this file. */
+export interface Waiting<Item, Result> {
+  readonly item: Item;
+  readonly resolve: (result: Result) => void;
+  readonly reject: (error: unknown) => void;
+  /** Span of the request that it is for. */
+  readonly span: ActiveSpan | undefined;
+}
+
+/** Items that are about to come: the next statement waits for them a little, because it costs the same with them. */
+export interface Gather {
+  /** Number of items under way, those that wait here included. */
+  expected(): number;
+  /** Milliseconds. */
+  readonly wait: number;
+}
+
+/**
+ * Answers how many milliseconds a statement has to wait for its turn among those of all processes; more items gather
+ * meanwhile.
+ * @param args.alone whether the queue has one item, as it had before
+ */
+export type Pace = (args: { readonly queue: string; readonly alone: boolean }) => Promise<number>;
+
+const nothingExpected: Gather = { expected: () => 0, wait: 0 };
+
+export interface StatementQueuesOptions<Item, Result> {
+  /** Sizes of items that may wait or be made at once in this process; an account has half of it at most. */
+  readonly pendingLimit: number;
+  /** The message of the 503 beyond that. */
+  readonly full: string;
+  /** Sizes that are gathered for one statement; one item is let in even beyond it. */
+  readonly sizeLimit: number;
+  /** Items of one statement. */
+  readonly countLimit?: number;
+  /** Shared with other queues that change the same rows. By default its own. */
+  readonly lock?: ReadWriteLock | undefined;
+  /** By default nothing is expected: items that come while a statement is under way are the next one. */
+  readonly gather?: Gather | undefined;
+  /**
+   * After a statement of several items the next one waits until as many more are here, for `part` of the time that it
+   * took, and `most` milliseconds at most. By default it does not.
+   */
+  readonly linger?: { readonly part: number; readonly most: number } | undefined;
+  /** By default no statement waits. */
+  readonly pace?: Pace | undefined;
+  /** Called with the number of items that share a statement. */
+  readonly onStatement?: ((items: number) => void) | undefined;
+  /** Makes the statement. Never rejects; it settles each item by its own outcome. */
+  readonly run: (items: readonly Waiting<Item, Result>[]) => Promise<void>;
+}
+
+/** Batches: one statement of a queue runs at a time, and items that come meanwhile gather for the next one. */
+export class StatementQueues<Item extends Queued, Result> {
+  readonly #options: StatementQueuesOptions<Item, Result>;
+  readonly #lock: ReadWriteLock;
+  /** Queues with a statement under way, and the items that wait for its end. */
+  readonly #queues = new Map<string, FairQueue<Item, Result>>();
+  /** Called when an item comes that a statement may wait for. */
+  readonly #arrivals = new Map<string, (item: Item) => void>();
+  readonly #pending: FairShare;
+
+  constructor(options: StatementQueuesOptions<Item, Result>) {
+    this.#options = options;
+    this.#lock = options.lock ?? new ReadWriteLock();
+    const { pendingLimit, full } = options;
+    this.#pending = new FairShare({ capacity: pendingLimit, share: pendingLimit / 2, queueLimit: 0, full });
+  }
+
+  /** Settles with the item's outcome. Rejects with 503 when too much waits. */
+  async add(item: Item): Promise<Result> {
+    const pending = this.#pending.claim(item.account, item.size);
+    try {
+      return await new Promise<Result>((resolve, reject) => {
+        const waiting = { item, resolve, reject, span: activeSpan() };
+        const queue = this.#queues.get(item.queue);
+        if (queue !== undefined) {
+          queue.push(waiting);
+          this.#arrivals.get(item.queue)?.(item);
+          return;
+        }
+        const fresh = new FairQueue<Item, Result>();
+        fresh.push(waiting);
+        this.#queues.set(item.queue, fresh);
+        void this.#drain(item.queue, fresh);
+      });
+    } finally {
+      pending.release();
+    }
+  }
+
+  async #drain(name: string, queue: FairQueue<Item, Result>): Promise<void> {
+    const { gather = nothingExpected, linger, pace, run, onStatement = () => {} } = this.#options;
+    let last = 1;
+    const isLocked = (item: Item): boolean => this.#isLocked(item);
+    while (queue.size > 0) {
+      if (queue.size < gather.expected()) await this.#gathered(name, queue, gather);
+      if (pace !== undefined) {
+        const wait = await pace({ queue: name, alone: queue.size === 1 && last === 1 });
+        const { POSITIVE_INFINITY: all } = Number;
+        if (wait > 0) await this.#gathered(name, queue, { expected: () => all, wait });
+      }
+      const items = queue.take({ ...this.#options, isLocked });
+      if (items.length === 0) {
+        if (queue.size > 0) await this.#unlockedOrJoined(name);
+        continue;
+      }
+      const lockKeys = items.flatMap(({ item: { lockKey } }) => lockKey ?? []);
+      onStatement(items.length);
+      last = items.length;
+      // of the requests that share it, one has it in its trace
+      const [{ span } = {}] = items;
+      const began = performance.now();
+      await this.#lock.shared(lockKeys, () => withActiveSpan(span, () => run(items)));
+      if (linger === undefined || items.length === 1) continue;
+      const returned = queue.size + items.length;
+      const wait = Math.min(linger.most, (performance.now() - began) * linger.part);
+      await this.#gathered(name, queue, { expected: () => returned, wait });
+    }
+    this.#queues.delete(name);
+  }
+
+  #isLocked({ lockKey }: Item): boolean {
+    return lockKey !== undefined && this.#lock.isLocked(lockKey);
+  }
+
+  /** All waiting items are locked: resolves when one is unlocked, or when one comes that is not locked. */
+  async #unlockedOrJoined(name: string): Promise<void> {
+    const joined = new Promise<void>((resolve) => {
+      this.#arrivals.set(name, (item) => {
+        if (!this.#isLocked(item)) resolve();
+      });
+    });
+    await Promise.race([this.#lock.changed(), joined]);
+    this.#arrivals.delete(name);
+  }
+
+  /** Resolves when all that are expected are here, or after a while. */
+  #gathered(name: string, queue: { readonly size: number }, { expected, wait }: Gather): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer);
+        this.#arrivals.delete(name);
+        resolve();
+      };
+      const timer = setTimeout(done, wait);
+      this.#arrivals.set(name, () => {
+        if (queue.size >= expected()) done();
+      });
+    });
+  }
+}
+
+/** Each gets its answer, or the reason why there is none. */
+export async function settleAll<Item, Answer>(
+  waiting: readonly Waiting<Item, Answer>[],
+  read: () => Promise<(item: Item) => Answer>,
+): Promise<void> {
+  try {
+    const answerOf = await read();
+    for (const { item, resolve } of waiting) resolve(answerOf(item));
+  } catch (error) {
+    for (const { reject } of waiting) reject(error);
+  }
+}
+
+/** Round robin over accounts, from the one that was served longest ago. Each statement takes items of all of them. */
+class FairQueue<Item extends Queued, Result> {
+  /** Its order is the order of service. */
+  readonly #accounts = new Map<string, Waiting<Item, Result>[]>();
+  size = 0;
+
+  push(waiting: Waiting<Item, Result>): void {
+    const { account } = waiting.item;
+    const items = this.#accounts.get(account);
+    if (items === undefined) this.#accounts.set(account, [waiting]);
+    else items.push(waiting);
+    this.size++;
+  }
+
+  /** Takes the items of the next statement: those of the first one's shape, until one does not fit. */
+  take(limits: {
+    readonly sizeLimit: number;
+    readonly countLimit?: number;
+    readonly isLocked: (item: Item) => boolean;
+  }): Waiting<Item, Result>[] {
+    const { sizeLimit, countLimit = Number.POSITIVE_INFINITY, isLocked } = limits;
+    const taken: Waiting<Item, Result>[] = [];
+    const keys = new Set<string>();
+    const shapes = { first: undefined as string | undefined };
+    let size = 0;
+    /** Whether an item goes with those that are taken already. */
+    const fits = (item: Item): boolean =>
+      (shapes.first ?? item.shape) === item.shape && !isLocked(item) && !(item.key && keys.has(item.key));
+    const queues = [...this.#accounts].map(([account, items]) => ({
+      account,
+      items,
+      next: 0,
+      left: [] as Waiting<Item, Result>[],
+    }));
+    let open = queues;
+    while (open.length > 0) {
+      for (const queue of open) {
+        const waiting = queue.items[queue.next++] as Waiting<Item, Result>;
+        const { item } = waiting;
+        if (item.signal.aborted) {
+          waiting.reject(item.signal.reason);
+          this.size--;
+          continue;
+        }
+        const full = taken.length === countLimit || (taken.length > 0 && size + item.size > sizeLimit);
+        if (full || !fits(item)) {
+          queue.left.push(waiting);
+          // a later change of the same record must not come before this one
+          if (item.key !== undefined) keys.add(item.key);
+          if (full) {
+            queue.left = queue.left.concat(queue.items.slice(queue.next));
+            queue.next = queue.items.length;
+          }
+          continue;
+        }
+        shapes.first = item.shape;
+        if (item.key !== undefined) keys.add(item.key);
+        taken.push(waiting);
+        size += item.size;
+      }
+      open = open.filter(({ items, next }) => next < items.length);
+    }
+    const served = new Set(taken.map(({ item: { account } }) => account));
+    for (const { account, left } of queues) {
+      // one that is put in again comes last, and one that is replaced keeps its place
+      if (served.has(account) || left.length === 0) this.#accounts.delete(account);
+      if (left.length > 0) this.#accounts.set(account, left);
+    }
+    this.size -= taken.length;
+    return taken;
+  }
+}

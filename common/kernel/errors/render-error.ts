@@ -1,0 +1,86 @@
+import { ApiError } from './api-error.ts';
+import { internalError, outcomeUnknown, storageFull, unavailable } from './catalogue.ts';
+import { errorCodes } from './error-codes.ts';
+import { isStorageFull } from './storage-full.ts';
+import { StoreUnavailable } from './store-unavailable.ts';
+import { UnknownOutcome } from './unknown-outcome.ts';
+
+/** A thrown value as a client may see it: an ApiError as it is, a full disk, a store that is away, a write that nobody knows the outcome of, anything else as a bare internal error. */
+export function visibleError(thrown: unknown): ApiError {
+  if (isStorageFull(thrown)) return storageFull(thrown);
+  if (thrown instanceof StoreUnavailable)
+    return unavailable('Files can not be stored or read at the moment', thrown);
+  if (thrown instanceof UnknownOutcome) return outcomeUnknown(thrown);
+  return thrown instanceof ApiError ? thrown : internalError(thrown);
+}
+
+interface FailedRequest {
+  readonly path: string;
+  readonly id: string;
+  /** Its Accept header. */
+  readonly accept: string | undefined;
+}
+
+/** The beginning of a problem's `type`; its machine code follows. */
+export const problemTypePrefix = 'urn:problem-type:sluice:';
+const problemType = 'application/problem+json';
+
+/**
+ * Headers and body of an error's answer, in the form that the client asks for: that of docs/api.md, or of RFC 9457.
+ * common/server/openapi/error-answers.ts describes both.
+ */
+export function renderError(
+  error: ApiError,
+  { path, id, accept }: FailedRequest,
+): { headers: Readonly<Record<string, string>>; body: string } {
+  const timestamp = new Date().toISOString();
+  if (accept !== undefined && prefersProblem(accept)) {
+    const problem = {
+      type: `${problemTypePrefix}${error.code}`,
+      title: errorCodes[error.code].title,
+      status: error.status,
+      detail: error.message,
+      instance: uriReference(path),
+      code: error.code,
+      errors: error.problems,
+      timestamp,
+      requestId: id,
+    };
+    return { headers: { 'content-type': problemType, ...error.headers }, body: JSON.stringify(problem) };
+  }
+  const body = {
+    statusCode: error.status,
+    code: error.code,
+    message: error.message,
+    error: error.problems,
+    path,
+    timestamp,
+    requestId: id,
+  };
+  return {
+    headers: { 'content-type': 'application/json; charset=utf-8', ...error.headers },
+    body: JSON.stringify(body),
+  };
+}
+
+/** Whether an Accept header names problem details, and likes our own form no better (RFC 9110 section 12.5.1). */
+function prefersProblem(accept: string): boolean {
+  const wanted = accept.toLowerCase();
+  if (!wanted.includes(problemType)) return false;
+  let problem = 0;
+  let json = 0;
+  for (const range of wanted.split(',')) {
+    const [type = '', ...parameters] = range.split(';').map((part) => part.trim());
+    const weight = parameters.find((parameter) => parameter.startsWith('q='));
+    const quality = weight === undefined ? 1 : Number(weight.slice(2)) || 0;
+    if (type === problemType) problem = Math.max(problem, quality);
+    else if (type === 'application/json') json = Math.max(json, quality);
+  }
+  return problem > 0 && problem >= json;
+}
+
+/** RFC 3986: characters that may not stand in an address are percent-encoded. A path that begins with `//` would name a host. */
+function uriReference(path: string): string {
+  const encoded = path.replace(/[^!#-;=?-[\]_a-z~]|%(?![\dA-Fa-f]{2})/gu, encodeURIComponent);
+  return encoded.startsWith('//') ? `/.${encoded}` : encoded;
+}

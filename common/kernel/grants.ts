@@ -1,0 +1,168 @@
+import { slugPattern, spaceSlugProblem } from './ids/slug.ts';
+
+/** What an operation needs of a token; its description says which (`needs`). */
+export const grantMeanings = {
+  find: 'read records',
+  insert: 'insert records',
+  update: 'change records',
+  delete: 'delete records',
+  structure: 'make, change and drop record spaces',
+  'files:read': 'list and download files',
+  'files:write': 'upload files',
+  'files:delete': 'delete files',
+  webhooks: 'see and resend webhook deliveries',
+  usage: 'see the usage',
+  backup: 'export hashes, and import records and files as they were',
+} as const;
+
+export type Grant = keyof typeof grantMeanings;
+export const grantNames = Object.keys(grantMeanings) as readonly Grant[];
+
+/**
+ * What an operation touches. A token with `spaces` reaches those spaces alone, so no operation is without it, and what is
+ * not here is refused.
+ *
+ * - `space`: the record space of its place
+ * - `named space`: a record space that is known later, and checked then as `space`
+ * - `granted spaces`: many record spaces; it leaves out those that the token is not for
+ * - `all spaces`: every record space of a project
+ * - `beside spaces`: no record space, such as files
+ */
+export type Touches = 'space' | 'named space' | 'granted spaces' | 'all spaces' | 'beside spaces';
+
+export interface Need {
+  readonly grant: Grant;
+  readonly touches: Touches;
+}
+
+/** What an operation on the record space of its place needs. */
+export function inSpace(grant: Grant): Need {
+  return { grant, touches: 'space' };
+}
+
+/** What an access token is for; what is absent has no limit. */
+export interface Grants {
+  /** Slugs. */
+  readonly projects?: readonly string[];
+  /** Slugs, in any of the projects. */
+  readonly spaces?: readonly string[];
+  readonly may?: readonly Grant[];
+  /** It may stand in a web page: it reaches records of spaces with rules, and nothing else (docs/security.md). */
+  readonly publishable?: true;
+  /** Of the pages that a publishable token is for; `*`: any. */
+  readonly origins?: readonly string[];
+}
+
+/** What rules of a space can say of a publishable token. */
+export const ruledGrants = ['find', 'insert', 'update', 'delete'] as const satisfies readonly Grant[];
+
+/** Where an operation is: in all projects, in a project, or in a record space of it. */
+export interface GrantPlace {
+  readonly project?: string | undefined;
+  readonly space?: string | undefined;
+}
+
+const keys = ['projects', 'spaces', 'may', 'publishable', 'origins'] as const;
+
+/** Slugs, or origins, of one list. */
+const mostNames = 100;
+
+/** Why the grants don't cover an operation; null: they do. */
+export function lackOf(grants: Grants, { grant, touches }: Need, place: GrantPlace): string | null {
+  const { projects, may, publishable } = grants;
+  const { project } = place;
+  if (publishable && !(ruledGrants as readonly Grant[]).includes(grant))
+    return lacking(grant, ': a publishable token is for records');
+  if (may?.includes(grant) === false) return lacking(grant, '');
+  if (projects !== undefined && project === undefined && touches !== 'named space')
+    return lacking(grant, ' for all projects');
+  if (projects !== undefined && project !== undefined && !projects.includes(project))
+    return lacking(grant, ` in the project ${project}`);
+  const outside = grants.spaces === undefined ? null : outsideOf(grants, touches, place);
+  return outside === null ? null : lacking(grant, outside);
+}
+
+function lacking(grant: Grant, where: string): string {
+  return `The access token is not granted ${grant}${where}`;
+}
+
+/** What a token with `spaces` is not for; null: it is for all that an operation touches. */
+function outsideOf(
+  { spaces = [], may, publishable }: Grants,
+  touches: Touches,
+  { space }: GrantPlace,
+): string | null {
+  switch (touches) {
+    case 'space':
+      return spaces.includes(space ?? '') ? null : ` in the record space ${space}`;
+    case 'named space':
+    case 'granted spaces':
+      return null;
+    case 'beside spaces':
+      // it is for nothing beside them, unless it says so
+      return may === undefined && !publishable ? ' beside its record spaces' : null;
+    default:
+      return ' for all record spaces';
+  }
+}
+
+/** Reads grants from JSON; undefined: no limits. */
+export function readGrants(value: unknown, problems: string[]): Grants | undefined {
+  if (value === null || value === undefined) return undefined;
+  if (typeof value !== 'object' || Array.isArray(value)) {
+    problems.push(`grants should be an object with ${keys.join(', ')}, or null`);
+    return undefined;
+  }
+  const given = value as Record<string, unknown>;
+  for (const key of Object.keys(given))
+    if (!(keys as readonly string[]).includes(key)) problems.push(`grants has no ${JSON.stringify(key)}`);
+  const read = <Name extends string>(
+    key: (typeof keys)[number],
+    what: string,
+    isOne: (item: string) => boolean,
+  ): readonly Name[] | undefined => {
+    const list = given[key];
+    if (list === undefined || list === null) return undefined;
+    const fits =
+      Array.isArray(list) &&
+      list.length > 0 &&
+      list.length <= mostNames &&
+      list.every((item) => typeof item === 'string' && isOne(item));
+    if (!fits) problems.push(`grants.${key} should be an array of 1 to ${mostNames} ${what}`);
+    return fits ? [...new Set(list as Name[])] : undefined;
+  };
+  const isSlug = (text: string): boolean => slugPattern.test(text);
+  const projects = read('projects', 'slugs of projects', isSlug);
+  const spaces = read('spaces', 'slugs of record spaces', (text) => spaceSlugProblem(text) === null);
+  const may = read<Grant>('may', `of ${grantNames.join(', ')}`, (item) => Object.hasOwn(grantMeanings, item));
+  const origins = read('origins', 'origins of web pages, such as https://app.example.com', isOrigin);
+  const { publishable = false } = given;
+  if (typeof publishable !== 'boolean') problems.push('grants.publishable should be true or false');
+  else if (publishable !== (origins !== undefined))
+    problems.push('grants.publishable and grants.origins belong together: name the origins of the web pages');
+  const lists = { projects, spaces, may, origins };
+  const said = Object.entries(lists).filter(([, list]) => list !== undefined);
+  if (said.length === 0) return undefined;
+  return { ...Object.fromEntries(said), ...(origins && { publishable: true }) };
+}
+
+/** As browsers send it: RFC 6454 section 7. */
+function isOrigin(text: string): boolean {
+  return text === '*' || (/^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text);
+}
+
+/** As a sentence shows them: "may read records in orders of shop". */
+export function grantsInWords({ projects, spaces, may, origins }: Grants): string {
+  const all = origins === undefined ? 'do everything' : 'find and change records';
+  const what = may === undefined ? all : listed(may.map((grant) => grantMeanings[grant]));
+  const ruled = origins === undefined ? [] : [`as rules allow, from pages of ${listed(origins)}`];
+  const where = [
+    ...(spaces === undefined ? [] : [`in ${listed(spaces)}`]),
+    ...(projects === undefined ? [] : [`${spaces === undefined ? 'in' : 'of'} ${listed(projects)}`]),
+  ];
+  return ['may', what, ...where, ...ruled].join(' ');
+}
+
+function listed(items: readonly string[]): string {
+  return items.length < 2 ? items.join('') : `${items.slice(0, -1).join(', ')} and ${items.at(-1)}`;
+}

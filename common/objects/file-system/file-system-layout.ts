@@ -1,0 +1,65 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import type { DurableDirectories } from '#kernel/durable-files/durable-directories.ts';
+import { assertObjectKey } from '../object-key.ts';
+import type { ObjectDescription } from '../object-store.ts';
+
+/** The description of an object that has none. */
+export const undescribed: ObjectDescription = { contentType: 'application/octet-stream', metadata: {} };
+
+/** The paths in a file system store. All are absolute. Bad keys throw. */
+export class FileSystemLayout {
+  readonly directories: DurableDirectories;
+  readonly objects: string;
+  readonly temporary: string;
+  readonly unfinished: string;
+  readonly #meta: string;
+
+  constructor(root: string, directories: DurableDirectories) {
+    this.directories = directories;
+    this.objects = join(root, 'objects');
+    this.temporary = join(root, 'tmp');
+    this.unfinished = join(root, 'unfinished');
+    this.#meta = join(root, 'meta');
+  }
+
+  /** The file that is the object: one exists when the other does. */
+  objectPath(key: string): string {
+    assertObjectKey(key);
+    return join(this.objects, key);
+  }
+
+  /** The JSON text of the object's description. */
+  metaPath(key: string): string {
+    assertObjectKey(key);
+    return join(this.#meta, `${key}.json`);
+  }
+
+  /** The bytes of an object that may be left unfinished. */
+  unfinishedPath(key: string): string {
+    assertObjectKey(key);
+    return join(this.unfinished, hashOf(key));
+  }
+
+  /** A file that is being written. Throws on an invalid id. */
+  temporaryPath(id: string): string {
+    assertObjectKey(id);
+    if (id.includes('/')) throw new Error(`bad upload id ${JSON.stringify(id)}`);
+    return join(this.temporary, id);
+  }
+
+  /** A new temporary path, for bytes or the description of this object. */
+  newTemporaryPath(key: string): string {
+    return join(this.temporary, `${hashOf(key)}.${randomUUID()}`);
+  }
+
+  /** Whether a file was made by `newTemporaryPath` for this object. @param name its own, without folder */
+  isTemporaryOf(key: string, name: string): boolean {
+    return name.startsWith(`${hashOf(key)}.`);
+  }
+}
+
+/** A key may be longer than a file's name, and holds slashes. */
+function hashOf(key: string): string {
+  return createHash('sha256').update(key).digest('hex').slice(0, 32);
+}

@@ -1,0 +1,122 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  AbortMultipartUploadCommand,
+  DeleteObjectCommand,
+  HeadObjectCommand,
+  ListPartsCommand,
+} from '@aws-sdk/client-s3';
+import { withDeadline } from '#kernel/limits/deadline.ts';
+import { type S3Context, tryCommand, tryOrNull } from './s3-context.ts';
+import { isRefusal } from './s3-failure.ts';
+import { listUploads } from './s3-list.ts';
+
+/** The remains of a failed writer. */
+export interface Leftovers {
+  readonly key: string;
+  readonly uploadId?: string | undefined;
+  /** An upload with an unknown id may have been begun. */
+  readonly unknownUpload?: boolean;
+  /** Parts were given up under way: they may arrive after the abort, and Versity then makes the upload anew. */
+  readonly lateParts?: boolean;
+  /** The object may have become visible. */
+  readonly object?: boolean;
+}
+
+/** How often a removal is checked before the store is taken at its word. */
+const rounds = 5;
+
+/**
+ * Removes the remains of a writer, within a time of its own, because the request that failed may be long gone.
+ * No answer to a client waits for it.
+ * Never rejects: failed removals are logged, and left to the janitor.
+ */
+export async function removeLeftovers(context: S3Context, leftovers: Leftovers): Promise<void> {
+  const { cleanups, log } = context;
+  const begun = await cleanups.run(() => takeBack(context, leftovers));
+  if (!begun) log.warn(leftovers, 'a failed object is left to the janitor: too many are being taken back');
+}
+
+async function takeBack(context: S3Context, leftovers: Leftovers): Promise<void> {
+  const { key, uploadId, unknownUpload = false, lateParts = false, object = false } = leftovers;
+  const steps: [what: string, needed: boolean, remove: (signal: AbortSignal) => Promise<void>][] = [
+    [
+      'upload',
+      uploadId !== undefined,
+      (signal) => dropUpload(context, { key, uploadId: uploadId ?? '', lateParts }, signal),
+    ],
+    ['unknown upload', unknownUpload, (signal) => dropUploadsOf(context, key, signal)],
+    // last: a complete that is under way at the server ends one way or the other when its upload is gone
+    ['object', object, (signal) => dropObject(context, key, signal)],
+  ];
+  const { cleanup } = context.timing;
+  const never = new AbortController().signal;
+  for (const [what, needed, remove] of steps) {
+    if (!needed) continue;
+    try {
+      await withDeadline(never, cleanup, (attempt) => remove(attempt.signal));
+    } catch (err) {
+      context.log.warn({ key, uploadId, what, err }, 'a failed object could not be taken back');
+    }
+  }
+}
+
+/**
+ * "If any part uploads are currently in progress, those part uploads might or might not succeed. As a result, it might
+ * be necessary to abort a given multipart upload multiple times in order to completely free all storage":
+ * https://docs.aws.amazon.com/AmazonS3/latest/API/API_AbortMultipartUpload.html
+ */
+export async function dropUpload(
+  context: S3Context,
+  { key, uploadId, lateParts = false }: { key: string; uploadId: string; lateParts?: boolean },
+  signal: AbortSignal,
+): Promise<void> {
+  const input = { Bucket: context.bucket, Key: key, UploadId: uploadId };
+  for (let round = 0; round < rounds; round++) {
+    if (round > 0) await sleep(context.timing.firstPause * 2 ** round, undefined, { signal });
+    const aborted = (await tryOrNull(context, new AbortMultipartUploadCommand(input), signal)) === null;
+    if (lateParts && round === 0) continue;
+    if (aborted) return;
+    try {
+      if (await isOver(context, input, signal)) return;
+    } catch (error) {
+      // a client that may not list parts takes the word of the second abort
+      if (!isRefusal(error)) throw error;
+      if (round > 0) return;
+    }
+  }
+  throw new Error('the upload is still there');
+}
+
+/** Whether nothing is left of an upload that was aborted. */
+async function isOver(
+  context: S3Context,
+  upload: { readonly Bucket: string; readonly Key: string; readonly UploadId: string },
+  signal: AbortSignal,
+): Promise<boolean> {
+  const found = await tryOrNull(context, new ListPartsCommand({ ...upload, MaxParts: 1 }), signal);
+  if (found === null) return true;
+  if ((found.Parts?.length ?? 0) > 0) return false;
+  // SeaweedFS lists no parts, in a 200, of an upload that is no more
+  for await (const { id } of listUploads(context, upload.Key, signal)) {
+    if (id === upload.UploadId) return false;
+  }
+  return true;
+}
+
+/** All uploads of a key: an id that was lost, with an answer or a process, is found by the key, which no other has. */
+async function dropUploadsOf(context: S3Context, key: string, signal: AbortSignal): Promise<void> {
+  for await (const upload of listUploads(context, key, signal)) {
+    if (upload.key === key) await dropUpload(context, { key, uploadId: upload.id }, signal);
+  }
+}
+
+/** Removes the object until it is seen to be gone: an abandoned request may take effect a little later. */
+async function dropObject(context: S3Context, key: string, signal: AbortSignal): Promise<void> {
+  const input = { Bucket: context.bucket, Key: key };
+  for (let round = 0; round < rounds; round++) {
+    if (round > 0) await sleep(context.timing.firstPause * 2 ** round, undefined, { signal });
+    await tryCommand(context, new DeleteObjectCommand(input), signal);
+    if ((await tryOrNull(context, new HeadObjectCommand(input), signal)) === null) return;
+  }
+  throw new Error('the object is still there');
+}

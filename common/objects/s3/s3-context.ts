@@ -1,0 +1,91 @@
+import type { S3Client, ServiceInputTypes, ServiceOutputTypes } from '@aws-sdk/client-s3';
+import { untilAborted } from '#kernel/limits/until-aborted.ts';
+import type { Cleanups } from './cleanups.ts';
+import type { S3Address } from './s3-address.ts';
+import { explained, isStatus } from './s3-failure.ts';
+import type { S3StoreOptions, S3Timing } from './s3-options.ts';
+import { type RetryLimits, retrying } from './s3-retry.ts';
+import type { PartSender } from './s3-send-part.ts';
+
+/** State that the operations of one store share. */
+export interface S3Context {
+  readonly bucket: string;
+  /** For small requests. */
+  readonly client: S3Client;
+  /** For objects, which may be read slowly. */
+  readonly reader: S3Client;
+  readonly address: S3Address;
+  readonly sendPart: PartSender;
+  readonly timing: S3Timing;
+  /** Whether the server takes x-amz-checksum-*; until one refuses, it does. */
+  readonly checksums: { on: boolean };
+  readonly cleanups: Cleanups;
+  readonly log: S3StoreOptions['log'];
+}
+
+type S3Command<Input extends ServiceInputTypes, Output extends ServiceOutputTypes> = Parameters<
+  typeof S3Client.prototype.send<Input, Output>
+>[0];
+
+/**
+ * Makes a small request of the SDK's, with our retries and deadlines. Rejects with the failure as it came. The SDK
+ * may wait for credentials and not hear the signal, so it is not waited for.
+ */
+export function tryControl<T>(
+  { timing }: Pick<S3Context, 'timing'>,
+  signal: AbortSignal,
+  send: (signal: AbortSignal) => Promise<T>,
+  limits: RetryLimits = { total: timing.request, attempt: timing.quiet },
+): Promise<T> {
+  return retrying(timing, limits, signal, (attempt) => untilAborted(send(attempt.signal), attempt.signal));
+}
+
+/** Sends a command in the same way. */
+export function tryCommand<Input extends ServiceInputTypes, Output extends ServiceOutputTypes>(
+  context: S3Context,
+  command: S3Command<Input, Output>,
+  signal: AbortSignal,
+  client = context.client,
+): Promise<Output> {
+  return tryControl(context, signal, (abortSignal) => client.send(command, { abortSignal }));
+}
+
+/** The same; null: the answer is that there is no such thing. */
+export async function tryOrNull<Input extends ServiceInputTypes, Output extends ServiceOutputTypes>(
+  context: S3Context,
+  command: S3Command<Input, Output>,
+  signal: AbortSignal,
+): Promise<Output | null> {
+  try {
+    return await tryCommand(context, command, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (isStatus(error, 404)) return null;
+    throw error;
+  }
+}
+
+/** Sends a command. Rejects with an error that says what failed, or the signal's reason. */
+export function control<Input extends ServiceInputTypes, Output extends ServiceOutputTypes>(
+  context: S3Context,
+  command: S3Command<Input, Output>,
+  signal: AbortSignal,
+  client = context.client,
+): Promise<Output> {
+  return explained(...subjectOf(command), signal, () => tryCommand(context, command, signal, client));
+}
+
+/** The same; null: the answer is that there is no such thing. */
+export function controlOrNull<Input extends ServiceInputTypes, Output extends ServiceOutputTypes>(
+  context: S3Context,
+  command: S3Command<Input, Output>,
+  signal: AbortSignal,
+): Promise<Output | null> {
+  return explained(...subjectOf(command), signal, () => tryOrNull(context, command, signal));
+}
+
+function subjectOf(command: { readonly input: object }): [operation: string, key: string] {
+  const { Key, Prefix } = command.input as { readonly Key?: string; readonly Prefix?: string };
+  // the SDK names commands after their classes
+  return [command.constructor.name.replace(/Command$/, ''), Key ?? Prefix ?? ''];
+}

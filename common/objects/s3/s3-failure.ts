@@ -1,0 +1,158 @@
+import { StoreUnavailable } from '#kernel/errors/store-unavailable.ts';
+import { DeadlinePassed } from '#kernel/limits/deadline.ts';
+
+/** An error answer to a request of our own; `failureOf` recognises those of the SDK. */
+export class S3Failure extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly bucketRegion: string | undefined;
+
+  constructor(status: number, code: string, message: string, bucketRegion?: string) {
+    super(message);
+    this.name = 'S3Failure';
+    this.status = status;
+    this.code = code;
+    this.bucketRegion = bucketRegion;
+  }
+}
+
+/** The facts about a thrown value. */
+export interface FailureFacts {
+  /** Status of the answer; undefined when there was none. */
+  readonly status: number | undefined;
+  /** S3's code such as NoSuchUpload, or the system's such as ECONNRESET. */
+  readonly code: string;
+  /** Region of the bucket, when S3 says so. */
+  readonly bucketRegion: string | undefined;
+}
+
+interface SdkError extends Error {
+  readonly code?: unknown;
+  /** From the body of an answer. */
+  readonly Region?: string;
+  readonly $metadata?: { readonly httpStatusCode?: number };
+  readonly $response?: { readonly headers?: Readonly<Record<string, string>> };
+}
+
+export function failureOf(thrown: unknown): FailureFacts {
+  if (thrown instanceof S3Failure) return thrown;
+  if (!(thrown instanceof Error)) return { status: undefined, code: '', bucketRegion: undefined };
+  const { name, code, $metadata, $response, Region } = thrown as SdkError;
+  return {
+    status: $metadata?.httpStatusCode,
+    code: typeof code === 'string' ? code : name,
+    bucketRegion: $response?.headers?.['x-amz-bucket-region'] ?? Region,
+  };
+}
+
+/** https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html: errors that a client should retry. */
+const transientCodes = new Set(['InternalError', 'RequestTimeout', 'ServiceUnavailable', 'SlowDown']);
+
+/** The system's codes of a connection that could not be made, or was lost. */
+const connectionCodes = new Set([
+  'EAI_AGAIN',
+  'ECONNABORTED',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EPIPE',
+  'ETIMEDOUT',
+  'TimeoutError',
+]);
+/** No connection, a certificate that is not trusted, or no credentials. */
+const neverSent =
+  /^(?:EAI_AGAIN|ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|UNABLE_TO_.*|.*CERT.*|CredentialsProviderError)$/;
+
+/** Whether the same request may succeed when it is sent again. */
+export function isTransient(thrown: unknown): boolean {
+  if (thrown instanceof DeadlinePassed) return true;
+  const { status, code } = failureOf(thrown);
+  if (transientCodes.has(code)) return true;
+  // HPE: the answer was cut off or is no HTTP
+  if (status === undefined || status < 300) return connectionCodes.has(code) || code.startsWith('HPE_');
+  // 501: Not Implemented stays so
+  return status === 408 || status === 429 || (status >= 500 && status !== 501);
+}
+
+/** Whether it is sure that the request has changed nothing; otherwise it may have been carried out. */
+export function isRefusal(thrown: unknown): boolean {
+  const { status, code } = failureOf(thrown);
+  if (status === undefined) return neverSent.test(code);
+  return status >= 300 && status < 500;
+}
+
+export function isStatus(thrown: unknown, status: number): boolean {
+  return failureOf(thrown).status === status;
+}
+
+/** The text for the log and the operator. */
+export function storageError(operation: string, key: string, cause: unknown): Error {
+  const { status, code, bucketRegion } = failureOf(cause);
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  const place =
+    bucketRegion === undefined || !(isMoved(status) || code === 'AuthorizationHeaderMalformed')
+      ? ''
+      : `; the bucket is in the region ${bucketRegion}: set S3_REGION`;
+  const answer = status === undefined ? code : `${status} ${code}`;
+  const subject = key === '' ? operation : `${operation} of ${JSON.stringify(key)}`;
+  const message = `S3 failed at ${subject}: ${answer}: ${reason}${place}`;
+  // an object alone may have rules of its own
+  const isDenied = operation === 'HeadBucket' && status === 403;
+  const problem = problemOf(cause) ?? (isDenied ? noRights : refusalOf(operation, cause));
+  return problem === undefined && !isTransient(cause)
+    ? new Error(message, { cause })
+    : new StoreUnavailable(message, { cause, problem });
+}
+
+/** Rejects with such an error, or with the signal's reason. @param key empty for requests about the bucket */
+export async function explained<T>(
+  operation: string,
+  key: string,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    signal.throwIfAborted();
+    throw storageError(operation, key, error);
+  }
+}
+
+/** Requests of an upload. A refusal of one is a matter of the bucket or of its server, and no bug. */
+const writes = new Set(['PutObject', 'CreateMultipartUpload', 'UploadPart', 'CompleteMultipartUpload']);
+/** Statuses that say something about one object: it is gone, or another write was there first. */
+const ofOneObject = new Set([404, 409, 412]);
+
+function refusalOf(operation: string, cause: unknown): string | undefined {
+  const { status, code } = failureOf(cause);
+  if (!writes.has(operation) || status === undefined || code === 'NoSuchUpload') return undefined;
+  if (ofOneObject.has(status)) return undefined;
+  const verb = status < 500 || status === 501 ? 'refuses' : 'fails at';
+  return `S3 ${verb} ${operation} (${status} ${code}): check the rights of the key, and what this server supports`;
+}
+
+const noRights = 'S3 refuses this key access to the bucket: check its rights';
+const keyProblem = 'S3 refuses the access key: check S3_ACCESS_KEY_ID';
+const problems: Readonly<Record<string, string>> = {
+  InvalidAccessKeyId: keyProblem,
+  SignatureDoesNotMatch: 'S3 refuses the secret key: check S3_SECRET_ACCESS_KEY',
+  ExpiredToken: 'S3 refuses the credentials: they have expired',
+  InvalidToken: keyProblem,
+  RequestTimeTooSkewed: 'S3 refuses the time of this machine: set its clock',
+  NoSuchBucket: 'the bucket does not exist: check S3_BUCKET',
+  CredentialsProviderError: 'there are no credentials for S3: set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY',
+};
+
+/** The fault of the settings that makes S3 refuse every request; undefined: there is none. */
+function problemOf(cause: unknown): string | undefined {
+  const { status, code, bucketRegion } = failureOf(cause);
+  if (!isMoved(status) && code !== 'AuthorizationHeaderMalformed') return problems[code];
+  return `the bucket is in ${bucketRegion === undefined ? 'another region' : `the region ${bucketRegion}`}: check S3_REGION`;
+}
+
+function isMoved(status: number | undefined): boolean {
+  return status !== undefined && status >= 300 && status < 400;
+}

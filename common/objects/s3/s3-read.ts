@@ -1,0 +1,72 @@
+import type { Readable } from 'node:stream';
+import { GetObjectCommand } from '@aws-sdk/client-s3';
+import { DeadlinePassed } from '#kernel/limits/deadline.ts';
+import type { ByteRange } from '../object-store.ts';
+import { control, type S3Context } from './s3-context.ts';
+import { storageError } from './s3-failure.ts';
+
+/** https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetObject.html */
+export async function* readObject(
+  context: S3Context,
+  key: string,
+  range: ByteRange | null,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  signal.throwIfAborted();
+  const command = new GetObjectCommand({
+    Bucket: context.bucket,
+    Key: key,
+    ...(range !== null && { Range: `bytes=${range.start}-${range.end}` }),
+  });
+  const found = await control(context, command, signal, context.reader);
+  const body = found.Body as Readable;
+  const expected = range === null ? found.ContentLength : range.end - range.start + 1;
+  // S3 shortens a range that goes past the end
+  if (range !== null && !found.ContentRange?.startsWith(`bytes ${range.start}-${range.end}/`)) {
+    body.destroy();
+    throw new RangeError(
+      `bytes ${range.start}-${range.end} of ${JSON.stringify(key)}: ${found.ContentRange}`,
+    );
+  }
+  let bytes = 0;
+  try {
+    for await (const chunk of chunksOf(body, context.timing.quiet, signal)) {
+      bytes += chunk.byteLength;
+      yield chunk;
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    throw storageError('GetObject', key, error);
+  }
+  if (bytes !== expected) {
+    throw storageError('GetObject', key, new Error(`${bytes} bytes came instead of ${expected}`));
+  }
+}
+
+/** The deadline runs only while the store is waited for: the reader may be as slow as it likes. */
+async function* chunksOf(
+  body: Readable,
+  quiet: number,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer, void, undefined> {
+  let waiting = true;
+  const watch = setTimeout(() => {
+    if (waiting) body.destroy(new DeadlinePassed('no bytes came', quiet));
+  }, quiet);
+  const stop = () => body.destroy(signal.reason as Error);
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    signal.throwIfAborted();
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      waiting = false;
+      yield chunk;
+      signal.throwIfAborted();
+      waiting = true;
+      watch.refresh();
+    }
+  } finally {
+    clearTimeout(watch);
+    signal.removeEventListener('abort', stop);
+    body.destroy();
+  }
+}

@@ -1,0 +1,79 @@
+import {
+  DeleteObjectCommand,
+  DeleteObjectsCommand,
+  HeadBucketCommand,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+} from '@aws-sdk/client-s3';
+import { forEachAtOnce } from '#kernel/limits/for-each-at-once.ts';
+import type { StoredObject } from '../object-store.ts';
+import { controlOrNull, type S3Context, tryCommand, tryControl } from './s3-context.ts';
+import { explained, isRefusal, isStatus, storageError } from './s3-failure.ts';
+import { givenMetadata, givenType } from './s3-metadata.ts';
+
+/** null: there is none. */
+export async function headObject(
+  context: S3Context,
+  key: string,
+  signal: AbortSignal,
+): Promise<StoredObject | null> {
+  const input = { Bucket: context.bucket, Key: key };
+  const found = await controlOrNull(context, new HeadObjectCommand(input), signal);
+  return (
+    found && {
+      key,
+      size: found.ContentLength ?? 0,
+      lastModified: found.LastModified ?? new Date(0),
+      contentType: givenType(found.Metadata ?? {}) ?? found.ContentType ?? 'application/octet-stream',
+      metadata: givenMetadata(found.Metadata ?? {}),
+    }
+  );
+}
+
+/** An object that is not there is deleted already. */
+export async function deleteObject(context: S3Context, key: string, signal: AbortSignal): Promise<void> {
+  await controlOrNull(context, new DeleteObjectCommand({ Bucket: context.bucket, Key: key }), signal);
+}
+
+/** The keys that one DeleteObjects takes: https://docs.aws.amazon.com/AmazonS3/latest/API/API_DeleteObjects.html */
+const keysAtOnce = 1000;
+const singlesAtOnce = 8;
+
+/** Answers the keys of objects that may still be there. */
+export async function deleteObjects(
+  context: S3Context,
+  keys: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const left: string[] = [];
+  for (let i = 0; i < keys.length; i += keysAtOnce) {
+    const some = keys.slice(i, i + keysAtOnce);
+    const command = new DeleteObjectsCommand({
+      Bucket: context.bucket,
+      Delete: { Objects: some.map((Key) => ({ Key })), Quiet: true },
+    });
+    try {
+      const { Errors = [] } = await tryCommand(context, command, signal);
+      left.push(...Errors.flatMap(({ Key }) => Key ?? []));
+    } catch (error) {
+      signal.throwIfAborted();
+      // some servers have no such request, or want another checksum of it
+      if (!isRefusal(error) && !isStatus(error, 501)) throw storageError('DeleteObjects', '', error);
+      await forEachAtOnce(some, singlesAtOnce, (key) => deleteObject(context, key, signal));
+    }
+  }
+  return left;
+}
+
+export async function headBucket(context: S3Context, signal: AbortSignal): Promise<void> {
+  const { client, bucket } = context;
+  const input = { Bucket: bucket };
+  const send = (abortSignal: AbortSignal) =>
+    client.send(new HeadBucketCommand(input), { abortSignal }).catch(async (error: unknown) => {
+      if (!isRefusal(error)) throw error;
+      // no answer to HEAD has a body that says why
+      await client.send(new ListObjectsV2Command(input), { abortSignal });
+      throw error;
+    });
+  await explained('HeadBucket', '', signal, () => tryControl(context, signal, send));
+}

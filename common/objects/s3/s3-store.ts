@@ -1,0 +1,131 @@
+import { partBytesFor } from '#kernel/config/s3-part-sizes.ts';
+import { StoreUnavailable } from '#kernel/errors/store-unavailable.ts';
+import { Http1Pool } from '#kernel/http-client/http1-pool.ts';
+import { unobserved } from '#kernel/telemetry/observe-call.ts';
+import { assertKeyPrefix, assertObjectKey } from '../object-key.ts';
+import type { ObjectStore } from '../object-store.ts';
+import { Cleanups } from './cleanups.ts';
+import { s3Address } from './s3-address.ts';
+import { dropUpload } from './s3-cleanup.ts';
+import { connectS3 } from './s3-client.ts';
+import type { S3Context } from './s3-context.ts';
+import { explained } from './s3-failure.ts';
+import { lastPartAt, listObjects, listUploads } from './s3-list.ts';
+import { type S3StoreOptions, s3Timing } from './s3-options.ts';
+import { readObject } from './s3-read.ts';
+import { deleteObject, deleteObjects, headBucket, headObject } from './s3-requests.ts';
+import { createPartSender, observedParts } from './s3-send-part.ts';
+import { placeOf, ResumableS3Writer, S3Writer } from './s3-writer.ts';
+
+/** Connections for parts, and as many for small requests; many parts at once gain nothing, and each holds memory. */
+const writeSockets = 64;
+/** Connections for reading, apart from the others: a slow reader holds one for long. */
+const readSockets = 1024;
+/** S3 keeps idle connections for longer. Milliseconds. */
+const idleLimit = 10_000;
+/** S3 answers a part with headers, and an error with a few lines of XML. Bytes. */
+const maxAnswer = 64 * 1024;
+/** How long closing waits for cleanups under way; a part of the time for a stop. Milliseconds. */
+const closePatience = 5_000;
+
+/** Keeps objects in a bucket of S3, or of a server that speaks its protocol. Nothing is sent before it is needed. */
+export function createS3Store(options: S3StoreOptions): ObjectStore {
+  const { context, close } = connect(options);
+  /** The problem that was logged last. */
+  let logged: string | undefined;
+  const abortUpload = (key: string, uploadId: string, signal: AbortSignal): Promise<void> => {
+    signal.throwIfAborted();
+    return explained('AbortMultipartUpload', key, signal, () =>
+      dropUpload(context, { key, uploadId }, signal),
+    );
+  };
+  return {
+    concurrentParts: options.concurrentParts ?? 3,
+    shortParts: false,
+    partBytes: (index, maxBytes, small) => partBytesFor(options, index, maxBytes, small),
+    async create(key, description, signal) {
+      assertObjectKey(key);
+      signal.throwIfAborted();
+      return description.replaces === true
+        ? new ResumableS3Writer(context, key, description, signal, null)
+        : new S3Writer(context, key, description, signal);
+    },
+    async resume(key, description, written, signal) {
+      assertObjectKey(key);
+      signal.throwIfAborted();
+      return new ResumableS3Writer(context, key, description, signal, written);
+    },
+    async dropWritten(key, written, signal) {
+      const place = placeOf(written);
+      if (place !== null) await abortUpload(key, place.id, signal);
+    },
+    async head(key, signal) {
+      assertObjectKey(key);
+      return headObject(context, key, signal);
+    },
+    read(key, range, signal) {
+      assertObjectKey(key);
+      return readObject(context, key, range, signal);
+    },
+    async delete(key, signal) {
+      assertObjectKey(key);
+      await deleteObject(context, key, signal);
+    },
+    async deleteAll(keys, signal) {
+      for (const key of keys) assertObjectKey(key);
+      return deleteObjects(context, keys, signal);
+    },
+    list(prefix, signal) {
+      assertKeyPrefix(prefix);
+      return listObjects(context, prefix, signal);
+    },
+    listOpenUploads: (signal) => listUploads(context, '', signal),
+    lastWrittenAt: (upload, signal) => lastPartAt(context, upload, signal),
+    isUploadOf: (upload, key) => upload.key === key,
+    abortUpload: async ({ key, id }, signal) => abortUpload(key, id, signal),
+    async ready(signal) {
+      try {
+        await headBucket(context, signal);
+        logged = undefined;
+      } catch (error) {
+        const problem = error instanceof StoreUnavailable ? error.problem : undefined;
+        // it is asked for again and again
+        if (problem !== undefined && problem !== logged) context.log.warn({ err: error }, problem);
+        logged = problem ?? logged;
+        throw error;
+      }
+    },
+    close,
+  };
+}
+
+/** Every way to the bucket: parts by our own client, small requests and reads by the SDK's. */
+function connect(options: S3StoreOptions): { readonly context: S3Context; close(): Promise<void> } {
+  const { bucket, log, observe = unobserved, maxSockets = writeSockets } = options;
+  const timing = s3Timing(options.timing);
+  const shared = { ...options, timing, observe };
+  const writing = connectS3({ ...shared, maxSockets });
+  const { client } = writing;
+  const reading = connectS3({ ...shared, credentials: client.config.credentials, maxSockets: readSockets });
+  const address = s3Address(client.config, options);
+  const pool = new Http1Pool({
+    ...{ base: address.base, name: 'the object store', limit: maxSockets },
+    ...{ connectTimeout: timing.connect, idleLimit, maxAnswer },
+  });
+  const cleanups = new Cleanups();
+  const sendPart = observedParts(createPartSender({ client, pool, address, timing }), observe);
+  const checksums = { on: true };
+  return {
+    context: { bucket, client, reader: reading.client, address, sendPart, timing, checksums, cleanups, log },
+    /** Waits a little for cleanups under way. */
+    async close() {
+      const left = await cleanups.settled(closePatience);
+      if (left > 0) log.warn({ writes: left }, 'the stop leaves failed objects to the janitor');
+      for (const { client, agent } of [writing, reading]) {
+        client.destroy();
+        agent.destroy();
+      }
+      pool.close();
+    },
+  };
+}

@@ -1,0 +1,148 @@
+import { AccessTokens } from '#auth/access-tokens.ts';
+import { type Authenticate, createAuthenticate } from '#auth/authenticate.ts';
+import { SessionStore } from '#auth/session-store.ts';
+import { createSharedTokens, unshared } from '#auth/shared-tokens.ts';
+import { createStoredKeys } from '#auth/signing-keys.ts';
+import { TokenCheck } from '#auth/token-check.ts';
+import { createTokenGate } from '#auth/token-gate.ts';
+import { databaseName } from '#catalogue/database-name.ts';
+import { type Deployment, openDeployment } from '#catalogue/deployment.ts';
+import { migrate } from '#catalogue/migrate.ts';
+import { migrations } from '#catalogue/migrations.ts';
+import { Projects } from '#catalogue/projects.ts';
+import { openDatabase } from '#catalogue/stores/open-database.ts';
+import { explained } from '#catalogue/stores/start-problem.ts';
+import { UsageCounts } from '#catalogue/usage-counts.ts';
+import { Users } from '#catalogue/users.ts';
+import { openLimiters, type RequestLimiters } from '#coordination/rate-limits/open-limiters.ts';
+import { type Invalidation, unannounced } from '#coordination/redis/invalidation.ts';
+import type { RedisConnection } from '#coordination/redis/redis-connection.ts';
+import { RedisInvalidation } from '#coordination/redis/redis-invalidation.ts';
+import { type CountedDatabase, countStatements } from '#engine/count-statements.ts';
+import type { Config } from '#kernel/config/read-config.ts';
+import type { RedisConfig } from '#kernel/config/read-redis.ts';
+import type { Log } from '#kernel/log/log.ts';
+import { type Metrics, unmeasured } from '#kernel/telemetry/create-metrics.ts';
+import type { ObserveCall } from '#kernel/telemetry/observe-call.ts';
+import { prepareDataDirectory } from './prepare-data-directory.ts';
+
+/** The stores and connections of every process of the service. */
+export interface Services {
+  readonly config: Config;
+  readonly log: Log;
+  readonly db: CountedDatabase;
+  readonly database: string;
+  readonly deployment: Deployment;
+  readonly users: Users;
+  readonly tokens: AccessTokens;
+  readonly tokenCheck: TokenCheck;
+  /** Sessions of the dashboard. */
+  readonly sessions: SessionStore;
+  readonly limiters: RequestLimiters;
+  readonly authenticate: Authenticate;
+  /** The same for a request that was counted before. */
+  readonly authenticateAgain: Authenticate;
+  readonly projects: Projects;
+  readonly usage: UsageCounts;
+  /** undefined: state that processes share is kept in this one. */
+  readonly redis: RedisConnection | undefined;
+  readonly invalidation: Invalidation;
+  close(): Promise<void>;
+}
+
+/** Opens the stores that the configuration names and brings their tables up to date. */
+export async function openServices(
+  config: Config,
+  log: Log,
+  { observeCall, cache }: Pick<Metrics, 'observeCall' | 'cache'> = unmeasured,
+): Promise<Services> {
+  await prepareDataDirectory(config.dataDir);
+  const database = databaseName(config);
+  const { db, deployment } = await openTables(config, log, observeCall).catch((error: unknown) => {
+    throw config.clickhouse === undefined ? error : explained(error, config.clickhouse);
+  });
+  const tokens = new AccessTokens({ db, database, deployment });
+  const redis = config.redis === undefined ? undefined : await connectRedis(config.redis, log, observeCall);
+  // the embedded engine serves one process
+  const alone = config.clickhouse === undefined;
+  const shares = redis !== undefined && !alone;
+  const invalidation = shares ? new RedisInvalidation({ redis, log }) : unannounced;
+  const signing = createStoredKeys({ db, database });
+  const shared = shares ? createSharedTokens({ redis, invalidation, keys: signing, log }) : unshared;
+  const users = new Users({ db, database });
+  const sessions = new SessionStore({ db, database, users });
+  const gate = createTokenGate({ tokens, deployment, alone });
+  const counts = cache('tokens');
+  const tokenCheck = new TokenCheck({ tokens, sessions, log, alone, invalidation, shared, gate, counts });
+  const usage = new UsageCounts({ db, database, log });
+  usage.start();
+  const limiters = openLimiters(config, { redis, log });
+  return {
+    config,
+    log,
+    db,
+    database,
+    deployment,
+    users,
+    tokens,
+    tokenCheck,
+    sessions,
+    limiters,
+    authenticate: createAuthenticate(tokenCheck, limiters.token),
+    authenticateAgain: createAuthenticate(tokenCheck),
+    projects: new Projects({ db, database, maxProjects: config.maxProjects, alone, invalidation }),
+    usage,
+    redis,
+    invalidation,
+    async close() {
+      limiters.address.close();
+      limiters.token.close();
+      await tokenCheck.close();
+      await usage.close();
+      await invalidation.close();
+      await redis?.close();
+      await db.close();
+    },
+  };
+}
+
+/** The engine, with its tables up to date. */
+async function openTables(
+  config: Config,
+  log: Log,
+  observe: ObserveCall,
+): Promise<Pick<Services, 'db' | 'deployment'>> {
+  const opened = await openDatabase(config, log);
+  const db = countStatements(opened.db, observe);
+  if (config.clickhouse === undefined) restoreFatalSignals();
+  const database = databaseName(config);
+  for (const { version, name } of await migrate(db, database, migrations)) {
+    log.info({ version, name }, 'migrated');
+  }
+  const deployment = await openDeployment({ db, database });
+  await opened.join(deployment.id, database);
+  return { db, deployment };
+}
+
+/** The client is loaded only where there is a Redis. */
+async function connectRedis(config: RedisConfig, log: Log, observe: ObserveCall): Promise<RedisConnection> {
+  const { openRedis } = await import('#coordination/redis/open-redis.ts');
+  return openRedis(config, log, undefined, observe);
+}
+
+/** Signals that the engine catches when it starts. SIGTSTP is Ctrl-Z, which it takes for one of them. */
+const caught = ['SIGSEGV', 'SIGABRT', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGTRAP', 'SIGSYS', 'SIGTSTP'] as const;
+
+/**
+ * Leaves fatal signals to the kernel, which ends the process at once and reports it to the waiting parent. The
+ * embedded engine catches them for a report of its own, and then hangs for minutes with the port open
+ * (docs/decisions/019-fatal-signals.md). To be called after the engine has started.
+ */
+function restoreFatalSignals(): void {
+  const nothing = (): void => {};
+  for (const signal of caught) {
+    // libuv installs its handler for the first listener, and the kernel's default, SIG_DFL, after the last
+    process.on(signal, nothing);
+    process.removeListener(signal, nothing);
+  }
+}

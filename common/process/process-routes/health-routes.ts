@@ -1,0 +1,132 @@
+import type { ApiError } from '#kernel/errors/api-error.ts';
+import { notReady } from '#kernel/errors/catalogue.ts';
+import type { ErrorCode } from '#kernel/errors/error-codes.ts';
+import { isStorageFull } from '#kernel/errors/storage-full.ts';
+import { StoreUnavailable } from '#kernel/errors/store-unavailable.ts';
+import { arrayOf, dateTime, exactObject, type Schema, string } from '#kernel/json/schema.ts';
+import { untilAborted } from '#kernel/limits/until-aborted.ts';
+import type { Handler, Route } from '#server/http/http-types.ts';
+import { jsonAnswer } from '#server/openapi/api-operation.ts';
+
+/** Something the service can't work without. Rejects when it doesn't answer. */
+export interface ReadinessCheck {
+  readonly name: string;
+  check(signal: AbortSignal): Promise<void>;
+}
+
+/** The state of each ClickHouse store. */
+interface StoreStates {
+  readonly all: readonly { readonly name: string; readonly available: boolean }[];
+}
+
+const checkTimeout = 2000;
+/** Stores are asked no more often, however many ask for `/readyz`. Milliseconds. */
+const checkInterval = 1000;
+const headers = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
+
+/** Errors of the routes about a process itself, which are served over plain HTTP, too. */
+export const probeErrors: readonly ErrorCode[] = [
+  'malformed_request',
+  'headers_too_large',
+  'unknown_host',
+  'shutting_down',
+];
+
+/**
+ * `/healthz`, and `/health` for clients of the service before this one: the process is alive. `/readyz`: its stores answer, and it will go on.
+ * @param unready why the process does not want requests, whatever its stores do; null when it does
+ * @param stores of ClickHouse: where there are several, a process is ready while others than the first are away
+ */
+export function healthRoutes(
+  checks: readonly ReadinessCheck[],
+  unready: () => ApiError | null,
+  stores: StoreStates = { all: [] },
+): Route[] {
+  const failed = failedChecks(checks);
+  const alive = { status: 200, headers, body: '{"status":"ok"}' };
+  return [
+    probe('healthz', { summary: 'Is the process alive?', handler: () => alive }),
+    probe('health', {
+      summary: 'Is the process alive, and what time is it?',
+      more: { timestamp: dateTime },
+      handler: () => ({
+        ...alive,
+        body: JSON.stringify({ status: 'ok', timestamp: new Date().toISOString() }),
+      }),
+    }),
+    probe('readyz', {
+      summary: 'Do the stores answer?',
+      more: { stores: arrayOf(exactObject({ name: string, available: { type: 'boolean' } })) },
+      optional: ['stores'],
+      errors: ['not_ready'],
+      async handler() {
+        const reason = unready();
+        if (reason !== null) throw reason;
+        const problems = await failed();
+        if (problems.length > 0) throw notReady(problems);
+        if (stores.all.length <= 1) return alive;
+        const states = stores.all.map(({ name, available }) => ({ name, available }));
+        return { ...alive, body: JSON.stringify({ status: 'ok', stores: states }) };
+      },
+    }),
+  ];
+}
+
+/** @param more of the answer; @param optional of those; @param errors of its own */
+function probe(
+  id: string,
+  {
+    summary,
+    more = {},
+    optional = [],
+    errors = [],
+    handler,
+  }: {
+    readonly summary: string;
+    readonly more?: Readonly<Record<string, Schema>>;
+    readonly optional?: readonly string[];
+    readonly errors?: readonly ErrorCode[];
+    readonly handler: Handler;
+  },
+): Route {
+  const schema = exactObject({ status: { type: 'string', enum: ['ok'] }, ...more }, { optional });
+  return {
+    ...{ operation: id, method: 'GET', path: `/${id}`, allowPlainHttp: true, handler },
+    api: {
+      ...{ id, tag: 'Health', summary, access: 'none', needs: null },
+      description: 'Needs neither a token nor HTTPS.',
+      answers: { 200: jsonAnswer('Yes', schema) },
+      errors: [...probeErrors, ...errors],
+      sample: (base) => `curl -sS ${base}/${id}`,
+    },
+  };
+}
+
+/** The problems of the stores: checked once in a while, for all requests meanwhile. */
+function failedChecks(checks: readonly ReadinessCheck[]): () => Promise<readonly string[]> {
+  let results: Promise<readonly string[]> | null = null;
+  let began = 0;
+  const checkAll = async (): Promise<readonly string[]> => {
+    const signal = AbortSignal.timeout(checkTimeout);
+    const settled = await Promise.allSettled(checks.map(({ check }) => untilAborted(check(signal), signal)));
+    return checks.flatMap(({ name }, i) => {
+      const result = settled[i];
+      return result?.status === 'rejected' ? [problemOf(name, result.reason)] : [];
+    });
+  };
+  return () => {
+    const now = performance.now();
+    if (results === null || now - began > checkInterval) {
+      results = checkAll();
+      began = now;
+    }
+    return results;
+  };
+}
+
+/** Other failures are for the log, not for the client. */
+function problemOf(name: string, reason: unknown): string {
+  if (isStorageFull(reason)) return `${name} has no room: its disk is full`;
+  const problem = reason instanceof StoreUnavailable ? reason.problem : undefined;
+  return problem === undefined ? `${name} does not answer` : `${name}: ${problem}`;
+}

@@ -1,0 +1,55 @@
+import { randomUUID } from 'node:crypto';
+import { STATUS_CODES } from 'node:http';
+import { stillStarting } from '#kernel/errors/catalogue.ts';
+import { renderError } from '#kernel/errors/render-error.ts';
+import { CorsPolicy } from './cors.ts';
+import type { Headers } from './http-types.ts';
+import { listenOn } from './listen-on.ts';
+import { loadUws } from './uws.ts';
+
+/** A port that is ours, though none of our workers listens there yet. */
+export interface PortClaim {
+  readonly port: number;
+  /** Leaves it to the workers, which listen there by now. */
+  release(): void;
+}
+
+/**
+ * Takes a port for workers that will share it. Shared listening is open to any process of the same user, so it is
+ * first listened on alone, which fails when anybody is there, and then, without a turn of the event loop between, in
+ * the shared way, which makes the same attempt of others fail. Clients that connect meanwhile get 503.
+ * Rejects when the port can't be listened on. @param address port 0: any that is free
+ */
+export async function claimPort(address: {
+  readonly host: string;
+  readonly port: number;
+  readonly corsOrigins: readonly string[];
+}): Promise<PortClaim> {
+  const uws = loadUws();
+  const cors = new CorsPolicy(address.corsOrigins);
+  const app = uws.App().any('/*', (res, req) => {
+    const id = randomUUID();
+    const request = { header: (name: string): string | undefined => req.getHeader(name) || undefined };
+    const preflight = req.getMethod() === 'options' ? cors.preflightHeaders(request, []) : {};
+    const mayBeSent = 'access-control-allow-methods' in preflight;
+    const error = stillStarting();
+    const { headers, body } = mayBeSent
+      ? { headers: preflight, body: undefined }
+      : renderError(error, { path: req.getUrl(), id, accept: request.header('accept') });
+    const status = mayBeSent ? 204 : error.status;
+    const heads: Headers[] = [cors.answerHeaders(request), headers, { 'x-request-id': id }];
+    res.cork(() => {
+      res.writeStatus(`${status} ${STATUS_CODES[status]}`);
+      for (const part of heads) {
+        for (const name in part) res.writeHeader(name, part[name] as string);
+      }
+      if (body !== undefined) res.end(body, true);
+      else res.writeHeader('connection', 'close').endWithoutBody();
+    });
+  });
+  const alone = await listenOn(app, address, 'alone');
+  const port = uws.us_socket_local_port(alone);
+  uws.us_listen_socket_close(alone);
+  await listenOn(app, { ...address, port }, 'shared');
+  return { port, release: () => app.close() };
+}

@@ -1,0 +1,56 @@
+import { promisify } from 'node:util';
+import * as zlib from 'node:zlib';
+import { invalidBody, payloadTooLarge, unsupportedCoding } from '#kernel/errors/catalogue.ts';
+import type { HttpRequest } from './http-types.ts';
+
+type Decode = (bytes: Uint8Array, options: { maxOutputLength: number }) => Promise<Uint8Array>;
+
+const { zstdDecompress } = zlib as unknown as { zstdDecompress?: typeof zlib.gunzip };
+/** Node.js has zstd from 22.15 on. */
+const decoders: Readonly<Record<string, Decode>> = {
+  gzip: promisify(zlib.gunzip),
+  deflate: promisify(zlib.inflate),
+  ...(zstdDecompress && { zstd: promisify(zstdDecompress) }),
+};
+const known = Object.keys(decoders).join(', ');
+
+/** What a request says of how its body is compressed (RFC 9110 section 8.4); null: it is not. */
+export function codingSaid(request: Pick<HttpRequest, 'header'>): string | null {
+  const given = request.header('content-encoding')?.trim().toLowerCase() ?? '';
+  return given === '' || given === 'identity' ? null : given;
+}
+
+/** The same, where it can be undone. Throws 415. */
+export function codingOf(request: Pick<HttpRequest, 'header'>): string | null {
+  const said = codingSaid(request);
+  const name = said === 'x-gzip' ? 'gzip' : said;
+  if (name !== null && !Object.hasOwn(decoders, name)) throw unsupportedCoding(known);
+  return name;
+}
+
+/**
+ * The coding of an answer by the request's Accept-Encoding (RFC 9110 section 12.5.3); null: as it is.
+ * @param known those that there are, the best first
+ */
+export function preferredCoding(accepted: string, known: readonly string[]): string | null {
+  const weights = new Map<string, number>();
+  for (const item of accepted.toLowerCase().split(',')) {
+    const [name = '', weight = 'q=1'] = item.split(';').map((part) => part.trim());
+    weights.set(name.replace(/^x-/, ''), Number(/^q=([01](?:\.\d{0,3})?)$/.exec(weight)?.[1] ?? 0));
+  }
+  const weightOf = (name: string): number => weights.get(name) ?? weights.get('*') ?? 0;
+  const [best] = known.toSorted((a, b) => weightOf(b) - weightOf(a));
+  if (best === undefined || weightOf(best) === 0) return null;
+  return weightOf(best) < (weights.get('identity') ?? 0) ? null : best;
+}
+
+/** The bytes of a body that was compressed. Throws 400, and 413 beyond the limit. */
+export async function decoded(bytes: Uint8Array, coding: string, limit: number): Promise<Uint8Array> {
+  try {
+    return await (decoders[coding] as Decode)(bytes, { maxOutputLength: limit });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE')
+      throw payloadTooLarge(limit, 'Request body');
+    throw invalidBody(`Request body is not ${coding}, as Content-Encoding says`, error);
+  }
+}

@@ -1,0 +1,138 @@
+import type { Database } from '#engine/database.ts';
+import { textLiteral } from '#engine/literal.ts';
+import { timestampText } from '#kernel/ids/row-values.ts';
+import type { CloudFile } from './cloud-file.ts';
+
+/** Columns of file_list, in the order of a row's values. */
+export const fileListColumns = [
+  'owner_id',
+  'project_slug',
+  'created_at',
+  'id',
+  'name',
+  'original_name',
+  'content_type',
+] as const;
+
+/** A query for files of a project, newest first by default. */
+export interface FileQuery {
+  readonly ownerId: string;
+  readonly projectSlug: string;
+  readonly limit: number;
+  /** Sorted by the original name in lower case, instead of by time. */
+  readonly byName?: boolean | undefined;
+  readonly ascending?: boolean | undefined;
+  /** The last file of the page before. */
+  readonly after?: FileCursor | undefined;
+  /** Part of the original name, in whatever case. */
+  readonly name?: string | undefined;
+  /** A media type, or the beginning of one up to its slash. */
+  readonly type?: string | undefined;
+  /** The first and the last moment at which they were made. */
+  readonly from?: Date | undefined;
+  readonly to?: Date | undefined;
+}
+
+export interface FileCursor {
+  readonly createdAt: Date;
+  readonly id: string;
+  readonly originalName: string;
+}
+
+interface Entry {
+  readonly name: string;
+  readonly originalName: string;
+  readonly id: string;
+  /** Milliseconds since 1970. */
+  readonly created: number;
+}
+
+/**
+ * A page of files by `table`, which knows their order (migrations/file-tables.ts). It may list files that are not stored:
+ * a process ended before their upload or their removal did. Those are left out, and the next ones take their places, so
+ * only the last page is short.
+ * @param args.filesOf finds the stored files among the names
+ */
+export async function listFiles(
+  args: {
+    readonly db: Database;
+    readonly table: string;
+    readonly home: string;
+    readonly filesOf: (names: readonly string[]) => Promise<ReadonlyMap<string, CloudFile>>;
+  },
+  query: FileQuery,
+  signal: AbortSignal,
+): Promise<readonly CloudFile[]> {
+  const { db, table, home, filesOf } = args;
+  const { ownerId: account, limit } = query;
+  const page = new Map<string, CloudFile>();
+  for (let { after } = query; page.size < limit; ) {
+    const order = orderSql(query, after);
+    const sql = `SELECT name, id, original_name AS originalName,
+      toFloat64(toUnixTimestamp64Milli(created_at)) AS created
+      FROM ${table} WHERE ${[...conditionsSql(query), ...order.behind].join(' AND ')}
+      ORDER BY ${order.by} LIMIT ${limit}`;
+    const entries = await db.rows<Entry>({ sql, signal, home, account });
+    const stored = await filesOf(entries.map(({ name }) => name));
+    for (const { name } of entries) {
+      const file = stored.get(name);
+      if (file !== undefined && page.size < limit) page.set(name, file);
+    }
+    const last = entries.at(-1);
+    if (last === undefined || entries.length < limit) break;
+    after = { createdAt: new Date(last.created), id: last.id, originalName: last.originalName };
+  }
+  return [...page.values()];
+}
+
+/** Number of matching files, whatever the size of a page; it may count a few that are not stored. */
+export async function countFiles(
+  { db, table, home }: { readonly db: Database; readonly table: string; readonly home: string },
+  query: FileQuery,
+  signal: AbortSignal,
+): Promise<number> {
+  const sql = `SELECT toFloat64(uniqExact(id)) AS files FROM ${table} WHERE ${conditionsSql(query).join(' AND ')}`;
+  const [row] = await db.rows<{ files: number }>({ sql, signal, home, account: query.ownerId });
+  return row?.files ?? 0;
+}
+
+/** The order, and the condition for the files behind a given one. */
+function orderSql(
+  { byName = false, ascending = false }: FileQuery,
+  after: FileCursor | undefined,
+): { readonly by: string; readonly behind: readonly string[] } {
+  const way = ascending ? 'ASC' : 'DESC';
+  const sign = ascending ? '>' : '<';
+  const by = (key: string): string => `${key} ${way}, id ${way}`;
+  if (byName) {
+    const key = 'lowerUTF8(original_name)';
+    const last = after && `(lowerUTF8(${textLiteral(after.originalName)}), ${textLiteral(after.id)})`;
+    return { by: by(key), behind: last === undefined ? [] : [`(${key}, id) ${sign} ${last}`] };
+  }
+  if (after === undefined) return { by: by('created_at'), behind: [] };
+  const time = timeLiteral(after.createdAt);
+  // the primary key can use the first of the two
+  const behind = [
+    `created_at ${sign}= ${time}`,
+    `(created_at ${sign} ${time} OR id ${sign} ${textLiteral(after.id)})`,
+  ];
+  return { by: by('created_at'), behind };
+}
+
+function conditionsSql({ ownerId, projectSlug, name, type, from, to }: FileQuery): string[] {
+  const conditions = [`owner_id = ${textLiteral(ownerId)}`, `project_slug = ${textLiteral(projectSlug)}`];
+  if (from !== undefined) conditions.push(`created_at >= ${timeLiteral(from)}`);
+  if (to !== undefined) conditions.push(`created_at <= ${timeLiteral(to)}`);
+  if (type !== undefined) {
+    const text = textLiteral(type);
+    conditions.push(type.endsWith('/') ? `startsWith(content_type, ${text})` : `content_type = ${text}`);
+  }
+  if (name !== undefined) {
+    conditions.push(`positionCaseInsensitiveUTF8(original_name, ${textLiteral(name)}) > 0`);
+  }
+  return conditions;
+}
+
+export function timeLiteral(time: Date): string {
+  return `toDateTime64(${textLiteral(timestampText(time))}, 3, 'UTC')`;
+}

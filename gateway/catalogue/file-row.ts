@@ -1,0 +1,62 @@
+import { rowLine, timestampText } from '#kernel/ids/row-values.ts';
+import type { CloudFile } from './cloud-file.ts';
+import { fileListColumns } from './file-list.ts';
+
+/** Columns of cloud_files, in the order of a row's values. */
+export const fileColumns = [
+  'id',
+  'name',
+  'original_name',
+  'owner_id',
+  'project_slug',
+  'object_key',
+  'content_type',
+  'size',
+  'crc32',
+  'created_at',
+  'updated_at',
+  'sha256',
+] as const;
+
+/** A file as rows for the tables. */
+export interface FileRow {
+  readonly name: string;
+  /** JSONCompactEachRow, with its line break. */
+  readonly line: Uint8Array;
+  /** The same for file_list. */
+  readonly listed: Uint8Array;
+}
+
+export function fileRow(file: CloudFile): FileRow {
+  const values = [
+    file.id,
+    file.name,
+    file.originalName,
+    file.ownerId,
+    file.projectSlug,
+    file.objectKey,
+    file.contentType,
+    file.size,
+    file.crc32,
+    timestampText(file.createdAt),
+    timestampText(file.updatedAt),
+    file.sha256 ?? '',
+  ];
+  return { name: file.name, line: rowLine(values), listed: listedLine(values) };
+}
+
+/** A row from the line that was made of it. */
+export function fileRowOfLine(line: Uint8Array): FileRow {
+  const values = JSON.parse(Buffer.from(line).toString('utf8')) as (string | number)[];
+  const name = values[fileColumns.indexOf('name')];
+  // of a version before files had digests
+  if (values.length === fileColumns.length - 1) values.push('');
+  if (values.length !== fileColumns.length || typeof name !== 'string') {
+    throw new Error('a row in the write-ahead log of files is not one of this version');
+  }
+  return { name, line: rowLine(values), listed: listedLine(values) };
+}
+
+function listedLine(values: readonly (string | number)[]): Uint8Array {
+  return rowLine(fileListColumns.map((column) => values[fileColumns.indexOf(column)] ?? null));
+}

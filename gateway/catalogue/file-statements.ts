@@ -1,0 +1,157 @@
+import type { Database } from '#engine/database.ts';
+import { textLiteral } from '#engine/literal.ts';
+import type { CloudFile, StorageUse } from './cloud-file.ts';
+import { fileListColumns, timeLiteral } from './file-list.ts';
+import { type FileRow, fileColumns } from './file-row.ts';
+
+/** Doubles hold every size and time exactly up to 2^53; 64-bit integers would depend on output settings. */
+const selection = `id, name, original_name, owner_id, project_slug, object_key, content_type, sha256,
+  toFloat64(size) AS bytes, crc32,
+  toFloat64(toUnixTimestamp64Milli(created_at)) AS created, toFloat64(toUnixTimestamp64Milli(updated_at)) AS updated`;
+
+interface Row {
+  id: string;
+  name: string;
+  original_name: string;
+  owner_id: string;
+  project_slug: string;
+  object_key: string;
+  content_type: string;
+  sha256: string;
+  bytes: number;
+  crc32: number;
+  created: number;
+  updated: number;
+}
+
+/** Without this, a DELETE is a mutation, and waits for merges. */
+const deleteSettings = `SETTINGS lightweight_delete_mode = 'lightweight_update_force'`;
+
+/** The statements about cloud_files, and about file_list, which has the order of a project's files. */
+export class FileStatements {
+  readonly table: string;
+  readonly list: string;
+  /** The key by which reads stick to one of several servers. */
+  readonly home = 'cloud_files';
+  readonly #db: Database;
+
+  /** @param database name of the database that holds the metadata tables */
+  constructor(db: Database, database: string) {
+    this.#db = db;
+    this.table = `${database}.cloud_files`;
+    this.list = `${database}.file_list`;
+  }
+
+  /** @param account the account whose share of the engine it takes; absent: none's */
+  async byNames(
+    names: readonly string[],
+    signal: AbortSignal,
+    account?: string,
+  ): Promise<Map<string, CloudFile>> {
+    if (names.length === 0) return new Map();
+    const sql = `SELECT ${selection} FROM ${this.table} WHERE ${isAmong(names)}`;
+    const rows = await this.#db.rows<Row>({ sql, signal, home: this.home, account });
+    return new Map(rows.map((row) => [row.name, fileOf(row)]));
+  }
+
+  async byPrefixes(prefixes: readonly string[], signal: AbortSignal): Promise<readonly CloudFile[]> {
+    const among = prefixes.map((prefix) => `startsWith(name, ${textLiteral(prefix)})`).join(' OR ');
+    const sql = `SELECT ${selection} FROM ${this.table} WHERE ${among} ORDER BY created_at DESC`;
+    const rows = await this.#db.rows<Row>({ sql, signal, home: this.home });
+    return rows.map(fileOf);
+  }
+
+  async namesWithRow(names: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>> {
+    if (names.length === 0) return new Set();
+    const sql = `SELECT name FROM ${this.table} WHERE ${isAmong(names)}`;
+    const rows = await this.#db.rows<{ name: string }>({ sql, signal, home: this.home });
+    return new Set(rows.map(({ name }) => name));
+  }
+
+  async madeBetween(
+    after: Date,
+    before: Date,
+    limit: number,
+    signal: AbortSignal,
+  ): Promise<readonly CloudFile[]> {
+    const sql = `SELECT ${selection} FROM ${this.table}
+      WHERE created_at >= ${timeLiteral(after)} AND created_at < ${timeLiteral(before)}
+      ORDER BY created_at DESC LIMIT ${limit}`;
+    const rows = await this.#db.rows<Row>({ sql, signal, home: this.home });
+    return rows.map(fileOf);
+  }
+
+  async byDigest(
+    { ownerId, projectSlug, sha256 }: { ownerId: string; projectSlug: string; sha256: string },
+    signal: AbortSignal,
+  ): Promise<CloudFile | null> {
+    const sql = `SELECT ${selection} FROM ${this.table} WHERE sha256 = ${textLiteral(sha256)}
+      AND owner_id = ${textLiteral(ownerId)} AND project_slug = ${textLiteral(projectSlug)} LIMIT 1`;
+    const [row] = await this.#db.rows<Row>({ sql, signal, home: this.home, account: ownerId });
+    return row === undefined ? null : fileOf(row);
+  }
+
+  async usedBy(ownerId: string, signal: AbortSignal): Promise<StorageUse> {
+    const sql = `SELECT toFloat64(count()) AS files, toFloat64(sum(size)) AS bytes FROM ${this.table}
+      WHERE owner_id = ${textLiteral(ownerId)}`;
+    const [row] = await this.#db.rows<StorageUse>({ sql, signal, home: this.home });
+    return row ?? { files: 0, bytes: 0 };
+  }
+
+  /** All or none. The list comes first, as in the group commit: a row in the list alone is not shown. */
+  async insert(rows: readonly FileRow[]): Promise<void> {
+    const { home } = this;
+    const listed = Buffer.concat(rows.map((row) => row.listed));
+    await this.#db.insert({ table: this.list, columns: fileListColumns, lines: listed, home });
+    const lines = Buffer.concat(rows.map(({ line }) => line));
+    await this.#db.insert({ table: this.table, columns: fileColumns, lines, home });
+  }
+
+  /** @returns the names that had a row */
+  async delete(names: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>> {
+    const files = await this.byNames(names, signal);
+    if (files.size === 0) return new Set();
+    const found = [...files.keys()];
+    await this.#deleteFrom(this.table, isAmong(found), signal);
+    await this.#deleteFrom(this.list, areListed([...files.values()]), signal);
+    return new Set(found);
+  }
+
+  async #deleteFrom(table: string, where: string, signal: AbortSignal): Promise<void> {
+    const sql = `DELETE FROM ${table} WHERE ${where} ${deleteSettings}`;
+    await this.#db.command({ sql, signal, home: this.home });
+  }
+}
+
+function isAmong(names: readonly string[]): string {
+  return `name IN (${names.map(textLiteral).join(', ')})`;
+}
+
+/** An id is unique; the other columns let the primary key find it, and cost a fifth of as many ORs. */
+function areListed(files: readonly CloudFile[]): string {
+  const among = (column: string, literal: (file: CloudFile) => string): string =>
+    `${column} IN (${[...new Set(files.map(literal))].join(', ')})`;
+  return [
+    among('owner_id', ({ ownerId }) => textLiteral(ownerId)),
+    among('project_slug', ({ projectSlug }) => textLiteral(projectSlug)),
+    among('created_at', ({ createdAt }) => timeLiteral(createdAt)),
+    among('id', ({ id }) => textLiteral(id)),
+  ].join(' AND ');
+}
+
+function fileOf(row: Row): CloudFile {
+  return {
+    id: row.id,
+    name: row.name,
+    originalName: row.original_name,
+    ownerId: row.owner_id,
+    projectSlug: row.project_slug,
+    objectKey: row.object_key,
+    contentType: row.content_type,
+    size: row.bytes,
+    crc32: row.crc32,
+    ...(row.sha256 === '' ? {} : { sha256: row.sha256 }),
+    createdAt: new Date(row.created),
+    updatedAt: new Date(row.updated),
+  };
+}

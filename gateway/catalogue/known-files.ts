@@ -1,0 +1,93 @@
+import { LRUCache } from 'lru-cache';
+import { upTo } from '#kernel/limits/up-to.ts';
+import type { CacheCounts } from '#kernel/telemetry/cache-counts.ts';
+import type { Metrics } from '#kernel/telemetry/create-metrics.ts';
+import type { CloudFile } from './cloud-file.ts';
+import type { FileStatements } from './file-statements.ts';
+import { GatheredNames } from './gathered-names.ts';
+
+const cachedFiles = 10_000;
+/** How long a file is known without another read where other processes may delete it. Milliseconds. */
+const knownFor = 60_000;
+/** Names that are remembered as missing, however often they are asked for, and for how long. Milliseconds. */
+const missingNames = 10_000;
+const missingFor = 1000;
+/** Longer than a lookup takes. Milliseconds. */
+const removedFor = 60_000;
+
+/** A cache of files in front of the table. Files never change until they are removed. */
+export class KnownFiles {
+  readonly #statements: Pick<FileStatements, 'byNames'>;
+  readonly #counts: CacheCounts;
+  readonly #lookups: GatheredNames<ReadonlyMap<string, CloudFile>>;
+  readonly #known: LRUCache<string, CloudFile>;
+  readonly #missing = new LRUCache<string, true>({ ...upTo(missingNames), ttl: missingFor });
+  /** A lookup that began before the removal may end after it. Only a copy has a name that was removed. */
+  readonly #removed = new LRUCache<string, true>({ ...upTo(cachedFiles), ttl: removedFor });
+
+  /** @param args.alone whether no other process deletes files */
+  constructor(args: {
+    readonly statements: Pick<FileStatements, 'byNames'>;
+    readonly alone: boolean;
+    readonly metrics: Pick<Metrics, 'cache' | 'batch'>;
+  }) {
+    const { statements, alone, metrics } = args;
+    const onLookup = metrics.batch('file_lookups');
+    this.#statements = statements;
+    this.#counts = metrics.cache('files');
+    this.#known = new LRUCache({ ...upTo(cachedFiles), ttl: alone ? 0 : knownFor });
+    this.#lookups = new GatheredNames((names, signal) => {
+      onLookup(names.length);
+      return statements.byNames(names, signal);
+    });
+  }
+
+  /** Notes that the table has the file now. */
+  note(file: CloudFile): void {
+    this.#known.set(file.name, file);
+    this.#missing.delete(file.name);
+    this.#removed.delete(file.name);
+  }
+
+  async find(name: string, signal: AbortSignal): Promise<CloudFile | null> {
+    const cached = this.#counts.count(this.#known.get(name));
+    if (cached !== undefined) return cached;
+    signal.throwIfAborted();
+    if (this.#removed.has(name) || this.#missing.has(name)) return null;
+    const file = (await this.#lookups.run(name, signal)).get(name);
+    if (file === undefined) this.#missing.set(name, true);
+    if (file === undefined || this.#removed.has(name)) return null;
+    this.#known.set(name, file);
+    return file;
+  }
+
+  /** The stored files among the names. Names lie anywhere in the table: nothing is read for known ones. */
+  async findAll(
+    names: readonly string[],
+    account: string,
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<string, CloudFile>> {
+    const files = new Map(
+      names.flatMap((name) => this.#known.get(name) ?? []).map((file) => [file.name, file]),
+    );
+    const others = names.filter((name) => !files.has(name) && !this.#removed.has(name));
+    for (const [name, file] of await this.#statements.byNames(others, signal, account)) {
+      if (this.#removed.has(name)) continue;
+      this.#known.set(name, file);
+      files.set(name, file);
+    }
+    return files;
+  }
+
+  /** Hides the file from now on, unless the removal fails: a second attempt has to find it. */
+  async removing(name: string, remove: () => Promise<boolean>): Promise<boolean> {
+    this.#removed.set(name, true);
+    this.#known.delete(name);
+    try {
+      return await remove();
+    } catch (error) {
+      this.#removed.delete(name);
+      throw error;
+    }
+  }
+}

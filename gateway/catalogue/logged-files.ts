@@ -1,0 +1,152 @@
+import type { IdFilter } from '#engine/id-filter.ts';
+import { FlushedLog } from '#kernel/durable-files/flushed-log.ts';
+import { overloaded } from '#kernel/errors/catalogue.ts';
+import type { Log } from '#kernel/log/log.ts';
+import type { CloudFile } from './cloud-file.ts';
+import type { CloudFiles, FileTable } from './cloud-files.ts';
+import { type FileRow, fileRow, fileRowOfLine } from './file-row.ts';
+
+/** Names in one statement, and its deadline. Milliseconds. */
+const namesAtOnce = 2000;
+const namesTimeout = 30_000;
+/** Rows of one INSERT. */
+const rowsAtOnce = 10_000;
+
+/**
+ * Rows of files, durable in a write-ahead log before the table has them, so that an upload costs one small write and
+ * not a part of the table (docs/decisions/017-write-ahead-log-of-file-rows.md). For a table that nobody else reads:
+ * the embedded engine's. The answers are those of the table with the log's rows in it.
+ */
+export class LoggedFiles implements CloudFiles {
+  readonly #table: FileTable;
+  readonly #flushed: FlushedLog<FileRow>;
+  readonly #filter: IdFilter;
+  readonly #pendingLimit: number;
+  /** Files whose rows are in the write-ahead log and perhaps not in the table. */
+  readonly #pending = new Map<string, CloudFile>();
+  #pendingBytes = 0;
+
+  private constructor(parts: {
+    readonly table: FileTable;
+    readonly flushed: FlushedLog<FileRow>;
+    readonly filter: IdFilter;
+    readonly pendingLimit: number;
+  }) {
+    this.#table = parts.table;
+    this.#flushed = parts.flushed;
+    this.#filter = parts.filter;
+    this.#pendingLimit = parts.pendingLimit;
+  }
+
+  /**
+   * Flushes the entries of an earlier process into the table first.
+   * @param args.directory of the write-ahead log @param args.flushAfter milliseconds that a row waits for others
+   * @param args.pendingLimit bytes of rows that may wait for the table
+   */
+  static async open(args: {
+    readonly table: FileTable;
+    readonly directory: string;
+    readonly log: Pick<Log, 'error' | 'warn' | 'info'>;
+    readonly flushAfter?: number;
+    readonly pendingLimit?: number;
+  }): Promise<LoggedFiles> {
+    const { table, directory, log, flushAfter = 1000, pendingLimit = 64 * 1024 * 1024 } = args;
+    const flushed = await FlushedLog.open<FileRow>({
+      ...{ what: 'files', directory, log, entryOf: fileRowOfLine },
+      store: (rows, again) => (again ? storeMissing(table, rows) : storeAll(table, rows)),
+      // nothing is written before it is open
+      stored: (rows) => files.#stored(rows),
+      times: { flushAfter, retryAfter: flushAfter },
+    });
+    // once the entries of an earlier process are in the table
+    const files = new LoggedFiles({ table, flushed, filter: table.openFilter(log), pendingLimit });
+    return files;
+  }
+
+  /** A write to the write-ahead log costs little: nothing is worth waiting for. */
+  announce(): () => void {
+    return () => {};
+  }
+
+  async insert(file: CloudFile, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const row = fileRow(file);
+    const { byteLength } = row.line;
+    if (this.#pendingBytes + byteLength > this.#pendingLimit)
+      throw overloaded('too many rows of files wait to be stored');
+    this.#pendingBytes += byteLength;
+    this.#pending.set(file.name, file);
+    this.#filter.add(file.name);
+    try {
+      await this.#flushed.append(row);
+    } catch (error) {
+      this.#pending.delete(file.name);
+      this.#pendingBytes -= byteLength;
+      throw error;
+    }
+    this.#flushed.number();
+    this.#flushed.schedule();
+  }
+
+  async findByName(name: string, signal: AbortSignal): Promise<CloudFile | null> {
+    const file = this.#pending.get(name);
+    if (file !== undefined) return file;
+    return this.#filter.mayHave(name) ? this.#table.findByName(name, signal) : null;
+  }
+
+  async findByPrefixes(prefixes: readonly string[], signal: AbortSignal): Promise<readonly CloudFile[]> {
+    // before the table is asked, which has a row no later than it is gone from here
+    const waiting = [...this.#pending.values()].filter(({ name }) =>
+      prefixes.some((prefix) => name.startsWith(prefix)),
+    );
+    return [...waiting, ...(await this.#table.findByPrefixes(prefixes, signal))];
+  }
+
+  readonly namesWithRow: CloudFiles['namesWithRow'] = async (...args) =>
+    (await this.#wholeTable()).namesWithRow(...args);
+  readonly madeBetween: CloudFiles['madeBetween'] = async (...args) =>
+    (await this.#wholeTable()).madeBetween(...args);
+  readonly list: CloudFiles['list'] = async (...args) => (await this.#wholeTable()).list(...args);
+  readonly count: CloudFiles['count'] = async (...args) => (await this.#wholeTable()).count(...args);
+  readonly findByDigest: CloudFiles['findByDigest'] = async (...args) =>
+    (await this.#wholeTable()).findByDigest(...args);
+  readonly usedBy: CloudFiles['usedBy'] = async (...args) => (await this.#wholeTable()).usedBy(...args);
+
+  async remove(name: string, signal: AbortSignal): Promise<boolean> {
+    return (await this.#wholeTable()).remove(name, signal);
+  }
+
+  /** Flushes the write-ahead log into the table. Rows that fail stay in it for the next start. */
+  close(): Promise<void> {
+    return this.#flushed.close();
+  }
+
+  /** The table, with all that is in the log now, acknowledged or not. */
+  async #wholeTable(): Promise<FileTable> {
+    await this.#flushed.flush(Number.POSITIVE_INFINITY);
+    return this.#table;
+  }
+
+  #stored(rows: readonly FileRow[]): void {
+    for (const { name, line } of rows) {
+      const file = this.#pending.get(name);
+      if (file !== undefined) this.#table.remember(file);
+      this.#pending.delete(name);
+      this.#pendingBytes -= line.byteLength;
+    }
+  }
+}
+
+async function storeAll(table: FileTable, rows: readonly FileRow[]): Promise<void> {
+  for (let i = 0; i < rows.length; i += rowsAtOnce) await table.insertRows(rows.slice(i, i + rowsAtOnce));
+}
+
+async function storeMissing(table: FileTable, rows: readonly FileRow[]): Promise<void> {
+  for (let i = 0; i < rows.length; i += namesAtOnce) {
+    const some = rows.slice(i, i + namesAtOnce);
+    const names = some.map(({ name }) => name);
+    const present = await table.namesWithRow(names, AbortSignal.timeout(namesTimeout));
+    const missing = some.filter(({ name }) => !present.has(name));
+    if (missing.length > 0) await table.insertRows(missing);
+  }
+}

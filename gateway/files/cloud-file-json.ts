@@ -1,0 +1,42 @@
+import { count, dateTime, exactObject, named, string } from '#kernel/json/schema.ts';
+import type { CloudFile } from '../catalogue/cloud-file.ts';
+
+/** A CloudFile as clients get it: the seven fields of interface.md section 2.1, and two or three more. */
+export function cloudFileJson(file: CloudFile, s3Link: string) {
+  return {
+    _id: file.id,
+    name: file.name,
+    originalName: file.originalName,
+    ownedBy: file.ownerId,
+    s3Link,
+    updatedAt: file.updatedAt.toISOString(),
+    createdAt: file.createdAt.toISOString(),
+    contentType: file.contentType,
+    size: file.size,
+    ...(file.sha256 === undefined ? {} : { sha256: file.sha256 }),
+  };
+}
+
+/** Its schema in the description of the API. */
+export const cloudFile = named(
+  'CloudFile',
+  exactObject(
+    {
+      _id: { type: 'string', format: 'uuid', description: 'Unique file identifier' },
+      name: { ...string, description: 'Generated file name that includes the unique id' },
+      originalName: { ...string, description: 'The file name as uploaded' },
+      ownedBy: { ...string, description: 'Id of the user who uploaded the file' },
+      s3Link: { type: 'string', format: 'uri', description: 'Address of the file' },
+      updatedAt: dateTime,
+      createdAt: dateTime,
+      contentType: { ...string, description: 'Media type' },
+      size: { ...count, description: 'Bytes' },
+      sha256: {
+        type: 'string',
+        pattern: '^[0-9a-f]{64}$',
+        description: 'Of its bytes. Only with DIGEST=sha-256',
+      },
+    },
+    { optional: ['sha256'] },
+  ),
+);

@@ -1,0 +1,40 @@
+import type { Config } from '#kernel/config/read-config.ts';
+import type { CloudFile } from '../catalogue/cloud-file.ts';
+
+/** Addresses where files are read. */
+export interface FileAddresses {
+  /** Base address of a project's files. */
+  filesUrl(projectSlug: string): string;
+  /** Address of a file at this gateway. */
+  downloadUrl(file: CloudFile): string;
+  /** Address of a file in its CloudFile: at this gateway, in the bucket, or at a CDN before it. */
+  fileUrl(file: CloudFile): string;
+}
+
+/**
+ * @param args.baseUrl of the process, without trailing slash
+ * @param args.objectUrl an object's own address; null where it has none
+ */
+export function fileAddresses(args: {
+  readonly config: Pick<Config, 'publicFilesUrl' | 's3'>;
+  readonly baseUrl: () => string;
+  readonly objectUrl: ((key: string) => string) | null;
+}): FileAddresses {
+  const { config, baseUrl, objectUrl } = args;
+  const filesUrl = (projectSlug: string): string => `${baseUrl()}/_f_/${projectSlug}`;
+  const downloadUrl = ({ projectSlug, name }: CloudFile): string =>
+    `${filesUrl(projectSlug)}/${encodeURIComponent(name)}`;
+  return {
+    filesUrl,
+    downloadUrl,
+    fileUrl(file) {
+      if (config.publicFilesUrl !== undefined) {
+        return `${config.publicFilesUrl}/${file.objectKey.split('/').map(encodeURIComponent).join('/')}`;
+      }
+      // in a private bucket an address answers 403 without credentials
+      return config.s3?.publicBucket === true && objectUrl !== null
+        ? objectUrl(file.objectKey)
+        : downloadUrl(file);
+    },
+  };
+}

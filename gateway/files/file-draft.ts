@@ -1,0 +1,35 @@
+import { fileKey } from '#catalogue/file-key.ts';
+import type { CloudFile } from '../catalogue/cloud-file.ts';
+import { cleanOriginalName, storedName } from './file-name.ts';
+import { mediaTypeOf } from './media-type.ts';
+
+/** The properties of a file that are known before its bytes. */
+export type FileDraft = Omit<CloudFile, 'size' | 'crc32' | 'sha256' | 'createdAt' | 'updatedAt'>;
+
+/** @param sent name and type as the client sent them; throws 400 for an invalid name; `name`: that of a copy */
+export function draftFile(
+  sent: {
+    readonly fileName: string;
+    readonly contentType: string | undefined;
+    readonly name?: string | undefined;
+  },
+  {
+    id,
+    deploymentId,
+    ownerId,
+    projectSlug,
+  }: Pick<FileDraft, 'id' | 'ownerId' | 'projectSlug'> & { readonly deploymentId: string },
+): FileDraft {
+  const originalName = cleanOriginalName(sent.fileName);
+  const name = sent.name ?? storedName(id, originalName);
+  const contentType = mediaTypeOf(sent.contentType, originalName);
+  return {
+    id,
+    name,
+    originalName,
+    ownerId,
+    projectSlug,
+    objectKey: fileKey({ deploymentId, ownerId, projectSlug, name }),
+    contentType,
+  };
+}

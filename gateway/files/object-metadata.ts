@@ -1,0 +1,48 @@
+import type { CloudFile } from '../catalogue/cloud-file.ts';
+
+/** S3 takes 2 KB of metadata in all. */
+const maxNameBytes = 1024;
+
+/**
+ * Metadata kept beside an object, so that its row can be made again. Values are ASCII: S3 sends them as headers.
+ * A name that would take too much room loses its end.
+ */
+export function objectMetadata(
+  file: Pick<CloudFile, 'id' | 'originalName' | 'ownerId' | 'projectSlug'>,
+): Record<string, string> {
+  return {
+    'file-id': file.id,
+    'original-name': encodedStart(file.originalName, maxNameBytes),
+    'owner-id': file.ownerId,
+    'project-slug': file.projectSlug,
+  };
+}
+
+/** Percent-encodes as many whole characters as fit. */
+function encodedStart(text: string, limit: number): string {
+  let encoded = '';
+  for (const character of text) {
+    const next = encodeURIComponent(character);
+    if (encoded.length + next.length > limit) break;
+    encoded += next;
+  }
+  return encoded;
+}
+
+/** The values that `objectMetadata` wrote; null when some are missing: the object is none of ours. */
+export function readObjectMetadata(
+  metadata: Readonly<Record<string, string>>,
+): Pick<CloudFile, 'id' | 'originalName' | 'ownerId' | 'projectSlug'> | null {
+  const id = metadata['file-id'];
+  const name = metadata['original-name'];
+  const ownerId = metadata['owner-id'];
+  const projectSlug = metadata['project-slug'];
+  if (id === undefined || name === undefined || ownerId === undefined || projectSlug === undefined)
+    return null;
+  try {
+    return { id, originalName: decodeURIComponent(name), ownerId, projectSlug };
+  } catch {
+    // a name that was encoded elsewhere
+    return null;
+  }
+}

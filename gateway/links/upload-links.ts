@@ -1,0 +1,80 @@
+import { randomUUID } from 'node:crypto';
+import type { SigningKeys } from '#auth/signing-keys.ts';
+import { linkRefused } from '#kernel/errors/catalogue.ts';
+import type { LinkUses } from './link-uses.ts';
+import { TextSigner } from './signed-text.ts';
+
+/** The owner, the project and the limits of an upload link. */
+export interface UploadLink {
+  readonly id: string;
+  readonly ownerId: string;
+  readonly projectSlug: string;
+  /** Seconds since 1970. */
+  readonly expires: number;
+  readonly maxBytes: number;
+  /** A media type, or the beginning of one up to its slash; empty: any. */
+  readonly type: string;
+  /** Number of uploads; 0: any. */
+  readonly times: number;
+}
+
+type Uploader = Pick<UploadLink, 'ownerId' | 'projectSlug'>;
+
+/**
+ * Links for uploads without a token. A key alone is enough to check them; only the number of remaining uses is stored.
+ * Where that is forgotten, the link has ended.
+ */
+export class UploadLinks {
+  readonly #links: TextSigner;
+  readonly #uploads: TextSigner;
+  readonly #uses: LinkUses;
+  readonly #now: () => number;
+
+  /** @param args.keys of the store, so that every gateway accepts links that another has signed */
+  constructor(args: { keys: SigningKeys; uses: LinkUses; now?: () => number }) {
+    this.#links = new TextSigner(args.keys, 'sluice upload link 1');
+    this.#uploads = new TextSigner(args.keys, 'sluice upload by link 1');
+    this.#uses = args.uses;
+    this.#now = args.now ?? Date.now;
+  }
+
+  /** The value of the parameter `link`. */
+  async sign(about: Omit<UploadLink, 'id'>): Promise<string> {
+    const link = { id: randomUUID(), ...about };
+    if (link.times > 0) await this.#uses.allow(link.id, link.times, link.expires * 1000 - this.#now());
+    const text = Buffer.from(JSON.stringify(link)).toString('base64url');
+    return `${text}.${await this.#links.sign([text])}`;
+  }
+
+  /** Throws 403 when the link has expired, was not signed by this store's keys, or is for another project. */
+  async read(value: string, projectSlug: string): Promise<UploadLink> {
+    const dot = value.indexOf('.');
+    const text = value.slice(0, dot);
+    if (dot === -1 || !(await this.#links.isGood(value.slice(dot + 1), [text]))) throw linkRefused();
+    const link = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as UploadLink;
+    if (link.projectSlug !== projectSlug || link.expires * 1000 <= this.#now()) throw linkRefused();
+    return link;
+  }
+
+  /** Throws 403 when no uses are left, and 503 while Redis is away. */
+  async use(link: UploadLink): Promise<void> {
+    if (link.times > 0 && !(await this.#uses.take(link.id))) throw linkRefused('The link has been used');
+  }
+
+  /** Returns the use of an upload that failed. */
+  async giveBack(link: UploadLink): Promise<void> {
+    if (link.times > 0) await this.#uses.giveBack(link.id);
+  }
+
+  /** The value of the parameter `upload`, which lets a client continue one upload that a link began. */
+  async signUpload({ ownerId, projectSlug }: Uploader, name: string): Promise<string> {
+    return `${ownerId}.${await this.#uploads.sign([ownerId, projectSlug, name])}`;
+  }
+
+  /** The owner of the upload; throws 403 for the value of another one. */
+  async readUpload(value: string, projectSlug: string, name: string): Promise<string> {
+    const ownerId = value.slice(0, 36);
+    if (!(await this.#uploads.isGood(value.slice(37), [ownerId, projectSlug, name]))) throw linkRefused();
+    return ownerId;
+  }
+}

@@ -1,0 +1,50 @@
+import { ApiError } from '#kernel/errors/api-error.ts';
+import { forEachAtOnce } from '#kernel/limits/for-each-at-once.ts';
+import type { OnConflict } from '#records/input/parse-on-conflict.ts';
+import { validateRecord } from '#records/input/validate-record.ts';
+import type { RecordSpace } from '#records/structure/record-space.ts';
+import { type UpsertDeps, Upserts } from '#records/upserts.ts';
+import type { InFlightWrites } from '../../space/in-flight-writes.ts';
+import type { Spaces } from '../../space/spaces.ts';
+import type { RecordProblem } from '../thread/file-records.ts';
+import type { UpsertedRecord } from '../thread/thread-messages.ts';
+import { assertSame, Changed } from './changed.ts';
+
+export interface ApplyDeps extends UpsertDeps {
+  readonly spaces: Pick<Spaces, 'hold' | 'endLeft' | 'find'>;
+  readonly writes: Pick<InFlightWrites, 'counted'>;
+}
+
+/** Records that are changed at once. */
+const atOnce = 16;
+
+/** Updates stored records by a file's. Answers the problems, and throws Changed when the space is another by now. */
+export async function applyUpserts(
+  deps: ApplyDeps,
+  space: RecordSpace,
+  onConflict: OnConflict,
+  records: readonly UpsertedRecord[],
+  signal: AbortSignal,
+): Promise<readonly RecordProblem[]> {
+  const problems: RecordProblem[] = [];
+  const { fields } = space.structure;
+  const upsert = async ({ line, given }: UpsertedRecord): Promise<void> => {
+    const record = Object.fromEntries(
+      fields.flatMap(({ name }, place) => (given[place] === undefined ? [] : [[name, given[place]]])),
+    );
+    try {
+      const values = validateRecord(record, space.structure);
+      await new Upserts(deps, { space, onConflict, given: [record], values: [values] }, signal).run();
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status >= 500) throw error;
+      problems.push({ line, field: null, reason: error.message });
+    }
+  };
+  await deps.writes.counted(space.id, async () => {
+    const now = await deps.spaces.find(space.catalogueId, signal);
+    if (now === null || now.stored.typeChange !== null) throw new Changed();
+    assertSame(space, now.id, now.stored);
+    await forEachAtOnce(records, atOnce, upsert);
+  });
+  return problems;
+}

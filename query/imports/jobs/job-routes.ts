@@ -1,0 +1,168 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Authenticate, assertGranted } from '#auth/authenticate.ts';
+import { notFound } from '#kernel/errors/catalogue.ts';
+import { inSpace } from '#kernel/grants.ts';
+import { arrayOf, exactObject, named, nullable, string } from '#kernel/json/schema.ts';
+import { exampleStructure } from '#records/structure/example-structure.ts';
+import type { HttpRequest, HttpResponse, Route } from '#server/http/http-types.ts';
+import { describeList, limitParameter, readListQuery, textParameter } from '#server/http/list-parameters.ts';
+import { noStoreJson } from '#server/http/no-store-json.ts';
+import { accountErrors, jsonAnswer } from '#server/openapi/api-operation.ts';
+import { curl, keeping } from '#server/openapi/curl.ts';
+import { type ImportJob, isOver, jobJson } from './import-job.ts';
+import type { Imports } from './imports.ts';
+import { jobSchema } from './job-schema.ts';
+
+const toInsert = inSpace('insert');
+
+interface Deps {
+  readonly imports: Imports;
+  readonly authenticate: Authenticate;
+}
+
+/** Milliseconds between two events of one job. */
+const eventEvery = 500;
+const eventStream = 'text/event-stream';
+const idPattern = /^[0-9a-f-]{36}$/;
+
+const parameters = {
+  limit: limitParameter,
+  after: textParameter('The `next` of the page before', { pattern: idPattern.source }, (text) =>
+    idPattern.test(text) ? null : 'should be the id of a job',
+  ),
+};
+
+const pathParameters = { job: { description: 'Id of an import', schema: string } };
+const jobs = named('Jobs', exactObject({ jobs: arrayOf(jobSchema), next: nullable(string) }));
+const usualLimit = 100;
+
+type JobRoute = Pick<Route, 'method' | 'path'> & {
+  readonly name: string;
+  readonly api: Omit<NonNullable<Route['api']>, 'id' | 'tag' | 'access' | 'needs'>;
+  run(deps: Deps, request: HttpRequest, may: May): Promise<HttpResponse>;
+};
+
+/** The account of a request, and the jobs that its token is granted. */
+interface May {
+  readonly ownerId: string;
+  see(job: ImportJob | null): ImportJob;
+  isGranted(job: ImportJob): boolean;
+}
+
+function making(base: string): string {
+  const structure = { ...exampleStructure, projectSlug: 'shop', slug: 'guests' };
+  const url = `${base}/shop/guests`;
+  const insert = curl({ url, headers: { structure }, body: [{ name: 'Ada', age: 36 }] });
+  const more = ["-H 'Content-Type: text/csv'", "--data-binary $'name,age\\nGrace,45\\n'"];
+  return `${insert}\n${keeping('JOB', 'id', curl({ url: `${url}/_import_`, more }))}\n`;
+}
+
+const routes: readonly JobRoute[] = [
+  {
+    ...{ name: 'listJobs', method: 'GET', path: '/_jobs_' },
+    api: {
+      summary: 'List the imports of the account',
+      description: 'The newest first. They are kept for 30 days.',
+      parameters: describeList(parameters),
+      answers: { 200: jsonAnswer('A page of them', jobs) },
+      errors: [...accountErrors, 'invalid_condition'],
+      sample: (base) => curl({ url: `${base}/_jobs_` }),
+    },
+    async run({ imports }, request, { ownerId, isGranted }) {
+      const { limit = usualLimit, after = null } = readListQuery(parameters, request.query);
+      const found = await imports.list(ownerId, { limit: limit + 1, before: after }, request.signal);
+      const page = found.slice(0, limit);
+      const next = found.length > limit ? (page.at(-1)?.id ?? null) : null;
+      return noStoreJson({ jobs: page.filter(isGranted).map(jobJson), next });
+    },
+  },
+  {
+    ...{ name: 'getJob', method: 'GET', path: '/_jobs_/:job' },
+    api: {
+      summary: 'Get an import',
+      description: `How far it is. With \`Accept: ${eventStream}\` an event each time that changes, until it is over.`,
+      pathParameters,
+      answers: {
+        200: {
+          description: 'The job',
+          content: { 'application/json': { schema: jobSchema }, [eventStream]: { schema: string } },
+        },
+      },
+      errors: [...accountErrors, 'not_found'],
+      sample: (base) => `${making(base)}${curl({ url: `${base}/_jobs_/$JOB` })}`,
+    },
+    async run({ imports }, request, { ownerId, see }) {
+      const { job: id = '' } = request.params;
+      const job = see(await imports.find(ownerId, id, request.signal));
+      if (request.header('accept')?.includes(eventStream) !== true) return noStoreJson(jobJson(job));
+      return {
+        status: 200,
+        headers: { 'content-type': eventStream, 'cache-control': 'no-store', 'x-accel-buffering': 'no' },
+        body: { chunks: eventsOf(imports, job, request.signal) },
+      };
+    },
+  },
+  {
+    ...{ name: 'cancelJob', method: 'DELETE', path: '/_jobs_/:job' },
+    api: {
+      summary: 'Cancel an import',
+      description:
+        'Its records are stored, all or none: the answer says so. One that is over stays as it is.',
+      pathParameters,
+      answers: { 200: jsonAnswer('The job', jobSchema) },
+      errors: [...accountErrors, 'not_found'],
+      sample: (base) => `${making(base)}${curl({ method: 'DELETE', url: `${base}/_jobs_/$JOB` })}`,
+    },
+    async run({ imports }, request, { ownerId, see }) {
+      const { job: id = '' } = request.params;
+      const job = see(await imports.find(ownerId, id, request.signal));
+      return noStoreJson(jobJson(await imports.cancel(job, request.signal)));
+    },
+  },
+];
+
+/** Imports as their account sees them. A token sees those of the record spaces that it may insert into. */
+export function jobRoutes(deps: Deps): Route[] {
+  return routes.map(({ name, method, path, api, run }) => ({
+    ...{ operation: name, method, path },
+    api: {
+      id: name,
+      tag: 'Jobs',
+      access: 'token',
+      needs: { grant: 'insert', touches: 'named space' },
+      ...api,
+    },
+    async handler(request) {
+      const { userId: ownerId, grants } = await deps.authenticate(request);
+      const see = (job: ImportJob | null): ImportJob => {
+        if (job === null) throw notFound('There is no such job');
+        assertGranted(grants, toInsert, { project: job.project, space: job.space });
+        return job;
+      };
+      const isGranted = (job: ImportJob): boolean => {
+        try {
+          return see(job) === job;
+        } catch {
+          return false;
+        }
+      };
+      return run(deps, request, { ownerId, see, isGranted });
+    },
+  }));
+}
+
+async function* eventsOf(
+  imports: Imports,
+  first: ImportJob,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  let shown = '';
+  for (let job: ImportJob | null = first; job !== null; ) {
+    const text = JSON.stringify(jobJson(job));
+    if (text !== shown) yield Buffer.from(`data: ${text}\n\n`);
+    shown = text;
+    if (isOver(job)) return;
+    await sleep(eventEvery, undefined, { signal });
+    job = await imports.find(first.ownerId, first.id, signal);
+  }
+}

@@ -1,0 +1,82 @@
+import type { Database } from '#engine/database.ts';
+import { textLiteral } from '#engine/literal.ts';
+import { timestampText } from '#kernel/ids/row-values.ts';
+import { type ImportJob, isOver } from './import-job.ts';
+
+const columns = ['owner_id', 'id', 'version', 'state', 'updated_at', 'content'];
+
+/** The account of rows that ask for a job to be cancelled: no user has it. */
+const stops = 'stops';
+
+/** The table of jobs. Each version of a job is a row; the newest counts. */
+export class JobTable {
+  readonly #db: Database;
+  readonly #table: string;
+
+  constructor({ db, database }: { readonly db: Database; readonly database: string }) {
+    this.#db = db;
+    this.#table = `${database}.jobs`;
+  }
+
+  async store(job: ImportJob): Promise<void> {
+    const { ownerId, id, version, state, updatedAt } = job;
+    const row = [ownerId, id, version, state, timestampText(new Date(updatedAt)), JSON.stringify(job)];
+    await this.#db.insert({ table: this.#table, columns, lines: Buffer.from(`${JSON.stringify(row)}\n`) });
+  }
+
+  async find(ownerId: string, id: string, signal: AbortSignal): Promise<ImportJob | null> {
+    const [job] = await this.#select(`${of(ownerId)} AND id = ${textLiteral(id)}`, signal);
+    return job ?? null;
+  }
+
+  /** The job of a request with an `Idempotency-Key`, of the last day. @param key its hash */
+  async findByKey(ownerId: string, key: string, signal: AbortSignal): Promise<ImportJob | null> {
+    const recent = 'updated_at > now() - INTERVAL 1 DAY';
+    const where = `${of(ownerId)} AND ${recent} AND JSONExtractString(content, 'key') = ${textLiteral(key)}`;
+    return (await this.#select(where, signal))[0] ?? null;
+  }
+
+  /** The newest jobs of an account. @param before the id of the last one of the page before */
+  list(
+    ownerId: string,
+    limit: number,
+    before: string | null,
+    signal: AbortSignal,
+  ): Promise<readonly ImportJob[]> {
+    const older = before === null ? '' : ` AND id < ${textLiteral(before)}`;
+    return this.#select(`${of(ownerId)}${older} ORDER BY id DESC LIMIT ${limit}`, signal);
+  }
+
+  /** Those with some ids, of all accounts. */
+  async among(ids: readonly string[], signal: AbortSignal): Promise<readonly ImportJob[]> {
+    if (ids.length === 0) return [];
+    const which = `id IN (${ids.map(textLiteral).join(', ')}) AND owner_id != ${textLiteral(stops)}`;
+    return this.#select(which, signal);
+  }
+
+  /** Lets the process that works on a job know that it should stop. */
+  async askToStop(id: string): Promise<void> {
+    const row = [stops, id, 1, 'cancelled', timestampText(new Date()), '{}'];
+    await this.#db.insert({ table: this.#table, columns, lines: Buffer.from(`${JSON.stringify(row)}\n`) });
+  }
+
+  async isToStop(id: string, signal: AbortSignal): Promise<boolean> {
+    return (await this.#select(`${of(stops)} AND id = ${textLiteral(id)}`, signal)).length > 0;
+  }
+
+  /** Those that are not over, of all accounts. */
+  async unfinished(signal: AbortSignal): Promise<readonly ImportJob[]> {
+    const jobs = await this.#select(`state IN ('waiting', 'running', 'publishing') ORDER BY id`, signal);
+    return jobs.filter((job) => !isOver(job));
+  }
+
+  async #select(where: string, signal: AbortSignal): Promise<readonly ImportJob[]> {
+    const sql = `SELECT content FROM ${this.#table} FINAL WHERE ${where}`;
+    const rows = await this.#db.rows<{ content: string }>({ sql, signal });
+    return rows.map(({ content }) => JSON.parse(content) as ImportJob);
+  }
+}
+
+function of(ownerId: string): string {
+  return `owner_id = ${textLiteral(ownerId)}`;
+}

@@ -1,0 +1,200 @@
+import type { Worker } from 'node:worker_threads';
+import type { Hasher } from '#auth/hasher.ts';
+import type { Database } from '#engine/database.ts';
+import { textLiteral } from '#engine/literal.ts';
+import { forEachYielding } from '#kernel/limits/yielding-loop.ts';
+import { findStored } from '#records/find-stored.ts';
+import type { OnConflict } from '#records/input/parse-on-conflict.ts';
+import { hashOf } from '#records/sql/record-keys.ts';
+import type { StagedRecords } from '#records/sql/staged-records.ts';
+import type { RecordStore } from '#records/store/record-store.ts';
+import type { RecordSpace } from '#records/structure/record-space.ts';
+import { slotOf } from '#records/structure/slots.ts';
+import { valueKey } from '#records/unique/reservation-keys.ts';
+import type { UniqueValue } from '#records/unique-values.ts';
+import { FileProblem } from '../formats/file-problem.ts';
+import type {
+  Answered,
+  AskedIds,
+  AskedKeys,
+  AskedValues,
+  Block,
+  Ended,
+  FromThread,
+  Question,
+  ThreadProgress,
+  ThreadTask,
+  ToThread,
+} from '../thread/thread-messages.ts';
+import { startThread, threadFailure } from '../thread/worker-thread.ts';
+import { type ApplyDeps, applyUpserts } from './apply-upserts.ts';
+import { assertRoom } from './spool-body.ts';
+
+export interface StageDeps extends ApplyDeps {
+  readonly hasher: Hasher;
+}
+
+interface StageOrder {
+  readonly space: RecordSpace;
+  readonly staged: StagedRecords;
+  readonly conflict: OnConflict | null;
+  /** Called with each step; `stored` records are in the table. */
+  readonly report: (progress: ThreadProgress, stored: number) => void;
+}
+
+const hashCharacters = 8;
+/** Milliseconds after which a thread that says nothing hangs in what it reads. */
+const silence = 30_000;
+
+/**
+ * Reads a file on a thread of its own, and stores its records in a table that nobody sees. Resolves with how it ended;
+ * rejects when the signal is aborted, and when the engine fails.
+ */
+export async function stageRecords(
+  deps: StageDeps,
+  task: ThreadTask,
+  { space, staged, conflict, report }: StageOrder,
+  signal: AbortSignal,
+): Promise<{ readonly isCut: boolean; readonly stored: number }> {
+  const { store, hasher } = deps;
+  const { db } = store;
+  await db.command({ ...staged.drop(), signal });
+  await db.command({ ...staged.create(), signal });
+  signal.throwIfAborted();
+  const worker = await startThread('import-thread', task);
+  let stored = 0;
+  const answer = async (message: Question): Promise<ToThread | Ended> => {
+    switch (message.type) {
+      case 'keys':
+        return suspectsOf(store, space, message, signal);
+      case 'values':
+        return storedOf(store, space, message, signal);
+      case 'ids':
+        return storedIds(store, space, message, signal);
+      case 'upserts':
+        return conflict === null ? [] : applyUpserts(deps, space, conflict, message.records, signal);
+      case 'hashes':
+        return hasher.hashValues(message.values, signal, space.ownerId);
+      case 'block':
+        // its part is as large as its rows
+        if (store.alone) await assertRoom(task.path);
+        await insertBlock(db, staged, message);
+        stored += message.records;
+        report(message.progress, stored);
+        return [];
+      case 'progress':
+        report(message.progress, stored);
+        return [];
+      case 'ended':
+        report(message.progress, stored);
+        return message;
+    }
+  };
+  try {
+    const { isCut } = await conversation(worker, answer, signal);
+    return { isCut, stored };
+  } finally {
+    await worker.terminate();
+  }
+}
+
+/** Answers a thread until it ends. Rejects when it fails, says nothing for long, or the signal is aborted. */
+async function conversation(
+  worker: Worker,
+  answer: (message: Question) => Promise<ToThread | Ended>,
+  signal: AbortSignal,
+): Promise<Ended> {
+  // while it waits for an answer it need not say anything
+  let open = 0;
+  let heard = performance.now();
+  let watch: NodeJS.Timeout | undefined;
+  const ended = new Promise<Ended>((resolve, reject) => {
+    watch = setInterval(() => {
+      if (open === 0 && performance.now() - heard > silence)
+        reject(new FileProblem(null, 'a part of it takes too long to be read'));
+    }, silence / 10);
+    worker.on('message', ({ id, message }: FromThread) => {
+      open++;
+      answer(message).then((result) => {
+        open--;
+        heard = performance.now();
+        if ('type' in result) resolve(result);
+        else if (message.type !== 'block') worker.postMessage({ id, answer: result } satisfies Answered);
+        else {
+          const { rows } = message;
+          worker.postMessage({ id, answer: result, rows } satisfies Answered, [rows.buffer as ArrayBuffer]);
+        }
+      }, reject);
+    });
+  });
+  return Promise.race([ended, threadFailure(worker, signal)]).finally(() => clearInterval(watch));
+}
+
+async function insertBlock(
+  db: Database,
+  staged: StagedRecords,
+  { columns, types, rows }: Block,
+): Promise<void> {
+  await db.insert({ table: staged.name, columns, types, lines: rows, home: staged.home });
+}
+
+/** Places of the values that may be stored. */
+async function suspectsOf(
+  { keys }: RecordStore,
+  { id }: RecordSpace,
+  { hashes }: AskedKeys,
+  signal: AbortSignal,
+): Promise<readonly number[]> {
+  const places: number[] = [];
+  const all = Array.from({ length: hashes.length / hashCharacters }, (_, place) => place);
+  await forEachYielding(
+    all,
+    (place) => {
+      const hash = hashes.slice(place * hashCharacters, (place + 1) * hashCharacters);
+      if (keys.mayHave(id, hash)) places.push(place);
+    },
+    signal,
+  );
+  return places;
+}
+
+/** Places of the ids that records have. */
+async function storedIds(
+  { db, table }: RecordStore,
+  { id: spaceId }: RecordSpace,
+  { ids }: AskedIds,
+  signal: AbortSignal,
+): Promise<readonly number[]> {
+  const places = new Map(ids.map((id, place) => [id, place]));
+  const where = `_id IN (${ids.map(textLiteral).join(', ')})`;
+  const rows = await db.rows<{ _id: string }>({
+    ...table.select(spaceId, { columns: '_id', where }),
+    signal,
+  });
+  return rows.flatMap(({ _id }) => places.get(_id) ?? []);
+}
+
+/** Places of the values that records have. */
+async function storedOf(
+  store: RecordStore,
+  space: RecordSpace,
+  { values }: AskedValues,
+  signal: AbortSignal,
+): Promise<readonly number[]> {
+  const fields = new Map(space.structure.fields.map((field) => [slotOf(field), field]));
+  const unique = new Map<string, UniqueValue>();
+  const places = new Map<string, number>();
+  await forEachYielding(
+    values,
+    ({ slot, value }, index) => {
+      const field = fields.get(slot);
+      if (field === undefined) return;
+      const key = valueKey(space, field, value);
+      unique.set(key, { field, value, hash: hashOf(slot, value), index });
+      places.set(key, index);
+    },
+    signal,
+  );
+  const stored = await findStored(store, space, unique, signal);
+  return [...stored].flatMap((key) => places.get(key) ?? []);
+}

@@ -1,0 +1,15 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { ApiError } from '#kernel/errors/api-error.ts';
+import { FileProblem } from '../formats/file-problem.ts';
+import { type PreviewOutcome, type PreviewTask, previewOf } from './preview.ts';
+
+async function outcomeOf(task: PreviewTask): Promise<PreviewOutcome> {
+  try {
+    return { preview: await previewOf(task) };
+  } catch (error) {
+    if (error instanceof ApiError || error instanceof FileProblem) return { refused: error.message };
+    throw error;
+  }
+}
+
+void outcomeOf(workerData as PreviewTask).then((outcome) => parentPort?.postMessage(outcome));

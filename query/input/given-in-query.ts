@@ -1,0 +1,123 @@
+import { shownName } from '#kernel/errors/shown-name.ts';
+import { filterLimits } from '#records/input/filters/filter.ts';
+import {
+  type Given,
+  type GivenComparison,
+  type GivenGroup,
+  groupNames,
+  tooDeep,
+} from '#records/input/filters/given-filter.ts';
+import { targetOf } from '#records/input/filters/names.ts';
+import { findOperator, takesList } from '#records/input/filters/operators.ts';
+import type { Structure } from '#records/structure/structure.ts';
+import type { QueryPairs } from '#server/http/http-types.ts';
+
+// name[operator], and of a list name[operator][] or name[operator][3]
+const bracketed = /^(.+?)\[(\w+)\](?:\[\d*\])?$/s;
+const grouped = /^(\$or|\$and|\$not)\[(\d+)\]/;
+
+/**
+ * Reads the parameters of a query: `year[gte]=1800`, `id[in][0]=a`, `$or[0][title]=x&$or[1][year][gt]=2`. A key that is a
+ * field's name as a whole means that field.
+ */
+export function givenInQuery(pairs: QueryPairs, structure: Structure): readonly Given[] {
+  const given: Given[] = [];
+  let reader: BracketReader | undefined;
+  for (const [key, text] of pairs) {
+    if (targetOf(key, structure) !== null) {
+      given.push(equality(key, text));
+    } else {
+      reader ??= new BracketReader(given, structure);
+      reader.add(key, text);
+    }
+  }
+  return given;
+}
+
+function equality(name: string, text: string): GivenComparison {
+  return { name, operator: 'eq', operand: { texts: [text] } };
+}
+
+const groupForm = 'should have a number and a field, such as $or[0][title]=x and $or[1][year][gt]=2';
+
+/** Keys with brackets: each member of a group or a list comes in a parameter of its own. */
+class BracketReader {
+  readonly #given: Given[];
+  readonly #structure: Structure;
+  /** By the beginnings of keys: branches of groups by `$or`, conditions of a branch by `$or[0]`. */
+  readonly #groups = new Map<string, Given[][]>();
+  readonly #branches = new Map<string, Given[]>();
+  readonly #lists = new Map<string, string[]>();
+
+  constructor(given: Given[], structure: Structure) {
+    this.#given = given;
+    this.#structure = structure;
+  }
+
+  add(key: string, text: string): void {
+    let branch = this.#given;
+    let path = '';
+    let level = 0;
+    let rest = key;
+    for (let match = grouped.exec(rest); match !== null; match = grouped.exec(rest)) {
+      const [whole] = match;
+      if (++level > filterLimits.levels) {
+        this.#given.push(tooDeep);
+        return;
+      }
+      branch = this.#branchOf(branch, path, match);
+      path += whole;
+      rest = rest.slice(whole.length);
+      // a group within is in brackets as well
+      const inner = /^\[(\$or|\$and|\$not)\](\[\d+\].*)$/s.exec(rest);
+      if (inner !== null) rest = `${inner[1]}${inner[2]}`;
+    }
+    // in a group the field is in brackets: [title], [year][gt], [id][in][0]
+    const inGroup = path === '' ? null : /^\[([^[\]]+)\]((?:\[.*)?)$/s.exec(rest);
+    const comparison = inGroup === null ? rest : `${inGroup[1]}${inGroup[2]}`;
+    const isGroup = (path !== '' && inGroup === null) || startsGroup(comparison, this.#structure);
+    if (isGroup) branch.push({ problem: `Query field: ${shownName(key)} ${groupForm}` });
+    else this.#addComparison(branch, path, comparison, text);
+  }
+
+  #branchOf(outer: Given[], path: string, [whole, name = '']: RegExpExecArray): Given[] {
+    let branches = this.#groups.get(path + name);
+    if (branches === undefined) {
+      branches = [];
+      this.#groups.set(path + name, branches);
+      outer.push({ group: groupNames[name] as GivenGroup['group'], branches });
+    }
+    let branch = this.#branches.get(path + whole);
+    if (branch === undefined) {
+      branch = [];
+      this.#branches.set(path + whole, branch);
+      branches.push(branch);
+    }
+    return branch;
+  }
+
+  #addComparison(branch: Given[], path: string, key: string, text: string): void {
+    const match = targetOf(key, this.#structure) === null ? bracketed.exec(key) : null;
+    if (match === null) {
+      branch.push(equality(key, text));
+      return;
+    }
+    const [, name, operator] = match as unknown as [string, string, string];
+    const known = findOperator(operator);
+    const listKey = known !== null && takesList(known) ? `${path} ${operator} ${name}` : null;
+    const list = listKey === null ? undefined : this.#lists.get(listKey);
+    if (list !== undefined) {
+      list.push(text);
+      return;
+    }
+    const texts = [text];
+    if (listKey !== null) this.#lists.set(listKey, texts);
+    branch.push({ name, operator, operand: { texts } });
+  }
+}
+
+/** Whether it is the name of a group, with something else behind it than a number. */
+function startsGroup(key: string, structure: Structure): boolean {
+  const name = /^(\$or|\$and|\$not)(?:\[|$)/.exec(key)?.[1];
+  return name !== undefined && targetOf(name, structure) === null;
+}

@@ -1,0 +1,238 @@
+import { textLiteral } from '#engine/literal.ts';
+import { canonicalJson } from '../../structure/canonical-json.ts';
+import { fold, variantsIn } from './case-variants.ts';
+
+/** Kinds of values that operators distinguish. */
+export type ValueKind = 'TEXT' | 'NUMBER' | 'BOOLEAN' | 'ARRAY' | 'OBJECT' | 'id' | 'time' | 'path';
+
+/**
+ * The operand of an operator: a value of the field's type, a list of them, an element of an array, a list of them, a
+ * length, or true and false.
+ */
+export type Operand = 'value' | 'values' | 'element' | 'elements' | 'length' | 'boolean';
+
+/** A value as it is compared in memory: a time is its milliseconds. */
+export type Comparable = string | number | boolean;
+
+/** The operand as SQL. */
+export interface GivenSql {
+  readonly values: readonly Comparable[];
+  /** The first of the values. */
+  readonly literal: string;
+  /** All of them as an array, where they are elements. */
+  readonly list: string;
+  /** Whether an expression is one of them. */
+  readonly isAmong: (expression: string) => string;
+}
+
+export interface Operator {
+  readonly kinds: readonly ValueKind[];
+  readonly operand: Operand;
+  /** The operand is a part of a text. */
+  readonly isPart?: true;
+  /** An expression; where there is no value it is NULL or false. */
+  readonly sql: (column: string, given: GivenSql) => string;
+  /** The same in memory, for a record with a value. */
+  readonly test: (values: readonly Comparable[]) => (value: Comparable) => boolean;
+}
+
+/** Replacing one form takes a pass over the text; more of them are cheaper in one pass of a slower kind. */
+const singlePasses = 8;
+
+const all: readonly ValueKind[] = ['TEXT', 'NUMBER', 'BOOLEAN', 'ARRAY', 'OBJECT', 'id', 'time', 'path'];
+const listed: readonly ValueKind[] = ['TEXT', 'NUMBER', 'BOOLEAN', 'ARRAY', 'id', 'time', 'path'];
+const ordered: readonly ValueKind[] = ['NUMBER', 'TEXT', 'id', 'time'];
+
+const ordering = (sign: string, isMet: (order: number) => boolean): Operator => ({
+  kinds: ordered,
+  operand: 'value',
+  sql: (column, { literal }) => `${column} ${sign} ${literal}`,
+  test([wanted]) {
+    const order = comparedWith(wanted as Comparable);
+    return (value) => isMet(order(value));
+  },
+});
+
+type TextTest = (value: string, wanted: string) => boolean;
+
+const text = (sql: (column: string, literal: string) => string, isMet: TextTest): Operator => ({
+  kinds: ['TEXT'],
+  operand: 'value',
+  isPart: true,
+  sql: (column, { literal }) => sql(column, literal),
+  test:
+    ([wanted]) =>
+    (value) =>
+      isMet(value as string, wanted as string),
+});
+
+/** Letter case ignored, as search does. */
+const foldedText = (sql: (column: string, literal: string) => string, isMet: TextTest): Operator => ({
+  kinds: ['TEXT'],
+  operand: 'value',
+  isPart: true,
+  sql(column, { values }) {
+    const folded = fold(values[0] as string);
+    return sql(foldedColumn(column, variantsIn(folded)), textLiteral(folded));
+  },
+  test([wanted]) {
+    const folded = fold(wanted as string);
+    return (value) => isMet(fold(value as string), folded);
+  },
+});
+
+const containsSql = (column: string, literal: string): string => `position(${column}, ${literal}) > 0`;
+const startsSql = (column: string, literal: string): string => `startsWith(${column}, ${literal})`;
+const endsSql = (column: string, literal: string): string => `endsWith(${column}, ${literal})`;
+
+/** The operators, in the order in which they are listed. One more is one more entry (CONTRIBUTING.md). */
+export const operators = {
+  eq: {
+    kinds: all,
+    operand: 'value',
+    sql: (column, { literal }) => `${column} = ${literal}`,
+    test:
+      ([wanted]) =>
+      (value) =>
+        value === wanted,
+  },
+  ne: {
+    kinds: all,
+    operand: 'value',
+    sql: (column, { literal }) => `${column} != ${literal}`,
+    test:
+      ([wanted]) =>
+      (value) =>
+        value !== wanted,
+  },
+  in: {
+    kinds: listed,
+    operand: 'values',
+    sql: (column, { isAmong }) => isAmong(column),
+    test(values) {
+      const wanted = new Set(values);
+      return (value) => wanted.has(value);
+    },
+  },
+  nin: {
+    kinds: listed,
+    operand: 'values',
+    sql: (column, { isAmong }) => `(${column} IS NOT NULL AND NOT ${isAmong(column)})`,
+    test(values) {
+      const wanted = new Set(values);
+      return (value) => !wanted.has(value);
+    },
+  },
+  exists: {
+    kinds: all,
+    operand: 'boolean',
+    sql: (column, { values: [wanted] }) => `${column} IS ${wanted === true ? 'NOT NULL' : 'NULL'}`,
+    test:
+      ([wanted]) =>
+      () =>
+        wanted === true,
+  },
+  gt: ordering('>', (order) => order > 0),
+  gte: ordering('>=', (order) => order >= 0),
+  lt: ordering('<', (order) => order < 0),
+  lte: ordering('<=', (order) => order <= 0),
+  contains: text(containsSql, (value, wanted) => value.includes(wanted)),
+  startsWith: text(startsSql, (value, wanted) => value.startsWith(wanted)),
+  endsWith: text(endsSql, (value, wanted) => value.endsWith(wanted)),
+  icontains: foldedText(containsSql, (value, wanted) => value.includes(wanted)),
+  istartsWith: foldedText(startsSql, (value, wanted) => value.startsWith(wanted)),
+  iendsWith: foldedText(endsSql, (value, wanted) => value.endsWith(wanted)),
+  has: {
+    kinds: ['ARRAY'],
+    operand: 'element',
+    sql: (column, { literal }) => `has(${elementsSql(column)}, ${literal})`,
+    test:
+      ([wanted]) =>
+      (value) =>
+        elementsOf(value).has(wanted as string),
+  },
+  hasAny: {
+    kinds: ['ARRAY'],
+    operand: 'elements',
+    sql: (column, { list }) => `hasAny(${elementsSql(column)}, ${list})`,
+    test(values) {
+      const wanted = new Set(values);
+      return (value) => [...elementsOf(value)].some((element) => wanted.has(element));
+    },
+  },
+  hasAll: {
+    kinds: ['ARRAY'],
+    operand: 'elements',
+    // of nothing any array has all, but there has to be one
+    sql: (column, { list }) => `(${column} IS NOT NULL AND hasAll(${elementsSql(column)}, ${list}))`,
+    test(values) {
+      const wanted = [...new Set(values)] as readonly string[];
+      return (value) => {
+        const elements = elementsOf(value);
+        return wanted.length <= elements.size && wanted.every((element) => elements.has(element));
+      };
+    },
+  },
+  size: {
+    kinds: ['ARRAY'],
+    operand: 'length',
+    sql: (column, { literal }) => `JSONLength(${column}) = ${literal}`,
+    test:
+      ([wanted]) =>
+      (value) =>
+        (JSON.parse(value as string) as unknown[]).length === wanted,
+  },
+} as const satisfies Readonly<Record<string, Operator>>;
+
+function elementsSql(column: string): string {
+  return `JSONExtractArrayRaw(ifNull(${column}, '[]'))`;
+}
+
+function elementsOf(value: Comparable): ReadonlySet<string> {
+  return new Set((JSON.parse(value as string) as unknown[]).map(canonicalJson));
+}
+
+/** Texts in the order of their code points, as the engine has them: not of UTF-16, in which JavaScript compares. */
+export function compare(a: Comparable, b: Comparable): number {
+  return comparedWith(b)(a);
+}
+
+function comparedWith(wanted: Comparable): (value: Comparable) => number {
+  if (typeof wanted !== 'string') return (value) => (value < wanted ? -1 : Number(value > wanted));
+  const bytes = Buffer.from(wanted);
+  return (value) => Buffer.compare(Buffer.from(value as string), bytes);
+}
+
+export type OperatorName = keyof typeof operators;
+
+export function operatorOf(name: OperatorName): Operator {
+  return operators[name];
+}
+
+/** Null: there is none of the name. */
+export function findOperator(name: string): Operator | null {
+  return Object.hasOwn(operators, name) ? operatorOf(name as OperatorName) : null;
+}
+
+export function takesList({ operand }: Pick<Operator, 'operand'>): boolean {
+  return operand === 'values' || operand === 'elements';
+}
+
+export function operatorsFor(kind: ValueKind): readonly OperatorName[] {
+  return (Object.keys(operators) as OperatorName[]).filter((name) => operatorOf(name).kinds.includes(kind));
+}
+
+/** The column's text with those letters folded that the wanted text has; other letters don't matter. */
+function foldedColumn(column: string, variants: ReadonlyMap<string, string>): string {
+  let expression = column;
+  if (variants.size <= singlePasses) {
+    for (const [form, letter] of variants) {
+      expression = `replaceAll(${expression}, ${textLiteral(form)}, ${textLiteral(letter)})`;
+    }
+  } else {
+    const [from, to] = [[...variants.keys()], [...variants.values()]].map((chars) => chars.join(''));
+    expression = `translateUTF8(${expression}, ${textLiteral(from as string)}, ${textLiteral(to as string)})`;
+  }
+  // A to Z, in a pass that is quick
+  return `lower(${expression})`;
+}

@@ -1,0 +1,48 @@
+import { textLiteral } from '#engine/literal.ts';
+import type { Comparison, Filter } from '../input/filters/filter.ts';
+import { comparable } from '../input/filters/filter-test.ts';
+import { type GivenSql, operatorOf } from '../input/filters/operators.ts';
+import { listSql, pathSql, valueLiteral, valueSql } from './value-sql.ts';
+
+/** A filter as an expression for WHERE: NULL is as good as false. */
+export function filterSql(filter: Filter): string {
+  if (!('group' in filter)) return comparisonSql(filter);
+  const parts = filter.branches.map(filterSql);
+  switch (filter.group) {
+    case 'all':
+      return parts.length === 0 ? 'true' : `(${parts.join(' AND ')})`;
+    case 'any':
+      return parts.length === 0 ? 'false' : `(${parts.join(' OR ')})`;
+    case 'none':
+      return parts.length === 0 ? 'true' : `NOT ifNull(${parts.join(' OR ')}, false)`;
+  }
+}
+
+function comparisonSql({ target, path, operator, values }: Comparison): string {
+  const { sql, operand } = operatorOf(operator);
+  const isJson = path.length > 0 || operand === 'element' || operand === 'elements';
+  const column = subjectSql({ target, path });
+  const literals = isJson ? elementsOf(values) : literalsOf(values);
+  return sql(column, { values: values.map(comparable), ...literals });
+}
+
+function literalsOf(values: Comparison['values']): Omit<GivenSql, 'values'> {
+  const [first] = values;
+  return {
+    literal: first === undefined ? '' : valueLiteral(first),
+    list: '',
+    isAmong: (expression) => (first === undefined ? 'false' : `${expression} IN ${listSql(values)}`),
+  };
+}
+
+/** JSON texts as the engine writes them, which differ from ours in numbers. One call reads all texts of a list. */
+function elementsOf(values: Comparison['values']): Omit<GivenSql, 'values'> {
+  const list = `JSONExtractArrayRaw(${textLiteral(`[${values.join(',')}]`)})`;
+  return { literal: `${list}[1]`, list, isAmong: (expression) => `has(${list}, ${expression})` };
+}
+
+/** The value of a field; of a path within an object JSON text. NULL where there is none. */
+export function subjectSql({ target, path }: Pick<Comparison, 'target' | 'path'>): string {
+  const column = valueSql(target);
+  return path.length === 0 ? column : pathSql(column, path);
+}

@@ -1,0 +1,41 @@
+import { quoteIdentifier } from '#engine/literal.ts';
+import type { Field, FieldType } from '../structure/field.ts';
+import type { RecordsTable } from './records-table.ts';
+import { valueSql } from './value-sql.ts';
+
+const types: Readonly<Record<FieldType, string>> = {
+  TEXT: 'String',
+  NUMBER: 'Float64',
+  BOOLEAN: 'Bool',
+  ARRAY: 'String',
+  OBJECT: 'String',
+};
+
+/**
+ * A SELECT of a space's records for people: columns by the names of fields, with their types; ARRAY and OBJECT as JSON
+ * text, and hashed fields not at all.
+ *
+ * A name of a field may be that of a column, such as `space` or `t0`, and the engine takes a name for the alias rather
+ * than for the column. So the records are read by names of our own, which begin no name of a field, and named outside.
+ */
+export function spaceViewSql(
+  table: Pick<RecordsTable, 'select'>,
+  spaceId: string,
+  fields: readonly Field[],
+): string {
+  const shown = fields.filter(({ hashed }) => !hashed);
+  let prefix = 'value_';
+  while (shown.some(({ name }) => name.startsWith(prefix))) prefix += '_';
+  const columns = [
+    { name: 'id', expression: '_id' },
+    ...shown.map((field) => ({
+      name: field.name,
+      expression: `CAST(${valueSql(field)}, 'Nullable(${types[field.type]})')`,
+    })),
+    { name: 'createdAt', expression: '_created_at' },
+    { name: 'updatedAt', expression: '_updated_at' },
+  ];
+  const inner = columns.map(({ expression }, index) => `${expression} AS ${prefix}${index}`);
+  const outer = columns.map(({ name }, index) => `${prefix}${index} AS ${quoteIdentifier(name)}`);
+  return `SELECT ${outer.join(', ')} FROM (${table.select(spaceId, { columns: inner.join(', ') }).sql})`;
+}

@@ -1,0 +1,78 @@
+import { recordsTable, stageSettings } from '#catalogue/migrations/record-tables.ts';
+import { textLiteral } from '#engine/literal.ts';
+import type { Field } from '../structure/field.ts';
+import { allIds, type IdRange } from './id-range.ts';
+import { keyWordsSql } from './record-keys.ts';
+import { valueBytes } from './record-row.ts';
+import type { RecordsTable, Sql } from './records-table.ts';
+import { valueSql } from './value-sql.ts';
+
+/**
+ * A table of records that nobody sees yet. Its parts become parts of the records table at one moment, without being written
+ * again. Nothing merges them before: a part that was merged has numbers of its rows in it, by which the engine would take an
+ * update of other rows for theirs.
+ */
+export class StagedRecords {
+  readonly name: string;
+  readonly home: string;
+  readonly #records: string;
+  readonly #spaceId: string;
+
+  /** @param id of the job */
+  constructor(database: string, table: RecordsTable, spaceId: string, id: string) {
+    this.name = `${database}.import_${id.replaceAll('-', '')}`;
+    this.#records = `${database}.${recordsTable}`;
+    this.home = table.homeOf(spaceId);
+    this.#spaceId = spaceId;
+  }
+
+  create(): Sql {
+    return this.#sql(
+      `CREATE TABLE ${this.name} AS ${this.#records} ENGINE = MergeTree ORDER BY (space, _id) SETTINGS ${stageSettings}`,
+    );
+  }
+
+  drop(): Sql {
+    return this.#sql(`DROP TABLE IF EXISTS ${this.name} SYNC`);
+  }
+
+  /** Its records become records of their space, all at one moment. */
+  attach(): Sql {
+    return {
+      ...this.#sql(`ALTER TABLE ${this.#records} ATTACH PARTITION tuple() FROM ${this.name}`),
+      space: this.#spaceId,
+    };
+  }
+
+  /** Those of its records that are records of their space: all of them, if it was attached to its end. */
+  attached(): IdRange {
+    return { ...allIds, where: `_id IN (SELECT _id FROM ${this.name})` };
+  }
+
+  /** Keys of its unique values, as `allKeys` has those of the records table. */
+  keys(): Sql {
+    return this.#sql(keyWordsSql(`SELECT space, arrayJoin(_keys) AS key FROM ${this.name}`));
+  }
+
+  /** Bytes of the values of all, as text. @param overhead bytes that each record counts beside them */
+  sumBytes(overhead: number): Sql {
+    return this.#sql(
+      `SELECT toFloat64(${overhead} * count() + sum(${valueBytes})) AS bytes FROM ${this.name}`,
+    );
+  }
+
+  /** A row, if records of the space have one of its values of a field, or one of its ids, by now. */
+  taken(field: Field | 'id'): Sql {
+    const value = valueSql(field);
+    const staged = `SELECT ${value} FROM ${this.name} WHERE ${value} IS NOT NULL`;
+    return {
+      ...this.#sql(`SELECT 1 FROM ${this.#records}
+        WHERE space = ${textLiteral(this.#spaceId)} AND ${value} IN (${staged}) LIMIT 1`),
+      space: this.#spaceId,
+    };
+  }
+
+  #sql(sql: string): Sql {
+    return { sql, home: this.home };
+  }
+}

@@ -1,0 +1,64 @@
+import type { StoredValue } from '../structure/field.ts';
+import { hashOf, keyOf, keysSql } from './record-keys.ts';
+
+/**
+ * A term stands for a value of a field of a space, in the index of values (docs/decisions/062-index-of-values.md): 40 bits
+ * of a hash, as the engine makes them by the default of the column `_terms` (common/catalogue/migrations/record-tables.ts).
+ * Two values may have one term, so a reader compares the value as well.
+ */
+export type Term = string & { readonly isTerm: true };
+
+/** A value of a field of a space. */
+export interface SlotValue {
+  readonly spaceId: string;
+  readonly slot: string;
+  readonly value: StoredValue;
+}
+
+/** A request asks for many values of one space. */
+let lastSpace = { id: '', bytes: Buffer.alloc(0) };
+/** Of each byte. */
+const hexOf = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+/** Common terms of a sample. */
+const mostCommon = 10_000;
+
+export function termOf(spaceId: string, slot: string, value: StoredValue): Term {
+  if (lastSpace.id !== spaceId) {
+    const bytes = Buffer.from(spaceId.slice(19, 23) + spaceId.slice(24, 30), 'hex');
+    lastSpace = { id: spaceId, bytes };
+  }
+  const hash = hashOf(slot, value);
+  let term = '';
+  for (const [at, byte] of lastSpace.bytes.entries()) term += hexOf[hash.charCodeAt(at) ^ byte];
+  return term as Term;
+}
+
+/** In place of a value that an increment wrote: what it came to is not known before. */
+export const anyNumber = '+';
+
+/** The keys by which updates note values, and sums that may be such a value. */
+export function updateKeysSql(values: readonly Pick<SlotValue, 'slot' | 'value'>[]): string {
+  const keys = values.map(({ slot, value }) => keyOf(slot, value));
+  const sums = values.flatMap(({ slot, value }) => (typeof value === 'number' ? keyOf(slot, anyNumber) : []));
+  return `key IN ${keysSql([...new Set([...keys, ...sums])])}`;
+}
+
+/** A condition that the rows have one of the terms. The engine takes it from the index. */
+export function termsSql(terms: Iterable<Term>): string {
+  const tokens = Array.from(new Set(terms), (term) => `'${term.replace(/../g, '\\x$&')}'`);
+  return `hasAnyTokens(_terms, [${tokens.join(', ')}])`;
+}
+
+/**
+ * The terms that more than `most` records have, of the first and the last `records` of a space.
+ * @param space a SELECT of `_id` and `_terms`
+ */
+export function sampleSql(
+  space: string,
+  { records, most }: { readonly records: number; readonly most: number },
+): string {
+  const ends = ['', 'DESC'].map((order) => `SELECT * FROM (${space} ORDER BY _id ${order} LIMIT ${records})`);
+  const sample = `SELECT _id, any(_terms) AS terms FROM (${ends.join(' UNION ALL ')}) GROUP BY _id`;
+  return `SELECT arrayJoin(arrayMap(term -> lower(hex(term)), terms)) AS term
+    FROM (${sample}) GROUP BY term HAVING count() > ${most} ORDER BY count() DESC LIMIT ${mostCommon}`;
+}

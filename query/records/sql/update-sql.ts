@@ -1,0 +1,123 @@
+import { slotColumns } from '#catalogue/migrations/record-tables.ts';
+import { textLiteral } from '#engine/literal.ts';
+import { timestampText } from '#kernel/ids/row-values.ts';
+import { type Increment, isIncrement, type NewValue } from '../structure/increment.ts';
+import { kindOf } from '../structure/slots.ts';
+import { numberText } from './convert-sql.ts';
+import { engineTime } from './record-row.ts';
+import type { StoredRow } from './stored-row.ts';
+
+/** The new value of one slot; of a hashed field the hash. */
+export interface Assignment {
+  readonly slot: string;
+  readonly value: NewValue;
+}
+
+/** The record with the values set. `_updated_at` always grows, even when the clock stands still or goes back. */
+export function changedRow(before: StoredRow, assignments: readonly Assignment[]): StoredRow {
+  const doc: Record<string, string> = { ...before._doc };
+  for (const { slot, value } of assignments) {
+    if (kindOf(slot) === 'h') continue;
+    if (value === null) delete doc[slot];
+    else if (isIncrement(value)) doc[slot] = String(Number(doc[slot] ?? 0) + value.by);
+    else doc[slot] = String(value);
+  }
+  const time = Math.max(Date.now(), Date.parse(before._updated_at) + 1);
+  return { ...before, _updated_at: new Date(time).toISOString(), _doc: doc };
+}
+
+/** An UPDATE's values for one record. All records of a statement set, and add to, the same slots in the same order. */
+export interface RowUpdate {
+  readonly spaceId: string;
+  readonly id: string;
+  readonly assignments: readonly Assignment[];
+  /** ISO 8601; absent: now, or a millisecond after the last time. */
+  readonly updatedAt?: string;
+}
+
+/**
+ * The assignments of one lightweight UPDATE of many records: each column takes its value by the record's place in the
+ * list of ids. It names only the slots that change, so other changes at the same time stay; maps are changed key by key,
+ * and the engine runs updates that read their own columns one after the other (docs/decisions/003-updates.md).
+ * `_updated_at` always grows, even when the clock stands still or goes back.
+ */
+export function updateAssignments(rows: readonly RowUpdate[], now: Date): string {
+  const first = rows.slice(0, 1);
+  const slots = first.flatMap(({ assignments }) => assignments.map(({ slot }) => slot));
+  // many records that are all set to the same have it in the statement once
+  const areAlike = rows.every(({ assignments }) => assignments === first[0]?.assignments);
+  return areAlike && rows.length > 1
+    ? partsOf(first, slots, '1', now)
+    : partsOf(rows, slots, `indexOf([${rows.map(({ id }) => textLiteral(id)).join(', ')}], _id)`, now);
+}
+
+function partsOf(rows: readonly RowUpdate[], slots: readonly string[], place: string, now: Date): string {
+  const parts: string[] = [];
+  const sums: string[] = [];
+  slots.forEach((slot, index) => {
+    const kind = kindOf(slot);
+    const given = rows.map(({ assignments }) => assignments[index]?.value ?? null);
+    if (given.every(isIncrement)) {
+      const sum = sumSql(slot, given, place);
+      if (kind !== 'm') parts.push(`${slot} = ${sum}`);
+      sums.push(textLiteral(slot), numberText(sum));
+      return;
+    }
+    if (kind === 'm' || kind === 'h') return;
+    const values = given.map(valueText);
+    // read from text, a number is the very double that was written
+    parts.push(
+      `${slot} = CAST([${values.join(', ')}], 'Array(Nullable(${slotColumns[kind].type}))')[${place}]`,
+    );
+  });
+  for (const column of ['_doc', '_hashes']) {
+    const isHere = ({ slot, value }: Assignment): boolean =>
+      (kindOf(slot) === 'h') === (column === '_hashes') && !isIncrement(value);
+    const lists = rows.map(({ assignments }) => assignments.filter(isHere));
+    const added = column === '_doc' ? sums : [];
+    const isSet = (lists[0] ?? []).length > 0;
+    if (!isSet && added.length === 0) continue;
+    const map = isSet ? mapSql(column, lists, place) : column;
+    parts.push(`${column} = ${added.length === 0 ? map : `mapUpdate(${map}, map(${added.join(', ')}))`}`);
+  }
+  parts.push(`_updated_at = ${timeSql(rows, now, place)}`);
+  return parts.join(', ');
+}
+
+function timeSql(rows: readonly RowUpdate[], now: Date, place: string): string {
+  if (rows[0]?.updatedAt !== undefined) {
+    const times = rows.map(({ updatedAt }) => textLiteral(engineTime(updatedAt as string)));
+    return `CAST([${times.join(', ')}], 'Array(DateTime64(3, \\'UTC\\'))')[${place}]`;
+  }
+  return `greatest(toDateTime64(${textLiteral(timestampText(now))}, 3, 'UTC'), addMilliseconds(_updated_at, 1))`;
+}
+
+/** The stored number and the number to add: the engine reads and writes it in one step. */
+function sumSql(slot: string, increments: readonly Increment[], place: string): string {
+  const stored = kindOf(slot) === 'm' ? `toFloat64OrZero(_doc[${textLiteral(slot)}])` : `ifNull(${slot}, 0)`;
+  const added = increments.map(({ by }) => textLiteral(String(by)));
+  return `(${stored} + CAST([${added.join(', ')}], 'Array(Float64)')[${place}])`;
+}
+
+/** The map with some values set, and the null ones removed. */
+function mapSql(column: string, lists: readonly (readonly Assignment[])[], place: string): string {
+  const set = lists.map((list) =>
+    Object.fromEntries(
+      list.flatMap(({ slot, value }) => (value === null ? [] : [[slot, String(value)] as const])),
+    ),
+  );
+  const cleared = lists.map((list) => list.flatMap(({ slot, value }) => (value === null ? [slot] : [])));
+  const updated = `mapUpdate(${column}, ${arraySql(set, 'Map(String, String)')}[${place}])`;
+  if (cleared.every((slots) => slots.length === 0)) return updated;
+  const without = `${arraySql(cleared, 'Array(String)')}[${place}]`;
+  return `mapFilter((slot, _) -> NOT has(${without}, slot), ${updated})`;
+}
+
+/** As JSON text, which takes any text and is read faster than an expression of many parts. */
+function arraySql(values: readonly unknown[], type: string): string {
+  return `JSONExtract(${textLiteral(JSON.stringify(values))}, 'Array(${type})')`;
+}
+
+function valueText(value: NewValue): string {
+  return value === null ? 'NULL' : textLiteral(String(value));
+}

@@ -1,0 +1,43 @@
+import { StreamedFilter } from '#engine/streamed-filter.ts';
+import type { Log } from '#kernel/log/log.ts';
+import { keyWords } from '../sql/record-keys.ts';
+import type { Sql } from '../sql/records-table.ts';
+import type { Engine, StoredKeys } from '../store/record-store.ts';
+
+/** Keys that the filter is made for at least, and at most (40 MB). */
+const limits = { smallest: 1_000_000, largest: 32_000_000 };
+
+/**
+ * The unique values that may be stored, for the only writer of a store: a filter over the table of keys.
+ * A value that is surely new needs no statement.
+ */
+export class KeyFilter implements StoredKeys {
+  readonly #filter = new StreamedFilter(limits);
+  readonly #deps: Engine & { readonly log: Pick<Log, 'warn'> };
+
+  constructor(deps: Engine & { readonly log: Pick<Log, 'warn'> }) {
+    this.#deps = deps;
+  }
+
+  /** Called once. Until it is filled every value may be stored. */
+  fillLater(): void {
+    const { db, table, log } = this.#deps;
+    const source = {
+      count: async () => (await db.rows<{ keys: number }>(table.countKeys()))[0]?.keys ?? 0,
+      rows: () => db.stream({ ...table.allKeys(), format: 'RowBinary' }),
+    };
+    this.#filter.fillLater(source, 'unique values', log);
+  }
+
+  async addRows(rows: Sql): Promise<void> {
+    await this.#filter.addAll(await this.#deps.db.stream({ ...rows, format: 'RowBinary' }));
+  }
+
+  add(spaceId: string, hash: string): void {
+    this.#filter.add(...keyWords(spaceId, hash));
+  }
+
+  mayHave(spaceId: string, hash: string): boolean {
+    return this.#filter.mayHave(...keyWords(spaceId, hash));
+  }
+}

@@ -1,0 +1,185 @@
+import type { ReadWriteLock } from '#kernel/limits/read-write-lock.ts';
+import { forEachYielding } from '#kernel/limits/yielding-loop.ts';
+import type { MemoryTables } from '../memory/memory-tables.ts';
+import { rowOf } from '../sql/new-record.ts';
+import type { SpacedRow } from '../sql/record-row.ts';
+import type { StoredRow } from '../sql/stored-row.ts';
+import { type Assignment, changedRow } from '../sql/update-sql.ts';
+import type {
+  Changed,
+  ChangeStep,
+  NewRecords,
+  RecordChange,
+  RecordStore,
+  RecordWrites,
+} from '../store/record-store.ts';
+import type { ChangeListener, RowChange } from '../store/row-change.ts';
+import { manyRecords } from '../store/statement-writes.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
+import { kindOf, uniqueSlots } from '../structure/slots.ts';
+import type { RecordWrite } from './known-records.ts';
+import type { PendingRecords, PendingWrite } from './pending-records.ts';
+import type { ResultCache } from './result-cache.ts';
+
+const noHashes = Object.freeze({});
+
+interface Deps {
+  readonly pending: PendingRecords;
+  readonly tables: MemoryTables;
+  readonly lookUp: RecordStore['lookUp'];
+  readonly lock: ReadWriteLock;
+  readonly results: ResultCache;
+  /** By space. */
+  readonly listeners: ReadonlyMap<string, ChangeListener>;
+  /** For large inserts. */
+  readonly statements: RecordWrites;
+}
+
+/**
+ * Writes through the write-ahead log, for the only process of its store. A change's effect is known before it is made:
+ * so it drops just the kept results that it concerns.
+ */
+export class LoggedWrites implements RecordWrites {
+  readonly #deps: Deps;
+  /** Of spaces with large inserts that have not ended: ids of records that were changed since each began. */
+  readonly #overtaken = new Map<string, Set<Set<string>>>();
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+  }
+
+  async insert(args: NewRecords): Promise<Pick<Changed, 'invalidated'>> {
+    const { space, records, receipt, signal, permit } = args;
+    const { pending, lock, results, listeners } = this.#deps;
+    if (records.length > manyRecords) return this.#insertMany(args);
+    const unique = uniqueSlots(space.stored);
+    const rows = records.map((record) => rowOf(space, record));
+    const writes: PendingWrite[] = rows.map(({ row, hashes }) => ({
+      write: { spaceId: space.id, id: row._id, row, hashes, changed: null, unique },
+      before: null,
+    }));
+    if (receipt !== undefined) writes.push({ write: writeOf(receipt), before: null });
+    const effects = rows.map(({ row }) => row);
+    const seen = (): void => {
+      results.begin(space.id, effects)();
+      listeners.get(space.id)?.changed(effects.map(asNew), effects.length);
+    };
+    await lock.whenShared(space.id, signal, async () => {
+      permit?.check();
+      await pending.write(writes, { account: space.ownerId, signal, seen });
+    });
+    return { invalidated: null };
+  }
+
+  #insertMany(args: NewRecords): Promise<Pick<Changed, 'invalidated'>> {
+    const { space, records, receipt } = args;
+    function* rows(): Generator<StoredRow> {
+      for (const record of records) yield rowOf(space, record).row;
+    }
+    const { statements, tables, listeners } = this.#deps;
+    return tables.insert(space.id, rows(), async () => {
+      const changed = new Set<string>();
+      const inserts = this.#overtaken.get(space.id) ?? new Set();
+      this.#overtaken.set(space.id, inserts.add(changed));
+      function* changes(): Generator<RowChange> {
+        // a change of a record that was found before the statement ended was told
+        for (const row of rows()) if (!changed.has(row._id)) yield asNew(row);
+      }
+      try {
+        const stored = await statements.insert(args);
+        listeners.get(space.id)?.changed(changes(), records.length);
+        if (receipt !== undefined) tables.written(receipt.spaceId, receipt.row._id, receipt.row);
+        return stored;
+      } catch (error) {
+        // what is there of it is not known
+        listeners.get(space.id)?.reset();
+        throw error;
+      } finally {
+        inserts.delete(changed);
+        if (inserts.size === 0) this.#overtaken.delete(space.id);
+      }
+    });
+  }
+
+  async change({ space, steps, signal, permit }: RecordChange): Promise<Changed> {
+    const { pending, lock, results, listeners } = this.#deps;
+    const rows = await lock.whenShared(space.id, signal, async () => {
+      const stored = await this.#find(space, steps, signal);
+      const unique = uniqueSlots(space.stored);
+      const writes: PendingWrite[] = [];
+      const after: (StoredRow | null)[] = [];
+      await forEachYielding(
+        steps,
+        ({ id, assignments }) => {
+          const before = stored.get(id);
+          const row = before === undefined || assignments === null ? null : changedRow(before, assignments);
+          after.push(row ?? before ?? null);
+          if (before === undefined) return;
+          if (row === null) stored.delete(id);
+          else stored.set(id, row);
+          const changed = (assignments ?? []).map(({ slot }) => slot);
+          const hashes = hashesOf(assignments ?? []);
+          writes.push({ write: { spaceId: space.id, id, row, unique, hashes, changed }, before });
+        },
+        signal,
+      );
+      if (writes.length === 0) return after;
+      const effects = writes.length > manyRecords ? null : writes.flatMap(effectsOf);
+      permit?.check();
+      await pending.write(writes, {
+        account: space.ownerId,
+        signal,
+        seen: () => {
+          results.begin(space.id, effects)();
+          for (const changed of this.#overtaken.get(space.id) ?? [])
+            for (const { write } of writes) changed.add(write.id);
+          listeners.get(space.id)?.changed(writes.map(changeOf), writes.length);
+        },
+      });
+      return after;
+    });
+    return { rows, invalidated: null };
+  }
+
+  async #find(
+    space: RecordSpace,
+    steps: readonly ChangeStep[],
+    signal: AbortSignal,
+  ): Promise<Map<string, StoredRow>> {
+    const found = new Map<string, StoredRow>();
+    const [first, second] = steps;
+    if (first !== undefined && second === undefined) {
+      for (const row of await this.#deps.lookUp(space, first, signal)) found.set(row._id, row);
+      return found;
+    }
+    const ids = [...new Set(steps.map(({ id }) => id))];
+    for (let from = 0; from < ids.length; from += manyRecords) {
+      const some = ids.slice(from, from + manyRecords);
+      const rows = await Promise.all(some.map((id) => this.#deps.lookUp(space, { id }, signal)));
+      for (const row of rows.flat()) found.set(row._id, row);
+    }
+    return found;
+  }
+}
+
+function asNew(row: StoredRow): RowChange {
+  return { id: row._id, before: null, after: row };
+}
+
+function changeOf({ write: { id, row }, before }: PendingWrite): RowChange {
+  return { id, before, after: row };
+}
+
+function effectsOf({ write: { row }, before }: PendingWrite): readonly StoredRow[] {
+  return [before, row].filter((each) => each !== null);
+}
+
+function writeOf({ spaceId, row, hashes }: SpacedRow): RecordWrite {
+  return { spaceId, id: row._id, row, hashes, changed: null, unique: [] };
+}
+
+function hashesOf(assignments: readonly Assignment[]): Readonly<Record<string, string | null>> {
+  const hashed = assignments.filter(({ slot }) => kindOf(slot) === 'h');
+  if (hashed.length === 0) return noHashes;
+  return Object.fromEntries(hashed.map(({ slot, value }) => [slot, value === null ? null : String(value)]));
+}

@@ -1,0 +1,191 @@
+import type { Database, ReadStatement } from '#engine/database.ts';
+import { FlushedLog, type FlushTimes } from '#kernel/durable-files/flushed-log.ts';
+import type { LogEntry } from '#kernel/durable-files/write-ahead-log.ts';
+import { overloaded } from '#kernel/errors/catalogue.ts';
+import { untilAborted } from '#kernel/limits/until-aborted.ts';
+import type { Log } from '#kernel/log/log.ts';
+import { joinedText } from '../sql/joined-text.ts';
+import { allSpaces } from '../sql/records-table.ts';
+import type { StoredRow } from '../sql/stored-row.ts';
+import type { Engine } from '../store/record-store.ts';
+import { manyRecords } from '../store/statement-writes.ts';
+import { UpdateValues } from '../store/update-values.ts';
+import type { KnownRecords, RecordWrite } from './known-records.ts';
+import { storeWrites } from './store-writes.ts';
+
+/** The writes of one request: a line of the log, which is there as a whole or not at all. */
+interface Entry extends LogEntry {
+  /** Empty as soon as the log has it. */
+  line: Uint8Array;
+  readonly size: number;
+  readonly writes: readonly RecordWrite[];
+  /** Its place among all; 0: it is not applied yet. */
+  number: number;
+  readonly account: string;
+}
+
+export interface PendingWrite {
+  readonly write: RecordWrite;
+  /** The record before it; null: there was none. */
+  readonly before: StoredRow | null;
+}
+
+/** Bytes of lines: the most that wait for the table, of all and of one account, and the most of one flush. */
+const usualLimits = { pending: 32 * 1024 * 1024, account: 16 * 1024 * 1024, flush: 8 * 1024 * 1024 };
+const { signal: never } = new AbortController();
+const noBytes = new Uint8Array(0);
+
+/**
+ * Writes to records that are durable in a write-ahead log before the table has them, for a process that has its store
+ * to itself (docs/decisions/023-write-ahead-log-of-records.md). A write is acknowledged after one small write to a file
+ * that it shares with all that wait; the table gets the writes in a few large statements. Until then `KnownRecords` has
+ * the newest state of a record.
+ */
+export class PendingRecords {
+  readonly #log: FlushedLog<Entry>;
+  readonly #known: KnownRecords;
+  readonly #limits: typeof usualLimits;
+  readonly #bytesOf = new Map<string, number>();
+  #bytes = 0;
+
+  private constructor(args: {
+    readonly log: FlushedLog<Entry>;
+    readonly known: KnownRecords;
+    readonly limits: typeof usualLimits;
+  }) {
+    this.#log = args.log;
+    this.#known = args.known;
+    this.#limits = args.limits;
+  }
+
+  /** First brings the log of an earlier process into the table. @param args.directory of the log */
+  static async open(
+    args: Engine & {
+      readonly directory: string;
+      readonly log: Pick<Log, 'error' | 'warn' | 'info'>;
+      readonly known: KnownRecords;
+      readonly limits?: Partial<typeof usualLimits>;
+      readonly times?: Partial<FlushTimes>;
+    },
+  ): Promise<PendingRecords> {
+    const { directory, log, times, known } = args;
+    const values = new UpdateValues(args);
+    const flushed = await FlushedLog.open<Entry>({
+      ...{ what: 'records', directory, entryOf, log, times },
+      store(entries, again) {
+        const writes = entries.flatMap((entry) => entry.writes);
+        return storeWrites({ ...args, values }, writes, again);
+      },
+      // nothing is written before it is open
+      stored: (entries) => pending.#settle(entries),
+    });
+    const limits = { ...usualLimits, ...args.limits };
+    const pending = new PendingRecords({ log: flushed, known, limits });
+    return pending;
+  }
+
+  /**
+   * Makes the writes of one request, all or none. Resolves when they are durable and can be seen.
+   * @param args.seen called in the moment in which they can be seen
+   */
+  async write(
+    writes: readonly PendingWrite[],
+    by: { readonly account: string; readonly signal: AbortSignal; readonly seen: () => void },
+  ): Promise<void> {
+    const { account, signal, seen } = by;
+    const records = writes.map(({ write }) => write);
+    const line =
+      records.length <= manyRecords ? Buffer.from(`${JSON.stringify(records)}\n`) : await longLine(records);
+    const size = line.byteLength;
+    const entry: Entry = { line, size, writes: records, number: 0, account };
+    while (!this.#fits(account, size)) await this.#makeRoom(signal);
+    this.#count(account, size);
+    try {
+      await this.#log.append(entry);
+    } catch (error) {
+      this.#count(account, -size);
+      throw error;
+    }
+    // from here on it is one step: nobody sees one write of several, or a kept result beside them
+    entry.line = noBytes;
+    entry.number = this.#log.number();
+    for (const { write, before } of writes) this.#known.apply(write, before, entry.number);
+    seen();
+    this.#log.schedule(this.#bytes >= this.#limits.flush);
+  }
+
+  /** Resolves when the table has all records of the space; null: it has. */
+  settled(spaceId: string, signal?: AbortSignal): Promise<void> | null {
+    const last = spaceId === allSpaces ? this.#log.last : this.#known.lastPending(spaceId);
+    if (last === undefined || this.#log.has(last)) return null;
+    const flushed = this.#log.flush(last);
+    return signal === undefined ? flushed : untilAborted(flushed, signal);
+  }
+
+  /** Brings all pending writes into the table. The log keeps the rest for the next start. */
+  async close(): Promise<void> {
+    await this.#log.close();
+  }
+
+  #fits(account: string, size: number): boolean {
+    const own = this.#bytesOf.get(account) ?? 0;
+    // one that is larger than a share is let in alone
+    const fitsOwn = own === 0 || own + size <= this.#limits.account;
+    return fitsOwn && (this.#bytes === 0 || this.#bytes + size <= this.#limits.pending);
+  }
+
+  async #makeRoom(signal: AbortSignal): Promise<void> {
+    try {
+      await untilAborted(this.#log.flush(this.#log.last), signal);
+    } catch (cause) {
+      signal.throwIfAborted();
+      throw overloaded('the table does not take records', cause);
+    }
+    // writes on their way into the log could not be flushed: they get there meanwhile
+    await new Promise<void>((resolve) => setImmediate(resolve));
+  }
+
+  #count(account: string, size: number): void {
+    this.#bytes += size;
+    const own = (this.#bytesOf.get(account) ?? 0) + size;
+    if (own > 0) this.#bytesOf.set(account, own);
+    else this.#bytesOf.delete(account);
+  }
+
+  #settle(entries: readonly Entry[]): void {
+    for (const { writes, size, number, account } of entries) {
+      for (const { spaceId, id } of writes) this.#known.settle(spaceId, id, number);
+      this.#count(account, -size);
+    }
+  }
+}
+
+async function longLine(writes: readonly RecordWrite[]): Promise<Uint8Array> {
+  const textOf = (write: RecordWrite, index: number): string =>
+    `${index > 0 ? ',' : ''}${JSON.stringify(write)}`;
+  return Buffer.concat([Buffer.from('['), await joinedText(writes, textOf, never), Buffer.from(']\n')]);
+}
+
+function entryOf(line: Uint8Array): Entry {
+  return {
+    line,
+    size: line.byteLength,
+    writes: JSON.parse(Buffer.from(line).toString('utf8')) as RecordWrite[],
+    number: 0,
+    account: '',
+  };
+}
+
+/** The same database, but statements about all records of a space wait until the table has them. */
+export function afterPending(db: Database, pending: Pick<PendingRecords, 'settled'>): Database {
+  const after = <Result>({ space, signal }: ReadStatement, run: () => Promise<Result>): Promise<Result> => {
+    const waiting = space === undefined ? null : pending.settled(space, signal);
+    return waiting === null ? run() : waiting.then(run);
+  };
+  return {
+    ...db,
+    command: (statement) => after(statement, () => db.command(statement)),
+    rows: (statement) => after(statement, () => db.rows(statement)),
+    stream: (statement) => after(statement, () => db.stream(statement)),
+  };
+}

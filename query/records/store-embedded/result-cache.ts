@@ -1,0 +1,268 @@
+import { LRUCache } from 'lru-cache';
+import { CacheCounts } from '#kernel/telemetry/cache-counts.ts';
+import type { Conditions } from '../input/parse-conditions.ts';
+import type { StoredRow } from '../sql/stored-row.ts';
+import { type KeptResults, ownBytes, type ReadCache, RequestKeys } from '../store/kept-results.ts';
+import type { BeginWrite } from '../store/statement-writes.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
+import { slotOf } from '../structure/slots.ts';
+
+/** A record that a write makes. */
+export type RecordEffect = Pick<StoredRow, '_id' | '_doc'>;
+
+/** A write that is under way. Null: it is not known which records it makes, changes or removes. */
+interface Write {
+  readonly effects: readonly RecordEffect[] | null;
+}
+
+interface Entry {
+  readonly space: SpaceEntries;
+  readonly key: string;
+  /** Entries that the same writes drop. */
+  readonly group: Group;
+  /** Null: it is still read. */
+  result: Uint8Array | null;
+  /** Other requests for the same wait for this one. */
+  reading: Promise<Uint8Array | null> | null;
+  dropped: boolean;
+}
+
+/** Slots that conditions compare, in order, and the values. Null: any write may change the result. */
+type Equalities = { readonly slots: string; readonly values: string } | null;
+
+interface Group {
+  readonly equalities: Equalities;
+  readonly entries: Set<Entry>;
+}
+
+/** Entries of one space, found by the writes that drop them. */
+interface SpaceEntries {
+  readonly id: string;
+  readonly byKey: Map<string, Entry>;
+  /** By the slots of their conditions, and then by the values. */
+  readonly byConditions: Map<string, Map<string, Group>>;
+  readonly others: Group;
+  readonly writes: Set<Write>;
+}
+
+/** Bytes of an entry beside its result and its key. */
+const overhead = 800;
+/** The share of the cache that one result may have. */
+const largestShare = 1 / 32;
+/** Field sets of one space that are kept apart; conditions on more are dropped with every write. */
+const fieldSets = 32;
+const separator = '\u0000';
+
+/**
+ * Results of reads, for a process that is the only writer of its store. Reads and writes of a record are linearizable
+ * with it as without: from before a write can be seen until it is acknowledged, nothing that it may change is kept,
+ * shared or answered from here. An insert only concerns results whose conditions its records meet; of other writes the
+ * values before are not known, so they concern all results of the space.
+ */
+export class ResultCache implements ReadCache, KeptResults {
+  readonly #entries: LRUCache<Entry, true>;
+  readonly #spaces = new Map<string, SpaceEntries>();
+  readonly #keys = new RequestKeys();
+  readonly #largest: number;
+  readonly #counts: CacheCounts;
+
+  /** @param bytes of results with their keys; 0: nothing is kept */
+  constructor(bytes: number, counts = new CacheCounts()) {
+    this.#counts = counts;
+    this.#largest = bytes * largestShare;
+    this.#entries = new LRUCache<Entry, true>({
+      maxSize: Math.max(1, bytes),
+      sizeCalculation: (_, entry) => sizeOf(entry),
+      dispose: (_, entry) => this.#forget(entry),
+    });
+  }
+
+  get hits(): number {
+    return this.#counts.hits;
+  }
+
+  at(): KeptResults {
+    return this;
+  }
+
+  get largest(): number {
+    return this.#largest;
+  }
+
+  get(view: RecordSpace, request: string): Uint8Array | undefined {
+    const entry = this.#spaces.get(view.id)?.byKey.get(this.#keys.of(view, request));
+    if (entry === undefined || entry.result === null) return this.#counts.count(undefined);
+    this.#entries.get(entry);
+    return this.#counts.count(entry.result);
+  }
+
+  keep(view: RecordSpace, request: string, conditions: Conditions | null, result: Uint8Array): void {
+    if (result.byteLength > this.#largest) return;
+    const entry = this.#add(view.id, this.#keys.of(view, request), conditions);
+    if (!entry.dropped) this.#keep(entry, result);
+  }
+
+  async load(
+    view: RecordSpace,
+    request: string,
+    conditions: Conditions | null,
+    read: () => Promise<Uint8Array | null>,
+  ): Promise<Uint8Array | null> {
+    if (this.#largest === 0) return read();
+    const key = this.#keys.of(view, request);
+    const space = this.#spaces.get(view.id);
+    const known = space?.byKey.get(key);
+    if (known?.result) return known.result;
+    // the client of the one that reads may go away
+    if (known?.reading) return known.reading.then((result) => result ?? read(), read);
+    const entry = this.#add(view.id, key, conditions);
+    if (entry.dropped) return read();
+    entry.reading = read();
+    try {
+      const result = await entry.reading;
+      if (!entry.dropped && result !== null && result.byteLength <= this.#largest) {
+        this.#keep(entry, result);
+      } else {
+        this.#forget(entry);
+      }
+      return result;
+    } catch (error) {
+      this.#forget(entry);
+      throw error;
+    }
+  }
+
+  /**
+   * To be called before a write can be seen. The function returned is to be called when all see the write, before it
+   * is acknowledged. @param effects null: they are not known, or many
+   */
+  begin(spaceId: string, effects: readonly RecordEffect[] | null): () => void {
+    const space = this.#spaceOf(spaceId);
+    const write = { effects };
+    space.writes.add(write);
+    if (effects === null) for (const entry of space.byKey.values()) this.#drop(entry);
+    else this.#dropMatching(space, effects);
+    return () => {
+      space.writes.delete(write);
+      this.#forgetSpace(space);
+    };
+  }
+
+  /** The same for writes by statements. */
+  readonly beginWrite: BeginWrite = async (spaceId) => {
+    const end = this.begin(spaceId, null);
+    return async () => end();
+  };
+
+  #dropMatching(space: SpaceEntries, effects: readonly RecordEffect[]): void {
+    for (const entry of space.others.entries) this.#drop(entry);
+    for (const [slots, byValues] of space.byConditions) {
+      const names = slots.split(',');
+      for (const effect of effects) {
+        const values = valuesOf(names, effect);
+        if (values === null) continue;
+        for (const entry of byValues.get(values)?.entries ?? []) this.#drop(entry);
+      }
+    }
+  }
+
+  #spaceOf(id: string): SpaceEntries {
+    let space = this.#spaces.get(id);
+    if (space === undefined) {
+      const others = { equalities: null, entries: new Set<Entry>() };
+      space = { id, byKey: new Map(), byConditions: new Map(), others, writes: new Set() };
+      this.#spaces.set(id, space);
+    }
+    return space;
+  }
+
+  #forgetSpace(space: SpaceEntries): void {
+    if (space.byKey.size === 0 && space.writes.size === 0) this.#spaces.delete(space.id);
+  }
+
+  #add(spaceId: string, key: string, conditions: Conditions | null): Entry {
+    const space = this.#spaceOf(spaceId);
+    const equalities = conditions === null ? null : equalitiesOf(conditions);
+    const dropped = concerns(space.writes, equalities);
+    const group = dropped ? space.others : groupOf(space, equalities);
+    const entry: Entry = { space, key, group, result: null, reading: null, dropped };
+    if (dropped) return entry;
+    space.byKey.set(key, entry);
+    group.entries.add(entry);
+    return entry;
+  }
+
+  #keep(entry: Entry, result: Uint8Array): void {
+    entry.result = ownBytes(result);
+    entry.reading = null;
+    this.#entries.set(entry, true);
+  }
+
+  #drop(entry: Entry): void {
+    if (entry.result === null) this.#forget(entry);
+    else this.#entries.delete(entry);
+  }
+
+  #forget(entry: Entry): void {
+    if (entry.dropped) return;
+    entry.dropped = true;
+    const { space, key, group } = entry;
+    if (space.byKey.get(key) === entry) space.byKey.delete(key);
+    group.entries.delete(entry);
+    if (group.equalities !== null && group.entries.size === 0) {
+      const byValues = space.byConditions.get(group.equalities.slots);
+      byValues?.delete(group.equalities.values);
+      if (byValues?.size === 0) space.byConditions.delete(group.equalities.slots);
+    }
+    this.#forgetSpace(space);
+  }
+}
+
+function groupOf({ byConditions, others }: SpaceEntries, equalities: Equalities): Group {
+  if (equalities === null || (byConditions.size === fieldSets && !byConditions.has(equalities.slots)))
+    return others;
+  const byValues = byConditions.get(equalities.slots) ?? new Map<string, Group>();
+  byConditions.set(equalities.slots, byValues);
+  const group = byValues.get(equalities.values) ?? { equalities, entries: new Set() };
+  byValues.set(equalities.values, group);
+  return group;
+}
+
+function concerns(writes: ReadonlySet<Write>, equalities: Equalities): boolean {
+  for (const { effects } of writes) {
+    if (effects === null || equalities === null) return true;
+    const names = equalities.slots.split(',');
+    if (effects.some((effect) => valuesOf(names, effect) === equalities.values)) return true;
+  }
+  return false;
+}
+
+function sizeOf({ key, group, result }: Entry): number {
+  return overhead + 2 * (key.length + (group.equalities?.values.length ?? 0)) + (result?.byteLength ?? 0);
+}
+
+/** Equalities that all have to hold decide alone which writes matter, with any order and page. */
+function equalitiesOf({ relationship, plain, others, hashed }: Conditions): Equalities {
+  if (hashed.length > 0 || plain.length === 0) return null;
+  if (relationship === 'Or' && plain.length + others.length > 1) return null;
+  const values = new Map<string, string>();
+  for (const { target, value } of plain) {
+    if (target === 'createdAt' || target === 'updatedAt') return null;
+    const slot = typeof target === 'string' ? target : slotOf(target);
+    // two values of one field are met by no record, and that does not change
+    values.set(slot, String(value));
+  }
+  const slots = [...values.keys()].sort();
+  return { slots: slots.join(','), values: slots.map((slot) => values.get(slot)).join(separator) };
+}
+
+/** Null: the record has no value in one of them, so it meets no condition. */
+function valuesOf(slots: readonly string[], { _id, _doc }: RecordEffect): string | null {
+  const values: string[] = [];
+  for (const slot of slots) {
+    const value = slot === 'id' ? _id : _doc[slot];
+    if (value === undefined) return null;
+    values.push(value);
+  }
+  return values.join(separator);
+}

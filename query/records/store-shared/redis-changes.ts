@@ -1,0 +1,229 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type RedisConnection,
+  RedisFailure,
+  type RedisListener,
+  redisScript,
+} from '#coordination/redis/redis-connection.ts';
+import { unavailable } from '#kernel/errors/catalogue.ts';
+import { chunksOf } from '#kernel/limits/chunks-of.ts';
+import type { Log } from '#kernel/log/log.ts';
+import type { Engine, StopListening } from '../store/record-store.ts';
+import type { ChangeListener, RowChange } from '../store/row-change.ts';
+import { rowsById } from '../store/rows-by-id.ts';
+import type { CacheOutages } from './cache-outages.ts';
+import { changesChannel, idsOf, tellLua } from './change-log.ts';
+import { keysOf, nowLua } from './redis-versions.ts';
+
+/** Milliseconds. */
+interface ChangeTimes {
+  /** Between two reads of a space whose message did not arrive. */
+  readonly poll: number;
+  /** How long writers go on logging after the last read. */
+  readonly heard: number;
+  /** Until the first answer whether somebody writes without Redis. */
+  readonly patience: number;
+  /** For reading changed records, and before that is tried again. */
+  readonly read: number;
+  readonly pause: number;
+}
+
+const usualTimes: ChangeTimes = {
+  ...{ poll: 500, heard: 10_000, patience: 1000, read: 10_000, pause: 200 },
+};
+/** Entries of one read, records of one statement, and how often that is tried. */
+const limits = { entries: 1000, records: 1000, tries: 3 };
+
+/**
+ * KEYS: version, writers, changes. ARGV: run id, number of the last entry that is known, lifetime, entries. Answers the run
+ * id, the number of the last entry, and the entries behind the known one; without these some were missed. Numbers that were
+ * lost continue from the time in microseconds, which is always more.
+ */
+const readScript = redisScript(`${tellLua}${nowLua}
+local run = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')
+if not run then return redis.error_reply('NORUNID this server does not tell its run id') end
+if redis.call('PEXPIRE', KEYS[3], ARGV[3]) == 0 then
+  -- a user without this right fails here, and not in writers
+  redis.call('RPUSHX', KEYS[3], '')
+  redis.call('RPUSH', KEYS[3], string.format('%d%06d', time[1], time[2]))
+  redis.call('PEXPIRE', KEYS[3], ARGV[3])
+end
+forgetDead(KEYS[2], now, KEYS[3])
+local before = redis.call('LINDEX', KEYS[3], 0)
+local kept = redis.call('LLEN', KEYS[3]) - 1
+local last = string.format('%.0f', before + kept)
+local known = ARGV[2] - before
+if run ~= ARGV[1] or known < 0 or known > kept then return {run, last} end
+return {run, last, redis.call('LRANGE', KEYS[3], known + 1, known + ARGV[4])}
+`);
+
+interface Deps extends Engine {
+  readonly redis: RedisConnection;
+  readonly outages: Pick<CacheOutages, 'trusted' | 'period'>;
+  readonly log: Pick<Log, 'warn' | 'error'>;
+  readonly times?: Partial<ChangeTimes>;
+}
+
+/** A space with a listener. */
+interface Heard {
+  readonly spaceId: string;
+  readonly listener: ChangeListener;
+  /** The run of the server, and the number of the last entry, that the listener knows. */
+  run: string;
+  last: number;
+  /** The last period without outages (`CacheOutages`). */
+  period: number;
+  isReading: boolean;
+  /** There may be more than was read. */
+  hasMore: boolean;
+}
+
+/**
+ * Change data capture between processes: each write appends its ids to a log in Redis, and this reads the records as they
+ * are then. Reads come one after the other, so that what is told never goes back. A listener reads all again when entries
+ * were lost, a writer died, or somebody wrote without Redis.
+ */
+export class RedisChanges {
+  readonly #deps: Deps;
+  readonly #times: ChangeTimes;
+  /** By the key in Redis. */
+  readonly #spaces = new Map<string, Heard>();
+  #messages: RedisListener | undefined;
+  #polling: NodeJS.Timeout | undefined;
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+    this.#times = { ...usualTimes, ...deps.times };
+  }
+
+  async listen(spaceId: string, listener: ChangeListener, signal: AbortSignal): Promise<StopListening> {
+    const { redis, outages } = this.#deps;
+    this.#messages ??= redis.listen(changesChannel, (key) => this.#read(this.#spaces.get(key)));
+    await this.#untilTrusted(signal);
+    const state = { run: '', last: 0, period: outages.period, isReading: false, hasMore: false };
+    const space: Heard = { spaceId, listener, ...state };
+    try {
+      await this.#entries(space);
+    } catch (error) {
+      throw unavailable('Writes of other processes are not heard', error);
+    }
+    signal.throwIfAborted();
+    const [, , key] = keysOf(spaceId);
+    this.#spaces.set(key, space);
+    this.#polling ??= setInterval(() => this.#poll(), this.#times.poll).unref();
+    return () => {
+      if (this.#spaces.get(key) === space) this.#spaces.delete(key);
+      if (this.#spaces.size === 0) this.#stopPolling();
+    };
+  }
+
+  close(): void {
+    this.#spaces.clear();
+    this.#stopPolling();
+    this.#messages?.close();
+  }
+
+  #stopPolling(): void {
+    clearInterval(this.#polling);
+    this.#polling = undefined;
+  }
+
+  /** Otherwise the listener would read all again as soon as it is known. */
+  async #untilTrusted(signal: AbortSignal): Promise<void> {
+    const deadline = performance.now() + this.#times.patience;
+    while (!this.#deps.outages.trusted() && performance.now() < deadline) {
+      await sleep(10);
+      signal.throwIfAborted();
+    }
+  }
+
+  #poll(): void {
+    const { outages } = this.#deps;
+    outages.trusted();
+    for (const space of this.#spaces.values()) {
+      if (space.period !== outages.period) {
+        space.period = outages.period;
+        space.listener.reset();
+      }
+      this.#read(space);
+    }
+  }
+
+  #read(space: Heard | undefined): void {
+    if (space === undefined) return;
+    space.hasMore = true;
+    if (!space.isReading) void this.#readAll(space);
+  }
+
+  /** Never rejects. */
+  async #readAll(space: Heard): Promise<void> {
+    space.isReading = true;
+    while (space.hasMore && this.#isHeard(space)) {
+      space.hasMore = false;
+      try {
+        const entries = await this.#entries(space);
+        if (entries === null) this.#reset(space);
+        else await this.#tell(space, entries);
+      } catch (error) {
+        // while Redis is away nothing is known, and it goes on from the same entry
+        if (!(error instanceof RedisFailure))
+          this.#deps.log.error({ err: error }, 'changes could not be read');
+      }
+    }
+    space.isReading = false;
+  }
+
+  /** The entries behind the last one that is known; null: some were missed. */
+  async #entries(space: Heard): Promise<readonly string[] | null> {
+    const args = [space.run, space.last, this.#times.heard, limits.entries];
+    const answer = await this.#deps.redis.run(readScript, keysOf(space.spaceId), args);
+    const [run, last, entries] = answer as [string, string, string[]?];
+    space.run = run;
+    space.last = entries === undefined ? Number(last) : space.last + entries.length;
+    if (space.last < Number(last)) space.hasMore = true;
+    return entries ?? null;
+  }
+
+  async #tell(space: Heard, entries: readonly string[]): Promise<void> {
+    const ids = idsOf(entries);
+    if (ids === null) return this.#reset(space);
+    for (const some of chunksOf([...ids], limits.records)) {
+      const changes = await space.listener.alone(async () => {
+        const read = await this.#changes(space, some);
+        if (read !== null && this.#isHeard(space)) space.listener.changed(read, read.length);
+        return read;
+      });
+      if (changes === null) return this.#reset(space);
+    }
+  }
+
+  /** @param ids and whether they are new. Null: the database does not answer */
+  async #changes(
+    { spaceId }: Heard,
+    ids: readonly (readonly [id: string, isNew: boolean])[],
+  ): Promise<readonly RowChange[] | null> {
+    const addresses = ids.map(([id]) => ({ spaceId, id }));
+    for (let tries = 1; ; tries++) {
+      try {
+        const rowOf = await rowsById(this.#deps, addresses, AbortSignal.timeout(this.#times.read));
+        return ids.map(([id, isNew]) => ({
+          ...{ id, before: isNew ? null : undefined, after: rowOf({ spaceId, id }) },
+        }));
+      } catch (error) {
+        if (tries < limits.tries) await sleep(this.#times.pause * tries);
+        else {
+          this.#deps.log.warn({ err: error }, 'changed records could not be read: all are read again');
+          return null;
+        }
+      }
+    }
+  }
+
+  #reset(space: Heard): void {
+    if (this.#isHeard(space)) space.listener.reset();
+  }
+
+  #isHeard(space: Heard): boolean {
+    return this.#spaces.get(keysOf(space.spaceId)[2]) === space;
+  }
+}

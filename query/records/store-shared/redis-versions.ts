@@ -1,0 +1,229 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { RedisConnection } from '#coordination/redis/redis-connection.ts';
+import { redisScript } from '#coordination/redis/redis-connection.ts';
+import { unlessAway, unlessLate } from '#coordination/redis/without-redis.ts';
+import { unavailable } from '#kernel/errors/catalogue.ts';
+import type { Log } from '#kernel/log/log.ts';
+import type { EndWrite } from '../store/statement-writes.ts';
+import type { CacheOutages } from './cache-outages.ts';
+import { atMost, entriesOf, tellLua } from './change-log.ts';
+import { type SpaceVersions, versionLifetime } from './space-versions.ts';
+
+/** Milliseconds. */
+interface VersionTimes {
+  readonly lifetime: number;
+  /** After this it is quicker to ask the database. */
+  readonly readPatience: number;
+  /** After this Redis counts as away for a writer. */
+  readonly writePatience: number;
+  /** The lease of a writer in Redis, and how often it is renewed. */
+  readonly writerLifetime: number;
+  readonly renewEvery: number;
+  /**
+   * A server that started more recently may have lost writers. By then they have renewed, or an outage is announced. More
+   * than it takes to renew, to be late (`writePatience`) and to announce the outage.
+   */
+  readonly settledAfter: number;
+}
+
+const usualTimes: VersionTimes = {
+  ...{ lifetime: versionLifetime, readPatience: 250, writePatience: 1000 },
+  ...{ writerLifetime: 30_000, renewEvery: 1000, settledAfter: 5000 },
+};
+/** Part of the wait of a writer, because the clocks may run at different speeds. */
+const marginShare = 0.1;
+
+/** Lua: milliseconds. */
+export const nowLua = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+`;
+/** KEYS: version, writers. ARGV: text, lifetime, seconds. The version is that of a server's run: one of a replica or a snapshot is older. */
+const readScript = redisScript(`
+local info = redis.call('INFO', 'server')
+local run = string.match(info, 'run_id:(%w+)')
+local uptime = string.match(info, 'uptime_in_seconds:(%d+)')
+if not run or not uptime then return redis.error_reply('NORUNID this server does not tell its run id') end
+if tonumber(uptime) < tonumber(ARGV[3]) then return false end
+${nowLua}
+if redis.call('ZCOUNT', KEYS[2], now, '+inf') > 0 then return false end
+local version = redis.call('GET', KEYS[1])
+if not version then
+  version = ARGV[1]
+  redis.call('SET', KEYS[1], version, 'PX', ARGV[2])
+end
+return run .. ':' .. version
+`);
+/**
+ * KEYS: writers, changes. ARGV: writer, lifetime. It also removes writers that died, which listeners have to hear of: so
+ * these are kept for longer than they count.
+ */
+const beginScript = redisScript(`${tellLua}${nowLua}
+forgetDead(KEYS[1], now, KEYS[2])
+redis.call('ZADD', KEYS[1], now + ARGV[2], ARGV[1])
+redis.call('PEXPIRE', KEYS[1], 2 * ARGV[2])
+return 1
+`);
+/**
+ * KEYS: version, writers, changes. ARGV: writer, or nothing when others of its process still write; entries for listeners.
+ * One that begins to listen later sees the write.
+ */
+const endScript = redisScript(`${tellLua}
+redis.call('DEL', KEYS[1])
+redis.call('ZREM', KEYS[2], ARGV[1])
+tell(KEYS[3], {unpack(ARGV, 2)})
+return 1
+`);
+
+/** The writes of this process to one space that overlap. */
+interface Writers {
+  readonly id: string;
+  count: number;
+  /** Whether Redis has them. */
+  begun: Promise<boolean>;
+  /** Writes that end at one moment share a command. */
+  ending: Promise<boolean> | null;
+  /** What they did, for listeners. */
+  entries: string[];
+}
+
+interface Deps {
+  readonly redis: RedisConnection;
+  readonly outages: CacheOutages;
+  readonly log: Log;
+  readonly times?: Partial<VersionTimes>;
+}
+
+/** Versions of spaces in Redis. A writer that can't reach it tells all readers by ClickHouse. */
+export class RedisVersions implements SpaceVersions {
+  readonly #deps: Deps;
+  readonly #times: VersionTimes;
+  /** Requests of one turn of the event loop share a read. */
+  readonly #reads = new Map<string, Promise<string | null>>();
+  readonly #writers = new Map<string, Writers>();
+  #renewing: NodeJS.Timeout | undefined;
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+    this.#times = { ...usualTimes, ...deps.times };
+  }
+
+  async read(spaceId: string): Promise<string | null> {
+    if (!this.#deps.outages.trusted()) return null;
+    const shared = this.#reads.get(spaceId);
+    if (shared !== undefined) return shared;
+    const read = this.#read(spaceId);
+    this.#reads.set(spaceId, read);
+    return read;
+  }
+
+  async #read(spaceId: string): Promise<string | null> {
+    await nextTurn();
+    // requests from now on need another one
+    this.#reads.delete(spaceId);
+    const { lifetime, readPatience, settledAfter } = this.#times;
+    // whole seconds; the first one may be short
+    const seconds = Math.ceil(settledAfter / 1000) + Math.sign(settledAfter);
+    const version = this.#deps.redis.run(readScript, keysOf(spaceId), [randomUUID(), lifetime, seconds]);
+    return unlessLate(
+      this.#unlessAway(version.then((text) => (text === null ? null : String(text)))),
+      readPatience,
+    );
+  }
+
+  async begin(spaceId: string): Promise<EndWrite> {
+    const writers = this.#join(spaceId);
+    try {
+      if (this.#deps.outages.covered) void this.#coverUnless(writers.begun).catch(() => {});
+      else await this.#coverUnless(writers.begun);
+    } catch (error) {
+      void this.#leave(spaceId, writers, []);
+      throw unavailable('Other processes do not hear of the write', error);
+    }
+    return (written) => this.#end(spaceId, writers, entriesOf(written));
+  }
+
+  async #end(spaceId: string, writers: Writers, entries: readonly string[]): Promise<void> {
+    const left = this.#leave(spaceId, writers, entries);
+    if (this.#deps.outages.covered || (await left)) return;
+    const rest = this.#times.lifetime * (1 + marginShare);
+    // without both, all versions that are there have to end by themselves
+    const covered = this.#deps.outages.cover().catch(() => sleep(rest));
+    await unlessLate(covered, rest);
+  }
+
+  /** Resolves when Redis has the write, or an outage is announced. */
+  async #coverUnless(known: Promise<boolean>): Promise<void> {
+    if (!(await known)) await this.#deps.outages.cover();
+  }
+
+  #join(spaceId: string): Writers {
+    let writers = this.#writers.get(spaceId);
+    if (writers === undefined) {
+      const id = randomUUID();
+      writers = { id, count: 0, begun: this.#sendBegin(spaceId, id), ending: null, entries: [] };
+      this.#writers.set(spaceId, writers);
+      this.#renewing ??= setInterval(() => this.#renew(), this.#times.renewEvery).unref();
+    }
+    writers.count++;
+    return writers;
+  }
+
+  #leave(spaceId: string, writers: Writers, entries: readonly string[]): Promise<boolean> {
+    writers.count--;
+    writers.entries.push(...entries);
+    writers.ending ??= this.#sendEnd(spaceId, writers);
+    return writers.ending;
+  }
+
+  #sendBegin(spaceId: string, id: string): Promise<boolean> {
+    return this.#isDone(
+      this.#deps.redis.run(beginScript, keysOf(spaceId).slice(1), [id, this.#times.writerLifetime]),
+    );
+  }
+
+  async #sendEnd(spaceId: string, writers: Writers): Promise<boolean> {
+    await nextTurn();
+    // a write that can be seen from now on needs another one
+    writers.ending = null;
+    const entries = atMost(writers.entries);
+    writers.entries = [];
+    if (writers.count === 0) this.#writers.delete(spaceId);
+    if (this.#writers.size === 0) {
+      clearInterval(this.#renewing);
+      this.#renewing = undefined;
+    }
+    return this.#isDone(
+      this.#deps.redis.run(endScript, keysOf(spaceId), [writers.count === 0 ? writers.id : '', ...entries]),
+    );
+  }
+
+  #renew(): void {
+    for (const [spaceId, writers] of this.#writers) {
+      writers.begun = this.#sendBegin(spaceId, writers.id);
+      void this.#coverUnless(writers.begun).catch(() => {});
+    }
+  }
+
+  async #isDone(command: Promise<unknown>): Promise<boolean> {
+    const done = this.#unlessAway(command.then(() => true));
+    return (await unlessLate(done, this.#times.writePatience)) === true;
+  }
+
+  #unlessAway<Answer>(command: Promise<Answer>): Promise<Answer | null> {
+    return unlessAway(command, (error) =>
+      this.#deps.log.error({ err: error }, 'the version of a space failed'),
+    );
+  }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** They are in one slot of a cluster. */
+export function keysOf(spaceId: string): [version: string, writers: string, changes: string] {
+  const version = `sluice:version:1:${spaceId}`;
+  return [version, `sluice:writers:1:{${version}}`, `sluice:changes:1:{${version}}`];
+}

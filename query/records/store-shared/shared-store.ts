@@ -1,0 +1,125 @@
+import type { RedisConnection } from '#coordination/redis/redis-connection.ts';
+import type { Database } from '#engine/database.ts';
+import { sharedPace } from '#engine/shared-pace.ts';
+import type { Pace } from '#engine/statement-queues.ts';
+import { notImplemented } from '#kernel/errors/catalogue.ts';
+import { ReadWriteLock } from '#kernel/limits/read-write-lock.ts';
+import type { Log } from '#kernel/log/log.ts';
+import type { Metrics } from '#kernel/telemetry/create-metrics.ts';
+import { cacheShares } from '../store/cache-shares.ts';
+import type { ReadCache } from '../store/kept-results.ts';
+import type { Engine, RecordStore, RecordWrites, StopListening, StoredKeys } from '../store/record-store.ts';
+import type { ChangeListener } from '../store/row-change.ts';
+import { SharedReads } from '../store/shared-reads.ts';
+import { type BeginWrite, createStatementWrites, whileWriting } from '../store/statement-writes.ts';
+import { CacheOutages } from './cache-outages.ts';
+import { RedisChanges } from './redis-changes.ts';
+import { RedisVersions } from './redis-versions.ts';
+import { noVersions, type SpaceVersions } from './space-versions.ts';
+import { VersionedCache } from './versioned-cache.ts';
+
+/** No filter: other processes may have written any key. */
+const anyKeys: StoredKeys = { mayHave: () => true, add() {}, async addRows() {} };
+
+/**
+ * The store of processes that share a ClickHouse server: every read and write is a statement there, which requests of a
+ * process share. Versions of spaces keep the results of one process right when others write.
+ */
+export class SharedStore implements RecordStore {
+  readonly alone: boolean = false;
+  readonly db: Database;
+  readonly table: RecordStore['table'];
+  readonly results: ReadCache;
+  readonly keys = anyKeys;
+  readonly insert: RecordWrites['insert'];
+  readonly change: RecordWrites['change'];
+  readonly lookUp: RecordStore['lookUp'];
+  readonly find: RecordStore['find'];
+  readonly rare: RecordStore['rare'];
+  readonly #lock = new ReadWriteLock();
+  readonly #beginWrite: BeginWrite;
+  readonly #changes: RedisChanges | undefined;
+
+  /** Results are kept only where Redis can say that they are right. */
+  static open(services: {
+    readonly db: Database;
+    readonly database: string;
+    readonly redis: RedisConnection | undefined;
+    readonly config: { readonly recordCacheBytes: number };
+    readonly log: Log;
+    readonly metrics: Pick<Metrics, 'batch' | 'cache'>;
+  }): SharedStore {
+    const { redis, config, db } = services;
+    const pace = sharedPace(services, 'records');
+    // the answer of one of several servers may be older than a write that another one acknowledged
+    if (redis === undefined || db.servers > 1)
+      return new SharedStore({ ...services, pace, versions: noVersions, cacheBytes: 0 });
+    const shared = { ...services, redis, outages: new CacheOutages(services) };
+    const versions = new RedisVersions(shared);
+    const changes = (table: Engine['table']) => new RedisChanges({ ...shared, table });
+    const { rows, results } = cacheShares(config.recordCacheBytes);
+    return new SharedStore({ ...services, pace, versions, changes, cacheBytes: rows + results });
+  }
+
+  /** @param args.cacheBytes of results; they are kept only where `versions` has any */
+  constructor(args: {
+    readonly db: Database;
+    readonly database: string;
+    readonly versions: SpaceVersions;
+    /** Absent: processes do not hear of each other's writes. */
+    readonly changes?: (table: Engine['table']) => RedisChanges;
+    readonly cacheBytes: number;
+    readonly metrics: Pick<Metrics, 'batch' | 'cache'>;
+    readonly log: Pick<Log, 'warn'>;
+    readonly pace?: Pace | undefined;
+  }) {
+    const { db, versions, cacheBytes: bytes, metrics } = args;
+    const reads = new SharedReads(args);
+    const { table } = reads;
+    this.db = db;
+    this.table = table;
+    this.#changes = args.changes?.(table);
+    this.#beginWrite = (spaceId) => versions.begin(spaceId);
+    this.results = new VersionedCache({ versions, bytes, counts: metrics.cache('records') });
+    this.lookUp = (...asked) => reads.lookUp(...asked);
+    this.find = (...asked) => reads.find(...asked);
+    this.rare = (space) => reads.rare(space);
+    const writes = createStatementWrites({
+      ...{ db, table, metrics, log: args.log },
+      ...{ lock: this.#lock, beginWrite: this.#beginWrite, pace: args.pace },
+    });
+    this.insert = writes.insert;
+    this.change = writes.change;
+  }
+
+  findNow(): null {
+    return null;
+  }
+
+  rewrite<Result>(spaceId: string, work: () => Promise<Result>): Promise<Result> {
+    return this.tidy(spaceId, () => whileWriting(this.#beginWrite, spaceId, work));
+  }
+
+  tidy<Result>(spaceId: string, work: () => Promise<Result>): Promise<Result> {
+    return this.#lock.alone(spaceId, work);
+  }
+
+  async invalidate(spaceId: string): Promise<void> {
+    const end = await this.#beginWrite(spaceId);
+    await end();
+  }
+
+  async listen(spaceId: string, listener: ChangeListener, signal: AbortSignal): Promise<StopListening> {
+    if (this.#changes === undefined)
+      throw notImplemented(
+        'A live find without REDIS_URL, or with several addresses of one ClickHouse store,',
+      );
+    return this.#changes.listen(spaceId, listener, signal);
+  }
+
+  started(): void {}
+
+  async close(): Promise<void> {
+    this.#changes?.close();
+  }
+}

@@ -1,0 +1,197 @@
+import {
+  type Queued,
+  StatementQueues,
+  type StatementQueuesOptions,
+  type Waiting,
+} from '#engine/statement-queues.ts';
+import { joinPermits, permitted, StatementTimeout } from '#engine/write-permit.ts';
+import { ApiError } from '#kernel/errors/api-error.ts';
+import { databaseUnavailable, deadlineExceeded } from '#kernel/errors/catalogue.ts';
+import { UnknownOutcome } from '#kernel/errors/unknown-outcome.ts';
+import type { ReadWriteLock } from '#kernel/limits/read-write-lock.ts';
+import type { Metrics } from '#kernel/telemetry/create-metrics.ts';
+import type { RecordAddress } from '../sql/addresses-sql.ts';
+import { keyLines, type UpdatedValues } from '../sql/record-row.ts';
+import type { StoredRow } from '../sql/stored-row.ts';
+import { anyNumber } from '../sql/terms.ts';
+import type { RowUpdate } from '../sql/update-sql.ts';
+import { isIncrement } from '../structure/increment.ts';
+import { kindOf } from '../structure/slots.ts';
+import type { ChangeStep, Engine, RecordChange } from './record-store.ts';
+import { rowsById } from './rows-by-id.ts';
+import type { UpdateValues } from './update-values.ts';
+
+type Rows = readonly (StoredRow | null)[];
+type Entry = Waiting<RecordChange & Queued, Rows>;
+
+/** Characters of a waiting change beside its values. */
+const overhead = 500;
+/** Milliseconds for reading the changed records of one statement. */
+const readTimeout = 30_000;
+/** Work that others wait for, too, is not given up. */
+const { signal: never } = new AbortController();
+
+/**
+ * Group commit of changes. One statement runs at a time, and changes of the same slots that wait meanwhile, of any
+ * spaces, become the next one. A change of several records alike has a statement of its own. One answers records as they
+ * are after an update or were before a removal, and null for those that are not there. It settles when the outcome is
+ * known and not before, whatever the signal says, and rejects with 503 when too much waits.
+ * @param args.pendingLimit characters of changes that may wait or be made at once in this process
+ * @param args.statementLimit characters that are gathered for one statement
+ * @param args.recordLimit records of one statement
+ */
+export function createChangeCommit(
+  args: Engine & {
+    pendingLimit: number;
+    statementLimit: number;
+    recordLimit: number;
+    /** Shared with others that change the same rows. Usually its own, because there are none. */
+    lock?: ReadWriteLock;
+    metrics: Pick<Metrics, 'batch'>;
+    values: Pick<UpdateValues, 'wrote'>;
+  } & Pick<StatementQueuesOptions<RecordChange & Queued, Rows>, 'linger' | 'pace'>,
+): { commit(change: RecordChange): Promise<Rows> } {
+  const { db, table, pendingLimit, statementLimit, recordLimit, lock } = args;
+
+  /** Never rejects; every entry hears of its own outcome. */
+  const make = async (gathered: readonly Entry[]): Promise<void> => {
+    const entries = permitted(gathered, ({ reject }, reason) => reject(reason));
+    if (entries.length === 0) return;
+    let answers: ReadonlyMap<Entry, Rows>;
+    try {
+      answers = entries.some(({ item }) => removes(item)) ? await remove(entries) : await update(entries);
+    } catch (error) {
+      if (error instanceof ApiError) {
+        // a permit that ran out while the statement waited for the engine: the rest is made
+        const left = permitted(entries, ({ reject }, reason) => reject(reason));
+        if (left.length < entries.length) return make(left);
+      }
+      // a change whose answer a broken connection hides may have been made: a removed record would seem never to have been
+      const isOver = error instanceof ApiError || error instanceof UnknownOutcome || entries.length === 1;
+      // an increment that was made, and only then failed to be read, must not be made again
+      if (isOver || entries.some(({ item }) => adds(item))) {
+        const reason = error instanceof StatementTimeout ? deadlineExceeded(error.timeLimit) : error;
+        for (const { reject } of entries) reject(reason);
+        return;
+      }
+      // one request's values may have failed the others: halves find it in few steps, and a change made twice is the same
+      const middle = entries.length >> 1;
+      await make(entries.slice(0, middle));
+      await make(entries.slice(middle));
+      return;
+    }
+    for (const entry of entries) entry.resolve(answers.get(entry) ?? []);
+  };
+
+  const update = async (entries: readonly Entry[]): Promise<ReadonlyMap<Entry, Rows>> => {
+    const rows = entries.flatMap(({ item: { space, steps } }) =>
+      steps.map(({ id, assignments }) => ({ spaceId: space.id, id, assignments: assignments ?? [] })),
+    );
+    await storeValues(args, rows);
+    // no request's signal: others wait for this statement too, and its outcome must be known
+    await db.command({ ...table.update(rows, new Date()), permit: joinPermits(entries) });
+    return readRecords(entries);
+  };
+
+  const remove = async (entries: readonly Entry[]): Promise<ReadonlyMap<Entry, Rows>> => {
+    const records = await readRecords(entries);
+    const found = [...records].flatMap(
+      ([
+        {
+          item: { space },
+        },
+        rows,
+      ]) => rows.flatMap((row) => (row === null ? [] : { spaceId: space.id, id: row._id })),
+    );
+    if (found.length > 0) await db.command(table.remove(found));
+    return records;
+  };
+
+  const readRecords = async (entries: readonly Entry[]): Promise<ReadonlyMap<Entry, Rows>> => {
+    const addresses = entries.flatMap(({ item }) => addressesOf(item));
+    const rowOf = await rowsById(args, addresses, AbortSignal.timeout(readTimeout));
+    return new Map(entries.map((entry) => [entry, addressesOf(entry.item).map(rowOf)]));
+  };
+
+  const queues = new StatementQueues<RecordChange & Queued, Rows>({
+    pendingLimit,
+    full: 'too many changes wait to be made',
+    sizeLimit: statementLimit,
+    countLimit: recordLimit,
+    lock,
+    linger: args.linger,
+    pace: args.pace,
+    onStatement: args.metrics.batch('record_changes'),
+    run: make,
+  });
+  return { commit: (change) => queues.add(queued(change, table.homeOf(change.space.id))) };
+}
+
+function queued(change: RecordChange, home: string): RecordChange & Queued {
+  const { space, steps, signal, permit = null } = change;
+  return {
+    queue: home,
+    shape: shapeOf(change),
+    size: sizeOf(change),
+    account: space.ownerId,
+    lockKey: space.id,
+    key: steps.length === 1 ? (steps[0] as ChangeStep).id : '',
+    space,
+    steps,
+    signal,
+    permit,
+  };
+}
+
+function addressesOf({ space, steps }: RecordChange): readonly RecordAddress[] {
+  return steps.map(({ id }) => ({ spaceId: space.id, id }));
+}
+
+/** A value that is announced and never written is harmless, one that is written without that would not be found. */
+async function storeValues(
+  { db, table, values }: Engine & { readonly values: Pick<UpdateValues, 'wrote'> },
+  rows: readonly RowUpdate[],
+): Promise<void> {
+  const lines = await keyLines(rows.map(writtenBy), never);
+  if (lines.byteLength === 0) return;
+  const home = table.homeOf((rows[0] as RowUpdate).spaceId);
+  const insert = (): Promise<void> => db.insert({ ...table.keyRows, lines, home });
+  await insert()
+    // keys may be there twice, and nothing was changed yet
+    .catch((error: unknown) => (error instanceof UnknownOutcome ? insert() : Promise.reject(error)))
+    .catch((error: unknown) => {
+      throw error instanceof UnknownOutcome ? (error.refusal ?? databaseUnavailable(error)) : error;
+    });
+  values.wrote(rows.map(({ spaceId }) => spaceId));
+}
+
+function writtenBy({ spaceId, id, assignments }: RowUpdate): UpdatedValues {
+  const doc: Record<string, string> = {};
+  for (const { slot, value } of assignments) {
+    if (value === null || kindOf(slot) === 'h') continue;
+    doc[slot] = isIncrement(value) ? anyNumber : String(value);
+  }
+  return { spaceId, id, doc };
+}
+
+function removes({ steps }: RecordChange): boolean {
+  return steps[0]?.assignments === null;
+}
+
+function adds({ steps }: RecordChange): boolean {
+  return steps[0]?.assignments?.some(({ value }) => isIncrement(value)) ?? false;
+}
+
+function shapeOf({ steps }: RecordChange): string {
+  const { id, assignments = null } = steps[0] ?? {};
+  if (steps.length > 1) return `several ${id}`;
+  if (assignments === null) return 'remove';
+  return `update ${assignments.map(({ slot, value }) => `${slot}${isIncrement(value) ? '+' : ''}`).join()}`;
+}
+
+function sizeOf({ steps }: RecordChange): number {
+  let size = 0;
+  for (const { id } of steps) size += overhead + id.length;
+  for (const { slot, value } of steps[0]?.assignments ?? []) size += slot.length + String(value).length;
+  return size;
+}

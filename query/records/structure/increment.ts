@@ -1,0 +1,39 @@
+import { exactObject, type Schema } from '#kernel/json/schema.ts';
+import type { Field, StoredValue } from './field.ts';
+import type { ValueReading } from './field-value.ts';
+import { isObject } from './is-object.ts';
+
+/** In place of a new value: a number to add to the stored one, or to 0 where there is none. */
+export interface Increment {
+  readonly by: number;
+}
+
+/** A change of a value; null clears it. */
+export type NewValue = StoredValue | Increment | null;
+
+/** Added to the largest of all numbers it is less than rounding takes away: no sum is infinite. */
+const largest = 1e291;
+
+export const incrementSchema: Schema = {
+  ...exactObject({ $inc: { type: 'number', minimum: -largest, maximum: largest } }),
+  description: 'Is added to the number that is stored, or to 0',
+};
+
+export function isIncrement(value: NewValue): value is Increment {
+  return typeof value === 'object' && value !== null;
+}
+
+/** Reads `{"$inc": 1}`. Null: it is none. */
+export function readIncrement(
+  { type, unique, hashed }: Field,
+  given: unknown,
+): { readonly value: Increment } | Extract<ValueReading, { problem: string }> | null {
+  if (type !== 'NUMBER' || !isObject(given) || !Object.hasOwn(given, '$inc')) return null;
+  const { $inc: by, ...others } = given;
+  if (Object.keys(others).length > 0) return { problem: 'should have nothing beside $inc' };
+  if (typeof by !== 'number' || !(Math.abs(by) <= largest))
+    return { problem: `should be a valid number: $inc is one from ${-largest} to ${largest}` };
+  if (unique || hashed)
+    return { problem: `can not be incremented: the field is ${unique ? 'unique' : 'hashed'}` };
+  return { value: { by } };
+}

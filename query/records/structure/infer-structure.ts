@@ -1,0 +1,60 @@
+import { invalidBody, invalidStructure, invalidValue } from '#kernel/errors/catalogue.ts';
+import { shownName } from '#kernel/errors/shown-name.ts';
+import { slugOfName } from '#kernel/ids/slug-of-name.ts';
+import { type FieldType, isSystemKey } from './field.ts';
+import { isObject } from './is-object.ts';
+import { maxFields, readStructure } from './parse-structure.ts';
+import type { SpacePath, Structure } from './structure.ts';
+
+/**
+ * The structure that a sample record has: a field for each of its values, with all flags off. `id`, `createdAt` and
+ * `updatedAt`, which every record of an answer has, are passed over. Throws a 400 that lists every problem: null, for
+ * one, is of no type.
+ * @param stored where there is one: its fields keep their slugs, however those were made
+ */
+export function inferStructure(
+  sample: unknown,
+  { projectSlug, slug }: SpacePath,
+  stored: Structure | null = null,
+): Structure {
+  if (!isObject(sample)) throw invalidBody('Request body should be a JSON object: a sample record');
+  const entries = Object.entries(sample).filter(([name]) => !isSystemKey(name));
+  if (entries.length === 0) throw invalidBody('The sample record has no field');
+  if (entries.length > maxFields) {
+    throw invalidBody(`The sample record has ${entries.length} fields; at most ${maxFields} are allowed`);
+  }
+  const problems: string[] = [];
+  const recordStructure = entries.map(([name, value]) => {
+    const type = typeOf(value);
+    if (type === null) {
+      problems.push(`Value for Body field: ${shownName(name)} is null, from which no type can be inferred`);
+    }
+    return { name, slug: storedSlug(stored, name) ?? slugOfName(name), type: type ?? 'TEXT' };
+  });
+  const parsed = readStructure({ projectSlug, slug, recordStructure });
+  if (problems.length > 0) throw invalidValue([...problems, ...parsed.problems]);
+  if (parsed.structure === null) throw invalidStructure(parsed.problems);
+  return parsed.structure;
+}
+
+function storedSlug(stored: Structure | null, name: string): string | null {
+  const field = stored?.fields[stored.places.get(name) ?? -1];
+  return field?.name === name ? field.slug : null;
+}
+
+/** The type of a value of parsed JSON. */
+function typeOf(value: unknown): FieldType | null {
+  switch (typeof value) {
+    case 'string':
+      return 'TEXT';
+    case 'number':
+      return 'NUMBER';
+    case 'boolean':
+      return 'BOOLEAN';
+    default:
+      if (value === null) return null;
+      if (isObject(value) && typeof value.$inc === 'number' && Object.keys(value).length === 1)
+        return 'NUMBER';
+      return Array.isArray(value) ? 'ARRAY' : 'OBJECT';
+  }
+}

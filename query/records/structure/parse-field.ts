@@ -1,0 +1,105 @@
+import { shownName } from '#kernel/errors/shown-name.ts';
+import { nameProblem } from '#kernel/ids/slug.ts';
+import { type Field, type FieldType, fieldTypes, isSystemKey } from './field.ts';
+import { readFieldValue, type ValueField } from './field-value.ts';
+import { isObject } from './is-object.ts';
+import { type Normalization, normalizations } from './normalize.ts';
+
+// bytes of a header that are not UTF-8 become this
+const replacement = '\uFFFD';
+
+/** Reads one element of `recordStructure`, and adds its problems to `problems`. */
+export function parseField(input: unknown, index: number, problems: string[]): Field | null {
+  if (!isObject(input)) {
+    problems.push(`The field at index ${index} of the structure is not an object`);
+    return null;
+  }
+  const before = problems.length;
+  const label =
+    typeof input.name === 'string' && input.name !== '' ? shownName(input.name) : `at index ${index}`;
+  const complain = (problem: string): void => void problems.push(`Field ${label} ${problem}`);
+
+  for (const kind of ['name', 'slug'] as const) {
+    const problem = wordProblem(kind, input[kind]);
+    if (problem !== null) complain(problem);
+  }
+  const type = fieldTypes.find((known) => known === input.type);
+  if (type === undefined) complain(typeProblem(input.type));
+  const flag = (key: 'required' | 'unique' | 'hashed'): boolean => {
+    const value = input[key] ?? false;
+    if (typeof value !== 'boolean') complain(`has a ${key} that is not true or false`);
+    return value === true;
+  };
+  const normalize = readNormalize(input, complain);
+  const field = {
+    name: input.name as string,
+    slug: input.slug as string,
+    type: type as FieldType,
+    required: flag('required'),
+    unique: flag('unique'),
+    hashed: flag('hashed'),
+    ...(normalize.length === 0 ? {} : { normalize }),
+    description: textOrEmpty(input.description),
+    comment: textOrEmpty(input.comment),
+    defaultValue: type === undefined ? null : readDefault({ type, normalize }, input.defaultValue, complain),
+    slot: null,
+    keyed: false,
+  };
+  if (field.hashed && field.unique) {
+    // each stored hash has a salt of its own, so equal values can't be recognised
+    complain('is both hashed and unique: equal values of a hashed field can not be found');
+  }
+  return problems.length === before ? field : null;
+}
+
+function wordProblem(kind: 'name' | 'slug', word: unknown): string | null {
+  if (word === undefined || word === null || word === '') return `lacks a ${kind}`;
+  if (typeof word !== 'string') return `has a ${kind} that is not text`;
+  if (isSystemKey(word)) {
+    return `has the reserved ${kind} ${shownName(word)}: id, createdAt and updatedAt belong to every record`;
+  }
+  // the name may: it is only ever text
+  if (kind === 'slug' && word === '__proto__') return `has the reserved slug ${shownName(word)}`;
+  const problem = nameProblem(word);
+  return problem === null ? null : `has a ${kind} that ${problem}`;
+}
+
+function typeProblem(type: unknown): string {
+  const known = `one of ${fieldTypes.join(', ')}`;
+  if (type === undefined || type === null) return `lacks a type: it should be ${known}`;
+  return `has an unknown type${typeof type === 'string' ? ` ${shownName(type)}` : ''}: it should be ${known}`;
+}
+
+function readNormalize(
+  { type, normalize }: Readonly<Record<string, unknown>>,
+  complain: (problem: string) => void,
+): readonly Normalization[] {
+  const given: unknown = normalize ?? [];
+  if (!Array.isArray(given) || given.some((step) => !(normalizations as readonly unknown[]).includes(step)))
+    complain(`has a normalize that is not an array of ${normalizations.join(', ')}`);
+  else if (given.length > 0 && type !== 'TEXT') complain('has a normalize, which is for TEXT');
+  else return normalizations.filter((step) => given.includes(step));
+  return [];
+}
+
+function readDefault(
+  field: ValueField,
+  value: unknown,
+  complain: (problem: string) => void,
+): Field['defaultValue'] {
+  if (value === undefined || value === null) return null;
+  const reading = readFieldValue(field, value);
+  if ('problem' in reading) {
+    complain(`has a defaultValue that ${reading.problem}`);
+    return null;
+  }
+  if (typeof reading.value === 'string' && reading.value.includes(replacement)) {
+    complain('has a defaultValue that is not valid UTF-8: write such characters as \\u escapes');
+    return null;
+  }
+  return reading.value;
+}
+
+function textOrEmpty(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}

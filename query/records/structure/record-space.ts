@@ -1,0 +1,51 @@
+import type { ReadLimitsOfToken } from '#auth/access-tokens.ts';
+import type { Grants } from '#kernel/grants.ts';
+import type { StoredValue } from './field.ts';
+import type { Structure } from './structure.ts';
+
+/** Conditions (input/parse-conditions.ts), which this room does not know. */
+export type RuleConditions = object;
+
+/** What the rules of a space come to for the user of a request. */
+export interface Bound {
+  /** Of its record in the space of users; null: nobody has logged in. */
+  readonly user: string | null;
+  /** What records have to meet; null: nobody may. */
+  readonly find: RuleConditions | null;
+  readonly insert: RuleConditions | null;
+  readonly update: RuleConditions | null;
+  readonly delete: RuleConditions | null;
+  /** Values of new records by the slugs of their fields, whatever a request says; null: none, as there is no user. */
+  readonly set: ReadonlyMap<string, StoredValue | null>;
+  /** Whether they change with the time. */
+  readonly isTimed: boolean;
+  /** Slugs of fields that only `set` and defaults give values. */
+  readonly readonly: readonly string[];
+}
+
+/** A record space as one request sees it. */
+export interface RecordSpace {
+  /** Id of its records, and of their cached results: another one after the space was dropped and made again. */
+  readonly id: string;
+  /** Id of its row in the catalogue: UUIDv5 of owner, project slug and space slug. */
+  readonly catalogueId: string;
+  readonly ownerId: string;
+  readonly projectId: string;
+  /**
+   * The request's structure, or the stored one when the request asks for it. Every field has its slot, and is
+   * required and unique as the stored structure says.
+   */
+  readonly structure: Structure;
+  /** The catalogue's structure. */
+  readonly stored: Structure;
+  /** Limits of the request's access token, in place of READ_MAX_ROWS and READ_TIMEOUT_MS. */
+  readonly limits?: ReadLimitsOfToken;
+  /** What that token is for; absent: everything. */
+  readonly grants?: Grants;
+  /** The rules of the space, as JSON (login/rules.ts); absent: there are none. */
+  readonly rules?: string;
+  /** Present: the request does what they allow, and nothing else. */
+  readonly bound?: Bound;
+  /** It does not exist: there is nothing to read, and nothing is made for it. */
+  readonly missing?: true;
+}

@@ -1,0 +1,142 @@
+import { slugPattern } from '#kernel/ids/slug.ts';
+import { nameSchema } from '#kernel/json/name-schema.ts';
+import { arrayOf, boolean, exactObject, named, nullable, type Schema, string } from '#kernel/json/schema.ts';
+import { fieldTypes, systemKeys } from './field.ts';
+import { normalizations } from './normalize.ts';
+import { longestUrl, maxFields } from './parse-structure.ts';
+import { longestSpace, maxScopes } from './space-auth.ts';
+
+/** The input of parseStructure as JSON Schema. test/unit/schemas.test.ts compares the two. */
+
+const fieldProperties = {
+  name: {
+    ...nameSchema,
+    not: { enum: systemKeys },
+    description: 'Its key in answers',
+  },
+  slug: {
+    ...nameSchema,
+    not: { enum: [...systemKeys, '__proto__'] },
+    description: 'Requests may use it instead of the name',
+  },
+  type: { type: 'string', enum: fieldTypes },
+} as const satisfies Record<string, Schema>;
+
+function flag(description: string): Schema {
+  return { ...boolean, description };
+}
+
+const required = flag('Whether a value must be supplied');
+const unique = flag('Whether values must be unique among the records of the space');
+const hashed = flag('Whether the value is stored as a hash, and never shown. Not with unique');
+const normalize: Schema = {
+  ...arrayOf({ type: 'string', enum: normalizations }),
+  description: 'What a TEXT goes through before it is stored and compared, in this order',
+};
+const defaultValue: Schema = { description: 'Used when no value is supplied; of the type of the field' };
+
+const fieldSchema = named('Field', {
+  type: 'object',
+  required: ['name', 'slug', 'type'],
+  properties: {
+    ...fieldProperties,
+    required: nullable({ ...required, default: false }),
+    unique: nullable({ ...unique, default: false }),
+    hashed: nullable({ ...hashed, default: false }),
+    normalize: nullable(normalize),
+    description: { description: 'Text' },
+    comment: { description: 'Text; may be empty' },
+    defaultValue,
+  },
+});
+
+const fieldsSchema: Schema = nullable({ type: 'array', maxItems: maxFields, items: fieldSchema });
+const url: Schema = { type: 'string', maxLength: longestUrl };
+
+/** @param scopes that `authOptions` may name */
+export function structureSchema(scopes: readonly string[]): Schema {
+  return named('Structure', {
+    type: 'object',
+    description:
+      'The declared structure of a record space. Keys that are not listed are ignored. `recordFieldStructures` is read where there is no `recordStructure`.',
+    required: ['projectSlug', 'slug'],
+    anyOf: [{ required: ['recordStructure'] }, { required: ['recordFieldStructures'] }],
+    properties: {
+      name: nullable({ ...string, description: 'Display name' }),
+      description: nullable(string),
+      projectSlug: { type: 'string', pattern: slugPattern.source, description: 'As in the path' },
+      slug: { ...nameSchema, description: 'As in the path: any text without control characters' },
+      recordStructure: fieldsSchema,
+      recordFieldStructures: fieldsSchema,
+      clear: nullable({ ...boolean, description: 'Empties the space first; the server must allow it' }),
+      authOptions: nullable(authOptions(scopes)),
+      webhooks: nullable({
+        type: 'object',
+        description: 'Called after writes (docs/api.md)',
+        properties: { onInsertUrl: nullable(url), onUpdateUrl: nullable(url) },
+      }),
+      initialData: nullable({
+        type: 'array',
+        items: { type: 'object' },
+        description: 'Records that the space begins with, checked like those of an insert',
+      }),
+      functionOptions: {
+        description:
+          '`{"login": {"compulsoryParams": [...]}}` names fields that a login must give, and then none of them has to be hashed; nothing else is used',
+      },
+    },
+  });
+}
+
+function authOptions(scopes: readonly string[]): Schema {
+  return {
+    type: 'object',
+    description: 'Operations that need a login token of a user of the application',
+    properties: {
+      active: nullable({ ...boolean, default: true }),
+      space: nullable({
+        type: 'string',
+        maxLength: longestSpace,
+        description: 'Slug or name of the record space that holds the users',
+      }),
+      scope: nullable({
+        type: 'array',
+        maxItems: maxScopes,
+        items: { type: 'string', enum: scopes },
+        description: 'Families or names of operations; absent: all families',
+      }),
+      token: nullable({ ...string, description: 'A login token; never stored' }),
+    },
+  };
+}
+
+/** A field as it is stored and answered. */
+export const storedField = named(
+  'StoredField',
+  exactObject(
+    {
+      ...fieldProperties,
+      ...{ required, unique, hashed, normalize, description: string, comment: string, defaultValue },
+    },
+    { optional: ['normalize', 'defaultValue'] },
+  ),
+);
+const storedFields = arrayOf(storedField);
+
+/** A structure as it is stored (`structureText`) and answered (`structureAnswer`). */
+export const storedStructureSchema: Schema = named(
+  'StoredStructure',
+  exactObject(
+    {
+      name: string,
+      description: string,
+      projectSlug: string,
+      slug: string,
+      recordStructure: storedFields,
+      recordFieldStructures: { ...storedFields, description: 'The same as `recordStructure`' },
+      authOptions: exactObject({ active: boolean, space: string, scope: arrayOf(string) }),
+      webhooks: exactObject({ onInsertUrl: nullable(string), onUpdateUrl: nullable(string) }),
+    },
+    { optional: ['authOptions', 'webhooks'] },
+  ),
+);

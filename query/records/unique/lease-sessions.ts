@@ -1,0 +1,196 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { RedisFailure } from '#coordination/redis/redis-connection.ts';
+import type { Log } from '#kernel/log/log.ts';
+import type { ReservationStore } from './reservation-store.ts';
+
+/** Milliseconds. All processes must have the same `lease`: another one needs another `reservationsKey`. */
+export interface LeaseTimes {
+  /** How long a session lasts that is not renewed, by Redis' clock. */
+  readonly lease: number;
+  /** Subtracted by our own clock, because the clocks may run at different speeds. */
+  readonly margin: number;
+  /** The longest write. None begins when less of the lease is left. */
+  readonly writeTime: number;
+  readonly renewEvery: number;
+}
+
+/** Two attempts to renew in a row may fail before writes are held back. */
+export const usualTimes: LeaseTimes = { lease: 15_000, margin: 1500, writeTime: 6000, renewEvery: 2500 };
+
+/** A point in time by two clocks in milliseconds. */
+interface Moment {
+  /** Never set, but stands still while a virtual machine is paused. */
+  readonly monotonic: number;
+  readonly wall: number;
+}
+
+function currentMoment(): Moment {
+  return { monotonic: performance.now(), wall: Date.now() };
+}
+
+/** Milliseconds between two points, by the clock that says more: a lease rather ends too early than too late. */
+function elapsed(from: Moment, to: Moment): number {
+  return Math.max(to.monotonic - from.monotonic, to.wall - from.wall);
+}
+
+/** A session of a process: one lease on everything that its writes hold. */
+export class LeaseSession {
+  readonly id = randomBytes(12).toString('base64url');
+  readonly #times: LeaseTimes;
+  readonly #now: () => Moment;
+  /** When the command was sent that last granted the lease: it began no earlier. */
+  sent: Moment;
+  /** Redis does not know it any more: nothing may begin under it. */
+  lost = false;
+  /** Writes that hold something, or are about to, and all that there ever were. */
+  held = 0;
+  writes = 0;
+
+  constructor(times: LeaseTimes, now: () => Moment) {
+    this.#times = times;
+    this.#now = now;
+    this.sent = now();
+  }
+
+  /** Whether a write that begins now ends before the lease does. */
+  coversWrite(): boolean {
+    const { lease, margin, writeTime } = this.#times;
+    return !this.lost && elapsed(this.sent, this.#now()) + writeTime <= lease - margin;
+  }
+}
+
+/** For the question whether there ever were reservations. */
+const lookTimeout = 5000;
+/** Time for writes of clients that have gone, when the process ends. */
+const closeTimeout = 5000;
+
+interface Deps {
+  readonly reservations: ReservationStore;
+  readonly times: LeaseTimes;
+  /** Whether there may have been reservations before those that Redis has. */
+  readonly everUsed: (signal: AbortSignal) => Promise<boolean>;
+  readonly log: Log;
+}
+
+/**
+ * The leases of this process. There is a current one for new writes. When an answer was lost, its reservations are
+ * unknown, so the next write gets a new lease. The old one lasts until its writes are done, and its reservations end then.
+ */
+export class LeaseSessions {
+  readonly #deps: Deps;
+  readonly #sessions = new Set<LeaseSession>();
+  readonly #timer: NodeJS.Timeout;
+  #current: LeaseSession | null = null;
+  #opening: Promise<LeaseSession> | null = null;
+  #renewing: Promise<void> | null = null;
+  #sweepCursor = '0';
+  #closed = false;
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+    this.#timer = setInterval(() => this.keep(), deps.times.renewEvery).unref();
+  }
+
+  /** The session for a new write, which counts as held by it. Rejects with a RedisFailure. */
+  async enter(): Promise<LeaseSession> {
+    let session = this.#current;
+    if (session !== null && !session.coversWrite()) {
+      this.retire(session);
+      session = null;
+    }
+    session ??= await this.#open();
+    session.held++;
+    return session;
+  }
+
+  leave(session: LeaseSession): void {
+    session.held--;
+    if (session.held === 0 && session !== this.#current) this.#end(session);
+  }
+
+  /** No new write gets the session: its reservations are unknown, or it is lost. */
+  retire(session: LeaseSession): void {
+    if (this.#current === session) this.#current = null;
+    if (session.held === 0 || session.lost) this.#end(session);
+  }
+
+  lose(session: LeaseSession): void {
+    session.lost = true;
+    this.retire(session);
+  }
+
+  /** Renews the sessions, and makes sure that there is a current one. */
+  keep(): void {
+    this.#renewing ??= this.#keep()
+      // the connection reports its outages; leases that can't be renewed run out, and their writes don't begin
+      .catch((error: unknown) => {
+        if (!(error instanceof RedisFailure)) this.#deps.log.error({ err: error }, 'leases were not renewed');
+      })
+      .finally(() => {
+        this.#renewing = null;
+      });
+  }
+
+  /** Waits for the writes that go on, and ends the leases, so that nobody has to wait for that. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    const deadline = AbortSignal.timeout(closeTimeout);
+    while (!deadline.aborted && [...this.#sessions].some(({ held }) => held > 0)) await sleep(20);
+    clearInterval(this.#timer);
+    await this.#renewing;
+    const idle = [...this.#sessions].filter(({ held }) => held === 0).map(({ id }) => id);
+    this.#sessions.clear();
+    if (idle.length > 0) await this.#deps.reservations.end(idle).catch(() => {});
+  }
+
+  async #keep(): Promise<void> {
+    const sessions = [...this.#sessions];
+    if (sessions.length > 0) {
+      const sent = currentMoment();
+      const goOn = await this.#deps.reservations.renew(sessions.map(({ id }) => id));
+      sessions.forEach((session, i) => {
+        if (goOn[i] === true) session.sent = sent;
+        else this.lose(session);
+      });
+    }
+    // at once, and not with the next write: after a loss, this is when the wait begins
+    if (this.#current === null && !this.#closed) await this.#open();
+    this.#sweepCursor = await this.#deps.reservations.sweep(this.#sweepCursor);
+  }
+
+  #open(): Promise<LeaseSession> {
+    this.#opening ??= this.#begin().finally(() => {
+      this.#opening = null;
+    });
+    return this.#opening;
+  }
+
+  async #begin(): Promise<LeaseSession> {
+    const session = new LeaseSession(this.#deps.times, currentMoment);
+    const { began, epoch } = await this.#deps.reservations.open(session.id);
+    this.#sessions.add(session);
+    this.#current = session;
+    if (began) await this.#beginEpoch(epoch);
+    return session;
+  }
+
+  /** A space is in the catalogue before one of its values is reserved: without spaces there were no reservations. */
+  async #beginEpoch(epoch: string): Promise<void> {
+    const used = await this.#deps.everUsed(AbortSignal.timeout(lookTimeout)).catch((error: unknown) => {
+      this.#deps.log.warn({ err: error }, 'it is not known whether there were reservations before');
+      return true;
+    });
+    if (!used) return this.#deps.reservations.openEarly(epoch);
+    this.#deps.log.warn(
+      { wait: this.#deps.times.lease },
+      'Redis has lost, or never had, the reservations of unique values: writes of such values wait for one lease',
+    );
+  }
+
+  #end(session: LeaseSession): void {
+    if (!this.#sessions.delete(session) || session.lost) return;
+    // if this does not arrive, the lease runs out
+    this.#deps.reservations.end([session.id]).catch(() => {});
+  }
+}
