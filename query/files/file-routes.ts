@@ -5,7 +5,7 @@ import { slugProblem } from '#kernel/ids/slug.ts';
 import { arrayOf, named, type Schema } from '#kernel/json/schema.ts';
 import type { List } from '#records/at-hand.ts';
 import { moreGroupsHeader } from '#records/group-rows.ts';
-import { type NextPage, nextHeaders } from '#records/next-page.ts';
+import type { NextPage } from '#records/next-page.ts';
 import type { Headers, HttpRequest, HttpResponse, Route } from '#server/http/http-types.ts';
 import { readJson } from '#server/http/read-json.ts';
 import {
@@ -19,6 +19,7 @@ import { curl, keeping } from '#server/openapi/curl.ts';
 import type { StoredFiles } from '../imports/jobs/stored-files.ts';
 import { acceptQuery, requireQueryType } from '../input/query-media-type.ts';
 import { groupHeaders, pageHeaders, queryableHeader } from '../openapi/filter-schemas.ts';
+import { nextHeaders } from '../operations/next-headers.ts';
 import { formatOf } from './file-format.ts';
 import { type FileTables, isAggregation } from './file-tables.ts';
 

@@ -31,7 +31,7 @@ export function parsePopulate(
   structure: Structure,
   select: RecordParts | null = null,
 ): readonly Population[] {
-  const input = unparsedOptions(request).populate ?? [];
+  const input = unparsedOptions(request.header('options')).populate ?? [];
   if (!Array.isArray(input)) throw invalidOptions(['Options: populate should be an array']);
   if (input.length > maxPopulations) {
     throw invalidOptions([

@@ -31,7 +31,9 @@ export function livePlan(asked: AskedConditions, request: HttpRequest, space: Re
     ...(sort === null ? [] : ['$sort: the records of a live find have no order']),
     ...(count ? ['$count: a live find counts its records by itself'] : []),
     ...(page?.offset || page?.after ? ['a live find has one page: $limit is the most that it may have'] : []),
-    ...(unparsedOptions(request).populate === undefined ? [] : ['populate: a live find watches one space']),
+    ...(unparsedOptions(request.header('options')).populate === undefined
+      ? []
+      : ['populate: a live find watches one space']),
     ...((page?.limit ?? 0) > mostRecords ? [`$limit should be at most ${mostRecords} in a live find`] : []),
   ];
   if (problems.length > 0) throw invalidOptions(problems.map((problem) => `Options: ${problem}`));

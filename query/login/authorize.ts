@@ -93,7 +93,7 @@ export async function findNamed(
 export function loginTokenOf(request: HttpRequest, { structure }: RecordSpace): string | null {
   const given = request.header('token');
   if (given !== undefined && given !== '') return given;
-  const { token } = unparsedOptions(request);
+  const { token } = unparsedOptions(request.header('options'));
   if (typeof token === 'string' && token !== '') return token;
   return structure.auth?.token ?? null;
 }

@@ -1,11 +1,12 @@
 import { continueWith } from '#kernel/limits/continue-with.ts';
 import { atHand, type List } from '#records/at-hand.ts';
 import type { Conditions } from '#records/input/parse-conditions.ts';
-import { type NextPage, nextHeaders } from '#records/next-page.ts';
+import type { NextPage } from '#records/next-page.ts';
 import type { KeptResults } from '#records/store/kept-results.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
 import type { HttpResponse } from '#server/http/http-types.ts';
 import { jsonAnswer } from './json-answer.ts';
+import { nextHeaders } from './next-headers.ts';
 import type { OperationCall, OperationDeps } from './operation.ts';
 import type { Populate } from './populate.ts';
 import type { Timing } from './timing.ts';

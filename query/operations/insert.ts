@@ -1,18 +1,36 @@
-import { arrayOf } from '#kernel/json/schema.ts';
+import { arrayOf, exactObject } from '#kernel/json/schema.ts';
 import type { AnnouncedRecord } from '#kernel/record-events/record-event.ts';
-import { onConflictParameter, parseOnConflict } from '#records/input/parse-on-conflict.ts';
+import { parseOnConflict } from '#records/input/parse-on-conflict.ts';
 import { validateRecord, validateRecords } from '#records/input/validate-record.ts';
-import { readInsertKey } from '#records/insert-receipts.ts';
 import type { Inserted } from '#records/insert-records.ts';
 import { type NewRecord, newRecordJson, newRecordsJson } from '#records/sql/new-record.ts';
 import type { Structure } from '#records/structure/structure.ts';
 import type { HttpResponse } from '#server/http/http-types.ts';
 import { keyErrors, keyParameter, replayedHeader, replayedHeaders } from '#server/http/idempotency-key.ts';
+import type { ApiParameter } from '#server/openapi/api-operation.ts';
+import { readInsertKey } from '../input/insert-key.ts';
 import { writeErrors } from '../openapi/describe-operation.ts';
 import { announce } from './announce.ts';
 import { jsonAnswer, jsonHeaders } from './json-answer.ts';
 import type { OperationDefinition } from './operation.ts';
 import { upsert } from './upsert.ts';
+
+const onConflictParameter: ApiParameter = {
+  name: 'options',
+  in: 'header',
+  description:
+    'JSON. With `onConflict`, a record whose value of a unique field is stored already is no error: `update` changes the stored record, `skip` leaves it. The answer has records as they are stored then',
+  json: {
+    type: 'object',
+    properties: {
+      onConflict: exactObject({
+        field: { type: 'string', description: 'A unique field, by name or slug' },
+        do: { type: 'string', enum: ['update', 'skip'] },
+      }),
+    },
+  },
+  example: {},
+};
 
 const inserts = {
   parameters: () => [keyParameter, onConflictParameter],

@@ -1,5 +1,4 @@
 import { invalidCondition } from '#kernel/errors/catalogue.ts';
-import type { Headers } from '#server/http/http-types.ts';
 import { type AggregatePlan, aggregateLimits, type Group } from './input/aggregate/aggregate-plan.ts';
 import { kindOfValue } from './input/filters/filter.ts';
 import { filterTest } from './input/filters/filter-test.ts';
@@ -93,13 +92,13 @@ function orderOf({ sort, groups }: AggregatePlan): (a: GroupRow, b: GroupRow) =>
 const jsonKinds: ReadonlySet<string> = new Set(['ARRAY', 'OBJECT', 'path']);
 
 /** Of an answer whose limit left groups out. */
-export const moreGroupsHeader: Headers = { 'sluice-more-groups': 'true' };
+export const moreGroupsHeader: Readonly<Record<string, string>> = { 'sluice-more-groups': 'true' };
 
 /** Answers that have fewer groups than there are. */
 const cutAnswers = new WeakSet<Uint8Array>();
 
 /** The header of an answer whose limit left groups out; null: it has all. @param body that `groupsJson` made */
-export function moreGroups(body: unknown): Headers | null {
+export function moreGroups(body: unknown): typeof moreGroupsHeader | null {
   return body instanceof Uint8Array && cutAnswers.has(body) ? moreGroupsHeader : null;
 }
 

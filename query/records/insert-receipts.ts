@@ -1,10 +1,8 @@
 import { createHash } from 'node:crypto';
 import { idempotencyKeyReused } from '#kernel/errors/catalogue.ts';
+import { daysOfKeys, hashOfTexts, keyLifetime } from '#kernel/ids/kept-keys.ts';
 import { forEachYielding } from '#kernel/limits/yielding-loop.ts';
 import type { Log } from '#kernel/log/log.ts';
-import { addressOwner } from '#server/http/address-owner.ts';
-import type { HttpRequest } from '#server/http/http-types.ts';
-import { daysOfKeys, hashOfTexts, keyLifetime, readIdempotencyKey } from '#server/http/idempotency-key.ts';
 import type { SpacedRow } from './sql/record-row.ts';
 import type { RecordStore } from './store/record-store.ts';
 import type { RecordSpace } from './structure/record-space.ts';
@@ -15,27 +13,20 @@ export interface InsertKey {
   readonly key: string;
   /** Of the user whom rules bind; null: a stranger; absent: they bind nobody, and all tokens of the account share its keys. */
   readonly user: string | null | undefined;
-  readonly request: Pick<HttpRequest, 'params' | 'address'>;
+  /** Whose address it came from. */
+  readonly sender: string;
+  /** Of the path of the request. */
+  readonly params: Readonly<Record<string, string>>;
   readonly body: unknown;
-}
-
-/** Undefined: the request has no key. */
-export function readInsertKey(
-  request: HttpRequest,
-  { bound }: RecordSpace,
-  body: unknown,
-): InsertKey | undefined {
-  const key = readIdempotencyKey(request);
-  return key === undefined ? undefined : { key, user: bound?.user, request, body };
 }
 
 /**
  * The texts that a key belongs to: nobody gets the answer of another user. Strangers are told apart by their addresses,
  * which several may have. So the body counts too, and a key that is taken tells them nothing.
  */
-function keyTexts({ key, user, request }: InsertKey, digest: string): readonly string[] {
+function keyTexts({ key, user, sender }: InsertKey, digest: string): readonly string[] {
   if (user === undefined) return [key];
-  return user === null ? ['', addressOwner(request.address), digest, key] : [user, key];
+  return user === null ? ['', sender, digest, key] : [user, key];
 }
 
 /** The result of an insert: the ids of its records count up from the first. */
@@ -121,7 +112,7 @@ interface KeyedInsertDeps {
 }
 
 /** A digest of everything that makes a request another one. A long array does not hold up the process. */
-async function digestOf({ request: { params }, body }: InsertKey, signal: AbortSignal): Promise<string> {
+async function digestOf({ params, body }: InsertKey, signal: AbortSignal): Promise<string> {
   const isArray = Array.isArray(body);
   const hash = createHash('sha256').update(JSON.stringify([params.project, params.space, isArray]));
   const items: readonly unknown[] = isArray ? body : [body];

@@ -1,4 +1,3 @@
-import type { Headers, HttpRequest } from '#server/http/http-types.ts';
 import { atHand, type List } from './at-hand.ts';
 import { streamWithoutHidden, withHidden, withoutHidden } from './hidden-values.ts';
 import type { Options, Page } from './input/parse-options.ts';
@@ -16,7 +15,6 @@ const fewRecords = 1000;
 const fewBytes = 16 * 1024;
 /** Node's own client takes 16 KiB of headers. */
 const longestCursor = 4096;
-const longestLink = 8192;
 const lineBreak = 10;
 
 /** The hidden values of the last record of a list (hidden-values.ts). */
@@ -137,15 +135,4 @@ function ascii(json: string): string {
 
 function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-}
-
-/** RFC 8288, for a page that is asked for in the address; otherwise the value that the question takes. */
-export function nextHeaders({ method, query, rawQuery }: HttpRequest, cursor: string): Headers {
-  if ((method === 'GET' || method === 'HEAD') && query.some(([name]) => name === '$limit')) {
-    const others = rawQuery.split('&').filter((pair) => !/^(?:\$|%24)(?:page|after)=/i.test(pair));
-    const next = [...others, `$after=${encodeURIComponent(cursor)}`].join('&');
-    const link = `<?${next.replace(/[^!-~]|[<>"]/gu, encodeURIComponent)}>; rel="next"`;
-    if (link.length <= longestLink) return { link };
-  }
-  return { 'sluice-next-after': cursor };
 }

@@ -15,7 +15,7 @@ const plan: Readonly<Record<string, string>> = {
   catalogue: 'kernel coordination engine',
   auth: 'kernel coordination engine server catalogue',
   process: 'kernel coordination engine server catalogue auth',
-  records: 'kernel coordination engine server catalogue auth',
+  records: 'kernel coordination engine catalogue auth',
   query: 'kernel coordination engine objects server catalogue auth process records',
   gateway: 'kernel coordination engine objects server catalogue auth process',
   events: 'kernel engine server auth process',

@@ -1,11 +1,8 @@
-import { createHash } from 'node:crypto';
 import { invalidHeader } from '#kernel/errors/catalogue.ts';
 import type { ErrorCode } from '#kernel/errors/error-codes.ts';
 import type { ApiHeader, ApiParameter } from '../openapi/api-operation.ts';
 import type { HttpRequest } from './http-types.ts';
 
-/** How long a repeated key gets the same answer. Milliseconds. */
-export const keyLifetime = 24 * 3600 * 1000;
 const longestKey = 255;
 const keyPattern = new RegExp(`^[\\x20-\\x7e]{1,${longestKey}}$`);
 
@@ -23,17 +20,6 @@ export function readIdempotencyKey(request: Pick<HttpRequest, 'header'>): string
   const key = text.length > 1 && text.startsWith('"') && text.endsWith('"') ? text.slice(1, -1) : text;
   if (keyPattern.test(key)) return key;
   throw invalidHeader([`The header Idempotency-Key should have 1 to ${longestKey} characters of ASCII`]);
-}
-
-/** A digest of several texts: base64url of 256 bits. */
-export function hashOfTexts(...texts: readonly string[]): string {
-  return createHash('sha256').update(JSON.stringify(texts)).digest('base64url');
-}
-
-/** The days, counted from 1970, in which a request that counts at this time may have come: today, and the day before. */
-export function daysOfKeys(now: number): readonly [today: number, yesterday: number] {
-  const today = Math.floor(now / keyLifetime);
-  return [today, today - 1];
 }
 
 export const keyErrors: readonly ErrorCode[] = ['invalid_header', 'idempotency_key_reused'];

@@ -1,6 +1,6 @@
+import { hashOfTexts } from '#kernel/ids/kept-keys.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
 import { structureText } from '#records/structure/structure.ts';
-import { hashOfTexts } from '#server/http/idempotency-key.ts';
 import type { FileReading, RecordProblem } from '../thread/file-records.ts';
 
 /** Problems of one import that are kept; all are counted. */

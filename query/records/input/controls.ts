@@ -1,5 +1,4 @@
 import { parseExactly, RoundedNumber } from '#kernel/json/rounded-number.ts';
-import type { QueryPairs } from '#server/http/http-types.ts';
 import { isObject } from '../structure/is-object.ts';
 import type { Structure } from '../structure/structure.ts';
 import { targetOf } from './filters/names.ts';
@@ -46,7 +45,10 @@ function splitEntries<Entry extends readonly [string, unknown, ...unknown[]]>(
   return { conditions: entries.filter(([key]) => controlOf(key, structure) === null), controls };
 }
 
-export const splitQuery: (pairs: QueryPairs, structure: Structure) => Split<QueryPairs> = splitEntries;
+/** Names and values in the order of a query string. */
+type Pairs = readonly (readonly [name: string, value: string])[];
+
+export const splitQuery: (pairs: Pairs, structure: Structure) => Split<Pairs> = splitEntries;
 
 /** The same of the parsed JSON of a body. */
 export function splitBody(body: unknown, structure: Structure): Split<unknown> {

@@ -1,7 +1,5 @@
 import { invalidOptions } from '#kernel/errors/catalogue.ts';
 import { shownName } from '#kernel/errors/shown-name.ts';
-import { exactObject } from '#kernel/json/schema.ts';
-import type { ApiParameter } from '#server/openapi/api-operation.ts';
 import type { Field } from '../structure/field.ts';
 import { isObject } from '../structure/is-object.ts';
 import type { Structure } from '../structure/structure.ts';
@@ -37,20 +35,3 @@ export function parseOnConflict(header: string | undefined, structure: Structure
   if (problems.length > 0) throw invalidOptions(problems);
   return { field: field as Field, do: action as OnConflict['do'] };
 }
-
-export const onConflictParameter: ApiParameter = {
-  name: 'options',
-  in: 'header',
-  description:
-    'JSON. With `onConflict`, a record whose value of a unique field is stored already is no error: `update` changes the stored record, `skip` leaves it. The answer has records as they are stored then',
-  json: {
-    type: 'object',
-    properties: {
-      onConflict: exactObject({
-        field: { type: 'string', description: 'A unique field, by name or slug' },
-        do: { type: 'string', enum: ['update', 'skip'] },
-      }),
-    },
-  },
-  example: {},
-};

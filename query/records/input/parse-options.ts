@@ -1,6 +1,5 @@
 import { invalidOptions } from '#kernel/errors/catalogue.ts';
 import { parseExactly, RoundedNumber } from '#kernel/json/rounded-number.ts';
-import type { HttpRequest } from '#server/http/http-types.ts';
 import { isObject } from '../structure/is-object.ts';
 import type { RecordParts } from '../structure/record-parts.ts';
 import type { Structure } from '../structure/structure.ts';
@@ -132,8 +131,7 @@ export interface UnparsedOptions {
 }
 
 /** Reads them before there is a structure. `parseOptions` reports the problems of the header. */
-export function unparsedOptions(request: Pick<HttpRequest, 'header'>): UnparsedOptions {
-  const header = request.header('options');
+export function unparsedOptions(header: string | undefined): UnparsedOptions {
   // most requests have neither key, and are spared the parsing
   if (header === undefined || !/token|populate/.test(header)) return {};
   try {
