@@ -113,7 +113,8 @@ export function groupsJson({ groups, values, limit }: AggregatePlan, rows: reado
     }),
     ...values.map(({ name, column }) => [name, row[column] ?? null]),
   ]);
-  const json = Buffer.from(JSON.stringify(shown.map((entries) => Object.fromEntries(entries))));
+  // not from the pool of small buffers: what is kept is then these bytes, and no copy of them
+  const json = new TextEncoder().encode(JSON.stringify(shown.map((entries) => Object.fromEntries(entries))));
   if (rows.length > limit) cutAnswers.add(json);
   return json;
 }
