@@ -37,7 +37,7 @@ export async function claimPort(address: {
       ? { headers: preflight, body: undefined }
       : renderError(error, { path: req.getUrl(), id, accept: request.header('accept') });
     const status = mayBeSent ? 204 : error.status;
-    const heads: Headers[] = [cors.answerHeaders(request), headers, { 'x-request-id': id }];
+    const heads: Headers[] = [cors.answerTo(request).headers, headers, { 'x-request-id': id }];
     res.cork(() => {
       res.writeStatus(`${status} ${STATUS_CODES[status]}`);
       for (const part of heads) {

@@ -12,33 +12,50 @@ const headerList = /^[A-Za-z0-9!#$%&'*+.^_`|~ ,-]{1,4096}$/;
 
 type Asked = Pick<HttpRequest, 'header'>;
 
-const anyOrigin = { 'access-control-allow-origin': '*', 'access-control-expose-headers': exposed };
-const refused = { vary: 'Origin' };
+/** The CORS headers of an answer. */
+export interface CorsAnswer {
+  readonly headers: Headers;
+  /**
+   * The value of Access-Control-Allow-Origin with the headers that follow, but for Vary; null: there is none. As bytes it is one
+   * native call that converts no text (docs/decisions/037-cost-of-a-hit.md).
+   */
+  readonly allowed: Uint8Array | null;
+  /** It depends on the origin, and says so by Vary. */
+  readonly isVaried: boolean;
+}
+
+const refused: CorsAnswer = { headers: { vary: 'Origin' }, allowed: null, isVaried: true };
+
+function allowing(origin: string): CorsAnswer {
+  const isVaried = origin !== '*';
+  const allow = { 'access-control-allow-origin': origin, 'access-control-expose-headers': exposed };
+  return {
+    headers: isVaried ? { ...allow, vary: 'Origin' } : allow,
+    allowed: Buffer.from(`${origin}\r\naccess-control-expose-headers: ${exposed}`),
+    isVaried,
+  };
+}
 
 /**
  * Cross-origin answers for browsers: https://fetch.spec.whatwg.org/#http-cors-protocol. A cache may answer a page with what
  * another request brought, so the headers also go to who sends no Origin.
  */
 export class CorsPolicy {
-  readonly #origins: readonly string[];
-  readonly #isOpen: boolean;
+  readonly #origins: ReadonlyMap<string, CorsAnswer>;
+  /** Of every origin; null: some are allowed. */
+  readonly #open: CorsAnswer | null;
 
   /** @param origins allowed origins; `*` allows all (no credentials are ever involved: tokens are sent by hand) */
   constructor(origins: readonly string[]) {
-    this.#origins = origins;
-    this.#isOpen = origins.includes('*');
+    this.#origins = new Map(origins.map((origin) => [origin, allowing(origin)]));
+    this.#open = this.#origins.get('*') ?? null;
   }
 
-  /** Headers of any answer to a request. */
-  answerHeaders(request: Asked): Headers {
-    if (this.#isOpen) return anyOrigin;
+  /** Of any answer to a request. */
+  answerTo(request: Asked): CorsAnswer {
+    if (this.#open !== null) return this.#open;
     const origin = request.header('origin');
-    if (origin === undefined || !this.#origins.includes(origin)) return refused;
-    return {
-      'access-control-allow-origin': origin,
-      'access-control-expose-headers': exposed,
-      vary: 'Origin',
-    };
+    return (origin === undefined ? undefined : this.#origins.get(origin)) ?? refused;
   }
 
   /**
@@ -48,7 +65,7 @@ export class CorsPolicy {
   preflightHeaders(request: Asked, allow: readonly string[]): Headers {
     const method = request.header('access-control-request-method');
     if (method === undefined || request.header('origin') === undefined) return {};
-    if (!('access-control-allow-origin' in this.answerHeaders(request))) return {};
+    if (this.answerTo(request).allowed === null) return {};
     const requestedHeaders = request.header('access-control-request-headers');
     const methods = allow.includes(method) || !token.test(method) ? allow : [...allow, method];
     return {

@@ -11,10 +11,10 @@ import {
 import { continueWith } from '#kernel/limits/continue-with.ts';
 import { addressOwner } from './address-owner.ts';
 import { CompressedAnswers } from './compressed-answers.ts';
-import { CorsPolicy } from './cors.ts';
+import { type CorsAnswer, CorsPolicy } from './cors.ts';
 import type { Exchange } from './exchange.ts';
 import { maxHeadBytes } from './head-limits.ts';
-import type { Headers, HttpResponse, HttpServerOptions, Route } from './http-types.ts';
+import type { HttpResponse, HttpServerOptions, Route } from './http-types.ts';
 import { createKnownHosts } from './known-hosts.ts';
 import { Router } from './router.ts';
 import { clientAddress, isForwarded, isLoopback, isSecure } from './transport-policy.ts';
@@ -80,10 +80,10 @@ export class Dispatcher {
   }
 
   /** The CORS headers of any answer to this request; undefined: none. */
-  corsHeaders(exchange: Exchange): Headers | undefined {
+  cors(exchange: Exchange): CorsAnswer | undefined {
     // of a request that was refused before it had a route, only the path is known
     exchange.withoutCors ??= this.#router.isWithoutCors(exchange.path);
-    return exchange.withoutCors ? undefined : this.#cors.answerHeaders(exchange);
+    return exchange.withoutCors ? undefined : this.#cors.answerTo(exchange);
   }
 
   #describeMethods(exchange: Exchange): HttpResponse {

@@ -5,8 +5,9 @@ import type { Need } from '#kernel/grants.ts';
 import type { RequestSpan } from '#kernel/telemetry/tracing.ts';
 import type { BodyMemory } from './body-memory.ts';
 import type { ChunkJoiner } from './chunk-joiner.ts';
+import type { CorsAnswer } from './cors.ts';
 import { maxHeadBytes } from './head-limits.ts';
-import type { Headers, HttpRequest, QueryPairs } from './http-types.ts';
+import type { HttpRequest, QueryPairs } from './http-types.ts';
 import { IncomingBody, type SocketFlow } from './incoming-body.ts';
 import type { Failure } from './log-request.ts';
 import type { PeerAddresses } from './peer-addresses.ts';
@@ -68,7 +69,7 @@ export class Exchange implements HttpRequest, SocketFlow {
   /** No page of another origin may read its answer; undefined: not known yet. */
   withoutCors: boolean | undefined;
   /** Headers of its answer that let pages of other origins read it. */
-  cors: Headers | undefined;
+  cors: CorsAnswer | undefined;
   needs: Need | null | undefined;
   /** Status of the answer, once its head is sent. */
   status = 0;

@@ -106,7 +106,7 @@ export class RequestServer {
     const answer = this.#dispatch(exchange);
     if (!(answer instanceof Promise) && exchange.body.complete && isWhole(exchange, answer)) {
       exchange.status = answer.status;
-      exchange.cors = this.#dispatcher.corsHeaders(exchange);
+      exchange.cors = this.#dispatcher.cors(exchange);
       const rest = writeWhole(exchange, answer, this.#draining);
       if (rest === undefined) {
         this.#over(exchange);
@@ -153,7 +153,7 @@ export class RequestServer {
     // of an answer that the native side takes for unended, only the watchdog sees whether the client takes it
     const response = exchange.isLast ? inPieces(answer) : answer;
     exchange.status = response.status;
-    exchange.cors = this.#dispatcher.corsHeaders(exchange);
+    exchange.cors = this.#dispatcher.cors(exchange);
     if (isStream(response.body)) {
       await writeStream(exchange, response, this.#draining || exchange.isLast);
       if (exchange.isLast && !exchange.aborted) await this.#linger.close(exchange, response.status);

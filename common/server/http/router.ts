@@ -31,7 +31,7 @@ export class Router {
   readonly #hasWithoutCors: boolean;
 
   constructor(routes: readonly Route[]) {
-    this.#hasWithoutCors = routes.some(isWithoutCors);
+    this.#hasWithoutCors = routes.some(({ withoutCors }) => withoutCors === true);
     for (const route of routes) this.#add(route);
     for (const groups of this.#bySegmentCount.values()) groups.sort(moreSpecificFirst);
   }
@@ -118,11 +118,8 @@ export class Router {
 }
 
 function isClosed({ methods }: PathGroup): boolean {
-  return [...methods.values()].some(isWithoutCors);
-}
-
-function isWithoutCors({ withoutCors }: Route): boolean {
-  return withoutCors === true;
+  for (const { withoutCors } of methods.values()) if (withoutCors === true) return true;
+  return false;
 }
 
 /** The same for patterns that differ in the names of their parameters. */

@@ -41,12 +41,10 @@ function writeHead(exchange: Exchange, status: number, headers: Headers | undefi
   // the native side writes these by itself
   if (status !== 200) res.writeStatus(statusLine(status));
   const { cors } = exchange;
-  const vary = headers?.vary;
-  for (const name in cors) {
-    const value = cors[name] as string;
-    res.writeHeader(name, vary !== undefined && name === 'vary' ? variedBy(value, vary) : value);
-  }
-  const isVaried = vary !== undefined && cors?.vary !== undefined;
+  if (cors?.allowed) res.writeHeader('access-control-allow-origin', cors.allowed);
+  const isVaried = cors?.isVaried === true;
+  if (isVaried)
+    res.writeHeader('vary', headers?.vary === undefined ? 'Origin' : variedBy('Origin', headers.vary));
   for (const name in headers) {
     if (!isVaried || name !== 'vary') res.writeHeader(name, headers[name] as string);
   }
