@@ -1,6 +1,7 @@
 /**
  * Question: is anything a fifth slower than it was? `npm run bench -- guard`, a minute and a half; `--write` makes what it
- * measures the baseline.
+ * measures the baseline. `--against COMMIT` runs that commit and this checkout in turns instead, five minutes, and prints
+ * the CPU time of a request by kind: a ratio to a baseline that got slower as well hides a slow creep.
  *
  * Only ratios are compared, against baselines that run beside Sluice in the same minute: absolute figures are those of
  * a machine. What is behind is measured a second time before it counts.
@@ -23,7 +24,8 @@ import { u6 } from '../upload/measures/u6-small-files.ts';
 import { withSubjects } from '../upload/measures/with-subjects.ts';
 import { startSink } from '../upload/sink/start-sink.ts';
 import { startSluice } from '../upload/subject/start-sluice.ts';
-import { betterOf, compareFigures, type Figure, renderComparisons } from './compare-figures.ts';
+import { compareWithCommit, renderCosts } from './against.ts';
+import { betterOf, compareFigures, type Figure, renderComparisons, tolerance } from './compare-figures.ts';
 
 const baselineFile = join(repositoryRoot, 'bench/baseline.json');
 const rounds = 3;
@@ -73,9 +75,30 @@ async function jobs(): Promise<ReadonlyMap<string, () => Promise<Finding[]>>> {
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { write: { type: 'boolean', default: false } } });
+  const { values } = parseArgs({
+    options: {
+      write: { type: 'boolean', default: false },
+      against: { type: 'string' },
+      rounds: { type: 'string', default: '5' },
+      seconds: { type: 'string', default: '2' },
+      rows: { type: 'string', default: '100000' },
+    },
+  });
   const machine = machineLine(describeMachine());
   progress(machine);
+  if (values.against !== undefined) {
+    const [rounds, seconds, rows] = [values.rounds, values.seconds, values.rows].map(Number) as [
+      number,
+      number,
+      number,
+    ];
+    const costs = await compareWithCommit(values.against, { rounds, seconds, rows });
+    process.stdout.write(
+      `${renderCosts(costs)}\n\n${machine}; before: ${values.against}; ${rounds} rounds of ${seconds} s\n`,
+    );
+    if (costs.some(({ ratio }) => ratio >= 1 + tolerance)) process.exitCode = 1;
+    return;
+  }
   const all = await jobs();
   let figures: Figure[] = [];
   for (const [id, run] of all) {

@@ -9,7 +9,7 @@ import { connections, load, type Measured } from './measures/query-bench.ts';
 import { distinct, type RequestKind, recordOf, structureOf } from './requests.ts';
 import { fillSpace } from './subject/sluice-store.ts';
 
-interface Kind {
+export interface Kind {
   readonly kind: RequestKind;
   /** What the cache has of what is asked. */
   readonly cache: string;
@@ -106,14 +106,23 @@ async function runKind(subject: Subject, wanted: Kind, options: KindsOptions): P
   ];
 }
 
+/** One kind of request on one checkout: a measurement of each round. */
+export interface KindResult {
+  readonly kind: string;
+  readonly cache: string;
+  readonly subject: string;
+  readonly measured: readonly Measured[];
+  readonly bad: number;
+}
+
 /** The loads that peers were compared with, in turns when there is more than one checkout. @returns lines of a table */
-export async function runKinds(options: KindsOptions): Promise<{ lines: string[]; results: object[] }> {
+export async function runKinds(options: KindsOptions): Promise<{ lines: string[]; results: KindResult[] }> {
   const { chosen, roots, rows, rounds } = options;
   const lines = [
     '| requests | subject | cache | a second | main thread, us each | p99 ms | not 2xx | RSS MiB |',
     '|---|---|---|---|---|---|---|---|',
   ];
-  const results: object[] = [];
+  const results: KindResult[] = [];
   const subjects: Subject[] = [];
   for (const root of roots) {
     progress(`${root}: ${rows} records are stored`);
