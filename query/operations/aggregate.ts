@@ -1,31 +1,23 @@
 import { arrayOf } from '#kernel/json/schema.ts';
 import { continueWith } from '#kernel/limits/continue-with.ts';
 import { moreGroups } from '#records/group-rows.ts';
+import type { AggregatePlan } from '#records/input/aggregate/aggregate-plan.ts';
+import type { KeptResults } from '#records/store/kept-results.ts';
+import type { RecordSpace } from '#records/structure/record-space.ts';
+import type { HttpResponse } from '#server/http/http-types.ts';
 import { parseAggregate } from '../input/parse-aggregate.ts';
 import { requireQueryType } from '../input/query-media-type.ts';
 import { conditionErrors } from '../openapi/describe-operation.ts';
 import { groupHeaders } from '../openapi/filter-schemas.ts';
 import { makePerson } from '../openapi/operation-sample.ts';
-import { cachedBytes } from './cached-answer.ts';
-import { queryableJson } from './json-answer.ts';
-import type { OperationDefinition } from './operation.ts';
+import { jsonAnswer, queryableJson } from './json-answer.ts';
+import { type AnswerHeaders, type KeptPlan, KeptRead } from './kept-read.ts';
+import type { OperationCall, OperationDefinition, OperationDeps } from './operation.ts';
 
 export const aggregate: OperationDefinition = {
-  run: (call, deps) =>
-    continueWith(call.open(), async (space) => {
-      const { request } = call;
-      if (request.method === 'QUERY') requireQueryType(request);
-      const given = await call.body();
-      const asked = `aggregate ${request.rawQuery} ${JSON.stringify(given)}`;
-      const prepare = () => {
-        const plan = parseAggregate(given, request, space.structure);
-        const read = (): Promise<Uint8Array> => deps.reader.aggregate(space, plan, request.signal);
-        return { conditions: plan.where, populate: null, total: null, now: () => null, read };
-      };
-      const answer = await cachedBytes({ call, deps, space, asked, headers: queryableJson }, prepare);
-      const more = moreGroups(answer.body);
-      return more === null ? answer : { ...answer, headers: { ...answer.headers, ...more } };
-    }),
+  run(call, deps) {
+    return continueWith(call.open(), (space) => answerGroups(call, deps, space));
+  },
   summary: 'Count, sum and group records',
   description:
     'Groups of the records that match, and what is computed of each group. Without `groupBy` all are one group.',
@@ -43,3 +35,51 @@ export const aggregate: OperationDefinition = {
   errors: [...conditionErrors, 'query_too_expensive'],
   sample: { first: makePerson },
 };
+
+async function answerGroups(
+  call: OperationCall,
+  deps: OperationDeps,
+  space: RecordSpace,
+): Promise<HttpResponse> {
+  if (call.request.method === 'QUERY') requireQueryType(call.request);
+  return new Groups(call, deps, space, await call.body()).answer();
+}
+
+interface GroupsPlan extends KeptPlan {
+  readonly read: AggregatePlan;
+}
+
+class Groups extends KeptRead<GroupsPlan> {
+  readonly #body: unknown;
+
+  /** @param body parsed JSON */
+  constructor(call: OperationCall, deps: OperationDeps, space: RecordSpace, body: unknown) {
+    const question = `aggregate ${call.request.rawQuery} ${JSON.stringify(body)}`;
+    super(call, deps, space, { question, headers: queryableJson });
+    this.#body = body;
+  }
+
+  protected plan(): GroupsPlan {
+    const read = parseAggregate(this.#body, this.call.request, this.space.structure);
+    return { conditions: read.where, populate: null, counted: null, read };
+  }
+
+  protected now(): null {
+    return null;
+  }
+
+  protected async later(plan: GroupsPlan, cache: KeptResults): Promise<HttpResponse> {
+    const { space, key } = this;
+    const { signal } = this.call.request;
+    // where there are no records there may be a row
+    const read = (): Promise<Uint8Array> => this.deps.reader.aggregate(space, plan.read, signal);
+    const isKept = !space.missing && this.mayKeep(plan);
+    const groups = isKept ? await cache.load(space, key, plan.conditions, read) : await read();
+    return jsonAnswer(groups as Uint8Array, this.headersOfKept(groups as Uint8Array));
+  }
+
+  protected override headersOfKept(groups: Uint8Array): AnswerHeaders {
+    const more = moreGroups(groups);
+    return more === null ? this.headers : { ...this.headers, ...more };
+  }
+}

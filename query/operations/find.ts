@@ -1,17 +1,17 @@
 import { arrayOf } from '#kernel/json/schema.ts';
 import { continueWith } from '#kernel/limits/continue-with.ts';
-import type { ReadPlan } from '#records/input/read-plan.ts';
-import { listReading, type NextPage, nextPage } from '#records/next-page.ts';
+import { nextPage } from '#records/next-page.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
 import type { HttpResponse } from '#server/http/http-types.ts';
-import { askedConditions, parseAsked } from '../input/asked-conditions.ts';
+import { type AskedConditions, askedConditions, parseAsked } from '../input/asked-conditions.ts';
 import { eventStream } from '../live/live-events.ts';
 import { conditionErrors } from '../openapi/describe-operation.ts';
 import { controlParameters, foundHeaders, pageHeaders } from '../openapi/filter-schemas.ts';
-import { type CachedCall, cachedList, cachedRecord, type Reading } from './cached-answer.ts';
 import { queryableJson } from './json-answer.ts';
+import { type ListPlan, ListRead } from './list-read.ts';
 import type { OperationCall, OperationDefinition, OperationDeps } from './operation.ts';
 import { preparePopulate } from './populate.ts';
+import { type RecordPlan, RecordRead } from './record-read.ts';
 
 /** The parameters of find and findOne, and the common parts of their answers. */
 const foundRecords = {
@@ -25,12 +25,11 @@ const foundRecords = {
 
 /** GET /{project}/{space} (interface.md section 4.3). */
 export const find: OperationDefinition = {
-  run: (call, deps) =>
-    call.request.header('accept')?.includes(eventStream)
-      ? deps.live(call.request, () => askedConditions(call.request, call.body))
-      : answerAsked('find', call, deps, cachedList, (space, plan, next) =>
-          listReading(deps.reader, { space, plan, next, signal: call.request.signal }),
-        ),
+  run(call, deps) {
+    if (call.request.header('accept')?.includes(eventStream))
+      return deps.live(call.request, () => askedConditions(call.request, call.body));
+    return continueWith(call.open(), (space) => answerFind(call, deps, space));
+  },
   summary: 'Find records',
   description:
     'The records that match, in a JSON array. With `QUERY` at the same address, or `POST` at `_find_`, the conditions come in the body. With `Accept: text/event-stream` the find stays open (docs/live.md).',
@@ -45,47 +44,66 @@ export const find: OperationDefinition = {
  * its offset does.
  */
 export const findOne: OperationDefinition = {
-  run: (call, deps) =>
-    answerAsked('findOne', call, deps, cachedRecord, (space, plan) => ({
-      now() {
-        return deps.reader.firstNow(space, plan);
-      },
-      read() {
-        return deps.reader.first(space, plan, call.request.signal);
-      },
-    })),
+  run(call, deps) {
+    return continueWith(call.open(), (space) => answerFindOne(call, deps, space));
+  },
   summary: 'Find one record',
   description: 'The first record that matches, or `null`.',
   ...foundRecords,
   answer: ({ foundOrNull }) => foundOrNull,
 };
 
-/** @param operation is kept apart from the other one that is asked the same */
-function answerAsked<Result>(
-  operation: string,
+function answerFind(
   call: OperationCall,
   deps: OperationDeps,
-  cached: (call: CachedCall, prepare: () => Reading<Result>) => HttpResponse | Promise<HttpResponse>,
-  readings: (
-    space: RecordSpace,
-    plan: ReadPlan,
-    next: NextPage | null,
-  ) => Pick<Reading<Result>, 'now' | 'read'>,
+  space: RecordSpace,
 ): HttpResponse | Promise<HttpResponse> {
-  const { request, body } = call;
-  return continueWith(call.open(), (space) =>
-    continueWith(askedConditions(request, body), (asked) =>
-      // no spreads: they cost a fifth of a kept answer
-      cached({ call, deps, space, asked: `${operation} ${asked.key}`, headers: queryableJson }, () => {
-        const { options, conditions } = parseAsked(asked, request, space.structure);
-        const { sort, page, select, count } = options;
-        const populate = preparePopulate(deps, request, space, select);
-        const next = operation === 'find' ? nextPage(options, space.structure) : null;
-        const read = next === null ? select : next.select;
-        const plan = { sort, page, select: read, conditions, tell: call.timing?.tell };
-        const total = count ? () => deps.reader.total(space, plan, request.signal) : null;
-        return { conditions, populate, total, next, ...readings(space, plan, next) };
-      }),
-    ),
-  );
+  const asked = askedConditions(call.request, call.body);
+  return continueWith(asked, (conditions) => new Find(call, deps, space, conditions).answer());
+}
+
+function answerFindOne(
+  call: OperationCall,
+  deps: OperationDeps,
+  space: RecordSpace,
+): HttpResponse | Promise<HttpResponse> {
+  const asked = askedConditions(call.request, call.body);
+  return continueWith(asked, (conditions) => new FindOne(call, deps, space, conditions).answer());
+}
+
+class Find extends ListRead {
+  readonly #asked: AskedConditions;
+
+  constructor(call: OperationCall, deps: OperationDeps, space: RecordSpace, asked: AskedConditions) {
+    super(call, deps, space, { question: `find ${asked.key}`, headers: queryableJson });
+    this.#asked = asked;
+  }
+
+  protected plan(): ListPlan {
+    const { request, timing } = this.call;
+    const { options, conditions } = parseAsked(this.#asked, request, this.space.structure);
+    const { sort, page, select, count } = options;
+    const populate = preparePopulate(this.deps, request, this.space, select);
+    const next = nextPage(options, this.space.structure);
+    const read = { sort, page, select: next === null ? select : next.select, conditions, tell: timing?.tell };
+    return { conditions, populate, counted: count ? read : null, read, next };
+  }
+}
+
+class FindOne extends RecordRead {
+  readonly #asked: AskedConditions;
+
+  constructor(call: OperationCall, deps: OperationDeps, space: RecordSpace, asked: AskedConditions) {
+    super(call, deps, space, { question: `findOne ${asked.key}`, headers: queryableJson });
+    this.#asked = asked;
+  }
+
+  protected plan(): RecordPlan {
+    const { request, timing } = this.call;
+    const { options, conditions } = parseAsked(this.#asked, request, this.space.structure);
+    const { sort, page, select, count } = options;
+    const populate = preparePopulate(this.deps, request, this.space, select);
+    const read = { sort, page, select, conditions, tell: timing?.tell };
+    return { conditions, populate, counted: count ? read : null, read };
+  }
 }

@@ -9,27 +9,30 @@ import { newRecordJson } from '#records/sql/new-record.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
 import { changedRecord, writeErrors } from '../openapi/describe-operation.ts';
 import { announce } from './announce.ts';
-import { cachedRecord } from './cached-answer.ts';
 import { jsonAnswer, jsonHeaders } from './json-answer.ts';
-import type { OperationDefinition, OperationDeps } from './operation.ts';
+import type { OperationCall, OperationDefinition, OperationDeps } from './operation.ts';
+import { type RecordPlan, RecordRead } from './record-read.ts';
 
 /** A key group is the one record of a space. */
 export const getKeys: OperationDefinition = {
-  run: (call, deps) =>
-    continueWith(call.open(), (space) =>
-      cachedRecord({ call, deps, space, asked: 'getKeys', headers: jsonHeaders }, () => ({
-        conditions: null,
-        populate: null,
-        total: null,
-        now: () => deps.reader.firstNow(space, oldest),
-        read: () => deps.reader.oldest(space, call.request.signal),
-      })),
-    ),
+  run(call, deps) {
+    return continueWith(call.open(), (space) => new KeyGroup(call, deps, space).answer());
+  },
   summary: 'Get the keys of a key group',
   description: 'The one record of the space, or `null`.',
   answer: ({ recordOrNull }) => recordOrNull,
   sample: {},
 };
+
+class KeyGroup extends RecordRead {
+  constructor(call: OperationCall, deps: OperationDeps, space: RecordSpace) {
+    super(call, deps, space, { question: 'getKeys', headers: jsonHeaders });
+  }
+
+  protected plan(): RecordPlan {
+    return { conditions: null, populate: null, counted: null, read: oldest };
+  }
+}
 
 /** Required keys may come later than with the first call. */
 export const setKeys: OperationDefinition = {

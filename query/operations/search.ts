@@ -5,22 +5,21 @@ import { continueWith } from '#kernel/limits/continue-with.ts';
 import { splitQuery } from '#records/input/controls.ts';
 import type { Filter } from '#records/input/filters/filter.ts';
 import { narrowed } from '#records/input/parse-conditions.ts';
-import { listReading, nextPage } from '#records/next-page.ts';
+import { nextPage } from '#records/next-page.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
-import type { HttpResponse } from '#server/http/http-types.ts';
 import { askedParts } from '../input/asked-conditions.ts';
 import { givenInQuery } from '../input/given-in-query.ts';
 import { parseSearch, type Search, searchKeys } from '../input/parse-search.ts';
 import { PartReader } from '../input/part-reader.ts';
 import { controlParameters, foundHeaders, pageHeaders } from '../openapi/filter-schemas.ts';
-import { cachedList } from './cached-answer.ts';
 import { jsonHeaders } from './json-answer.ts';
+import { type ListPlan, ListRead } from './list-read.ts';
 import type { OperationCall, OperationDefinition, OperationDeps } from './operation.ts';
 import { preparePopulate } from './populate.ts';
 
 /** GET /{project}/{space}/search. The text is taken literally; the empty one is contained in every value. */
 export const search: OperationDefinition = {
-  run: (call, deps) => continueWith(call.open(), (space) => answer(call, space, deps)),
+  run: (call, deps) => continueWith(call.open(), (space) => new SearchRead(call, deps, space).answer()),
   summary: 'Search text fields',
   description: 'The records in which any of the fields contains the text, and that match the conditions.',
   parameters: ({ search, conditions }) => [
@@ -36,16 +35,15 @@ export const search: OperationDefinition = {
   sample: { more: ['-G', '-d searchText=ada', '-d searchableFields[]=name'] },
 };
 
-function answer(
-  call: OperationCall,
-  space: RecordSpace,
-  deps: OperationDeps,
-): HttpResponse | Promise<HttpResponse> {
-  const { request } = call;
-  const { reader } = deps;
-  const { structure } = space;
-  const asked = `search ${request.rawQuery}`;
-  return cachedList({ call, deps, space, asked, headers: jsonHeaders }, () => {
+class SearchRead extends ListRead {
+  constructor(call: OperationCall, deps: OperationDeps, space: RecordSpace) {
+    super(call, deps, space, { question: `search ${call.request.rawQuery}`, headers: jsonHeaders });
+  }
+
+  protected plan(): ListPlan {
+    const { space, deps } = this;
+    const { request } = this.call;
+    const { structure } = space;
     const { conditions: all, controls } = splitQuery(request.query, structure);
     const pairs = all.filter(([key]) => !searchKeys.includes(key));
     const parts = new PartReader();
@@ -62,15 +60,10 @@ function answer(
     const { sort, page, select, count } = options;
     const conditions = narrowed(beside, { plain: [], others: [contains(search)] });
     const next = nextPage(options, structure);
-    const plan = { sort, page, select: next === null ? select : next.select, conditions };
-    return {
-      conditions,
-      populate: preparePopulate(deps, request, space, select),
-      total: count ? () => reader.total(space, plan, request.signal) : null,
-      next,
-      ...listReading(reader, { space, plan, next, signal: request.signal }),
-    };
-  });
+    const read = { sort, page, select: next === null ? select : next.select, conditions };
+    const populate = preparePopulate(deps, request, space, select);
+    return { conditions, populate, counted: count ? read : null, read, next };
+  }
 }
 
 /** One of the fields has the text. */

@@ -1,11 +1,8 @@
 import { atHand, type List } from './at-hand.ts';
 import { streamWithoutHidden, withHidden, withoutHidden } from './hidden-values.ts';
 import type { Options, Page } from './input/parse-options.ts';
-import type { ReadPlan } from './input/read-plan.ts';
-import type { RecordReader } from './record-reader.ts';
 import type { Target } from './structure/field.ts';
 import { type RecordParts, wholeRecord } from './structure/record-parts.ts';
-import type { RecordSpace } from './structure/record-space.ts';
 import type { Structure } from './structure/structure.ts';
 
 /** A larger page is streamed, and where it ends is not known before it is sent. */
@@ -78,33 +75,6 @@ export class NextPage {
     const { given, offset, limit } = this.#page;
     return ascii(JSON.stringify({ ...given, skip: offset + limit }));
   }
-}
-
-/** Reads a list, or a page of one. @param next whose `select` the plan has */
-export function listReading(
-  reader: RecordReader,
-  {
-    space,
-    plan,
-    next,
-    signal,
-  }: {
-    readonly space: RecordSpace;
-    readonly plan: ReadPlan;
-    readonly next: NextPage | null;
-    readonly signal: AbortSignal;
-  },
-): { readonly now: () => Uint8Array | null; readonly read: () => Promise<List> } {
-  return {
-    now() {
-      const list = reader.listNow(space, plan);
-      return list === null || next === null ? list : next.shown(list);
-    },
-    read() {
-      const list = reader.list(space, plan, signal);
-      return next === null ? list : list.then((read) => next.taken(read));
-    },
-  };
 }
 
 /** Null: no page is asked for. */

@@ -34,7 +34,7 @@ interface Answers<Result> extends Pick<FindAnswers<Result>, 'shared'> {
 export const oldest: ReadPlan = { conditions: allRecords, sort: null, page: null };
 
 /**
- * Reads records the cheapest way there is. A kept answer comes before it (operations/cached-answer.ts). Then these are tried:
+ * Reads records the cheapest way there is. A kept answer comes before it (operations/kept-read.ts). Then these are tried:
  * rows in memory (`findNow`; memory/plan-search.ts), a look-up by an id or a unique value (`lookUp`), and a statement (`find`;
  * store/shared-reads.ts), which scans a space unless `keyedConditions` has values for the index (sql/conditions-sql.ts).
  */
