@@ -6,7 +6,7 @@ const slowRate = 512 * 1024;
 const slowWaitingShare = 1 / 4;
 /** An upload that holds much has to bring more: as much again within this time. Seconds. */
 const longestHold = 300;
-/** Limit of uploads whose bytes have stopped, as such a share: a few clients in a tunnel harm nobody. */
+/** Limit of uploads whose bytes have stopped, as such a share: a few stalled clients are normal. */
 const silentShare = 1 / 16;
 
 /** Interval between checks of the uploads' rates. Milliseconds. */

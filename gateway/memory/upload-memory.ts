@@ -266,7 +266,7 @@ export class UploadMemory {
   }
 
   #stopReading(lease: MemoryLease): void {
-    // a part that was there at once says as much as one that took its time
+    // a part that arrived in one read is judged like any other
     if (lease.shippedClaim) lease.slow &&= bringsLittle(lease, this.#now());
     this.#readers--;
     this.#promised -= lease.claim;

@@ -26,7 +26,7 @@ const listenTimeout = 5000;
 const idleFor = 60_000;
 /** Bytes of events that wait for all clients of the process. */
 const mostWaiting = 64 * 1024 * 1024;
-/** Milliseconds in which a client takes the end of its stream; one that takes nothing would hold its place, and a server that stops. */
+/** Milliseconds in which a client must take the end of its stream: a stalled one would keep its place, and delay a shutdown. */
 const endFor = 1000;
 /** Milliseconds over which clients come back that are sent away together. */
 const spread = 5000;

@@ -63,7 +63,7 @@ export class QueryIndex {
   /** Queries that may find the record, before the change or after it. */
   *of({ id, before, after }: RowChange): Generator<LiveQuery, void, undefined> {
     yield* this.#others;
-    // what a query does not know, it was told of
+    // without `before`, the member list of a query says whether its clients have the record
     if (before === undefined)
       for (const query of this.#all)
         if (!this.#others.has(query) && (query.members?.has(id) ?? true)) yield query;

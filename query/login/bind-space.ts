@@ -60,7 +60,7 @@ type Asking = Pick<HttpRequest, 'signal'>;
 export class BoundSpaces {
   readonly #deps: Deps;
   readonly #ruled = new WeakMap<RecordSpace, Ruled>();
-  /** Users with their views. One whose record was read again, and is the same, keeps them. */
+  /** Users with their views. A user whose record is re-read unchanged keeps the same view objects. */
   readonly #kept = new LRUCache<string, User>({
     maxSize: keptViews,
     sizeCalculation: ({ record, key }) => record.byteLength + 2 * key.length + spacesOfUser * bytesOfView,

@@ -46,7 +46,7 @@ const noStructure = createStructure({
 });
 
 /**
- * An insert with an `Idempotency-Key`. Its receipt is kept for a day: a row of the records table, in a space of nobody's,
+ * An insert with an `Idempotency-Key`. Its receipt is kept for a day: a row of the records table, in a space without an owner,
  * that is written together with the records, so either is there when the other is. The answer is made again of the request,
  * which is the same.
  */

@@ -57,7 +57,7 @@ export class Upserts {
 
   async run(): Promise<readonly string[]> {
     const { space, given, values, onConflict } = this.#upsert;
-    // who may not insert them learns of none whether it is there
+    // check the right to insert first, or the answer reveals which values exist
     await filledIn(space, values, new Date().toISOString(), this.#signal);
     await collectUniqueValues(space, values, this.#signal);
     // problems of any of them are said before anything is stored

@@ -170,7 +170,7 @@ export function createOpenSpace(deps: {
     });
 }
 
-/** The space as its rules let the request see it. What has no rules is as good as what is not there. */
+/** The space as its rules let the request see it. A space without rules looks like a missing one. */
 function openBound(
   bind: BindSpace,
   principal: Principal,

@@ -25,7 +25,7 @@ export interface SpaceRequest extends SpacePath {
   readonly onOpened?: ((spaceId: string) => void) | undefined;
 }
 
-/** After this no process goes on by a structure that was replaced. Milliseconds. */
+/** After this no request still uses a replaced structure. Milliseconds. */
 export const outdatedAfter = 120_000;
 /** After this a process that changes the types of fields counts as dead. */
 const abandonedAfter = 75_000;

@@ -14,7 +14,7 @@ export interface AnswerSink {
   body(bytes: Buffer): void;
 }
 
-/** The bytes are no HTTP, or more of it than is read. The code begins as those of Node's own parser. */
+/** The response is not HTTP, or exceeds a limit. Its code has the prefix of Node's own parser. */
 export class BrokenAnswer extends Error {
   readonly code = 'HPE_BROKEN_ANSWER';
   constructor(message: string) {

@@ -110,7 +110,7 @@ export class CompressedAnswers {
     return varied;
   }
 
-  /** What is answered again has the same object, and is compressed once. Rejects when too many wait. */
+  /** A repeated answer is the same object, so it is compressed once. Rejects when too many wait. */
   #whole(coding: string, body: Uint8Array, account: string): Kept['bytes'] {
     const kept = this.#kept.get(body);
     if (kept?.coding === coding) return kept.bytes;

@@ -37,7 +37,7 @@ export class Linger {
 
   /**
    * Closes the connection of an answer that was written and not ended. While it is not ended the native side takes
-   * whatever follows for a second request that came too early, and closes. The client was asked to close, and is first if it can.
+   * whatever follows for a second request that came too early, and closes. A client that honours `Connection: close` closes first.
    */
   async close(exchange: Exchange, status: number): Promise<void> {
     const { body } = exchange;

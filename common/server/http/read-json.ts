@@ -115,7 +115,7 @@ class BodyCollector implements BodySink {
     return true;
   }
 
-  /** A body of unknown length is no small one: the chunk comes again when there is room for all that may follow. */
+  /** Without a length a body is not treated as small: the chunk is put back until there is room for the limit. */
   #makeRoom(chunk: Uint8Array): boolean {
     this.#body.putBack(chunk);
     this.#allocate(this.#limit).then(

@@ -208,7 +208,7 @@ export async function writeStream(
 /** Ends a chunked answer, unseen by the native side: with a trailer, because a header can be written as it is. */
 function endChunks(exchange: Exchange): void {
   const { res } = exchange;
-  // with a listener of ours the native side sends its buffer only when it is asked to write, if only nothing
+  // with onWritable set, the native side flushes on the next write; an empty cork is one
   exchange.onWritable = () => {
     if (!exchange.aborted) res.cork(() => {});
   };

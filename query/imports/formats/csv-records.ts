@@ -1,6 +1,6 @@
 import { FileProblem } from './file-problem.ts';
 
-/** Texts of a record in the order of its columns; null: nothing stands there, not even quotes. */
+/** Texts of a record in the order of its columns; null: an empty cell without quotes. */
 export interface CsvRecord {
   readonly cells: readonly (string | null)[];
   /** From 1, where it begins. */

@@ -140,7 +140,10 @@ export class Imports {
     return jobs.map((job) => this.#running.get(job.id)?.job ?? job);
   }
 
-  /** Ends a job, unless it is over. Its records are there, all or none. One of another process may take longer than we wait. */
+  /**
+   * Ends a job, unless it is over. Afterwards all of its records exist, or none. If another process runs it, the answer may
+   * still say `running`.
+   */
   async cancel(job: ImportJob, signal: AbortSignal): Promise<ImportJob> {
     const running = this.#running.get(job.id);
     if (running !== undefined) {

@@ -54,7 +54,7 @@ export class FileRecords {
   readonly #named: ReadonlyMap<string, Goal>;
   readonly #keepsHashes: boolean;
   readonly #kept: readonly KeptColumn[];
-  /** A table says what has no value: a field may have got its default later than the record. */
+  /** An empty cell of a table is null, even if the field has a default by now. */
   readonly #keepsNull: boolean;
   /** Of the columns of a file. */
   #goals: readonly Goal[] | null = null;

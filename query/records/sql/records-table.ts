@@ -30,7 +30,7 @@ export interface Selection {
 export interface Sql {
   readonly sql: string;
   readonly home: string;
-  /** All records of this space have to be in the table first; absent: it reads by ids, or its caller sees to that. */
+  /** Flush the log of this space first. Absent: not needed. */
   readonly space?: string;
 }
 

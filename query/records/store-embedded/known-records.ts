@@ -38,7 +38,7 @@ const none: ReadonlySet<string> = new Set();
 
 /**
  * The newest state of records that have a write which is not in the table yet (a memtable), and all records of the spaces
- * that are held in memory. Its state goes before the table's. It is only right where nobody else writes to the
+ * that are held in memory. It takes precedence over the table. It is only right where nobody else writes to the
  * table.
  */
 export class KnownRecords {

@@ -135,8 +135,8 @@ async function readCompared(engine: Engine, finds: readonly Find[]): Promise<Fou
 }
 
 /**
- * Some of the records that meet a condition, in the order of the finds. Which they are does not matter, so the engine sorts
- * them when it has them: to read in order costs it three times as much.
+ * Any `many` matches of a find, sorted afterwards: more than `many` is refused in any case, and reading in order would cost
+ * the engine three times as much.
  * @param many the number behind LIMIT
  */
 function sorted({ table }: Engine, finds: readonly Find[], where: string, many: number | string): Shared {

@@ -41,7 +41,7 @@ export class SharedReads {
   readonly #finds: StatementQueues<Find, readonly StoredRow[] | null>;
   readonly #valueFinds: StatementQueues<ValueFind, readonly StoredRow[] | null>;
   readonly #common: CommonTerms;
-  /** Forms of finds, and queues that are not for several of them. */
+  /** Find shapes, and queues, that returned too many rows lately: they run alone until this expires. */
   readonly #costly = new LRUCache<string, true>({ max: costlyForms, ttl: costlyFor });
 
   constructor(args: {
