@@ -12,7 +12,7 @@ export const grantMeanings = {
   'files:delete': 'delete files',
   webhooks: 'see and resend webhook deliveries',
   usage: 'see the usage',
-  backup: 'export hashes, and import records and files as they were',
+  backup: 'back up and restore, which includes password hashes',
 } as const;
 
 export type Grant = keyof typeof grantMeanings;

@@ -113,7 +113,9 @@ class AggregateReader {
     const { bucket: of, as = of, every, timeZone = 'UTC', fill = false } = given;
     const target = typeof of === 'string' ? targetOf(of, this.#structure) : null;
     if (target !== 'createdAt' && target !== 'updatedAt')
-      this.#problems.push('groupBy: bucket should be createdAt or updatedAt');
+      this.#problems.push(
+        'groupBy: bucket should be createdAt or updatedAt; other fields can not be bucketed yet',
+      );
     const zone = typeof timeZone === 'string' ? TimeZone.named(timeZone) : null;
     if (zone === null)
       this.#problems.push('groupBy: timeZone should be the name of a time zone, such as Europe/Paris');

@@ -15,7 +15,7 @@ export const login: OperationDefinition = {
     const conditions = parseCredentials(await body(), space.structure);
     const user = await candidates.login(space, conditions, request.signal);
     // one answer for a wrong password and for a user that does not exist
-    if (user === null) throw unauthorized('No user has these values');
+    if (user === null) throw unauthorized('Wrong user name or password');
     const token = await loginTokens.issue({
       projectId: space.projectId,
       spaceId: space.id,

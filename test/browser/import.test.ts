@@ -47,7 +47,7 @@ t.test('a file with problems: all or nothing, or without them', async (t) => {
   await dialog.getByText('Line 3: age should be a valid number').waitFor();
   await looksGood(t);
   await start();
-  await dialog.getByText('Failed: no record is stored.').waitFor();
+  await dialog.getByText('Failed: nothing was imported.').waitFor();
   await dialog.getByText('Records have problems').waitFor();
   await dialog.getByRole('row').filter({ hasText: '3age' }).waitFor();
   await looksGood(t);
@@ -162,7 +162,7 @@ t.test('an import is stopped while its file is sent, and while it is under way',
   await start();
   await dialog.getByText('Uploading:').waitFor();
   await dialog.getByRole('button', { name: 'Stop' }).click();
-  await dialog.getByText('Stopped: no record is stored.').waitFor();
+  await dialog.getByText('Stopped: nothing was imported.').waitFor();
   await close();
   await page.unrouteAll({ behavior: 'ignoreErrors' });
 
@@ -171,7 +171,7 @@ t.test('an import is stopped while its file is sent, and while it is under way',
   await start();
   await dialog.getByText('Importing:').waitFor();
   await dialog.getByRole('button', { name: 'Stop' }).click();
-  await dialog.getByText('Stopped: no record is stored.').waitFor();
+  await dialog.getByText('Stopped: nothing was imported.').waitFor();
   await close();
   const { jobs } = await api<{ jobs: { space: string; state: string }[] }>('GET', '/_jobs_');
   t.strictSame(

@@ -92,7 +92,7 @@ t.test('wrong password and unknown user: one answer, the same work', async (t) =
   const expected = {
     status: 401,
     code: 'unauthorized',
-    problems: ['No user has these values'],
+    problems: ['Wrong user name or password'],
     work: { hashed: 0, verified: 1, queries: 1 },
   };
   for (const [name, outcome] of outcomes) t.strictSame(JSON.parse(outcome), expected, name);

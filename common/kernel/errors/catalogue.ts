@@ -26,7 +26,7 @@ export const invalidValue = (problems: readonly string[]) => badRequest('invalid
 export const invalidCondition = (problems: readonly string[]) => badRequest('invalid_condition', problems);
 /** @param reason the rest of a sentence about the file */
 export const unreadableFile = (reason: string, cause?: unknown) =>
-  badRequest('unreadable_file', `The file can not be queried: ${reason}`, cause);
+  badRequest('unreadable_file', `The file can not be read as a table: ${reason}`, cause);
 export const noConditions = () =>
   badRequest(
     'no_conditions',

@@ -51,7 +51,7 @@ function Claim({ claims, canChange, onChange }: ClaimProps): JSX.Element {
     <div class="stack">
       <p class="quiet">
         {claims
-          ? 'The first start printed an access token. With it, the account it belongs to gets your email and password, and keeps its data.'
+          ? 'The first start printed an access token. Enter it to take over that account and its data.'
           : 'This server already has an account: the one of the access token that its first start printed. A new one begins empty.'}
       </p>
       {canChange && (

@@ -150,7 +150,7 @@ function LinkFields({ project, file }: FileProps): JSX.Element {
       </div>
       <div class="field">
         <h3>Link that expires</h3>
-        <p class="hint">Opens this one file without a token until then. It can't be taken back.</p>
+        <p class="hint">Anyone with this link can open the file until it expires. It can't be revoked.</p>
         {form.problem !== null && <ProblemNote problem={form.problem} />}
         <form class="row" onSubmit={form.submit}>
           <div class="grow">

@@ -28,7 +28,7 @@ export function NewProjectDialog({ onClose }: { readonly onClose: () => void }):
     >
       <NameField
         label="Name"
-        hint={`It stands in addresses: /${slug || 'my-app'}/people. ${slugHint}`}
+        hint={`Used in URLs, such as /${slug || 'my-app'}/people. ${slugHint}`}
         autoFocus
         maxLength={63}
         pattern={slugPattern}

@@ -25,7 +25,7 @@ export function NewSpaceDialog({ project, onClose }: NewSpaceDialogProps): JSX.E
       <NameField label="Name" hint="A kind of record, such as People." autoFocus {...text('name')} />
       <NameField
         label="Slug"
-        hint={`It stands in addresses: /${project}/${slug || 'people'}.`}
+        hint={`Used in URLs, such as /${project}/${slug || 'people'}.`}
         spellcheck={false}
         value={slug}
         onInput={setSlug}

@@ -73,7 +73,7 @@ function Rules({ project, space, first, rules, onSaved }: RulesProps): JSX.Eleme
       <form class="stack" onSubmit={form.submit}>
         <JsonField
           label="Rules"
-          hint="JSON with find, insert, update and delete: conditions, or true for all records. Empty: there are none, and nobody gets anything."
+          hint="JSON with find, insert, update and delete: conditions, or true for all records. Empty: no rules, and publishable tokens can't reach this space."
           placeholder={JSON.stringify(example, null, 2)}
           rows={14}
           value={text}
@@ -154,7 +154,7 @@ function SeeAs({
           mono
           {...text('user')}
         />
-        <SelectField label="Who wants to" options={operations} {...text('operation')} />
+        <SelectField label="Operation" options={operations} {...text('operation')} />
         {hasRecord && (
           <JsonField label="Record" hint="JSON: the fields and their values." rows={4} {...text('record')} />
         )}

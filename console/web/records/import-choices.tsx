@@ -108,8 +108,12 @@ function columnsOf(
 
 function summaryOf(preview: ImportPreview, used: number, isNew: boolean): string {
   const all = preview.columns.length;
-  if (all > 0)
-    return `${used} of ${countOf(all, 'column')} ${isNew ? 'become fields' : 'go to a field'}; the others are left out.`;
+  if (all > 0) {
+    const goal = isNew ? 'become fields' : 'go to a field';
+    if (used === all) return `All ${countOf(all, 'column')} ${goal}.`;
+    const rest = all - used;
+    return `${used} of ${countOf(all, 'column')} ${goal}; ${rest} ${rest === 1 ? 'is' : 'are'} left out.`;
+  }
   if (preview !== unseen) return 'there is nothing in it to import.';
   return isNew
     ? 'its beginning can’t be shown. Add the fields of a record first.'

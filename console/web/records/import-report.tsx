@@ -57,9 +57,9 @@ function statusOf({ state, bytes, bytesRead, records, skipped, inserted, perSeco
     case 'done':
       return `Done: ${countOf(inserted, 'record')} stored, ${formatNumber(skipped)} left out${rate}.`;
     case 'failed':
-      return 'Failed: no record is stored.';
+      return 'Failed: nothing was imported.';
     case 'cancelled':
-      return 'Stopped: no record is stored.';
+      return 'Stopped: nothing was imported.';
     default:
       return `Importing: ${countOf(records, 'record')} read${rate}.`;
   }

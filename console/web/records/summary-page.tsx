@@ -90,7 +90,7 @@ function Filters({ view, problem, onClear }: FiltersProps): JSX.Element {
   const search = view.search === '' ? '' : `“${view.search}” in a text field`;
   const all = [joined, search].filter((text) => text !== '');
   if (queryOfView({ ...view, sorts: [] }) === '') {
-    return <p class="quiet">All records. Filters that are set in the table apply here, too.</p>;
+    return <p class="quiet">All records. Filters of the table apply here.</p>;
   }
   return (
     <div class="row">

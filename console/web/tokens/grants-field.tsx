@@ -47,7 +47,7 @@ export function GrantsField({ grants, onChange }: GrantsFieldProps): JSX.Element
       <TextField label="Record spaces" hint="Slugs, with commas. Empty: all." {...list('spaces')} />
       <TextField
         label="Origins of web pages"
-        hint="Such as https://app.example.com, with commas: then the token may stand in these pages. It reaches records of spaces with rules, as the rules allow, and nothing else. Empty: the token is a secret."
+        hint="Makes a publishable token for these pages, such as https://app.example.com, separated by commas. It reaches records of spaces with rules, as the rules allow, and nothing else. Leave empty for a secret token."
         {...list('origins')}
       />
       <p class="hint" aria-live="polite">

@@ -43,7 +43,7 @@ export function NewTokenDialog({ onCreated, onClose }: NewTokenDialogProps): JSX
     <FormDialog title="New access token" verb="Create the token" send={send} onClose={onClose}>
       <NameField
         label="Name"
-        hint="What it is for, so that you know it again: “backup script”."
+        hint="What it is for, such as “backup script”."
         autoFocus
         maxLength={100}
         {...text('name')}

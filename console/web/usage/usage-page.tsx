@@ -35,7 +35,7 @@ export function UsagePage(): JSX.Element {
   return (
     <Page
       title="Usage"
-      intro="Of this account, by project and day (UTC): what each day brought. Figures are up to a minute behind."
+      intro="Usage of this account by project and day (UTC). Figures are up to a minute behind."
     >
       <div class="row filters">
         <SelectField
