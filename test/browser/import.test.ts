@@ -43,7 +43,7 @@ t.test('a file with problems: all or nothing, or without them', async (t) => {
   const csv = 'name,age\nAda,36\nBad,old\nAda,37\nGrace,85\n';
   await open('people');
   await choose('people.csv', csv);
-  await dialog.getByText('2 of 2 columns go to a field').waitFor();
+  await dialog.getByText('All 2 columns go to a field').waitFor();
   await dialog.getByText('Line 3: age should be a valid number').waitFor();
   await looksGood(t);
   await start();
@@ -60,7 +60,7 @@ t.test('a file with problems: all or nothing, or without them', async (t) => {
 
   await open('people');
   await choose('people.csv.gz', gzipSync(csv));
-  await dialog.getByText('2 of 2 columns go to a field').waitFor();
+  await dialog.getByText('All 2 columns go to a field').waitFor();
   await dialog.getByLabel('Records with problems').selectOption('skip');
   await start();
   await dialog.getByText('Done: 2 records stored, 2 left out').waitFor();
@@ -191,7 +191,7 @@ t.test('more than the preview needs is sent once', async (t) => {
   });
   await open('long');
   await choose('long.jsonl', Array.from({ length: 30_000 }, (_, n) => `${line(n)}\n`).join(''));
-  await dialog.getByText('2 of 2 columns go to a field').waitFor();
+  await dialog.getByText('All 2 columns go to a field').waitFor();
   t.equal(await dialog.getByText('problem', { exact: false }).filter({ hasText: 'Line' }).count(), 0);
   await start();
   await dialog.getByText('Done: 30,000 records stored, 0 left out').waitFor();
@@ -207,7 +207,7 @@ t.test('what can not be imported says why', async (t) => {
   await choose('people.exe', 'MZ');
   await dialog.getByText('Files of this kind can’t be imported').waitFor();
   await choose('empty.csv', 'name,age\n');
-  await dialog.getByText('2 of 2 columns go to a field').waitFor();
+  await dialog.getByText('All 2 columns go to a field').waitFor();
   await dialog.getByRole('button', { name: 'Another file' }).click();
   await choose('twice.csv', 'name,age,age\nAda,36,37\n');
   await dialog.getByText(/two columns are|twice/).waitFor();

@@ -116,7 +116,7 @@ t.test('a file with bad rows is imported, and what is exported is the same again
   await dialog
     .locator('input[type=file]')
     .setInputFiles({ name: 'people.csv', mimeType: 'text/csv', buffer });
-  await dialog.getByText('3 of 3 columns go to a field').waitFor();
+  await dialog.getByText('All 3 columns go to a field').waitFor();
   await dialog.getByText('Line 12: age should be a valid number').waitFor();
   await dialog.getByLabel('Records with problems').selectOption('skip');
   await dialog.getByRole('button', { name: 'Import', exact: true }).click();
