@@ -54,6 +54,21 @@ t.test('links lead to files and headings that there are', async (t) => {
   }
 });
 
+t.test('the index of decisions has a line for each, with its title and status', async (t) => {
+  const folder = join(root, 'docs/decisions');
+  const names = (await readdir(folder)).filter((name) => /^\d{3}-/.test(name)).sort();
+  const lines = names.map(async (name) => {
+    const text = await readFile(join(folder, name), 'utf8');
+    const [, number, title] = /^# (\d{3}) (.+)\n/.exec(text) ?? [];
+    const [, part, by] = /^.+\n\nSuperseded( in part)? by (\[\d{3}\]\(.+?\))/.exec(text) ?? [];
+    const status =
+      by === undefined ? 'in force' : part === undefined ? `superseded by ${by}` : `in part, see ${by}`;
+    return `| [${number}](${name}) | ${title} | ${status} |`;
+  });
+  const index = await readFile(join(folder, 'README.md'), 'utf8');
+  t.strictSame(index.match(/^\| \[.*$/gm), await Promise.all(lines));
+});
+
 t.test('CONTRIBUTING.md names files that there are', async (t) => {
   const text = await readFile(join(root, 'CONTRIBUTING.md'), 'utf8');
   const roots = 'bench|client|common|console|deploy|docs|events|gateway|query|test';
