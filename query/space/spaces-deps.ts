@@ -31,7 +31,7 @@ export const outdatedAfter = 120_000;
 const abandonedAfter = 75_000;
 
 /** Milliseconds: a structure older than `freshFor` is looked up again, and one older than `staleAfter` is not used. */
-export interface Freshness {
+export interface SpaceTimes {
   readonly freshFor: number;
   readonly staleAfter: number;
   /** When every process goes by a change that was announced. */
@@ -46,7 +46,7 @@ export interface Freshness {
 const announcedAfter = 1_000;
 
 /** The promises of docs/api.md. */
-export function freshnessOf({ alone }: Pick<RecordStore, 'alone'>, invalidation: Invalidation): Freshness {
+export function freshnessOf({ alone }: Pick<RecordStore, 'alone'>, invalidation: Invalidation): SpaceTimes {
   const forever = Number.POSITIVE_INFINITY;
   // nobody else changes the catalogue
   if (alone) {
@@ -71,6 +71,6 @@ export interface SpacesDeps {
   readonly knownBytes: number;
   readonly log: Pick<Log, 'warn'>;
   readonly invalidation: Invalidation;
-  readonly freshness: Freshness;
+  readonly freshness: SpaceTimes;
   readonly metrics: Pick<Metrics, 'cache' | 'reads'>;
 }

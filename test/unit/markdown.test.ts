@@ -1,4 +1,7 @@
-/** The pages as the house style has them (CONTRIBUTING.md): lines of 100 characters, links that lead somewhere. */
+/**
+ * The pages as the house style has them (CONTRIBUTING.md): lines of 100 characters, links that lead somewhere; and paths
+ * in comments, which nothing else checks.
+ */
 import { access, readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import t from 'tap';
@@ -76,4 +79,36 @@ t.test('CONTRIBUTING.md names files that there are', async (t) => {
   const named = [...text.matchAll(new RegExp(`\\b(?:${roots})/[\\w./-]*\\w`, 'g'))].map(([path]) => path);
   t.ok(named.length > 50);
   for (const path of new Set(named)) await t.resolves(access(join(root, path)), path);
+});
+
+/** Paths from the root: of sources and pages, and of folders of the rooms that services are made of. */
+const named = new RegExp(
+  '(?<![\\w./@#$:<>{}*-])(?:(?:common|events|gateway|query)/[\\w./-]*\\w|' +
+    '(?:bench|cli|client|console|deploy|docs|findings|test)/[\\w./-]*\\w\\.(?:tsx?|mjs|md)\\b)',
+  'g',
+);
+const comment = /^\s*\/\*[\s\S]*?\*\/|(?:^|\s)\/\/ .*$/gm;
+
+t.test('comments and pages name files and folders that there are', async (t) => {
+  const tops = ['bench', 'cli', 'client', 'common', 'console', 'deploy', 'docs'];
+  tops.push('events', 'findings', 'gateway', 'query', 'test');
+  const lists = tops.map(async (top) =>
+    (await readdir(join(root, top), { recursive: true })).map((name) => join(top, name)),
+  );
+  const files = (await Promise.all(lists)).flat().filter((path) => !/\/(?:node_modules|dist)\//.test(path));
+  const known = new Set(files);
+  const sources = files.filter((path) => /\.(?:tsx?|mjs)$/.test(path));
+  let count = 0;
+  for (const path of [...pages, ...sources]) {
+    const text = await readFile(join(root, path), 'utf8');
+    const prose = path.endsWith('.md') ? text : (text.match(comment) ?? []).join('\n');
+    const paths = prose.replaceAll(/https?:\S+/g, '').match(named) ?? [];
+    count += paths.length;
+    // a page of bench/ names its own from there; a path may be cut off, as docs/decisions/005
+    const isThere = (one: string): boolean =>
+      known.has(join(dirname(path), one)) || files.some((file) => file.startsWith(one));
+    const wrong = paths.filter((one) => !isThere(one));
+    t.strictSame(wrong, [], path);
+  }
+  t.ok(count > 300);
 });
