@@ -1,6 +1,7 @@
 import type { ChdbQueryStream } from 'chdb';
 import { untilAborted } from '#kernel/limits/until-aborted.ts';
 import { countChunk } from './chunk-garbage.ts';
+import { type ChunkSource, resultStream } from './result-stream.ts';
 
 export interface StreamEnds {
   /** Runs the engine's work for a chunk, in its turn, and ends it when it takes too long. */
@@ -23,36 +24,17 @@ export async function readStream(
   signal: AbortSignal | undefined,
 ): Promise<AsyncIterable<Uint8Array>> {
   const reader = new StreamReader(begin, ends);
-  const onAbort = (): void => void reader.end();
-  if (signal !== undefined) {
-    await untilAborted(reader.begun(), signal).catch((error: unknown) => {
-      onAbort();
-      throw error;
-    });
-  } else {
-    await reader.begun();
+  try {
+    await (signal === undefined ? reader.begun() : untilAborted(reader.begun(), signal));
+  } catch (error) {
+    void reader.end();
+    throw error;
   }
-  // a reader that has not begun never runs to its end, but its request is aborted
-  if (signal?.aborted) onAbort();
-  else signal?.addEventListener('abort', onAbort, { once: true });
-  return {
-    [Symbol.asyncIterator]: () => ({
-      async next() {
-        signal?.throwIfAborted();
-        const value = await reader.next();
-        return value === null ? { done: true, value: undefined } : { done: false, value };
-      },
-      async return() {
-        signal?.removeEventListener('abort', onAbort);
-        await reader.end();
-        return { done: true, value: undefined };
-      },
-    }),
-  };
+  return resultStream(reader, signal);
 }
 
 /** Reads one chunk ahead. */
-class StreamReader {
+class StreamReader implements ChunkSource {
   readonly #begin: () => ChdbQueryStream;
   #stream: ChdbQueryStream | null = null;
   #iterator: AsyncIterator<{ raw(): Uint8Array }> | null = null;

@@ -1,5 +1,6 @@
 import type { StreamedAnswer } from '#kernel/http-client/streamed-answer.ts';
 import { statementFailure } from './engine-failure.ts';
+import { type ChunkSource, resultStream } from './result-stream.ts';
 
 const errorLimit = 64 * 1024;
 
@@ -35,21 +36,56 @@ export async function beginning(body: AsyncIterable<Buffer>): Promise<string> {
  * @param args.ahead bytes that are awaited as well, so that a small result is whole when this resolves
  */
 export async function readAnswer(
-  { body, data }: Answer,
-  args: { release: () => void; timeout: number; ahead?: number; signal: AbortSignal | undefined },
+  answer: Answer,
+  args: AnswerArgs & { readonly ahead?: number },
 ): Promise<AsyncIterable<Uint8Array>> {
-  const { release, timeout, ahead = 0, signal } = args;
-  const end = (): void => {
-    body.destroy();
-    signal?.removeEventListener('abort', onAbort);
+  const reader = new AnswerReader(answer, args);
+  await reader.begin(args.ahead ?? 0);
+  return resultStream(reader, args.signal);
+}
+
+interface AnswerArgs {
+  readonly release: () => void;
+  readonly timeout: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+class AnswerReader implements ChunkSource {
+  readonly #answer: Answer;
+  readonly #args: AnswerArgs;
+  /** What was read before the reader came; the last may be the end. */
+  readonly #first: (Uint8Array | null)[] = [];
+
+  constructor(answer: Answer, args: AnswerArgs) {
+    this.#answer = answer;
+    this.#args = args;
+  }
+
+  async begin(ahead: number): Promise<void> {
+    let size = 0;
+    let chunk: Uint8Array | null;
+    do {
+      chunk = await this.#pull();
+      this.#first.push(chunk);
+      size += chunk?.byteLength ?? 0;
+    } while (chunk !== null && size < ahead);
+  }
+
+  async next(): Promise<Uint8Array | null> {
+    const first = this.#first.shift();
+    return first === undefined ? this.#pull() : first;
+  }
+
+  end(): void {
+    // the error of a pull under way
+    const { signal, release } = this.#args;
+    this.#answer.body.destroy(signal?.aborted ? (signal.reason as Error) : undefined);
     release();
-  };
-  // a reader that has not begun never runs to its end, but its request is aborted
-  const onAbort = (): void => {
-    body.destroy(signal?.reason as Error);
-    end();
-  };
-  const pull = async (): Promise<IteratorResult<Buffer, void>> => {
+  }
+
+  async #pull(): Promise<Uint8Array | null> {
+    const { body, data } = this.#answer;
+    const { timeout, signal } = this.#args;
     // from here on the reader waits for the server, and not the other way round
     const timer = setTimeout(
       () => body.destroy(new Error(`the database sent nothing for ${timeout} ms`)),
@@ -57,36 +93,15 @@ export async function readAnswer(
     );
     try {
       const next = await data.next();
-      if (next.done === true) end();
-      return next;
+      if (next.done !== true) return next.value;
+      this.end();
+      return null;
     } catch (error) {
-      end();
+      this.end();
       signal?.throwIfAborted();
       throw statementFailure(error, { writes: false });
     } finally {
       clearTimeout(timer);
     }
-  };
-  const first = [await pull()];
-  let size = 0;
-  for (let last = first[0]; last?.done === false; last = first.at(-1)) {
-    size += last.value.byteLength;
-    if (size >= ahead) break;
-    first.push(await pull());
   }
-  if (signal?.aborted) onAbort();
-  else signal?.addEventListener('abort', onAbort, { once: true });
-  return {
-    [Symbol.asyncIterator]: () => ({
-      async next() {
-        signal?.throwIfAborted();
-        const next = first.shift() ?? (await pull());
-        return next.done === true ? { done: true, value: undefined } : { done: false, value: next.value };
-      },
-      async return() {
-        end();
-        return { done: true, value: undefined };
-      },
-    }),
-  };
 }

@@ -6,6 +6,7 @@ import { storageFull } from '#kernel/errors/catalogue.ts';
 import type { StreamStatement } from './database.ts';
 import { resultLimit, wholeBlockSettings } from './engine-settings.ts';
 import { settingsText, textLiteral } from './literal.ts';
+import { type ChunkSource, resultStream } from './result-stream.ts';
 
 /**
  * Formats with a head or an end of the whole. The embedded engine makes each chunk of a stream a file of its own: such a
@@ -97,7 +98,7 @@ export class ResultFiles {
     } finally {
       await rm(path, { force: true });
     }
-    return piecesOf(file, signal, release);
+    return resultStream(new FilePieces(file, release), signal);
   }
 }
 
@@ -106,34 +107,26 @@ export function isTooLarge(error: unknown): boolean {
   return error instanceof Error && error.message.includes('TOO_MANY_ROWS_OR_BYTES');
 }
 
-/** Closes the file at its end, when its reader stops, and when the signal is aborted. */
-function piecesOf(
-  file: FileHandle,
-  signal: AbortSignal | undefined,
-  release: () => void,
-): AsyncIterable<Uint8Array> {
-  let closed: Promise<void> | null = null;
-  const close = (): Promise<void> => {
-    signal?.removeEventListener('abort', close);
-    closed ??= file.close().finally(release);
-    return closed;
-  };
-  if (signal?.aborted) void close();
-  else signal?.addEventListener('abort', close, { once: true });
-  return {
-    [Symbol.asyncIterator]: () => ({
-      async next() {
-        signal?.throwIfAborted();
-        const piece = Buffer.allocUnsafe(pieceSize);
-        const { bytesRead } = await file.read(piece, 0, pieceSize);
-        if (bytesRead > 0) return { done: false, value: piece.subarray(0, bytesRead) };
-        await close();
-        return { done: true, value: undefined };
-      },
-      async return() {
-        await close();
-        return { done: true, value: undefined };
-      },
-    }),
-  };
+class FilePieces implements ChunkSource {
+  readonly #file: FileHandle;
+  readonly #release: () => void;
+  #closed: Promise<void> | null = null;
+
+  constructor(file: FileHandle, release: () => void) {
+    this.#file = file;
+    this.#release = release;
+  }
+
+  async next(): Promise<Uint8Array | null> {
+    const piece = Buffer.allocUnsafe(pieceSize);
+    const { bytesRead } = await this.#file.read(piece, 0, pieceSize);
+    if (bytesRead > 0) return piece.subarray(0, bytesRead);
+    await this.end();
+    return null;
+  }
+
+  end(): Promise<void> {
+    this.#closed ??= this.#file.close().finally(this.#release);
+    return this.#closed;
+  }
 }
