@@ -1,8 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import { DeadlinePassed, withDeadline } from '#kernel/limits/deadline.ts';
-import { untilAborted } from '#kernel/limits/until-aborted.ts';
+import { DeadlinePassed, untilAborted, withDeadline } from '#kernel/limits/deadline.ts';
 import type { FindAddress } from './network-guard.ts';
 import { parseRetryAfter } from './retry-after.ts';
 

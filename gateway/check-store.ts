@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { checkKey } from '#catalogue/file-key.ts';
 import { StoreUnavailable } from '#kernel/errors/store-unavailable.ts';
-import { untilAborted } from '#kernel/limits/until-aborted.ts';
+import { untilAborted } from '#kernel/limits/deadline.ts';
 import type { Log } from '#kernel/log/log.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 

@@ -1,7 +1,7 @@
 import type { ChdbResult, Session } from 'chdb';
 import type { ReadLimits } from '#kernel/config/settings.ts';
 import { deadlineExceeded } from '#kernel/errors/catalogue.ts';
-import { untilAborted } from '#kernel/limits/until-aborted.ts';
+import { untilAborted } from '#kernel/limits/deadline.ts';
 import { SessionPool, type SessionTurn } from './chdb-sessions.ts';
 import { readStream, type StreamEnds } from './chdb-stream.ts';
 import type { ReadStatement, StreamStatement } from './database.ts';

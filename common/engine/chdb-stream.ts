@@ -1,5 +1,5 @@
 import type { ChdbQueryStream } from 'chdb';
-import { untilAborted } from '#kernel/limits/until-aborted.ts';
+import { untilAborted } from '#kernel/limits/deadline.ts';
 import { countChunk } from './chunk-garbage.ts';
 import { type ChunkSource, resultStream } from './result-stream.ts';
 

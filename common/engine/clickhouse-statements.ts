@@ -9,8 +9,6 @@ import { engineSettings, replicatedSettings } from './engine-settings.ts';
 import { Replicas, type ReplicasOptions } from './replicas.ts';
 import { StatementTimeout, type WritePermit } from './write-permit.ts';
 
-const { signal: never } = new AbortController();
-
 export interface ClickhouseOptions extends Omit<ServerOptions, 'url' | 'reads'> {
   /** As in `ServerOptions`; several with the same data are separated by commas. */
   readonly url: string;
@@ -72,9 +70,7 @@ export class ClickhouseStatements {
   /** Runs a statement on every server. */
   async writeOnEach(statement: Statement, { signal: caller }: Pick<Sending, 'signal'>): Promise<void> {
     for (const server of this.#servers) {
-      await withDeadline(caller ?? never, this.timeout, ({ signal }) =>
-        server.run(statement, { signal, caller }),
-      );
+      await withDeadline(caller, this.timeout, ({ signal }) => server.run(statement, { signal, caller }));
     }
   }
 

@@ -1,4 +1,4 @@
-import { untilAborted } from '#kernel/limits/until-aborted.ts';
+import { untilAborted } from '#kernel/limits/deadline.ts';
 
 /** The deadline of a statement. Milliseconds. */
 const statementLimit = 30_000;

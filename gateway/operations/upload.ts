@@ -4,7 +4,7 @@ import type { UsageCounts } from '#catalogue/usage-counts.ts';
 import { chunksUnsupported, payloadTooLarge, unsupportedCoding } from '#kernel/errors/catalogue.ts';
 import { visibleError } from '#kernel/errors/render-error.ts';
 import { bytes, string } from '#kernel/json/schema.ts';
-import { createSharedDeadline } from '#kernel/limits/shared-deadline.ts';
+import { createSharedDeadline } from '#kernel/limits/deadline.ts';
 import type { Log } from '#kernel/log/log.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 import type { RunningUploads } from '#process/lifecycle/workers/running-uploads.ts';

@@ -8,7 +8,7 @@ import {
   uploadExpired,
 } from '#kernel/errors/catalogue.ts';
 import { CountLimit } from '#kernel/limits/count-limit.ts';
-import { waitAtMost } from '#kernel/limits/wait-at-most.ts';
+import { settledWithin } from '#kernel/limits/deadline.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 import type { FileDraft } from '../files/file-draft.ts';
@@ -216,7 +216,7 @@ export class ResumableUploads {
 
   /** Waits for requests whose clients are gone, for this many milliseconds at most. */
   async close(milliseconds: number): Promise<void> {
-    await waitAtMost(Promise.allSettled(this.#work), milliseconds);
+    await settledWithin(Promise.allSettled(this.#work), milliseconds);
   }
 
   async #begin(draft: FileDraft, about: About, signal: AbortSignal): Promise<UploadState> {

@@ -2,7 +2,7 @@ import type { Projects } from '#catalogue/projects.ts';
 import type { UsageCounts } from '#catalogue/usage-counts.ts';
 import { uploadConflict } from '#kernel/errors/catalogue.ts';
 import type { CountLimit } from '#kernel/limits/count-limit.ts';
-import { createSharedDeadline } from '#kernel/limits/shared-deadline.ts';
+import { createSharedDeadline } from '#kernel/limits/deadline.ts';
 import type { Log } from '#kernel/log/log.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 import type { CountedFile, Quota } from '../access/storage-quota.ts';

@@ -5,7 +5,7 @@ import type { RedisConnection } from '#coordination/redis/redis-connection.ts';
 import { redisScript } from '#coordination/redis/redis-connection.ts';
 import { unlessAway } from '#coordination/redis/without-redis.ts';
 import { overloaded, unavailable, uploadConflict } from '#kernel/errors/catalogue.ts';
-import { waitAtMost } from '#kernel/limits/wait-at-most.ts';
+import { settledWithin } from '#kernel/limits/deadline.ts';
 import type { Log } from '#kernel/log/log.ts';
 import type { UploadState } from './upload-state.ts';
 
@@ -184,7 +184,7 @@ export class UploadLeases {
   async take(upload: string): Promise<UploadLease> {
     for (let holder = this.#held.get(upload); holder !== undefined; holder = this.#held.get(upload)) {
       holder.take();
-      if (!(await waitAtMost(holder.over, patience))) throw heldByAnother();
+      if (!(await settledWithin(holder.over, patience))) throw heldByAnother();
     }
     const shared = this.#shared(upload);
     const lease = new UploadLease(shared, () => {

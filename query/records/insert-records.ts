@@ -1,5 +1,5 @@
 import type { Hasher } from '#auth/hasher.ts';
-import { untilAborted } from '#kernel/limits/until-aborted.ts';
+import { untilAborted } from '#kernel/limits/deadline.ts';
 import { forEachYielding } from '#kernel/limits/yielding-loop.ts';
 import { findStored } from './find-stored.ts';
 import type { RecordValues } from './input/validate-record.ts';

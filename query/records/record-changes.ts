@@ -1,8 +1,8 @@
 import type { Hasher } from '#auth/hasher.ts';
 import { ApiError } from '#kernel/errors/api-error.ts';
+import { untilAborted } from '#kernel/limits/deadline.ts';
 import { KeyedLock } from '#kernel/limits/keyed-lock.ts';
 import { ReadWriteLock } from '#kernel/limits/read-write-lock.ts';
-import { untilAborted } from '#kernel/limits/until-aborted.ts';
 import { findStored } from './find-stored.ts';
 import { type Changes, valuesSet } from './input/validate-changes.ts';
 import type { RecordValues } from './input/validate-record.ts';

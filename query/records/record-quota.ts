@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { quotaExceeded } from '#kernel/errors/catalogue.ts';
+import { settledWithin } from '#kernel/limits/deadline.ts';
 import { upTo } from '#kernel/limits/up-to.ts';
-import { waitAtMost } from '#kernel/limits/wait-at-most.ts';
 import type { Log } from '#kernel/log/log.ts';
 import type { Assignment } from './sql/update-sql.ts';
 import type { RecordWrites } from './store/record-store.ts';
@@ -60,7 +60,7 @@ export class RecordQuota {
     if (old || !this.#fits(account, bytes)) this.#beginCount(owner, account);
     // nobody waits for a better figure than one that leaves room
     const uncertain = account.counted === null || !this.#fits(account, bytes);
-    if (uncertain && account.counting !== null) await waitAtMost(account.counting, firstWait);
+    if (uncertain && account.counting !== null) await settledWithin(account.counting, firstWait);
     if (!this.#fits(account, bytes)) throw quotaExceeded(`${this.#deps.limit} bytes of records`);
     account.underWay += bytes;
     try {

@@ -4,7 +4,7 @@ import { IdFilter } from '#engine/id-filter.ts';
 import type { Config } from '#kernel/config/read-config.ts';
 import { FlushedLog, type FlushTimes } from '#kernel/durable-files/flushed-log.ts';
 import type { LogEntry } from '#kernel/durable-files/write-ahead-log.ts';
-import { untilAborted } from '#kernel/limits/until-aborted.ts';
+import { untilAborted } from '#kernel/limits/deadline.ts';
 import type { Log } from '#kernel/log/log.ts';
 import { catalogueLine } from './catalogue-row.ts';
 import type { CatalogueEntry, FoundSpace } from './space-catalogue.ts';

@@ -10,6 +10,7 @@ import {
 } from '#kernel/errors/catalogue.ts';
 import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
 import { CountLimit } from '#kernel/limits/count-limit.ts';
+import { withDeadline } from '#kernel/limits/deadline.ts';
 import { KeyedLock } from '#kernel/limits/keyed-lock.ts';
 import { upTo } from '#kernel/limits/up-to.ts';
 import type { CacheCounts } from '#kernel/telemetry/cache-counts.ts';
@@ -33,6 +34,7 @@ import { type HeldUp, TypeChanges } from './type-changes.ts';
 
 /** A space is made for all requests that wait, so the work has a deadline of its own. Milliseconds, as the others. */
 const deadline = 30_000;
+const late = (): Error => deadlineExceeded(deadline);
 const keptIds = 20_000;
 /** How long a request waits for the types of fields to change. */
 const patience = 20_000;
@@ -271,16 +273,11 @@ export class Spaces {
     work: (signal: AbortSignal) => Promise<Result>,
     signal: AbortSignal,
   ): Promise<Result> {
-    return this.#lock.run(id, () => withDeadline(work), signal);
-  }
-}
-
-async function withDeadline<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
-  const signal = AbortSignal.timeout(deadline);
-  try {
-    return await work(signal);
-  } catch (error) {
-    throw signal.aborted ? deadlineExceeded(deadline) : error;
+    return this.#lock.run(
+      id,
+      () => withDeadline(undefined, deadline, (attempt) => work(attempt.signal), { late }),
+      signal,
+    );
   }
 }
 

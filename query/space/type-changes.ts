@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiError } from '#kernel/errors/api-error.ts';
 import { deadlineExceeded, overloaded, structureConflict } from '#kernel/errors/catalogue.ts';
-import { untilAborted } from '#kernel/limits/until-aborted.ts';
+import { untilAborted } from '#kernel/limits/deadline.ts';
 import type { Conversion } from '#records/sql/convert-sql.ts';
 import { slotOf } from '#records/structure/slots.ts';
 import { createStructure, type Structure } from '#records/structure/structure.ts';

@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { RedisConfig } from '#kernel/config/read-redis.ts';
-import { waitAtMost } from '#kernel/limits/wait-at-most.ts';
+import { settledWithin } from '#kernel/limits/deadline.ts';
 import type { Log } from '#kernel/log/log.ts';
 import { type ObserveCall, unobserved } from '#kernel/telemetry/observe-call.ts';
 import { createRedisClient, isReplyError, type RedisClient, type RedisTimes } from './redis-client.ts';
@@ -77,7 +76,7 @@ class ReconnectingRedis implements RedisConnection {
     });
     // with Sentinels, and on a cluster, it does not settle before there is a connection
     const connected = client.connect().catch((error: unknown) => outage.begin(reasonOf(error, config)));
-    await Promise.race([connected, failedOrReady, sleep(this.#times.connect, undefined, { ref: false })]);
+    await settledWithin(Promise.race([connected, failedOrReady]), this.#times.connect);
   }
 
   run(script: RedisScript, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
@@ -112,7 +111,7 @@ class ReconnectingRedis implements RedisConnection {
     const client = this.#client;
     client.removeAllListeners('close');
     // rejects when there is no connection that could be ended in good order
-    if (client.status === 'ready') await withDeadline(client.quit(), this.#times.command).catch(() => {});
+    if (client.status === 'ready') await settledWithin(client.quit(), this.#times.command);
     client.disconnect();
   }
 
@@ -125,7 +124,10 @@ class ReconnectingRedis implements RedisConnection {
     if (this.#waiting >= commandLimit) throw new RedisFailure('too many commands wait for Redis', false);
     this.#waiting++;
     try {
-      return await withDeadline(command(), this.#times.command * 3);
+      const answer = command();
+      // the client's own deadline begins when a command is sent; this one is for commands that are never sent
+      if (!(await settledWithin(answer, this.#times.command * 3))) throw new Error('Command timed out');
+      return await answer;
     } catch (error) {
       throw this.#failure(error);
     } finally {
@@ -157,12 +159,6 @@ class ReconnectingRedis implements RedisConnection {
       return await this.#client.eval(script.source, ...(tail as [number, ...string[]]));
     }
   }
-}
-
-/** The client's own deadline for a command begins when it is sent; this one is for commands that are never sent. */
-async function withDeadline<Result>(work: Promise<Result>, milliseconds: number): Promise<Result> {
-  if (await waitAtMost(work, milliseconds)) return work;
-  throw new Error('Command timed out');
 }
 
 /** The error's text without a password: Redis repeats the arguments of commands that it does not know. */

@@ -1,13 +1,5 @@
-import { waitAtMost } from '#kernel/limits/wait-at-most.ts';
+import { resultWithin } from '#kernel/limits/deadline.ts';
 import { RedisFailure } from './redis-connection.ts';
-
-/** The work's result, or null when it takes longer than `milliseconds`: then it is quicker to do without Redis. */
-export async function unlessLate<Result>(
-  work: Promise<Result>,
-  milliseconds: number,
-): Promise<Result | null> {
-  return (await waitAtMost(work, milliseconds)) ? work : null;
-}
 
 /**
  * The work's result, or null when Redis failed at it: the connection reports its outages.
@@ -28,11 +20,11 @@ export async function unlessAway<Result>(
 /** Milliseconds after which a request continues with the data of its own process, or of the store. */
 const usualPatience = 250;
 
-/** Both together, for work that a request waits for. */
+/** The same for work that a request waits for: null also when Redis is slow, for then it is quicker to do without. */
 export function ifQuick<Result>(
   work: Promise<Result>,
   tell: (error: unknown) => void,
   patience = usualPatience,
 ): Promise<Result | null> {
-  return unlessLate(unlessAway(work, tell), patience);
+  return resultWithin(unlessAway(work, tell), patience);
 }

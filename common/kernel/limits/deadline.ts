@@ -1,3 +1,16 @@
+/**
+ * All waits with an end. They differ in what ends them, and in what becomes of the work:
+ *
+ * | | ends at | the work | the caller gets |
+ * |---|---|---|---|
+ * | `withDeadline` | a time, or an abort | is stopped | an error |
+ * | `whileWanted` | an abort | is stopped | what the work makes of it |
+ * | `untilAborted` | an abort | continues | the abort's reason |
+ * | `settledWithin` | a time | continues | false |
+ * | `resultWithin` | a time | continues | null |
+ *
+ * `createSharedDeadline` makes signals for work that checks them itself.
+ */
 export class DeadlinePassed extends Error {
   constructor(what: string, milliseconds: number) {
     super(`${what} for ${Math.round(milliseconds)} ms`);
@@ -51,32 +64,34 @@ export class Attempt {
  * Use it wherever a deadline joins a signal. AbortSignal.any holds its sources weakly: Node 20 collects an
  * AbortSignal.timeout that stands in it alone, and then nothing ends the wait. It also leaves its traces on a signal
  * that lives longer; this leaves none.
- * @param grace how long the work may continue after the signal's abort. Milliseconds
+ * @param signal undefined: only the deadline ends it
+ * @param options.grace how long the work may continue after the signal's abort. Milliseconds
+ * @param options.late the error when the deadline has passed; absent: a DeadlinePassed
  */
 export async function withDeadline<T>(
-  signal: AbortSignal,
+  signal: AbortSignal | undefined,
   milliseconds: number,
   work: (attempt: Attempt) => Promise<T>,
-  grace = 0,
+  { grace = 0, late }: { readonly grace?: number; readonly late?: (cause: unknown) => Error } = {},
 ): Promise<T> {
-  signal.throwIfAborted();
+  signal?.throwIfAborted();
   const attempt = new Attempt();
   let leaving: NodeJS.Timeout | undefined;
   const stop = () => {
-    if (grace > 0) leaving = setTimeout(() => attempt.stop(signal.reason), grace);
-    else attempt.stop(signal.reason);
+    if (grace > 0) leaving = setTimeout(() => attempt.stop(signal?.reason), grace);
+    else attempt.stop(signal?.reason);
   };
   const timer = setTimeout(() => attempt.stop(new DeadlinePassed('no answer', milliseconds)), milliseconds);
-  signal.addEventListener('abort', stop, { once: true });
+  signal?.addEventListener('abort', stop, { once: true });
   try {
     return await work(attempt);
   } catch (error) {
-    attempt.throwIfStopped();
-    throw error;
+    if (!attempt.stopped) throw error;
+    throw late !== undefined && attempt.reason instanceof DeadlinePassed ? late(error) : attempt.reason;
   } finally {
     clearTimeout(timer);
     clearTimeout(leaving);
-    signal.removeEventListener('abort', stop);
+    signal?.removeEventListener('abort', stop);
   }
 }
 
@@ -94,4 +109,69 @@ export async function whileWanted<T>(
   } finally {
     signal.removeEventListener('abort', stop);
   }
+}
+
+/** Settles with the work, or rejects as soon as the signal is aborted; the work itself continues. */
+export function untilAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason as Error);
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort);
+    work.then(
+      (result) => {
+        signal.removeEventListener('abort', onAbort);
+        resolve(result);
+      },
+      (error: unknown) => {
+        signal.removeEventListener('abort', onAbort);
+        reject(error as Error);
+      },
+    );
+  });
+}
+
+/** Resolves with true when the work has ended, well or not, or with false after the time. The work itself continues. */
+export async function settledWithin(work: Promise<unknown>, milliseconds: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), milliseconds);
+  });
+  const ended = work.then(
+    () => true,
+    () => true,
+  );
+  try {
+    return await Promise.race([ended, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The work's result, or null when it takes longer than `milliseconds`. The work itself continues. */
+export async function resultWithin<Result>(
+  work: Promise<Result>,
+  milliseconds: number,
+): Promise<Result | null> {
+  return (await settledWithin(work, milliseconds)) ? work : null;
+}
+
+/** Calls within this time share a signal. Milliseconds. */
+const shareFor = 1000;
+
+/**
+ * Makes signals that are aborted after `milliseconds`, or up to a second sooner. They cost next to nothing, where
+ * AbortSignal.timeout takes 10 microseconds of CPU: for deadlines that every request needs and none should reach.
+ * Many callers share a signal: read `aborted`, and add no listeners.
+ */
+export function createSharedDeadline(milliseconds: number): () => AbortSignal {
+  let signal: AbortSignal | null = null;
+  let madeAt = 0;
+  return () => {
+    const now = performance.now();
+    if (signal === null || now - madeAt > shareFor) {
+      signal = AbortSignal.timeout(milliseconds);
+      madeAt = now;
+    }
+    return signal;
+  };
 }

@@ -1,5 +1,5 @@
 import { overloaded } from '../errors/catalogue.ts';
-import { untilAborted } from './until-aborted.ts';
+import { untilAborted } from './deadline.ts';
 
 const waitersPerKey = 1000;
 

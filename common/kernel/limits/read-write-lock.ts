@@ -1,4 +1,4 @@
-import { untilAborted } from './until-aborted.ts';
+import { untilAborted } from './deadline.ts';
 
 /**
  * A read-write lock for each key. Work on many keys at once is never held up by a key that is locked: it asks

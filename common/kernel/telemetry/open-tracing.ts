@@ -19,6 +19,7 @@ import {
 } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base';
 import type { TracingConfig } from '../config/read-tracing.ts';
+import { settledWithin } from '../limits/deadline.ts';
 import type { Log } from '../log/log.ts';
 import { type ActiveSpan, activeSpan, withActiveSpan } from './active-span.ts';
 import type { FinishedRequest } from './http-observer.ts';
@@ -80,8 +81,7 @@ export async function openTracing(config: TracingConfig, log: Pick<Log, 'warn'>)
       );
     },
     async close() {
-      const late = new Promise((resolve) => setTimeout(resolve, closeTimeout).unref());
-      await Promise.race([provider.shutdown().catch(() => {}), late]);
+      await settledWithin(provider.shutdown(), closeTimeout);
       diag.disable();
     },
   };

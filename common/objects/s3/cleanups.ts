@@ -1,4 +1,4 @@
-import { waitAtMost } from '#kernel/limits/wait-at-most.ts';
+import { settledWithin } from '#kernel/limits/deadline.ts';
 
 /** More at once are left to the janitor: a store that is gone fails many uploads, and each tries for a while. */
 const mostAtOnce = 1000;
@@ -21,7 +21,7 @@ export class Cleanups {
 
   /** Resolves when nothing is under way, or after the time. Answers the number of cleanups under way. */
   async settled(milliseconds: number): Promise<number> {
-    await waitAtMost(Promise.all(this.#underWay), milliseconds);
+    await settledWithin(Promise.all(this.#underWay), milliseconds);
     return this.#underWay.size;
   }
 }

@@ -49,11 +49,10 @@ async function takeBack(context: S3Context, leftovers: Leftovers): Promise<void>
     ['object', object, (signal) => dropObject(context, key, signal)],
   ];
   const { cleanup } = context.timing;
-  const never = new AbortController().signal;
   for (const [what, needed, remove] of steps) {
     if (!needed) continue;
     try {
-      await withDeadline(never, cleanup, (attempt) => remove(attempt.signal));
+      await withDeadline(undefined, cleanup, (attempt) => remove(attempt.signal));
     } catch (err) {
       context.log.warn({ key, uploadId, what, err }, 'a failed object could not be taken back');
     }

@@ -1,5 +1,5 @@
 import type { S3Client, ServiceInputTypes, ServiceOutputTypes } from '@aws-sdk/client-s3';
-import { untilAborted } from '#kernel/limits/until-aborted.ts';
+import { untilAborted } from '#kernel/limits/deadline.ts';
 import type { Cleanups } from './cleanups.ts';
 import type { S3Address } from './s3-address.ts';
 import { explained, isStatus } from './s3-failure.ts';

@@ -33,7 +33,7 @@ export async function retrying<T>(
   let skewSeen = false;
   for (let tries = 0; ; tries++) {
     try {
-      const result = await withDeadline(signal, Math.min(attempt, end - performance.now()), work, grace);
+      const result = await withDeadline(signal, Math.min(attempt, end - performance.now()), work, { grace });
       timing.answered.at = performance.now();
       return result;
     } catch (error) {

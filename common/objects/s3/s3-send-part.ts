@@ -2,7 +2,7 @@ import type { S3Client } from '@aws-sdk/client-s3';
 import type { Http1Pool } from '#kernel/http-client/http1-pool.ts';
 import type { WholeAnswer } from '#kernel/http-client/whole-answer.ts';
 import type { Attempt } from '#kernel/limits/deadline.ts';
-import { untilAborted } from '#kernel/limits/until-aborted.ts';
+import { untilAborted } from '#kernel/limits/deadline.ts';
 import { traceHeaders } from '#kernel/telemetry/active-span.ts';
 import type { ObserveCall } from '#kernel/telemetry/observe-call.ts';
 import type { Part } from '../object-store.ts';

@@ -4,7 +4,7 @@ import type { ErrorCode } from '#kernel/errors/error-codes.ts';
 import { isStorageFull } from '#kernel/errors/storage-full.ts';
 import { StoreUnavailable } from '#kernel/errors/store-unavailable.ts';
 import { arrayOf, dateTime, exactObject, type Schema, string } from '#kernel/json/schema.ts';
-import { untilAborted } from '#kernel/limits/until-aborted.ts';
+import { untilAborted } from '#kernel/limits/deadline.ts';
 import type { Handler, Route } from '#server/http/http-types.ts';
 import { jsonAnswer } from '#server/openapi/api-operation.ts';
 

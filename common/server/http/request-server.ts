@@ -2,7 +2,7 @@ import type * as Uws from 'uWebSockets.js';
 import { ApiError } from '#kernel/errors/api-error.ts';
 import { shuttingDown } from '#kernel/errors/catalogue.ts';
 import { renderError, visibleError } from '#kernel/errors/render-error.ts';
-import { waitAtMost } from '#kernel/limits/wait-at-most.ts';
+import { settledWithin } from '#kernel/limits/deadline.ts';
 import type { FinishedRequest, HttpObserver } from '#kernel/telemetry/http-observer.ts';
 import { untraced } from '#kernel/telemetry/tracing.ts';
 import { type BodyMemory, createBodyMemory } from './body-memory.ts';
@@ -98,7 +98,7 @@ export class RequestServer {
     const idle = new Promise<void>((resolve) => {
       this.#onIdle = resolve;
     });
-    await waitAtMost(idle, milliseconds);
+    await settledWithin(idle, milliseconds);
   }
 
   /** Answers at once where it can, without the costs of a wait: no promises, no listener for the connection's end. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { UsageCounts } from '#catalogue/usage-counts.ts';
+import { settledWithin } from '#kernel/limits/deadline.ts';
 import type { FairShare } from '#kernel/limits/fair-share.ts';
-import { waitAtMost } from '#kernel/limits/wait-at-most.ts';
 import type { Log } from '#kernel/log/log.ts';
 import { type ImportJob, isOver, over } from './import-job.ts';
 import { isPassing } from './is-passing.ts';
@@ -79,7 +79,7 @@ export class JobRun {
   /** Resolves when it is over, or after a time: its records are there, all or none. @param most milliseconds */
   async cancel(most: number): Promise<void> {
     this.#stop.abort(cancelled);
-    await waitAtMost(this.run(), most);
+    await settledWithin(this.run(), most);
   }
 
   async #run(): Promise<void> {

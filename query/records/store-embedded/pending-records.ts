@@ -2,7 +2,7 @@ import type { Database, ReadStatement } from '#engine/database.ts';
 import { FlushedLog, type FlushTimes } from '#kernel/durable-files/flushed-log.ts';
 import type { LogEntry } from '#kernel/durable-files/write-ahead-log.ts';
 import { overloaded } from '#kernel/errors/catalogue.ts';
-import { untilAborted } from '#kernel/limits/until-aborted.ts';
+import { untilAborted } from '#kernel/limits/deadline.ts';
 import type { Log } from '#kernel/log/log.ts';
 import { joinedText } from '../sql/joined-text.ts';
 import { allSpaces } from '../sql/records-table.ts';

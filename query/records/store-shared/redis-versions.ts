@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RedisConnection } from '#coordination/redis/redis-connection.ts';
 import { redisScript } from '#coordination/redis/redis-connection.ts';
-import { unlessAway, unlessLate } from '#coordination/redis/without-redis.ts';
+import { unlessAway } from '#coordination/redis/without-redis.ts';
 import { unavailable } from '#kernel/errors/catalogue.ts';
+import { resultWithin, settledWithin } from '#kernel/limits/deadline.ts';
 import type { Log } from '#kernel/log/log.ts';
 import type { EndWrite } from '../store/statement-writes.ts';
 import type { CacheOutages } from './cache-outages.ts';
@@ -126,7 +127,7 @@ export class RedisVersions implements SpaceVersions {
     // whole seconds; the first one may be short
     const seconds = Math.ceil(settledAfter / 1000) + Math.sign(settledAfter);
     const version = this.#deps.redis.run(readScript, keysOf(spaceId), [randomUUID(), lifetime, seconds]);
-    return unlessLate(
+    return resultWithin(
       this.#unlessAway(version.then((text) => (text === null ? null : String(text)))),
       readPatience,
     );
@@ -150,7 +151,7 @@ export class RedisVersions implements SpaceVersions {
     const rest = this.#times.lifetime * (1 + marginShare);
     // without both, all versions that are there have to end by themselves
     const covered = this.#deps.outages.cover().catch(() => sleep(rest));
-    await unlessLate(covered, rest);
+    await settledWithin(covered, rest);
   }
 
   /** Resolves when Redis has the write, or an outage is announced. */
@@ -208,7 +209,7 @@ export class RedisVersions implements SpaceVersions {
 
   async #isDone(command: Promise<unknown>): Promise<boolean> {
     const done = this.#unlessAway(command.then(() => true));
-    return (await unlessLate(done, this.#times.writePatience)) === true;
+    return (await resultWithin(done, this.#times.writePatience)) === true;
   }
 
   #unlessAway<Answer>(command: Promise<Answer>): Promise<Answer | null> {

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Database } from '#engine/database.ts';
 import { exceededLimit } from '#engine/exceeded-limit.ts';
 import { StatementQueues, settleAll, type Waiting } from '#engine/statement-queues.ts';
-import { waitAtMost } from '#kernel/limits/wait-at-most.ts';
+import { settledWithin } from '#kernel/limits/deadline.ts';
 import type { Metrics } from '#kernel/telemetry/create-metrics.ts';
 import type { ReadPlan } from '../input/read-plan.ts';
 import type { IsKey } from '../sql/conditions-sql.ts';
@@ -191,7 +191,7 @@ export class SharedReads {
     if (first.queue === first.form) return this.#answer(engine, finds);
     if (this.#costly.has(first.queue)) return this.#sendApart(finds);
     // reads that compare other fields do not wait for a slow statement
-    if (!(await waitAtMost(this.#answer(engine, finds), patience)))
+    if (!(await settledWithin(this.#answer(engine, finds), patience)))
       this.#costly.set(first.queue, true, { ttl: apartFor });
   }
 

@@ -1,6 +1,6 @@
 import type { WritePermit } from '#engine/write-permit.ts';
 import { overloaded } from '#kernel/errors/catalogue.ts';
-import { untilAborted } from '#kernel/limits/until-aborted.ts';
+import { untilAborted } from '#kernel/limits/deadline.ts';
 
 /** A write's locks on values of unique fields, until it is settled. */
 export interface Reservation {
