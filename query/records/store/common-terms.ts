@@ -32,7 +32,6 @@ interface Statistics {
   readonly isRare: IsKey;
   /** Common terms. */
   readonly size: number;
-  readonly until: number;
 }
 
 /** Statistics of the common values of spaces, by samples. A wrong guess costs time, and makes no answer wrong. */
@@ -40,11 +39,15 @@ export class CommonTerms {
   readonly #engine: Engine;
   /** A sample costs more than a search of a small space, and a count that spaces share costs little. */
   readonly #counts: StatementQueues<Count, number>;
-  readonly #known = new LRUCache<string, Statistics>({
+  readonly #known = new LRUCache<string, Statistics, RecordSpace>({
     maxSize: held,
     sizeCalculation: ({ size }) => size + perSpace,
+    ttl: lifetime.growing,
+    noDeleteOnStaleGet: true,
+    // those that wait get what was read, even when it finds no room
+    ignoreFetchAbort: true,
+    fetchMethod: (_id, _stale, { context, options }) => this.#read(context, options),
   });
-  readonly #reading = new Map<string, Promise<IsKey>>();
 
   constructor(engine: Engine) {
     this.#engine = engine;
@@ -57,23 +60,19 @@ export class CommonTerms {
   }
 
   of(space: RecordSpace): IsKey | Promise<IsKey> {
-    const { id } = space;
-    const known = this.#known.get(id);
-    if (known !== undefined && performance.now() < known.until) return known.isRare;
-    let reading = this.#reading.get(id);
-    if (reading === undefined) {
-      reading = this.#read(space).finally(() => this.#reading.delete(id));
-      this.#reading.set(id, reading);
-    }
-    return known?.isRare ?? reading;
+    const known = this.#known.get(space.id);
+    if (known !== undefined) return known.isRare;
+    return this.#known
+      .forceFetch(space.id, { context: space, allowStale: true })
+      .then(({ isRare }) => isRare);
   }
 
-  async #read({ id, ownerId: account }: RecordSpace): Promise<IsKey> {
+  /** @param place of the result in the cache */
+  async #read({ id, ownerId: account }: RecordSpace, place: { ttl?: number }): Promise<Statistics> {
     const { db, table } = this.#engine;
     const signal = AbortSignal.timeout(timeout);
     let isRare = none;
     let size = 0;
-    let fresh = lifetime.growing;
     try {
       const queue = table.homeOf(id);
       const records = await this.#counts.add({ queue, shape: '', size: 1, account, signal, spaceId: id });
@@ -84,12 +83,11 @@ export class CommonTerms {
         isRare = (field, value) => !terms.has(termOf(id, slotOf(field), value));
         size = terms.size;
       }
-      if (records >= 2 * sampled) fresh = lifetime.large;
+      if (records >= 2 * sampled) place.ttl = lifetime.large;
     } catch {
       // the search itself will say what is wrong
     }
-    this.#known.set(id, { isRare, size, until: performance.now() + fresh });
-    return isRare;
+    return { isRare, size };
   }
 
   /** Writes that the table does not have yet are left out: waiting for them would take longer than a search. */
