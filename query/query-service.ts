@@ -221,7 +221,7 @@ function queryParts(args: QueryDeps): {
   const knownBytes = Math.floor(descriptions * (1 - structureShare));
   const spaces = new Spaces({ ...deps, maxSpaces: config.maxSpaces, knownBytes });
   const { maxStoredRecordBytes: limit } = config;
-  const count = (account: string) => countRecordBytes(deps, account);
+  const count = (account: string, signal: AbortSignal) => countRecordBytes(deps, account, signal);
   const quota = limit === 0 ? null : new RecordQuota({ limit, count, log: args.log });
   const counted = quota === null ? store : quotaWrites(store, quota);
   const writes = store.alone ? counted : currentWrites(counted, spaces);

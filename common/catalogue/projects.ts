@@ -6,7 +6,7 @@ import { textLiteral } from '#engine/literal.ts';
 import { tooManyProjects } from '#kernel/errors/catalogue.ts';
 import { rowLine, timestampText } from '#kernel/ids/row-values.ts';
 import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
-import { CountLimit } from '#kernel/limits/count-limit.ts';
+import { AccountQuota } from '#kernel/limits/account-quota.ts';
 import { upTo } from '#kernel/limits/up-to.ts';
 
 /** A user's project. Its slug is unique among its owner's, so the id follows from both. */
@@ -38,7 +38,7 @@ const columns = ['id', 'owner_id', 'slug', 'created_at', 'version'];
 export class Projects {
   readonly #db: Database;
   readonly #table: string;
-  readonly #limit: CountLimit | null;
+  readonly #limit: AccountQuota | null;
   readonly #known = new LRUCache<string, Known>({ ...upTo(cachedProjects) });
   readonly #freshness: Freshness;
   #hasFiles: HasFiles;
@@ -66,7 +66,7 @@ export class Projects {
     } = args;
     this.#db = db;
     this.#table = `${database}.projects`;
-    this.#limit = maxProjects === undefined ? null : this.#countLimit(maxProjects);
+    this.#limit = maxProjects === undefined ? null : this.#quotaOf(maxProjects);
     const alwaysFor = invalidation.announces ? Number.NEGATIVE_INFINITY : knownFor;
     this.#freshness = new Freshness({
       ...{ invalidation, announcedFor },
@@ -97,7 +97,7 @@ export class Projects {
   async ensure(ownerId: string, slug: string, signal: AbortSignal): Promise<Project> {
     const found = await this.find(ownerId, slug, signal);
     if (found !== null) return found;
-    await this.#limit?.admit(ownerId, signal);
+    await this.#limit?.add(ownerId, signal);
     const project = { id: uuidV5(ownerId, slug), ownerId, slug };
     const read = this.#freshness.begin();
     const lines = rowLine([project.id, ownerId, slug, timestampText(new Date()), 0]);
@@ -137,7 +137,7 @@ export class Projects {
   async remove({ id, ownerId, slug }: Project, signal: AbortSignal): Promise<void> {
     await this.#db.command({ sql: `DELETE FROM ${this.#table} WHERE id = ${textLiteral(id)}`, signal });
     this.#known.delete(cacheKey(ownerId, slug));
-    this.#limit?.removed(ownerId);
+    this.#limit?.freed(ownerId);
     await this.#freshness.changed(id);
   }
 
@@ -157,14 +157,14 @@ export class Projects {
     return project;
   }
 
-  #countLimit(limit: number): CountLimit {
-    return new CountLimit({
-      limit,
+  #quotaOf(limit: number): AccountQuota {
+    return new AccountQuota({
+      limits: { objects: limit },
       full: tooManyProjects,
-      count: async (ownerId, signal) => {
+      ask: async (ownerId, signal) => {
         const sql = `SELECT toFloat64(uniqExact(id)) AS projects FROM ${this.#table} WHERE owner_id = ${textLiteral(ownerId)}`;
         const [row] = await this.#db.rows<{ projects: number }>({ sql, signal });
-        return row?.projects ?? 0;
+        return { objects: row?.projects ?? 0 };
       },
     });
   }

@@ -7,7 +7,7 @@ import {
   uploadConflict,
   uploadExpired,
 } from '#kernel/errors/catalogue.ts';
-import { CountLimit } from '#kernel/limits/count-limit.ts';
+import { AccountQuota } from '#kernel/limits/account-quota.ts';
 import { settledWithin } from '#kernel/limits/deadline.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
@@ -49,16 +49,16 @@ export class ResumableUploads {
   readonly #deps: ResumableUploadsDeps;
   readonly #leases: UploadLeases;
   readonly #ends: UploadEnds;
-  readonly #open: CountLimit;
+  readonly #open: AccountQuota;
   readonly #work = new Set<Promise<unknown>>();
 
   constructor(deps: ResumableUploadsDeps) {
     const { states } = deps;
     this.#deps = deps;
     this.#leases = new UploadLeases(deps.leases);
-    this.#open = new CountLimit({
-      limit: deps.maxOpenUploads,
-      count: async (account, signal) => (await states.uploadsOf(account, signal)).length,
+    this.#open = new AccountQuota({
+      limits: { objects: deps.maxOpenUploads },
+      ask: async (account, signal) => ({ objects: (await states.uploadsOf(account, signal)).length }),
       full: tooManyUploads,
     });
     this.#ends = new UploadEnds(deps, { open: this.#open, work: this.#work });
@@ -81,7 +81,7 @@ export class ResumableUploads {
   async create(draft: FileDraft, about: About, signal: AbortSignal, chunk: Chunk | null): Promise<Progress> {
     const { quota } = this.#deps;
     await quota?.check(draft.ownerId, about.length ?? chunk?.body.contentLength ?? 0, signal);
-    await this.#open.admit(draft.ownerId, signal);
+    await this.#open.add(draft.ownerId, signal);
     const state = await this.#begin(draft, about, signal);
     if (about.length !== 0 && chunk === null) return { state, file: null };
     return this.#alone(draft, async (lease) => {

@@ -1,7 +1,7 @@
 import type { Projects } from '#catalogue/projects.ts';
 import type { UsageCounts } from '#catalogue/usage-counts.ts';
 import { uploadConflict } from '#kernel/errors/catalogue.ts';
-import type { CountLimit } from '#kernel/limits/count-limit.ts';
+import type { AccountQuota } from '#kernel/limits/account-quota.ts';
 import { createSharedDeadline } from '#kernel/limits/deadline.ts';
 import type { Log } from '#kernel/log/log.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
@@ -38,13 +38,13 @@ export type Progress = { readonly state: UploadState; readonly file: null } | { 
 /** Ends uploads: makes files of them, or drops them. */
 export class UploadEnds {
   readonly #deps: UploadEndsDeps;
-  readonly #open: Pick<CountLimit, 'removed'>;
+  readonly #open: Pick<AccountQuota, 'freed'>;
   readonly #work: Set<Promise<unknown>>;
 
   /** @param args.open counts uploads that have not ended @param args.work a stop waits for it, and no answer does */
   constructor(
     deps: UploadEndsDeps,
-    { open, work }: { open: Pick<CountLimit, 'removed'>; work: Set<Promise<unknown>> },
+    { open, work }: { open: Pick<AccountQuota, 'freed'>; work: Set<Promise<unknown>> },
   ) {
     this.#deps = deps;
     this.#open = open;
@@ -182,7 +182,7 @@ export class UploadEnds {
   async #remove({ file, concat }: UploadState, signal: AbortSignal): Promise<void> {
     const { states, quota } = this.#deps;
     await states.remove(states.addressOf(file), signal);
-    if (concat !== 'final') this.#open.removed(file.ownerId, 1);
+    if (concat !== 'final') this.#open.freed(file.ownerId, 1);
     // its bytes are a file's now, or gone: an earlier answer of the store may count them twice
     quota.freed(file.ownerId);
   }

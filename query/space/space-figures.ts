@@ -19,8 +19,6 @@ const knownSpaces = 10_000;
 const knownFor = 600_000;
 /** Spaces that are sampled at once. */
 const samplesAtOnce = 4;
-/** Milliseconds. */
-const countTimeout = 60_000;
 
 /**
  * How much spaces hold: their records are counted in the primary key alone, which the engine reads at a hundred million
@@ -93,8 +91,8 @@ export function isAvailable({ db }: Pick<RecordStore, 'db'>, recordsId: string):
 export async function countRecordBytes(
   { store, catalogue }: Pick<SpacesDeps, 'store' | 'catalogue'>,
   account: string,
+  signal: AbortSignal,
 ): Promise<number> {
-  const signal = AbortSignal.timeout(countTimeout);
   const { db, table } = store;
   const spaces = await catalogue.idsOfOwner(account, signal);
   const here = spaces.map(({ recordsId }) => recordsId).filter((id) => isAvailable(store, id));

@@ -9,7 +9,7 @@ import {
   tooManySpaces,
 } from '#kernel/errors/catalogue.ts';
 import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
-import { CountLimit } from '#kernel/limits/count-limit.ts';
+import { AccountQuota } from '#kernel/limits/account-quota.ts';
 import { withDeadline } from '#kernel/limits/deadline.ts';
 import { KeyedLock } from '#kernel/limits/keyed-lock.ts';
 import { upTo } from '#kernel/limits/up-to.ts';
@@ -48,7 +48,7 @@ export class Spaces {
   readonly #types: TypeChanges;
   readonly #counts: CacheCounts;
   readonly #lock = new KeyedLock();
-  readonly #limit: CountLimit;
+  readonly #limit: AccountQuota;
   readonly #refreshing = new Set<string>();
   /** Of spaces that were asked for: a hash of a path takes longer than the rest of a hit. */
   readonly #ids = new LRUCache<string, string>({ ...upTo(keptIds) });
@@ -56,9 +56,9 @@ export class Spaces {
   constructor(deps: SpacesDeps) {
     this.#deps = deps;
     this.#counts = deps.metrics.cache('spaces');
-    this.#limit = new CountLimit({
-      limit: deps.maxSpaces,
-      count: (ownerId, signal) => deps.catalogue.countOfOwner(ownerId, signal),
+    this.#limit = new AccountQuota({
+      limits: { objects: deps.maxSpaces },
+      ask: async (ownerId, signal) => ({ objects: await deps.catalogue.countOfOwner(ownerId, signal) }),
       full: tooManySpaces,
     });
     const { freshness, invalidation, knownBytes: bytes } = deps;
@@ -128,7 +128,7 @@ export class Spaces {
     const work = async (own: AbortSignal): Promise<CatalogueEntry | null> => {
       const dropped = await this.#versions.drop(id, own);
       if (dropped !== null) {
-        this.#limit.removed(dropped.ownerId);
+        this.#limit.freed(dropped.ownerId);
         await this.#versions.announce(dropped);
       }
       return dropped;
@@ -245,7 +245,7 @@ export class Spaces {
     signal: AbortSignal,
   ): Promise<CatalogueEntry | null> {
     const { ownerId, projectSlug, structure } = request;
-    await this.#limit.admit(ownerId, signal);
+    await this.#limit.add(ownerId, signal);
     const version = last + 1;
     const made = newSpace(
       { id, version, store: this.#deps.store.db.stores.choose(id) },
