@@ -2,13 +2,13 @@ import { createStoredKeys } from '#auth/signing-keys.ts';
 import { LockRefused, type Locks, ownLocks, redisLocks } from '#coordination/redis/process-lock.ts';
 import type { Config } from '#kernel/config/read-config.ts';
 import { CommandError } from '#kernel/errors/command-error.ts';
+import { ReaderSlots } from '#kernel/limits/reader-slots.ts';
 import type { ProcessServices, ServiceFactory } from '#process/lifecycle/service.ts';
 import { noQuota, type Quota, StorageQuota, storageUse } from './access/storage-quota.ts';
 import { UploadKeys } from './access/upload-keys.ts';
 import type { CloudFiles } from './catalogue/cloud-files.ts';
 import { StoreCheck } from './check-store.ts';
 import { FileDigests, noDigests } from './digest/file-digests.ts';
-import { DownloadSlots } from './download/download-slots.ts';
 import { gatewayExamples } from './examples.ts';
 import { fileAddresses } from './files/file-addresses.ts';
 import { Janitor } from './janitor/janitor.ts';
@@ -30,7 +30,15 @@ const takeBackTimeout = 10_000;
  * Fewer than the connections for reads of the S3 store, and the files that a process may open. While all are taken,
  * a client that reads less than 8 KiB a second over 10 s, or waits for more than 20 s, is given up.
  */
-const downloadLimits = { limit: 1000, minRate: 8192, ratePeriod: 10_000, waitLimit: 20_000 };
+const downloadLimits = {
+  limit: 1000,
+  queueLimit: 10_000,
+  waitLimit: 20_000,
+  full: 'too many downloads are under way',
+  minRate: 8192,
+  ratePeriod: 10_000,
+  lendsAll: true,
+};
 
 /** The upload gateway on the stores of its process. */
 export const gatewayService: ServiceFactory = async (services, baseUrl) => {
@@ -115,7 +123,7 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
 function openLimits(
   { config, uploads, metrics }: ProcessServices,
   largestPart: number,
-): { readonly memory: UploadMemory; readonly downloads: DownloadSlots } {
+): { readonly memory: UploadMemory; readonly downloads: ReaderSlots } {
   const { uploadMemoryBytes: memoryBytes } = config;
   const memory = new UploadMemory({
     bytes: memoryBytes,
@@ -124,7 +132,7 @@ function openLimits(
     ratePeriod: config.uploadMinRatePeriod,
     waitLimit: config.uploadWaitTimeout,
   });
-  const downloads = new DownloadSlots(downloadLimits);
+  const downloads = new ReaderSlots(downloadLimits);
   measureUploads(metrics, { uploads, memory, memoryBytes, downloads });
   return { memory, downloads };
 }

@@ -1,8 +1,8 @@
+import type { ReaderSlots } from '#kernel/limits/reader-slots.ts';
 import type { Metrics } from '#kernel/telemetry/create-metrics.ts';
 import type { ObserveCall } from '#kernel/telemetry/observe-call.ts';
 import type { ObjectStore, ObjectWriter } from '#objects/object-store.ts';
 import type { RunningUploads } from '#process/lifecycle/workers/running-uploads.ts';
-import type { DownloadSlots } from './download/download-slots.ts';
 import type { UploadMemory } from './memory/upload-memory.ts';
 
 /** Adds the metrics of the gateway to those of its process. */
@@ -13,7 +13,7 @@ export function measureUploads(
     readonly memory: UploadMemory;
     /** Most bytes that it may hold. */
     readonly memoryBytes: number;
-    readonly downloads: DownloadSlots;
+    readonly downloads: ReaderSlots;
   },
 ): void {
   const { uploads, memory, memoryBytes, downloads } = args;

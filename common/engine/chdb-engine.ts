@@ -2,6 +2,7 @@ import type { ChdbResult, Session } from 'chdb';
 import type { ReadLimits } from '#kernel/config/settings.ts';
 import { deadlineExceeded } from '#kernel/errors/catalogue.ts';
 import { untilAborted } from '#kernel/limits/deadline.ts';
+import type { ReaderSlots } from '#kernel/limits/reader-slots.ts';
 import { SessionPool, type SessionTurn } from './chdb-sessions.ts';
 import { readStream, type StreamEnds } from './chdb-stream.ts';
 import type { ReadStatement, StreamStatement } from './database.ts';
@@ -9,7 +10,7 @@ import { engineSettings, streamSettings, wholeResult } from './engine-settings.t
 import { settingsText, textLiteral } from './literal.ts';
 import { mostReads, ReadPlaces } from './read-places.ts';
 import { type InsertedRows, isFileFormat, isTooLarge, ResultFiles } from './result-file.ts';
-import { StreamSlots } from './stream-slots.ts';
+import { createStreamSlots, paced } from './stream-slots.ts';
 import type { WritePermit } from './write-permit.ts';
 
 /**
@@ -36,7 +37,7 @@ export class ChdbEngine {
   readonly #own: SessionPool;
   readonly #reading: SessionPool;
   readonly #streaming: SessionPool;
-  readonly #streamSlots: StreamSlots;
+  readonly #streamSlots: ReaderSlots;
   readonly #computing = new ReadPlaces();
   readonly #files: ResultFiles;
 
@@ -52,7 +53,7 @@ export class ChdbEngine {
     this.#own = pool('own', engineSettings, ownSessions);
     this.#reading = pool('read', timed, mostReads);
     this.#streaming = pool('stream', streamed, streamSessions);
-    this.#streamSlots = new StreamSlots({ limit: streamSessions, queueLimit, limits });
+    this.#streamSlots = createStreamSlots({ limit: streamSessions, queueLimit, limits });
     this.#own.warm();
   }
 
@@ -114,14 +115,15 @@ export class ChdbEngine {
 
   async stream(statement: StreamStatement): Promise<AsyncIterable<Uint8Array>> {
     const place = await this.#streamSlots.take(statement.signal, statement.account);
+    place.awaitsSource = true;
     try {
-      if (isFileFormat(statement.format)) return place.paced(await this.#inFile(statement, place.release));
+      if (isFileFormat(statement.format)) return paced(place, await this.#inFile(statement, place.release));
       const whole = statement.fewRows === true ? await this.#whole(statement) : null;
       if (whole !== null) {
         place.release();
         return oneChunk(whole);
       }
-      return place.paced(await this.#stream(statement, place.release));
+      return paced(place, await this.#stream(statement, place.release));
     } catch (error) {
       place.release();
       throw error;
@@ -135,7 +137,7 @@ export class ChdbEngine {
 
   async close(): Promise<void> {
     this.#computing.close();
-    this.#streamSlots.close();
+    this.#streamSlots.close(new Error('the database is closed'));
     for (const pool of [this.#own, this.#reading, this.#streaming]) pool.close();
     await this.#chdb.drainPending();
   }

@@ -5,11 +5,12 @@ import { databaseUnavailable, deadlineExceeded } from '#kernel/errors/catalogue.
 import { UnknownOutcome } from '#kernel/errors/unknown-outcome.ts';
 import { whileWanted } from '#kernel/limits/deadline.ts';
 import { FairShare } from '#kernel/limits/fair-share.ts';
+import type { ReaderSlots } from '#kernel/limits/reader-slots.ts';
 import { readAnswer, whole } from './clickhouse-answer.ts';
 import { ClickhouseHttp, type HttpOptions, type StatementText } from './clickhouse-http.ts';
 import { ServerSilent, StatementError, statementFailure } from './engine-failure.ts';
 import { textLiteral } from './literal.ts';
-import { StreamSlots } from './stream-slots.ts';
+import { createStreamSlots, paced } from './stream-slots.ts';
 import type { WritePermit } from './write-permit.ts';
 
 export interface ServerOptions extends HttpOptions {
@@ -58,7 +59,7 @@ export class ClickhouseServer {
   readonly #probes: ClickhouseHttp;
   readonly #statementSlots: FairShare;
   readonly #readSlots: FairShare;
-  readonly #streamSlots: StreamSlots;
+  readonly #streamSlots: ReaderSlots;
 
   constructor(options: ServerOptions) {
     this.url = options.url;
@@ -71,7 +72,7 @@ export class ClickhouseServer {
       ...{ capacity: readConnections, share: accountShare, reserve: 1 },
       ...common,
     });
-    this.#streamSlots = new StreamSlots({ limit: streamConnections, queueLimit, limits: options.reads });
+    this.#streamSlots = createStreamSlots({ limit: streamConnections, queueLimit, limits: options.reads });
   }
 
   /** Runs a statement to its end. Answers the bytes of its result. Throws as `Database` says. */
@@ -112,10 +113,11 @@ export class ClickhouseServer {
     try {
       const place = await this.#streamSlots.take(signal, statement.account);
       release = place.release;
+      place.awaitsSource = true;
       sent = true;
       return await whileWanted(signal, async (attempt) => {
         const answer = await this.#streams.send(queryId, statement, attempt);
-        return place.paced(await readAnswer(answer, { ...args, release, signal: caller }));
+        return paced(place, await readAnswer(answer, { ...args, release, signal: caller }));
       });
     } catch (error) {
       release();
@@ -144,7 +146,7 @@ export class ClickhouseServer {
   }
 
   async close(): Promise<void> {
-    this.#streamSlots.close();
+    this.#streamSlots.close(new Error('the database is closed'));
     this.#probes.close();
     this.#statements.close();
     this.#streams.close();

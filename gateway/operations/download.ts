@@ -3,6 +3,7 @@ import { isStoredName } from '#catalogue/file-key.ts';
 import { linkRefused } from '#kernel/errors/catalogue.ts';
 import { bytes } from '#kernel/json/schema.ts';
 import { continueWith } from '#kernel/limits/continue-with.ts';
+import type { ReaderSlots } from '#kernel/limits/reader-slots.ts';
 import type { ByteRange, ObjectStore } from '#objects/object-store.ts';
 import { addressOwner } from '#server/http/address-owner.ts';
 import type { Handler, HttpRequest, HttpResponse, StreamBody } from '#server/http/http-types.ts';
@@ -19,7 +20,6 @@ import type { CloudFile } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import { parseRange } from '../download/byte-range.ts';
 import { assertPreconditions, isNotModified, rangeApplies, validatorsOf } from '../download/conditional.ts';
-import type { DownloadSlots } from '../download/download-slots.ts';
 import { fileNotFound, objectBytes } from '../download/object-bytes.ts';
 import { type ServedFile, type SmallFiles, smallFileBytes } from '../download/small-files.ts';
 import { servingHeaders } from '../files/content-type-policy.ts';
@@ -30,7 +30,7 @@ export interface DownloadDeps {
   readonly authenticate: Authenticate;
   readonly cloudFiles: Pick<CloudFiles, 'findByName'>;
   readonly store: ObjectStore;
-  readonly downloads: DownloadSlots;
+  readonly downloads: ReaderSlots;
   readonly smallFiles: SmallFiles;
   readonly links: Pick<FileLinks, 'isGood'>;
   /** public: anyone who knows a file's address may read it. private: only its owner. */
@@ -190,14 +190,18 @@ async function wholeFile(chunks: AsyncIterable<Uint8Array>, size: number): Promi
 
 /** The bytes, once the download has a slot; it holds that until the last byte is taken. */
 function inTurn(
-  downloads: DownloadSlots,
+  downloads: ReaderSlots,
   owner: string,
   { signal }: HttpRequest,
   read: () => AsyncIterable<Uint8Array>,
 ): Pick<StreamBody, 'chunks' | 'cut'> {
   const cut = new AbortController();
   async function* chunks(): AsyncGenerator<Uint8Array, void, undefined> {
-    const slot = await downloads.take(owner, { signal, cut: (reason) => cut.abort(reason) });
+    const slot = await downloads.take(signal, owner);
+    slot.onCut = () => {
+      cut.abort(new Error('the download held up others'));
+      slot.release();
+    };
     try {
       for await (const chunk of read()) {
         yield chunk;

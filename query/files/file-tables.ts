@@ -1,8 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import { EngineProcess, givenFile } from '#engine/engine-process.ts';
-import { StreamSlots } from '#engine/stream-slots.ts';
+import { createStreamSlots, paced } from '#engine/stream-slots.ts';
 import type { ReadLimits } from '#kernel/config/settings.ts';
 import { invalidOptions } from '#kernel/errors/catalogue.ts';
+import type { ReaderSlots } from '#kernel/limits/reader-slots.ts';
 import type { Log } from '#kernel/log/log.ts';
 import type { StoredObject } from '#objects/object-store.ts';
 import { type GroupRow, groupsJson, moreGroups, wantedRows } from '#records/group-rows.ts';
@@ -67,7 +68,7 @@ export function isAggregation(body: unknown): boolean {
 export class FileTables {
   readonly #files: Files;
   readonly #bytes: ByteServer;
-  readonly #slots: StreamSlots;
+  readonly #slots: ReaderSlots;
   readonly #log: Pick<Log, 'warn'>;
   readonly #known = new LRUCache<string, FileTable>({ max: knownFiles });
 
@@ -82,7 +83,7 @@ export class FileTables {
   }) {
     this.#files = files;
     this.#bytes = new ByteServer(files);
-    this.#slots = new StreamSlots({ limit: processes, queueLimit: waiting, limits });
+    this.#slots = createStreamSlots({ limit: processes, queueLimit: waiting, limits });
     this.#log = log;
   }
 
@@ -91,7 +92,7 @@ export class FileTables {
     const { request, ownerId } = question;
     const slot = await this.#slots.take(request.signal, ownerId);
     const answer = this.#answer(question);
-    const chunks = slot.paced(answer)[Symbol.asyncIterator]();
+    const chunks = paced(slot, answer)[Symbol.asyncIterator]();
     const end = (): void => void answer.return(undefined).finally(slot.release);
     // also where nobody takes the bytes
     request.onOver(end);
@@ -105,7 +106,7 @@ export class FileTables {
   }
 
   async close(): Promise<void> {
-    this.#slots.close();
+    this.#slots.close(new Error('the database is closed'));
     await this.#bytes.close();
   }
 

@@ -1,7 +1,6 @@
 import { quotaExceeded } from '#kernel/errors/catalogue.ts';
 import { AccountQuota } from '#kernel/limits/account-quota.ts';
 import { settledWithin } from '#kernel/limits/deadline.ts';
-import { upTo } from '#kernel/limits/up-to.ts';
 import type { Log } from '#kernel/log/log.ts';
 import type { Assignment } from './sql/update-sql.ts';
 import type { RecordWrites } from './store/record-store.ts';

@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import t from 'tap';
-import { DownloadSlots } from '#gateway/download/download-slots.ts';
 import { downloadOperation } from '#gateway/operations/download.ts';
+import { ReaderSlots } from '#kernel/limits/reader-slots.ts';
 import { createFileSystemStore } from '#objects/file-system/file-system-store.ts';
 import { noSmallFiles } from '../services/plenty-of-slots.ts';
 import { serveRoutes } from '../services/serve-routes.ts';
@@ -16,8 +16,11 @@ t.test('a download that nobody reads gives way to one that waits', async (t) => 
   const store = await createFileSystemStore({ root: t.testdir() });
   await storeObject(store, 'owner/demo/a', content);
   const clock = { now: 0 };
-  const downloads = new DownloadSlots({
+  const downloads = new ReaderSlots({
     limit: 2,
+    queueLimit: 10,
+    full: 'too many downloads are under way',
+    lendsAll: true,
     minRate: 8192,
     ratePeriod: 10_000,
     waitLimit: 60_000,

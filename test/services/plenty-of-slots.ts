@@ -1,9 +1,10 @@
-import { DownloadSlots } from '#gateway/download/download-slots.ts';
 import { SmallFiles } from '#gateway/download/small-files.ts';
+import { ReaderSlots } from '#kernel/limits/reader-slots.ts';
 
 /** Downloads that never wait. */
-export function plentyOfSlots(): DownloadSlots {
-  return new DownloadSlots({ limit: 1000, minRate: 0, ratePeriod: 1e9, waitLimit: 1e9 });
+export function plentyOfSlots(): ReaderSlots {
+  const full = 'too many downloads';
+  return new ReaderSlots({ limit: 1000, queueLimit: 0, full, minRate: 0, ratePeriod: 1e9, lendsAll: true });
 }
 
 /** Every download is read from its store. */

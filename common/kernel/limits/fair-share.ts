@@ -31,7 +31,7 @@ export interface FairShareOptions {
   /** Claims of one account that may wait; by default half of all, and all where there are no accounts. */
   readonly accountQueueLimit?: number;
   /** Milliseconds that `take` waits; by default until its signal is aborted. */
-  readonly waitLimit?: number;
+  readonly waitLimit?: number | undefined;
   /** The text of the 503 when too many wait, or one waits for too long. */
   readonly full: string;
 }
