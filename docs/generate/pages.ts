@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { apiPage } from './api-page.ts';
 import { configurationPage } from './configuration-page.ts';
 import { errorsPage } from './errors-page.ts';
 
-const makers = { 'configuration.md': configurationPage, 'errors.md': errorsPage };
+const makers = { 'configuration.md': configurationPage, 'errors.md': errorsPage, 'api.md': apiPage };
 
 /** The pages whose tables are made from the code, and where they are. */
 export function generatedPages(): readonly {

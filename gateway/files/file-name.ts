@@ -1,7 +1,7 @@
 import { invalidMultipart } from '#kernel/errors/catalogue.ts';
 import { baseName } from '#server/http/content-disposition.ts';
 
-const maxOriginalCharacters = 1000;
+export const maxOriginalCharacters = 1000;
 const maxCleanedBytes = 100;
 const extensionPattern = /(?<=[^.])\.([A-Za-z0-9]{1,16})$/;
 

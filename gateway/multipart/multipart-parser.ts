@@ -2,7 +2,7 @@ import { Dicer } from '@fastify/busboy';
 import { invalidMultipart } from '#kernel/errors/catalogue.ts';
 import { type PartHead, type RawHeaders, readPartHead } from './part-head.ts';
 
-const maxParts = 100;
+export const maxParts = 100;
 /** Room for a name of 1,000 four-byte characters that is percent-encoded. */
 const maxHeaderBytes = 16 * 1024;
 

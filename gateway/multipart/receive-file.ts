@@ -14,7 +14,7 @@ import type { PartHead } from './part-head.ts';
 
 /** Name of the part that is stored (interface.md section 4.1). */
 const filePartName = 'file';
-const maxFieldBytes = 1024 * 1024;
+export const maxFieldBytes = 1024 * 1024;
 /** Most characters of a field that is read: longer values are not valid. */
 const maxKnownField = 100;
 

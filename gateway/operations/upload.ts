@@ -36,7 +36,7 @@ import {
 } from './operation.ts';
 
 /** Most bytes of a form beside its file: boundaries, headers, other fields. */
-const formOverheadBytes = 1024 * 1024;
+export const formOverheadBytes = 1024 * 1024;
 /** Headers of a form that are about its file, and not about the form. */
 const formHeaders = ['content-md5', 'x-checksum-crc32'] as const;
 /** Time limit for storing a file's row, or for removing its object again. Milliseconds. */

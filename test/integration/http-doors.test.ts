@@ -4,6 +4,7 @@ import { BlockList } from 'node:net';
 import t from 'tap';
 import { healthRoutes } from '#process/process-routes/health-routes.ts';
 import { metricsRoute } from '#process/process-routes/metrics-route.ts';
+import { nativeHeaders } from '#server/http/head-limits.ts';
 import type { Route } from '#server/http/http-types.ts';
 import { readJson } from '#server/http/read-json.ts';
 import { connectRaw } from '../services/raw-http.ts';
@@ -224,6 +225,17 @@ t.test('/health says that the process lives, and the time', async (t) => {
   const body = (await answer.json()) as { status: string; timestamp: string };
   t.equal(body.status, 'ok');
   t.equal(new Date(body.timestamp).toISOString(), body.timestamp);
+});
+
+t.test('beyond the number of headers that the parser takes there is no answer', async (t) => {
+  const baseUrl = await serve(t, [hello]);
+  const answerTo = (headers: number): Promise<string> => {
+    const raw = connectRaw(baseUrl);
+    raw.socket.end(`GET /hello HTTP/1.1\r\nHost: x\r\n${'x-more: 1\r\n'.repeat(headers - 1)}\r\n`);
+    return raw.closed();
+  };
+  t.match(await answerTo(nativeHeaders), /^HTTP\/1.1 200 .*hi$/s);
+  t.equal(await answerTo(nativeHeaders + 1), '');
 });
 
 t.test('a head that is too large is a 431 with the limit, however it arrives', async (t) => {

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import t from 'tap';
 import { variableNames } from '#kernel/config/read-config.ts';
+import { apiPage } from '../../docs/generate/api-page.ts';
 import { generatedPages } from '../../docs/generate/pages.ts';
 
 t.test('pages that are made from the code are fresh', async (t) => {
@@ -16,6 +17,13 @@ t.test('every variable that is read is on the page, with its default and range',
   t.strictSame([...rows].map(([, name]) => name).sort(), [...variableNames].sort());
   t.match(page?.text, '| PORT | 8080 | 0 to 65535 | ');
   t.match(page?.text, '| LOG_LEVEL | info | fatal, error, warn, info, debug, trace, silent | ');
+});
+
+t.test('a limit that the code does not have is written anew', async (t) => {
+  const page = await readFile(new URL('../../docs/api.md', import.meta.url), 'utf8');
+  const other = page.replace('| a file name | 1,000 characters |', '| a file name | 2,000 characters |');
+  t.not(other, page);
+  t.equal(apiPage(other), page);
 });
 
 t.test('README shows no variable that there is not', async (t) => {

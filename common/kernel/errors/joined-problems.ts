@@ -1,4 +1,4 @@
-const longest = 4000;
+export const longestMessage = 4000;
 
 /** Problems as one text, for clients that show nothing else; of very many the first ones, and the number of the others. */
 export function joinedProblems(problems: readonly string[]): string {
@@ -6,7 +6,7 @@ export function joinedProblems(problems: readonly string[]): string {
   let length = 0;
   for (const problem of problems) {
     length += problem.length;
-    if (shown.length > 0 && length > longest) {
+    if (shown.length > 0 && length > longestMessage) {
       return `${shown.join('; ')}; and ${problems.length - shown.length} more`;
     }
     shown.push(problem);

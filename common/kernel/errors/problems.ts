@@ -1,5 +1,5 @@
 /** Nobody reads more, and a body of a megabyte can have a hundred thousand problems. */
-const listed = 1000;
+export const listedProblems = 1000;
 
 /** The problems of a request: as many texts as are worth an answer, and the number of the others. */
 export class Problems {
@@ -8,7 +8,7 @@ export class Problems {
 
   /** Bound, so that it can be handed on. */
   readonly add = (problem: string): void => {
-    if (this.#texts.length < listed) this.#texts.push(problem);
+    if (this.#texts.length < listedProblems) this.#texts.push(problem);
     else this.#more++;
   };
 

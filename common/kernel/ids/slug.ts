@@ -1,4 +1,5 @@
-export const slugPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$/;
+export const longestSlug = 63;
+export const slugPattern = new RegExp(`^[A-Za-z0-9][A-Za-z0-9_-]{0,${longestSlug - 1}}$`);
 
 /**
  * Says what is wrong with a slug, or null when it may be used. `kind` is the word shown to the client ("project").
@@ -9,7 +10,7 @@ export function slugProblem(kind: string, slug: string): string | null {
   if (slug === '') return `The ${kind} slug is empty`;
   return (
     `The ${kind} slug ${JSON.stringify(slug.slice(0, 80))} is not valid: ` +
-    'use 1 to 63 letters, digits, "_" and "-", starting with a letter or a digit'
+    `use 1 to ${longestSlug} letters, digits, "_" and "-", starting with a letter or a digit`
   );
 }
 

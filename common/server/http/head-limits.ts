@@ -6,3 +6,6 @@ export const maxHeadBytes = 64 * 1024;
  * twice our limit get our answer. A connection holds this much at most before its request is read.
  */
 export const nativeHeadBytes = 2 * maxHeadBytes;
+
+/** The most headers that the native parser takes. Beyond them it closes the connection. */
+export const nativeHeaders = 98;

@@ -9,8 +9,8 @@ import type { Structure } from '../structure/structure.ts';
 import { type Condition, type Conditions, equals, type HashedCondition } from './parse-conditions.ts';
 
 /** Each is checked with argon2id, whether the user exists or not. */
-const maxHashed = 5;
-const maxPlain = 100;
+export const maxHashed = 5;
+export const maxPlain = 100;
 
 /**
  * Reads the body of login: values of fields. The hashed ones prove the claim of the others. Throws a 400 that lists

@@ -54,7 +54,7 @@ export function narrowed(given: Conditions, more: Pick<Conditions, 'plain' | 'ot
 }
 
 /** Each is checked against every candidate, which takes milliseconds of a core. */
-const maxHashedConditions = 5;
+export const maxHashedConditions = 5;
 
 /**
  * Reads conditions by the structure: fields by name or slug, `id`, `createdAt` and `updatedAt`.

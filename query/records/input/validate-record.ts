@@ -11,15 +11,15 @@ import { type Complain, givenValues, isRecord, requireRecord, withoutEmptyText }
 export type RecordValues = readonly (StoredValue | null)[];
 
 /** Hashing takes milliseconds of a core for each value. */
-const maxHashedValues = 1000;
+export const maxHashedValues = 1000;
 /**
  * Characters that the records of a request may get beside what the body says: names and defaults of all fields, ids
  * and times. A body of two megabytes of tiny records would otherwise become gigabytes.
  */
-const maxAddedCharacters = 64 * 1024 * 1024;
+export const maxAddedCharacters = 64 * 1024 * 1024;
 /** The least size of a record, and of each of its fields. */
-const recordOverhead = 150;
-const fieldOverhead = 10;
+export const recordOverhead = 150;
+export const fieldOverhead = 10;
 
 /** Checks the body of insertOne. Throws a 400 that lists every problem. */
 export function validateRecord(body: unknown, structure: Structure): RecordValues {
@@ -68,7 +68,7 @@ export async function validateRecords(
 }
 
 /** How many records of a structure one request may have, whatever its body's size. */
-function maxRecords({ fields }: Structure): number {
+export function maxRecords({ fields }: Pick<Structure, 'fields'>): number {
   let added = recordOverhead;
   for (const { name, defaultValue } of fields) {
     added += fieldOverhead + name.length + String(defaultValue ?? '').length;

@@ -6,7 +6,7 @@ import { subjectSql } from './filter-sql.ts';
 import type { Selection } from './records-table.ts';
 
 /** Limits of one aggregation in the engine, and of its answer. Bytes, but for the groups. */
-const mostGroups = 1_000_000;
+export const mostGroups = 1_000_000;
 const mostMemory = 512 * 1024 ** 2;
 const mostResult = 16 * 1024 ** 2;
 

@@ -1,4 +1,5 @@
-const deepest = 100;
+/** Levels of arrays and objects. */
+export const mostLevels = 100;
 
 /** A value that has no canonical JSON text; `message` says why, as the end of a sentence about the value. */
 export class NotCanonicalError extends Error {}
@@ -16,7 +17,7 @@ export function canonicalJson(value: unknown): string {
 function isCanonical(value: unknown, depth: number): boolean {
   if (typeof value === 'number') return Number.isFinite(value);
   if (typeof value !== 'object' || value === null) return true;
-  if (depth === deepest) return false;
+  if (depth === mostLevels) return false;
   if (Array.isArray(value)) return value.every((item) => isCanonical(item, depth + 1));
   let before = '';
   for (const key of Object.keys(value)) {
@@ -35,7 +36,7 @@ function render(value: unknown, depth: number): string {
     return JSON.stringify(value);
   }
   if (value === null || typeof value !== 'object') return String(value);
-  if (depth === deepest) throw new NotCanonicalError(`it is nested deeper than ${deepest} levels`);
+  if (depth === mostLevels) throw new NotCanonicalError(`it is nested deeper than ${mostLevels} levels`);
   if (Array.isArray(value)) return `[${value.map((item) => render(item, depth + 1)).join(',')}]`;
   // entries, not property access: `__proto__` is a key like any other
   const entries = Object.entries(value).sort(byKey);

@@ -18,7 +18,7 @@ export interface ParsedStructure {
 export const maxFields = 500;
 export const longestUrl = 2048;
 /** Levels of arrays and objects of a structure: those of a value, and the levels around it. */
-const deepest = 110;
+export const mostLevels = 110;
 /** Parameters of login. */
 const mostParams = 100;
 
@@ -47,8 +47,8 @@ function unreadable(problem: string): ParsedStructure {
  */
 export function readStructure(input: unknown, scopes: readonly string[] | null = null): ParsedStructure {
   if (!isObject(input)) return unreadable('The structure header is not a JSON object');
-  if (nestedDeeperThan(input, deepest)) {
-    return unreadable(`The structure is nested deeper than ${deepest} levels`);
+  if (nestedDeeperThan(input, mostLevels)) {
+    return unreadable(`The structure is nested deeper than ${mostLevels} levels`);
   }
   const problems: string[] = [];
   const projectSlug = textOf(input, 'projectSlug', problems, true);

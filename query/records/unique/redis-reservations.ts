@@ -13,6 +13,8 @@ import {
   waitFor,
 } from './unique-reservations.ts';
 
+/** Values of unique fields that a request can store. */
+export const mostReserved = 50_000;
 /** Longest pause between two attempts while nothing can be reserved yet. */
 const closedPause = 250;
 const closedProblem = 'values of unique fields wait until reservations that were lost are over';
@@ -58,7 +60,7 @@ export class RedisReservations implements UniqueReservations {
       readonly reservationsKey?: string;
     },
   ) {
-    const { redis, log, everUsed, times = usualTimes, requestLimit = 50_000, reservationsKey } = args;
+    const { redis, log, everUsed, times = usualTimes, requestLimit = mostReserved, reservationsKey } = args;
     this.#times = times;
     this.#waitLimit = args.waitLimit ?? usualWait;
     this.#requestLimit = requestLimit;
