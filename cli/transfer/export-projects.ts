@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import { CommandError } from '#kernel/errors/command-error.ts';
 import { forEachAtOnce } from '#kernel/limits/for-each-at-once.ts';
@@ -11,7 +10,7 @@ import {
 } from './export-folder.ts';
 import type { Progress } from './progress.ts';
 import { fileAddress } from './remote-file.ts';
-import { CutTransfer, RefusedCall, type RemoteServer } from './remote-server.ts';
+import { bytesOf, CutTransfer, RefusedCall, type RemoteServer } from './remote-server.ts';
 import { readSpace, spacePath } from './remote-space.ts';
 
 export interface TransferDeps {
@@ -150,9 +149,9 @@ async function fetchFile(deps: TransferDeps, project: string, file: ListedFile):
 async function* counted(
   { progress }: Pick<TransferDeps, 'progress'>,
   what: string,
-  answer: IncomingMessage,
+  answer: Response,
 ): AsyncGenerator<Uint8Array> {
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
+  for await (const chunk of bytesOf(answer)) {
     progress.moved(what, chunk.byteLength);
     yield chunk;
   }

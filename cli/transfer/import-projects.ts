@@ -80,13 +80,12 @@ async function makeSpace(deps: ImportDeps, { project, slug, exported }: Place): 
   await server.json(`${spacePath(project, slug)}/set-structure`, {
     method: 'POST',
     headers: {
-      'content-type': 'application/json',
       'auto-create-project': 'true',
       'auto-create-record-space': 'true',
       'clear-all-spaces': 'false',
       mutate: 'true',
     },
-    body: () => JSON.stringify(exported.structure),
+    body: exported.structure,
   });
   const made = await readSpace(server, project, slug);
   if (!isDeepStrictEqual(made?.exported.structure, exported.structure))
@@ -98,8 +97,7 @@ async function makeSpace(deps: ImportDeps, { project, slug, exported }: Place): 
 async function setRules(deps: ImportDeps, project: string, slug: string, rules: unknown): Promise<void> {
   await deps.server.json(`${spaceAddress(project, slug)}/rules`, {
     method: 'PUT',
-    headers: { 'content-type': 'application/json' },
-    body: () => JSON.stringify(rules),
+    body: rules,
   });
 }
 
@@ -118,12 +116,8 @@ async function importRecords(deps: ImportDeps, jobs: RemoteJobs, place: Place): 
   const address = `${spacePath(project, slug)}/_import_?${choices}`;
   const job = await server.json<ImportJob>(address, {
     method: 'POST',
-    headers: {
-      'content-type': 'application/vnd.apache.parquet',
-      'content-length': bytes,
-      'idempotency-key': key,
-    },
-    body: () => createReadStream(folder.absolute(path)),
+    headers: { 'content-type': 'application/vnd.apache.parquet', 'idempotency-key': key },
+    bytes: { size: bytes, read: () => createReadStream(folder.absolute(path)) },
   });
   progress.moved(what, bytes);
   return jobs.finished(job, show);
@@ -140,10 +134,9 @@ async function importFile(deps: ImportDeps, project: string, file: ExportedFile)
     method: 'PUT',
     headers: {
       'content-type': contentType,
-      'content-length': size,
       'repr-digest': `sha-256=:${Buffer.from(sha256, 'hex').toString('base64')}:`,
     },
-    body: () => createReadStream(folder.absolute(path)),
+    bytes: { size, read: () => createReadStream(folder.absolute(path)) },
   });
   progress.done(`${project}/${name}`, size);
 }

@@ -18,13 +18,11 @@ export async function fileAt(
   name: string,
 ): Promise<RemoteFile | null> {
   try {
-    return await server.call(fileAddress(project, name), { method: 'HEAD' }, async (answer) => {
-      answer.resume();
-      const { 'content-length': length, 'repr-digest': digest } = answer.headers;
+    return await server.call(fileAddress(project, name), { method: 'HEAD' }, async ({ headers }) => {
       // RFC 9530 section 3
-      const base64 = /\bsha-256=:([A-Za-z0-9+/=]+):/.exec(String(digest))?.[1];
+      const base64 = /\bsha-256=:([A-Za-z0-9+/=]+):/.exec(headers.get('repr-digest') ?? '')?.[1];
       const sha256 = base64 === undefined ? null : Buffer.from(base64, 'base64').toString('hex');
-      return { size: Number(length), sha256 };
+      return { size: Number(headers.get('content-length')), sha256 };
     });
   } catch (error) {
     if (error instanceof RefusedCall && error.status === 404) return null;

@@ -1,25 +1,15 @@
-import { once } from 'node:events';
-import http, { type IncomingMessage } from 'node:http';
-import https from 'node:https';
 import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { type Call as ClientCall, connect, SluiceError, send } from '#client/client.ts';
 import { CommandError } from '#kernel/errors/command-error.ts';
+import { joinedProblems } from '#kernel/errors/joined-problems.ts';
+import { patientFetch } from './patient-fetch.ts';
 
 /** Milliseconds without a byte in either direction, after which a call is given up. */
 const longestSilence = 60_000;
-/** Attempts of a call, and the waits between them: half a second, and then twice the last one. Milliseconds. */
-const mostAttempts = 9;
-const firstWait = 500;
-const longestWait = 30_000;
-const longestAsked = 120_000;
+/** Their waits add up to more than a minute, in which a server can be started anew. */
+const retries = 8;
 /** Bytes of an answer that is read as a whole. */
 const largestAnswer = 16 * 1024 * 1024;
-
-/** Transient statuses, worth another attempt: RFC 9110 sections 15.5.9 and 15.6, RFC 6585 section 4. */
-const passing = new Set([408, 429, 502, 503, 504]);
-const network =
-  /^(?:E(?:CONN|PIPE|TIMEDOUT|AI_AGAIN|HOSTUNREACH|NETUNREACH|NETDOWN)|HPE_|ERR_STREAM_PREMATURE)/;
 
 /** A transfer that another attempt may bring to its end. */
 export class CutTransfer extends Error {}
@@ -27,21 +17,17 @@ export class CutTransfer extends Error {}
 /** An answer with an error of the server. */
 export class RefusedCall extends CommandError {
   readonly status: number;
-  /** Milliseconds that the server asks to wait for; undefined: it says nothing. */
-  readonly retryAfter: number | undefined;
 
-  constructor(message: string, status: number, retryAfter: number | undefined) {
+  constructor(message: string, status: number) {
     super(message);
     this.status = status;
-    this.retryAfter = retryAfter;
   }
 }
 
-export interface Call {
+export interface Call extends Pick<ClientCall, 'headers' | 'body'> {
   readonly method?: string;
-  readonly headers?: Readonly<Record<string, string | number>>;
-  /** Made anew for each attempt. */
-  readonly body?: () => Readable | string;
+  /** Sent in place of JSON. */
+  readonly bytes?: { readonly size: number; readonly read: () => Readable };
   /** Milliseconds; absent: a minute. */
   readonly silence?: number;
 }
@@ -67,20 +53,35 @@ export class RemoteServer {
   /** @param path with a slash at its start @param read takes the answer; it is called again when that was cut */
   async call<Result>(
     path: string,
-    call: Call,
-    read: (answer: IncomingMessage) => Promise<Result>,
+    { method = 'GET', headers, body, bytes, silence = longestSilence }: Call,
+    read: (answer: Response) => Promise<Result>,
   ): Promise<Result> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await this.#once(path, call, read);
-      } catch (error) {
-        this.signal.throwIfAborted();
-        const wait = waitAfter(error, attempt);
-        const { message } = error as Error;
-        if (wait === null) throw isNetwork(error) ? new CommandError(`${this.url}: ${message}`) : error;
-        this.#warn(`${message}; attempt ${attempt + 1} follows in ${wait / 1000} s`);
-        await sleep(wait, undefined, { signal: this.signal }).catch(() => this.signal.throwIfAborted());
-      }
+    const [url, signal] = [this.url, this.signal];
+    const client = connect({ url, token: this.#token, project: '', retries, fetch: patientFetch(silence) });
+    const said = (failure: SluiceError): string => textOfFailure(`${method} ${path}`, failure, silence);
+    const call: ClientCall = {
+      ...{ method, path, body, signal, repeatable: true },
+      headers: { ...headers, ...(bytes && { 'content-length': `${bytes.size}` }) },
+      // Node.js takes what can be iterated
+      ...(bytes && { bytes: () => bytes.read() as unknown as ReadableStream }),
+      onRetry: (failure, attempt, wait) =>
+        this.#warn(`${said(failure)}; attempt ${attempt} follows in ${(wait / 1000).toFixed(1)} s`),
+    };
+    let broken: { readonly error: unknown } | undefined;
+    try {
+      return await send(client, call, (answer) =>
+        read(answer).catch((error: unknown) => {
+          if (error instanceof CutTransfer) throw error;
+          // no other attempt helps against a full disk
+          broken = { error };
+          throw new SluiceError({ code: 'not_read', status: answer.status, message: 'broken' });
+        }),
+      );
+    } catch (error) {
+      if (!(error instanceof SluiceError)) throw error;
+      if (broken !== undefined) throw broken.error;
+      const text = said(error);
+      throw error.status === 0 ? new CommandError(`${url}: ${text}`) : new RefusedCall(text, error.status);
     }
   }
 
@@ -95,7 +96,7 @@ export class RemoteServer {
   }
 
   async json<Answer>(path: string, call: Call = {}): Promise<Answer> {
-    const text = await this.call(path, call, (answer) => textOf(answer));
+    const text = await this.call(path, call, textOf);
     return (text === '' ? null : JSON.parse(text)) as Answer;
   }
 
@@ -108,62 +109,21 @@ export class RemoteServer {
       after = page.next as string | null;
     }
   }
-
-  async #once<Result>(
-    path: string,
-    { method = 'GET', headers = {}, body, silence = longestSilence }: Call,
-    read: (answer: IncomingMessage) => Promise<Result>,
-  ): Promise<Result> {
-    const { request: begin } = this.url.startsWith('https:') ? https : http;
-    const request = begin(this.url, {
-      // as it is: a URL would lose a slug of two dots
-      path: new URL(this.url).pathname.replace(/\/$/, '') + path,
-      method,
-      headers: { authorization: `Bearer ${this.#token}`, ...headers },
-      signal: this.signal,
-    });
-    let answer: IncomingMessage | undefined;
-    request.setTimeout(silence, () => {
-      const error = new CutTransfer(`${method} ${path}: no byte came for ${silence / 1000} s`);
-      (answer ?? request).destroy(error);
-    });
-    const answered = once(request, 'response') as Promise<[IncomingMessage]>;
-    // after the answer nobody else listens
-    request.on('error', () => {});
-    const content = body?.();
-    // its failure is one of the request, or comes after an answer
-    if (typeof content === 'object') pipeline(content, request).catch((error) => request.destroy(error));
-    else request.end(content);
-    try {
-      [answer] = await answered;
-      const { statusCode: status = 0 } = answer;
-      if (status >= 200 && status < 300) return await read(answer);
-      throw await refusal(`${method} ${path}`, answer);
-    } finally {
-      request.setTimeout(0);
-      if (!request.writableFinished || answer?.complete === false) request.destroy();
-    }
-  }
 }
 
-async function refusal(what: string, answer: IncomingMessage): Promise<RefusedCall> {
-  const { statusCode: status = 0, headers } = answer;
-  const text = await textOf(answer);
-  let message = text.slice(0, 200);
+/** The bytes of an answer. Throws a CutTransfer where they end too early. */
+export async function* bytesOf({ body }: Response): AsyncGenerator<Uint8Array> {
   try {
-    message = String((JSON.parse(text) as { message?: unknown }).message);
-  } catch {
-    // of a proxy: no JSON
+    if (body !== null) yield* body;
+  } catch (cause) {
+    throw new CutTransfer('the answer was cut', { cause });
   }
-  const seconds = Number(headers['retry-after']);
-  const retryAfter = headers['retry-after'] && seconds >= 0 ? seconds * 1000 : undefined;
-  return new RefusedCall(`${what}: ${status} ${message}`.trim(), status, retryAfter);
 }
 
-async function textOf(answer: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
+async function textOf(answer: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
+  for await (const chunk of bytesOf(answer)) {
     size += chunk.byteLength;
     if (size > largestAnswer) throw new CommandError('the answer is too long: is this a Sluice server?');
     chunks.push(chunk);
@@ -171,16 +131,11 @@ async function textOf(answer: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-function isNetwork(error: unknown): boolean {
-  return error instanceof CutTransfer || network.test(String((error as NodeJS.ErrnoException).code));
-}
-
-/** Milliseconds until the next attempt; null: there is none. */
-function waitAfter(error: unknown, attempt: number): number | null {
-  const usual = Math.min(firstWait * 2 ** (attempt - 1), longestWait);
-  if (attempt >= mostAttempts) return null;
-  if (!(error instanceof RefusedCall)) return isNetwork(error) ? usual : null;
-  const { status, retryAfter } = error;
-  const passes = passing.has(status) || (status === 409 && retryAfter !== undefined);
-  return passes ? Math.max(usual, Math.min(retryAfter ?? 0, longestAsked)) : null;
+/** A refusal, or what the connection failed with, which is the last cause. */
+function textOfFailure(what: string, { status, problems, cause }: SluiceError, silence: number): string {
+  if (status !== 0) return `${what}: ${status} ${joinedProblems(problems)}`;
+  let last = cause as NodeJS.ErrnoException;
+  while (last.cause instanceof Error) last = last.cause;
+  const isSilent = /^UND_ERR_(?:HEADERS|BODY)_TIMEOUT$/.test(last.code ?? '');
+  return `${what}: ${isSilent ? `no byte came for ${silence / 1000} s` : last.message}`;
 }

@@ -10,6 +10,7 @@ import type { TableSums } from './compare-tables.ts';
 import { DamagedItem, digestOf, type ExportedFile, type Manifest, pathOf } from './export-folder.ts';
 import { fetchRecords, filesAtOnce, pagesOf, type TransferDeps } from './export-projects.ts';
 import { fileAddress, fileAt } from './remote-file.ts';
+import { bytesOf } from './remote-server.ts';
 import { readSpace } from './remote-space.ts';
 
 type VerifyDeps = TransferDeps & { readonly manifest: Manifest };
@@ -67,7 +68,8 @@ async function fileDifference(deps: VerifyDeps, project: string, file: ExportedF
   const there = await fileAt(server, project, file.name);
   if (there === null) return 'the server has no such file';
   if (there.size !== file.size) return `it has ${there.size} bytes, not ${file.size}`;
-  const sha256 = there.sha256 ?? (await server.call(fileAddress(project, file.name), {}, digestOf));
+  const digest = (answer: Response): Promise<string> => digestOf(bytesOf(answer));
+  const sha256 = there.sha256 ?? (await server.call(fileAddress(project, file.name), {}, digest));
   return sha256 === file.sha256 ? null : 'it has other bytes';
 }
 

@@ -54,6 +54,8 @@ export function connect(options: ConnectOptions): Client {
   return { ...options, url: options.url.replace(/\/+$/, ''), retries: options.retries ?? 4 };
 }
 
+type Bytes = NonNullable<RequestInit['body']>;
+
 export interface Call {
   readonly method: string;
   /** Behind the address of the service, with its query. */
@@ -61,12 +63,15 @@ export interface Call {
   readonly headers?: Readonly<Record<string, string>>;
   /** JSON, unless it is bytes. */
   readonly body?: unknown;
-  readonly bytes?: NonNullable<RequestInit['body']>;
+  /** Or a function that makes them anew for each attempt. */
+  readonly bytes?: Bytes | (() => Bytes);
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds after which an attempt has failed. */
   readonly timeout?: number;
   /** Whether the request comes to the same however often it is sent. */
   readonly repeatable: boolean;
+  /** Before the wait for another attempt. @param attempt its number, from 2 @param wait milliseconds */
+  readonly onRetry?: (failure: SluiceError, attempt: number, wait: number) => void;
 }
 
 /**
@@ -97,7 +102,7 @@ export async function send(
           : new SluiceError({ code: 'no_answer', status: 0, message, cause });
     }
     if (!call.repeatable) throw failure;
-    await backOff(client, failure, attempt, call.signal);
+    await backOff(client, failure, attempt, call.signal, call.onRetry);
   }
 }
 
@@ -109,11 +114,14 @@ export async function backOff(
   failure: SluiceError,
   attempt: number,
   signal: AbortSignal | undefined,
+  onRetry?: Call['onRetry'],
 ): Promise<void> {
-  const { status, code, retryAfter } = failure;
+  const { status, code, retryAfter = 0 } = failure;
   if (!passing.test(`${status} ${code}`) || attempt >= retries) throw failure;
   // clients that were refused together do not come back together
-  await sleep((retryAfter ?? 250 * 2 ** attempt) * (1 + Math.random() / 2), signal);
+  const wait = Math.max(retryAfter, 250 * 2 ** attempt) * (1 + Math.random() / 2);
+  onRetry?.(failure, attempt + 2, wait);
+  await sleep(wait, signal);
 }
 
 async function once(client: Client, call: Call): Promise<Response> {
@@ -128,7 +136,8 @@ async function once(client: Client, call: Call): Promise<Response> {
     method,
     headers: Object.assign(headers, call.headers),
     signal: signal ?? null,
-    body: body === undefined ? (bytes ?? null) : JSON.stringify(body),
+    body:
+      body === undefined ? ((typeof bytes === 'function' ? bytes() : bytes) ?? null) : JSON.stringify(body),
     // of a stream
     ...(bytes && { duplex: 'half' }),
   });

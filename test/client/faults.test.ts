@@ -1,5 +1,6 @@
 /** What the client does when the service, or something in between, fails. */
 import t, { type Test } from 'tap';
+import { backOff } from '#client/client.ts';
 import {
   type Client,
   connect,
@@ -29,6 +30,21 @@ async function against(t: Test, answers: readonly Answer[], options: Partial<Cli
 async function error(work: PromiseLike<unknown>): Promise<SluiceError> {
   return (await rejectionOf(Promise.resolve(work))) as unknown as SluiceError;
 }
+
+t.test('Retry-After is the least wait, and others follow in twice the time of the last', async (t) => {
+  const client = connect({ url: 'http://127.0.0.1', token: 't', project: 'shop', retries: 9 });
+  const refused = new SluiceError({ code: 'overloaded', status: 503, message: 'busy', retryAfter: 1000 });
+  const waits: number[] = [];
+  for (const attempt of [0, 5]) {
+    const wait = backOff(client, refused, attempt, AbortSignal.abort(), (_failure, _attempt, milliseconds) =>
+      waits.push(milliseconds),
+    );
+    await t.rejects(wait);
+  }
+  const [first = 0, sixth = 0] = waits;
+  t.ok(first >= 1000 && first <= 1500, `${first} ms`);
+  t.ok(sixth >= 8000 && sixth <= 12_000, `${sixth} ms`);
+});
 
 t.test('a read is tried again after 429, 503 and a cut connection', async (t) => {
   for (const failure of [refuse(503, 'overloaded', soon), refuse(429, 'rate_limited', soon), cut, half]) {
