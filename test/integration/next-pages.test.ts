@@ -114,6 +114,21 @@ async function pages(
     t.strictSame([...walked, ...idsOf(page)], whole);
   });
 
+  t.test('options that say where a page begins go with no address that says it too', async (t) => {
+    const whole = idsOf(await ask({}));
+    const query = '$limit=6';
+    for (const pagination of [{ page: 2 }, { after: { id: whole[5] } }]) {
+      const headers = { options: JSON.stringify({ pagination }) };
+      const page = await ask({ query, headers });
+      t.strictSame([idsOf(page), page.link], [whole.slice(6, 12), null]);
+      const options = JSON.stringify({ pagination: { limit: 6, after: JSON.parse(page.after ?? '') } });
+      t.strictSame(idsOf(await ask({ headers: { options } })), whole.slice(12, 18));
+    }
+    const headers = { options: JSON.stringify({ select: ['name'], pagination: {} }) };
+    const { link } = await ask({ query, headers });
+    t.strictSame(idsOf(await ask({ query: link ?? '', headers })), whole.slice(6, 12), 'other options');
+  });
+
   t.test('a page that does not show what it is sorted by names the next one', async (t) => {
     for (const [query, size] of [
       ['$sort=-age&$select=name&$limit=7', 7],
