@@ -40,10 +40,7 @@ export const setStructure: OperationDefinition = {
 };
 
 export const setInferredStructure: OperationDefinition = {
-  ...settingStructure(async (input, path, { spaces }, { ownerId, signal }) => {
-    const stored = await spaces.find(uuidV5(ownerId, path.projectSlug, path.slug), signal);
-    return inferStructure(input, path, stored?.structure);
-  }),
+  ...settingStructure(inferredStructure),
   summary: 'Set the structure of a sample record',
   body: sampleRecord,
   errors: ['invalid_value'],
@@ -51,10 +48,11 @@ export const setInferredStructure: OperationDefinition = {
 };
 
 export const getInferredStructure: OperationDefinition = {
-  async run({ request, authenticate, body }) {
-    await authenticate();
+  async run({ request, authenticate, body }, deps) {
+    const { userId: ownerId } = await authenticate();
     const path = readPath(request.params);
-    return structureAnswer(inferStructure(await body(), path));
+    const { signal } = request;
+    return structureAnswer(await inferredStructure(await body(), path, deps, { ownerId, signal }));
   },
   tag: 'Structures',
   summary: 'Get the structure of a sample record',
@@ -66,14 +64,25 @@ export const getInferredStructure: OperationDefinition = {
   sample: { space: 'samples' },
 };
 
+/** That of a sample record. Fields that are stored keep their slugs, so that the space takes it. */
+async function inferredStructure(
+  sample: unknown,
+  path: SpacePath,
+  { spaces }: OperationDeps,
+  { ownerId, signal }: Sender,
+): Promise<Structure> {
+  const stored = await spaces.find(uuidV5(ownerId, path.projectSlug, path.slug), signal);
+  return inferStructure(sample, path, stored?.structure);
+}
+
+interface Sender {
+  readonly ownerId: string;
+  readonly signal: AbortSignal;
+}
+
 /** Brings the stored structure to another one, and answers it. @param read the structure that a body asks for */
 function settingStructure(
-  read: (
-    body: unknown,
-    path: SpacePath,
-    deps: OperationDeps,
-    of: { readonly ownerId: string; readonly signal: AbortSignal },
-  ) => Promise<Structure>,
+  read: (body: unknown, path: SpacePath, deps: OperationDeps, of: Sender) => Promise<Structure>,
 ): Pick<OperationDefinition, 'run' | 'tag' | 'spaceHeaders' | 'answer'> {
   return {
     async run({ request, open, body }, deps) {
