@@ -1,5 +1,6 @@
 import type { Comparison, Filter, FilterGroup } from '#records/input/filters/filter.ts';
 import { asFilter, type Conditions } from '#records/input/parse-conditions.ts';
+import { recordTimes } from '#records/input/parse-time.ts';
 
 /** Which records meet a filter, whatever the records are: every one, none, or it depends on them. */
 type Extent = 'every' | 'none' | 'some';
@@ -57,7 +58,46 @@ function hasBothSides(members: readonly Filter[]): boolean {
   });
 }
 
-function reachOf({ target, operator, values: [value], values }: Comparison): Reach {
+/** Of a comparison with times: no record is older or newer than `recordTimes`. */
+function reachOfTimes({ operator, values }: Comparison): Reach {
+  const { first, last } = recordTimes;
+  const times = values.map(Number);
+  const [time = Number.NaN] = times;
+  const isNever = times.every((one) => one < first || one > last);
+  switch (operator) {
+    case 'eq':
+    case 'in':
+      return isNever ? 'none' : 'some';
+    case 'ne':
+    case 'nin':
+      return isNever ? 'every' : 'some';
+    case 'gt':
+      return extentBeyond(time < first, time >= last);
+    case 'gte':
+      return extentBeyond(time <= first, time > last);
+    case 'lt':
+      return extentBeyond(time > last, time <= first);
+    case 'lte':
+      return extentBeyond(time >= last, time < first);
+    default:
+      return 'some';
+  }
+}
+
+function extentBeyond(isEvery: boolean, isNone: boolean): Extent {
+  if (isEvery) return 'every';
+  return isNone ? 'none' : 'some';
+}
+
+function reachOf(comparison: Comparison): Reach {
+  const {
+    target,
+    operator,
+    values: [value],
+    values,
+  } = comparison;
+  if ((target === 'createdAt' || target === 'updatedAt') && operator !== 'exists')
+    return reachOfTimes(comparison);
   const isSystem = typeof target === 'string';
   const withValue = isSystem ? 'every' : 'with value';
   const isId = target === 'id';

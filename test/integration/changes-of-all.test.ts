@@ -41,6 +41,12 @@ const always: readonly object[] = [
   { $not: [{ age: { exists: true }, $and: [{ age: { exists: false } }] }] },
   { $and: [every, { updatedAt: { nin: [] } }] },
   { id: { nin: [], exists: true } },
+  { createdAt: { gte: '1970-01-01' } },
+  { createdAt: { gt: '0001-01-01' } },
+  { updatedAt: { ne: '1969-12-31T23:59:59.999Z' } },
+  { updatedAt: { lt: '2200-01-01' } },
+  { createdAt: { lte: '9999-12-31T23:59:59Z' } },
+  { $not: [{ createdAt: '1900-01-01' }] },
 ];
 
 /** Each says something of the records, though it may hold for all of them now. */
@@ -53,6 +59,8 @@ const telling: readonly object[] = [
   { id: { nin: ['x'] } },
   { id: { gt: '0' } },
   { createdAt: { gte: '2026-01-01' } },
+  { createdAt: { gt: '1970-01-01' } },
+  { updatedAt: { lt: '2199-12-31' } },
   { $not: [{ name: 'Cid' }] },
   { $or: [{ age: { exists: true } }, { name: { exists: true } }] },
   { $or: [{ age: { exists: false } }, { 'more.x': { exists: true } }, { name: 'Bob' }] },

@@ -1,4 +1,5 @@
 import { isSafeHash } from '#auth/safe-hash.ts';
+import { recordTimes } from '#records/input/parse-time.ts';
 import type { Field, StoredValue } from '#records/structure/field.ts';
 
 /** What an import may keep of records that come from elsewhere. */
@@ -15,8 +16,6 @@ export interface OwnValues {
 
 const idPattern = /^[A-Za-z0-9_.~-]{1,64}$/;
 const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)$/;
-/** The years that the columns of times have. */
-const latest = Date.UTC(2200, 0);
 
 type Reading<Value> = { readonly value: Value } | { readonly problem: string };
 
@@ -27,7 +26,7 @@ export function readOwn(name: KeptColumn, given: unknown): Reading<string | numb
       ? { value: given }
       : { problem: 'should be 1 to 64 letters, digits, or characters of -_.~' };
   const time = typeof given === 'string' && timePattern.test(given) ? Date.parse(given) : Number.NaN;
-  return time >= 0 && time < latest
+  return time >= recordTimes.first && time <= recordTimes.last
     ? { value: time }
     : { problem: 'should be a time with its zone (ISO 8601), from 1970 on' };
 }

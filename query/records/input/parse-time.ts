@@ -3,7 +3,10 @@ const rfc3339 = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d):(\d\d)(?:\.(\d+))?(?:Z|([+ -])(\
 
 const isDay = /^\d{4}-\d\d-\d\d$/;
 
-/** The range of DateTime64: no record is older or newer. */
+/** The times of records, in milliseconds: those of a clock, or those that an import brings. */
+export const recordTimes = { first: 0, last: Date.UTC(2200, 0) - 1 } as const;
+
+/** The range of DateTime64. */
 const first = Date.UTC(1900, 0, 1);
 const last = Date.UTC(2300, 0, 1) - 1;
 
