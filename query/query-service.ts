@@ -11,6 +11,7 @@ import type { Metrics } from '#kernel/telemetry/create-metrics.ts';
 import { openObjectStore } from '#objects/open-object-store.ts';
 import type { Examples } from '#process/lifecycle/first-start-text.ts';
 import type { ProcessServices, Service, ServiceFactory } from '#process/lifecycle/service.ts';
+import { AnnouncedWrites } from '#records/announced-writes.ts';
 import { Candidates } from '#records/candidates.ts';
 import { HashChecks, type Throttle } from '#records/hash-checks.ts';
 import { sweepReceipts } from '#records/insert-receipts.ts';
@@ -20,7 +21,7 @@ import { RecordExports } from '#records/record-exports.ts';
 import { quotaWrites, RecordQuota } from '#records/record-quota.ts';
 import { RecordReader } from '#records/record-reader.ts';
 import { cacheShares } from '#records/store/cache-shares.ts';
-import type { RecordStore } from '#records/store/record-store.ts';
+import type { WritableStore } from '#records/store/record-store.ts';
 import { EmbeddedStore } from '#records/store-embedded/embedded-store.ts';
 import { exampleStructure } from '#records/structure/example-structure.ts';
 import { createLocalReservations, type UniqueReservations } from '#records/unique/unique-reservations.ts';
@@ -128,7 +129,7 @@ export const queryService =
   };
 
 /** The one place that knows which of the two stores there is. */
-async function openStore(services: ProcessServices): Promise<RecordStore> {
+async function openStore(services: ProcessServices): Promise<WritableStore> {
   // the embedded engine serves one process
   if (services.config.clickhouse === undefined) return EmbeddedStore.open(services);
   const { SharedStore } = await import('#records/store-shared/shared-store.ts');
@@ -167,6 +168,7 @@ export interface QueryDeps
     | 'liveMaxStreams'
     | 'liveMaxTokenStreams'
   >;
+  readonly store: WritableStore;
   readonly events: RecordEvents;
   readonly now: () => number;
   /** Of logins. */
@@ -224,7 +226,8 @@ function queryParts(args: QueryDeps): {
   const count = (account: string, signal: AbortSignal) => countRecordBytes(deps, account, signal);
   const quota = limit === 0 ? null : new RecordQuota({ limit, count, log: args.log });
   const counted = quota === null ? store : quotaWrites(store, quota);
-  const writes = store.alone ? counted : currentWrites(counted, spaces);
+  // a write that is not acknowledged calls no webhook
+  const writes = new AnnouncedWrites(store.alone ? counted : currentWrites(counted, spaces), args.events);
   const authorize = createAuthorize({ ...reading, spaces });
   const boundSpaces = new BoundSpaces({ ...reading, spaces });
   const { bind } = boundSpaces;

@@ -1,16 +1,13 @@
 import { arrayOf, exactObject } from '#kernel/json/schema.ts';
-import type { AnnouncedRecord } from '#kernel/record-events/record-event.ts';
 import { parseOnConflict } from '#records/input/parse-on-conflict.ts';
 import { validateRecord, validateRecords } from '#records/input/validate-record.ts';
 import type { Inserted } from '#records/insert-records.ts';
 import { type NewRecord, newRecordJson, newRecordsJson } from '#records/sql/new-record.ts';
-import type { Structure } from '#records/structure/structure.ts';
 import type { HttpResponse } from '#server/http/http-types.ts';
 import { keyErrors, keyParameter, replayedHeader, replayedHeaders } from '#server/http/idempotency-key.ts';
 import type { ApiParameter } from '#server/openapi/api-operation.ts';
 import { readInsertKey } from '../input/insert-key.ts';
 import { writeErrors } from '../openapi/describe-operation.ts';
-import { announce } from './announce.ts';
 import { jsonAnswer, jsonHeaders } from './json-answer.ts';
 import type { OperationDefinition } from './operation.ts';
 import { upsert } from './upsert.ts';
@@ -52,8 +49,6 @@ export const insert: OperationDefinition = {
       return jsonAnswer(`[${(await upsert(call, deps, many)).join()}]`);
     }
     const stored = await deps.records.store(space, values, signal, readInsertKey(request, space, given));
-    if (!stored.replayed)
-      await announce(deps, space, 'record.inserted', announced(structure, stored.records));
     return insertAnswer(await newRecordsJson(structure, stored.records, signal), stored);
   },
   summary: 'Insert records',
@@ -74,10 +69,6 @@ export const insert: OperationDefinition = {
   },
 };
 
-function* announced(structure: Structure, records: readonly NewRecord[]): Generator<AnnouncedRecord> {
-  for (const record of records) yield { id: record.id, json: newRecordJson(structure, record) };
-}
-
 export const insertOne: OperationDefinition = {
   async run(call, deps) {
     const { request } = call;
@@ -96,9 +87,7 @@ export const insertOne: OperationDefinition = {
       readInsertKey(request, space, given),
     );
     const record = stored.records[0] as NewRecord;
-    const json = newRecordJson(space.structure, record);
-    if (!stored.replayed) await announce(deps, space, 'record.inserted', [{ id: record.id, json }]);
-    return insertAnswer(json, stored);
+    return insertAnswer(newRecordJson(space.structure, record), stored);
   },
   summary: 'Insert a record',
   ...inserts,

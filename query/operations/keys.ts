@@ -1,6 +1,5 @@
 import { notAllowed } from '#kernel/errors/catalogue.ts';
 import { continueWith } from '#kernel/limits/continue-with.ts';
-import type { AnnouncedRecord } from '#kernel/record-events/record-event.ts';
 import { allRecords } from '#records/input/parse-conditions.ts';
 import { type Changes, firstValues, validateChanges } from '#records/input/validate-changes.ts';
 import { oldest } from '#records/record-reader.ts';
@@ -8,7 +7,6 @@ import { ruledFor, unbound } from '#records/ruled.ts';
 import { newRecordJson } from '#records/sql/new-record.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
 import { changedRecord, writeErrors } from '../openapi/describe-operation.ts';
-import { announce } from './announce.ts';
 import { jsonAnswer, jsonHeaders } from './json-answer.ts';
 import type { OperationCall, OperationDefinition, OperationDeps } from './operation.ts';
 import { type RecordPlan, RecordRead } from './record-read.ts';
@@ -44,8 +42,10 @@ export const setKeys: OperationDefinition = {
       const id = await deps.reader.oldestId(unbound(space), signal);
       if (id !== null && space.bound !== undefined) await assertMayChange(deps, space, id, signal);
       const group =
-        id === null ? await make(deps, space, wanted, signal) : await change(deps, space, id, wanted, signal);
-      if (group !== null) return jsonAnswer(group.json);
+        id === null
+          ? await make(deps, space, wanted, signal)
+          : await deps.changes.update(space, { id }, wanted, signal);
+      if (group !== null) return jsonAnswer(group);
       // it was made, or cleared, in between
     }
   },
@@ -73,24 +73,8 @@ async function make(
   space: RecordSpace,
   wanted: Changes,
   signal: AbortSignal,
-): Promise<AnnouncedRecord | null> {
+): Promise<string | null> {
   const { structure } = space;
   const stored = await deps.records.storeFirst(space, firstValues(wanted, structure), signal);
-  if (stored === null) return null;
-  const group = { id: stored.id, json: newRecordJson(structure, stored) };
-  await announce(deps, space, 'record.inserted', [group]);
-  return group;
-}
-
-async function change(
-  deps: OperationDeps,
-  space: RecordSpace,
-  id: string,
-  wanted: Changes,
-  signal: AbortSignal,
-): Promise<AnnouncedRecord | null> {
-  const json = await deps.changes.update(space, { id }, wanted, signal);
-  if (json === null) return null;
-  await announce(deps, space, 'record.updated', [{ id, json }]);
-  return { id, json };
+  return stored === null ? null : newRecordJson(structure, stored);
 }

@@ -3,13 +3,11 @@ import { count, exactObject, type Schema } from '#kernel/json/schema.ts';
 import type { Conditions } from '#records/input/parse-conditions.ts';
 import type { RecordReader } from '#records/record-reader.ts';
 import { ruledFor } from '#records/ruled.ts';
-import { storedJson } from '#records/sql/record-row.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
 import { manyKeys, readAll, readManyChanges, readWhere } from '../input/many-records.ts';
 import { PartReader } from '../input/part-reader.ts';
 import { conditionErrors, writeErrors } from '../openapi/describe-operation.ts';
 import { makePerson } from '../openapi/operation-sample.ts';
-import { announce } from './announce.ts';
 import { jsonAnswer } from './json-answer.ts';
 import type { OperationDefinition } from './operation.ts';
 
@@ -20,7 +18,7 @@ const all: Schema = { type: 'boolean', description: 'Conditions may hold for eve
 const matched = { ...count, description: 'How many records matched' };
 
 export const updateMany: OperationDefinition = {
-  async run({ request, open, body, wrote }, deps) {
+  async run({ request, open, body, wrote }, { reader, changes }) {
     const { signal } = request;
     const space = await open();
     const { structure } = space;
@@ -31,14 +29,10 @@ export const updateMany: OperationDefinition = {
     parts.check();
     const added = Buffer.byteLength([...wanted.values()].join(''));
     const allowed = ruledFor(space, 'update', conditions);
-    const find = () => idsOfMany(deps.reader, { space, conditions: allowed, added }, signal);
-    const rows = await deps.changes.changeAll(space, find, wanted, signal);
-    const announced = function* () {
-      for (const row of rows) yield { id: row._id, json: storedJson(structure, row) };
-    };
-    if (rows.length > 0) await announce(deps, space, 'record.updated', announced());
-    wrote(rows.length);
-    return jsonAnswer(JSON.stringify({ updated: rows.length }));
+    const find = () => idsOfMany(reader, { space, conditions: allowed, added }, signal);
+    const { length: updated } = await changes.changeAll(space, find, wanted, signal);
+    wrote(updated);
+    return jsonAnswer(JSON.stringify({ updated }));
   },
   summary: 'Change all records that match',
   description:

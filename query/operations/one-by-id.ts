@@ -8,7 +8,6 @@ import type { QueryPairs } from '#server/http/http-types.ts';
 import type { ApiParameter } from '#server/openapi/api-operation.ts';
 import { changedRecord, writeErrors } from '../openapi/describe-operation.ts';
 import { idOfNewPerson } from '../openapi/operation-sample.ts';
-import { announce } from './announce.ts';
 import { jsonAnswer } from './json-answer.ts';
 import type { OperationDefinition } from './operation.ts';
 
@@ -55,7 +54,6 @@ export const updateOneById: OperationDefinition = {
       throw error;
     });
     if (record === null) throw noSuchRecord(id);
-    await announce(deps, space, 'record.updated', [{ id, json: record }]);
     return jsonAnswer(record);
   },
   summary: 'Change the record with an id',

@@ -37,6 +37,7 @@ export interface OperationDeps {
   readonly structures: StructureCache;
   readonly loginTokens: LoginTokens;
   readonly candidates: Candidates;
+  /** For `Upserts`. Writes tell it by themselves. */
   readonly events: RecordEvents;
   /** Answers a find that stays open. @param asked its conditions */
   readonly live: (

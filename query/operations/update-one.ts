@@ -7,7 +7,6 @@ import { PartReader } from '../input/part-reader.ts';
 import { changedRecord, conditionErrors, writeErrors } from '../openapi/describe-operation.ts';
 import { orderParameters } from '../openapi/filter-schemas.ts';
 import { makePerson } from '../openapi/operation-sample.ts';
-import { announce } from './announce.ts';
 import { jsonAnswer } from './json-answer.ts';
 import type { OperationDefinition } from './operation.ts';
 
@@ -16,9 +15,8 @@ import type { OperationDefinition } from './operation.ts';
  * The record matches when it is changed: of several requests that take the next record of a kind, no two get the same.
  */
 export const updateOne: OperationDefinition = {
-  async run({ request, open, body }, deps) {
+  async run({ request, open, body }, { reader, changes }) {
     const { signal } = request;
-    const { reader, changes } = deps;
     const space = await open();
     const { structure } = space;
     const asked = askedInQuery(request.query, structure);
@@ -38,10 +36,7 @@ export const updateOne: OperationDefinition = {
       if (id === null) throw noMatch('No record matches the conditions');
       const stillWanted = (): Promise<boolean> => reader.matches(space, conditions, id, signal);
       const record = await changes.update(space, { id, stillWanted }, wanted, signal);
-      if (record !== null) {
-        await announce(deps, space, 'record.updated', [{ id, json: record }]);
-        return jsonAnswer(record);
-      }
+      if (record !== null) return jsonAnswer(record);
       // somebody else changed or deleted it in between: another one may match. All data of an attempt may be in
       // memory, so without a pause no timer would run, and no deadline end the request
       await letOthersRun(signal);

@@ -1,6 +1,5 @@
 import { invalidBody } from '#kernel/errors/catalogue.ts';
 import { type Upsert, Upserts } from '#records/upserts.ts';
-import { announce } from './announce.ts';
 import { manyLimits } from './many-records.ts';
 import type { OperationCall, OperationDeps } from './operation.ts';
 
@@ -25,13 +24,9 @@ export async function upsert(
   const asked = { request, space, projectSlug: space.structure.projectSlug, grants: space.grants };
   await deps.authorize({ ...asked, operation: operation[onConflict.do] });
   const upserts = new Upserts(deps, upsert, signal);
-  const { inserted, updated } = upserts;
   try {
     return await upserts.run();
   } finally {
-    // work before a failure stays done
-    if (inserted.length > 0) await announce(deps, space, 'record.inserted', inserted);
-    if (updated.length > 0) await announce(deps, space, 'record.updated', updated);
-    wrote(inserted.length + updated.length);
+    wrote(upserts.written);
   }
 }

@@ -1,6 +1,7 @@
 import type { Hasher } from '#auth/hasher.ts';
 import { untilAborted } from '#kernel/limits/deadline.ts';
 import { forEachYielding } from '#kernel/limits/yielding-loop.ts';
+import type { RecordEvents } from '#kernel/record-events/record-event.ts';
 import { findStored } from './find-stored.ts';
 import type { RecordValues } from './input/validate-record.ts';
 import { type InsertKey, idsFrom, KeyedInsert } from './insert-receipts.ts';
@@ -31,6 +32,12 @@ interface First {
   readonly isTaken: () => Promise<boolean>;
 }
 
+interface HowToStore {
+  readonly first?: First;
+  readonly keyed?: KeyedInsert | undefined;
+  readonly events?: RecordEvents | undefined;
+}
+
 interface Deps {
   readonly store: RecordStore;
   readonly reader: RecordReader;
@@ -52,15 +59,17 @@ export class RecordInserts {
    * Stores the records of one request, all or none, in their order. Resolves when they are durable and a find sees
    * them; throws a 400 when a value of a unique field is taken.
    * @param key undefined: the request has no `Idempotency-Key`
+   * @param events absent: webhooks hear of the records at once
    */
   async store(
     space: RecordSpace,
     records: readonly RecordValues[],
     signal: AbortSignal,
     key: InsertKey | undefined,
+    events?: RecordEvents,
   ): Promise<Inserted> {
     const keyed = key && (await KeyedInsert.of(this.#deps, space, { asked: key, signal }));
-    return (await this.#storeAll(space, records, signal, { keyed })) as Inserted;
+    return (await this.#storeAll(space, records, signal, { keyed, events })) as Inserted;
   }
 
   /**
@@ -78,7 +87,7 @@ export class RecordInserts {
     space: RecordSpace,
     given: readonly RecordValues[],
     signal: AbortSignal,
-    { first, keyed }: { readonly first?: First; readonly keyed?: KeyedInsert | undefined },
+    { first, keyed, events }: HowToStore,
   ): Promise<Inserted | null> {
     const { store, hasher, reservations, writes, newId, now } = this.#deps;
     const records = await filledIn(space, given, new Date(now()).toISOString(), signal);
@@ -136,6 +145,7 @@ export class RecordInserts {
         receipt,
         signal,
         permit,
+        events,
       });
     } catch (error) {
       await settle();

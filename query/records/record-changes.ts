@@ -3,6 +3,7 @@ import { ApiError } from '#kernel/errors/api-error.ts';
 import { untilAborted } from '#kernel/limits/deadline.ts';
 import { KeyedLock } from '#kernel/limits/keyed-lock.ts';
 import { ReadWriteLock } from '#kernel/limits/read-write-lock.ts';
+import type { RecordEvents } from '#kernel/record-events/record-event.ts';
 import { findStored } from './find-stored.ts';
 import { type Changes, valuesSet } from './input/validate-changes.ts';
 import type { RecordValues } from './input/validate-record.ts';
@@ -20,10 +21,8 @@ import { recordKey } from './unique/reservation-keys.ts';
 import type { Reservation, UniqueReservations } from './unique/unique-reservations.ts';
 import { alreadyStored, collectUniqueValues, type UniqueValue } from './unique-values.ts';
 
-interface Outcome {
+interface Outcome extends Pick<Changed, 'invalidated'> {
   readonly row: StoredRow | null;
-  /** Resolves when nobody uses the space's older version; null: nobody does. */
-  readonly invalidated: Promise<void> | null;
 }
 
 /** Increments of one record that wait for its turn. */
@@ -37,6 +36,8 @@ interface UpdateTarget {
   readonly id: string;
   /** Looks again when nobody else can change the record any more; false: leave it alone. */
   readonly stillWanted?: () => Promise<boolean>;
+  /** Absent: webhooks hear of the change at once. */
+  readonly events?: RecordEvents;
 }
 
 const untouched: Outcome = { row: null, invalidated: null };
@@ -81,7 +82,7 @@ export class RecordChanges {
     const values = valuesSet(changes, space.structure);
     const unique = await collectUniqueValues(space, [values], signal);
     const assignments = await this.#assignments(space, changes, values, signal);
-    const { id } = target;
+    const { id, events } = target;
     const step = { id, assignments };
     const stillWanted =
       space.bound === undefined
@@ -89,7 +90,8 @@ export class RecordChanges {
         : async () =>
             (await mayChange(this.#deps.store, space, [id], assignments, signal)).length > 0 &&
             (target.stillWanted === undefined || (await target.stillWanted()));
-    if (store.alone && stillWanted === undefined && assignments.every(({ value }) => isIncrement(value)))
+    const isPlain = stillWanted === undefined && events === undefined;
+    if (store.alone && isPlain && assignments.every(({ value }) => isIncrement(value)))
       return this.#recordOf(space, this.#count(space, step, signal), signal);
     const change = async (): Promise<Outcome> => {
       if (stillWanted !== undefined && !(await stillWanted())) return untouched;
@@ -98,7 +100,7 @@ export class RecordChanges {
       try {
         const permit = reservation?.permit ?? null;
         for (const { hash } of unique.values()) store.keys.add(space.id, hash);
-        const outcome = await this.#commit({ space, steps: [step], signal, permit });
+        const outcome = await this.#commit({ space, steps: [step], signal, permit, events });
         if (outcome.row !== null) stored = unique.keys();
         return outcome;
       } finally {
@@ -208,7 +210,7 @@ export class RecordChanges {
     return this.#lock.run(recordKey(space, id), shared, signal);
   }
 
-  /** The next change does not wait until other processes have dropped their cached results; the answer does. */
+  /** The answer waits until the write may be acknowledged; the next change of the record does not. */
   async #recordOf(space: RecordSpace, made: Promise<Outcome>, signal: AbortSignal): Promise<string | null> {
     const { row, invalidated } = await made;
     if (invalidated !== null) await untilAborted(invalidated, signal);

@@ -1,8 +1,9 @@
 import { ApiError } from '#kernel/errors/api-error.ts';
 import { forEachAtOnce } from '#kernel/limits/for-each-at-once.ts';
 import { letOthersRun } from '#kernel/limits/yielding-loop.ts';
-import type { AnnouncedRecord } from '#kernel/record-events/record-event.ts';
+import type { RecordEvents } from '#kernel/record-events/record-event.ts';
 import { firstByValues } from './first-by-values.ts';
+import { GatheredEvents } from './gathered-events.ts';
 import { equals } from './input/parse-conditions.ts';
 import type { OnConflict } from './input/parse-on-conflict.ts';
 import { validateChanges } from './input/validate-changes.ts';
@@ -33,6 +34,8 @@ export interface UpsertDeps {
   readonly reader: RecordReader;
   readonly records: RecordInserts;
   readonly changes: RecordChanges;
+  /** Hears of all that was written when it is over. */
+  readonly events: RecordEvents;
 }
 
 /** Records that are looked up, or changed, at once. */
@@ -45,17 +48,32 @@ export class Upserts {
   readonly #signal: AbortSignal;
   /** The JSON of each record, as soon as it is done. */
   readonly #done: (string | undefined)[];
-  readonly inserted: AnnouncedRecord[] = [];
-  readonly updated: AnnouncedRecord[] = [];
+  readonly #events: GatheredEvents;
+  #written = 0;
 
   constructor(deps: UpsertDeps, upsert: Upsert, signal: AbortSignal) {
     this.#deps = deps;
     this.#upsert = upsert;
     this.#signal = signal;
+    this.#events = new GatheredEvents(deps.events);
     this.#done = new Array(upsert.values.length).fill(undefined);
   }
 
+  /** Records that were stored or changed. */
+  get written(): number {
+    return this.#written;
+  }
+
   async run(): Promise<readonly string[]> {
+    try {
+      return await this.#run();
+    } finally {
+      // work before a failure stays done
+      await this.#events.end();
+    }
+  }
+
+  async #run(): Promise<readonly string[]> {
     const { space, given, values, onConflict } = this.#upsert;
     // check the right to insert first, or the answer reveals which values exist
     await filledIn(space, values, new Date().toISOString(), this.#signal);
@@ -115,12 +133,11 @@ export class Upserts {
     const { space, values } = this.#upsert;
     const records = places.map((at) => values[at] as RecordValues);
     try {
-      const stored = await this.#deps.records.store(space, records, this.#signal, undefined);
+      const stored = await this.#deps.records.store(space, records, this.#signal, undefined, this.#events);
       for (const [index, record] of stored.records.entries()) {
-        const json = newRecordJson(space.structure, record);
-        this.#done[places[index] as number] = json;
-        this.inserted.push({ id: record.id, json });
+        this.#done[places[index] as number] = newRecordJson(space.structure, record);
       }
+      this.#written += records.length;
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'not_unique') throw error;
       // it may be another field that is taken
@@ -140,10 +157,11 @@ export class Upserts {
     const conditions = { relationship: 'And', plain, others: [], hashed: [] } as const;
     const { _id: id } = row;
     const stillWanted = () => this.#deps.reader.matches(space, conditions, id, this.#signal);
-    const json = await this.#deps.changes.update(space, { id, stillWanted }, changes, this.#signal);
+    const target = { id, stillWanted, events: this.#events };
+    const json = await this.#deps.changes.update(space, target, changes, this.#signal);
     if (json === null) return;
     this.#done[at] = json;
-    this.updated.push({ id, json });
+    this.#written++;
   }
 
   /** The values of a record beside the one that finds it. */

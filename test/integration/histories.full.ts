@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { Database } from '#engine/database.ts';
 import { unmeasured } from '#kernel/telemetry/create-metrics.ts';
-import type { RecordStore } from '#records/store/record-store.ts';
+import type { WritableStore } from '#records/store/record-store.ts';
 import { type RecordEffect, ResultCache } from '#records/store-embedded/result-cache.ts';
 import { SharedStore } from '#records/store-shared/shared-store.ts';
 import { historyProblem, type Operation } from '../services/check-history.ts';
@@ -118,7 +118,7 @@ async function open(
 }
 
 /** A store that is alone, all of whose writes are statements. */
-function byStatements(engine: { db: Database; database: string }, results: ResultCache): RecordStore {
+function byStatements(engine: { db: Database; database: string }, results: ResultCache): WritableStore {
   const versions = { read: async () => null, begin: results.beginWrite };
   const store = new SharedStore({
     ...engine,

@@ -21,7 +21,7 @@ import { RecordReader } from '#records/record-reader.ts';
 import type { NewRecord } from '#records/sql/new-record.ts';
 import { hashOf, keyOf } from '#records/sql/record-keys.ts';
 import { RecordsTable } from '#records/sql/records-table.ts';
-import type { RecordStore } from '#records/store/record-store.ts';
+import type { WritableStore } from '#records/store/record-store.ts';
 import { EmbeddedStore } from '#records/store-embedded/embedded-store.ts';
 import { KnownRecords } from '#records/store-embedded/known-records.ts';
 import { PendingRecords } from '#records/store-embedded/pending-records.ts';
@@ -69,10 +69,10 @@ const recordOf = (name: string, value: number): NewRecord => {
 
 /** One store, as requests use it. */
 class Client {
-  readonly store: RecordStore;
+  readonly store: WritableStore;
   readonly reader: RecordReader;
 
-  constructor(store: RecordStore) {
+  constructor(store: WritableStore) {
     this.store = store;
     const cost = { maxRows: 0, timeout: 30_000 };
     const candidates = new Candidates({ store, checks: {} as HashChecks, cost });

@@ -28,7 +28,7 @@ import { freshnessOf } from '#query/space/spaces-deps.ts';
 import { TableCatalogue } from '#query/space/table-catalogue.ts';
 import { MemoryTables } from '#records/memory/memory-tables.ts';
 import { RecordsTable } from '#records/sql/records-table.ts';
-import type { RecordStore } from '#records/store/record-store.ts';
+import type { WritableStore } from '#records/store/record-store.ts';
 import { EmbeddedStore } from '#records/store-embedded/embedded-store.ts';
 import { KnownRecords } from '#records/store-embedded/known-records.ts';
 import { PendingRecords } from '#records/store-embedded/pending-records.ts';
@@ -89,7 +89,7 @@ export interface QueryHarness {
   readonly db: Database;
   readonly dataDir: string;
   /** Of the routes that `call` uses. */
-  readonly store: RecordStore;
+  readonly store: WritableStore;
   readonly catalogue: TableCatalogue;
   call(call: QueryCall): Promise<QueryAnswer>;
   /** The same, with the answer's body untouched. Throws what the handler throws. */
@@ -142,7 +142,7 @@ export async function openQueryHarness(
       fewestMisses?: number;
     };
     /** Another store than the usual ones. */
-    store?: (engine: { db: Database; database: string }) => RecordStore;
+    store?: (engine: { db: Database; database: string }) => WritableStore;
     /** What the routes keep results in. */
     cache?: () => ResultCache;
     /** What the routes, and each of `another`, reserve values of unique fields with; absent: memory of their own. */
@@ -170,12 +170,12 @@ export async function openQueryHarness(
   let stores: ClickhouseStores | null = null;
   let router: Router;
   let written: { known: KnownRecords; pending: PendingRecords; preloads: SpacePreloads } | undefined;
-  let store: RecordStore;
+  let store: WritableStore;
   let catalogue: TableCatalogue;
 
   const { resultBytes = 16 * 1024 ** 2, metrics = unmeasured } = options;
   const log = silentLog();
-  const openStore = (): RecordStore => {
+  const openStore = (): WritableStore => {
     const engine = { db: guardSpaces(wrap(db)), database: testDatabase, metrics, log };
     if (options.store !== undefined) return options.store(engine);
     const versions = options.versions?.(db);
@@ -187,7 +187,7 @@ export async function openQueryHarness(
     embedded.started();
     return embedded;
   };
-  const openRouter = (by: RecordStore): Router => {
+  const openRouter = (by: WritableStore): Router => {
     const invalidation = options.invalidation?.() ?? unannounced;
     const projects = new Projects({
       ...{ db, database: testDatabase, alone, invalidation },

@@ -1,5 +1,6 @@
 import { ApiError } from '#kernel/errors/api-error.ts';
 import { forEachAtOnce } from '#kernel/limits/for-each-at-once.ts';
+import type { RecordEvents } from '#kernel/record-events/record-event.ts';
 import type { OnConflict } from '#records/input/parse-on-conflict.ts';
 import { validateRecord } from '#records/input/validate-record.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
@@ -10,13 +11,16 @@ import type { RecordProblem } from '../thread/file-records.ts';
 import type { UpsertedRecord } from '../thread/thread-messages.ts';
 import { assertSame, Changed } from './changed.ts';
 
-export interface ApplyDeps extends UpsertDeps {
+export interface ApplyDeps extends Omit<UpsertDeps, 'events'> {
   readonly spaces: Pick<Spaces, 'hold' | 'endLeft' | 'find'>;
   readonly writes: Pick<InFlightWrites, 'counted'>;
 }
 
 /** Records that are changed at once. */
 const atOnce = 16;
+
+/** Imports call no webhooks. */
+const unheard: RecordEvents = { async publish() {} };
 
 /** Updates stored records by a file's. Answers the problems, and throws Changed when the space is another by now. */
 export async function applyUpserts(
@@ -28,13 +32,15 @@ export async function applyUpserts(
 ): Promise<readonly RecordProblem[]> {
   const problems: RecordProblem[] = [];
   const { fields } = space.structure;
+  const { store, reader, records: inserts, changes } = deps;
+  const upsertDeps = { store, reader, records: inserts, changes, events: unheard };
   const upsert = async ({ line, given }: UpsertedRecord): Promise<void> => {
     const record = Object.fromEntries(
       fields.flatMap(({ name }, place) => (given[place] === undefined ? [] : [[name, given[place]]])),
     );
     try {
       const values = validateRecord(record, space.structure);
-      await new Upserts(deps, { space, onConflict, given: [record], values: [values] }, signal).run();
+      await new Upserts(upsertDeps, { space, onConflict, given: [record], values: [values] }, signal).run();
     } catch (error) {
       if (!(error instanceof ApiError) || error.status >= 500) throw error;
       problems.push({ line, field: null, reason: error.message });

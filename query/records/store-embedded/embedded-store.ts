@@ -17,6 +17,7 @@ import type {
   RecordStore,
   RecordWrites,
   StopListening,
+  WritableStore,
 } from '../store/record-store.ts';
 import type { ChangeListener } from '../store/row-change.ts';
 import { SharedReads } from '../store/shared-reads.ts';
@@ -44,7 +45,7 @@ interface EmbeddedStoreArgs {
  * The store of a process that has its engine to itself. A write is acknowledged when it is in a write-ahead log; the
  * table follows. Reads are answered from rows in memory, from kept results, and by statements.
  */
-export class EmbeddedStore implements RecordStore {
+export class EmbeddedStore implements WritableStore {
   readonly alone = true;
   readonly db: Database;
   readonly table: RecordsTable;

@@ -8,7 +8,14 @@ import type { Log } from '#kernel/log/log.ts';
 import type { Metrics } from '#kernel/telemetry/create-metrics.ts';
 import { cacheShares } from '../store/cache-shares.ts';
 import type { ReadCache } from '../store/kept-results.ts';
-import type { Engine, RecordStore, RecordWrites, StopListening, StoredKeys } from '../store/record-store.ts';
+import type {
+  Engine,
+  RecordStore,
+  RecordWrites,
+  StopListening,
+  StoredKeys,
+  WritableStore,
+} from '../store/record-store.ts';
 import type { ChangeListener } from '../store/row-change.ts';
 import { SharedReads } from '../store/shared-reads.ts';
 import { type BeginWrite, createStatementWrites, whileWriting } from '../store/statement-writes.ts';
@@ -25,7 +32,7 @@ const anyKeys: StoredKeys = { mayHave: () => true, add() {}, async addRows() {} 
  * The store of processes that share a ClickHouse server: every read and write is a statement there, which requests of a
  * process share. Versions of spaces keep the results of one process right when others write.
  */
-export class SharedStore implements RecordStore {
+export class SharedStore implements WritableStore {
   readonly alone: boolean = false;
   readonly db: Database;
   readonly table: RecordStore['table'];

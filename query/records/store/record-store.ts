@@ -1,5 +1,6 @@
 import type { Database } from '#engine/database.ts';
 import type { WritePermit } from '#engine/write-permit.ts';
+import type { RecordEvents } from '#kernel/record-events/record-event.ts';
 import type { ReadPlan } from '../input/read-plan.ts';
 import type { MemoryTable } from '../memory/memory-table.ts';
 import type { IsKey } from '../sql/conditions-sql.ts';
@@ -17,7 +18,7 @@ import type { ChangeListener } from './row-change.ts';
  * Where the records of all spaces are. There are two: `store-embedded/` for a process that has its store to itself, and
  * `store-shared/` for processes that share one. Nothing else knows which of them there is.
  */
-export interface RecordStore extends RecordWrites {
+export interface RecordStore {
   /** Whether no other process writes to the store. */
   readonly alone: boolean;
   /** The engine. A statement that names a space finds all its records in the table. */
@@ -46,7 +47,7 @@ export interface RecordStore extends RecordWrites {
 
   /**
    * Does work that changes records of a space by statements, while nobody writes to it here. Until it is done, and if its
-   * outcome is unknown, nothing is answered from memory or kept results.
+   * outcome is unknown, nothing is answered from memory or kept results. No webhook is called.
    */
   rewrite<Result>(spaceId: string, work: () => Promise<Result>): Promise<Result>;
 
@@ -67,6 +68,12 @@ export interface RecordStore extends RecordWrites {
 
   close(): Promise<void>;
 }
+
+/**
+ * The same as it is opened. Only the wiring sees it: whatever else writes has `RecordInserts` and `RecordChanges`, whose
+ * writes pass the quota and the webhooks.
+ */
+export interface WritableStore extends RecordStore, RecordWrites {}
 
 export type StopListening = () => void;
 
@@ -139,6 +146,8 @@ export interface NewRecords {
   readonly signal: AbortSignal;
   /** Asked when the write begins; without it nothing is stored. */
   readonly permit: WritePermit | null;
+  /** Hears of the write in place of the usual receiver (`AnnouncedWrites`). */
+  readonly events?: RecordEvents | undefined;
 }
 
 /** Changes of stored records of a space, all or none: several of one record, or the same one of several. */
@@ -151,6 +160,8 @@ export interface RecordChange {
   readonly signal: AbortSignal;
   /** Asked when the write begins; without it the change is left out. */
   readonly permit?: WritePermit | null;
+  /** Hears of the change in place of the usual receiver (`AnnouncedWrites`). */
+  readonly events?: RecordEvents | undefined;
 }
 
 export interface ChangeStep {
@@ -162,6 +173,9 @@ export interface ChangeStep {
 export interface Changed {
   /** For each step the record as it is after an update or was before a removal; null: there is no such record. */
   readonly rows: readonly (StoredRow | null)[];
-  /** Resolves when nobody uses the space's older data: only then is the write acknowledged. Null: nobody does. */
+  /**
+   * Resolves when nobody uses the space's older data, and the calls of webhooks are stored: only then is the write
+   * acknowledged. Null: there is nothing to wait for.
+   */
   readonly invalidated: Promise<void> | null;
 }
