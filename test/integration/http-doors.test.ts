@@ -227,7 +227,7 @@ t.test('/health says that the process lives, and the time', async (t) => {
   t.equal(new Date(body.timestamp).toISOString(), body.timestamp);
 });
 
-t.test('beyond the number of headers that the parser takes there is no answer', async (t) => {
+t.test('beyond the number of headers that the parser takes there is no answer, or a 431', async (t) => {
   const baseUrl = await serve(t, [hello]);
   const answerTo = (headers: number): Promise<string> => {
     const raw = connectRaw(baseUrl);
@@ -235,7 +235,8 @@ t.test('beyond the number of headers that the parser takes there is no answer', 
     return raw.closed();
   };
   t.match(await answerTo(nativeHeaders), /^HTTP\/1.1 200 .*hi$/s);
-  t.equal(await answerTo(nativeHeaders + 1), '');
+  // the parser for later versions of Node.js says why
+  t.match(await answerTo(nativeHeaders + 1), /^(?:$|HTTP\/1\.1 431 )/);
 });
 
 t.test('a head that is too large is a 431 with the limit, however it arrives', async (t) => {

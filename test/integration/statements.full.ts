@@ -53,16 +53,16 @@ const elsewhere = [
   // clickhouse-addresses.full.ts
   /check-servers\.ts/,
   // import-kill.full.ts
-  /imports\/one-import\.ts:\d+ .*(?:const \[found\]|found\?\.records)/,
-  /imports\/job-table\.ts:\d+/,
+  /imports\/jobs\/one-import\.ts:\d+ .*(?:const \[found\]|found\?\.records)/,
+  /imports\/jobs\/job-table\.ts:\d+/,
   // several-stores.test.ts
-  /common\/metadata\/stores\/|space\/(move-space|records-copy)\.ts|TableCatalogue.*leftByMoves/,
+  /common\/catalogue\/stores\/|space\/(move-space|records-copy)\.ts|TableCatalogue.*leftByMoves/,
 ];
 /** What is done only by a process that has the store to itself: keys of values that are stored already, and their filter. */
 const onlyAlone = [
   /space\/catalogue-versions\.ts:\d+ .*table\.addKeys\(/,
   /space\/logged-catalogue\.ts:\d+/,
-  /clickhouse\/id-filter\.ts:\d+/,
+  /engine\/id-filter\.ts:\d+/,
   /store-embedded\/space-preloads\.ts:\d+/,
   /store-embedded\/key-filter\.ts:\d+/,
   /store-embedded\/store-writes\.ts:\d+/,
@@ -244,7 +244,7 @@ t.test('a served store', async (t) => {
   const made = all.filter(({ sql }) => /^\s*(CREATE|ALTER|DROP|RENAME|TRUNCATE|OPTIMIZE|ATTACH)\b/.test(sql));
   t.strictSame(
     made.flatMap(({ place }) =>
-      /^(common\/metadata\/migrate|query\/space\/space-views|query\/imports\/\w+-import)\.ts/.test(place)
+      /^(common\/catalogue\/migrate|query\/space\/space-views|query\/imports\/jobs\/\w+-import)\.ts/.test(place)
         ? []
         : place,
     ),

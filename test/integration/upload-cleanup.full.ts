@@ -17,7 +17,7 @@ t.test('the answer to an upload that S3 refuses comes while nothing can be taken
   for (const operation of ['UploadPart', 'CompleteMultipartUpload'] as const) {
     const refusal = stub.fault({ operation, action: denied });
     const silent = stub.fault({ operation: 'AbortMultipartUpload', action: { kind: 'hang' } });
-    t.equal((await upload(content)).status, 500, operation);
+    t.equal((await upload(content)).status, 503, operation);
     t.equal(stub.openUploads().length, 1, 'it is there');
     t.equal(running.open, 1, 'and known to be');
     refusal.remove();
