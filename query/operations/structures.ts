@@ -40,7 +40,10 @@ export const setStructure: OperationDefinition = {
 };
 
 export const setInferredStructure: OperationDefinition = {
-  ...settingStructure(inferredStructure),
+  ...settingStructure(async (input, path, { spaces }, { ownerId, signal }) => {
+    const stored = await spaces.find(uuidV5(ownerId, path.projectSlug, path.slug), signal);
+    return inferStructure(input, path, stored?.structure);
+  }),
   summary: 'Set the structure of a sample record',
   body: sampleRecord,
   errors: ['invalid_value'],
@@ -48,11 +51,10 @@ export const setInferredStructure: OperationDefinition = {
 };
 
 export const getInferredStructure: OperationDefinition = {
-  async run({ request, authenticate, body }, deps) {
-    const { userId: ownerId } = await authenticate();
+  async run({ request, authenticate, body }) {
+    await authenticate();
     const path = readPath(request.params);
-    const { signal } = request;
-    return structureAnswer(await inferredStructure(await body(), path, deps, { ownerId, signal }));
+    return structureAnswer(inferStructure(await body(), path));
   },
   tag: 'Structures',
   summary: 'Get the structure of a sample record',
@@ -64,25 +66,14 @@ export const getInferredStructure: OperationDefinition = {
   sample: { space: 'samples' },
 };
 
-/** That of a sample record. Fields that are stored keep their slugs, so that the space takes it. */
-async function inferredStructure(
-  sample: unknown,
-  path: SpacePath,
-  { spaces }: OperationDeps,
-  { ownerId, signal }: Sender,
-): Promise<Structure> {
-  const stored = await spaces.find(uuidV5(ownerId, path.projectSlug, path.slug), signal);
-  return inferStructure(sample, path, stored?.structure);
-}
-
-interface Sender {
-  readonly ownerId: string;
-  readonly signal: AbortSignal;
-}
-
 /** Brings the stored structure to another one, and answers it. @param read the structure that a body asks for */
 function settingStructure(
-  read: (body: unknown, path: SpacePath, deps: OperationDeps, of: Sender) => Promise<Structure>,
+  read: (
+    body: unknown,
+    path: SpacePath,
+    deps: OperationDeps,
+    of: { readonly ownerId: string; readonly signal: AbortSignal },
+  ) => Promise<Structure>,
 ): Pick<OperationDefinition, 'run' | 'tag' | 'spaceHeaders' | 'answer'> {
   return {
     async run({ request, open, body }, deps) {

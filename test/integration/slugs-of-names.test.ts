@@ -75,12 +75,4 @@ t.test('slugs that are stored stay as they are', async (t) => {
     body: { recordStructure: [{ slug: '-name' }, { slug: '-order -no' }, {}] },
   });
   t.match(await slugsOf('old'), { 'Order No': '-order -no' });
-  // what is only asked for can be sent back
-  const asked = await harness.call({
-    path: '/p/old/get-inferred-structure',
-    body: { 'Order No': '2', New: 1 },
-  });
-  t.match(asked.body.recordStructure, [{ slug: '-order -no' }, { slug: 'new' }]);
-  const sent = await harness.call({ path: '/p/old/set-structure', body: asked.body });
-  t.equal(sent.status, 200, JSON.stringify(sent.body));
 });
