@@ -244,7 +244,9 @@ t.test('a served store', async (t) => {
   const made = all.filter(({ sql }) => /^\s*(CREATE|ALTER|DROP|RENAME|TRUNCATE|OPTIMIZE|ATTACH)\b/.test(sql));
   t.strictSame(
     made.flatMap(({ place }) =>
-      /^(common\/catalogue\/migrate|query\/space\/space-views|query\/imports\/jobs\/\w+-import)\.ts/.test(place)
+      /^(common\/catalogue\/migrate|query\/space\/space-views|query\/imports\/jobs\/\w+-import)\.ts/.test(
+        place,
+      )
         ? []
         : place,
     ),

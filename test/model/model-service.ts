@@ -57,8 +57,8 @@ export class ModelService {
     return operation(call, opened);
   }
 
-  #inferred({ body, project, space }: ModelCall): ModelStructure {
-    const inferred = inferredStructure(body, { project, space });
+  #inferred({ body, project, space }: ModelCall, stored?: ModelStructure): ModelStructure {
+    const inferred = inferredStructure(body, { project, space }, stored);
     if (inferred === null) throw new Refused([refusal('invalid_body')]);
     if ('typeless' in inferred) {
       throw new Refused([
@@ -97,7 +97,7 @@ export class ModelService {
     let structure: ModelStructure | null = null;
     let structureText: string | null = null;
     if (operation === 'POST set-inferred-structure') {
-      structure = this.#inferred(call);
+      structure = this.#inferred(call, this.spaces.get(owner, project, space)?.stored);
     } else if (operation === 'POST set-structure') {
       structure = isObject(call.body)
         ? readStructure(JSON.stringify({ projectSlug: project, slug: space, ...call.body }), call)

@@ -174,10 +174,14 @@ export function shownStructure({ name, description, projectSlug, slug, fields }:
   return { ...texts, projectSlug, slug, recordStructure, recordFieldStructures: recordStructure };
 }
 
-/** The structure of a sample record; null for what is none, or the names of values that have no type. */
+/**
+ * The structure of a sample record; null for what is none, or the names of values that have no type.
+ * @param stored fields of it keep their slugs
+ */
 export function inferredStructure(
   sample: unknown,
   path: { project: string; space: string },
+  stored: ModelStructure | undefined,
 ): { readonly text: string } | { readonly typeless: readonly string[] } | null {
   if (!isRecordBody(sample)) return null;
   const entries = Object.entries(sample).filter(([name]) => !ours.includes(name));
@@ -186,7 +190,7 @@ export function inferredStructure(
   if (typeless.length > 0) return { typeless };
   const recordStructure = entries.map(([name, value]) => ({
     name,
-    slug: slugOf(name),
+    slug: stored?.fields.find((field) => field.name === name)?.slug ?? slugOf(name),
     type: Array.isArray(value)
       ? 'ARRAY'
       : ({ string: 'TEXT', object: 'OBJECT' }[typeof value as string] ?? (typeof value).toUpperCase()),
