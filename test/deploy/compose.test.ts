@@ -202,7 +202,7 @@ t.test('a service waits for what it needs, and says when it can work', async (t)
     }
     if (!once.includes(name)) t.ok(healthcheck ?? build, `${name} has a health check`);
   }
-  t.match(dockerfile, /HEALTHCHECK .*"healthcheck\.js"/);
+  t.match(dockerfile, /HEALTHCHECK .*"cli\/healthcheck\.js"/);
 });
 
 t.test('two of each but the dashboard, and time enough to end', async (t) => {
