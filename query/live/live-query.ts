@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Conditions } from '#records/input/parse-conditions.ts';
+import { shownJson } from '#records/sql/record-row.ts';
 import type { StoredRow } from '#records/sql/stored-row.ts';
 import { isShownAlike } from '#records/store/is-shown-alike.ts';
 import type { RowChange } from '#records/store/row-change.ts';
@@ -83,10 +84,11 @@ export class LiveQuery {
     return isNews;
   }
 
-  /** Notes that a client is sent a record that was read for it alone. @param text makes the record's */
-  wasRead(id: string, text: () => string): void {
+  /** Notes that a client is sent a record that was read for it alone. */
+  wasRead(row: StoredRow): void {
     if (this.#sent === null) return;
-    const digest = digestOf(text());
+    const id = row._id;
+    const digest = digestOf(shownJson(row, this.shown));
     const isKnown = this.streams.size === 1 || this.#sent.get(id) === digest;
     this.#remember(id);
     // a change that others have not heard of may be on its way

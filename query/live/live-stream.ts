@@ -98,9 +98,12 @@ export class LiveStream {
 
   /** To be called before records are read, which are then as they are told, or newer. */
   beginRead(ids: readonly string[]): void {
+    const isEmpty = this.#waiting.size === 0 && this.#late.size === 0;
     for (const id of ids) {
-      this.#drop(id);
-      this.#dropLate(id);
+      if (!isEmpty) {
+        this.#drop(id);
+        this.#dropLate(id);
+      }
       this.#reading.add(id);
     }
   }

@@ -97,7 +97,7 @@ export class Snapshots {
       stream.beginRead(ids);
       const found = await Promise.all(ids.map((id) => this.#deps.store.lookUp(view, { id }, signal)));
       const matching = found.flat().filter((row) => query.matches(row));
-      for (const row of matching) query.wasRead(row._id, () => shownJson(row, query.shown));
+      for (const row of matching) query.wasRead(row);
       return matching;
     });
     await space.caughtUp();
