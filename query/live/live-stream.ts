@@ -56,8 +56,8 @@ export class LiveStream {
   readonly #waiting = new Map<string, Told>();
   /** Records whose events were too many, in the order of the first ones. They are sent before `#waiting`. */
   readonly #late = new Map<string, Late>();
-  /** Records that are being read. */
-  readonly #reading = new Set<string>();
+  /** Records that are being read. Mostly nobody asks for one meanwhile, so the set is made where somebody does. */
+  #reading: readonly string[] | Set<string> = [];
   readonly #share: WaitingBytes;
   #bytes = 0;
   #isReset = false;
@@ -98,19 +98,17 @@ export class LiveStream {
 
   /** To be called before records are read, which are then as they are told, or newer. */
   beginRead(ids: readonly string[]): void {
-    const isEmpty = this.#waiting.size === 0 && this.#late.size === 0;
+    this.#reading = ids;
+    if (this.#waiting.size === 0 && this.#late.size === 0) return;
     for (const id of ids) {
-      if (!isEmpty) {
-        this.#drop(id);
-        this.#dropLate(id);
-      }
-      this.#reading.add(id);
+      this.#drop(id);
+      this.#dropLate(id);
     }
   }
 
   /** To be called when all is told that the read may have seen. */
   endRead(): void {
-    this.#reading.clear();
+    this.#reading = [];
   }
 
   /** An event of a record, in place of an earlier one that the client has not taken. */
@@ -124,7 +122,7 @@ export class LiveStream {
       return;
     }
     const before = this.#waiting.get(id);
-    const isNew = before?.isNew ?? (told.isNew && !this.#reading.has(id));
+    const isNew = before?.isNew ?? (told.isNew && !this.#isRead(id));
     if (before !== undefined) this.#drop(id);
     // it came and went meanwhile
     if (isNew && type === 'leave') return;
@@ -179,7 +177,7 @@ export class LiveStream {
     this.#count(-this.#bytes);
     this.#share.bytes -= this.#late.size * idBytes;
     this.#late.clear();
-    this.#reading.clear();
+    this.#reading = [];
   }
 
   /** To be called every second or so. */
@@ -225,6 +223,11 @@ export class LiveStream {
   takeEvents(): Buffer {
     const { bytes, events } = this.take();
     return events === 0 ? noBytes : bytes;
+  }
+
+  #isRead(id: string): boolean {
+    if (!(this.#reading instanceof Set)) this.#reading = new Set(this.#reading);
+    return this.#reading.has(id);
   }
 
   #drop(id: string): void {
