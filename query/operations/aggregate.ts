@@ -10,7 +10,7 @@ import { requireQueryType } from '../input/query-media-type.ts';
 import { conditionErrors } from '../openapi/describe-operation.ts';
 import { groupHeaders } from '../openapi/filter-schemas.ts';
 import { makePerson } from '../openapi/operation-sample.ts';
-import { jsonAnswer, queryableJson } from './json-answer.ts';
+import { jsonAnswer } from './json-answer.ts';
 import { type AnswerHeaders, type KeptPlan, KeptRead } from './kept-read.ts';
 import type { OperationCall, OperationDefinition, OperationDeps } from './operation.ts';
 
@@ -42,7 +42,9 @@ async function answerGroups(
   space: RecordSpace,
 ): Promise<HttpResponse> {
   if (call.request.method === 'QUERY') requireQueryType(call.request);
-  return new Groups(call, deps, space, await call.body()).answer();
+  const body = await call.body();
+  const asked = { body, key: `${call.request.rawQuery} ${JSON.stringify(body)}` };
+  return new Groups(call, deps, space, { name: 'aggregate', asked }).answer();
 }
 
 interface GroupsPlan extends KeptPlan {
@@ -50,17 +52,8 @@ interface GroupsPlan extends KeptPlan {
 }
 
 class Groups extends KeptRead<GroupsPlan> {
-  readonly #body: unknown;
-
-  /** @param body parsed JSON */
-  constructor(call: OperationCall, deps: OperationDeps, space: RecordSpace, body: unknown) {
-    const question = `aggregate ${call.request.rawQuery} ${JSON.stringify(body)}`;
-    super(call, deps, space, { question, headers: queryableJson });
-    this.#body = body;
-  }
-
   protected plan(): GroupsPlan {
-    const read = parseAggregate(this.#body, this.call.request, this.space.structure);
+    const read = parseAggregate(this.asked.body, this.call.request, this.space.structure);
     return { conditions: read.where, populate: null, counted: null, read };
   }
 

@@ -4,9 +4,9 @@ import type { Conditions } from '#records/input/parse-conditions.ts';
 import type { KeptResults } from '#records/store/kept-results.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
 import type { HttpResponse } from '#server/http/http-types.ts';
-import { type AskedConditions, askedConditions, parseAsked } from '../input/asked-conditions.ts';
+import { askedConditions, parseAsked } from '../input/asked-conditions.ts';
 import { conditionErrors } from '../openapi/describe-operation.ts';
-import { jsonAnswer, queryableJson } from './json-answer.ts';
+import { jsonAnswer } from './json-answer.ts';
 import { type KeptPlan, KeptRead } from './kept-read.ts';
 import type { OperationCall, OperationDefinition, OperationDeps } from './operation.ts';
 
@@ -29,8 +29,8 @@ function answerCount(
   deps: OperationDeps,
   space: RecordSpace,
 ): HttpResponse | Promise<HttpResponse> {
-  const asked = askedConditions(call.request, call.body);
-  return continueWith(asked, (conditions) => new Count(call, deps, space, conditions).answer());
+  const conditions = askedConditions(call.request, call.body);
+  return continueWith(conditions, (asked) => new Count(call, deps, space, { name: 'count', asked }).answer());
 }
 
 interface CountPlan extends KeptPlan {
@@ -38,15 +38,8 @@ interface CountPlan extends KeptPlan {
 }
 
 class Count extends KeptRead<CountPlan> {
-  readonly #asked: AskedConditions;
-
-  constructor(call: OperationCall, deps: OperationDeps, space: RecordSpace, asked: AskedConditions) {
-    super(call, deps, space, { question: `count ${asked.key}`, headers: queryableJson });
-    this.#asked = asked;
-  }
-
   protected plan(): CountPlan {
-    const { conditions } = parseAsked(this.#asked, this.call.request, this.space.structure);
+    const { conditions } = parseAsked(this.asked, this.call.request, this.space.structure);
     return { conditions, populate: null, counted: null };
   }
 

@@ -3,11 +3,10 @@ import { continueWith } from '#kernel/limits/continue-with.ts';
 import { nextPage } from '#records/next-page.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
 import type { HttpResponse } from '#server/http/http-types.ts';
-import { type AskedConditions, askedConditions, parseAsked } from '../input/asked-conditions.ts';
+import { askedConditions, parseAsked } from '../input/asked-conditions.ts';
 import { eventStream } from '../live/live-events.ts';
 import { conditionErrors } from '../openapi/describe-operation.ts';
 import { controlParameters, foundHeaders, pageHeaders } from '../openapi/filter-schemas.ts';
-import { queryableJson } from './json-answer.ts';
 import { type ListPlan, ListRead } from './list-read.ts';
 import type { OperationCall, OperationDefinition, OperationDeps } from './operation.ts';
 import { preparePopulate } from './populate.ts';
@@ -58,8 +57,8 @@ function answerFind(
   deps: OperationDeps,
   space: RecordSpace,
 ): HttpResponse | Promise<HttpResponse> {
-  const asked = askedConditions(call.request, call.body);
-  return continueWith(asked, (conditions) => new Find(call, deps, space, conditions).answer());
+  const conditions = askedConditions(call.request, call.body);
+  return continueWith(conditions, (asked) => new Find(call, deps, space, { name: 'find', asked }).answer());
 }
 
 function answerFindOne(
@@ -67,21 +66,16 @@ function answerFindOne(
   deps: OperationDeps,
   space: RecordSpace,
 ): HttpResponse | Promise<HttpResponse> {
-  const asked = askedConditions(call.request, call.body);
-  return continueWith(asked, (conditions) => new FindOne(call, deps, space, conditions).answer());
+  const conditions = askedConditions(call.request, call.body);
+  return continueWith(conditions, (asked) =>
+    new FindOne(call, deps, space, { name: 'findOne', asked }).answer(),
+  );
 }
 
 class Find extends ListRead {
-  readonly #asked: AskedConditions;
-
-  constructor(call: OperationCall, deps: OperationDeps, space: RecordSpace, asked: AskedConditions) {
-    super(call, deps, space, { question: `find ${asked.key}`, headers: queryableJson });
-    this.#asked = asked;
-  }
-
   protected plan(): ListPlan {
     const { request, timing } = this.call;
-    const { options, conditions } = parseAsked(this.#asked, request, this.space.structure);
+    const { options, conditions } = parseAsked(this.asked, request, this.space.structure);
     const { sort, page, select, count } = options;
     const populate = preparePopulate(this.deps, request, this.space, select);
     const next = nextPage(options, this.space.structure);
@@ -91,16 +85,9 @@ class Find extends ListRead {
 }
 
 class FindOne extends RecordRead {
-  readonly #asked: AskedConditions;
-
-  constructor(call: OperationCall, deps: OperationDeps, space: RecordSpace, asked: AskedConditions) {
-    super(call, deps, space, { question: `findOne ${asked.key}`, headers: queryableJson });
-    this.#asked = asked;
-  }
-
   protected plan(): RecordPlan {
     const { request, timing } = this.call;
-    const { options, conditions } = parseAsked(this.#asked, request, this.space.structure);
+    const { options, conditions } = parseAsked(this.asked, request, this.space.structure);
     const { sort, page, select, count } = options;
     const populate = preparePopulate(this.deps, request, this.space, select);
     const read = { sort, page, select, conditions, tell: timing?.tell };

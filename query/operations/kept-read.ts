@@ -3,7 +3,8 @@ import type { ReadPlan } from '#records/input/read-plan.ts';
 import type { KeptResults } from '#records/store/kept-results.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
 import type { HttpResponse } from '#server/http/http-types.ts';
-import { jsonAnswer } from './json-answer.ts';
+import type { AskedConditions } from '../input/asked-conditions.ts';
+import { jsonAnswer, queryableJson } from './json-answer.ts';
 import type { OperationCall, OperationDeps } from './operation.ts';
 import type { Populate } from './populate.ts';
 import type { Timing } from './timing.ts';
@@ -20,6 +21,15 @@ export interface KeptPlan {
   readonly counted: ReadPlan | null;
 }
 
+/** What a request asks. */
+export interface Question {
+  /** Of the operation: others may be asked the same. */
+  readonly name: string;
+  readonly asked: AskedConditions;
+  /** Of its answer; absent: those of JSON where QUERY is a method as well. */
+  readonly headers?: AnswerHeaders;
+}
+
 const totalHeader = 'sluice-total-count';
 
 /**
@@ -31,21 +41,22 @@ export abstract class KeptRead<Plan extends KeptPlan> {
   protected readonly deps: OperationDeps;
   protected readonly space: RecordSpace;
   protected readonly headers: AnswerHeaders;
+  protected readonly asked: AskedConditions;
   /** The text of the question: a repeated one is answered by it, without parsing it again. */
   protected readonly key: string;
 
-  /** @param question the operation and its question, as it came */
   constructor(
     call: OperationCall,
     deps: OperationDeps,
     space: RecordSpace,
-    { question, headers }: { readonly question: string; readonly headers: AnswerHeaders },
+    { name, asked, headers = queryableJson }: Question,
   ) {
     this.call = call;
     this.deps = deps;
     this.space = space;
     this.headers = headers;
-    this.key = `${question} ${call.request.header('options') ?? ''}`;
+    this.asked = asked;
+    this.key = `${name} ${asked.key} ${call.request.header('options') ?? ''}`;
   }
 
   /** Parses the request. Throws its problems. */

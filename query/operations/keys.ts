@@ -8,13 +8,13 @@ import { newRecordJson } from '#records/sql/new-record.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
 import { changedRecord, writeErrors } from '../openapi/describe-operation.ts';
 import { jsonAnswer, jsonHeaders } from './json-answer.ts';
-import type { OperationCall, OperationDefinition, OperationDeps } from './operation.ts';
+import type { OperationDefinition, OperationDeps } from './operation.ts';
 import { type RecordPlan, RecordRead } from './record-read.ts';
 
 /** A key group is the one record of a space. */
 export const getKeys: OperationDefinition = {
   run(call, deps) {
-    return continueWith(call.open(), (space) => new KeyGroup(call, deps, space).answer());
+    return continueWith(call.open(), (space) => new KeyGroup(call, deps, space, question).answer());
   },
   summary: 'Get the keys of a key group',
   description: 'The one record of the space, or `null`.',
@@ -22,11 +22,9 @@ export const getKeys: OperationDefinition = {
   sample: {},
 };
 
-class KeyGroup extends RecordRead {
-  constructor(call: OperationCall, deps: OperationDeps, space: RecordSpace) {
-    super(call, deps, space, { question: 'getKeys', headers: jsonHeaders });
-  }
+const question = { name: 'getKeys', asked: { body: undefined, key: '' }, headers: jsonHeaders };
 
+class KeyGroup extends RecordRead {
   protected plan(): RecordPlan {
     return { conditions: null, populate: null, counted: null, read: oldest };
   }

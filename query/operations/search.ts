@@ -6,7 +6,6 @@ import { splitQuery } from '#records/input/controls.ts';
 import type { Filter } from '#records/input/filters/filter.ts';
 import { narrowed } from '#records/input/parse-conditions.ts';
 import { nextPage } from '#records/next-page.ts';
-import type { RecordSpace } from '#records/structure/record-space.ts';
 import { askedParts } from '../input/asked-conditions.ts';
 import { givenInQuery } from '../input/given-in-query.ts';
 import { parseSearch, type Search, searchKeys } from '../input/parse-search.ts';
@@ -14,12 +13,16 @@ import { PartReader } from '../input/part-reader.ts';
 import { controlParameters, foundHeaders, pageHeaders } from '../openapi/filter-schemas.ts';
 import { jsonHeaders } from './json-answer.ts';
 import { type ListPlan, ListRead } from './list-read.ts';
-import type { OperationCall, OperationDefinition, OperationDeps } from './operation.ts';
+import type { OperationDefinition } from './operation.ts';
 import { preparePopulate } from './populate.ts';
 
 /** GET /{project}/{space}/search. The text is taken literally; the empty one is contained in every value. */
 export const search: OperationDefinition = {
-  run: (call, deps) => continueWith(call.open(), (space) => new SearchRead(call, deps, space).answer()),
+  run(call, deps) {
+    const asked = { body: undefined, key: call.request.rawQuery };
+    const question = { name: 'search', asked, headers: jsonHeaders };
+    return continueWith(call.open(), (space) => new SearchRead(call, deps, space, question).answer());
+  },
   summary: 'Search text fields',
   description: 'The records in which any of the fields contains the text, and that match the conditions.',
   parameters: ({ search, conditions }) => [
@@ -36,10 +39,6 @@ export const search: OperationDefinition = {
 };
 
 class SearchRead extends ListRead {
-  constructor(call: OperationCall, deps: OperationDeps, space: RecordSpace) {
-    super(call, deps, space, { question: `search ${call.request.rawQuery}`, headers: jsonHeaders });
-  }
-
   protected plan(): ListPlan {
     const { space, deps } = this;
     const { request } = this.call;

@@ -20,19 +20,15 @@ export interface CorsAnswer {
    * native call that converts no text (docs/decisions/037-cost-of-a-hit.md).
    */
   readonly allowed: Uint8Array | null;
-  /** It depends on the origin, and says so by Vary. */
-  readonly isVaried: boolean;
 }
 
-const refused: CorsAnswer = { headers: { vary: 'Origin' }, allowed: null, isVaried: true };
+const refused: CorsAnswer = { headers: { vary: 'Origin' }, allowed: null };
 
 function allowing(origin: string): CorsAnswer {
-  const isVaried = origin !== '*';
   const allow = { 'access-control-allow-origin': origin, 'access-control-expose-headers': exposed };
   return {
-    headers: isVaried ? { ...allow, vary: 'Origin' } : allow,
+    headers: origin === '*' ? allow : { ...allow, vary: 'Origin' },
     allowed: Buffer.from(`${origin}\r\naccess-control-expose-headers: ${exposed}`),
-    isVaried,
   };
 }
 

@@ -42,11 +42,11 @@ function writeHead(exchange: Exchange, status: number, headers: Headers | undefi
   if (status !== 200) res.writeStatus(statusLine(status));
   const { cors } = exchange;
   if (cors?.allowed) res.writeHeader('access-control-allow-origin', cors.allowed);
-  const isVaried = cors?.isVaried === true;
-  if (isVaried)
-    res.writeHeader('vary', headers?.vary === undefined ? 'Origin' : variedBy('Origin', headers.vary));
+  const vary = cors?.headers.vary;
+  if (vary !== undefined)
+    res.writeHeader('vary', headers?.vary === undefined ? vary : variedBy(vary, headers.vary));
   for (const name in headers) {
-    if (!isVaried || name !== 'vary') res.writeHeader(name, headers[name] as string);
+    if (vary === undefined || name !== 'vary') res.writeHeader(name, headers[name] as string);
   }
   res.writeHeader('x-request-id', exchange.id);
 }
