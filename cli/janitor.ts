@@ -24,7 +24,7 @@ row whose file is missing, and only when it finds it missing a second time.
   // there may be many objects to look at
   timeout: 3_600_000,
   informs: true,
-  async alone(services, order) {
+  async offline(services, order) {
     const uploads = createRunningUploads();
     const gateway = await gatewayService(
       { ...services, uploads, metrics: createMetrics({ worker: 1 }) },

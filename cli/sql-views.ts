@@ -31,7 +31,7 @@ A line a view goes to standard output: its name, the account, and the space. doc
   },
   // there may be many
   timeout: 3_600_000,
-  async alone(services, order) {
+  async offline(services, order) {
     const catalogue = await openCatalogue(services);
     try {
       return await makeSpaceViews({ ...services, catalogue }, order);

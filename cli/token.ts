@@ -107,5 +107,5 @@ function readDuration(text: string | undefined): number | null {
 
 await runCommand({
   ...{ name: 'token', help, readOrder },
-  alone: executeTokenOrder,
+  offline: executeTokenOrder,
 });

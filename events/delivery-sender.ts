@@ -35,7 +35,7 @@ export interface DeliverySenderDeps extends DeliveryCallsDeps {
   readonly table: DeliveryTable;
   readonly deadAddresses: DeadAddresses;
   /** Whether no other process uses this store. */
-  readonly alone: boolean;
+  readonly singleWriter: boolean;
   /** Bytes of contents that an account may have waiting. */
   readonly contentShare: number;
   readonly log: Pick<Log, 'warn'>;
@@ -268,9 +268,9 @@ export class DeliverySender {
   }
 
   async #sweepNow(): Promise<void> {
-    const { table, deadAddresses, alone, log } = this.#deps;
+    const { table, deadAddresses, singleWriter, log } = this.#deps;
     const { process } = this;
-    const since = alone ? null : new Date(Date.now() - this.#silence);
+    const since = singleWriter ? null : new Date(Date.now() - this.#silence);
     try {
       if (since !== null) await table.sayAlive(process);
       if (since !== null || this.#silent === null) await deadAddresses.refresh();

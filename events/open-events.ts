@@ -14,13 +14,13 @@ export async function openEvents(
   const { config, authenticate } = services;
   const { maxStoredRecordBytes: limit } = config;
   // the embedded engine serves one process
-  const alone = config.clickhouse === undefined;
+  const singleWriter = config.clickhouse === undefined;
   const webhooks = new Webhooks({
     ...services,
-    alone,
+    singleWriter,
     contentShare: limit === 0 ? contentShare : Math.min(contentShare, limit),
     allowed: config.webhookPrivateNetworks,
-    pace: alone ? undefined : sharedPace(services, 'webhook_calls'),
+    pace: singleWriter ? undefined : sharedPace(services, 'webhook_calls'),
   });
   await webhooks.start();
   return {

@@ -29,7 +29,7 @@ const { signal: never } = new AbortController();
 export interface WebhooksDeps {
   readonly db: Database;
   readonly database: string;
-  readonly alone: boolean;
+  readonly singleWriter: boolean;
   /** Bytes of contents that an account may have waiting. */
   readonly contentShare: number;
   /** Private networks that webhooks may reach; undefined: none. */

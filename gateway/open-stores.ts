@@ -23,16 +23,16 @@ export async function openStores(services: ProcessServices): Promise<GatewayStor
   const { config, log, db, database, metrics, invalidation } = services;
   const opened = await openObjectStore(config, log, countedCalls(metrics));
   // the embedded engine is this process's alone, so nobody misses rows that it has yet to get
-  const alone = config.clickhouse === undefined;
+  const singleWriter = config.clickhouse === undefined;
   const table = createCloudFiles({
-    ...{ db, database, alone, metrics },
+    ...{ db, database, singleWriter, metrics },
     pace: sharedPace(services, 'files'),
   });
-  const wal = alone
+  const wal = singleWriter
     ? await LoggedFiles.open({ table, directory: join(config.dataDir, 'file-log'), log })
     : null;
   const counts = metrics.cache('file_bytes');
-  const smallFiles = new SmallFiles({ bytes: config.fileCacheBytes, alone, invalidation, counts });
+  const smallFiles = new SmallFiles({ bytes: config.fileCacheBytes, singleWriter, invalidation, counts });
   return {
     ...opened,
     store: measuredStore(opened.store, metrics),

@@ -227,7 +227,10 @@ function queryParts(args: QueryDeps): {
   const quota = limit === 0 ? null : new RecordQuota({ limit, count, log: args.log });
   const counted = quota === null ? store : quotaWrites(store, quota);
   // a write that is not acknowledged calls no webhook
-  const writes = new AnnouncedWrites(store.alone ? counted : currentWrites(counted, spaces), args.events);
+  const writes = new AnnouncedWrites(
+    store.singleWriter ? counted : currentWrites(counted, spaces),
+    args.events,
+  );
   const authorize = createAuthorize({ ...reading, spaces });
   const boundSpaces = new BoundSpaces({ ...reading, spaces });
   const { bind } = boundSpaces;

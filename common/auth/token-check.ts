@@ -17,7 +17,7 @@ export type CheckedToken = AccessToken | 'unknown' | 'expired' | 'revoked';
 /** Milliseconds for which the store's answer about a token is trusted. */
 export const tokenTrust = {
   /** The only process of its store: whatever revokes a token does so through it. */
-  alone: 5000,
+  singleWriter: 5000,
   /** Others may revoke, and nothing announces it at the moment: a revoked token stops everywhere within a second. */
   polled: 800,
   /** Others may revoke, and would announce it. */
@@ -44,7 +44,7 @@ export interface TokenCheckDeps {
   readonly sessions: Pick<SessionStore, 'findToken'>;
   readonly log: Log;
   /** Whether no other process can revoke tokens of this store. */
-  readonly alone: boolean;
+  readonly singleWriter: boolean;
   /** Announces the tokens that processes revoke. */
   readonly invalidation?: Invalidation;
   /** The tokens that other processes read. */
@@ -66,7 +66,7 @@ export class TokenCheck {
 
   constructor(deps: TokenCheckDeps) {
     this.#deps = { invalidation: unannounced, shared: unshared, counts: new CacheCounts(), ...deps };
-    this.#trustFor = deps.alone ? tokenTrust.alone : tokenTrust.polled;
+    this.#trustFor = deps.singleWriter ? tokenTrust.singleWriter : tokenTrust.polled;
     this.#freshness = new Freshness({
       invalidation: this.#deps.invalidation,
       announcedFor: tokenTrust.subscribed,

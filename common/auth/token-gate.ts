@@ -22,9 +22,9 @@ export const mostUnsealed = 100_000;
 export function createTokenGate(args: {
   tokens: Pick<AccessTokens, 'unsealedHashes'>;
   deployment: Pick<Deployment, 'secret'>;
-  alone?: boolean;
+  singleWriter?: boolean;
 }): TokenGate {
-  const { tokens, deployment, alone = false } = args;
+  const { tokens, deployment, singleWriter = false } = args;
   let unsealed: ReadonlySet<string> = new Set();
   let loaded = false;
   const refresh = pacedRefresh(async () => {
@@ -36,7 +36,7 @@ export function createTokenGate(args: {
   return {
     async admits(token, hash) {
       if (known(token, hash)) return true;
-      if (!alone || !loaded) await refresh();
+      if (!singleWriter || !loaded) await refresh();
       return unsealed.size >= mostUnsealed || known(token, hash);
     },
   };

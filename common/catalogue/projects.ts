@@ -52,7 +52,7 @@ export class Projects {
     readonly db: Database;
     readonly database: string;
     readonly maxProjects?: number;
-    readonly alone?: boolean;
+    readonly singleWriter?: boolean;
     readonly knownFor?: number;
     readonly invalidation?: Invalidation;
   }) {
@@ -60,7 +60,7 @@ export class Projects {
       db,
       database,
       maxProjects,
-      alone = true,
+      singleWriter = true,
       knownFor = usualTime,
       invalidation = unannounced,
     } = args;
@@ -70,7 +70,7 @@ export class Projects {
     const alwaysFor = invalidation.announces ? Number.NEGATIVE_INFINITY : knownFor;
     this.#freshness = new Freshness({
       ...{ invalidation, announcedFor },
-      otherwiseFor: alone ? Number.POSITIVE_INFINITY : alwaysFor,
+      otherwiseFor: singleWriter ? Number.POSITIVE_INFINITY : alwaysFor,
     });
     this.#hasFiles = async ({ ownerId, slug }, signal) => {
       const sql = `SELECT 1 FROM ${database}.cloud_files

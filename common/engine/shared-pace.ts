@@ -32,8 +32,8 @@ export function sharedPace(
 ): Pace | undefined {
   if (redis === undefined) return undefined;
   const tell = (error: unknown): void => log.error({ err: error }, 'the turn of a write failed');
-  return async ({ queue, alone }) => {
-    const args = [perPart, alone ? 1 : 0, mostWait, lifetime];
+  return async ({ queue, lone }) => {
+    const args = [perPart, lone ? 1 : 0, mostWait, lifetime];
     const asked = redis.run(turnScript, [`sluice:parts:2:${storeOf(queue)}:${table}`], args);
     return Number((await ifQuick(asked, tell)) ?? 0);
   };

@@ -40,9 +40,9 @@ export interface Gather {
 /**
  * Answers how many milliseconds a statement has to wait for its turn among those of all processes; more items gather
  * meanwhile.
- * @param args.alone whether the queue has one item, as it had before
+ * @param args.lone whether this statement and the last one of the queue had a single item
  */
-export type Pace = (args: { readonly queue: string; readonly alone: boolean }) => Promise<number>;
+export type Pace = (args: { readonly queue: string; readonly lone: boolean }) => Promise<number>;
 
 const nothingExpected: Gather = { expected: () => 0, wait: 0 };
 
@@ -118,7 +118,7 @@ export class StatementQueues<Item extends Queued, Result> {
     while (queue.size > 0) {
       if (queue.size < gather.expected()) await this.#gathered(name, queue, gather);
       if (pace !== undefined) {
-        const wait = await pace({ queue: name, alone: queue.size === 1 && last === 1 });
+        const wait = await pace({ queue: name, lone: queue.size === 1 && last === 1 });
         const { POSITIVE_INFINITY: all } = Number;
         if (wait > 0) await this.#gathered(name, queue, { expected: () => all, wait });
       }

@@ -65,18 +65,18 @@ export interface FileTable extends CloudFiles {
 export function createCloudFiles({
   db,
   database,
-  alone = false,
+  singleWriter = false,
   metrics = unmeasured,
   pace,
 }: {
   db: Database;
   database: string;
-  alone?: boolean;
+  singleWriter?: boolean;
   metrics?: Pick<Metrics, 'cache' | 'batch'>;
   pace?: Pace | undefined;
 }): FileTable {
   const statements = new FileStatements(db, database);
-  const known = new KnownFiles({ statements, alone, metrics });
+  const known = new KnownFiles({ statements, singleWriter, metrics });
   // a DELETE writes two parts, however few its rows
   const removals = new GatheredNames((names, signal) => statements.delete(names, signal));
   const announced = new Announced();

@@ -28,14 +28,14 @@ export class KnownFiles {
   /** @param args.alone whether no other process deletes files */
   constructor(args: {
     readonly statements: Pick<FileStatements, 'byNames'>;
-    readonly alone: boolean;
+    readonly singleWriter: boolean;
     readonly metrics: Pick<Metrics, 'cache' | 'batch'>;
   }) {
-    const { statements, alone, metrics } = args;
+    const { statements, singleWriter, metrics } = args;
     const onLookup = metrics.batch('file_lookups');
     this.#statements = statements;
     this.#counts = metrics.cache('files');
-    this.#known = new LRUCache({ ...upTo(cachedFiles), ttl: alone ? 0 : knownFor });
+    this.#known = new LRUCache({ ...upTo(cachedFiles), ttl: singleWriter ? 0 : knownFor });
     this.#lookups = new GatheredNames((names, signal) => {
       onLookup(names.length);
       return statements.byNames(names, signal);

@@ -12,7 +12,7 @@ export const smallFileBytes = 64 * 1024;
  * Lifetime of a kept file. Milliseconds. Deletions are announced; this bounds the rest: an object that was removed from
  * the store directly, and a deletion by a process that Redis does not answer while it answers this one.
  */
-const keptFor = { alone: 60_000, shared: 5000 } as const;
+const keptFor = { singleWriter: 60_000, shared: 5000 } as const;
 /** Bytes of a file besides its own: its row, its headers and its place here. */
 const entryBytes = 2048;
 
@@ -50,13 +50,13 @@ export class SmallFiles {
    */
   constructor(args: {
     readonly bytes: number;
-    readonly alone: boolean;
+    readonly singleWriter: boolean;
     readonly invalidation?: Invalidation;
     readonly counts?: CacheCounts;
   }) {
-    const { bytes, alone, invalidation = unannounced, counts = new CacheCounts() } = args;
-    const keeps = bytes > 0 && (alone || invalidation.announces);
-    const ttl = alone ? keptFor.alone : keptFor.shared;
+    const { bytes, singleWriter, invalidation = unannounced, counts = new CacheCounts() } = args;
+    const keeps = bytes > 0 && (singleWriter || invalidation.announces);
+    const ttl = singleWriter ? keptFor.singleWriter : keptFor.shared;
     this.#kept = keeps
       ? new LRUCache({
           ...{ maxSize: bytes, ttl, ttlResolution: 1000 },
@@ -66,7 +66,7 @@ export class SmallFiles {
     this.#freshness = new Freshness({
       invalidation,
       announcedFor: keptFor.shared,
-      otherwiseFor: alone ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY,
+      otherwiseFor: singleWriter ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY,
     });
     this.#counts = counts;
   }

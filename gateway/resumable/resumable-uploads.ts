@@ -84,7 +84,7 @@ export class ResumableUploads {
     await this.#open.add(draft.ownerId, signal);
     const state = await this.#begin(draft, about, signal);
     if (about.length !== 0 && chunk === null) return { state, file: null };
-    return this.#alone(draft, async (lease) => {
+    return this.#exclusive(draft, async (lease) => {
       try {
         return await (chunk === null ? this.#ends.finish(state, lease) : this.#receive(state, lease, chunk));
       } catch (error) {
@@ -115,7 +115,7 @@ export class ResumableUploads {
     const { maxUploadBytes, states, log } = this.#deps;
     if (length > maxUploadBytes) throw payloadTooLarge(maxUploadBytes, 'The upload');
     for (const { into, file } of parts) if (into === undefined) await this.#join(file, draft.name, signal);
-    const done = await this.#alone(draft, async (lease) => {
+    const done = await this.#exclusive(draft, async (lease) => {
       const about = { ...sent, length, concat: 'final', parts: names } as const;
       const state =
         (await this.#load(draft, signal)) ?? (await lease.save((until) => this.#begin(draft, about, until)));
@@ -152,7 +152,7 @@ export class ResumableUploads {
       // "The Server MUST respond with the 403 Forbidden status to PATCH requests against a final upload URL"
       throw finalUpload();
     }
-    return this.#alone(whose, async (lease) => {
+    return this.#exclusive(whose, async (lease) => {
       const known = goesOnAt(lease.found, whose, offset);
       const progress = await this.#find(whose, lease, chunk.signal, known);
       const complete = 'The upload is complete';
@@ -168,7 +168,7 @@ export class ResumableUploads {
   /** Progress of an upload. Ends a request that writes to it, so that it stays so, but no join of partial ones. */
   find(whose: Whose, signal: AbortSignal): Promise<Progress> {
     if (isFinal(whose.name)) return this.#find(whose, null, signal);
-    return this.#alone(whose, (lease) => this.#find(whose, lease, signal));
+    return this.#exclusive(whose, (lease) => this.#find(whose, lease, signal));
   }
 
   /** Its file; throws 404 while there is none. */
@@ -183,7 +183,7 @@ export class ResumableUploads {
 
   /** Drops an upload that is not complete. */
   drop(whose: Whose, signal: AbortSignal): Promise<void> {
-    return this.#alone(whose, async () => {
+    return this.#exclusive(whose, async () => {
       const state = await this.#deps.states.load(this.#addressOf(whose), signal);
       if (state === null && (await this.#stored(whose, signal)) !== null)
         throw uploadConflict('The upload is complete: it is a file now');
@@ -194,7 +194,7 @@ export class ResumableUploads {
 
   /** Drops an upload that has expired; false: it has not, or is gone. */
   expire(whose: Whose, signal: AbortSignal): Promise<boolean> {
-    return this.#alone(whose, async () => {
+    return this.#exclusive(whose, async () => {
       const state = await this.#deps.states.load(this.#addressOf(whose), signal);
       if (state === null || this.expiryOf(state).getTime() > Date.now()) return false;
       await this.#ends.drop(state, signal);
@@ -239,13 +239,13 @@ export class ResumableUploads {
   }
 
   #join(whose: Whose, into: string, signal: AbortSignal): Promise<void> {
-    return this.#alone(whose, async (lease) => {
+    return this.#exclusive(whose, async (lease) => {
       const part = await this.#part(whose, into, signal);
       await lease.save((until) => this.#deps.states.save({ ...part, into, savedAt: Date.now() }, until));
     });
   }
 
-  async #alone<Result>({ name }: Whose, work: (lease: UploadLease) => Promise<Result>): Promise<Result> {
+  async #exclusive<Result>({ name }: Whose, work: (lease: UploadLease) => Promise<Result>): Promise<Result> {
     const lease = await this.#leases.take(name);
     const done = work(lease).finally(() => {
       this.#work.delete(done);

@@ -57,7 +57,7 @@ export interface Asked {
 
 /** The subscriptions to one space, and a bounded log of its latest changes. */
 export class LiveSpace implements ChangeListener {
-  readonly #alone: boolean;
+  readonly #singleWriter: boolean;
   readonly #kept: KeptBytes;
   readonly #log: Pick<Log, 'error'>;
   readonly #queries = new Map<RecordSpace, Map<string, LiveQuery>>();
@@ -77,11 +77,11 @@ export class LiveSpace implements ChangeListener {
 
   /** @param args.alone whether the store says what records were before */
   constructor(args: {
-    readonly alone: boolean;
+    readonly singleWriter: boolean;
     readonly kept: KeptBytes;
     readonly log: Pick<Log, 'error'>;
   }) {
-    this.#alone = args.alone;
+    this.#singleWriter = args.singleWriter;
     this.#kept = args.kept;
     this.#log = args.log;
   }
@@ -107,7 +107,7 @@ export class LiveSpace implements ChangeListener {
         question,
         conditions,
         shown,
-        isTold: this.#alone,
+        isTold: this.#singleWriter,
         mayGuess: bound === undefined,
       });
       ofView.set(key, query);
@@ -140,7 +140,7 @@ export class LiveSpace implements ChangeListener {
     const number = this.#places.open(sealed) ?? -1;
     const first = this.#changes[0]?.number ?? this.#number + 1;
     if (number < Math.max(0, first - 1) || number > this.#number) return false;
-    if (!this.#alone) {
+    if (!this.#singleWriter) {
       // what this client has is not known
       if (view.bound !== undefined) return false;
       query.forget();
@@ -174,8 +174,8 @@ export class LiveSpace implements ChangeListener {
     return new Promise((told) => this.#add({ changes: [], count: 0, at: 0, told }));
   }
 
-  alone<Result>(read: () => Promise<Result>): Promise<Result> {
-    return this.#reads.alone('', read);
+  exclusive<Result>(read: () => Promise<Result>): Promise<Result> {
+    return this.#reads.exclusive('', read);
   }
 
   /** Reads rows that are as they were told, or newer. Where the store reads changed rows later, it waits meanwhile. */

@@ -178,7 +178,7 @@ export class LiveStreams {
     const known = this.#spaces.get(spaceId);
     if (known !== undefined) return known;
     const { store, log } = this.#deps;
-    const space = new LiveSpace({ alone: store.alone, kept: this.#kept, log });
+    const space = new LiveSpace({ singleWriter: store.singleWriter, kept: this.#kept, log });
     const listened = store
       .listen(spaceId, space, AbortSignal.timeout(listenTimeout))
       .then((stop) => ({ space, stop }));

@@ -123,7 +123,7 @@ export class RecordInserts {
         return null;
       }
       // where every check is a statement, those of several inserts share one
-      const isWithWrite = !store.alone && unique.size > 0 && unique.size <= mostWithWrite;
+      const isWithWrite = !store.singleWriter && unique.size > 0 && unique.size <= mostWithWrite;
       if (unique.size > 0 && !isWithWrite) {
         const taken = await findStored(store, space, unique, signal);
         stored = taken;

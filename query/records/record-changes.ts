@@ -91,7 +91,7 @@ export class RecordChanges {
             (await mayChange(this.#deps.store, space, [id], assignments, signal)).length > 0 &&
             (target.stillWanted === undefined || (await target.stillWanted()));
     const isPlain = stillWanted === undefined && events === undefined;
-    if (store.alone && isPlain && assignments.every(({ value }) => isIncrement(value)))
+    if (store.singleWriter && isPlain && assignments.every(({ value }) => isIncrement(value)))
       return this.#recordOf(space, this.#count(space, step, signal), signal);
     const change = async (): Promise<Outcome> => {
       if (stillWanted !== undefined && !(await stillWanted())) return untouched;
@@ -107,7 +107,7 @@ export class RecordChanges {
         await reservation?.settle(stored);
       }
     };
-    const work = stillWanted === undefined ? change : () => this.#alone(space, [id], change, signal);
+    const work = stillWanted === undefined ? change : () => this.#exclusive(space, [id], change, signal);
     return this.#recordOf(space, this.#inTurn(space, id, work, signal), signal);
   }
 
@@ -119,7 +119,7 @@ export class RecordChanges {
         ? untouched
         : this.#commit({ space, steps: [{ id, assignments: null }], signal });
     };
-    const work = () => this.#alone(space, [id], change, signal);
+    const work = () => this.#exclusive(space, [id], change, signal);
     return this.#recordOf(space, this.#inTurn(space, id, work, signal), signal);
   }
 
@@ -148,12 +148,12 @@ export class RecordChanges {
     const work = async (): Promise<Changed> => {
       signal.throwIfAborted();
       const ids = await find();
-      if (this.#deps.store.alone || ids.length === 0) return change(ids);
+      if (this.#deps.store.singleWriter || ids.length === 0) return change(ids);
       const ours = new Set(ids);
       const stillThere = async () => (await find()).filter((id) => ours.has(id));
-      return this.#alone(space, ids, async () => change(await stillThere()), signal);
+      return this.#exclusive(space, ids, async () => change(await stillThere()), signal);
     };
-    const { rows, invalidated } = await untilAborted(this.#spaces.alone(space.id, work), signal);
+    const { rows, invalidated } = await untilAborted(this.#spaces.exclusive(space.id, work), signal);
     if (invalidated !== null) await untilAborted(invalidated, signal);
     return rows.filter((row) => row !== null);
   }
@@ -221,7 +221,7 @@ export class RecordChanges {
    * Does the work while no other process does such work on the records, where they share reservations. A record can be
    * changed without them: when they can't be asked, or take too long, processes are not kept apart.
    */
-  async #alone<Result>(
+  async #exclusive<Result>(
     space: RecordSpace,
     ids: readonly string[],
     work: () => Promise<Result>,

@@ -28,7 +28,7 @@ type Limited = Narrowed & StatementLimits;
 
 /** Answers from rows of a shared statement, or by a statement of its own. */
 interface Answers<Result> extends Pick<FindAnswers<Result>, 'shared'> {
-  readonly alone: (narrowed: Limited) => Promise<Result>;
+  readonly unshared: (narrowed: Limited) => Promise<Result>;
 }
 
 export const oldest: ReadPlan = { conditions: allRecords, sort: null, page: null };
@@ -204,7 +204,7 @@ export class RecordReader {
     const shown = shownBy(space, plan);
     return this.#read<Uint8Array | AsyncIterable<Uint8Array>>(space, plan, signal, {
       shared: (rows) => Buffer.from(`[${rows.map((row) => shownJson(row, shown)).join('\n,')}]`),
-      alone: (narrowed) => this.#streamRows(space, narrowed, plan, signal),
+      unshared: (narrowed) => this.#streamRows(space, narrowed, plan, signal),
     });
   }
 
@@ -241,11 +241,11 @@ export class RecordReader {
     const shared = (rows: readonly StoredRow[]) => (rowOf ? rows.map(rowOf) : (rows as readonly Row[]));
     const now = this.#inMemory(space, plan);
     if (now !== null) return shared(now.table.rows(now.numbers));
-    const alone = (narrowed: Limited): Promise<readonly Row[]> => {
+    const unshared = (narrowed: Limited): Promise<readonly Row[]> => {
       const tail = tailOf(plan, costOf(narrowed, space));
       return this.#rows(space, { ...narrowed, where: whereOf(narrowed, plan), columns, tail }, signal);
     };
-    return this.#read(space, plan, signal, { shared, alone });
+    return this.#read(space, plan, signal, { shared, unshared });
   }
 
   /** The records of a plan, looked up or found together with those of other requests, or by a statement of its own. */
@@ -253,7 +253,7 @@ export class RecordReader {
     space: RecordSpace,
     given: ReadPlan,
     signal: AbortSignal,
-    { shared, alone }: Answers<Result>,
+    { shared, unshared }: Answers<Result>,
   ): Promise<Result> {
     const plan = ruledPlan(space, given);
     const { conditions, page } = plan;
@@ -269,10 +269,10 @@ export class RecordReader {
     const maxRows = isSearch(plan) ? cost.maxRows : null;
     const answers: FindAnswers<Result> = {
       shared,
-      alone: async () => {
+      unshared: async () => {
         const narrowed = await this.#candidates.narrow(space, conditions, signal);
         if (narrowed === null) return shared([]);
-        return withinRows(plan, maxRows, (limits) => alone({ ...narrowed, ...limits }));
+        return withinRows(plan, maxRows, (limits) => unshared({ ...narrowed, ...limits }));
       },
       tell: (source) => this.#tell(plan, source),
       settings: costOf({ maxRows }),

@@ -72,7 +72,7 @@ export async function deleteDropped(
     );
     await clearSpace(store, recordsId, signal, 'all');
     // of writes of other processes nothing is known
-    if (store.alone && idle) await catalogue.swept(dropped, signal);
+    if (store.singleWriter && idle) await catalogue.swept(dropped, signal);
   } catch (error) {
     log.warn({ err: error, space: dropped.id }, 'records of a dropped space are left to the next start');
   }
@@ -119,7 +119,7 @@ export async function sweepLeft(deps: RemovalDeps, signal: AbortSignal): Promise
   };
   await tried(async () => {
     // no process writes any more to a space that was dropped before
-    const before = new Date(Date.now() - (store.alone ? 0 : outdatedAfter));
+    const before = new Date(Date.now() - (store.singleWriter ? 0 : outdatedAfter));
     // the store of one may be away
     for (const dropped of await catalogue.leftBehind(before, sweptAtOnce, signal))
       await tried(async () => {

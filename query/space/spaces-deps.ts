@@ -46,10 +46,13 @@ export interface SpaceTimes {
 const announcedAfter = 1_000;
 
 /** The promises of docs/api.md. */
-export function freshnessOf({ alone }: Pick<RecordStore, 'alone'>, invalidation: Invalidation): SpaceTimes {
+export function freshnessOf(
+  { singleWriter }: Pick<RecordStore, 'singleWriter'>,
+  invalidation: Invalidation,
+): SpaceTimes {
   const forever = Number.POSITIVE_INFINITY;
   // nobody else changes the catalogue
-  if (alone) {
+  if (singleWriter) {
     const others = { outdatedAfter: 0, abandonedAfter: 0 };
     return { freshFor: forever, staleAfter: forever, heardAfter: 0, outdatedAfter, others };
   }

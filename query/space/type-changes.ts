@@ -135,7 +135,7 @@ export class TypeChanges {
     if (entry === null) return work(null, own);
     if (!isHeld) throw changing();
     try {
-      return await this.#alone(entry.recordsId, () => work(entry, own), own);
+      return await this.#exclusive(entry.recordsId, () => work(entry, own), own);
     } finally {
       // where this fails, the next request does it
       await this.#cancel(id, change, AbortSignal.timeout(idleLimit)).catch(() => {});
@@ -143,7 +143,11 @@ export class TypeChanges {
   }
 
   /** Does work once no process writes to a space whose change has begun. */
-  async #alone<Result>(recordsId: string, work: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
+  async #exclusive<Result>(
+    recordsId: string,
+    work: () => Promise<Result>,
+    signal: AbortSignal,
+  ): Promise<Result> {
     const { store, writes, untilHeard } = this.#deps;
     await writes.idle(recordsId, idleLimit);
     await untilHeard(signal);
@@ -246,7 +250,7 @@ export class TypeChanges {
         await addKeys(store, recordsId, slots.to, signal);
       }
     };
-    await this.#alone(recordsId, convert, signal);
+    await this.#exclusive(recordsId, convert, signal);
   }
 
   async #clearOld({ entry: { recordsId }, plan }: Change): Promise<void> {

@@ -146,7 +146,7 @@ t.test('the documented grants are enough, and each is needed', async (t) => {
   const user = await makeUser(await documentedGrants('sluice'));
   const harness = await openQueryHarness({
     config: { allowClearAllSpaces: true },
-    alone: false,
+    singleWriter: false,
     freshness: { freshFor: 50, staleAfter: 200, outdatedAfter: 0 },
     open: async () => openTestClickhouse({ url: server.url, user, password }),
   });

@@ -9,9 +9,9 @@ const exactSums = Array.from({ length: 12 }, (_, at) => {
   return [mantissa(1) * 10 ** (4 * at - 20), -mantissa(2) * 10 ** (4 * at - 21)] as const;
 });
 
-for (const alone of [true, false]) {
-  t.test(alone ? 'the only process of a store' : 'one of several processes', async (t) => {
-    const harness = await queryHarnessFor(t, { alone });
+for (const singleWriter of [true, false]) {
+  t.test(singleWriter ? 'the only process of a store' : 'one of several processes', async (t) => {
+    const harness = await queryHarnessFor(t, { singleWriter });
     const space = (slug: string, fields: readonly FieldInput[]) => spaceOf(harness, 'p', slug, fields);
     const code = (unique: boolean): FieldInput[] => [{ name: 'code', type: 'NUMBER', unique }];
     const refused = { status: 400, code: 'not_unique' };
@@ -97,7 +97,7 @@ for (const alone of [true, false]) {
 
     t.test('what two processes add to one record is all there', async (t) => {
       const structure = structureOf('p', 'between', fieldsOf('count NUMBER'));
-      const both = [harness, alone ? harness : harness.another()].map((each) =>
+      const both = [harness, singleWriter ? harness : harness.another()].map((each) =>
         spaceOf(each, 'p', 'between', structure),
       );
       const { id } = (await both[0]?.insertOne({ count: 1 }))?.body ?? {};

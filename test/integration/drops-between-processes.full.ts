@@ -7,7 +7,10 @@ import { fieldsOf, structureOf } from '../services/record-client.ts';
 const fields = fieldsOf('email TEXT unique, level NUMBER');
 
 t.test('other processes hear of a drop before it is acknowledged', async (t) => {
-  const shared = await queryHarnessFor(t, { alone: false, freshness: { freshFor: 50, staleAfter: 200 } });
+  const shared = await queryHarnessFor(t, {
+    singleWriter: false,
+    freshness: { freshFor: 50, staleAfter: 200 },
+  });
   const structure = structureOf('two', 's', fields);
   const other = shared.another();
   const here = spaceOf(shared, 'two', 's', structure);
@@ -38,7 +41,7 @@ t.test('a structure that one process changes counts at once in others that would
   const invalidation = new LocalInvalidation();
   const forever = Number.POSITIVE_INFINITY;
   const shared = await queryHarnessFor(t, {
-    alone: false,
+    singleWriter: false,
     invalidation: () => invalidation,
     freshness: { freshFor: forever, staleAfter: forever },
   });

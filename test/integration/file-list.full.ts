@@ -44,7 +44,7 @@ t.test('a list reads as much whether others have many files or none', async (t) 
       return db.rows(statement);
     },
   };
-  const files = createCloudFiles({ db: counted, database: 'sluice', alone: true });
+  const files = createCloudFiles({ db: counted, database: 'sluice', singleWriter: true });
   const own = filesOf('me', 30);
   for (const file of own) await files.insert(file, never);
   const names = own.map(({ name }) => name);

@@ -23,7 +23,7 @@ async function open(
   const reservations = createLocalReservations();
   const counts = new CacheCounts();
   const harness = await openQueryHarness({
-    alone: false,
+    singleWriter: false,
     versions: () => versions,
     reservations: () => reservations,
     metrics: {

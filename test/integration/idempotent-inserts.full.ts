@@ -164,7 +164,7 @@ t.test('a look-up that rows in memory answer finds receipts of large inserts as 
 });
 
 t.test('a process that shares the store knows the keys of another', async (t) => {
-  const { harness, insert } = await setUp(t, { alone: false });
+  const { harness, insert } = await setUp(t, { singleWriter: false });
   const other = requestsTo(harness.another());
   for (const body of [{ text: 'a' }, many]) {
     const { text } = await insert(`k${JSON.stringify(body).length}`, body);

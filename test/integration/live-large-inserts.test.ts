@@ -10,7 +10,7 @@ import { until } from '../services/worker-pids.ts';
 /** Called when a large insert is done, before its statement ends. */
 let onInserted: () => Promise<void> = async () => {};
 const harness = await queryHarnessFor(t, {
-  alone: true,
+  singleWriter: true,
   wrap: (db) => ({
     ...db,
     async insert(statement) {
@@ -30,7 +30,7 @@ t.test('a change that overtakes its insert is told once, and the older state nev
     spaceId,
     {
       changed: (changes) => void told.push(...changes),
-      alone: readAtOnce,
+      exclusive: readAtOnce,
       reset: () => t.fail('nothing is unknown'),
     },
     AbortSignal.timeout(30_000),

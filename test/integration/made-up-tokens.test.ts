@@ -13,7 +13,7 @@ const { signal } = new AbortController();
 const { db, database } = await openMigratedChdb(t);
 
 /** A process on the one store, which counts its statements. */
-async function openProcess(t: Test, { alone = false } = {}) {
+async function openProcess(t: Test, { singleWriter = false } = {}) {
   const state = { statements: 0 };
   const counted: typeof db = {
     ...db,
@@ -24,8 +24,8 @@ async function openProcess(t: Test, { alone = false } = {}) {
   };
   const deployment = await openDeployment({ db: counted, database });
   const tokens = new AccessTokens({ db: counted, database, deployment });
-  const gate = createTokenGate({ tokens, deployment, alone });
-  const check = new TokenCheck({ ...everyToken, tokens, log: silentLog(), alone: true, gate });
+  const gate = createTokenGate({ tokens, deployment, singleWriter });
+  const check = new TokenCheck({ ...everyToken, tokens, log: silentLog(), singleWriter: true, gate });
   t.teardown(() => check.close());
   const create = async (token?: string): Promise<string> =>
     (await tokens.create({ userId: 'user', name: '', expiresAt: null, token })).token;
@@ -52,7 +52,7 @@ t.test('made-up tokens of every form cost the store next to nothing', async (t) 
 });
 
 t.test('they cost a store that one process has to itself one look', async (t) => {
-  const { state, check, create } = await openProcess(t, { alone: true });
+  const { state, check, create } = await openProcess(t, { singleWriter: true });
   const configured = await create('a-token-of-one-process');
   state.statements = 0;
   for (let i = 0; i < 3; i++) t.equal(await check.check(madeUp(51), signal), 'unknown');

@@ -12,9 +12,9 @@ const fields: FieldInput[] = [
   { name: 'more', type: 'OBJECT' },
 ];
 
-for (const alone of [true, false]) {
-  t.test(alone ? 'the only process of a store' : 'one of several processes', async (t) => {
-    const harness = await queryHarnessFor(t, { alone, config: { maxStoredRecordBytes: 3_000_000 } });
+for (const singleWriter of [true, false]) {
+  t.test(singleWriter ? 'the only process of a store' : 'one of several processes', async (t) => {
+    const harness = await queryHarnessFor(t, { singleWriter, config: { maxStoredRecordBytes: 3_000_000 } });
     const space = (slug: string, owner = 'owner') => {
       const structure = structureOf('p', slug, fields);
       const post =

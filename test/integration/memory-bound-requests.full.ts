@@ -72,7 +72,7 @@ t.test(`${requests} requests, no two alike, over ${spaces} spaces`, async (t) =>
   };
   let store: EmbeddedStore | undefined;
   const harness = await openQueryHarness({
-    alone: true,
+    singleWriter: true,
     async open(folder) {
       const db = openChdb({ path: join(folder, 'chdb') });
       await migrate(db, testDatabase, migrations);

@@ -17,7 +17,7 @@ t.test('pages beside updates', async (t) => {
   );
   let shared = 0;
   const harness = await queryHarnessFor(t, {
-    alone: false,
+    singleWriter: false,
     wrap: (db) => ({
       ...db,
       stream(statement) {

@@ -267,9 +267,9 @@ for (const alone of full ? [true, false] : [true]) {
   );
 }
 
-async function compare(t: Test, alone: boolean): Promise<void> {
+async function compare(t: Test, singleWriter: boolean): Promise<void> {
   let now = 0;
-  const harness = await queryHarnessFor(t, { alone, now: () => now });
+  const harness = await queryHarnessFor(t, { singleWriter, now: () => now });
   const space = spaceOf(harness, 'p', 'records', fields);
   const rows: Row[] = [];
   for (const [index, time] of fc.sample(times, { numRuns: sized(60, 20), seed }).entries()) {

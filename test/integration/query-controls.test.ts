@@ -9,10 +9,10 @@ import { rejectionOf } from '../services/rejection-of.ts';
 
 const json = { 'content-type': 'application/json' };
 
-for (const alone of [true, false]) {
-  t.test(alone ? 'a store of its own' : 'a store that others share', async (t) => {
+for (const singleWriter of [true, false]) {
+  t.test(singleWriter ? 'a store of its own' : 'a store that others share', async (t) => {
     const { asked, wrap } = new FaultyDatabase();
-    const harness = await queryHarnessFor(t, { alone, wrap });
+    const harness = await queryHarnessFor(t, { singleWriter, wrap });
     const structure = structureOf('p', 'books', [
       { name: 'title', slug: 'the-title', type: 'TEXT' },
       { name: 'year', type: 'NUMBER' },
@@ -118,11 +118,11 @@ for (const alone of [true, false]) {
         asked.length = 0;
         await call('year[gt]=0&$select=title,home.city&$limit=1001', { path });
         const of = asked.filter(({ verb, table }) => verb === 'SELECT' && table === 'records');
-        if (alone && of.length === 0) continue;
+        if (singleWriter && of.length === 0) continue;
         const sql = of.map((asked) => asked.sql).join();
         t.strictSame(names(sql), ['n0', 't0', 't1'], sql);
       }
-      if (!alone) t.ok(asked.length > 0);
+      if (!singleWriter) t.ok(asked.length > 0);
     });
 
     t.test('$count=exact', async (t) => {

@@ -10,9 +10,9 @@ const structure = structureOf(
 );
 const path = '/p/people/_count_';
 
-for (const alone of [true, false]) {
-  t.test(alone ? 'the store of one process' : 'the store of several processes', async (t) => {
-    const harness = await queryHarnessFor(t, { alone });
+for (const singleWriter of [true, false]) {
+  t.test(singleWriter ? 'the store of one process' : 'the store of several processes', async (t) => {
+    const harness = await queryHarnessFor(t, { singleWriter });
     const people = spaceOf(harness, 'p', 'people', structure);
     const count = async (query = '', headers: Record<string, string> = {}) => {
       const answer = await harness.call({ path, structure, query, headers });

@@ -3,9 +3,9 @@ import t from 'tap';
 import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
 import { fieldsOf, structureOf } from '../services/record-client.ts';
 
-for (const alone of [true, false]) {
-  t.test(alone ? 'a store of its own' : 'a store that others share', async (t) => {
-    const harness = await queryHarnessFor(t, { alone });
+for (const singleWriter of [true, false]) {
+  t.test(singleWriter ? 'a store of its own' : 'a store that others share', async (t) => {
+    const harness = await queryHarnessFor(t, { singleWriter });
     const structure = structureOf(
       'p',
       'books',

@@ -3,7 +3,7 @@ import t from 'tap';
 import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
 import { fieldsOf, structureOf } from '../services/record-client.ts';
 
-const harness = await queryHarnessFor(t, { alone: true });
+const harness = await queryHarnessFor(t, { singleWriter: true });
 const structure = structureOf('p', 'people', fieldsOf('name TEXT, age NUMBER, tags ARRAY'));
 const people = spaceOf(harness, 'p', 'people', structure);
 await people.insert([

@@ -6,7 +6,7 @@ import { type FieldInput, structureOf } from '../services/record-client.ts';
 
 const faulty = new FaultyDatabase();
 const harness = await queryHarnessFor(t, {
-  alone: false,
+  singleWriter: false,
   config: { allowClearAllSpaces: true },
   wrap: faulty.wrap,
 });

@@ -5,7 +5,7 @@ import { type FieldInput, fieldsOf, structureOf } from '../services/record-clien
 
 const faulty = new FaultyDatabase();
 // the way of a store that several processes write to: statements, which the tests hold up and fail
-const harness = await queryHarnessFor(t, { alone: false, wrap: faulty.wrap });
+const harness = await queryHarnessFor(t, { singleWriter: false, wrap: faulty.wrap });
 
 const settings: FieldInput[] = [
   { name: 'theme', type: 'TEXT' },

@@ -17,7 +17,7 @@ const counted = (db: Database): Database =>
       };
     },
   });
-const harness = await queryHarnessFor(t, { alone: true, wrap: counted });
+const harness = await queryHarnessFor(t, { singleWriter: true, wrap: counted });
 
 const userFields: FieldInput[] = fieldsOf('email TEXT unique, city TEXT, age NUMBER, password TEXT hashed');
 const postFields: FieldInput[] = fieldsOf(

@@ -10,7 +10,7 @@ import {
 import { type FieldInput, fieldsOf, structureOf } from '../services/record-client.ts';
 import { storedSpace } from '../services/stored-space.ts';
 
-const harness = await queryHarnessFor(t, { alone: false });
+const harness = await queryHarnessFor(t, { singleWriter: false });
 
 const text = (name: string, more: object = {}): FieldInput => ({ name, type: 'TEXT', ...more });
 const number = (name: string, more: object = {}): FieldInput => ({ name, type: 'NUMBER', ...more });

@@ -17,9 +17,9 @@ const count = 50;
 
 /** SELECTs of records by a key. */
 let byKeys = 0;
-async function open(t: Test, alone: boolean): Promise<QueryHarness> {
+async function open(t: Test, singleWriter: boolean): Promise<QueryHarness> {
   const harness = await queryHarnessFor(t, {
-    alone,
+    singleWriter,
     // what is known is looked up again behind each request
     freshness: { freshFor: 0, staleAfter: 10_000 },
     wrap: (db): Database => ({

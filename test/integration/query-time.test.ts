@@ -12,7 +12,7 @@ let isSlow = false;
 
 const reads = { timeout: 300, minRate: 16_384, minRatePeriod: 200 };
 const slow = await queryHarnessFor(t, {
-  alone: true,
+  singleWriter: true,
   config: { readLimits: reads },
   open: async (folder) => openChdb({ path: join(folder, 'chdb'), reads }),
   wrap: (db): Database => ({

@@ -15,7 +15,7 @@ t.test('in the only process of a store, through its logs', async (t) => {
 
 t.test('in two processes that tell each other nothing', async (t) => {
   const harness = await queryHarnessFor(t, {
-    alone: false,
+    singleWriter: false,
     freshness: { freshFor: 50, staleAfter: 200, outdatedAfter: 1000 },
   });
   const other = harness.another();

@@ -24,7 +24,7 @@ async function quiet(): Promise<void> {
 }
 // the way of a store that several processes write to: statements, which the tests hold up and fail
 const harness = await queryHarnessFor(t, {
-  alone: false,
+  singleWriter: false,
   wrap: (db) =>
     faulty.wrap({
       ...db,

@@ -6,7 +6,7 @@ import { type FieldInput, fieldsOf, personFields, structureOf } from '../service
 const faulty = new FaultyDatabase();
 // the way of a store that several processes write to: statements, which the tests hold up and fail
 const harness = await queryHarnessFor(t, {
-  alone: false,
+  singleWriter: false,
   wrap: faulty.wrap,
 });
 

@@ -29,7 +29,7 @@ const versions: SpaceVersions = {
 /** The next INSERT of several records fails. */
 let failsTogether = false;
 const harness = await queryHarnessFor(t, {
-  alone: false,
+  singleWriter: false,
   wrap: (db) => ({
     ...db,
     insert(statement) {

@@ -6,7 +6,8 @@ import { fieldsOf, structureOf } from '../services/record-client.ts';
 
 const fields = fieldsOf('text TEXT');
 const refused = { status: 403, code: 'quota_exceeded' };
-const open = (alone: boolean) => openQueryHarness({ alone, config: { maxStoredRecordBytes: 10_000 } });
+const open = (singleWriter: boolean) =>
+  openQueryHarness({ singleWriter, config: { maxStoredRecordBytes: 10_000 } });
 
 /** Asks until there is an answer of this status: the store is asked again after a while. */
 async function until(status: number, ask: () => Promise<{ readonly status: number }>): Promise<boolean> {

@@ -5,7 +5,7 @@ import { makeSpaceViews } from '#query/space/space-views.ts';
 import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
 import { type FieldInput, fieldsOf, structureOf } from '../services/record-client.ts';
 
-const harness = await queryHarnessFor(t, { alone: false });
+const harness = await queryHarnessFor(t, { singleWriter: false });
 const users = new Users({ db: harness.db, database: 'sluice' });
 await users.create({ id: 'owner', email: 'ada@example.com', name: '' });
 await users.create({ id: 'other', email: 'bob@example.com', name: '' });

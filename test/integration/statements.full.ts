@@ -147,7 +147,7 @@ async function collect(open?: () => Promise<Database>): Promise<{
   let parser: Database | null = null;
   const harness = await openQueryHarness({
     config: { allowClearAllSpaces: true, maxStoredRecordBytes: 2 ** 40 },
-    alone: open === undefined,
+    singleWriter: open === undefined,
     // old values of a field with another type are taken away at once
     freshness:
       open === undefined

@@ -84,7 +84,7 @@ t.test('limits are stored with a token', async (t) => {
   const database = testDatabase;
   const deployment = await openDeployment({ db, database });
   const tokens = new AccessTokens({ db, database, deployment });
-  const check = new TokenCheck({ ...everyToken, tokens, log: silentLog(), alone: true });
+  const check = new TokenCheck({ ...everyToken, tokens, log: silentLog(), singleWriter: true });
   t.teardown(() => check.close());
   const users = new Users({ db, database });
   const execute = (order: TokenOrder) => executeTokenOrder({ users, tokens, tokenCheck: check }, order);

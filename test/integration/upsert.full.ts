@@ -14,9 +14,9 @@ const options = (value: unknown): Record<string, string> => ({ options: JSON.str
 const update = options({ onConflict: { field: 'email', do: 'update' } });
 const skip = options({ onConflict: { field: 'email', do: 'skip' } });
 
-for (const alone of [true, false]) {
-  t.test(alone ? 'the only process of a store' : 'one of several processes', async (t) => {
-    const harness = await queryHarnessFor(t, { alone });
+for (const singleWriter of [true, false]) {
+  t.test(singleWriter ? 'the only process of a store' : 'one of several processes', async (t) => {
+    const harness = await queryHarnessFor(t, { singleWriter });
     const space = (slug: string, more: object = {}) => spaceOf(harness, 'p', slug, fields, more);
 
     t.test('of 100 at once with one value one makes the record, and the others change it', async (t) => {

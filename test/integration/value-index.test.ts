@@ -299,7 +299,7 @@ for (const alone of [true, false]) {
 }
 
 t.test('a find sees the keys of all updates that it sees', async (t) => {
-  const harness = await queryHarnessFor(t, { alone: false });
+  const harness = await queryHarnessFor(t, { singleWriter: false });
   const { db } = harness;
   const { table } = harness.store;
   const insert = (name: string, row: object): Promise<void> =>

@@ -32,7 +32,7 @@ class Heard {
 
   webhooks(db: Database): ReturnType<typeof testWebhooks> {
     const publish = (event: RecordEvent) => this.#publish(event);
-    return Object.assign(testWebhooks({ db, alone: true }), { publish });
+    return Object.assign(testWebhooks({ db, singleWriter: true }), { publish });
   }
 
   async #publish({ type, url, records }: RecordEvent): Promise<void> {
@@ -288,7 +288,7 @@ const writes: Readonly<Record<string, (place: Place) => Promise<QueryAnswer>>> =
 
 const stores = {
   'the embedded store': {},
-  'a shared store': { alone: false, store: ({ db }) => plainStore(db) },
+  'a shared store': { singleWriter: false, store: ({ db }) => plainStore(db) },
 } satisfies Record<string, NonNullable<Parameters<typeof openQueryHarness>[0]>>;
 
 t.test('every operation that may write is documented here', async (t) => {
@@ -331,7 +331,7 @@ t.test(
     const heard = new Heard();
     const leaving = new AbortController();
     const harness = await openQueryHarness({
-      alone: false,
+      singleWriter: false,
       store({ db }) {
         const store = plainStore(db);
         const { insert } = store;

@@ -20,7 +20,7 @@ t.teardown(async () => {
 });
 
 function open(more: Partial<WebhooksDeps> = {}): Webhooks {
-  const usual = { db, database, alone: true, allowed: loopback, delayAfter: () => 1 };
+  const usual = { db, database, singleWriter: true, allowed: loopback, delayAfter: () => 1 };
   const webhooks = testWebhooks({ ...usual, ...more });
   opened.push(webhooks);
   return webhooks;
@@ -182,7 +182,7 @@ t.test(
 t.test('an address that is switched off by one process is off in the next ones', async (t) => {
   const receiver = await openReceiver();
   receiver.answers.push(410);
-  const [one, two] = [open({ alone: false }), open({ alone: false })];
+  const [one, two] = [open({ singleWriter: false }), open({ singleWriter: false })];
   await one.start();
   await one.publish(event('shared', receiver.url, [record('a')]));
   await until(one, 'shared', ([first]) => first?.state === 'failed');

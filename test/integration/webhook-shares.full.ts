@@ -26,7 +26,7 @@ function open(more: Partial<WebhooksDeps> = {}): Webhooks {
   const webhooks = testWebhooks({
     db,
     database,
-    alone: true,
+    singleWriter: true,
     allowed: loopback,
     delayAfter: () => 1,
     ...more,

@@ -11,7 +11,7 @@ import { startWebhookReceiver, type WebhookReceiver } from '../services/webhook-
 const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8, 'ipv4');
 const open = (db: Database, allowed?: BlockList): Webhooks =>
-  testWebhooks({ db, alone: true, allowed, delayAfter: () => 1 });
+  testWebhooks({ db, singleWriter: true, allowed, delayAfter: () => 1 });
 let webhooks: Webhooks | undefined;
 const harness = await openQueryHarness({
   webhooks: (db) => {
@@ -239,7 +239,7 @@ t.test('what a process that died did not send, another one does', async (t) => {
   harness.forget();
   await hooked('adopted').insertOne({ email: 'x' });
   const { db } = harness;
-  const shared = { db, alone: false, allowed: loopback, delayAfter: () => 1 };
+  const shared = { db, singleWriter: false, allowed: loopback, delayAfter: () => 1 };
   const patient = testWebhooks(shared);
   await patient.start();
   const hers = (await list()).find(({ space }) => space === 'adopted');

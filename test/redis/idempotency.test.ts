@@ -61,7 +61,7 @@ t.test('of one key in two query processes one stores its records', async (t) => 
   const redis = await openRedis(server.config, log);
   t.teardown(() => redis.close());
   const harness = await queryHarnessFor(t, {
-    alone: false,
+    singleWriter: false,
     reservations: () => new RedisReservations({ redis, log, everUsed: async () => false }),
   });
   const processes = [harness, harness.another()];

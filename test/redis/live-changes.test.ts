@@ -273,7 +273,7 @@ t.test('changed records that can not be read', async (t) => {
 });
 
 t.test('a process without Redis, or with several servers, does not listen', async (t) => {
-  const mirror = { changed() {}, alone: readAtOnce, reset() {} };
+  const mirror = { changed() {}, exclusive: readAtOnce, reset() {} };
   const error = await rejectionOf(plainStore(db).listen('space', mirror, signal));
   t.match(error, { status: 501, code: 'not_implemented' });
 });

@@ -31,7 +31,7 @@ let routers = 0;
 /** The connection of the process whose routes are opened. */
 const own = (): RedisConnection => connections[routers % 2] as RedisConnection;
 const harness = await openQueryHarness({
-  alone: false,
+  singleWriter: false,
   hasher: quickHasher(),
   // what one process changes the other goes by at once, instead of after the 10 s that are promised
   freshness: { freshFor: -1, staleAfter: -1 },

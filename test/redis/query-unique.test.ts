@@ -26,7 +26,7 @@ const connections: RedisConnection[] = [];
 for (let i = 0; i < 2; i++) connections.push(await openRedis({ ...server.config, port: proxy.port }, log));
 const opened: UniqueReservations[] = [];
 const harness = await openQueryHarness({
-  alone: false,
+  singleWriter: false,
   reservations: () => {
     const redis = connections[opened.length] as RedisConnection;
     const everUsed = async (signal: AbortSignal): Promise<boolean> =>

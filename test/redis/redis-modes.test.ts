@@ -149,7 +149,7 @@ async function hears(redis: RedisConnection, versions: RedisVersions, outages: C
   const changed = (_: unknown, count: number): void => {
     told += count;
   };
-  await changes.listen('space', { changed, alone: readAtOnce, reset() {} }, signal);
+  await changes.listen('space', { changed, exclusive: readAtOnce, reset() {} }, signal);
   // until it has subscribed
   while (told === 0) await (await versions.begin('space'))({ ids: ['a'], areNew: true });
   changes.close();

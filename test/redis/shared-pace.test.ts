@@ -15,7 +15,7 @@ t.teardown(async () => {
   await server.stop();
 });
 
-const busy = { queue: 'records', alone: false };
+const busy = { queue: 'records', lone: false };
 const paces = (table: string) =>
   [one, other].map((redis) => sharedPace({ redis, log }, table) ?? (async () => -1));
 
@@ -40,14 +40,14 @@ t.test('statements of two processes have turns of 40 ms, and a second of them at
 });
 type Turn = NonNullable<ReturnType<typeof sharedPace>>;
 
-t.test('a caller alone waits for others only', async (t) => {
-  const [a, b] = paces('alone') as [Turn, Turn];
-  const alone = { queue: 'records', alone: true };
-  t.equal(await a(alone), 0);
-  t.equal(await a(alone), 0);
+t.test('a caller lone waits for others only', async (t) => {
+  const [a, b] = paces('lone') as [Turn, Turn];
+  const lone = { queue: 'records', lone: true };
+  t.equal(await a(lone), 0);
+  t.equal(await a(lone), 0);
   const waits = await Promise.all(Array.from({ length: 5 }, () => b(busy)));
   t.ok(Math.max(...waits) > 80);
-  t.ok((await a(alone)) > 80);
+  t.ok((await a(lone)) > 80);
 });
 
 t.test('tables and stores have turns of their own', async (t) => {
@@ -55,7 +55,7 @@ t.test('tables and stores have turns of their own', async (t) => {
   const [, b] = paces('two') as [Turn, Turn];
   for (let i = 0; i < 5; i++) await a(busy);
   t.equal(await b(busy), 0);
-  t.equal(await a({ queue: '@1 records', alone: false }), 0);
+  t.equal(await a({ queue: '@1 records', lone: false }), 0);
   t.ok((await a(busy)) > 80);
 });
 

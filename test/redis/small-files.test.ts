@@ -21,7 +21,7 @@ async function openGateway(t: Test, server: RedisServer) {
     await redis.close();
   });
   await until(() => invalidation.isCurrent());
-  const files = new SmallFiles({ bytes: 1_000_000, alone: false, invalidation });
+  const files = new SmallFiles({ bytes: 1_000_000, singleWriter: false, invalidation });
   const rows = files.over({ remove: async () => true } as unknown as CloudFiles);
   const keep = (name: string) =>
     files.keep({ file: { name } as CloudFile } as ServedFile, bytes, files.begin());

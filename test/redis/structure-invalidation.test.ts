@@ -26,7 +26,7 @@ await openInvalidation({ ...server.config, port: proxy.port });
 let routers = 0;
 let statements = 0;
 const harness = await openQueryHarness({
-  alone: false,
+  singleWriter: false,
   invalidation: () => opened[routers++]?.invalidation,
   wrap: (db) => ({
     ...db,

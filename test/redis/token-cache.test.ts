@@ -56,7 +56,7 @@ async function openProcess(t: Test, server: Pick<RedisServer, 'config'>, store: 
   const invalidation = new RedisInvalidation({ redis, log });
   const shared = createSharedTokens({ redis, invalidation, keys: secret, log });
   const { tokens } = store;
-  const check = new TokenCheck({ ...everyToken, tokens, log, alone: false, invalidation, shared });
+  const check = new TokenCheck({ ...everyToken, tokens, log, singleWriter: false, invalidation, shared });
   t.teardown(async () => {
     await check.close();
     await invalidation.close();
@@ -280,7 +280,12 @@ t.test('under load', async (t) => {
 
 t.test('nobody to tell of revocations: a look is good for under a second', async (t) => {
   const store = new Store();
-  const check = new TokenCheck({ ...everyToken, tokens: store.tokens, log: silentLog(), alone: false });
+  const check = new TokenCheck({
+    ...everyToken,
+    tokens: store.tokens,
+    log: silentLog(),
+    singleWriter: false,
+  });
   t.teardown(() => check.close());
   store.add('good');
   await check.check('good', signal);

@@ -72,7 +72,7 @@ export async function serveConsole(
   const store = new SessionStore({ db, database, users });
   const log = silentLog();
   const gate = createTokenGate({ tokens, deployment });
-  const tokenCheck = new TokenCheck({ tokens, sessions: store, log, alone: false, gate });
+  const tokenCheck = new TokenCheck({ tokens, sessions: store, log, singleWriter: false, gate });
   await bootstrap({ users, tokens, token: bootstrapToken });
   const hasher = options.hasher ?? quickHasher();
   const now = (): Date => new Date(Date.now() + (options.ahead?.() ?? 0));

@@ -296,7 +296,7 @@ async function driveWebhooks(harness: QueryHarness, expect: Expect): Promise<voi
 
 /** What a process does for others: it says that it lives, and takes over what one that died had to send. */
 async function driveSender(db: Database): Promise<void> {
-  const heir = testWebhooks({ db, alone: false, silence: -1000 });
+  const heir = testWebhooks({ db, singleWriter: false, silence: -1000 });
   await heir.start();
   await heir.close();
   await new DeliveryTable({ db, database }).content({ ownerId: 'owner', id: 'none', bytes: 1 });

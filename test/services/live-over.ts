@@ -71,7 +71,7 @@ export function liveOver(t: { teardown(end: () => Promise<void>): void }, alone 
       await sleep(10);
       listener.changed([{ id, before: undefined, after }], 1);
     };
-    return Promise.all([...listeners].map((listener) => listener.alone(read(listener))));
+    return Promise.all([...listeners].map((listener) => listener.exclusive(read(listener))));
   };
   return {
     ...{ given, rows, listeners, tell, tellLater },

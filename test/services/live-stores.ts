@@ -106,7 +106,7 @@ export class LiveStore {
   }
 }
 
-/** `ChangeListener.alone` of one that reads nothing by itself. */
+/** `ChangeListener.exclusive` of one that reads nothing by itself. */
 export async function readAtOnce<Result>(read: () => Promise<Result>): Promise<Result> {
   return await read();
 }
@@ -136,7 +136,7 @@ export class Mirror implements ChangeListener {
     }
   }
 
-  readonly alone = readAtOnce;
+  readonly exclusive = readAtOnce;
 
   reset(): void {
     this.resets++;

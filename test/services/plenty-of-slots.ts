@@ -9,5 +9,5 @@ export function plentyOfSlots(): ReaderSlots {
 
 /** Every download is read from its store. */
 export function noSmallFiles(): SmallFiles {
-  return new SmallFiles({ bytes: 0, alone: true });
+  return new SmallFiles({ bytes: 0, singleWriter: true });
 }

@@ -56,8 +56,8 @@ function print(title: string, called: ReadonlyMap<string, readonly string[]>): v
     console.log(`  ${file.padEnd(44)} ${names.join(' ')}`);
 }
 
-for (const alone of [true, false]) {
-  const harness = await openQueryHarness({ alone, pending: { fewestMisses: 50 } });
+for (const singleWriter of [true, false]) {
+  const harness = await openQueryHarness({ singleWriter, pending: { fewestMisses: 50 } });
   const fields = [
     { name: 'email', type: 'TEXT', unique: true },
     { name: 'age', type: 'NUMBER' },
@@ -65,10 +65,10 @@ for (const alone of [true, false]) {
   const space = spaceOf(harness, 'p', 's', structureOf('p', 's', fields));
   await space.insertOne({ email: 'a', age: 1 });
   await space.find();
-  const store = alone ? 'store-embedded' : 'store-shared';
+  const store = singleWriter ? 'store-embedded' : 'store-shared';
   print(`find, ${store}`, await calledBy(() => space.find([['age', '2']])));
   print(`insertOne, ${store}`, await calledBy(() => space.insertOne({ email: 'b', age: 1 })));
-  if (alone) {
+  if (singleWriter) {
     for (let age = 3; age < 20; age++) await space.find([['age', String(age)]]);
     print('find in memory, store-embedded', await calledBy(() => space.find([['age', '1']])));
   }

@@ -123,7 +123,9 @@ const authenticate: QueryDeps['authenticate'] = async (request, ruled) => {
 };
 
 /** Webhooks that are not started: they send what they hear of, and adopt nothing. */
-export function testWebhooks(deps: { db: Database; alone: boolean } & Partial<WebhooksDeps>): Webhooks {
+export function testWebhooks(
+  deps: { db: Database; singleWriter: boolean } & Partial<WebhooksDeps>,
+): Webhooks {
   const usual = { contentShare: 2 ** 28, allowed: undefined, log: silentLog(), metrics: unmeasured };
   return new Webhooks({ database: testDatabase, ...usual, ...deps });
 }
@@ -135,7 +137,7 @@ export async function openQueryHarness(
     resultBytes?: number;
     hasher?: QueryDeps['hasher'];
     /** Whether the routes are to take the store for theirs alone; absent: where it is embedded. */
-    alone?: boolean;
+    singleWriter?: boolean;
     /** What differs from the usual write-ahead log of records, and rows in memory. */
     pending?: Partial<Parameters<typeof PendingRecords.open>[0]> & {
       cacheBytes?: number;
@@ -164,7 +166,7 @@ export async function openQueryHarness(
   } = {},
 ): Promise<QueryHarness> {
   const dataDir = await mkdtemp(join(tmpdir(), 'sluice-query-'));
-  const alone = options.alone ?? (served === undefined && options.open === undefined);
+  const singleWriter = options.singleWriter ?? (served === undefined && options.open === undefined);
   const wrap = options.wrap ?? ((db) => db);
   let db: Database;
   let stores: ClickhouseStores | null = null;
@@ -190,10 +192,10 @@ export async function openQueryHarness(
   const openRouter = (by: WritableStore): Router => {
     const invalidation = options.invalidation?.() ?? unannounced;
     const projects = new Projects({
-      ...{ db, database: testDatabase, alone, invalidation },
+      ...{ db, database: testDatabase, singleWriter, invalidation },
       ...(options.freshness?.staleAfter === undefined ? {} : { knownFor: options.freshness.staleAfter }),
     });
-    const events = options.webhooks?.(db) ?? testWebhooks({ db: wrap(db), alone });
+    const events = options.webhooks?.(db) ?? testWebhooks({ db: wrap(db), singleWriter });
     return new Router([
       ...queryRoutes({
         config: { ...queryConfig, dataDir, ...options.config },
@@ -246,7 +248,7 @@ export async function openQueryHarness(
     await migrate(db, testDatabase, migrations);
     await stores?.join((await openDeployment({ db, database: testDatabase })).id, testDatabase);
     catalogue = new TableCatalogue({ db: wrap(db), database: testDatabase });
-    if (alone) {
+    if (singleWriter) {
       const guarded = guardSpaces(wrap(db));
       const table = new RecordsTable(guarded, testDatabase);
       const directory = join(dataDir, 'record-log');

@@ -98,7 +98,7 @@ export async function serveEverything(options: {
   let broken = false;
   const config = { dataDir: root, recordCacheBytes: 0 };
   const records = await EmbeddedStore.open({ db, database, config, log, metrics: unmeasured });
-  const webhooks = testWebhooks({ db, database, alone: true });
+  const webhooks = testWebhooks({ db, database, singleWriter: true });
   const routes: Route[] = [
     ...queryRoutes({
       config: queryConfig,

@@ -35,11 +35,11 @@ export async function serveFiles(
   const { db, database, folder } = await openMigratedChdb(t);
   const bare = await createFileSystemStore({ root: join(folder, 'files') });
   const store = options.over?.(bare) ?? bare;
-  const table = createCloudFiles({ db, database, alone: true });
+  const table = createCloudFiles({ db, database, singleWriter: true });
   const log = silentLog();
   const directory = join(folder, 'file-log');
   const { flushAfter = 3_600_000 } = options;
-  const smallFiles = new SmallFiles({ bytes: 1_000_000, alone: true });
+  const smallFiles = new SmallFiles({ bytes: 1_000_000, singleWriter: true });
   const cloudFiles = smallFiles.over(await LoggedFiles.open({ table, directory, log, flushAfter }));
   const quota =
     options.quotaFiles === undefined

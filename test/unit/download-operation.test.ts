@@ -159,7 +159,7 @@ t.test('an object that is not as long as its row says is no answer', async (t) =
 });
 
 t.test('a small file is kept, and asked for as any other', async (t) => {
-  const smallFiles = new SmallFiles({ bytes: 1_000_000, alone: true });
+  const smallFiles = new SmallFiles({ bytes: 1_000_000, singleWriter: true });
   const first = await download({}, { smallFiles }).response;
   /** With nothing in the store, and no row. */
   const again = (args: FakeRequestArgs = {}, fileLinks: 'public' | 'private' = 'public') =>

@@ -20,7 +20,10 @@ function rowOf(id: number, length: number): StoredRow {
 
 function spacesOf(count: number) {
   const kept = { bytes: 0, spaces: () => count };
-  const spaces = Array.from({ length: count }, () => new LiveSpace({ alone: true, kept, log: silentLog() }));
+  const spaces = Array.from(
+    { length: count },
+    () => new LiveSpace({ singleWriter: true, kept, log: silentLog() }),
+  );
   return { kept, spaces };
 }
 

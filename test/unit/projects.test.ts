@@ -7,7 +7,7 @@ import { LocalInvalidation } from '../services/local-invalidation.ts';
 const { signal } = new AbortController();
 
 /** A table of one project, and processes that know of it. */
-function open(amount: number, { alone = false } = {}) {
+function open(amount: number, { singleWriter = false } = {}) {
   let there = true;
   const table = { gate: Promise.resolve(), looks: 0 };
   const db = {
@@ -24,7 +24,7 @@ function open(amount: number, { alone = false } = {}) {
   const invalidation = new LocalInvalidation();
   const processes = Array.from(
     { length: amount },
-    () => new Projects({ db, database: 'd', alone, invalidation }),
+    () => new Projects({ db, database: 'd', singleWriter, invalidation }),
   );
   return { table, processes, invalidation, find: (at: number) => processes[at]?.find('owner', 'p', signal) };
 }
@@ -41,7 +41,7 @@ t.test('a project that one process removes the others look up again', async (t) 
 });
 
 t.test('a look that began before the removal does not bring the project back', async (t) => {
-  const { table, processes, find } = open(1, { alone: true });
+  const { table, processes, find } = open(1, { singleWriter: true });
   let release = (): void => {};
   table.gate = new Promise((resolve) => {
     release = resolve;

@@ -29,12 +29,12 @@ t.test('shared work runs beside other such work, and begins at once', async (t) 
 });
 
 t.test(
-  'work alone waits for what is under way on its key, and its key is locked from the beginning',
+  'work exclusive waits for what is under way on its key, and its key is locked from the beginning',
   async (t) => {
     const lock = new ReadWriteLock();
     const log: string[] = [];
-    const [before, beside, elsewhere, alone] = ['before', 'beside', 'elsewhere', 'alone'].map((name) =>
-      gated(log, name),
+    const [before, beside, elsewhere, exclusive] = ['before', 'beside', 'elsewhere', 'exclusive'].map(
+      (name) => gated(log, name),
     ) as [
       ReturnType<typeof gated>,
       ReturnType<typeof gated>,
@@ -45,16 +45,16 @@ t.test(
       lock.shared(['a', 'b'], before.work),
       lock.shared(['a'], beside.work),
       lock.shared(['b'], elsewhere.work),
-      lock.alone('a', alone.work),
+      lock.exclusive('a', exclusive.work),
     ];
     t.ok(lock.isLocked('a'));
     t.notOk(lock.isLocked('b'));
     before.end();
     await turn();
-    t.notOk(log.includes('alone begins'), 'one of two is left');
+    t.notOk(log.includes('exclusive begins'), 'one of two is left');
     beside.end();
     await turn();
-    t.ok(log.includes('alone begins'), 'work on another key does not matter');
+    t.ok(log.includes('exclusive begins'), 'work on another key does not matter');
     t.ok(lock.isLocked('a'));
     let changed = false;
     const change = lock.changed().then(() => {
@@ -62,7 +62,7 @@ t.test(
     });
     await turn();
     t.notOk(changed);
-    alone.end();
+    exclusive.end();
     await change;
     t.notOk(lock.isLocked('a'));
     elsewhere.end();
@@ -70,11 +70,11 @@ t.test(
   },
 );
 
-t.test('work alone goes one by one', async (t) => {
+t.test('work exclusive goes one by one', async (t) => {
   const lock = new ReadWriteLock();
   const log: string[] = [];
   const works = ['one', 'two', 'three'].map((name) => gated(log, name));
-  const all = works.map(({ work }) => lock.alone('a', work));
+  const all = works.map(({ work }) => lock.exclusive('a', work));
   for (const { end } of works) end();
   await Promise.all(all);
   t.strictSame(
@@ -87,10 +87,10 @@ t.test('work alone goes one by one', async (t) => {
 t.test('work that fails lets the others go on', async (t) => {
   const lock = new ReadWriteLock();
   const fail = (): Promise<void> => Promise.reject(new Error('no'));
-  await t.rejects(lock.alone('a', fail), { message: 'no' });
+  await t.rejects(lock.exclusive('a', fail), { message: 'no' });
   await t.rejects(lock.shared(['a'], fail), { message: 'no' });
   t.notOk(lock.isLocked('a'));
-  t.equal(await lock.alone('a', async () => 1), 1);
+  t.equal(await lock.exclusive('a', async () => 1), 1);
 });
 
 t.test('what was given up does not begin', async (t) => {
@@ -99,6 +99,6 @@ t.test('what was given up does not begin', async (t) => {
   const work = async (): Promise<void> => void log.push('begun');
   await t.rejects(lock.whenShared('a', AbortSignal.abort(new Error('gone')), work), { message: 'gone' });
   t.strictSame(log, []);
-  await lock.alone('a', work);
+  await lock.exclusive('a', work);
   t.strictSame(log, ['begun'], 'and holds nothing');
 });

@@ -45,12 +45,12 @@ async function open(t: Test, isHeld: (sql: string) => boolean = () => false) {
     },
   };
   const reads = new SharedReads({ db: holding, database, metrics: unmeasured });
-  /** @returns names of the records that have the values, or what `alone` gives for a find that shares no statement */
-  const find = (space: RecordSpace, values: Values, alone = async () => 'alone'): Promise<string> => {
+  /** @returns names of the records that have the values, or what `unshared` gives for a find that shares no statement */
+  const find = (space: RecordSpace, values: Values, unshared = async () => 'alone'): Promise<string> => {
     const plain = Object.entries(values).map(([of, value]) => equals(of === 'name' ? name : age, value));
     const conditions = { relationship: 'And' as const, plain, others: [], hashed: [] };
     const shared = (found: readonly StoredRow[]): string => found.map(({ _doc }) => _doc.t0).join();
-    const answers = { shared, alone, tell() {}, settings: '', timeout: undefined };
+    const answers = { shared, unshared, tell() {}, settings: '', timeout: undefined };
     return reads.find(space, { conditions, sort: null, page: null }, signal, answers);
   };
   return {

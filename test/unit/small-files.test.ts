@@ -18,7 +18,7 @@ function rows(remove: CloudFiles['remove'] = async () => true): CloudFiles {
 }
 
 t.test('what is kept is there until it is removed', async (t) => {
-  const files = new SmallFiles({ bytes: 100_000, alone: true });
+  const files = new SmallFiles({ bytes: 100_000, singleWriter: true });
   const over = files.over(rows());
   t.equal(files.get('a'), undefined);
   keep(files);
@@ -28,7 +28,7 @@ t.test('what is kept is there until it is removed', async (t) => {
 });
 
 t.test('a removal that fails leaves nothing either: the object may be gone', async (t) => {
-  const files = new SmallFiles({ bytes: 100_000, alone: true });
+  const files = new SmallFiles({ bytes: 100_000, singleWriter: true });
   const over = files.over(rows(() => Promise.reject(new Error('the engine is away'))));
   keep(files);
   await t.rejects(over.remove('a', signal), { message: 'the engine is away' });
@@ -36,7 +36,7 @@ t.test('a removal that fails leaves nothing either: the object may be gone', asy
 });
 
 t.test('what was read before a removal is not kept after it', async (t) => {
-  const files = new SmallFiles({ bytes: 100_000, alone: true });
+  const files = new SmallFiles({ bytes: 100_000, singleWriter: true });
   const ticket = files.begin();
   await files.over(rows()).remove('a', signal);
   files.keep(served('a'), bytes, ticket);
@@ -45,7 +45,7 @@ t.test('what was read before a removal is not kept after it', async (t) => {
 
 t.test('a removal by another process is over there before it is answered here', async (t) => {
   const invalidation = new LocalInvalidation();
-  const [one, two] = [1, 2].map(() => new SmallFiles({ bytes: 100_000, alone: false, invalidation }));
+  const [one, two] = [1, 2].map(() => new SmallFiles({ bytes: 100_000, singleWriter: false, invalidation }));
   if (one === undefined || two === undefined) return;
   keep(two, 'a');
   keep(two, 'b');
@@ -59,7 +59,7 @@ t.test('a removal by another process is over there before it is answered here', 
 
 t.test('while Redis does not say what was removed, nothing is served', async (t) => {
   const invalidation = new LocalInvalidation();
-  const files = new SmallFiles({ bytes: 100_000, alone: false, invalidation });
+  const files = new SmallFiles({ bytes: 100_000, singleWriter: false, invalidation });
   keep(files);
   let current = false;
   invalidation.isCurrent = () => current;
@@ -70,8 +70,8 @@ t.test('while Redis does not say what was removed, nothing is served', async (t)
 
 t.test('without Redis several processes keep nothing, and without memory none does', async (t) => {
   for (const args of [
-    { bytes: 100_000, alone: false },
-    { bytes: 0, alone: true },
+    { bytes: 100_000, singleWriter: false },
+    { bytes: 0, singleWriter: true },
   ]) {
     const files = new SmallFiles(args);
     keep(files);
@@ -80,7 +80,7 @@ t.test('without Redis several processes keep nothing, and without memory none do
 });
 
 t.test('they take no more memory than they may: those go first that were not asked for', async (t) => {
-  const files = new SmallFiles({ bytes: 5000, alone: true });
+  const files = new SmallFiles({ bytes: 5000, singleWriter: true });
   keep(files, 'a');
   keep(files, 'b');
   files.get('a');

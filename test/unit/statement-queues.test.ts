@@ -127,7 +127,7 @@ t.test('what is locked is left for later, and what others have goes on', async (
   const { add, statements, release } = openQueues({ lock });
   release();
   let unlock: () => void = () => {};
-  const alone = lock.alone('space', () => new Promise<void>((resolve) => (unlock = resolve)));
+  const exclusive = lock.exclusive('space', () => new Promise<void>((resolve) => (unlock = resolve)));
   const held = add('held', { lockKey: 'space', key: 'r' });
   const other = add('other', { lockKey: 'elsewhere' });
   t.equal(await other, 'other', 'it was there when the queue began to wait');
@@ -136,7 +136,7 @@ t.test('what is locked is left for later, and what others have goes on', async (
   t.notOk(statements.flat().includes('held'));
   unlock();
   t.equal(await held, 'held');
-  await alone;
+  await exclusive;
 });
 
 t.test('a statement that has a key alone waits for the one in progress, and for no other', async (t) => {
@@ -145,13 +145,13 @@ t.test('a statement that has a key alone waits for the one in progress, and for 
   const first = add('1', { lockKey: 'space' });
   const second = add('2', { lockKey: 'space' });
   const order: string[] = [];
-  const alone = lock.alone('space', async () => {
+  const exclusive = lock.exclusive('space', async () => {
     order.push(...statements.flat(), 'alone');
   });
   await turn();
   t.strictSame(order, []);
   release();
-  await Promise.all([first, alone, second]);
+  await Promise.all([first, exclusive, second]);
   t.strictSame(order, ['1', 'alone']);
 });
 

@@ -41,7 +41,7 @@ function countingStore(rows: AccessToken[]) {
       noted.push(...uses.keys());
     },
   } as unknown as AccessTokens;
-  const check = new TokenCheck({ ...everyToken, tokens, log: silentLog(), alone: true });
+  const check = new TokenCheck({ ...everyToken, tokens, log: silentLog(), singleWriter: true });
   return { state, noted, tokens, check };
 }
 
@@ -121,7 +121,7 @@ function processes(rows: AccessToken[], amount: number) {
     },
   });
   const open = () =>
-    new TokenCheck({ ...everyToken, tokens, log: silentLog(), alone: false, invalidation, shared });
+    new TokenCheck({ ...everyToken, tokens, log: silentLog(), singleWriter: false, invalidation, shared });
   return { invalidation, tokens, checks: Array.from({ length: amount }, open) };
 }
 
@@ -167,7 +167,7 @@ t.test(
     const sessions = { lookups: 0, ended: false };
     const { tokens, noted, state } = countingStore([]);
     const check = new TokenCheck({
-      ...{ ...everyToken, tokens, log: silentLog(), alone: true },
+      ...{ ...everyToken, tokens, log: silentLog(), singleWriter: true },
       sessions: {
         async findToken() {
           sessions.lookups++;

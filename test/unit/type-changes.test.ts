@@ -23,11 +23,11 @@ const entryOf = (structure: Structure, updatedAt = new Date()): Entry => ({
   ...{ id: 'id', recordsId: 'id', ownerId: 'o', projectId: 'p', structure, version: 2, initialRecords: '' },
   ...{ store: 0, leftRecords: '', rules: '', createdAt: updatedAt, updatedAt },
 });
-function changesOf(alone: boolean, entry = entryOf(stored)) {
+function changesOf(singleWriter: boolean, entry = entryOf(stored)) {
   const edits: (Structure | null)[] = [];
   let now = entry;
   const deps = {
-    freshness: freshnessOf({ alone }, unannounced),
+    freshness: freshnessOf({ singleWriter }, unannounced),
     writes: { idle: async () => {} },
     untilHeard: async () => {},
     store: { rewrite: (_: string, work: () => Promise<unknown>) => work() },

@@ -28,7 +28,7 @@ const apart = (is: (item: { readonly shape: string; readonly queue: string }) =>
 const alone = (is: (plan: ReadPlan) => boolean) => {
   const { find } = SharedReads.prototype;
   SharedReads.prototype.find = function (this: SharedReads, space, plan, signal, answers) {
-    return is(plan) ? answers.alone() : find.call(this, space, plan, signal, answers as never);
+    return is(plan) ? answers.unshared() : find.call(this, space, plan, signal, answers as never);
   } as typeof find;
 };
 const parts: Readonly<Record<string, () => void>> = {

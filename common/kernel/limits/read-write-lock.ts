@@ -44,7 +44,7 @@ export class ReadWriteLock {
   }
 
   /** Runs work while no other work has the key: one at a time. */
-  async alone<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
+  async exclusive<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
     while (this.#locked.has(key)) await this.#locked.get(key);
     let unlock: () => void = () => {};
     this.#locked.set(

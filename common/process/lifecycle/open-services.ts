@@ -64,16 +64,25 @@ export async function openServices(
   const tokens = new AccessTokens({ db, database, deployment });
   const redis = config.redis === undefined ? undefined : await connectRedis(config.redis, log, observeCall);
   // the embedded engine serves one process
-  const alone = config.clickhouse === undefined;
-  const shares = redis !== undefined && !alone;
+  const singleWriter = config.clickhouse === undefined;
+  const shares = redis !== undefined && !singleWriter;
   const invalidation = shares ? new RedisInvalidation({ redis, log }) : unannounced;
   const signing = createStoredKeys({ db, database });
   const shared = shares ? createSharedTokens({ redis, invalidation, keys: signing, log }) : unshared;
   const users = new Users({ db, database });
   const sessions = new SessionStore({ db, database, users });
-  const gate = createTokenGate({ tokens, deployment, alone });
+  const gate = createTokenGate({ tokens, deployment, singleWriter });
   const counts = cache('tokens');
-  const tokenCheck = new TokenCheck({ tokens, sessions, log, alone, invalidation, shared, gate, counts });
+  const tokenCheck = new TokenCheck({
+    tokens,
+    sessions,
+    log,
+    singleWriter,
+    invalidation,
+    shared,
+    gate,
+    counts,
+  });
   const usage = new UsageCounts({ db, database, log });
   usage.start();
   const limiters = openLimiters(config, { redis, log });
@@ -90,7 +99,7 @@ export async function openServices(
     limiters,
     authenticate: createAuthenticate(tokenCheck, limiters.token),
     authenticateAgain: createAuthenticate(tokenCheck),
-    projects: new Projects({ db, database, maxProjects: config.maxProjects, alone, invalidation }),
+    projects: new Projects({ db, database, maxProjects: config.maxProjects, singleWriter, invalidation }),
     usage,
     redis,
     invalidation,

@@ -18,7 +18,7 @@ interface Command<Order> {
   /** The log shows info lines to the operator; absent: standard error is for failures. */
   readonly informs?: true;
   /** The server's work, on the stores of a process of its own. */
-  readonly alone: (services: Services, order: Order) => Promise<string>;
+  readonly offline: (services: Services, order: Order) => Promise<string>;
 }
 
 /** Has the running server carry out a command, or does so itself, and prints the text. */
@@ -36,7 +36,7 @@ export async function runCommand<Order>(command: Command<Order>): Promise<void> 
 }
 
 async function runAlone<Order>(
-  { alone, informs }: Command<Order>,
+  { offline, informs }: Command<Order>,
   order: Order,
   config: Config,
 ): Promise<string> {
@@ -50,7 +50,7 @@ async function runAlone<Order>(
   const level = logLevel === 'info' && !informs ? 'warn' : logLevel;
   const services = await openServices(config, createLog(level, { secrets: secretsOf(config) }));
   try {
-    return await alone(services, order);
+    return await offline(services, order);
   } finally {
     await services.close();
   }

@@ -47,9 +47,9 @@ export async function claimPort(address: {
       else res.writeHeader('connection', 'close').endWithoutBody();
     });
   });
-  const alone = await listenOn(app, address, 'alone');
-  const port = uws.us_socket_local_port(alone);
-  uws.us_listen_socket_close(alone);
+  const exclusive = await listenOn(app, address, 'exclusive');
+  const port = uws.us_socket_local_port(exclusive);
+  uws.us_listen_socket_close(exclusive);
   await listenOn(app, { ...address, port }, 'shared');
   return { port, release: () => app.close() };
 }

@@ -30,7 +30,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
   const app = createApp(uws, options.tls)
     .filter(onConnection as Parameters<Uws.TemplatedApp['filter']>[0])
     .any('/*', (res, req) => requests.accept(res, req));
-  const token = await listenOn(app, options, options.sharedPort === true ? 'shared' : 'alone');
+  const token = await listenOn(app, options, options.sharedPort === true ? 'shared' : 'exclusive');
   const ticker = setInterval(() => requests.tick(), tickMilliseconds);
   const close = async (drainTimeout: number): Promise<void> => {
     uws.us_listen_socket_close(token);

@@ -5,7 +5,7 @@ import { createServer, isIP } from 'node:net';
  * LIBUS_LISTEN_EXCLUSIVE_PORT of uSockets; without it the socket gets SO_REUSEPORT, and two processes that listen so
  * share the port in silence.
  */
-const listenFlags = { alone: 1, shared: 0 } as const;
+const listenFlags = { exclusive: 1, shared: 0 } as const;
 
 /**
  * Listens on an address. Rejects when it can't be listened on: alone, when anybody else listens there; shared, when

@@ -67,7 +67,7 @@ export class Imports {
 
   /** To be called before requests are served: ends imports that were cut off while they were published. */
   async open(): Promise<void> {
-    if (!this.#deps.store.alone) return;
+    if (!this.#deps.store.singleWriter) return;
     for (const job of await this.#table.unfinished(this.#closing.signal))
       if (job.state === 'publishing' && this.#files.has(job.id)) await this.#runOf(job).try(this.#deps.now());
   }
@@ -221,7 +221,7 @@ export class Imports {
       if (this.#running.has(job.id)) continue;
       const age = now() - Date.parse(job.updatedAt);
       // what became of a job whose file is lost can still be found out
-      const isLeft = this.#files.has(job.id) ? store.alone || age > leftAfter : age > lostAfter;
+      const isLeft = this.#files.has(job.id) ? store.singleWriter || age > leftAfter : age > lostAfter;
       if (isLeft) this.#begin(job);
     }
   }

@@ -77,7 +77,7 @@ export async function stageRecords(
         return hasher.hashValues(message.values, signal, space.ownerId);
       case 'block':
         // its part is as large as its rows
-        if (store.alone) await assertRoom(task.path);
+        if (store.singleWriter) await assertRoom(task.path);
         await insertBlock(db, staged, message);
         stored += message.records;
         report(message.progress, stored);

@@ -46,7 +46,7 @@ interface EmbeddedStoreArgs {
  * table follows. Reads are answered from rows in memory, from kept results, and by statements.
  */
 export class EmbeddedStore implements WritableStore {
-  readonly alone = true;
+  readonly singleWriter = true;
   readonly db: Database;
   readonly table: RecordsTable;
   readonly results: ResultCache;
@@ -142,7 +142,7 @@ export class EmbeddedStore implements WritableStore {
   }
 
   tidy<Result>(spaceId: string, work: () => Promise<Result>): Promise<Result> {
-    return this.#lock.alone(spaceId, work);
+    return this.#lock.exclusive(spaceId, work);
   }
 
   async invalidate(spaceId: string): Promise<void> {

@@ -188,7 +188,7 @@ export class RedisChanges {
     const ids = idsOf(entries);
     if (ids === null) return this.#reset(space);
     for (const some of chunksOf([...ids], limits.records)) {
-      const changes = await space.listener.alone(async () => {
+      const changes = await space.listener.exclusive(async () => {
         const read = await this.#changes(space, some);
         if (read !== null && this.#isHeard(space)) space.listener.changed(read, read.length);
         return read;

@@ -33,7 +33,7 @@ const anyKeys: StoredKeys = { mayHave: () => true, add() {}, async addRows() {} 
  * process share. Versions of spaces keep the results of one process right when others write.
  */
 export class SharedStore implements WritableStore {
-  readonly alone: boolean = false;
+  readonly singleWriter: boolean = false;
   readonly db: Database;
   readonly table: RecordStore['table'];
   readonly results: ReadCache;
@@ -108,7 +108,7 @@ export class SharedStore implements WritableStore {
   }
 
   tidy<Result>(spaceId: string, work: () => Promise<Result>): Promise<Result> {
-    return this.#lock.alone(spaceId, work);
+    return this.#lock.exclusive(spaceId, work);
   }
 
   async invalidate(spaceId: string): Promise<void> {

@@ -20,7 +20,7 @@ import type { ChangeListener } from './row-change.ts';
  */
 export interface RecordStore {
   /** Whether no other process writes to the store. */
-  readonly alone: boolean;
+  readonly singleWriter: boolean;
   /** The engine. A statement that names a space finds all its records in the table. */
   readonly db: Database;
   readonly table: RecordsTable;
@@ -95,7 +95,7 @@ export interface FindAnswers<Result> {
   /** From rows of a statement that others share. */
   shared(rows: readonly StoredRow[]): Result;
   /** By a statement of its own, where nobody waits to share one, or it may have many records. */
-  alone(): Promise<Result>;
+  unshared(): Promise<Result>;
   /** Called with the way that the engine goes. */
   tell(source: 'index' | 'scan'): void;
   /** Of a statement that others share, as `StreamStatement` has them. */

@@ -17,7 +17,7 @@ export interface ChangeListener {
    */
   changed(changes: Iterable<RowChange>, count: number): void;
   /** Runs a read of rows that changed, and its telling, while the listener reads none: what it tells never goes back. */
-  alone<Result>(read: () => Promise<Result>): Promise<Result>;
+  exclusive<Result>(read: () => Promise<Result>): Promise<Result>;
   /** Changes may have been missed, or are too many to be told: the records have to be read again. */
   reset(): void;
 }

@@ -109,17 +109,17 @@ export class SharedReads {
   ): Promise<Result> {
     const common = this.#common.of(space);
     const values = valuesIn(space, plan, typeof common === 'function' ? common : await common);
-    const { shared, alone, settings, timeout } = answers;
+    const { shared, unshared, settings, timeout } = answers;
     answers.tell(values === null ? 'scan' : 'index');
     if (values !== null) {
       const rows = await this.#findByValues({ space, plan, values }, signal, answers);
-      return rows === null ? await alone() : shared(rows);
+      return rows === null ? await unshared() : shared(rows);
     }
     const compared = comparedIn(plan);
-    if (compared === null) return alone();
+    if (compared === null) return unshared();
     // access tokens may have limits of their own
     const { form, together } = formOf(space, plan, compared, `${settings} ${timeout ?? ''}`);
-    if (this.#costly.has(form)) return alone();
+    if (this.#costly.has(form)) return unshared();
     const queue = this.#costly.has(together) ? form : together;
     let end = (): void => {};
     const over = new Promise<void>((resolve) => {
@@ -142,7 +142,7 @@ export class SharedReads {
         settings,
         timeout,
       });
-      return rows === null ? await alone() : shared(rows);
+      return rows === null ? await unshared() : shared(rows);
     } finally {
       end();
     }
