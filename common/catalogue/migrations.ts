@@ -3,8 +3,31 @@ import { fileTables } from './migrations/file-tables.ts';
 import { jobTables } from './migrations/job-tables.ts';
 import { metadataTables } from './migrations/metadata-tables.ts';
 import { recordTables } from './migrations/record-tables.ts';
+import { syncedMerges } from './migrations/synced-merges.ts';
 import { webhookAddressTables } from './migrations/webhook-address-tables.ts';
 import { webhookTables } from './migrations/webhook-tables.ts';
+
+/** Those whose inserts are synced, and the usage of accounts: a merge rewrites days that were written long ago. */
+const durableTables = [
+  'migrations',
+  'users',
+  'access_tokens',
+  'projects',
+  'record_spaces',
+  'stores',
+  'deployments',
+  'signing_keys',
+  'cache_outages',
+  'console_sessions',
+  'usage_days',
+  'cloud_files',
+  'file_list',
+  'records',
+  'record_keys',
+  'webhook_calls',
+  'jobs',
+  'webhook_addresses',
+];
 
 /** All migrations, oldest first. One that was released never changes: a later one mends it. */
 export const migrations: readonly Migration[] = [
@@ -14,4 +37,5 @@ export const migrations: readonly Migration[] = [
   webhookTables,
   jobTables,
   webhookAddressTables,
+  syncedMerges(durableTables),
 ];

@@ -2,6 +2,7 @@
 import t from 'tap';
 import { migrate } from '#catalogue/migrate.ts';
 import { migrations } from '#catalogue/migrations.ts';
+import { storeMigrations } from '#catalogue/stores/store-tables.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
 
@@ -45,6 +46,19 @@ t.test('a store of a newer form is refused as well', async (t) => {
     await refusal('newer'),
     /^the data was written by a newer version of Sluice \(migration 9999, made elsewhere\)/,
   );
+});
+
+t.test('where inserts are synced, merges are too', async (t) => {
+  await db.command({ sql: 'CREATE DATABASE records_only' });
+  await migrate(db, 'records_only', storeMigrations);
+  const tables = await db.rows<{ name: string; isDurable: number; isMergedDurably: number }>({
+    sql: `SELECT concat(database, '.', name) AS name, engine_full LIKE '%fsync_after_insert = 1%' AS isDurable,
+        engine_full LIKE '%min_rows_to_fsync_after_merge = 1%' AS isMergedDurably
+      FROM system.tables WHERE database IN ('sluice', 'records_only') ORDER BY name`,
+  });
+  t.ok(tables.length > 20);
+  for (const { name, isDurable, isMergedDurably } of tables)
+    t.equal(isMergedDurably === 1, isDurable === 1 || name === 'sluice.usage_days', name);
 });
 
 t.test('a store of this form is left as it is', async (t) => {

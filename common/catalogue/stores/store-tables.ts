@@ -2,6 +2,7 @@ import type { Database } from '#engine/database.ts';
 import { textLiteral } from '#engine/literal.ts';
 import type { Migration } from '../migrate.ts';
 import { recordTables } from '../migrations/record-tables.ts';
+import { syncedMerges } from '../migrations/synced-merges.ts';
 import { deduplication, durable } from '../migrations/table-parts.ts';
 
 /** What a store that is not the first says of itself. */
@@ -41,6 +42,7 @@ export const storeMigrations: readonly Migration[] = [
         SETTINGS ${deduplication(layout)}, ${durable}`,
     ],
   },
+  syncedMerges(['migrations', 'records', 'record_keys', 'store_identity']),
 ];
 
 export async function readFacts(db: Database, database: string, signal: AbortSignal): Promise<StoreFacts> {
