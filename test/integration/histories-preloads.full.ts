@@ -96,7 +96,7 @@ async function open(
   updateShare = 0.8,
 ): Promise<(count: number, round?: number) => Promise<RecordedHistory>> {
   const harness = await queryHarnessFor(t, {
-    ...{ alone: true, wrap: slowPreloads },
+    ...{ singleWriter: true, wrap: slowPreloads },
     // kept results would be answered before anything is looked up
     cache: () => new ResultCache(0),
     // writes come into the table at once, so that preloads meet them

@@ -100,7 +100,7 @@ async function open(
   { cache = new ResultCache(cacheBytes), logged = true, through = (send) => send }: RunOptions,
 ): Promise<(count: number, mix?: Mix) => Promise<RecordedHistory>> {
   const harness = await openQueryHarness({
-    ...{ alone: true, cache: () => cache },
+    ...{ singleWriter: true, cache: () => cache },
     ...(logged ? {} : { store: (engine) => byStatements(engine, cache) }),
     // no space is held in memory, which would answer in place of the cache
     pending: { cacheBytes: 0 },
@@ -127,7 +127,7 @@ function byStatements(engine: { db: Database; database: string }, results: Resul
     metrics: unmeasured,
     log: silentLog(),
   });
-  return Object.assign(store, { results, alone: true });
+  return Object.assign(store, { results, singleWriter: true });
 }
 
 const attempts = 12;

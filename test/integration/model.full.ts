@@ -28,7 +28,7 @@ async function openProcesses(
   options: Parameters<typeof openQueryHarness>[0] = {},
 ): Promise<ServiceProcesses> {
   const harness = await openQueryHarness({
-    ...(count === 1 ? {} : { alone: false }),
+    ...(count === 1 ? {} : { singleWriter: false }),
     ...options,
     hasher: quickHasher(),
     // what one process changes the other goes by at once, instead of after the 10 s that are promised
@@ -103,7 +103,7 @@ for (const [way, bytes] of Object.entries(ways)) {
     const results = new CacheCounts();
     const tables = new CountedTables(bytes.rows);
     const processes = await openProcesses(test, 1, {
-      ...{ alone: true, cache: () => new ResultCache(bytes.results, results) },
+      ...{ singleWriter: true, cache: () => new ResultCache(bytes.results, results) },
       pending: { known: new KnownRecords(tables), fewestMisses: 1 },
     });
     const check = (): void => {

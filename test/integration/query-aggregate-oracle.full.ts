@@ -261,9 +261,11 @@ function withNumbers(row: Row, groupBy: Aggregation['groupBy']): Row {
   return Object.fromEntries(changed);
 }
 
-for (const alone of full ? [true, false] : [true]) {
-  t.test(`random aggregations${alone ? '' : ' in a store of several processes'}`, { timeout: 600_000 }, (t) =>
-    compare(t, alone),
+for (const singleWriter of full ? [true, false] : [true]) {
+  t.test(
+    `random aggregations${singleWriter ? '' : ' in a store of several processes'}`,
+    { timeout: 600_000 },
+    (t) => compare(t, singleWriter),
   );
 }
 

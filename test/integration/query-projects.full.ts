@@ -200,7 +200,7 @@ t.test('a drop cut by a kill after its first step is whole, and the next start d
   const log = silentLog();
   const store = plainStore(harness.db);
   const args = { store, catalogue, log };
-  const own = { ...args, store: Object.assign(plainStore(harness.db), { alone: true }) };
+  const own = { ...args, store: Object.assign(plainStore(harness.db), { singleWriter: true }) };
   await sweepLeft(args, signal);
   t.equal(await rowsOf('cut', 's'), 2, 'other processes may write by what they know');
   await sweepLeft(own, signal);

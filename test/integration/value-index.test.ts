@@ -48,9 +48,12 @@ function indexOnly(bits: 4 | 40): (db: Database) => Database {
   });
 }
 
-async function open(t: Test, { bits, alone }: { bits: 4 | 40; alone: boolean }): Promise<QueryHarness> {
+async function open(
+  t: Test,
+  { bits, singleWriter }: { bits: 4 | 40; singleWriter: boolean },
+): Promise<QueryHarness> {
   const harness = await queryHarnessFor(t, {
-    ...{ alone, wrap: indexOnly(bits) },
+    ...{ singleWriter, wrap: indexOnly(bits) },
     // rows in memory would answer
     pending: { fewestMisses: 1e9 },
   });
@@ -205,15 +208,15 @@ function same(one: unknown, other: unknown): boolean {
   return typeof one === 'number' ? one === other : JSON.stringify(one) === JSON.stringify(other);
 }
 
-for (const { bits, alone, merges } of [
-  { bits: 40, alone: false, merges: true },
-  { bits: 40, alone: true, merges: false },
-  { bits: 4, alone: false, merges: false },
-  { bits: 4, alone: true, merges: true },
+for (const { bits, singleWriter, merges } of [
+  { bits: 40, singleWriter: false, merges: true },
+  { bits: 40, singleWriter: true, merges: false },
+  { bits: 4, singleWriter: false, merges: false },
+  { bits: 4, singleWriter: true, merges: true },
 ] as const) {
-  const title = `${alone ? 'one process' : 'one of several'}, terms of ${bits} bits, ${merges ? '' : 'nothing '}merged`;
+  const title = `${singleWriter ? 'one process' : 'one of several'}, terms of ${bits} bits, ${merges ? '' : 'nothing '}merged`;
   t.test(title, async (t) => {
-    const harness = await open(t, { bits, alone });
+    const harness = await open(t, { bits, singleWriter });
     if (!merges) await harness.db.command({ sql: `SYSTEM STOP MERGES ${testDatabase}.records` });
     let number = 0;
     await fc.assert(
@@ -233,10 +236,10 @@ for (const { bits, alone, merges } of [
   });
 }
 
-for (const alone of [true, false]) {
-  const where = alone ? 'one process' : 'one of several';
+for (const singleWriter of [true, false]) {
+  const where = singleWriter ? 'one process' : 'one of several';
   t.test(`records of 300 fields, and of a megabyte: ${where}`, async (t) => {
-    const harness = await open(t, { bits: 40, alone });
+    const harness = await open(t, { bits: 40, singleWriter });
     const many = spaceOf(
       ...([harness, 'p', 'many'] as const),
       fieldsOf(Array.from({ length: 300 }, (_, i) => `f${i} ${i % 2 ? 'NUMBER' : 'TEXT'}`).join(', ')),
@@ -283,7 +286,7 @@ for (const alone of [true, false]) {
   });
 
   t.test(`a field that gets another type: ${where}`, async (t) => {
-    const harness = await open(t, { bits: 40, alone });
+    const harness = await open(t, { bits: 40, singleWriter });
     const slug = 'typed';
     const numbers = spaceOf(harness, 'p', slug, fieldsOf('size NUMBER, name TEXT'));
     await numbers.insert([1, 2.5, -3, 2.5].map((size, i) => ({ size, name: `n${i}` })));

@@ -35,7 +35,7 @@ const counting = (db: Database): Database => ({
   },
 });
 const harness = await queryHarnessFor(t, {
-  ...{ alone: true, wrap: counting, cache: () => new ResultCache(0) },
+  ...{ singleWriter: true, wrap: counting, cache: () => new ResultCache(0) },
   pending: { known: new KnownRecords(tables), fewestMisses: 200 },
 });
 

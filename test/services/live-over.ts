@@ -19,7 +19,7 @@ export function rowOf(id: string, name: string): StoredRow {
 }
 
 /** A store of rows, and the live finds over it. */
-export function liveOver(t: { teardown(end: () => Promise<void>): void }, alone = true) {
+export function liveOver(t: { teardown(end: () => Promise<void>): void }, singleWriter = true) {
   const rows = new Map<string, StoredRow>();
   const listeners = new Set<ChangeListener>();
   const given = {
@@ -40,7 +40,7 @@ export function liveOver(t: { teardown(end: () => Promise<void>): void }, alone 
     authenticate: async () => ({ userId: 'owner', tokenId: 't' }),
     openSpace: () => given.openSpace(),
     store: {
-      alone,
+      singleWriter,
       async lookUp(_space: unknown, { id }: { id: string }) {
         const row = rows.get(id);
         await given.onLookUp(id);

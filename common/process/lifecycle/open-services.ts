@@ -68,20 +68,17 @@ export async function openServices(
   const shares = redis !== undefined && !singleWriter;
   const invalidation = shares ? new RedisInvalidation({ redis, log }) : unannounced;
   const signing = createStoredKeys({ db, database });
-  const shared = shares ? createSharedTokens({ redis, invalidation, keys: signing, log }) : unshared;
   const users = new Users({ db, database });
   const sessions = new SessionStore({ db, database, users });
-  const gate = createTokenGate({ tokens, deployment, singleWriter });
-  const counts = cache('tokens');
   const tokenCheck = new TokenCheck({
     tokens,
     sessions,
     log,
     singleWriter,
     invalidation,
-    shared,
-    gate,
-    counts,
+    shared: shares ? createSharedTokens({ redis, invalidation, keys: signing, log }) : unshared,
+    gate: createTokenGate({ tokens, deployment, singleWriter }),
+    counts: cache('tokens'),
   });
   const usage = new UsageCounts({ db, database, log });
   usage.start();
