@@ -10,7 +10,8 @@ import { listedProblems } from '#kernel/errors/problems.ts';
 import { longestName, longestSlug } from '#kernel/ids/slug.ts';
 import { maxPopulations } from '#query/input/parse-populate.ts';
 import { longestText, maxSearchedFields } from '#query/input/parse-search.ts';
-import { mostRecords as mostLive } from '#query/live/live-plan.ts';
+import { foldingCost, mostCost, mostRecords as mostLive, parsingCost } from '#query/live/live-plan.ts';
+import { mostBytes as mostLiveBytes } from '#query/live/snapshots.ts';
 import { manyLimits } from '#query/operations/many-records.ts';
 import { aggregateLimits } from '#records/input/aggregate/aggregate-plan.ts';
 import { maxHashed, maxPlain } from '#records/input/credentials.ts';
@@ -32,10 +33,13 @@ import { maxHeadBytes, nativeHeadBytes, nativeHeaders } from '#server/http/head-
 import { maxBodyValues, maxObjectMembers, maxRecordValues } from '#server/http/json-scanner.ts';
 
 const { maxUploadBytes } = files.variables;
+const { liveMaxStreams, liveMaxTokenStreams } = quotas.variables;
 const { maxRecordBytes, maxRecordsBytes, maxSpaces, maxProjects } = records.variables;
 
-/** Rows of "Limits" of docs/api.md. Each number is that of the module that refuses what is beyond it. */
-export const limits: readonly (readonly [what: string, limit: string, beyond: string])[] = [
+export type Limit = readonly [what: string, limit: string, beyond: string];
+
+/** Rows of "Limits" of docs/api.md. Each number comes from the module that refuses anything beyond it. */
+export const limits: readonly Limit[] = [
   ['a file', setting(maxUploadBytes, bytes), '413 `payload_too_large`'],
   [
     'the form of an upload',
@@ -95,7 +99,7 @@ export const limits: readonly (readonly [what: string, limit: string, beyond: st
   ],
   [
     'records of a live find; live finds of a process',
-    `${count(mostLive)}; ${quotas.variables.liveMaxStreams.name}`,
+    `${count(mostLive)}; ${liveMaxStreams.name}`,
     '413 `too_many_records`; 429 `too_many_streams` ([live finds](live.md#limits))',
   ],
   ['entries of populate', count(maxPopulations), '400 `invalid_options`'],
@@ -107,6 +111,24 @@ export const limits: readonly (readonly [what: string, limit: string, beyond: st
   ],
   ['the address of a webhook', `${count(longestUrl)} characters`, '400 `invalid_structure`'],
   ['expiry of a link, also for uploads', `1 second to ${longestLife / 86_400} days`, '400 `invalid_body`'],
+];
+
+/** Rows of "Limits" of docs/live.md. */
+export const liveLimits: readonly Limit[] = [
+  [
+    'records of a find',
+    `\`$limit\`, at most ${count(mostLive)}, and ${bytes(mostLiveBytes)} of values`,
+    '413 `too_many_records`, with the count',
+  ],
+  [
+    'conditions',
+    `what they cost to try on each change: ${mostCost}, where a comparison counts 1, one of texts ${foldingCost}, and one of an ARRAY, an OBJECT or a path ${parsingCost}`,
+    '422 `query_too_expensive`, which names the dearest',
+  ],
+  ['hashed fields', 'none', '422'],
+  ['live finds of a process', setting(liveMaxStreams, count), '429 `too_many_streams`, with Retry-After'],
+  ['live finds of an access token, in a process', setting(liveMaxTokenStreams, count), 'the same'],
+  ['several processes', 'REDIS_URL, and one ClickHouse server a store', '501'],
 ];
 
 function count(number: number): string {

@@ -1,10 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { apiPage } from './api-page.ts';
 import { configurationPage } from './configuration-page.ts';
 import { errorsPage } from './errors-page.ts';
+import { limits, liveLimits } from './limits.ts';
+import { limitsPage } from './limits-page.ts';
 
-const makers = { 'configuration.md': configurationPage, 'errors.md': errorsPage, 'api.md': apiPage };
+const makers = {
+  'configuration.md': configurationPage,
+  'errors.md': errorsPage,
+  'api.md': (page: string) => limitsPage(page, limits),
+  'live.md': (page: string) => limitsPage(page, liveLimits),
+};
 
 /** The pages whose tables are made from the code, and where they are. */
 export function generatedPages(): readonly {

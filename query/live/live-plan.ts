@@ -11,9 +11,9 @@ import { type AskedConditions, parseAsked } from '../input/asked-conditions.ts';
 /** Records of a snapshot. */
 export const mostRecords = 10_000;
 /** What conditions may cost that are tried on each change: a comparison costs 1, and one that parses JSON 10. */
-const mostCost = 100;
-const parsing = 10;
-const folding = 3;
+export const mostCost = 100;
+export const parsingCost = 10;
+export const foldingCost = 3;
 
 export interface LivePlan {
   /** Without those of rules. */
@@ -60,8 +60,8 @@ function costOf(filter: Filter): number {
   const { target, path, operator } = filter;
   const isText = typeof target === 'string' || target.type === 'TEXT';
   const isJson = path.length > 0 || (typeof target !== 'string' && /ARRAY|OBJECT/.test(target.type));
-  if (isJson) return parsing;
-  return isText && operator !== 'eq' && operator !== 'in' ? folding : 1;
+  if (isJson) return parsingCost;
+  return isText && operator !== 'eq' && operator !== 'in' ? foldingCost : 1;
 }
 
 function nameOf(filter: Filter): string {

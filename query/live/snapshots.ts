@@ -13,7 +13,7 @@ import type { LiveSpace } from './live-space.ts';
 import { eventSize, type LiveStream } from './live-stream.ts';
 
 /** Bytes of values of a snapshot. */
-const mostBytes = 64 * 1024 * 1024;
+export const mostBytes = 64 * 1024 * 1024;
 /** Reads that run at once in the process, and for one account. */
 const reads = { capacity: 16, share: 8, queueLimit: 20_000, full: 'too many snapshots wait' };
 

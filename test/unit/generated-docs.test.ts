@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import t from 'tap';
 import { variableNames } from '#kernel/config/read-config.ts';
-import { apiPage } from '../../docs/generate/api-page.ts';
+import { limits, liveLimits } from '../../docs/generate/limits.ts';
+import { limitsPage } from '../../docs/generate/limits-page.ts';
 import { generatedPages } from '../../docs/generate/pages.ts';
 
 t.test('pages that are made from the code are fresh', async (t) => {
@@ -20,10 +21,16 @@ t.test('every variable that is read is on the page, with its default and range',
 });
 
 t.test('a limit that the code does not have is written anew', async (t) => {
-  const page = await readFile(new URL('../../docs/api.md', import.meta.url), 'utf8');
-  const other = page.replace('| a file name | 1,000 characters |', '| a file name | 2,000 characters |');
-  t.not(other, page);
-  t.equal(apiPage(other), page);
+  const rows = [
+    ['api.md', limits, '| a file name | 1,000 characters |'],
+    ['live.md', liveLimits, '| live finds of a process | LIVE_MAX_STREAMS, 10,000 |'],
+  ] as const;
+  for (const [name, current, row] of rows) {
+    const page = await readFile(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
+    const other = page.replace(row, row.replace('0 |', '1 |').replace('characters |', 'bytes |'));
+    t.not(other, page, name);
+    t.equal(limitsPage(other, current), page, name);
+  }
 });
 
 t.test('README shows no variable that there is not', async (t) => {
