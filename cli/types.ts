@@ -34,7 +34,7 @@ function readOrder() {
   return { ...values, project };
 }
 
-interface Shown {
+interface SpaceAnswer {
   readonly structure: { readonly recordStructure: readonly ShownField[] };
 }
 
@@ -44,7 +44,7 @@ try {
     const path = `/_projects_/${encodeURIComponent(project)}/spaces`;
     const spaces: { slug: string; fields: readonly ShownField[] }[] = [];
     for await (const { slug } of server.list<{ slug: string }>(`${path}?`, 'spaces')) {
-      const found = await server.find<Shown>(`${path}/${encodeURIComponent(slug)}`);
+      const found = await server.find<SpaceAnswer>(`${path}/${encodeURIComponent(slug)}`);
       // dropped meanwhile
       if (found !== null) spaces.push({ slug, fields: found.structure.recordStructure });
     }

@@ -2,10 +2,10 @@ import type { Database } from '#engine/database.ts';
 import { textLiteral } from '#engine/literal.ts';
 import {
   type Pace,
-  type Queued,
+  type QueuedItem,
+  type StatementItem,
   StatementQueues,
   settleAll,
-  type Waiting,
 } from '#engine/statement-queues.ts';
 import { timestampText } from '#kernel/ids/row-values.ts';
 import type { Delivery, NewDelivery, Progress } from './delivery.ts';
@@ -45,11 +45,11 @@ export interface DeliveriesOf {
   readonly spaces?: readonly string[] | undefined;
 }
 
-interface Lines extends Queued {
+interface Lines extends StatementItem {
   readonly lines: Buffer;
 }
 
-interface Wanted extends Queued {
+interface Wanted extends StatementItem {
   readonly id: string;
 }
 
@@ -182,14 +182,14 @@ export class DeliveryTable {
     return this.#inserts.add({ queue, shape: '', size: lines.byteLength, account, signal: never, lines });
   }
 
-  async #insert(items: readonly Waiting<Lines, void>[]): Promise<() => void> {
+  async #insert(items: readonly QueuedItem<Lines, void>[]): Promise<() => void> {
     const lines = Buffer.concat(items.map(({ item }) => item.lines));
     await this.#db.insert({ table: this.#table, columns, lines });
     return () => {};
   }
 
   async #readContents(
-    items: readonly Waiting<Wanted, string | null>[],
+    items: readonly QueuedItem<Wanted, string | null>[],
   ): Promise<(wanted: Wanted) => string | null> {
     const keys = items.map(({ item: { account, id } }) => `(${textLiteral(account)}, ${textLiteral(id)})`);
     const sql = `SELECT id, content FROM ${this.#table} FINAL WHERE (owner_id, id) IN (${keys.join(', ')})`;

@@ -7,7 +7,7 @@ import { filterCases } from './filter-cases.ts';
 type Work = () => Promise<void>;
 
 /** Where the set-up put many small records, a few large ones, users, and a file; of each case its own. */
-export interface Prepared {
+export interface AttackFixture {
   readonly file: string;
 }
 
@@ -123,7 +123,7 @@ const strangersLooks: Case = (attacker) =>
 
 /** 10: downloads that are hardly read. */
 const slowDownloads =
-  ({ file }: Prepared): Case =>
+  ({ file }: AttackFixture): Case =>
   (attacker) =>
     attacker.keep(100, 1000, async () => {
       const socket = attacker.open([`GET ${file} HTTP/1.1`]);
@@ -233,7 +233,7 @@ const silentUploads: Case = (attacker) => {
   });
 };
 
-export function hostileCases(prepared: Prepared): Readonly<Record<string, Case>> {
+export function hostileCases(prepared: AttackFixture): Readonly<Record<string, Case>> {
   return {
     smallChunks,
     strangersBodies,

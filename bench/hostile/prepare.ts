@@ -3,28 +3,28 @@ import type { Database } from '#engine/database.ts';
 import { insertOne, onTables, passwordStructure, startService } from '../query/direct-store.ts';
 import type { Child } from '../upload/harness/child-process.ts';
 import { newAccount as makeAccount } from '../upload/subject/new-account.ts';
-import { hostileCases, type Prepared } from './cases.ts';
+import { type AttackFixture, hostileCases } from './cases.ts';
 import { filterCases } from './filter-cases.ts';
 
 /** What the attackers and the client that does no harm have to know. */
-export interface Stage extends Prepared {
+export interface Stage extends AttackFixture {
   /** By hostile case. */
   readonly tokens: Readonly<Record<string, string>>;
   readonly politeToken: string;
 }
 
-interface Place {
+interface BenchFolders {
   readonly folder: string;
   /** The checkout. */
   readonly root: string;
 }
 
-export function newAccount({ folder, root }: Place, name: string): Promise<string> {
+export function newAccount({ folder, root }: BenchFolders, name: string): Promise<string> {
   return makeAccount({ dataDir: join(folder, 'data'), root }, emailOf(name));
 }
 
 /** Accounts and their spaces; a file that can be read slowly. @param only cases to prepare for */
-async function prepareAccounts(service: Child, place: Place, only: readonly string[]): Promise<Stage> {
+async function prepareAccounts(service: Child, place: BenchFolders, only: readonly string[]): Promise<Stage> {
   const tokens: Record<string, string> = {};
   for (const name of only) {
     const token = await newAccount(place, name);
@@ -45,7 +45,7 @@ async function prepareAccounts(service: Child, place: Place, only: readonly stri
   return { tokens, politeToken, file: `/_f_/hostile/${name}` };
 }
 
-interface Filled {
+interface SpaceContents {
   readonly account: string;
   readonly slug: string;
   readonly records: number;
@@ -54,7 +54,7 @@ interface Filled {
 }
 
 /** Throws where the space is not there: attacks on nothing would measure nothing. */
-async function fill(db: Database, { account, slug, records, bytes }: Filled): Promise<void> {
+async function fill(db: Database, { account, slug, records, bytes }: SpaceContents): Promise<void> {
   const [space] = await db.rows<{ id: string }>({
     sql: `SELECT id FROM sluice.record_spaces FINAL WHERE slug = '${slug}' AND owner_id IN
       (SELECT id FROM sluice.users FINAL WHERE email = '${emailOf(account).toLowerCase()}')`,
@@ -77,12 +77,12 @@ export async function prepareStage({
   only,
   rows,
   ...place
-}: Place & { readonly only: readonly string[]; readonly rows: number }): Promise<Stage> {
+}: BenchFolders & { readonly only: readonly string[]; readonly rows: number }): Promise<Stage> {
   const { folder, root } = place;
   const service = await startService(folder, {}, { root });
   const stage = await prepareAccounts(service, place, only);
   await service.stop();
-  const filled: readonly Filled[] = [
+  const filled: readonly SpaceContents[] = [
     { account: 'slowReaders', slug: 'rows', records: rows, bytes: 100 },
     ...['fullScans', 'unindexedFinds', 'fullSorts', 'mixed', ...Object.keys(filterCases)].map((account) => ({
       ...{ account, slug: 'rows', records: rows, bytes: 100 },

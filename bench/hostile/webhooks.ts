@@ -90,13 +90,13 @@ async function run({ service, token }: Awaited<ReturnType<typeof open>>, time: n
   return answered.map(([id, at]) => Math.max(0, (arrivals.get(id) ?? Number.POSITIVE_INFINITY) - at));
 }
 
-type Opened = Awaited<ReturnType<typeof open>>;
+type WebhookBench = Awaited<ReturnType<typeof open>>;
 
 function addressOf(account: number): string {
   return dead[account % dead.length] as string;
 }
 
-async function fillQueues({ service, accounts }: Opened): Promise<void> {
+async function fillQueues({ service, accounts }: WebhookBench): Promise<void> {
   const many = Array.from({ length: 5000 }, () => ({ text: 'x' }));
   const large = { text: 'x'.repeat(1_000_000) };
   for (const [n, token] of accounts.entries()) {
@@ -105,7 +105,7 @@ async function fillQueues({ service, accounts }: Opened): Promise<void> {
   }
 }
 
-function attack({ service, accounts }: Opened, signal: AbortSignal): Promise<unknown> {
+function attack({ service, accounts }: WebhookBench, signal: AbortSignal): Promise<unknown> {
   return Promise.all(
     accounts.map((token, n) =>
       new Attacker({ url: service.ready, token, signal }).keep(1, 1000, async () => {

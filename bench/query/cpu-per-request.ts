@@ -56,13 +56,13 @@ const record = (index: number) => ({
 
 const subjects = ['embedded', 'embedded, cold', 'served'] as const;
 type Subject = (typeof subjects)[number];
-interface Running {
+interface RunningServer {
   readonly url: string;
   readonly pids: readonly number[];
   close(): Promise<void>;
 }
 
-async function start(subject: Subject): Promise<Running> {
+async function start(subject: Subject): Promise<RunningServer> {
   const folder = makeTemporaryDirectory();
   const engine = subject === 'served' ? await startServedEngine() : null;
   const env = {
@@ -130,7 +130,7 @@ const kinds: Record<string, (ids: readonly string[]) => readonly BenchRequest[]>
 };
 
 const machine = describeMachine();
-const running = new Map<Subject, Running & { readonly ids: readonly string[] }>();
+const running = new Map<Subject, RunningServer & { readonly ids: readonly string[] }>();
 for (const subject of subjects) {
   const started = await start(subject);
   running.set(subject, { ...started, ids: await fill(started.url) });

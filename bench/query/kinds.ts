@@ -5,7 +5,7 @@ import { residentBytes } from '../upload/harness/process-usage.ts';
 import { progress } from '../upload/harness/progress.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../upload/harness/temporary-directory.ts';
 import { insertOne, startService } from './direct-store.ts';
-import { connections, load, type Measured } from './measures/query-bench.ts';
+import { connections, type LoadFigures, load } from './measures/query-bench.ts';
 import { distinct, type RequestKind, recordOf, structureOf } from './requests.ts';
 import { fillSpace } from './subject/sluice-store.ts';
 
@@ -85,7 +85,7 @@ async function makeSpaces({ name, child }: Subject): Promise<string> {
 
 interface Run {
   readonly cache: string;
-  readonly result: Measured;
+  readonly result: LoadFigures;
 }
 
 async function runKind(subject: Subject, wanted: Kind, options: KindsOptions): Promise<readonly Run[]> {
@@ -111,7 +111,7 @@ export interface KindResult {
   readonly kind: string;
   readonly cache: string;
   readonly subject: string;
-  readonly measured: readonly Measured[];
+  readonly measured: readonly LoadFigures[];
   readonly bad: number;
 }
 

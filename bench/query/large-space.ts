@@ -53,12 +53,12 @@ async function fill(spaceSql: string, from: number, to: number): Promise<void> {
   }
 }
 
-interface Taken {
+interface Times {
   readonly cpu: number;
   readonly wall: number;
 }
 
-async function timed(work: () => Promise<unknown>): Promise<Taken> {
+async function timed(work: () => Promise<unknown>): Promise<Times> {
   const began = performance.now();
   const before = process.cpuUsage();
   await work();
@@ -163,7 +163,7 @@ const ms = (value: number): string => (value < 100 ? value.toFixed(1) : value.to
 
 async function measure(what: string, work: (round: number) => Promise<unknown>): Promise<void> {
   await work(rounds);
-  const taken: Taken[] = [];
+  const taken: Times[] = [];
   for (let round = 0; round < rounds; round++) taken.push(await timed(() => work(round)));
   note(what, `${ms(median(taken.map(({ cpu }) => cpu)))} (${ms(median(taken.map(({ wall }) => wall)))})`);
 }

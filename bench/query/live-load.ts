@@ -15,13 +15,13 @@ export const structure = structureOf('live', [
 ]);
 
 /** What arrived: when each numbered write was heard of first, and how many events came. */
-export interface Heard {
+export interface Arrivals {
   readonly at: Map<number, number>;
   events: number;
 }
 
 export interface Streams {
-  readonly heard: Heard;
+  readonly heard: Arrivals;
   close(): void;
 }
 
@@ -34,7 +34,7 @@ function head(method: string, path: string, more: Readonly<Record<string, string
 /** Opens live finds, each on a connection of its own, and resolves when all have their records. */
 export async function openStreams(url: string, queries: readonly string[]): Promise<Streams> {
   const { port } = new URL(url);
-  const heard: Heard = { at: new Map(), events: 0 };
+  const heard: Arrivals = { at: new Map(), events: 0 };
   const sockets: Socket[] = [];
   const open = async (query: string): Promise<void> => {
     const socket = connect(Number(port), '127.0.0.1');
@@ -67,7 +67,7 @@ export async function openStreams(url: string, queries: readonly string[]): Prom
   };
 }
 
-function hear(heard: Heard, text: string): void {
+function hear(heard: Arrivals, text: string): void {
   const now = performance.now();
   for (const [, number] of text.matchAll(/event: (?:enter|change)\ndata: .*?"number":(\d+)/g)) {
     heard.events++;
@@ -76,12 +76,12 @@ function hear(heard: Heard, text: string): void {
 }
 
 /** Writes that were made, and when their answers came. */
-export interface Written {
+export interface WriteResult {
   readonly answered: Map<number, number>;
   readonly perSecond: number;
 }
 
-interface Writing {
+interface WriteLoad {
   readonly connections: number;
   readonly seconds: number;
   /** Writes a second; absent: as many as there can be. */
@@ -92,7 +92,7 @@ interface Writing {
 }
 
 /** Inserts records, one a request. */
-export async function write(url: string, args: Writing): Promise<Written> {
+export async function write(url: string, args: WriteLoad): Promise<WriteResult> {
   const { connections, seconds, rate, from, cityOf } = args;
   const { port } = new URL(url);
   const answered = new Map<number, number>();
@@ -146,7 +146,7 @@ export async function writeArrays(url: string, from: number, count: number): Pro
 }
 
 /** Waits until all writes were heard of. @returns the 99th percentile from a write's answer to its event. Milliseconds */
-export async function delayOf(heard: Heard, { answered }: Written): Promise<number> {
+export async function delayOf(heard: Arrivals, { answered }: WriteResult): Promise<number> {
   const deadline = performance.now() + limit;
   while ([...answered.keys()].some((number) => !heard.at.has(number))) {
     if (performance.now() > deadline) throw new Error('writes were never heard of');

@@ -13,9 +13,9 @@ export interface TableSums {
   readonly sum: string;
 }
 
-type Read = (sql: string) => string[][];
+type ReadRows = (sql: string) => string[][];
 
-function sumsOf(path: string, read: Read): TableSums {
+function sumsOf(path: string, read: ReadRows): TableSums {
   // a path may have signs that stand for other signs there
   const table = `file('/dev/fd/${openSync(path, 'r')}', Parquet)`;
   const columns = read(`DESCRIBE ${table}`)
@@ -32,7 +32,7 @@ function sumsOf(path: string, read: Read): TableSums {
 
 try {
   const { query } = loadChdb();
-  const read: Read = (sql) =>
+  const read: ReadRows = (sql) =>
     query(sql, 'JSONCompactEachRow')
       .trim()
       .split('\n')

@@ -55,7 +55,7 @@ type EndCheck = (end: string) => void;
 const endBytes = 4;
 
 /** The first line of the journal. */
-type Start = Pick<Manifest, 'format' | 'id' | 'url' | 'startedAt'>;
+type JournalStart = Pick<Manifest, 'format' | 'id' | 'url' | 'startedAt'>;
 
 /** Where things are in an export. */
 export const pathOf = {
@@ -90,13 +90,13 @@ export class DamagedItem extends CommandError {}
 /** A folder with an export, or with the beginning of one. Its journal says which items are whole. */
 export class ExportFolder {
   readonly root: string;
-  readonly start: Start;
+  readonly start: JournalStart;
   readonly #items: Map<string, DoneItem>;
   readonly #journal: FileHandle | null;
 
   private constructor(parts: {
     root: string;
-    start: Start;
+    start: JournalStart;
     items: Map<string, DoneItem>;
     journal: FileHandle | null;
   }) {
@@ -136,7 +136,11 @@ export class ExportFolder {
   }
 
   /** The journal is written anew: without lines that were cut, or that later ones replaced. */
-  static async #withJournal(root: string, start: Start, items: Map<string, DoneItem>): Promise<ExportFolder> {
+  static async #withJournal(
+    root: string,
+    start: JournalStart,
+    items: Map<string, DoneItem>,
+  ): Promise<ExportFolder> {
     await writeWhole(root, journalName, linesOf(start, ...items.values()));
     return new ExportFolder({ root, start, items, journal: await open(join(root, journalName), 'a') });
   }
@@ -212,15 +216,17 @@ export async function digestOf(chunks: AsyncIterable<Uint8Array>): Promise<strin
 }
 
 /** Null: there is none. The last line may have been cut. */
-async function readJournal(path: string): Promise<{ start: Start; items: Map<string, DoneItem> } | null> {
+async function readJournal(
+  path: string,
+): Promise<{ start: JournalStart; items: Map<string, DoneItem> } | null> {
   const text = createReadStream(path, 'utf8');
-  let start: Start | null = null;
+  let start: JournalStart | null = null;
   const items = new Map<string, DoneItem>();
   try {
     for await (const line of createInterface({ input: text, crlfDelay: Number.POSITIVE_INFINITY })) {
       const read = parsed(line);
       if (read === null) continue;
-      if (start === null) start = read as Start;
+      if (start === null) start = read as JournalStart;
       else items.set((read as DoneItem).path, read as DoneItem);
     }
   } catch (error) {
@@ -237,7 +243,7 @@ function parsed(line: string): unknown {
   }
 }
 
-function newStart(url: string): Start {
+function newStart(url: string): JournalStart {
   return { format, id: randomUUID(), url, startedAt: new Date().toISOString() };
 }
 

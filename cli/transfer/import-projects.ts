@@ -13,7 +13,7 @@ import { type ExportedSpace, type RemoteSpace, readSpace, spaceAddress, spacePat
 type ImportDeps = TransferDeps & { readonly manifest: Manifest };
 
 /** A record space of the export, and what the server has of it. */
-interface Place {
+interface SpaceImport {
   readonly project: string;
   readonly slug: string;
   readonly exported: ExportedSpace;
@@ -28,7 +28,7 @@ export async function importProjects(deps: ImportDeps): Promise<void> {
   const { server, folder, manifest, progress } = deps;
   const jobs = await RemoteJobs.of(server);
   for (const { slug: project, spaces } of manifest.projects) {
-    const places: Place[] = [];
+    const places: SpaceImport[] = [];
     // nothing is changed before all of it may be
     for (const slug of spaces) places.push(await placeOf(deps, jobs, project, slug));
     for (const place of places) await makeSpace(deps, place);
@@ -47,7 +47,12 @@ export async function importProjects(deps: ImportDeps): Promise<void> {
 }
 
 /** What is to be done for a space. Rejects with a CommandError when it has records of something else. */
-async function placeOf(deps: ImportDeps, jobs: RemoteJobs, project: string, slug: string): Promise<Place> {
+async function placeOf(
+  deps: ImportDeps,
+  jobs: RemoteJobs,
+  project: string,
+  slug: string,
+): Promise<SpaceImport> {
   const { server, folder } = deps;
   const { path } = await folder.checked(pathOf.structure(project, slug));
   const exported = JSON.parse(await readFile(folder.absolute(path), 'utf8')) as ExportedSpace;
@@ -73,7 +78,7 @@ function counts({ state, inserted, createdAt }: ImportJob, space: RemoteSpace): 
   return state !== 'done' || space.records !== 0 || inserted === 0;
 }
 
-async function makeSpace(deps: ImportDeps, { project, slug, exported }: Place): Promise<void> {
+async function makeSpace(deps: ImportDeps, { project, slug, exported }: SpaceImport): Promise<void> {
   const { server } = deps;
   const there = await readSpace(server, project, slug);
   if (isDeepStrictEqual(there?.exported.structure, exported.structure)) return;
@@ -101,7 +106,7 @@ async function setRules(deps: ImportDeps, project: string, slug: string, rules: 
   });
 }
 
-async function importRecords(deps: ImportDeps, jobs: RemoteJobs, place: Place): Promise<FinishedJob> {
+async function importRecords(deps: ImportDeps, jobs: RemoteJobs, place: SpaceImport): Promise<FinishedJob> {
   const { server, folder, manifest, progress } = deps;
   const { project, slug, after } = place;
   const what = `${project}/${slug}`;

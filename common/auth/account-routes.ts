@@ -1,12 +1,12 @@
 import type { HttpRequest, HttpResponse, Route } from '#server/http/http-types.ts';
 import type { Authenticate, Principal } from './authenticate.ts';
 
-/** An operation on an account's data: its place, its work, and its description. */
+/** An operation on an account's data: its route, its work, and its description. */
 export interface AccountOperation<Deps>
   extends Pick<Route, 'method' | 'path'>,
     Omit<NonNullable<Route['api']>, 'id' | 'tag' | 'access'> {
   readonly name: string;
-  /** @param grants of the token: `granted spaces` (`needs`) are those of them that it reads here */
+  /** @param grants of the token: the operation filters by them if it needs `granted spaces` */
   readonly run: (
     deps: Deps,
     request: HttpRequest,
@@ -15,7 +15,7 @@ export interface AccountOperation<Deps>
   ) => HttpResponse | Promise<HttpResponse>;
 }
 
-/** The routes of operations under one heading, all of which need an access token. */
+/** The routes of operations under one heading. All of them need an access token. */
 export function accountRoutes<Deps extends { readonly authenticate: Authenticate }>(
   tag: string,
   operations: readonly AccountOperation<Deps>[],

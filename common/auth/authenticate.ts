@@ -1,7 +1,7 @@
 import { type Limiter, unlimited } from '#coordination/rate-limits/request-limiter.ts';
 import { notGranted, unauthorized } from '#kernel/errors/catalogue.ts';
 import { shownName } from '#kernel/errors/shown-name.ts';
-import { type GrantPlace, type Grants, lackOf, type Need, type Touches } from '#kernel/grants.ts';
+import { type GrantPlace, type Grants, lackOf, type Need, type TouchedSpaces } from '#kernel/grants.ts';
 import type { HttpRequest } from '#server/http/http-types.ts';
 import type { AccessToken, ReadLimitsOfToken } from './access-tokens.ts';
 import type { CheckedToken, TokenCheck } from './token-check.ts';
@@ -13,20 +13,19 @@ export interface Principal {
   readonly limits?: ReadLimitsOfToken;
   readonly grants?: Grants;
   /**
-   * Of a publishable token: counts the request. Its senders are users and addresses, which are known later than the token.
+   * For a publishable token: counts the request. Its senders are users and addresses, which are only known later.
    */
   readonly admit?: (sender: string) => Promise<void> | undefined;
 }
 
 /**
  * Throws 401 unless the request carries a good access token (interface.md section 5), and 403 unless the token is granted
- * what the route of the request needs. A promise only where a store has to be asked; it rejects with any other error as
- * well.
+ * what the route of the request needs. Returns a promise only if a store has to be read; that may reject with any error.
  */
-export type Authenticate = (request: HttpRequest, ruled?: Ruled) => Principal | Promise<Principal>;
+export type Authenticate = (request: HttpRequest, ruled?: AppliesRules) => Principal | Promise<Principal>;
 
-/** For a caller that applies its space's rules to the request: no other one accepts a publishable token. */
-type Ruled = 'by rules';
+/** From a caller that applies its space's rules to the request: only then is a publishable token accepted. */
+type AppliesRules = 'by rules';
 
 // RFC 6750 section 2.1; the scheme's letter case is free (RFC 9110 section 11.1)
 const bearer = /^bearer +([A-Za-z0-9._~+/=-]{1,512})$/i;
@@ -42,7 +41,7 @@ export function createAuthenticate(tokenCheck: TokenCheck, limiter: Limiter = un
   const admit = (
     request: HttpRequest,
     { userId, id: tokenId, limits, grants }: AccessToken,
-    ruled: Ruled | undefined,
+    ruled: AppliesRules | undefined,
   ): Principal | Promise<Principal> => {
     request.body.identify(userId);
     assertGranted(grants, request.needs, request.params);
@@ -76,7 +75,7 @@ export function createAuthenticate(tokenCheck: TokenCheck, limiter: Limiter = un
 
 /**
  * Throws a 403, the same whether the project or space exists or not.
- * @param grants absent: everything @param need null or absent: only a token without grants will do
+ * @param grants absent: everything @param need null or absent: only a token without grants passes
  */
 export function assertGranted(
   grants: Grants | undefined,
@@ -89,7 +88,7 @@ export function assertGranted(
 }
 
 /** Throws 403 unless the token names the grant `backup`. A token without limits does not export hashes. */
-export function assertBackup(grants: Grants | undefined, touches: Touches, place: GrantPlace): void {
+export function assertBackup(grants: Grants | undefined, touches: TouchedSpaces, place: GrantPlace): void {
   if (grants?.may?.includes('backup') !== true)
     throw notGranted('The access token is not granted backup, which it needs by name');
   assertGranted(grants, { grant: 'backup', touches }, place);

@@ -5,9 +5,9 @@ import { FairShare } from '#kernel/limits/fair-share.ts';
 import { forEachAtOnce } from '#kernel/limits/for-each-at-once.ts';
 
 /**
- * argon2id. @node-rs/argon2 takes half the time, and its binaries are optional packages; `npm ci --omit=optional` leaves
- * them out. Then argon2 does the same work: each reads the hashes of the other.
- * Node 20: later versions (24.7) have argon2 in node:crypto, which both packages can give way to.
+ * argon2id. @node-rs/argon2 takes half the time, but its binaries are optional packages, which `npm ci --omit=optional`
+ * leaves out. The fallback is argon2; each reads the hashes of the other.
+ * Once Node 24.7 is the minimum, argon2 of node:crypto can replace both.
  */
 const { hash, verify } = loadArgon2();
 
@@ -20,12 +20,12 @@ function loadArgon2(): Pick<typeof Argon2, 'hash' | 'verify'> {
   }
 }
 
-/** A text to hash: a password of an account, or the value of a hashed field. */
+/** An account's password, or the value of a hashed field. */
 export type Hashable = string | number | boolean;
 
 /** Makes and checks stored hashes. Accounts share the threads fairly. */
 export interface Hasher {
-  /** Hashes in the order of the values; each with a salt of its own. */
+  /** Hashes in the order of the values, each with its own salt. */
   hashValues(values: readonly Hashable[], signal: AbortSignal, account?: string): Promise<readonly string[]>;
   verifyValue(stored: string, value: Hashable, signal: AbortSignal, account?: string): Promise<boolean>;
 }
@@ -33,7 +33,7 @@ export interface Hasher {
 /** https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html: argon2id (the library's default). */
 const owasp = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
-/** Hashes at once. The engine and the file system share libuv's threads with them, and keep some. */
+/** Concurrent hashes. They leave some of libuv's threads to the engine and the file system. */
 const concurrency = Math.min(4, availableParallelism());
 const queueLimit = 1000;
 
@@ -41,12 +41,12 @@ export function createHasher(): Hasher {
   const slots = new FairShare({
     capacity: concurrency,
     queueLimit,
-    full: 'too many values wait to be hashed',
+    full: 'too many values are waiting to be hashed',
   });
   return {
     async hashValues(values, signal, account) {
       const hashes: string[] = [];
-      // a request never has more in the queue than can run, so that others are not kept behind a long list
+      // a request queues no more than can run at once, so that others don't wait for a long list
       await forEachAtOnce(values, concurrency, async (value, index) => {
         hashes[index] = await slots.run(() => hash(hashedText(value), owasp), signal, account);
       });

@@ -4,10 +4,10 @@ import { type Grants, grantsInWords } from '#kernel/grants.ts';
 import { type AccessToken, type AccessTokens, hashToken, type ReadLimitsOfToken } from './access-tokens.ts';
 import type { TokenCheck } from './token-check.ts';
 
-/** The address of the account that the first start makes, until somebody claims it. Its id stays. */
+/** The address of the account that the first start makes, until somebody claims it. The id never changes. */
 export const developerEmail = 'developer@localhost';
 
-/** Caches keep a token for a minute in Redis, then for five seconds in a process. */
+/** Redis caches a token for a minute, and then a process for five seconds. */
 const notPublished =
   'Redis does not answer: other processes may accept the token for another 70 seconds at most';
 
@@ -21,7 +21,7 @@ export type TokenOrder =
       readonly name: string;
       /** Milliseconds from now; null: never. */
       readonly expiresIn: number | null;
-      /** Absent: those of the operator's settings. */
+      /** Absent: the limits of the operator's settings. */
       readonly limits?: ReadLimitsOfToken | undefined;
       /** Absent: everything. */
       readonly grants?: Grants | undefined;
@@ -31,8 +31,8 @@ export type TokenOrder =
   | { readonly action: 'list'; readonly email: string | null };
 
 /**
- * Runs a command. Answers the text to print: the new token, the revoked token's id, or a line a token.
- * @param tokenCheck of the running server, so that a revocation counts at once; it informs the others, too
+ * Runs a command. Answers the text to print: the new token, the revoked token's id, or a line for each token.
+ * @param tokenCheck of the running server, so that a revocation takes effect at once, there and in other processes
  */
 export async function executeTokenOrder(
   services: {
@@ -45,7 +45,7 @@ export async function executeTokenOrder(
   const { users, tokens, tokenCheck } = services;
   if (order.action === 'revoke') {
     const token = (await tokens.findByHash(hashToken(order.token))) ?? (await tokens.findById(order.token));
-    // the text may be a mistyped secret: it is not repeated
+    // the text may be a mistyped secret, so it is not quoted
     if (token === null) throw new CommandError('there is no such access token');
     await tokens.revoke(token);
     const published = await tokenCheck.invalidate(token.hash);
@@ -76,7 +76,7 @@ function noAccount({ action, email }: Exclude<TokenOrder, { action: 'revoke' }>)
   return `there is no account ${email}${action === 'create' ? '; --create-user creates it' : ''}`;
 }
 
-/** Id, name, and its end: past, planned or none. */
+/** A token's id, name, and past, planned or missing end. */
 function describe({ id, name, createdAt, expiresAt, revokedAt, limits, grants }: AccessToken): string {
   const end =
     revokedAt !== null
@@ -92,7 +92,7 @@ function describe({ id, name, createdAt, expiresAt, revokedAt, limits, grants }:
 
 /**
  * Makes the developer account and its access token on a store that has no token yet.
- * Answers the token, which is shown this once, or null when there is nothing to do.
+ * Answers the token, which is shown only once, or null when there is nothing to do.
  */
 export async function bootstrap(args: {
   users: Users;
@@ -103,7 +103,7 @@ export async function bootstrap(args: {
   if (await tokens.any()) return null;
   const user =
     (await users.findByEmail(developerEmail)) ??
-    // of two processes that start on an empty store at once both may get here: one id makes them one account
+    // two processes that start on an empty store at once may both get here: the fixed id makes it one account
     (await users.create({ email: developerEmail, name: 'Developer' }));
   const created = await tokens.create({ userId: user.id, name: 'first token', expiresAt: null, token });
   return created.token;

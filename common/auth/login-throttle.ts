@@ -4,8 +4,8 @@ import { overloaded, tooManyAttempts } from '#kernel/errors/catalogue.ts';
 import { upTo } from '#kernel/limits/up-to.ts';
 import type { FailureDelays, SharedFailures } from './shared-failures.ts';
 
-/** Failed attempts of one identity, and attempts under way. */
-interface Identity {
+/** Failed and running attempts of one identity. */
+interface IdentityAttempts {
   failures: number;
   running: number;
   /** Earliest time of the next attempt. */
@@ -14,9 +14,9 @@ interface Identity {
 }
 
 export interface LoginThrottleOptions extends FailureDelays {
-  /** A longer delay is a 429 instead. */
+  /** A longer delay is answered with 429. */
   readonly longestWait: number;
-  /** Requests of one identity, and of all, that may wait in this process. */
+  /** How many requests may wait in this process, of one identity and of all. */
   readonly waitersPerIdentity: number;
   readonly waiters: number;
   /** Identities that are remembered in this process. */
@@ -36,12 +36,12 @@ export const loginThrottleDefaults: LoginThrottleOptions = {
 
 /**
  * Exponential backoff against guessed passwords. After a few failures, attempts of one identity run one by one, each
- * after twice the delay of the one before. A success resets it. It makes no difference whether the identity exists. Each
- * process counts its own failures, and all count together where they are shared: the longer delay holds.
+ * after twice the previous delay. A success resets it. Unknown identities are treated alike. Each process counts its own
+ * failures, and also shares them if it can: the longer delay applies.
  */
 export class LoginThrottle {
   readonly #options: LoginThrottleOptions;
-  readonly #identities: LRUCache<string, Identity>;
+  readonly #identities: LRUCache<string, IdentityAttempts>;
   readonly #now: () => number;
   readonly #shared: SharedFailures | undefined;
   #waiters = 0;
@@ -60,8 +60,8 @@ export class LoginThrottle {
   }
 
   /**
-   * Runs an attempt when it is its turn; null counts as a failure, an exception as neither. Rejects with 429 when the
-   * turn is too far away, and with 503 when too many wait.
+   * Runs an attempt in its turn. A result of null is a failure; an exception counts as neither. Rejects with 429 when the
+   * delay is too long, and with 503 when too many attempts wait.
    */
   async run<Result>(
     key: string,
@@ -88,7 +88,7 @@ export class LoginThrottle {
     if (wait > 0) await this.#counted(() => sleep(wait, undefined, { signal }));
   }
 
-  /** An attempt when it is its turn by the count of all processes. */
+  /** Runs an attempt when the shared count allows it. */
   async #sharedAttempt<Result>(
     key: string,
     attempt: () => Promise<Result | null>,
@@ -100,7 +100,7 @@ export class LoginThrottle {
     let wait = await shared.begin(key);
     while (wait !== null && wait > 0) {
       await this.#delay(wait, deadline, signal);
-      // another process may have been first
+      // another process may have started its attempt first
       wait = await shared.begin(key);
     }
     let result: Result | null;
@@ -114,28 +114,33 @@ export class LoginThrottle {
     return result;
   }
 
-  #add(key: string): Identity {
-    const identity: Identity = { failures: 0, running: 0, readyAt: Number.NEGATIVE_INFINITY, waiting: [] };
+  #add(key: string): IdentityAttempts {
+    const identity: IdentityAttempts = {
+      failures: 0,
+      running: 0,
+      readyAt: Number.NEGATIVE_INFINITY,
+      waiting: [],
+    };
     this.#identities.set(key, identity);
     return identity;
   }
 
-  #fail(key: string, identity: Identity): void {
+  #fail(key: string, identity: IdentityAttempts): void {
     const { free, firstDelay, longestDelay } = this.#options;
     const costly = ++identity.failures - free;
     if (costly > 0) {
       identity.readyAt = this.#now() + Math.min(longestDelay, firstDelay * 2 ** (costly - 1));
     }
-    // counts the time to forget it from now
+    // restarts the time after which it is forgotten
     this.#identities.set(key, identity);
   }
 
-  /** Running attempts count as failed ones: they may fail. */
-  #mayRun({ failures, running }: Identity): boolean {
+  /** Running attempts count as failures, because they may fail. */
+  #mayRun({ failures, running }: IdentityAttempts): boolean {
     return running === 0 || running + failures < this.#options.free;
   }
 
-  async #turn(identity: Identity, signal: AbortSignal): Promise<void> {
+  async #turn(identity: IdentityAttempts, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (identity.waiting.length === 0 && this.#mayRun(identity)) {
       identity.running++;
@@ -145,7 +150,7 @@ export class LoginThrottle {
     await this.#counted(() => this.#wait(identity, signal));
   }
 
-  #wait({ waiting }: Identity, signal: AbortSignal): Promise<void> {
+  #wait({ waiting }: IdentityAttempts, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const giveUp = (reason: Error): void => {
         clearTimeout(timer);
@@ -175,7 +180,7 @@ export class LoginThrottle {
     }
   }
 
-  #wake(identity: Identity): void {
+  #wake(identity: IdentityAttempts): void {
     while (identity.waiting.length > 0 && this.#mayRun(identity)) {
       identity.running++;
       identity.waiting.shift()?.();

@@ -2,18 +2,18 @@ import { LRUCache } from 'lru-cache';
 import { upTo } from '#kernel/limits/up-to.ts';
 import type { SigningKeys } from './signing-keys.ts';
 
-/** The subject of a login token: a record in the space that holds an application's users. */
+/** The subject of a login token: a record in an application's space of users. */
 export interface LoginClaims {
-  /** UUIDv5 of owner and project slug: a token is good in one project of one account. */
+  /** UUIDv5 of owner and project slug: a token is valid in one project of one account. */
   readonly projectId: string;
   readonly spaceId: string;
   readonly recordId: string;
 }
 
-/** Login tokens: signed JWTs (RFC 7519), which are not stored. They are no access tokens. */
+/** Login tokens: signed JWTs (RFC 7519), which are not stored. They are not access tokens. */
 export interface LoginTokens {
   issue(claims: LoginClaims): Promise<string>;
-  /** Null for anything that is not a token of ours, was changed, or has expired. A promise only for one that was not just seen. */
+  /** Null: the token is forged, changed or expired. Returns a promise unless the token was verified a moment ago. */
   verify(token: string): LoginClaims | null | Promise<LoginClaims | null>;
 }
 
@@ -22,28 +22,28 @@ export interface LoginTokens {
  * The algorithm is fixed here, whatever the token's header says (RFC 8725 section 3.1).
  */
 const algorithm = 'HS256';
-/** Keeps these apart from whatever else may be signed with the same key some day (RFC 8725 section 3.12). */
+/** Distinguishes these tokens from anything else signed with the same key (RFC 8725 section 3.12). */
 const type = 'login+jwt';
 const longestToken = 2048;
-/** A token that was just verified is not verified again for this long: half of the cost of a short request. Milliseconds. */
+/** How long a verified token is trusted. A verification is half of the cost of a short request. Milliseconds. */
 const trustedFor = 5000;
 const keptTokens = 10_000;
 
 let loaded: Promise<typeof import('jose')> | undefined;
-/** Loaded with the first token: its 46 modules would make every start longer. */
+/** Loaded with the first token: its 46 modules would slow down every start. */
 function loadJose(): Promise<typeof import('jose')> {
   loaded ??= import('jose');
   return loaded;
 }
 
-interface Verified {
+interface VerifiedToken {
   readonly token: string;
   readonly claims: LoginClaims;
   /** Milliseconds. */
   readonly until: number;
 }
 
-/** The end of a token: no two have the same, and to look for it costs less than for the whole. */
+/** The end of a token is unique, and cheaper to look up than the whole token. */
 function signatureOf(token: string): string {
   return token.slice(-43);
 }
@@ -51,13 +51,13 @@ function signatureOf(token: string): string {
 /** @param args.ttl milliseconds */
 export function createLoginTokens(args: { keys: SigningKeys; ttl: number; now?: () => Date }): LoginTokens {
   const { keys, ttl, now = () => new Date() } = args;
-  const verified = new LRUCache<string, Verified>({ ...upTo(keptTokens) });
+  const verified = new LRUCache<string, VerifiedToken>({ ...upTo(keptTokens) });
   return {
     async issue({ projectId, spaceId, recordId }) {
       const { SignJWT } = await loadJose();
       const { id, secret } = await keys.current();
       const time = now().getTime();
-      // rounded up: a token is good for the promised time at least
+      // rounded up: a token is valid for at least the promised time
       const expiry = Math.ceil((time + ttl) / 1000);
       return new SignJWT({ pid: projectId, sid: spaceId })
         .setProtectedHeader({ alg: algorithm, typ: type, kid: id })
@@ -97,7 +97,7 @@ export function createLoginTokens(args: { keys: SigningKeys; ttl: number; now?: 
       verified.set(signatureOf(token), { token, claims, until: Math.min(time + trustedFor, exp * 1000) });
       return claims;
     } catch (error) {
-      // a store that fails is not a bad token
+      // a failing store doesn't make the token invalid
       if (error instanceof errors.JOSEError) return null;
       throw error;
     }

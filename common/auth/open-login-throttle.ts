@@ -4,7 +4,7 @@ import type { Log } from '#kernel/log/log.ts';
 import { LoginThrottle, loginThrottleDefaults } from './login-throttle.ts';
 import { createStoredKeys } from './signing-keys.ts';
 
-/** The throttle of a process. With Redis it counts the failures of other processes as well. */
+/** The login throttle of a process. With Redis it also counts the failures of other processes. */
 export async function openLoginThrottle(services: {
   readonly db: Database;
   readonly database: string;

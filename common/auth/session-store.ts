@@ -4,20 +4,20 @@ import { textLiteral } from '#engine/literal.ts';
 import { rowLine, timestampText } from '#kernel/ids/row-values.ts';
 import type { AccessToken } from './access-tokens.ts';
 
-/** A session of the dashboard as it is stored: never its cookie. */
+/** A stored session of the dashboard, without its cookie. */
 export interface Session {
   /** SHA-256 of the cookie's value, in hex. */
   readonly hash: string;
   readonly userId: string;
-  /** Version of the account that it was made for. One of an earlier version is over: the password has changed. */
+  /** Version of the account at login. With a newer version the session has ended: the password was changed. */
   readonly userVersion: number;
   readonly createdAt: Date;
   readonly usedAt: Date;
-  /** However much it is used. */
+  /** The session ends then even if it is in use. */
   readonly expiresAt: Date;
 }
 
-/** A session that is not over, and its account. */
+/** An active session, and its account. */
 export interface LiveSession {
   readonly session: Session;
   readonly account: Account;
@@ -26,7 +26,7 @@ export interface LiveSession {
 /** An unused session ends after this time. Milliseconds. */
 export const idleTimeout = 12 * 3_600_000;
 
-/** A session as the table answers it: times are milliseconds since 1970. */
+/** A row of the table: times are milliseconds since 1970. */
 type SessionRow = { readonly [Key in keyof Session]: Session[Key] extends Date ? number : Session[Key] };
 
 const columns = [
@@ -42,7 +42,7 @@ const columns = [
 const milliseconds = (column: string): string => `toFloat64(toUnixTimestamp64Milli(${column}))`;
 const selection = `hash, user_id AS userId, toFloat64(user_version) AS userVersion,
   ${milliseconds('created_at')} AS createdAt, ${milliseconds('used_at')} AS usedAt, ${milliseconds('expires_at')} AS expiresAt`;
-/** Version of the row of an ended session, which wins over every other one. */
+/** Version of the row of an ended session, which takes precedence over every other row. */
 const lastVersion = Number.MAX_SAFE_INTEGER;
 
 interface SessionStoreDeps {
@@ -51,7 +51,7 @@ interface SessionStoreDeps {
   readonly users: Pick<Users, 'findById'>;
 }
 
-/** Sessions, and the access tokens that end with them. Nothing is cached: a change counts at once, everywhere. */
+/** Sessions, and the access tokens that end with them. Nothing is cached, so a change takes effect everywhere at once. */
 export class SessionStore {
   readonly #deps: SessionStoreDeps;
   readonly #table: string;
@@ -63,7 +63,7 @@ export class SessionStore {
     this.#tokens = `${deps.database}.session_tokens`;
   }
 
-  /** Stores a session, or its last use; an ended session stays ended. */
+  /** Stores a new session or its last use. An ended session stays ended. */
   put(session: Session): Promise<void> {
     return this.#write(session, false);
   }
@@ -72,7 +72,7 @@ export class SessionStore {
     return this.#write(session, true);
   }
 
-  /** Null: there is none, or it is over. */
+  /** Null: there is none, or it has ended. */
   async find(hash: string, now: Date, signal?: AbortSignal): Promise<LiveSession | null> {
     const [session] = await this.#select(`hash = ${textLiteral(hash)}`, now, signal);
     if (session === undefined) return null;
@@ -80,12 +80,12 @@ export class SessionStore {
     return account?.version === session.userVersion ? { session, account } : null;
   }
 
-  /** The live sessions of an account, the last used one first. */
+  /** The active sessions of an account, the most recently used first. */
   ofUser(userId: string, now: Date, signal?: AbortSignal): Promise<readonly Session[]> {
     return this.#select(`user_id = ${textLiteral(userId)}`, now, signal);
   }
 
-  /** Stores an access token that ends with its session. @param token.session hash of it */
+  /** Stores an access token that ends with its session. @param token.session hash of the session */
   async putToken(
     token: Pick<AccessToken, 'hash' | 'createdAt'> & { session: string; expiresAt: Date },
   ): Promise<void> {
@@ -107,7 +107,7 @@ export class SessionStore {
     return rows.map(({ expires }) => new Date(expires)).filter((expiry) => expiry > now);
   }
 
-  /** A session's token as an access token, while the session lives. */
+  /** A session's token as an access token; null after the session's end. */
   async findToken(hash: string, now = new Date(), signal?: AbortSignal): Promise<AccessToken | null> {
     const [row] = await this.#deps.db.rows<{ session: string; created: number; expires: number }>({
       sql: `SELECT session, ${milliseconds('created_at')} AS created, ${milliseconds('expires_at')} AS expires
@@ -117,7 +117,7 @@ export class SessionStore {
     const live = row === undefined ? null : await this.find(row.session, now, signal);
     if (row === undefined || live === null) return null;
     return {
-      // one id for all tokens of a session, so that they share the limits of one
+      // all tokens of a session have one id, so that they share the limits of one token
       id: `session-${row.session.slice(0, 16)}`,
       hash,
       userId: live.account.id,

@@ -4,11 +4,11 @@ import { ifQuick } from '#coordination/redis/without-redis.ts';
 import type { Log } from '#kernel/log/log.ts';
 import { createKeyedHash, type SigningKeys } from './signing-keys.ts';
 
-/** The backoff after failed logins of an identity. */
+/** The backoff after failed logins. */
 export interface FailureDelays {
-  /** Failures that cost nothing, and attempts of one identity that may run at once. */
+  /** Failures without a delay, and concurrent attempts of one identity. */
   readonly free: number;
-  /** Milliseconds after the first failure that is not free; each further one doubles it. */
+  /** Milliseconds after the first failure beyond `free`; each further failure doubles it. */
   readonly firstDelay: number;
   readonly longestDelay: number;
   /** How long failures are remembered after the last of them. Milliseconds. */
@@ -18,13 +18,13 @@ export interface FailureDelays {
 /** Counters of failed logins that all processes share. No method rejects. */
 export interface SharedFailures {
   /**
-   * Begins an attempt, which counts as failed until it has succeeded. Answers 0; or, with nothing counted, the
-   * milliseconds until the identity's next attempt may begin; or null when Redis fails.
+   * Begins an attempt, which counts as failed until it succeeds, and answers 0. Otherwise counts nothing, and answers the
+   * milliseconds until the identity's next attempt may begin, or null when Redis fails.
    */
   begin(identity: string): Promise<number | null>;
   /** Forgets the failures of an identity that logged in. */
   forget(identity: string): Promise<void>;
-  /** Uncounts an attempt that began: nobody knows how it would have ended. */
+  /** Takes back an attempt without an outcome. */
   withdraw(identity: string): Promise<void>;
 }
 
@@ -55,8 +55,8 @@ return 0
 `);
 
 /**
- * Failures in Redis, under a keyed hash of the identity, which hides it from readers of Redis. While Redis is away or
- * full each process goes by its own count.
+ * Failures in Redis, under a keyed hash that hides the identity from readers of Redis. While Redis is down or full, each
+ * process uses its own count.
  */
 export function createSharedFailures(deps: {
   redis: RedisConnection;
@@ -69,7 +69,7 @@ export function createSharedFailures(deps: {
   const keyedHash = createKeyedHash(keys, 'sluice login failures 1');
   const ask = (identity: string, command: (key: string) => Promise<unknown>): Promise<unknown> => {
     const asked = keyedHash(identity).then((hash) => command(`sluice:login:1:${hash.toString('base64url')}`));
-    return ifQuick(asked, (err) => log.warn({ err }, 'failed logins can not be shared'));
+    return ifQuick(asked, (err) => log.warn({ err }, 'failed logins cannot be shared'));
   };
 
   return {

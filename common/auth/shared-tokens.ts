@@ -8,15 +8,15 @@ import { createKeyedHash, type SigningKeys } from './signing-keys.ts';
 
 /** A cache of access tokens that all processes share. */
 export interface SharedTokens {
-  /** A stored token as of the position; null: it has to be looked up. Never rejects. */
+  /** A token as stored at the position; null: look it up. Never rejects. */
   get(hash: string): Promise<{ readonly token: AccessToken; readonly position: StreamPosition } | null>;
   /** @param position taken before the token was looked up */
   put(token: AccessToken, position: StreamPosition): Promise<void>;
 }
 
-/** Milliseconds that an entry lasts in Redis. */
+/** Lifetime of an entry in Redis. Milliseconds. */
 const lifetime = 60_000;
-/** The same by the reader's clock, so that nobody can restore an old entry. Clocks differ a little. */
+/** Its lifetime by the reader's clock, so that nobody can restore an old entry. Clocks differ a little. */
 const oldest = 90_000;
 
 /** For a process that looks up every token itself. */
@@ -24,7 +24,7 @@ export const unshared: SharedTokens = { get: async () => null, async put() {} };
 
 /**
  * The cache in Redis, by the SHA-256 of a token. An entry is signed with a key of the store, so that a writer to Redis
- * can not forge one. It holds its position in the stream of invalidations, and ends when its token is invalidated.
+ * can't forge it. It holds its position in the stream of invalidations, and ends when its token is invalidated.
  */
 export function createSharedTokens(deps: {
   redis: RedisConnection;
@@ -36,7 +36,7 @@ export function createSharedTokens(deps: {
 
   const keyedHash = createKeyedHash(keys, 'sluice access token cache 1');
   const sign = (hash: string, text: string): Promise<Buffer> => keyedHash(`${hash}\n${text}`);
-  const tell = (err: unknown): void => log.warn({ err }, 'an access token in Redis can not be used');
+  const tell = (err: unknown): void => log.warn({ err }, 'an access token in Redis cannot be used');
 
   const read = async (hash: string): Promise<{ token: AccessToken; position: StreamPosition } | null> => {
     const value = await redis.get(keyOf(hash));
@@ -60,7 +60,7 @@ export function createSharedTokens(deps: {
   };
 
   return {
-    // the store knows everything that Redis does
+    // everything in Redis is also in the store
     get: (hash) => ifQuick(read(hash), tell),
     async put(token, position) {
       const { hash, ...rest } = token;

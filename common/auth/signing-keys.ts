@@ -5,32 +5,32 @@ import { pacedRefresh } from '#kernel/limits/paced-refresh.ts';
 
 /** A secret that signs login tokens; it is never logged and never answered. */
 export interface SigningKey {
-  /** Stands in the header of the tokens that the key signed. */
+  /** The header of the tokens that the key signed names it. */
   readonly id: string;
   readonly secret: Uint8Array;
 }
 
 export interface SigningKeys {
-  /** The key to sign with; made when there is none. */
+  /** The key for new signatures; created if there is none. */
   current(): Promise<SigningKey>;
   find(id: string): Promise<SigningKey | null>;
 }
 
-/** The key that a configured secret stands for: the same in every process that has it. */
+/** The key derived from a configured secret: the same in every process that has it. */
 export function createConfiguredKeys(secret: string): SigningKeys {
   const bytes = createHash('sha256').update('sluice login token\0').update(secret).digest();
-  // tells keys apart without revealing anything of the secret
+  // identifies the key without revealing anything about the secret
   const id = createHash('sha256').update('id\0').update(bytes).digest('hex').slice(0, 16);
   const key: SigningKey = { id, secret: bytes };
   return { current: async () => key, find: async (wanted) => (wanted === id ? key : null) };
 }
 
 const keyBytes = 32;
-/** Milliseconds between two reads of the store for keys that are not known, however many are asked for. */
+/** Least milliseconds between two reads of the store for unknown keys, however many tokens name some. */
 const refreshInterval = 1000;
 
 /**
- * Keys in the store. Two processes that start on an empty store may make one each: both sign with the older one as
+ * Keys in the store. Two processes that start on an empty store may each create one: both sign with the older key as
  * soon as they see it, and each accepts the other's signatures.
  */
 export function createStoredKeys({ db, database }: { db: Database; database: string }): SigningKeys {
@@ -75,7 +75,7 @@ export function createStoredKeys({ db, database }: { db: Database; database: str
     async find(id) {
       const key = known.get(id);
       if (key !== undefined) return key;
-      // another process may have made it a moment ago
+      // another process may have created it a moment ago
       await refresh();
       return known.get(id) ?? null;
     },

@@ -11,16 +11,16 @@ import { type SharedTokens, unshared } from './shared-tokens.ts';
 import type { TokenGate } from './token-gate.ts';
 import { TokenUses } from './token-uses.ts';
 
-/** The stored token, or the reason why it is refused. */
+/** The stored token, or the reason for refusing it. */
 export type CheckedToken = AccessToken | 'unknown' | 'expired' | 'revoked';
 
 /** Milliseconds for which the store's answer about a token is trusted. */
 export const tokenTrust = {
-  /** The only process of its store: whatever revokes a token does so through it. */
+  /** This process is the only one of its store, so every revocation goes through it. */
   singleWriter: 5000,
-  /** Others may revoke, and nothing announces it at the moment: a revoked token stops everywhere within a second. */
+  /** Other processes may revoke unannounced: a revoked token stops working everywhere within a second. */
   polled: 800,
-  /** Others may revoke, and would announce it. */
+  /** Other processes may revoke, and would announce it. */
   subscribed: 5000,
   /** The end of a session is not announced. Its tokens are few, and a browser sends few requests. */
   session: 800,
@@ -29,40 +29,40 @@ export const tokenTrust = {
 const cachedTokens = 65_536;
 const unknownFor = 2_000;
 
-/** The answer of the store, or of Redis, about a token. */
-interface Seen {
+/** The answer of the store or of Redis about a token. */
+interface CachedToken {
   /** Null: there is no such token. */
   readonly token: AccessToken | null;
   readonly read: ReadMoment;
-  /** How long it is trusted where nothing announces a change. Milliseconds. */
+  /** How long the answer is trusted when changes are not announced. Milliseconds. */
   readonly trustedFor: number;
 }
 
 export interface TokenCheckDeps {
   readonly tokens: AccessTokens;
-  /** Sessions that end their access tokens with them. */
+  /** Sessions, whose access tokens end with them. */
   readonly sessions: Pick<SessionStore, 'findToken'>;
   readonly log: Log;
   /** Whether no other process can revoke tokens of this store. */
   readonly singleWriter: boolean;
-  /** Announces the tokens that processes revoke. */
+  /** Announces revocations to all processes. */
   readonly invalidation?: Invalidation;
-  /** The tokens that other processes read. */
+  /** Tokens that other processes looked up. */
   readonly shared?: SharedTokens;
   readonly gate: TokenGate;
   readonly counts?: CacheCounts;
 }
 
-/** Checks access tokens, and those of sessions, with a cache in front of the store. */
+/** Checks access tokens, including those of sessions, with a cache in front of the store. */
 export class TokenCheck {
   readonly #deps: Required<TokenCheckDeps>;
   readonly #trustFor: number;
   readonly #freshness: Freshness;
   readonly #uses: TokenUses;
-  readonly #known = new LRUCache<string, Seen>({ ...upTo(cachedTokens) });
-  /** Apart, so that guessing tokens can't push out the good ones. */
-  readonly #unknown = new LRUCache<string, Seen>({ ...upTo(cachedTokens) });
-  readonly #lookups = new Map<string, { readonly seen: Promise<Seen>; readonly until: number }>();
+  readonly #known = new LRUCache<string, CachedToken>({ ...upTo(cachedTokens) });
+  /** Separate, so that guessed tokens can't evict valid ones. */
+  readonly #unknown = new LRUCache<string, CachedToken>({ ...upTo(cachedTokens) });
+  readonly #lookups = new Map<string, { readonly cached: Promise<CachedToken>; readonly until: number }>();
 
   constructor(deps: TokenCheckDeps) {
     this.#deps = { invalidation: unannounced, shared: unshared, counts: new CacheCounts(), ...deps };
@@ -79,25 +79,25 @@ export class TokenCheck {
   async check(text: string, signal: AbortSignal): Promise<CheckedToken> {
     const { gate } = this.#deps;
     const hash = hashToken(text);
-    let seen = this.#cached(hash);
-    if (seen === null) {
+    let cached = this.#cached(hash);
+    if (cached === null) {
       if (!(await gate.admits(text, hash))) return 'unknown';
-      seen = await this.#lookUp(hash, isOfKind(text, 'web'));
+      cached = await this.#lookUp(hash, isOfKind(text, 'web'));
       signal.throwIfAborted();
     }
-    return this.#judge(hash, seen);
+    return this.#judge(hash, cached);
   }
 
-  /** The same without a wait, for a token that was just seen; null for others. */
+  /** Like `check`, but synchronous, for a cached token; null for others. */
   checkKnown(text: string): CheckedToken | null {
     const hash = hashToken(text);
-    const seen = this.#deps.counts.count(this.#cached(hash));
-    return seen === null ? null : this.#judge(hash, seen);
+    const cached = this.#deps.counts.count(this.#cached(hash));
+    return cached === null ? null : this.#judge(hash, cached);
   }
 
   /**
-   * Drops a token from the caches, because it was revoked or made. This process does so at once; resolves when the
-   * others know too, and with false when they could not be reached.
+   * Drops a revoked or new token from the caches: at once in this process. Resolves when the others have dropped it too,
+   * or with false when they could not be reached.
    */
   async invalidate(hash: string): Promise<boolean> {
     this.#known.delete(hash);
@@ -110,44 +110,44 @@ export class TokenCheck {
     return this.#uses.close();
   }
 
-  #cached(hash: string): Seen | null {
+  #cached(hash: string): CachedToken | null {
     for (const cache of [this.#known, this.#unknown]) {
-      const seen = cache.get(hash);
-      if (seen === undefined) continue;
-      if (this.#trusts(hash, seen)) return seen;
+      const cached = cache.get(hash);
+      if (cached === undefined) continue;
+      if (this.#trusts(hash, cached)) return cached;
       cache.delete(hash);
     }
     return null;
   }
 
-  #trusts(hash: string, { token, read, trustedFor }: Seen): boolean {
+  #trusts(hash: string, { token, read, trustedFor }: CachedToken): boolean {
     if (token === null && performance.now() - read.began > unknownFor) return false;
     return this.#freshness.isFresh(hash, read, trustedFor);
   }
 
-  #lookUp(hash: string, ofSession: boolean): Promise<Seen> {
+  #lookUp(hash: string, ofSession: boolean): Promise<CachedToken> {
     const underWay = this.#lookups.get(hash);
     const now = performance.now();
-    // the result of a slow one may be over by now
-    if (underWay !== undefined && now <= underWay.until) return underWay.seen;
+    // the result of a slow look-up may already be outdated
+    if (underWay !== undefined && now <= underWay.until) return underWay.cached;
     const begun = this.#freshness.begin();
     const lookup = {
       until: now + (ofSession ? tokenTrust.session : this.#trustFor),
-      seen: (ofSession ? this.#readSession(hash) : this.#read(hash))
-        .then((seen) => {
+      cached: (ofSession ? this.#readSession(hash) : this.#read(hash))
+        .then((cached) => {
           if (this.#freshness.mayKeep(begun))
-            (seen.token === null ? this.#unknown : this.#known).set(hash, seen);
-          return seen;
+            (cached.token === null ? this.#unknown : this.#known).set(hash, cached);
+          return cached;
         })
         .finally(() => {
           if (this.#lookups.get(hash) === lookup) this.#lookups.delete(hash);
         }),
     };
     this.#lookups.set(hash, lookup);
-    return lookup.seen;
+    return lookup.cached;
   }
 
-  async #read(hash: string): Promise<Seen> {
+  async #read(hash: string): Promise<CachedToken> {
     const { tokens, log, invalidation, shared } = this.#deps;
     const begun = this.#freshness.begin();
     const found = invalidation.isCurrent() ? await shared.get(hash) : null;
@@ -159,7 +159,7 @@ export class TokenCheck {
     const read = this.#freshness.begin();
     const { position } = read;
     const token = await tokens.findByHash(hash);
-    // nobody waits for it; tokens that do not exist are not shared, so guessing fills nothing
+    // nobody waits for it; unknown tokens are not shared, so guessing fills nothing
     if (token !== null && position !== null && this.#freshness.mayKeep(read)) {
       shared.put(token, position).catch((error: unknown) => {
         log.warn({ err: error }, 'an access token could not be put into Redis');
@@ -168,14 +168,14 @@ export class TokenCheck {
     return { token, read, trustedFor: this.#trustFor };
   }
 
-  async #readSession(hash: string): Promise<Seen> {
+  async #readSession(hash: string): Promise<CachedToken> {
     // the end of a session is not announced
     const read = { ...this.#freshness.begin(), position: null };
     const token = await this.#deps.sessions.findToken(hash);
     return { token, read, trustedFor: tokenTrust.session };
   }
 
-  #judge(hash: string, { token }: Seen): CheckedToken {
+  #judge(hash: string, { token }: CachedToken): CheckedToken {
     if (token === null) return 'unknown';
     const now = new Date();
     if (token.revokedAt !== null) return 'revoked';

@@ -3,20 +3,20 @@ import { pacedRefresh } from '#kernel/limits/paced-refresh.ts';
 import type { AccessTokens } from './access-tokens.ts';
 import { isSealed } from './sealed-token.ts';
 
-/** Refuses made-up tokens by their checksum: a look-up in the store takes milliseconds. */
+/** Refuses made-up tokens by their checksum, because a look-up in the store takes milliseconds. */
 export interface TokenGate {
-  /** Whether a token can be one that was made. Rejects when the store has to be asked and does not answer. */
+  /** Whether a token could be genuine. Rejects if that takes a read of the store, and the store does not respond. */
   admits(token: string, hash: string): Promise<boolean>;
 }
 
-/** Milliseconds between two reads of the store, however many tokens are made up. */
+/** Least milliseconds between two reads of the store, however many made-up tokens arrive. */
 const refreshInterval = 250;
-/** Tokens without a checksum that are remembered; where there are more, every token is looked up. */
+/** Most remembered tokens without a checksum; beyond that, every token is looked up. */
 export const mostUnsealed = 100_000;
 
 /**
- * Admits tokens with a right checksum, and those few that have none: configured ones, and those of earlier versions.
- * These are read anew before a token is refused.
+ * Admits tokens with a valid checksum, and the few stored tokens without one: configured tokens, and tokens of earlier
+ * versions. Those are read again before a token is refused.
  * @param args.alone no other process writes to the store, and the configured token was made before: one read is enough
  */
 export function createTokenGate(args: {

@@ -2,10 +2,10 @@ import type { Log } from '#kernel/log/log.ts';
 import type { AccessTokens } from './access-tokens.ts';
 
 const flushEvery = 60_000;
-/** Tokens whose use is remembered between two writes. */
+/** Most tokens whose use is remembered between two writes. */
 const limit = 65_536;
 
-/** Times of the last uses of access tokens, written to the store once a minute. */
+/** Writes the last use of access tokens to the store, once a minute. */
 export class TokenUses {
   readonly #tokens: Pick<AccessTokens, 'noteUses'>;
   readonly #log: Pick<Log, 'warn'>;

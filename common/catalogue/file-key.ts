@@ -2,7 +2,7 @@ import { slugProblem } from '#kernel/ids/slug.ts';
 
 const storedNamePattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}_[A-Za-z0-9._-]{1,100}$/;
 
-/** Whether a name has the form of a stored file's. */
+/** Whether a name has the form of a stored file's name. */
 export function isStoredName(name: string): boolean {
   return storedNamePattern.test(name);
 }
@@ -16,14 +16,14 @@ export interface FileKeyParts {
 }
 
 /**
- * `<deployment>/<owner>/<project_slug>/<name>`. The deployment comes first, so that one that shares its bucket can list
- * its own objects and uploads alone: S3 says nothing about an open upload but its key.
+ * `<deployment>/<owner>/<project_slug>/<name>`. The deployment comes first, so that it can list only its own objects and
+ * uploads in a shared bucket: S3 lists an open upload with nothing but its key.
  */
 export function fileKey({ deploymentId, ownerId, projectSlug, name }: FileKeyParts): string {
   return `${deploymentId}/${ownerId}/${projectSlug}/${name}`;
 }
 
-/** The parts that `fileKey` made a key from; null: it did not make this key. */
+/** The parts of a key that `fileKey` made; null: it is not such a key. */
 export function readFileKey(key: string): FileKeyParts | null {
   const [deploymentId = '', ownerId = '', projectSlug = '', name = '', ...more] = key.split('/');
   const ours =
@@ -35,12 +35,12 @@ export function readFileKey(key: string): FileKeyParts | null {
   return ours ? { deploymentId, ownerId, projectSlug, name } : null;
 }
 
-/** Key of an object that checks the store at the start of a process. The janitor removes it where the process died. */
+/** Key of an object with which a starting process checks the store. If the process dies, the janitor removes it. */
 export function checkKey(deploymentId: string, id: string): string {
   return `${deploymentId}/_check/${id}`;
 }
 
-/** The deployment of such a key; null: it is none. */
+/** The deployment of such a key; null: it is not such a key. */
 export function readCheckKey(key: string): { readonly deploymentId: string } | null {
   const [deploymentId = '', mark, id = '', ...more] = key.split('/');
   const ours = more.length === 0 && mark === '_check' && isUuid(deploymentId) && isUuid(id);

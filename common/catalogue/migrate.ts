@@ -3,15 +3,15 @@ import { textLiteral } from '#engine/literal.ts';
 import { layoutOf, type TableLayout } from '#engine/table-layout.ts';
 
 export interface Migration {
-  /** Migrations run once each, in ascending order. */
+  /** Each migration runs once, in ascending order. */
   readonly version: number;
   readonly name: string;
-  /** Each must do no harm when it runs again: a process may die between a statement and the note that it ran. */
+  /** A migration must be repeatable: a process may die after a statement and before it records the migration. */
   readonly statements: (database: string, layout: TableLayout) => readonly string[];
 }
 
 /**
- * Brings the metadata tables to the newest version. Throws when the store is newer than this program.
+ * Migrates the tables to the newest version. Throws when the store is newer than this program.
  * @param migrations the oldest first
  */
 export async function migrate(
@@ -19,7 +19,7 @@ export async function migrate(
   database: string,
   migrations: readonly Migration[],
 ): Promise<readonly Migration[]> {
-  // a user of a shared server may have this database and not the right to make one
+  // on a shared server the user may have this database without the right to create one
   const layout = layoutOf(db);
   const present = await db.rows({
     sql: `SELECT 1 FROM system.databases WHERE name = ${textLiteral(database)}`,
@@ -31,7 +31,7 @@ export async function migrate(
   const made = await db.rows({
     sql: `SELECT 1 FROM system.tables WHERE database = ${textLiteral(database)} AND name = 'migrations'`,
   });
-  // tables are made on each server, which fails while one is down; processes must start all the same then
+  // creating a table on every server fails while one is down, but processes must start even then
   if (made.length === 0) {
     await db.command({
       sql: `CREATE TABLE IF NOT EXISTS ${table} (version UInt32, name String, applied_at DateTime64(3, 'UTC'))
@@ -53,7 +53,7 @@ export async function migrate(
   const oldest = Math.min(...migrations.map(({ version }) => version));
   if (done.some(({ version }) => version < oldest)) {
     throw new Error(
-      'the data was written by a version of Sluice that was never released, and this one can not read it: ' +
+      'the data was written by a version of Sluice that was never released, and this one cannot read it: ' +
         'begin with an empty DATA_DIR or another CLICKHOUSE_DATABASE',
     );
   }

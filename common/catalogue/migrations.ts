@@ -7,7 +7,7 @@ import { syncedMerges } from './migrations/synced-merges.ts';
 import { webhookAddressTables } from './migrations/webhook-address-tables.ts';
 import { webhookTables } from './migrations/webhook-tables.ts';
 
-/** Those whose inserts are synced, and the usage of accounts: a merge rewrites days that were written long ago. */
+/** The tables whose inserts are synced, and the usage of accounts: a merge rewrites days that were written long ago. */
 const durableTables = [
   'migrations',
   'users',
@@ -29,7 +29,7 @@ const durableTables = [
   'webhook_addresses',
 ];
 
-/** All migrations, oldest first. One that was released never changes: a later one mends it. */
+/** All migrations, oldest first. A released migration never changes: a later one corrects it. */
 export const migrations: readonly Migration[] = [
   metadataTables,
   fileTables,

@@ -9,7 +9,7 @@ import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
 import { AccountQuota } from '#kernel/limits/account-quota.ts';
 import { upTo } from '#kernel/limits/up-to.ts';
 
-/** A user's project. Its slug is unique among its owner's, so the id follows from both. */
+/** A user's project. Its slug is unique for its owner, so the id is derived from both. */
 export interface Project {
   readonly id: string;
   readonly ownerId: string;
@@ -23,15 +23,15 @@ export interface ListedProject extends Project {
 /** Whether a project has files. */
 export type HasFiles = (project: Project, signal: AbortSignal) => Promise<boolean>;
 
-interface Known {
+interface CachedProject {
   readonly project: Project;
   readonly read: ReadMoment;
 }
 
 const cachedProjects = 10_000;
-/** How long a project is known without another read where removals are not announced. Milliseconds. */
+/** How long a project is cached when removals are not announced. Milliseconds. */
 const usualTime = 5_000;
-/** The same where they are announced: shorter than announcements are remembered (redis-invalidation.ts). */
+/** How long when they are announced: less than announcements are remembered (redis-invalidation.ts). */
 const announcedFor = 60_000;
 const columns = ['id', 'owner_id', 'slug', 'created_at', 'version'];
 
@@ -39,14 +39,14 @@ export class Projects {
   readonly #db: Database;
   readonly #table: string;
   readonly #limit: AccountQuota | null;
-  readonly #known = new LRUCache<string, Known>({ ...upTo(cachedProjects) });
+  readonly #known = new LRUCache<string, CachedProject>({ ...upTo(cachedProjects) });
   readonly #freshness: Freshness;
   #hasFiles: HasFiles;
 
   /**
-   * @param args.maxProjects that an account may have; absent: any number
+   * @param args.maxProjects most projects of an account; absent: no limit
    * @param args.alone whether no other process removes projects
-   * @param args.knownFor milliseconds that a project is known where others remove some, unannounced
+   * @param args.knownFor milliseconds for which a project is cached when other processes may remove it unannounced
    */
   constructor(args: {
     readonly db: Database;
@@ -91,8 +91,8 @@ export class Projects {
   }
 
   /**
-   * Finds the project, or makes it. Two processes that do so at once make the same one. Throws a 403 when its owner has
-   * too many.
+   * Finds the project, or creates it. Two processes that do so at once create the same project. Throws a 403 when its
+   * owner has too many.
    */
   async ensure(ownerId: string, slug: string, signal: AbortSignal): Promise<Project> {
     const found = await this.find(ownerId, slug, signal);
@@ -106,8 +106,8 @@ export class Projects {
   }
 
   /**
-   * A page of the projects of an account, by their slugs.
-   * @param query.after the last slug of the page before @param query.ids of the projects that may be listed; absent: all
+   * A page of an account's projects, ordered by slug.
+   * @param query.after the last slug of the previous page @param query.ids only these projects; absent: all
    */
   async list(
     ownerId: string,
@@ -133,7 +133,7 @@ export class Projects {
     return rows.map(({ id, slug, created }) => ({ id, ownerId, slug, createdAt: new Date(created) }));
   }
 
-  /** Removes a project that is empty. Other processes may still find it until their cached copy expires. */
+  /** Removes an empty project. Other processes may still find it until their cached copy expires. */
   async remove({ id, ownerId, slug }: Project, signal: AbortSignal): Promise<void> {
     await this.#db.command({ sql: `DELETE FROM ${this.#table} WHERE id = ${textLiteral(id)}`, signal });
     this.#known.delete(cacheKey(ownerId, slug));
@@ -141,12 +141,12 @@ export class Projects {
     await this.#freshness.changed(id);
   }
 
-  /** Whether the project has files, by their table or by the service that keeps their rows in a log first. */
+  /** Whether the project has files, in their table or in the write-ahead log of the service that stores them. */
   hasFiles(project: Project, signal: AbortSignal): Promise<boolean> {
     return this.#hasFiles(project, signal);
   }
 
-  /** Called once by a service that keeps rows of files in a log before the table has them. */
+  /** Called once by a service that has rows of files in a write-ahead log. */
   askForFiles(hasFiles: HasFiles): void {
     this.#hasFiles = hasFiles;
   }
@@ -170,7 +170,7 @@ export class Projects {
   }
 }
 
-/** Cheaper than the id. A slug has no slash. */
+/** A cheaper key than the id. A slug has no slash. */
 function cacheKey(ownerId: string, slug: string): string {
   return `${ownerId}/${slug}`;
 }

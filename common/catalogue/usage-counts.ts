@@ -5,7 +5,7 @@ import { slugProblem } from '#kernel/ids/slug.ts';
 import type { Log } from '#kernel/log/log.ts';
 import type { FinishedRequest } from '#kernel/telemetry/http-observer.ts';
 
-/** The use of a project by an account on a day (UTC). */
+/** An account's usage of a project on a day (UTC). */
 export interface UsageDay {
   /** YYYY-MM-DD */
   readonly date: string;
@@ -20,14 +20,14 @@ export interface UsageDay {
 
 export type UsageFigures = Omit<UsageDay, 'date' | 'project'>;
 
-interface Count {
+interface ProjectDayCount {
   readonly account: string;
   readonly day: UsageDay;
 }
 
-/** The rows of one INSERT. Its token lets it count once, however often it is sent. */
-interface Batch {
-  readonly counts: ReadonlyMap<string, Count>;
+/** The rows of one INSERT. Because of its token it counts once, however often it is sent. */
+interface CountBatch {
+  readonly counts: ReadonlyMap<string, ProjectDayCount>;
   readonly token: string;
 }
 
@@ -35,11 +35,11 @@ interface Batch {
 const writeEvery = 60_000;
 const writeLimit = 5_000;
 const dayMilliseconds = 24 * 60 * 60 * 1000;
-/** Days of projects that are counted before they are written at once. */
+/** Counters that trigger an early write. */
 const mostCounts = 10_000;
-/** Rows of an answer, which are some 10 MB. */
+/** Most rows of an answer, some 10 MB. */
 const mostRows = 100_000;
-/** Times that a read is repeated because counts were written meanwhile. */
+/** How often a read is repeated because counts were written meanwhile. */
 const mostReads = 3;
 
 const columns = [
@@ -51,22 +51,22 @@ const sums = `toFloat64(sum(request_count)) AS requests, toFloat64(sum(bytes_in)
   toFloat64(sum(records_written)) AS recordsWritten`;
 
 /**
- * Counters of what accounts use, by project and day: in memory, and added to the table once a minute. A process that is
+ * Counts the usage of accounts by project and day, in memory, and adds it to the table once a minute. A process that is
  * killed loses the last minute.
  */
 export class UsageCounts {
   readonly #deps: { readonly db: Database; readonly database: string; readonly log: Pick<Log, 'warn'> };
   readonly #most: number;
-  #counts = new Map<string, Count>();
-  /** The count of today that was added to last. */
-  #last: Count | null = null;
+  #counts = new Map<string, ProjectDayCount>();
+  /** The last used count of today. */
+  #last: ProjectDayCount | null = null;
   #today = { date: '', ends: 0 };
-  /** Being written, or waiting for the next try. */
-  #batch: Batch | null = null;
+  /** The batch that is being written, or waits for a retry. */
+  #batch: CountBatch | null = null;
   #writing: Promise<void> | null = null;
-  /** Batches that were written. */
+  /** The number of written batches. */
   #written = 0;
-  /** Counts that were dropped for lack of room. */
+  /** The number of counts dropped for lack of memory. */
   #lost = 0;
   #timer: NodeJS.Timeout | undefined;
 
@@ -78,19 +78,19 @@ export class UsageCounts {
     this.#most = most;
   }
 
-  /** Writes once a minute from now on. */
+  /** Starts writing once a minute. */
   start(): void {
     this.#timer = setInterval(() => void this.write(), writeEvery).unref();
   }
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    // a write that began earlier lacks the latest counts
+    // a running write lacks the latest counts
     await this.#writing;
     await this.write();
   }
 
-  /** Counts a request, if it is of an account and its path names a project. */
+  /** Counts a request that has an account and a project in its path. */
   answered({ userId, project, bytesIn }: FinishedRequest): void {
     if (userId === null || project === '') return;
     const last = this.#last;
@@ -110,7 +110,7 @@ export class UsageCounts {
     let count = this.#counts.get(key);
     if (count === undefined) {
       if (this.#counts.size >= this.#most && this.#batch === null) void this.write();
-      // memory is worth more than a figure
+      // losing a count is better than running out of memory
       if (this.#counts.size >= this.#most) {
         this.#lost++;
         return;
@@ -123,7 +123,7 @@ export class UsageCounts {
     this.#last = count;
   }
 
-  #isToday({ day }: Count): boolean {
+  #isToday({ day }: ProjectDayCount): boolean {
     return day.date === this.#date();
   }
 
@@ -136,7 +136,7 @@ export class UsageCounts {
     return this.#today.date;
   }
 
-  /** Adds the counts to the table. Those that fail are kept for the next time. */
+  /** Adds the counts to the table. After a failure they are kept for the next time. */
   write(): Promise<void> {
     this.#writing ??= this.#writeAll().finally(() => {
       this.#writing = null;
@@ -146,7 +146,7 @@ export class UsageCounts {
 
   async #writeAll(): Promise<void> {
     try {
-      // a failed batch goes as it was, so that its token holds
+      // a failed batch is sent again unchanged, so that its token stays valid
       if (this.#batch !== null) await this.#insert(this.#batch);
       if (this.#counts.size === 0) return;
       this.#batch = { counts: this.#counts, token: randomUUID() };
@@ -155,12 +155,12 @@ export class UsageCounts {
       await this.#insert(this.#batch);
     } catch (error) {
       const facts = { err: error, lost: this.#lost };
-      this.#deps.log.warn(facts, 'figures of usage could not be stored, and are kept for the next minute');
+      this.#deps.log.warn(facts, 'usage counts could not be stored, and are kept for the next minute');
       this.#lost = 0;
     }
   }
 
-  async #insert({ counts, token }: Batch): Promise<void> {
+  async #insert({ counts, token }: CountBatch): Promise<void> {
     const { db, database } = this.#deps;
     const rows = [...counts.values()].map(({ account, day }) =>
       JSON.stringify([
@@ -176,8 +176,8 @@ export class UsageCounts {
   }
 
   /**
-   * The use of an account from one day to another, by day and project, with the counts that are yet to be written here;
-   * null: too many to answer. Other processes write theirs within a minute.
+   * The usage of an account in a range of days, by day and project, including the unwritten counts of this process; null:
+   * too many rows. Other processes write their counts within a minute.
    */
   async of(
     account: string,
@@ -192,7 +192,7 @@ export class UsageCounts {
       await this.#writing;
       const before = this.#written;
       const rows = await db.rows<{ day: string } & Omit<UsageDay, 'date'>>({ sql, signal, account });
-      // counts written in between would count twice, or not at all
+      // counts written meanwhile would be counted twice, or not at all
       const settled = before === this.#written && this.#writing === null;
       if (!settled && reads < mostReads) continue;
       const stored = rows.map(({ day, ...figures }): UsageDay => ({ date: day, ...figures }));

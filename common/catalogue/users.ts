@@ -7,26 +7,26 @@ import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
 /** An account of the service: it owns projects and access tokens. */
 export interface User {
   readonly id: string;
-  /** Lower case; unique. Empty: the row only keeps its id from others. */
+  /** Lower case; unique. Empty: the row only reserves its id. */
   readonly email: string;
 }
 
-/** All that is stored of an account. */
+/** Everything that is stored of an account. */
 export interface Account extends User {
   readonly name: string;
-  /** Empty: nobody can log in to it. */
+  /** Empty: nobody can log in. */
   readonly passwordHash: string;
   readonly createdAt: Date;
-  /** Grows with each change; sessions of an earlier one are over. */
+  /** Grows with each change, which ends the sessions of earlier versions. */
   readonly version: number;
 }
 
-/** The id of an account that is registered with an e-mail address: the same in every process, so there can be only one. */
+/** The id of an account, from its e-mail address at registration: the same in every process, so that it is unique. */
 export function userIdOf(email: string): string {
   return uuidV5('user', email.toLowerCase());
 }
 
-interface Row {
+interface UserRow {
   id: string;
   email: string;
   name: string;
@@ -56,7 +56,7 @@ export class Users {
     return this.#find(`id = ${textLiteral(id)}`, signal);
   }
 
-  /** Makes an account that can not be logged in to. Several processes that do so at once make one. */
+  /** Creates an account without a login. Concurrent calls, even in several processes, create only one. */
   async create(args: { email: string; name: string; id?: string }): Promise<Account> {
     const { email, name, id = userIdOf(email) } = args;
     const account = {
@@ -68,12 +68,12 @@ export class Users {
   }
 
   /**
-   * Stores an account as its next version, or its first, which is 0. False: another process, or another request, was first
-   * with that version, and nothing was stored.
+   * Stores an account as its next version; the first one is 0. False: another request was first to store that version,
+   * and nothing was stored.
    */
   async store(account: Account, signal?: AbortSignal): Promise<boolean> {
     const { id, email, name, passwordHash, createdAt, version } = account;
-    // the first of two INSERTs with one token counts; its window holds only the newest
+    // the first of two INSERTs with the same token counts, but only the newest tokens are remembered
     const before = await this.findById(id, signal);
     if ((before?.version ?? -1) >= version) return false;
     const now = timestampText(new Date());
@@ -88,7 +88,7 @@ export class Users {
     );
     const after = await this.findById(id, signal);
     if (unknown !== null && (after === null || after.version < version)) throw unknown;
-    // equal values: the account is stored as it should be, whichever process did it
+    // equal values: the account is stored as intended, by whichever process
     return (
       after?.version === version &&
       after.email === email &&
@@ -105,7 +105,7 @@ export class Users {
 
   async #find(condition: string, signal?: AbortSignal): Promise<Account | null> {
     const sql = `SELECT ${selection} FROM ${this.#table} FINAL WHERE ${condition} ORDER BY created_at LIMIT 1`;
-    const [row] = await this.#db.rows<Row>({ sql, signal });
+    const [row] = await this.#db.rows<UserRow>({ sql, signal });
     if (row === undefined) return null;
     const { id, email, name, password_hash: passwordHash, created, version } = row;
     return { id, email, name, passwordHash, createdAt: new Date(created), version };

@@ -12,14 +12,14 @@ export interface Answer {
 }
 
 /** Reads an answer to its end. */
-export async function whole({ data }: Answer): Promise<Buffer> {
+export async function readWhole({ data }: Answer): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of data) chunks.push(chunk);
   return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
 }
 
 /** The beginning of an error's text; the rest is not worth waiting for. */
-export async function beginning(body: AsyncIterable<Buffer>): Promise<string> {
+export async function readBeginning(body: AsyncIterable<Buffer>): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of body) {

@@ -1,6 +1,6 @@
 import { readLimitDefaults } from '#kernel/config/settings.ts';
 import { deadlineExceeded } from '#kernel/errors/catalogue.ts';
-import type { ClickhouseServer, Statement, Until } from './clickhouse-server.ts';
+import type { Cancellation, ClickhouseServer, Statement } from './clickhouse-server.ts';
 import { type ClickhouseOptions, ClickhouseStatements, tookTooLong } from './clickhouse-statements.ts';
 import type { Database, ReadStatement } from './database.ts';
 import { streamSettings, wholeBlockSettings } from './engine-settings.ts';
@@ -36,7 +36,7 @@ export function openClickhouse(options: ClickhouseOptions): Database {
     async rows<Row>({ sql, signal, account, home = metadataHome }: ReadStatement) {
       const limit = limitOf(account);
       const statement = { ...readStatement(sql, settings, limit), account };
-      const run = (server: ClickhouseServer, until: Until) => server.run(statement, until);
+      const run = (server: ClickhouseServer, until: Cancellation) => server.run(statement, until);
       const bytes = await statements.within({ home, signal }, run).catch((error: unknown) => {
         throw account !== undefined && tookTooLong(error) ? deadlineExceeded(limit, error) : error;
       });
@@ -48,7 +48,7 @@ export function openClickhouse(options: ClickhouseOptions): Database {
       const statement = { body, settings: { ...settings, ...streamSettings }, writes: false, account };
       const limit = limitOf(account, within);
       const args = { timeout: limit, ahead };
-      const stream = (server: ClickhouseServer, until: Until) => server.stream(statement, until, args);
+      const stream = (server: ClickhouseServer, until: Cancellation) => server.stream(statement, until, args);
       return statements.within({ home, signal }, stream, limit);
     },
     async insert({ table, columns, types, lines, format, signal, permit, token, home = metadataHome }) {

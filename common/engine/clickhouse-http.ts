@@ -1,7 +1,7 @@
 import { Http1Pool } from '#kernel/http-client/http1-pool.ts';
 import type { Attempt } from '#kernel/limits/deadline.ts';
 import { traceHeaders } from '#kernel/telemetry/active-span.ts';
-import { type Answer, beginning } from './clickhouse-answer.ts';
+import { type Answer, readBeginning } from './clickhouse-answer.ts';
 import { engineFailure } from './engine-failure.ts';
 import { withoutException } from './without-exception.ts';
 
@@ -62,7 +62,7 @@ export class ClickhouseHttp {
     if (status === 200 && code === undefined) {
       return { body: answer, data: withoutException(answer, headers.get('x-clickhouse-exception-tag')) };
     }
-    const text = await beginning(answer);
+    const text = await readBeginning(answer);
     if (code !== undefined || /^Code: \d+/.test(text)) throw engineFailure({ text, code });
     // a proxy: whether the engine saw the statement is not known
     throw new Error(`the database answered with status ${status}: ${text.slice(0, 200)}`);

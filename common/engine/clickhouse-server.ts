@@ -6,7 +6,7 @@ import { UnknownOutcome } from '#kernel/errors/unknown-outcome.ts';
 import { whileWanted } from '#kernel/limits/deadline.ts';
 import { FairShare } from '#kernel/limits/fair-share.ts';
 import type { ReaderSlots } from '#kernel/limits/reader-slots.ts';
-import { readAnswer, whole } from './clickhouse-answer.ts';
+import { readAnswer, readWhole } from './clickhouse-answer.ts';
 import { ClickhouseHttp, type HttpOptions, type StatementText } from './clickhouse-http.ts';
 import { ServerSilent, StatementError, statementFailure } from './engine-failure.ts';
 import { textLiteral } from './literal.ts';
@@ -24,7 +24,7 @@ export interface Statement extends StatementText {
 }
 
 /** How a statement may end from outside. */
-export interface Until {
+export interface Cancellation {
   /** Ends the attempt: the caller's signal, the deadline, or that the server is given up. */
   readonly signal: AbortSignal;
   /** The caller's signal alone: its own reason is thrown, and nobody waits for the outcome. */
@@ -76,7 +76,7 @@ export class ClickhouseServer {
   }
 
   /** Runs a statement to its end. Answers the bytes of its result. Throws as `Database` says. */
-  async run(statement: Statement, { signal, caller }: Until, permit?: WritePermit): Promise<Buffer> {
+  async run(statement: Statement, { signal, caller }: Cancellation, permit?: WritePermit): Promise<Buffer> {
     const queryId = randomUUID();
     let sent = false;
     try {
@@ -104,7 +104,7 @@ export class ClickhouseServer {
    */
   async stream(
     statement: Statement,
-    { signal, caller }: Until,
+    { signal, caller }: Cancellation,
     args: { readonly timeout: number; readonly ahead: number },
   ): Promise<AsyncIterable<Uint8Array>> {
     const queryId = randomUUID();
@@ -207,5 +207,5 @@ function runOn(
   statement: Statement,
   signal: AbortSignal,
 ): Promise<Buffer> {
-  return whileWanted(signal, async (attempt) => whole(await http.send(queryId, statement, attempt)));
+  return whileWanted(signal, async (attempt) => readWhole(await http.send(queryId, statement, attempt)));
 }

@@ -3,7 +3,12 @@ import { ApiError } from '#kernel/errors/api-error.ts';
 import { UnknownOutcome } from '#kernel/errors/unknown-outcome.ts';
 import { withDeadline } from '#kernel/limits/deadline.ts';
 import type { Log } from '#kernel/log/log.ts';
-import { ClickhouseServer, type ServerOptions, type Statement, type Until } from './clickhouse-server.ts';
+import {
+  type Cancellation,
+  ClickhouseServer,
+  type ServerOptions,
+  type Statement,
+} from './clickhouse-server.ts';
 import { StatementError } from './engine-failure.ts';
 import { engineSettings, replicatedSettings } from './engine-settings.ts';
 import { Replicas, type ReplicasOptions } from './replicas.ts';
@@ -23,7 +28,7 @@ export interface ClickhouseOptions extends Omit<ServerOptions, 'url' | 'reads'> 
 }
 
 /** The home of a statement, its caller's signal, and the permit that it needs to begin. */
-export interface Sending {
+export interface SendOptions {
   readonly home: string;
   readonly signal?: AbortSignal | undefined;
   readonly permit?: WritePermit | undefined;
@@ -48,8 +53,8 @@ export class ClickhouseStatements {
   }
 
   async within<Result>(
-    { home, signal: caller }: Sending,
-    work: (server: ClickhouseServer, until: Until) => Promise<Result>,
+    { home, signal: caller }: SendOptions,
+    work: (server: ClickhouseServer, until: Cancellation) => Promise<Result>,
     limit = this.timeout,
   ): Promise<Result> {
     caller?.throwIfAborted();
@@ -68,13 +73,13 @@ export class ClickhouseStatements {
   }
 
   /** Runs a statement on every server. */
-  async writeOnEach(statement: Statement, { signal: caller }: Pick<Sending, 'signal'>): Promise<void> {
+  async writeOnEach(statement: Statement, { signal: caller }: Pick<SendOptions, 'signal'>): Promise<void> {
     for (const server of this.#servers) {
       await withDeadline(caller, this.timeout, ({ signal }) => server.run(statement, { signal, caller }));
     }
   }
 
-  async write(statement: Statement, sending: Sending): Promise<void> {
+  async write(statement: Statement, sending: SendOptions): Promise<void> {
     const { permit } = sending;
     const timed = { ...statement, settings: { ...statement.settings, ...timeLimitSetting(permit) } };
     try {

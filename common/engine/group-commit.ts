@@ -3,12 +3,12 @@ import { deadlineExceeded } from '#kernel/errors/catalogue.ts';
 import { UnknownOutcome } from '#kernel/errors/unknown-outcome.ts';
 import type { Database } from './database.ts';
 import {
-  type Queued,
+  type QueuedItem,
+  type StatementItem,
   StatementQueues,
   type StatementQueuesOptions,
-  type Waiting,
 } from './statement-queues.ts';
-import { joinPermits, permitted, StatementTimeout, type WritePermit } from './write-permit.ts';
+import { joinPermits, permittedWrites, StatementTimeout, type WritePermit } from './write-permit.ts';
 
 /** The rows of one request, which are stored all or not at all. */
 export interface RowBatch extends Rows {
@@ -37,7 +37,7 @@ export interface Rows {
   readonly lines: Uint8Array;
 }
 
-type Entry = Waiting<RowBatch & Queued, void>;
+type Entry = QueuedItem<RowBatch & StatementItem, void>;
 
 /** Null: that one can be stored. */
 type Check = (batches: readonly RowBatch[]) => Promise<readonly (Error | null)[]>;
@@ -49,7 +49,7 @@ const checkTimeout = 10_000;
 /** Group commit: one INSERT stores the rows of several requests. */
 export class GroupCommit {
   readonly #db: Database;
-  readonly #queues: StatementQueues<RowBatch & Queued, void>;
+  readonly #queues: StatementQueues<RowBatch & StatementItem, void>;
   readonly #check: Check;
 
   /**
@@ -62,7 +62,7 @@ export class GroupCommit {
       readonly insertLimit: number;
       readonly check?: Check;
     } & Pick<
-      StatementQueuesOptions<RowBatch & Queued, void>,
+      StatementQueuesOptions<RowBatch & StatementItem, void>,
       'pendingLimit' | 'lock' | 'gather' | 'linger' | 'pace' | 'onStatement'
     >,
   ) {
@@ -106,7 +106,7 @@ export class GroupCommit {
 
   /** Never rejects; every entry is settled by its own outcome. */
   async #store(gathered: readonly Entry[]): Promise<void> {
-    const allowed = permitted(gathered, ({ reject }, reason) => reject(reason));
+    const allowed = permittedWrites(gathered, ({ reject }, reason) => reject(reason));
     const isChecked = allowed.some(({ item: { absent } }) => absent !== undefined);
     const entries = isChecked ? await this.#checked(allowed) : allowed;
     const [first] = entries;
@@ -153,7 +153,7 @@ export class GroupCommit {
     };
     // a refusal before the engine saw anything, such as 503: trying again would add to the load
     if (error instanceof ApiError) {
-      const left = permitted(entries, ({ reject }, reason) => reject(reason));
+      const left = permittedWrites(entries, ({ reject }, reason) => reject(reason));
       // a permit ran out while the INSERT waited for the engine: the rest is written
       return left.length < entries.length ? this.#store(left) : failAll();
     }

@@ -1,6 +1,6 @@
 import { UnknownOutcome } from '#kernel/errors/unknown-outcome.ts';
 import type { Log } from '#kernel/log/log.ts';
-import type { ClickhouseServer, Until } from './clickhouse-server.ts';
+import type { Cancellation, ClickhouseServer } from './clickhouse-server.ts';
 import { isServerFailure, ServerSilent } from './engine-failure.ts';
 import { HomeOrder } from './home-order.ts';
 import { type HealthTimes, ServerHealth } from './server-health.ts';
@@ -31,7 +31,7 @@ export class Replicas {
   readonly #order: HomeOrder<Member>;
   readonly #patience: number;
   /** Those of a server that is alone. */
-  readonly #statements = new Set<{ readonly since: number; readonly until: Until }>();
+  readonly #statements = new Set<{ readonly since: number; readonly until: Cancellation }>();
   readonly #watching: NodeJS.Timeout | undefined;
 
   constructor({ servers, log, times }: ReplicasOptions) {
@@ -61,8 +61,8 @@ export class Replicas {
    */
   async run<Result>(
     key: string,
-    until: Until,
-    work: (server: ClickhouseServer, until: Until) => Promise<Result>,
+    until: Cancellation,
+    work: (server: ClickhouseServer, until: Cancellation) => Promise<Result>,
   ): Promise<Result> {
     const [only, second] = this.#members;
     // with nowhere else to go there is nothing to decide
@@ -90,7 +90,7 @@ export class Replicas {
   }
 
   /** The same as `#watched` for a server that is alone: one timer for all statements. */
-  async #running<Result>(until: Until, work: () => Promise<Result>): Promise<Result> {
+  async #running<Result>(until: Cancellation, work: () => Promise<Result>): Promise<Result> {
     const statement = { since: performance.now(), until };
     this.#statements.add(statement);
     try {
@@ -117,8 +117,8 @@ export class Replicas {
   /** Gives the work up when the server no longer answers: a connection to a machine that is gone may seem to be there. */
   async #watched<Result>(
     { health, url }: Member,
-    until: Until,
-    work: (until: Until) => Promise<Result>,
+    until: Cancellation,
+    work: (until: Cancellation) => Promise<Result>,
   ): Promise<Result> {
     const controller = new AbortController();
     const check = async (): Promise<void> => {

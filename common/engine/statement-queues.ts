@@ -3,7 +3,7 @@ import { ReadWriteLock } from '#kernel/limits/read-write-lock.ts';
 import { type ActiveSpan, activeSpan, withActiveSpan } from '#kernel/telemetry/active-span.ts';
 
 /** One request's part of a statement that it shares with others. */
-export interface Queued {
+export interface StatementItem {
   /** Statements of one queue run one after the other. */
   readonly queue: string;
   /** Only items of one shape go into one statement. */
@@ -21,7 +21,7 @@ export interface Queued {
 }
 
 /** An item in its queue: not a copy of it, which would cost more than the rest of this file. */
-export interface Waiting<Item, Result> {
+export interface QueuedItem<Item, Result> {
   readonly item: Item;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
@@ -30,7 +30,7 @@ export interface Waiting<Item, Result> {
 }
 
 /** Items that are about to come: the next statement waits for them a little, because it costs the same with them. */
-export interface Gather {
+export interface GatherOptions {
   /** Number of items under way, those that wait here included. */
   expected(): number;
   /** Milliseconds. */
@@ -44,7 +44,7 @@ export interface Gather {
  */
 export type Pace = (args: { readonly queue: string; readonly lone: boolean }) => Promise<number>;
 
-const nothingExpected: Gather = { expected: () => 0, wait: 0 };
+const nothingExpected: GatherOptions = { expected: () => 0, wait: 0 };
 
 export interface StatementQueuesOptions<Item, Result> {
   /** Sizes of items that may wait or be made at once in this process; an account has half of it at most. */
@@ -58,7 +58,7 @@ export interface StatementQueuesOptions<Item, Result> {
   /** Shared with other queues that change the same rows. By default its own. */
   readonly lock?: ReadWriteLock | undefined;
   /** By default nothing is expected: items that come while a statement is under way are the next one. */
-  readonly gather?: Gather | undefined;
+  readonly gather?: GatherOptions | undefined;
   /**
    * After a statement of several items the next one waits until as many more are here, for `part` of the time that it
    * took, and `most` milliseconds at most. By default it does not.
@@ -69,11 +69,11 @@ export interface StatementQueuesOptions<Item, Result> {
   /** Called with the number of items that share a statement. */
   readonly onStatement?: ((items: number) => void) | undefined;
   /** Makes the statement. Never rejects; it settles each item by its own outcome. */
-  readonly run: (items: readonly Waiting<Item, Result>[]) => Promise<void>;
+  readonly run: (items: readonly QueuedItem<Item, Result>[]) => Promise<void>;
 }
 
 /** Batches: one statement of a queue runs at a time, and items that come meanwhile gather for the next one. */
-export class StatementQueues<Item extends Queued, Result> {
+export class StatementQueues<Item extends StatementItem, Result> {
   readonly #options: StatementQueuesOptions<Item, Result>;
   readonly #lock: ReadWriteLock;
   /** Queues with a statement under way, and the items that wait for its end. */
@@ -158,7 +158,11 @@ export class StatementQueues<Item extends Queued, Result> {
   }
 
   /** Resolves when all that are expected are here, or after a while. */
-  #gathered(name: string, queue: { readonly size: number }, { expected, wait }: Gather): Promise<void> {
+  #gathered(
+    name: string,
+    queue: { readonly size: number },
+    { expected, wait }: GatherOptions,
+  ): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {
         clearTimeout(timer);
@@ -175,7 +179,7 @@ export class StatementQueues<Item extends Queued, Result> {
 
 /** Each gets its answer, or the reason why there is none. */
 export async function settleAll<Item, Answer>(
-  waiting: readonly Waiting<Item, Answer>[],
+  waiting: readonly QueuedItem<Item, Answer>[],
   read: () => Promise<(item: Item) => Answer>,
 ): Promise<void> {
   try {
@@ -187,12 +191,12 @@ export async function settleAll<Item, Answer>(
 }
 
 /** Round robin over accounts, from the one that was served longest ago. Each statement takes items of all of them. */
-class FairQueue<Item extends Queued, Result> {
+class FairQueue<Item extends StatementItem, Result> {
   /** Its order is the order of service. */
-  readonly #accounts = new Map<string, Waiting<Item, Result>[]>();
+  readonly #accounts = new Map<string, QueuedItem<Item, Result>[]>();
   size = 0;
 
-  push(waiting: Waiting<Item, Result>): void {
+  push(waiting: QueuedItem<Item, Result>): void {
     const { account } = waiting.item;
     const items = this.#accounts.get(account);
     if (items === undefined) this.#accounts.set(account, [waiting]);
@@ -205,9 +209,9 @@ class FairQueue<Item extends Queued, Result> {
     readonly sizeLimit: number;
     readonly countLimit?: number;
     readonly isLocked: (item: Item) => boolean;
-  }): Waiting<Item, Result>[] {
+  }): QueuedItem<Item, Result>[] {
     const { sizeLimit, countLimit = Number.POSITIVE_INFINITY, isLocked } = limits;
-    const taken: Waiting<Item, Result>[] = [];
+    const taken: QueuedItem<Item, Result>[] = [];
     const keys = new Set<string>();
     const shapes = { first: undefined as string | undefined };
     let size = 0;
@@ -218,12 +222,12 @@ class FairQueue<Item extends Queued, Result> {
       account,
       items,
       next: 0,
-      left: [] as Waiting<Item, Result>[],
+      left: [] as QueuedItem<Item, Result>[],
     }));
     let open = queues;
     while (open.length > 0) {
       for (const queue of open) {
-        const waiting = queue.items[queue.next++] as Waiting<Item, Result>;
+        const waiting = queue.items[queue.next++] as QueuedItem<Item, Result>;
         const { item } = waiting;
         if (item.signal.aborted) {
           waiting.reject(item.signal.reason);

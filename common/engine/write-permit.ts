@@ -18,12 +18,12 @@ export class StatementTimeout extends Error {
 }
 
 /** A write in its queue. */
-interface Permitted {
+interface WriteInQueue {
   readonly item: { readonly permit?: WritePermit | null | undefined };
 }
 
 /** The permit of a statement with several writes; undefined when none of them needs one. */
-export function joinPermits(writes: readonly Permitted[]): WritePermit | undefined {
+export function joinPermits(writes: readonly WriteInQueue[]): WritePermit | undefined {
   const permits = writes.flatMap(({ item }) => item.permit ?? []);
   if (permits.length === 0) return undefined;
   return {
@@ -35,7 +35,7 @@ export function joinPermits(writes: readonly Permitted[]): WritePermit | undefin
 }
 
 /** The writes that may still begin. @param refuse called with each of the others and its reason */
-export function permitted<Write extends Permitted>(
+export function permittedWrites<Write extends WriteInQueue>(
   writes: readonly Write[],
   refuse: (write: Write, reason: unknown) => void,
 ): readonly Write[] {

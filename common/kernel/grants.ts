@@ -1,6 +1,6 @@
 import { slugPattern, spaceSlugProblem } from './ids/slug.ts';
 
-/** What an operation needs of a token; its description says which (`needs`). */
+/** What an operation may need of a token (`needs`). */
 export const grantMeanings = {
   find: 'read records',
   insert: 'insert records',
@@ -19,20 +19,20 @@ export type Grant = keyof typeof grantMeanings;
 export const grantNames = Object.keys(grantMeanings) as readonly Grant[];
 
 /**
- * What an operation touches. A token with `spaces` reaches those spaces alone, so no operation is without it, and what is
- * not here is refused.
+ * What an operation touches. A token with `spaces` reaches only those spaces, so every operation declares this, and
+ * anything else is refused.
  *
  * - `space`: the record space of its place
- * - `named space`: a record space that is known later, and checked then as `space`
- * - `granted spaces`: many record spaces; it leaves out those that the token is not for
+ * - `named space`: a record space that is only known later, and then checked like `space`
+ * - `granted spaces`: many record spaces; the operation skips those that the token does not cover
  * - `all spaces`: every record space of a project
  * - `beside spaces`: no record space, such as files
  */
-export type Touches = 'space' | 'named space' | 'granted spaces' | 'all spaces' | 'beside spaces';
+export type TouchedSpaces = 'space' | 'named space' | 'granted spaces' | 'all spaces' | 'beside spaces';
 
 export interface Need {
   readonly grant: Grant;
-  readonly touches: Touches;
+  readonly touches: TouchedSpaces;
 }
 
 /** What an operation on the record space of its place needs. */
@@ -40,20 +40,20 @@ export function inSpace(grant: Grant): Need {
   return { grant, touches: 'space' };
 }
 
-/** What an access token is for; what is absent has no limit. */
+/** What an access token may do. Absent fields set no limit. */
 export interface Grants {
   /** Slugs. */
   readonly projects?: readonly string[];
   /** Slugs, in any of the projects. */
   readonly spaces?: readonly string[];
   readonly may?: readonly Grant[];
-  /** It may stand in a web page: it reaches records of spaces with rules, and nothing else (docs/security.md). */
+  /** Safe to publish in a web page: the token reaches only records of spaces with rules (docs/security.md). */
   readonly publishable?: true;
-  /** Of the pages that a publishable token is for; `*`: any. */
+  /** Origins of the pages that may use a publishable token; `*`: any. */
   readonly origins?: readonly string[];
 }
 
-/** What rules of a space can say of a publishable token. */
+/** The grants that rules of a space apply to for a publishable token. */
 export const ruledGrants = ['find', 'insert', 'update', 'delete'] as const satisfies readonly Grant[];
 
 /** Where an operation is: in all projects, in a project, or in a record space of it. */
@@ -64,7 +64,7 @@ export interface GrantPlace {
 
 const keys = ['projects', 'spaces', 'may', 'publishable', 'origins'] as const;
 
-/** Slugs, or origins, of one list. */
+/** The most slugs or origins in one list. */
 const mostNames = 100;
 
 /** Why the grants don't cover an operation; null: they do. */
@@ -86,10 +86,10 @@ function lacking(grant: Grant, where: string): string {
   return `The access token is not granted ${grant}${where}`;
 }
 
-/** What a token with `spaces` is not for; null: it is for all that an operation touches. */
+/** What `spaces` of a token doesn't cover, in words; null: it covers everything that the operation touches. */
 function outsideOf(
   { spaces = [], may, publishable }: Grants,
-  touches: Touches,
+  touches: TouchedSpaces,
   { space }: GrantPlace,
 ): string | null {
   switch (touches) {
@@ -99,7 +99,7 @@ function outsideOf(
     case 'granted spaces':
       return null;
     case 'beside spaces':
-      // it is for nothing beside them, unless it says so
+      // such a token covers nothing else unless `may` lists it
       return may === undefined && !publishable ? ' beside its record spaces' : null;
     default:
       return ' for all record spaces';
@@ -151,7 +151,7 @@ function isOrigin(text: string): boolean {
   return text === '*' || (/^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text);
 }
 
-/** As a sentence shows them: "may read records in orders of shop". */
+/** The grants as part of a sentence: "may read records in orders of shop". */
 export function grantsInWords({ projects, spaces, may, origins }: Grants): string {
   const all = origins === undefined ? 'do everything' : 'find and change records';
   const what = may === undefined ? all : listed(may.map((grant) => grantMeanings[grant]));

@@ -8,7 +8,7 @@ import { createSharedDeadline } from '#kernel/limits/deadline.ts';
 import type { Log } from '#kernel/log/log.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 import type { RunningUploads } from '#process/lifecycle/workers/running-uploads.ts';
-import { codingSaid } from '#server/http/content-coding.ts';
+import { declaredCoding } from '#server/http/content-coding.ts';
 import type { Handler, HttpRequest, HttpResponse } from '#server/http/http-types.ts';
 import { replayedHeader } from '#server/http/idempotency-key.ts';
 import type { CountedFile, Quota } from '../access/storage-quota.ts';
@@ -117,7 +117,7 @@ async function storeUpload(deps: UploadDeps, request: HttpRequest, behind: Behin
   const projectSlug = readProjectSlug(request);
   const boundary = readBoundary(request.header('content-type'));
   if (request.header('content-range') !== undefined) throw chunksUnsupported('the header Content-Range');
-  if (codingSaid(request) !== null) throw unsupportedCoding('');
+  if (declaredCoding(request) !== null) throw unsupportedCoding('');
   const checksums = announcedChecksums(request, formHeaders);
   const bodyChecksums = announcedChecksums(request, digestNames);
   const maxBodyBytes = deps.maxUploadBytes + formOverheadBytes;

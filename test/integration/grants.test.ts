@@ -12,7 +12,7 @@ import {
   lackOf,
   type Need,
   readGrants,
-  type Touches,
+  type TouchedSpaces,
 } from '#kernel/grants.ts';
 import type { Route } from '#server/http/http-types.ts';
 import { fakeRequest } from '../services/fake-request.ts';
@@ -131,7 +131,7 @@ t.test('tokens reach what they are for: all operations, asked with all kinds of 
 t.test('what does not say what it touches is refused to tokens for some spaces', async (t) => {
   // @ts-expect-error: no operation can leave it out
   const untold: Need = { grant: 'find' };
-  for (const need of [untold, { grant: 'find', touches: 'a new kind' as Touches }] as const) {
+  for (const need of [untold, { grant: 'find', touches: 'a new kind' as TouchedSpaces }] as const) {
     const place = { project: 'own-project', space: 'own-space' };
     t.match(lackOf({ spaces: ['own-space'], may: [...grantNames] }, need, place), /for all record spaces/);
   }

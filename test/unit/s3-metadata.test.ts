@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { givenMetadata, storedMetadata, writerIdOf } from '#objects/s3/s3-metadata.ts';
+import { callerMetadata, storedMetadata, writerIdOf } from '#objects/s3/s3-metadata.ts';
 import { sized } from '../services/test-size.ts';
 
 const of = (metadata: Record<string, string>) => ({ contentType: 'text/plain', metadata });
@@ -10,7 +10,7 @@ t.test('any text comes back, and is plain ASCII meanwhile', async (t) => {
     fc.property(fc.string({ unit: 'grapheme', maxLength: 200 }), (text) => {
       const stored = storedMetadata(of({ text }), 'id');
       if (!/^[\x20-\x7e]*$/.test(stored.text ?? '') || stored.text?.trim() !== stored.text) return false;
-      return givenMetadata(stored).text === text;
+      return callerMetadata(stored).text === text;
     }),
     { numRuns: sized(2000) },
   );
@@ -26,7 +26,7 @@ t.test('plain text stays readable, and what is encoded already is not encoded ag
 t.test('the writer is told apart from what was given', async (t) => {
   const stored = storedMetadata(of({ a: 'b' }), 'the-writer');
   t.equal(writerIdOf(stored), 'the-writer');
-  t.strictSame(givenMetadata(stored), { a: 'b' });
+  t.strictSame(callerMetadata(stored), { a: 'b' });
   t.equal(writerIdOf({ a: 'b' }), undefined);
 });
 
@@ -37,5 +37,5 @@ t.test('names are lower case, and not ours', async (t) => {
 });
 
 t.test('what looks encoded and is not is left as it is', async (t) => {
-  t.strictSame(givenMetadata({ a: "utf-8''%zz" }), { a: "utf-8''%zz" });
+  t.strictSame(callerMetadata({ a: "utf-8''%zz" }), { a: "utf-8''%zz" });
 });

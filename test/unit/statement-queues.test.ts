@@ -2,11 +2,11 @@
 import { mock } from 'node:test';
 import fc from 'fast-check';
 import t from 'tap';
-import { type Queued, StatementQueues, type Waiting } from '#engine/statement-queues.ts';
+import { type QueuedItem, type StatementItem, StatementQueues } from '#engine/statement-queues.ts';
 import { ReadWriteLock } from '#kernel/limits/read-write-lock.ts';
 import { sized } from '../services/test-size.ts';
 
-interface Item extends Queued {
+interface Item extends StatementItem {
   readonly name: string;
 }
 
@@ -31,7 +31,7 @@ function openQueues(options: Partial<ConstructorParameters<typeof StatementQueue
     pendingLimit: 1e9,
     full: 'too much waits',
     sizeLimit: 1e9,
-    async run(items: readonly Waiting<Item, string>[]) {
+    async run(items: readonly QueuedItem<Item, string>[]) {
       statements.push(items.map(({ item }) => item.name));
       if (!open) await new Promise<void>((resolve) => waiting.push(resolve));
       for (const { item, resolve } of items) resolve(item.name);

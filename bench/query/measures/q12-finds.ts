@@ -10,12 +10,12 @@ import { startService } from '../direct-store.ts';
 import type { RequestKind } from '../requests.ts';
 import { startServedEngine } from '../subject/served-engine.ts';
 import { fillSpace } from '../subject/sluice-store.ts';
-import { load, type Measured, type QueryBench, type QueryMeasure } from './query-bench.ts';
+import { type LoadFigures, load, type QueryBench, type QueryMeasure } from './query-bench.ts';
 
 /** Of each of these measures, whatever the others have. */
 const records = 100_000;
 
-interface Wanted {
+interface FindCase {
   readonly what: string;
   readonly kind: RequestKind;
   readonly connections?: number;
@@ -27,7 +27,7 @@ interface Wanted {
 }
 
 /** Rounds of one kind of request after one that warms up, and what they have in common. */
-async function inRounds<T extends Measured>(
+async function inRounds<T extends LoadFigures>(
   rounds: number,
   run: () => Promise<T>,
 ): Promise<{ runs: T[]; middle: (of: (run: T) => number) => number; problems: string[] }> {
@@ -45,7 +45,7 @@ async function inRounds<T extends Measured>(
 async function rates(
   { store, rounds, seconds }: QueryBench,
   measure: string,
-  wanted: readonly Wanted[],
+  wanted: readonly FindCase[],
   rows = records,
 ): Promise<Finding[]> {
   const made = await store(rows);

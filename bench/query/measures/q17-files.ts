@@ -81,7 +81,7 @@ async function importOf({ ready }: Child, file: Blob, space: string, type: strin
   }
 }
 
-interface Imported {
+interface ImportCase {
   readonly file: Blob;
   readonly name: string;
   readonly type: string;
@@ -89,7 +89,7 @@ interface Imported {
   readonly rows: number;
 }
 
-async function imported(child: Child, { file, name, type, rounds, rows }: Imported): Promise<Finding> {
+async function imported(child: Child, { file, name, type, rounds, rows }: ImportCase): Promise<Finding> {
   const rates: number[] = [];
   for (let round = 1; round <= rounds; round++) {
     rates.push(await importOf(child, file, `${name.toLowerCase()}-${round}`, type));

@@ -8,7 +8,7 @@ import {
   startEngine,
 } from './query-bench.ts';
 
-interface Writes {
+interface WriteCase {
   readonly id: string;
   readonly what: string;
   readonly goal: Finding['goal'];
@@ -17,7 +17,7 @@ interface Writes {
 }
 
 /** How many a second, durable when answered, against one statement a request? */
-async function writes({ store, rows, rounds, seconds }: QueryBench, wanted: Writes): Promise<Finding[]> {
+async function writes({ store, rows, rounds, seconds }: QueryBench, wanted: WriteCase): Promise<Finding[]> {
   const { id, what, goal, ours, theirs } = wanted;
   const made = await store(rows);
   const [sluice, engine] = [await made.start(), await startEngine(rows)];

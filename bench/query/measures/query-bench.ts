@@ -92,13 +92,13 @@ export interface Load {
 }
 
 /** What a load came to, with the CPU time of the server, all its threads included. */
-export interface Measured extends LoadResult {
+export interface LoadFigures extends LoadResult {
   readonly cpuMicroseconds: number;
   /** Of the thread that runs JavaScript alone, which other work on the machine changes least. */
   readonly mainMicroseconds: number;
 }
 
-export async function load(child: Child, job: Load): Promise<Measured> {
+export async function load(child: Child, job: Load): Promise<LoadFigures> {
   numbers += 1_000_000;
   // arrays count in thousands
   const from = job.kind === 'insert1000' || job.kind === 'insert5000' ? numbers / 1000 : numbers;
@@ -111,13 +111,13 @@ export async function load(child: Child, job: Load): Promise<Measured> {
   return { ...result, cpuMicroseconds: cpu * each, mainMicroseconds: ofMain * each };
 }
 
-interface Side {
+interface Contender {
   readonly name: string;
   readonly child: Child;
   readonly job: (round: number) => Load;
 }
 
-interface Compared {
+interface ContenderFigures {
   readonly name: string;
   readonly perSecond: Sample;
   readonly p50: Sample;
@@ -130,9 +130,9 @@ interface Compared {
 export async function compare(
   id: string,
   rounds: number,
-  sides: readonly [Side, Side],
-): Promise<[Compared, Compared]> {
-  const runs: [Measured[], Measured[]] = [[], []];
+  sides: readonly [Contender, Contender],
+): Promise<[ContenderFigures, ContenderFigures]> {
+  const runs: [LoadFigures[], LoadFigures[]] = [[], []];
   for (let round = 0; round <= rounds; round++) {
     for (const [index, { name, child, job }] of sides.entries()) {
       const { seconds = 2, ...wanted } = job(round);
@@ -146,7 +146,7 @@ export async function compare(
   return [summary(sides[0].name, runs[0]), summary(sides[1].name, runs[1])];
 }
 
-function summary(name: string, all: readonly Measured[]): Compared {
+function summary(name: string, all: readonly LoadFigures[]): ContenderFigures {
   const bad = all.reduce((sum, result) => sum + result.bad, 0);
   return {
     name,
@@ -158,7 +158,7 @@ function summary(name: string, all: readonly Measured[]): Compared {
   };
 }
 
-function showRate({ name, perSecond, p99 }: Compared): string {
+function showRate({ name, perSecond, p99 }: ContenderFigures): string {
   return `${name}: ${Math.round(perSecond.median)}/s, p99 ${Math.round(p99.median)} ms`;
 }
 
@@ -166,7 +166,7 @@ function showRate({ name, perSecond, p99 }: Compared): string {
 export function rateFinding(
   measure: string,
   what: string,
-  [subject, baseline]: readonly [Compared, Compared],
+  [subject, baseline]: readonly [ContenderFigures, ContenderFigures],
   goal: Finding['goal'],
 ): Finding {
   const value = subject.perSecond.median / baseline.perSecond.median;

@@ -1,19 +1,19 @@
 import type { LoadMessage } from '../harness/load-process.ts';
 
-export interface Prepared<Result> {
+export interface PreparedLoad<Result> {
   /** @param stopped for a load that goes on for as long as it is let */
   run(reached: (point: string) => void, stopped: Promise<void>): Promise<Result>;
 }
 
 /** The other end of `prepareLoad`: takes one job, prepares it, waits for `go`, and reports the result. */
-export function serveJob<Job, Result>(prepare: (job: Job) => Promise<Prepared<Result>>): void {
+export function serveJob<Job, Result>(prepare: (job: Job) => Promise<PreparedLoad<Result>>): void {
   const tell = (message: LoadMessage<Result>): void => void process.send?.(message);
   const fail = (error: unknown): void =>
     tell({
       type: 'failed',
       message: error instanceof Error ? (error.stack ?? error.message) : String(error),
     });
-  let prepared: Prepared<Result> | null = null;
+  let prepared: PreparedLoad<Result> | null = null;
   let stop: () => void = () => {};
   const stopped = new Promise<void>((resolve) => {
     stop = resolve;

@@ -1,7 +1,7 @@
 import type * as Uws from 'uWebSockets.js';
 import { crc32 } from 'node:zlib';
 import { loadUws } from '#server/http/uws.ts';
-import { type Arrived, type Expected, isState, SinkObjects } from './sink-objects.ts';
+import { type ExpectedObject, isState, type ReceivedBytes, SinkObjects } from './sink-objects.ts';
 import { Throttle } from './throttle.ts';
 
 /**
@@ -79,7 +79,7 @@ interface Call {
   readonly chunked: boolean;
 }
 
-function answer(res: Uws.HttpResponse, call: Call, body: Arrived, text: string): void {
+function answer(res: Uws.HttpResponse, call: Call, body: ReceivedBytes, text: string): void {
   res.cork(() => {
     if (call.method === 'POST' && call.key === 'plain') answerPlain(res, body);
     else if (call.chunked) fail(res, '501 Not Implemented', 'NotImplemented');
@@ -91,14 +91,14 @@ function answer(res: Uws.HttpResponse, call: Call, body: Arrived, text: string):
   });
 }
 
-function answerPlain(res: Uws.HttpResponse, body: Arrived): void {
+function answerPlain(res: Uws.HttpResponse, body: ReceivedBytes): void {
   const name = `plain-${++plainBodies}`;
   objects.count('plain');
   objects.put(name, body);
   res.writeHeader('content-type', 'application/json').end(JSON.stringify({ name }));
 }
 
-function answerPut(res: Uws.HttpResponse, { key, query, crc32: sent }: Call, body: Arrived): void {
+function answerPut(res: Uws.HttpResponse, { key, query, crc32: sent }: Call, body: ReceivedBytes): void {
   const uploadId = query.get('uploadId');
   objects.count(uploadId === null ? 'PutObject' : 'UploadPart');
   const checksum = base64Of(body.crc32);
@@ -219,13 +219,13 @@ function base64Of(checksum: number): string {
   return bytes.toString('base64');
 }
 
-function etagOf({ size, crc32: checksum }: Arrived): string {
+function etagOf({ size, crc32: checksum }: ReceivedBytes): string {
   return `"${checksum.toString(16).padStart(8, '0')}${size.toString(16).padStart(24, '0')}"`;
 }
 
 export type SinkCommand =
   | { readonly type: 'forget' }
-  | { readonly type: 'problems'; readonly expected: readonly Expected[] }
+  | { readonly type: 'problems'; readonly expected: readonly ExpectedObject[] }
   | { readonly type: 'report' }
   /** Bytes a second of one body; 0: as fast as they come. Begins a new count of connections in use. */
   | { readonly type: 'throttle'; readonly bytesPerSecond: number }

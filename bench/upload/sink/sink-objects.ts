@@ -1,7 +1,7 @@
 import { combineCrc32 } from '#objects/crc32-combine.ts';
 
 /** What arrived of some bytes. */
-export interface Arrived {
+export interface ReceivedBytes {
   readonly size: number;
   /** Computed from the bytes themselves. */
   readonly crc32: number;
@@ -11,24 +11,24 @@ export interface Arrived {
 
 interface OpenUpload {
   readonly key: string;
-  readonly parts: Map<number, Arrived>;
+  readonly parts: Map<number, ReceivedBytes>;
 }
 
 /** What the store should hold of an upload. */
-export interface Expected extends Arrived {
+export interface ExpectedObject extends ReceivedBytes {
   /** Last segment of the object's key. */
   readonly name: string;
 }
 
 /** Objects of one size and content. */
-export interface Alike extends Arrived {
+export interface EqualObjects extends ReceivedBytes {
   readonly count: number;
 }
 
 export interface SinkReport {
   readonly objects: number;
   readonly openUploads: number;
-  readonly alike: readonly Alike[];
+  readonly alike: readonly EqualObjects[];
   /** By operation. */
   readonly calls: Readonly<Record<string, number>>;
   /** Bodies whose x-amz-checksum-crc32 was not that of the bytes that arrived. */
@@ -37,7 +37,7 @@ export interface SinkReport {
 
 /** Sizes and checksums of what was stored, and the bytes of no more than the states of uploads. */
 export class SinkObjects {
-  #objects = new Map<string, Arrived>();
+  #objects = new Map<string, ReceivedBytes>();
   #uploads = new Map<string, OpenUpload>();
   #calls: Record<string, number> = {};
   #uploadIds = 0;
@@ -58,15 +58,15 @@ export class SinkObjects {
   }
 
   /** Answers false when there is no such upload. */
-  putPart(uploadId: string, partNumber: number, part: Arrived): boolean {
+  putPart(uploadId: string, partNumber: number, part: ReceivedBytes): boolean {
     return this.#uploads.get(uploadId)?.parts.set(partNumber, part) !== undefined;
   }
 
   /** Joins the parts in the given order; false when one of them, or the upload, is not there. */
-  complete(uploadId: string, partNumbers: readonly number[]): Arrived | false {
+  complete(uploadId: string, partNumbers: readonly number[]): ReceivedBytes | false {
     const upload = this.#uploads.get(uploadId);
     if (upload === undefined) return false;
-    let object: Arrived = { size: 0, crc32: 0 };
+    let object: ReceivedBytes = { size: 0, crc32: 0 };
     for (const number of partNumbers) {
       const part = upload.parts.get(number);
       if (part === undefined) return false;
@@ -84,11 +84,11 @@ export class SinkObjects {
     return this.#uploads.delete(uploadId);
   }
 
-  put(key: string, object: Arrived): void {
+  put(key: string, object: ReceivedBytes): void {
     this.#objects.set(nameOf(key), object);
   }
 
-  get(key: string): Arrived | undefined {
+  get(key: string): ReceivedBytes | undefined {
     return this.#objects.get(nameOf(key));
   }
 
@@ -97,7 +97,7 @@ export class SinkObjects {
   }
 
   /** One sentence for each object that is not as it should be. */
-  problems(expected: readonly Expected[]): string[] {
+  problems(expected: readonly ExpectedObject[]): string[] {
     return expected.flatMap(({ name, size, crc32 }) => {
       const object = this.#objects.get(name);
       if (object === undefined) return [`${name} is not in the store`];
@@ -107,7 +107,7 @@ export class SinkObjects {
   }
 
   report(): SinkReport {
-    const alike = new Map<string, Alike>();
+    const alike = new Map<string, EqualObjects>();
     for (const { size, crc32 } of this.#objects.values()) {
       const key = `${size} ${crc32}`;
       alike.set(key, { size, crc32, count: (alike.get(key)?.count ?? 0) + 1 });

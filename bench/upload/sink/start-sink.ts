@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { startScript } from '../harness/child-process.ts';
 import type { SinkCommand } from './s3-sink.ts';
-import type { Expected, SinkReport } from './sink-objects.ts';
+import type { ExpectedObject, SinkReport } from './sink-objects.ts';
 import type { ConnectionsInUse } from './throttle.ts';
 
 /** The store of a run, in a process of its own. */
@@ -11,7 +11,7 @@ export interface Sink {
   readonly settings: Readonly<Record<string, string>>;
   readonly pid: number;
   /** One sentence for each object that is not as it was sent. */
-  problems(expected: readonly Expected[]): Promise<string[]>;
+  problems(expected: readonly ExpectedObject[]): Promise<string[]>;
   report(): Promise<SinkReport>;
   /** Forgets all objects. */
   forget(): Promise<void>;

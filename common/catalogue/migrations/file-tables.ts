@@ -2,15 +2,15 @@ import type { Migration } from '../migrate.ts';
 import { durable, timestamp, updatable } from './table-parts.ts';
 
 /**
- * Files come in small batches. While a table is small the engine merges as soon as there are five parts, which rewrites
- * most of it each time; with fifteen the same rows cost a third less CPU (docs/decisions/009-rows-of-small-files.md).
+ * Rows of files arrive in small batches. The engine merges a small table at five parts, which rewrites most of it each
+ * time; merging at fifteen takes a third less CPU (docs/decisions/009-rows-of-small-files.md).
  */
 const moreParts = 'merge_selector_base = 15';
 
 /**
- * Files by name, with an index that finds one by its SHA-256; and in the order in which an account lists them. A file of
- * the list is stored only when `cloud_files` has it, and rows that are there twice become one. Files are deleted by
- * lightweight updates: a mutation waits for merges, seconds with a million files.
+ * Files by name, with an index of their SHA-256, and files in the order of an account's list. A file of the list exists
+ * only if `cloud_files` has it; merges remove duplicate rows. Files are deleted by lightweight updates, because a
+ * mutation waits for merges: seconds with a million files.
  */
 export const fileTables: Migration = {
   version: 101,

@@ -2,8 +2,8 @@ import type { Migration } from '../migrate.ts';
 import { deduplication, durable, timestamp } from './table-parts.ts';
 
 /**
- * The tables of the service itself. Rows that change are written again with a higher version and read with FINAL:
- * they are few, and found by their key.
+ * The tables of the service itself. A change writes the row again with a higher version, and reads use FINAL: rows are
+ * few, and found by their key.
  */
 export const metadataTables: Migration = {
   version: 100,
@@ -13,14 +13,14 @@ export const metadataTables: Migration = {
       `CREATE TABLE IF NOT EXISTS ${database}.${name} (${columns}) ENGINE = ${layout.engine(`${database}.${name}`, engine)} ${more}`;
     const times = `created_at ${timestamp}, updated_at ${timestamp}`;
     return [
-      // versions of an account, as those of a record space, are kept apart by tokens of their INSERTs
+      // two writers of one version of an account, or of a record space, are told apart by the tokens of their INSERTs
       table(
         'users',
         `id String, email String, name String, password_hash String, ${times}, version UInt64`,
         'ReplacingMergeTree(version)',
         `ORDER BY id SETTINGS ${deduplication(layout)}, ${durable}`,
       ),
-      // the engine's limits for reads with the token, null: the usual ones; and what it is for, as JSON, empty: everything
+      // the engine's limits for reads with the token (null: the defaults), and its grants as JSON (empty: everything)
       table(
         'access_tokens',
         `hash String, id String, user_id String, name String,
@@ -30,7 +30,7 @@ export const metadataTables: Migration = {
         'ReplacingMergeTree(version)',
         `ORDER BY hash SETTINGS ${durable}`,
       ),
-      // apart from the tokens, so that noting a use can never undo a revocation
+      // a separate table, so that recording a use can never undo a revocation
       table(
         'access_token_uses',
         `hash String, last_used_at ${timestamp}`,
@@ -43,8 +43,8 @@ export const metadataTables: Migration = {
         'ReplacingMergeTree(version)',
         `ORDER BY id SETTINGS ${durable}`,
       ),
-      // `store` has the records. `left_records`: an id under which records of the space may lie that it does not have there,
-      // or not yet, while it moves to another store. `rules`: who may read and change which records, as JSON; empty: none
+      // `store` holds the records. `left_records`: an id under which further records of the space may exist, while it moves
+      // to another store or afterwards. `rules`: who may read and change which records, as JSON; empty: no rules
       table(
         'record_spaces',
         `id String, owner_id String, project_id String, project_slug String, slug String,
@@ -59,8 +59,8 @@ export const metadataTables: Migration = {
         'ReplacingMergeTree(mark)',
         `ORDER BY number SETTINGS ${deduplication(layout)}, ${durable}`,
       ),
-      // deployments tell the files of this store from those of another one in the same bucket, and its access tokens
-      // from made-up ones: `sealed` tokens carry a checksum by the secret of a deployment
+      // the id distinguishes this store's files from other deployments' files in the same bucket, and the secret its access
+      // tokens from made-up ones: `sealed` tokens have a checksum that is keyed with it
       ...['deployments', 'signing_keys'].map((name) =>
         table(
           name,
@@ -69,14 +69,14 @@ export const metadataTables: Migration = {
           `ORDER BY id SETTINGS ${deduplication(layout)}, ${durable}`,
         ),
       ),
-      // the time until which a process writes without telling Redis, so that nobody keeps results (docs/decisions/026)
+      // until when a process writes without announcing it to Redis, so that nobody caches results (docs/decisions/026)
       table(
         'cache_outages',
         `until ${timestamp}`,
         'MergeTree',
         `ORDER BY until TTL toDateTime(until) + INTERVAL 1 HOUR SETTINGS ${durable}`,
       ),
-      // sessions of the dashboard, and the access tokens that its web app gets for a while. Both remove themselves
+      // sessions of the dashboard, and the short-lived access tokens of its web app. Both expire by TTL
       table(
         'console_sessions',
         `hash String, user_id String, user_version UInt64, created_at ${timestamp}, used_at ${timestamp},
@@ -90,7 +90,7 @@ export const metadataTables: Migration = {
         'MergeTree',
         'ORDER BY hash TTL toDateTime(expires_at) + INTERVAL 1 HOUR',
       ),
-      // the use of accounts, by day and project. Processes add rows, and the engine sums them up
+      // the usage of accounts by day and project. Processes add rows, and the engine sums them up
       table(
         'usage_days',
         `owner_id String, date Date, project String, request_count UInt64, bytes_in UInt64, file_count UInt64,

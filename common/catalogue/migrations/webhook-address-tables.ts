@@ -1,7 +1,7 @@
 import type { Migration } from '../migrate.ts';
 import { durable, timestamp } from './table-parts.ts';
 
-/** Addresses of webhooks that were switched off, or on again: the last row of an address counts (events/dead-addresses.ts). */
+/** Webhook addresses that were disabled or re-enabled: the last row of an address counts (events/dead-addresses.ts). */
 export const webhookAddressTables: Migration = {
   version: 105,
   name: 'webhook addresses',

@@ -3,15 +3,14 @@ import { durable, timestamp } from './table-parts.ts';
 
 const once = (type: string): string => `SimpleAggregateFunction(max, ${type})`;
 const newest = (type: string): string => `SimpleAggregateFunction(anyLast, ${type})`;
-/** A content is needed for a day of attempts, and for sending it again. */
+/** The content is needed for a day of attempts, and for resending. */
 const contentDays = 3;
 const days = 9;
 
 /**
- * Deliveries of webhooks, each with its outcome, and the processes that send any (events/). A delivery is a row, and each
- * attempt adds one with its changes (events/delivery-table.ts): merges join them, so no value is written twice. A column
- * that a row leaves out is empty, and the greater value of the others stays. `content` is the body of the calls, and '~'
- * after it was dropped: bodies begin with '{'.
+ * Deliveries of webhooks with their outcomes, and the processes that send them (events/). A delivery is a row, and each
+ * attempt adds a row with only its changes (events/delivery-table.ts), which merges combine: an omitted column is empty,
+ * and the greatest value stays. `content` is the body of the calls, or '~' after it was dropped: bodies begin with '{'.
  */
 export const webhookTables: Migration = {
   version: 103,

@@ -13,15 +13,15 @@ import type { Log } from '#kernel/log/log.ts';
 import { checkEvery, FurtherStore, type OpenedStore, StoreMismatch } from './further-store.ts';
 import { readFacts, type StoreFacts, StoreRegistry } from './store-tables.ts';
 
-/** Milliseconds for what a start asks of all stores. */
+/** Deadline for the queries to all stores at start. Milliseconds. */
 const startTimeout = 30_000;
 const checkTimeout = 10_000;
 
-/** The first store's state, which is that of the process. */
+/** The state of the first store: without it the process isn't ready. */
 interface FirstStore extends OpenedStore, StoreState {}
 
 /**
- * Several stores as the shards of one database. A statement goes to the store that its home names, else to the first one.
+ * Several stores as the shards of one database. A statement goes to the store in its home, by default to the first.
  * No statement spans two stores.
  */
 export class ClickhouseStores implements Database, StoreList {
@@ -36,8 +36,8 @@ export class ClickhouseStores implements Database, StoreList {
   #checking: NodeJS.Timeout | undefined;
 
   /**
-   * Finds the first store: the one with the accounts, in whatever place of the list. Where none has any, all is new, and
-   * the first of the list it is. Throws a sentence.
+   * Finds the first store: the store with the accounts, wherever it is in the list. If no store has accounts, the
+   * deployment is new, and the first of the list becomes it. Throws an Error with a sentence for the operator.
    */
   static async open(
     opened: readonly OpenedStore[],
@@ -80,7 +80,7 @@ export class ClickhouseStores implements Database, StoreList {
     this.#order = this.#orderOf();
   }
 
-  /** Learns which store is which. Called when the first one's tables are up to date. Throws a sentence. */
+  /** Identifies the stores. Called when the first store's tables are up to date. Throws an Error with a sentence for the operator. */
   async join(deployment: string, database: string): Promise<void> {
     const others = this.#opened.filter(({ db }) => db !== this.#first.db);
     const signal = AbortSignal.timeout(startTimeout);
@@ -150,7 +150,7 @@ export class ClickhouseStores implements Database, StoreList {
     return store.use(work);
   }
 
-  /** Each key has its own order of the numbers: names and addresses may change. */
+  /** Each key has its own order of the store numbers, because names and addresses may change. */
   #orderOf() {
     return new HomeOrder(this.all.map((state) => ({ url: `store ${state.number}`, state })));
   }

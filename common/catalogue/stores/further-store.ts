@@ -16,47 +16,47 @@ import {
   writeIdentity,
 } from './store-tables.ts';
 
-/** An opened store, of which nothing is known yet. */
+/** An opened store that is not identified yet. */
 export interface OpenedStore {
   readonly name: string;
-  /** Of all its addresses, with commas between. */
+  /** Comma-separated hosts of all its addresses. */
   readonly hosts: string;
   readonly db: Database;
 }
 
-interface Deps {
+interface FurtherStoreDeps {
   readonly database: string;
   readonly registry: StoreRegistry;
-  /** Its id. */
+  /** The id of this deployment. */
   readonly deployment: string;
   readonly log: Pick<Log, 'warn' | 'info'>;
 }
 
-/** How often a store that is away is asked whether it is back. Milliseconds, as the others. */
+/** How often an unavailable store is probed. Milliseconds, like the others. */
 const times = { firstPause: 500, longestPause: 1000, probeLimit: 10_000 };
-/** How often a store that answers is checked. */
+/** How often an available store is checked. */
 export const checkEvery = 300_000;
 /** A number is three hexadecimal digits of an id of records. */
 const mostStores = 1023;
 
-/** A store that does not fit to the others: the start refuses it. */
+/** A store that does not belong to the others: the process does not start with it. */
 export class StoreMismatch extends Error {}
 
 /**
- * A store beside the first: a shard that has records alone. A table in it names its deployment and number, so its
- * addresses may change. While it is away its spaces answer 503; when it comes back, it is checked before it is used.
+ * A store other than the first: a shard with only records. A table in it holds its deployment and number, so its
+ * addresses may change. While it is down its spaces answer 503; it is checked again before it is used.
  */
 export class FurtherStore implements StoreState {
   readonly name: string;
   readonly hosts: string;
   readonly db: Database;
-  readonly #deps: Deps;
+  readonly #deps: FurtherStoreDeps;
   readonly #health: ServerHealth;
   #number: number | null = null;
   #migrated = false;
   #problem = '';
 
-  constructor(opened: OpenedStore, deps: Deps) {
+  constructor(opened: OpenedStore, deps: FurtherStoreDeps) {
     const { name, hosts, db } = opened;
     this.name = name;
     this.hosts = hosts;
@@ -81,7 +81,7 @@ export class FurtherStore implements StoreState {
     return this.#health.usable;
   }
 
-  /** Throws when the store belongs to another deployment, or can't be told from others while it does not answer. */
+  /** Throws when the store belongs to another deployment, or is new and does not respond. */
   async join(known: readonly RegisteredStore[], signal: AbortSignal): Promise<void> {
     try {
       await this.#check(signal);
@@ -97,7 +97,7 @@ export class FurtherStore implements StoreState {
     }
   }
 
-  /** Runs work on the store. Throws 503 while it is away. */
+  /** Runs work on the store. Throws 503 while it is down. */
   async use<Result>(work: (db: Database) => Promise<Result>): Promise<Result> {
     if (!this.available) throw databaseUnavailable(new Error(`the store ${this.name} is away`));
     try {
@@ -109,13 +109,13 @@ export class FurtherStore implements StoreState {
     }
   }
 
-  /** Whether it is still what it was; and notes that it is. */
+  /** Checks that the store is the expected one, and records that in both stores. */
   async verify(signal: AbortSignal): Promise<void> {
     if (!this.available) return;
     await this.#check(signal).catch((error: unknown) => this.#health.setAside(error));
   }
 
-  /** Notes in the store, and then in the registry, that they belong together now. */
+  /** Records in the store, and then in the registry, that they belong together now. */
   async #mark(signal: AbortSignal): Promise<void> {
     const { database, registry, deployment } = this.#deps;
     const own = { number: this.number, mark: Date.now() };
@@ -129,7 +129,7 @@ export class FurtherStore implements StoreState {
     await this.db.close();
   }
 
-  /** Whether it is the store that it was, with all that it had. */
+  /** Checks that the store is the registered one, and has not been set back. */
   async #check(signal: AbortSignal): Promise<void> {
     const { database, deployment, registry } = this.#deps;
     try {
@@ -158,7 +158,7 @@ export class FurtherStore implements StoreState {
     }
   }
 
-  /** A reason that lasts is logged once. */
+  /** Logs a persistent reason only once. */
   #note(error: unknown): void {
     if (!(error instanceof StoreMismatch) || error.message === this.#problem) return;
     this.#problem = error.message;
@@ -176,7 +176,7 @@ export class FurtherStore implements StoreState {
     return new StoreMismatch(`the database ${database} of the store ${this.name} ${whose}: use an empty one`);
   }
 
-  /** Gives an empty store its number. Processes may do so at once. */
+  /** Assigns a number to an empty store. Several processes may do so at once. */
   async #claim(signal: AbortSignal) {
     const { database, registry, deployment } = this.#deps;
     const number = await this.#takeNumber(signal);

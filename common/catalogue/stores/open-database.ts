@@ -11,23 +11,23 @@ import { ClickhouseStores } from './clickhouse-stores.ts';
 import type { OpenedStore } from './further-store.ts';
 import { startProblem, versionProblem } from './start-problem.ts';
 
-/** Milliseconds for the first answer of a server. */
+/** Deadline for the first answer of a server. Milliseconds. */
 const firstAnswer = 10_000;
-/** The deadline of statements; some do work that no request waits for. Milliseconds. */
+/** The deadline of statements; for some no request waits. Milliseconds. */
 const statementTimeout = 60_000;
 
 type EngineConfig = Pick<Config, 'clickhouse' | 'dataDir' | 'requestTimeout' | 'readLimits'>;
 
-/** An engine, and what is to be done when the tables of its first store are up to date. */
+/** An engine, and a callback for when the tables of its first store are up to date. */
 export interface OpenedDatabase {
   readonly db: Database;
-  /** @param deployment id of this one */
+  /** @param deployment id of this deployment */
   join(deployment: string, database: string): Promise<void>;
 }
 
 /**
- * The engine that the configuration names; only that one is loaded. Throws an Error with one clear sentence when it
- * can't be used.
+ * Opens the engine of the configuration; the other one is not even loaded. Throws an Error with one clear sentence when
+ * it can't be used.
  */
 export async function openDatabase(
   config: EngineConfig,
@@ -73,7 +73,7 @@ async function openStores(
             cause,
           },
         );
-        // a store that is away takes only its spaces with it
+        // an unavailable store affects only its own spaces
         if (opened.length === 1 || !isAway(cause)) throw failure;
         away.add(store);
       }
@@ -92,7 +92,7 @@ function namesOf(url: string): Pick<OpenedStore, 'name' | 'hosts'> {
   return { name: hosts[0] as string, hosts: hosts.join() };
 }
 
-/** It may come back by itself; what its operator has to change does not. */
+/** Whether the failure may go away without the operator. */
 function isAway(error: unknown): boolean {
   return error instanceof ApiError && !(error.cause instanceof StatementError);
 }

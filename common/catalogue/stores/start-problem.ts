@@ -1,6 +1,6 @@
 import { StatementError } from '#engine/engine-failure.ts';
 
-/** The oldest version of the engine that has all that statements use: its major and minor number. */
+/** The oldest supported version of the engine: major and minor number. */
 const oldest = [26, 3] as const;
 
 /** The cause behind the text that clients see. */
@@ -30,8 +30,8 @@ export function startProblem(error: unknown, { user }: { readonly user: string }
   return sentences[engineCode] ?? message;
 }
 
-/** The error of a start with a sentence for the operator, where the engine refused something. */
-export function explained(error: unknown, config: { readonly user: string }): unknown {
+/** Adds a sentence for the operator to an error at start, if the engine refused something. */
+export function explainError(error: unknown, config: { readonly user: string }): unknown {
   if (!(causeOf(error) instanceof StatementError) || (error as Error).message.startsWith('the ClickHouse'))
     return error;
   return new Error(`ClickHouse can't be used: ${startProblem(error, config)}`, { cause: error });

@@ -5,32 +5,32 @@ import { recordTables } from '../migrations/record-tables.ts';
 import { syncedMerges } from '../migrations/synced-merges.ts';
 import { deduplication, durable } from '../migrations/table-parts.ts';
 
-/** What a store that is not the first says of itself. */
+/** What a store other than the first stores about itself. */
 export interface StoreIdentity {
   readonly number: number;
   /** The deployment that it belongs to. */
   readonly deployment: string;
-  /** Grows with time. A store that has an older one than the registry was set back, as by a backup. */
+  /** Grows with time. If a store's mark is older than the registry's, the store was set back, for example by a backup. */
   readonly mark: number;
 }
 
-/** What the first store knows of another one. */
+/** What the first store stores about another store. */
 export interface RegisteredStore {
   readonly number: number;
-  /** Hosts of its addresses, with commas between. Empty: the number is not used. */
+  /** Comma-separated hosts of its addresses. Empty: the number is unused. */
   readonly hosts: string;
   readonly mark: number;
 }
 
-/** What a database holds, before anything is written to it. */
+/** What a database contains before anything is written to it. */
 export interface StoreFacts {
-  /** The deployment whose first store it is. */
+  /** Set if this is the first store of a deployment. */
   readonly deployment: string | undefined;
   readonly identity: StoreIdentity | null;
   readonly hasRecords: boolean;
 }
 
-/** All migrations of a store that is not the first. */
+/** All migrations of a store other than the first. */
 export const storeMigrations: readonly Migration[] = [
   recordTables,
   {
@@ -73,7 +73,7 @@ export async function readIdentity(
   return (await db.rows<StoreIdentity>({ sql, signal }))[0] ?? null;
 }
 
-/** @param first of several that are written at once, only the first one counts */
+/** @param first of several concurrent calls with it, only the first counts */
 export function writeIdentity(
   db: Database,
   database: string,
@@ -106,7 +106,7 @@ export class StoreRegistry {
     return this.#db.rows<RegisteredStore>({ sql, signal });
   }
 
-  /** @param args.fresh the number is new: of several stores that take it at once, only the first one gets it */
+  /** @param args.fresh the number is new: if several stores take it at once, only the first gets it */
   write(
     { number, hosts, mark }: RegisteredStore,
     { fresh = false, signal }: { readonly fresh?: boolean; readonly signal: AbortSignal },
@@ -120,7 +120,7 @@ export class StoreRegistry {
     });
   }
 
-  /** The stores in which spaces lie, and some of those. */
+  /** The stores that hold spaces, with some names of spaces. */
   used(signal: AbortSignal): Promise<readonly { number: number; count: number; some: readonly string[] }[]> {
     const sql = `SELECT store AS number, toFloat64(count()) AS count,
         groupArray(5)(concat(project_slug, '/', slug)) AS some

@@ -10,7 +10,7 @@ export interface RequestLimiters {
   readonly address: Limiter;
 }
 
-/** The limiters that the configuration asks for. */
+/** Opens the limiters of the configuration. */
 export function openLimiters(
   { tokenLimits, addressLimits }: Pick<Config, 'tokenLimits' | 'addressLimits'>,
   { redis, log }: { redis: RedisConnection | undefined; log: Log },

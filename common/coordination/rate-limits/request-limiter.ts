@@ -3,17 +3,17 @@ import type { RequestLimits } from '#kernel/config/settings.ts';
 import { rateLimited } from '#kernel/errors/catalogue.ts';
 import { type Admission, type SharedLimiter, unsharedLimiter } from './shared-limiter.ts';
 
-/** A token bucket: it holds a number of requests, and fills with the rate up to the burst. */
+/** A token bucket: it fills at the rate, up to the burst. */
 interface Bucket {
   requests: number;
   filledAt: number;
-  /** Other processes refuse the sender until then. */
+  /** The shared limiter refuses the sender until then. */
   refusedUntil: number;
 }
 
-/** A sender that is not remembered has a full bucket: with more senders than these, the limit gets looser, never stricter. */
+/** Most remembered senders. A forgotten sender has a full bucket, so the limit gets looser, never stricter. */
 const rememberedSenders = 65_536;
-/** How long a sender with too many requests in flight should wait: by this process' count, and by that of all. Milliseconds. */
+/** How long a sender with too many requests in flight should wait: by this process's count, and by the shared count. Milliseconds. */
 const inFlightWait = { own: 1000, shared: 100 };
 /** How often the requests in flight here are reported to other processes. Milliseconds. */
 const reportEvery = 15_000;
@@ -32,7 +32,7 @@ export class RequestLimiter {
   readonly #inFlight = new Map<string, number>();
   readonly #reporter: NodeJS.Timeout | undefined;
 
-  /** @param args.now milliseconds of a clock that never goes back */
+  /** @param args.now milliseconds of a monotonic clock */
   constructor(args: { limits: RequestLimits; shared?: SharedLimiter; now?: () => number }) {
     const { limits, shared = unsharedLimiter, now = () => performance.now() } = args;
     this.#limits = limits;
@@ -44,8 +44,8 @@ export class RequestLimiter {
   }
 
   /**
-   * Counts a request, or throws 429. Answers a promise only where other processes have to be asked; it rejects with 429.
-   * @param onOver takes a function to call when the request is over
+   * Counts a request, or throws 429. Returns a promise only if the shared limiter has to decide; it rejects with 429.
+   * @param onOver registers a function to call when the request is over
    */
   admit(sender: string, onOver: (end: () => void) => void): Promise<void> | undefined {
     const wait = this.#take(sender);
@@ -60,7 +60,7 @@ export class RequestLimiter {
     clearInterval(this.#reporter);
   }
 
-  /** Answers 0, or the milliseconds until a request would be admitted, and then nothing is counted. */
+  /** Counts a request and answers 0, or counts nothing and answers the milliseconds until one would be admitted. */
   #take(sender: string): number {
     const { rate, burst, inFlight } = this.#limits;
     const now = this.#now();
@@ -97,7 +97,7 @@ export class RequestLimiter {
     if (answer === 'admitted') return;
     end();
     const wait = answer === 'in-flight' ? inFlightWait.shared : answer.wait;
-    // a flood that is refused asks no more than this
+    // limits how often a refused flood asks Redis
     const refusedUntil = this.#now() + wait;
     const bucket = this.#buckets.get(sender);
     if (bucket !== undefined) bucket.refusedUntil = refusedUntil;

@@ -7,27 +7,27 @@ import { ifQuick, unlessAway } from '../redis/without-redis.ts';
 
 export type Admission = 'admitted' | 'in-flight' | { readonly wait: number };
 
-/** A limit of all processes together. No method rejects: while Redis does not answer, each process counts alone. */
+/** A limit over all processes. No method rejects: while Redis does not respond, each process counts by itself. */
 export interface SharedLimiter {
   readonly wantsReports: boolean;
   /**
-   * Counts a request, unless it is refused: for too many in flight, or for a number of milliseconds.
-   * @param here requests of the sender in flight in this process, with this one
+   * Counts a request, unless it is refused: for too many in flight, or for some milliseconds.
+   * @param here requests of the sender in flight in this process, including this one
    */
   admit(sender: string, here: number): Admission | Promise<Admission>;
-  /** Reports the number of the sender's requests in flight here. Nobody waits for it. */
+  /** Reports the number of the sender's requests in flight here, without waiting. */
   report(sender: string, here: number): void;
 }
 
-/** For a process that counts alone. */
+/** For a process that counts by itself. */
 export const unsharedLimiter: SharedLimiter = { wantsReports: false, admit: () => 'admitted', report() {} };
 
-/** How long a report of a process counts: until the next one, and not for ever after its death. Milliseconds. */
+/** How long a process's report counts if no other follows: not forever after its death. Milliseconds. */
 const reportedFor = 45_000;
 
 /**
- * A sender is one hash: field `b` is its bucket, "<requests> <filled at>", and `p:<process>` "<in flight> <reported at>".
- * Times are those of Redis' clock. A process reports numbers, not steps, so the next report corrects a lost one.
+ * A sender is one hash: field `b` is its bucket, "<requests> <filled at>", and `p:<process>` is "<in flight> <reported at>".
+ * Times are by Redis's clock. A process reports totals, not changes, so the next report corrects a lost one.
  */
 const clock = `
 local time = redis.call('TIME')

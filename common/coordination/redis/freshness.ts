@@ -6,13 +6,13 @@ export interface ReadMoment {
   readonly began: number;
   /** Null: a later change would not be announced. */
   readonly position: StreamPosition | null;
-  /** Number of changes that this process had made before. */
+  /** Number of this process's earlier changes. */
   readonly changes: number;
 }
 
 export interface FreshnessLimits {
   readonly invalidation: Invalidation;
-  /** Milliseconds while changes are announced. */
+  /** Milliseconds, while changes are announced. */
   readonly announcedFor: number;
   /** Milliseconds in any case. */
   readonly otherwiseFor: number;
@@ -31,18 +31,18 @@ export class Freshness {
     this.#limits = limits;
   }
 
-  /** To be called before the store is read. */
+  /** Call it before reading the store. */
   begin(): ReadMoment {
     const position = this.#limits.invalidation.position();
     return { began: this.#now(), position, changes: this.#changes };
   }
 
-  /** Whether data that was read since may be kept: this process made no change meanwhile. */
+  /** Whether data read since then may be cached: this process made no change meanwhile. */
   mayKeep({ changes }: ReadMoment): boolean {
     return changes === this.#changes;
   }
 
-  /** Whether data that was read at that moment counts. @param otherwiseFor instead of the usual time */
+  /** Whether data read at that moment is still fresh. @param otherwiseFor instead of the default lifetime */
   isFresh(id: string, { began, position }: ReadMoment, otherwiseFor = this.#limits.otherwiseFor): boolean {
     const { invalidation, announcedFor } = this.#limits;
     const age = this.#now() - began;
@@ -51,7 +51,7 @@ export class Freshness {
     return age <= otherwiseFor || (age <= announcedFor && invalidation.isCurrent());
   }
 
-  /** Announces a change that is stored. Resolves with false when other processes could not be reached. */
+  /** Announces a stored change. Resolves with false when other processes could not be reached. */
   changed(id: string): Promise<boolean> {
     this.#changes++;
     return this.#limits.invalidation.publish(id);

@@ -1,4 +1,4 @@
-/** A place in the stream of invalidations: data that was read there may have changed if its id was published later. */
+/** A position in the stream of invalidations: data read at this position is stale if its id is published later. */
 export interface StreamPosition {
   readonly generation: number;
   /** Number of the last message before it. */
@@ -6,34 +6,34 @@ export interface StreamPosition {
 }
 
 /**
- * Announces changes to all processes of a deployment, so that they may keep the data that they read
- * (docs/decisions/011-token-cache-and-invalidation.md). An id says what changed, and never how: a receiver looks it up again.
+ * Announces changes to all processes of a deployment, so that they can cache what they read
+ * (docs/decisions/011-token-cache-and-invalidation.md). An id says what changed, but not how: receivers read it again.
  *
- *   writer: the change is stored and can be seen; publish(id); only then is it acknowledged
- *   reader: position(); reads the store; keeps the answer for as long as isCurrent() and not changedSince(id, position)
+ *   writer: stores the change; publish(id) once it is visible; acknowledges only then
+ *   reader: position(); reads the store; caches the answer while isCurrent() and not changedSince(id, position)
  */
 export interface Invalidation {
-  /** Whether processes hear of each other's changes at all. */
+  /** Whether processes learn of each other's changes at all. */
   readonly announces: boolean;
-  /** The current place, taken before the store is read. Null: no data that is read now may be kept. */
+  /** The current position, taken before the store is read. Null: data read now must not be cached. */
   position(): StreamPosition | null;
-  /** Whether the id was published behind the position, or could have been and was missed. */
+  /** Whether the id was published after the position, or a missed message may have announced it. */
   changedSince(id: string, position: StreamPosition | null): boolean;
-  /** Whether everything that was published until `trustFor` ago is known here. */
+  /** Whether everything that was published up to `trustFor` ago is known here. */
   isCurrent(): boolean;
   /**
-   * Publishes to all processes, this one too. Resolves with false when Redis does not answer: it is tried again for as
-   * long as this process lives, and until then others may use their older data. Never rejects.
+   * Publishes to all processes, including this one. Resolves with false when Redis does not respond: it is retried for as
+   * long as this process lives, and until then others may use stale data. Never rejects.
    */
   publish(id: string): Promise<boolean>;
   /** A position as a text that other processes understand. */
   stampOf(position: StreamPosition): string;
-  /** Null: it is out of date, or of another server. */
+  /** Null: the position is outdated, or from another server. */
   positionOf(stamp: string): StreamPosition | null;
   close(): Promise<void>;
 }
 
-/** Without Redis: no other process changes the store, or none announces it. */
+/** Without Redis: no other process changes the store, or its changes are not announced. */
 export const unannounced: Invalidation = {
   announces: false,
   position: () => null,

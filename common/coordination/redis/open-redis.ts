@@ -12,12 +12,12 @@ import {
 import { RedisOutage } from './redis-outage.ts';
 
 const usualTimes: RedisTimes = { connect: 5000, command: 2000, backoff: 2000 };
-/** Commands that wait for their answer. */
+/** Most commands that may wait for their answer. */
 const commandLimit = 10_000;
 
 /**
- * A connection to Redis that is restored by itself. Resolves when it is there or has failed for the first time: without
- * Redis a process starts, and serves the requests that do not need it.
+ * A connection to Redis that reconnects by itself. Resolves after the first success or failure: even without Redis a
+ * process starts, and serves the requests that do not need it.
  */
 export async function openRedis(
   config: RedisConfig,
@@ -40,7 +40,7 @@ class ReconnectingRedis implements RedisConnection {
   readonly #channels = new Set<RedisListener>();
   /** Commands that wait for their answers. */
   #waiting = 0;
-  /** The connection is being closed because it does not answer. */
+  /** The connection is being closed because it does not respond. */
   #leaving = false;
 
   constructor(config: RedisConfig, log: Log, times: RedisTimes, observe: ObserveCall) {
@@ -51,7 +51,7 @@ class ReconnectingRedis implements RedisConnection {
     this.#client = createRedisClient(config, times);
   }
 
-  /** Resolves after the first success or failure, or when its time is over. */
+  /** Resolves after the first success or failure, or at the deadline. */
   async connect(): Promise<void> {
     const [client, outage, config] = [this.#client, this.#outage, this.#config];
     client.on('ready', () => {
@@ -60,10 +60,10 @@ class ReconnectingRedis implements RedisConnection {
     });
     client.on('error', (error: Error & { command?: { name?: string } }) => {
       outage.begin(reasonOf(error, config));
-      // it would continue in the wrong database
+      // the client would continue in the wrong database
       if (error.command?.name === 'select') client.disconnect(true);
     });
-    // the other nodes of a cluster still serve their keys, and other Sentinels know as much
+    // other nodes of a cluster still serve their keys, and one Sentinel is enough
     client.on('node error', (error: Error, server: string) => {
       outage.serverFailed(server, reasonOf(error, config));
     });
@@ -110,7 +110,7 @@ class ReconnectingRedis implements RedisConnection {
     for (const listener of this.#channels) listener.close();
     const client = this.#client;
     client.removeAllListeners('close');
-    // rejects when there is no connection that could be ended in good order
+    // rejects if there is no connection to close gracefully
     if (client.status === 'ready') await settledWithin(client.quit(), this.#times.command);
     client.disconnect();
   }
@@ -141,7 +141,7 @@ class ReconnectingRedis implements RedisConnection {
       this.#outage.refused(reason.split(' ', 1)[0] ?? '', reason);
       return new RedisFailure(reason, false);
     }
-    // calls under way on this connection would have no waiter, and no bound
+    // nothing would bound running calls on this connection
     if (reason === 'Command timed out' && this.#config.mode !== 'cluster' && !this.#leaving) {
       this.#outage.begin('it does not answer in time');
       this.#leaving = true;
@@ -154,14 +154,14 @@ class ReconnectingRedis implements RedisConnection {
     try {
       return await this.#client.evalsha(script.sha1, ...(tail as [number, ...string[]]));
     } catch (error) {
-      // Redis does not know it (any more); then it did not run either
+      // Redis does not have the script (any more), so it did not run
       if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
       return await this.#client.eval(script.source, ...(tail as [number, ...string[]]));
     }
   }
 }
 
-/** The error's text without a password: Redis repeats the arguments of commands that it does not know. */
+/** The error's text without a password: Redis quotes the arguments of unknown commands. */
 function reasonOf(error: unknown, config: RedisConfig): string {
   const text = error instanceof Error && error.message !== '' ? error.message : 'unknown failure';
   let [reason = ''] = text.split(/,? with args/i, 1);
@@ -170,10 +170,10 @@ function reasonOf(error: unknown, config: RedisConfig): string {
   return reason;
 }
 
-/** Shortest time between two reconnections that are asked for. Milliseconds. */
+/** Least time between two requested reconnects. Milliseconds. */
 const pause = 1000;
 
-/** Hears a channel over a client that does nothing else, and subscribes anew whenever that is connected. */
+/** Listens to a channel over a dedicated client, and subscribes again on every connect. */
 function createRedisListener(
   client: RedisClient,
   channel: string,
@@ -188,7 +188,7 @@ function createRedisListener(
   client.on('ready', () => {
     client.subscribe(channel).catch(reconnect);
   });
-  // a failure here also hits the commands beside it, and is logged there
+  // the commands' own connection fails too then, and logs it
   client.on('error', () => {});
   client.on('message', (from: string, message: string) => {
     if (from === channel) onMessage(message);

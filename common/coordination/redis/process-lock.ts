@@ -2,16 +2,16 @@ import { randomUUID } from 'node:crypto';
 import type { Log } from '#kernel/log/log.ts';
 import { type RedisConnection, RedisFailure, redisScript } from './redis-connection.ts';
 
-/** A lock for work that one process of a deployment does at a time. */
+/** A lock for work that only one process of a deployment may do at a time. */
 export interface ProcessLock {
   /**
-   * Does the work while no other process does it. Throws a LockRefused when it does not begin.
-   * @param work its signal is aborted when another process may begin
+   * Does the work while no other process does it. Throws a LockRefused if it can't start.
+   * @param work its signal is aborted when another process may start
    */
   hold<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
 }
 
-/** Another process has the lock, or its holder is unknown. */
+/** Another process holds the lock, or its holder is unknown. */
 export class LockRefused extends Error {
   readonly reason: 'held' | 'unknown';
 
@@ -26,13 +26,13 @@ export class LockRefused extends Error {
 
 /** Milliseconds. */
 export interface LockTimes {
-  /** How long the lock lasts when nobody renews it. */
+  /** How long the lock lasts without a renewal. */
   readonly lease: number;
   readonly renewEvery: number;
 }
 
 const usualTimes: LockTimes = { lease: 60_000, renewEvery: 15_000 };
-/** Share of the lease that is given up because clocks differ. */
+/** Share of the lease that is sacrificed because clocks differ. */
 const marginShare = 0.1;
 
 const takeScript = redisScript(`
@@ -51,7 +51,7 @@ return redis.call('DEL', KEYS[1])
 /** The lock of a name. */
 export type Locks = (name: string, times?: LockTimes) => ProcessLock;
 
-/** Locks of a process that is alone. */
+/** Locks of a single process. */
 export function ownLocks(): Locks {
   const held = new Set<string>();
   return (name) => ({
@@ -69,7 +69,7 @@ export function ownLocks(): Locks {
 
 const neverLost = new AbortController().signal;
 
-/** Locks in Redis. A holder that dies keeps others out for one lease. */
+/** Locks in Redis. If a holder dies, others have to wait for the rest of its lease. */
 export function redisLocks({ redis, log }: { redis: RedisConnection; log: Log }): Locks {
   return (name, times = usualTimes) => ({
     async hold(work) {
@@ -77,7 +77,7 @@ export function redisLocks({ redis, log }: { redis: RedisConnection; log: Log })
       const owner = randomUUID();
       let sent = performance.now();
       const release = (): void => {
-        // when it does not arrive the lock ends by itself
+        // if the release is lost, the lock expires
         redis.run(releaseScript, [key], [owner]).catch(() => {});
       };
       try {
@@ -91,7 +91,7 @@ export function redisLocks({ redis, log }: { redis: RedisConnection; log: Log })
       const lose = (): void => lost.abort(new Error(`the lock ${name} was lost: another process may go on`));
       let over = false;
       let end: NodeJS.Timeout | undefined;
-      /** Counts the lease from the moment when the command was sent: Redis began it no earlier. */
+      /** Counts the lease from when the command was sent: Redis can't have started it earlier. */
       const lasts = (): void => {
         clearTimeout(end);
         end = setTimeout(lose, times.lease * (1 - marginShare) - (performance.now() - sent)).unref();

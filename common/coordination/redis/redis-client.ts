@@ -2,12 +2,12 @@ import { isIP } from 'node:net';
 import { type Cluster, Redis, type RedisOptions, ReplyError } from 'ioredis';
 import type { RedisConfig, RedisConfigOf } from '#kernel/config/read-redis.ts';
 import { RefreshedCluster } from './redis-cluster.ts';
-import { type Report, sentinelConnector, serverConnector } from './redis-connectors.ts';
+import { type ReportFailure, sentinelConnector, serverConnector } from './redis-connectors.ts';
 
 export interface RedisTimes {
-  /** Milliseconds for a connection to come about. */
+  /** Deadline for a connect. Milliseconds. */
   readonly connect: number;
-  /** Milliseconds for an answer. */
+  /** Deadline for an answer. Milliseconds. */
   readonly command: number;
   /** Longest pause between two attempts to connect. */
   readonly backoff: number;
@@ -16,15 +16,15 @@ export interface RedisTimes {
 const firstBackoff = 50;
 /** The greatest age of a cluster's map of slots. Milliseconds. */
 const slotsFor = 1000;
-/** A command that another node has to carry out was not carried out by the first. */
+/** Redirects: the first node did not execute the command. */
 const redirections = 5;
 
-/** The client of the library for each way to run Redis; nothing of it leaves common/coordination/redis. */
+/** The library's client for each way to run Redis. It is only used inside common/coordination/redis. */
 export type RedisClient = Redis | Cluster;
 
 /**
- * A client that is not connected yet. It reconnects by itself, and never sends a command twice that may have run. Emits
- * `node error` (error, `host:port`) when a node of a cluster, or a Sentinel, can't be used.
+ * A client that is not connected yet. It reconnects by itself, and never resends a command that may have run. Emits
+ * `node error` (error, `host:port`) when a node of a cluster or a Sentinel is unusable.
  */
 export function createRedisClient(config: RedisConfig, times: RedisTimes): RedisClient {
   const client: RedisClient = newClient(
@@ -35,14 +35,14 @@ export function createRedisClient(config: RedisConfig, times: RedisTimes): Redis
   return client;
 }
 
-function newClient(config: RedisConfig, times: RedisTimes, report: Report): RedisClient {
+function newClient(config: RedisConfig, times: RedisTimes, report: ReportFailure): RedisClient {
   const common = commonOptions(config, times);
   if (config.mode === 'cluster') return clusterClient(config, common, times, report);
   if (config.mode === 'sentinel') return sentinelClient(config, common, times, report);
   const { host, port, ca, db } = config;
   // RFC 6066 section 3: a server name can't be an address
   const tls = { ...(isIP(host) === 0 ? { servername: host } : {}), ...(ca === undefined ? {} : { ca }) };
-  // the reason of a failed connection is an 'error' of the client itself
+  // the client itself emits the reason of a failed connect as an 'error'
   const secure = { tls, Connector: serverConnector(() => {}) };
   return new Redis({ ...common, db, host, port, ...(config.tls ? secure : {}) });
 }
@@ -53,20 +53,20 @@ function commonOptions({ username, password }: RedisConfig, times: RedisTimes) {
   return {
     ...(username === undefined ? {} : { username }),
     ...(password === undefined ? {} : { password }),
-    // the older protocol: every server and proxy speaks it, and scripts answer the same in both
+    // RESP2: every server and proxy speaks it, and scripts answer the same in both protocols
     protocol: 2,
     disableClientInfo: true,
     lazyConnect: true,
     connectTimeout: times.connect,
     commandTimeout: times.command,
     autoResendUnfulfilledCommands: false,
-    // listeners subscribe again, and know that something was missed
+    // listeners subscribe again, and know that they missed something
     autoResubscribe: false,
     maxRetriesPerRequest: 0,
-    // a replica that was a master: the name may lead to another server by now
+    // a former master: the name may resolve to another server by now
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
     enableAutoPipelining: true,
-    // a failure rejects for its caller at once
+    // a failure rejects at once
     enableOfflineQueue: false,
     retryStrategy: retryWithin(times.backoff),
   } satisfies RedisOptions;
@@ -76,7 +76,7 @@ function sentinelClient(
   config: RedisConfigOf<'sentinel'>,
   common: CommonOptions,
   times: RedisTimes,
-  report: Report,
+  report: ReportFailure,
 ): Redis {
   const { sentinels, name, sentinelUsername, sentinelPassword, ca, db } = config;
   const tls = ca === undefined ? {} : { ca };
@@ -91,8 +91,8 @@ function sentinelClient(
     Connector: sentinelConnector(report),
     sentinelCommandTimeout: times.command,
     sentinelRetryStrategy: retryWithin(times.backoff),
-    // not failoverDetector: in ioredis 6.0.0 one client in nine stayed without a connection after a failover.
-    // Sentinels close the connections to a server that is no master any more, and it refuses to write
+    // not failoverDetector: in ioredis 6.0.0 one client in nine had no connection after a failover.
+    // Sentinels close the connections to a former master, and it refuses writes
   });
 }
 
@@ -100,7 +100,7 @@ function clusterClient(
   { nodes, tls, ca }: RedisConfigOf<'cluster'>,
   { enableAutoPipelining, enableOfflineQueue, retryStrategy, ...common }: CommonOptions,
   times: RedisTimes,
-  report: Report,
+  report: ReportFailure,
 ): Cluster {
   return new RefreshedCluster(
     nodes.map((node) => ({ ...node })),
@@ -109,7 +109,7 @@ function clusterClient(
         ...common,
         ...(tls ? { tls: ca === undefined ? {} : { ca } } : {}),
         Connector: serverConnector(report),
-        // without it a command under way to a node that does not answer would wait without a bound
+        // without it a running command would wait forever for a node that does not respond
         socketTimeout: times.command,
       } satisfies RedisOptions,
       lazyConnect: true,
@@ -118,11 +118,11 @@ function clusterClient(
       clusterRetryStrategy: retryStrategy,
       clusterNodeRetryStrategy: retryStrategy,
       maxRedirections: redirections,
-      // such commands may have run
+      // these commands may have run
       retryDelayOnFailover: 0,
       retryDelayOnClusterDown: 0,
       slotsRefreshTimeout: times.connect,
-      // certificates are of names, and not of the addresses that they lead to
+      // certificates name hosts, not their IP addresses
       ...(tls ? { dnsLookup: (address, callback) => callback(null, address) } : {}),
     },
     slotsFor,
@@ -136,7 +136,7 @@ function retryWithin(longest: number): (attempt: number) => number {
   };
 }
 
-/** Whether Redis itself refused: then the command did nothing. */
+/** Whether Redis itself answered with an error: then the command did nothing. */
 export function isReplyError(error: unknown): boolean {
   return error instanceof ReplyError;
 }

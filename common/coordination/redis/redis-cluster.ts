@@ -3,14 +3,13 @@ import { Cluster } from 'ioredis';
 type Arguments = ConstructorParameters<typeof Cluster<'legacy'>>;
 
 /**
- * A cluster whose map of slots is asked for again and again until it is disconnected. The library has an option for
- * that, but in ioredis 6.0.0 its timer never ends, and keeps the process alive, when a cluster is disconnected
- * while an answer is under way.
+ * A cluster client that refreshes its map of slots periodically until it is disconnected. The library has an option for
+ * that, but in ioredis 6.0.0 its timer keeps the process alive if the client is disconnected during a refresh.
  */
 export class RefreshedCluster extends Cluster<'legacy'> {
   readonly #refresh: NodeJS.Timeout;
 
-  /** @param every how old the map may become. Milliseconds */
+  /** @param every interval of the refresh. Milliseconds */
   constructor(nodes: Arguments[0], options: Arguments[1], every: number) {
     super(nodes, { ...options, slotsRefreshInterval: 0 });
     this.#refresh = setInterval(() => {

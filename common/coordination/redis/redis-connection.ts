@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 
-/** A Lua script, which Redis runs as one step. */
+/** A Lua script, which Redis runs atomically. */
 export interface RedisScript {
   readonly source: string;
-  /** Hex SHA-1 of the source, by which Redis knows a script that it has seen. */
+  /** Hex SHA-1 of the source, by which Redis finds a cached script. */
   readonly sha1: string;
 }
 
@@ -12,23 +12,23 @@ export function redisScript(source: string): RedisScript {
 }
 
 /**
- * Redis as the services use it. Commands that are begun in one turn of the event loop leave together, and run in their
- * order (on a cluster: those of one node). Nothing is queued and nothing tried again: all reject with a RedisFailure
- * when Redis is away, refuses, or doesn't answer in time, or when too many wait.
+ * Redis as the services use it. Commands of one turn of the event loop are sent together, and run in order (on a cluster:
+ * per node). Nothing is queued or retried: a command rejects with a RedisFailure when Redis is down, refuses, or doesn't
+ * respond in time, or when too many commands wait.
  */
 export interface RedisConnection {
-  /** Runs a script. Its keys share a hash tag. Writes of a script are refused before its first one, or not at all. */
+  /** Runs a script. Its keys share a hash tag. Redis refuses a script's writes before the first one, or not at all. */
   run(script: RedisScript, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>;
   get(key: string): Promise<string | null>;
   /** @param lifetime milliseconds */
   set(key: string, value: string, lifetime: number): Promise<void>;
   remove(key: string): Promise<void>;
   /**
-   * Receives the messages of a channel, over a connection of its own. While that is down messages are lost without a
-   * sign, so a listener that must not miss any has to count them.
+   * Receives the messages of a channel, over a separate connection. While that is down messages are silently lost, so a
+   * listener that must not miss any has to count them.
    */
   listen(channel: string, onMessage: (message: string) => void): RedisListener;
-  /** Calls the listener whenever a connection is there, now as well. */
+  /** Calls the listener on every connect, and now if connected. */
   onConnected(listener: () => void): void;
   close(): Promise<void>;
 }
@@ -39,9 +39,9 @@ export interface RedisListener {
   close(): void;
 }
 
-/** A command that did not get the answer it asked for. Its message never holds a password or arguments. */
+/** A failed command. The message never contains a password or arguments. */
 export class RedisFailure extends Error {
-  /** False: the command surely did nothing. True: it may have run, or may still run. */
+  /** False: the command certainly did nothing. True: it may have run, or may still run. */
   readonly mayHaveRun: boolean;
 
   constructor(message: string, mayHaveRun: boolean) {

@@ -8,9 +8,9 @@ import {
 } from 'ioredis';
 
 /*
- * A TLS socket can emit two errors: that a certificate is not trusted, and the alert that stood right behind it. ioredis
- * 6.0.0 listens to the first of a socket alone, and the second would end the process. And of the nodes of a cluster,
- * and of Sentinels, it reports no more than that a connection was closed. So these listen to all errors, and report them.
+ * A TLS socket can emit two errors: the untrusted certificate, and the alert that follows. ioredis 6.0.0 only listens for
+ * a socket's first error, so the second would end the process. And for nodes of a cluster and Sentinels it only reports
+ * that a connection was closed. So these connectors listen for all errors, and report them.
  */
 
 type Stream = Awaited<ReturnType<AbstractConnector['connect']>>;
@@ -18,10 +18,10 @@ type Connector = NonNullable<RedisOptions['Connector']>;
 type Connect = SentinelConnector['connect'];
 
 /** Called when a connection failed. @param address host:port */
-export type Report = (error: Error, address: string) => void;
+export type ReportFailure = (error: Error, address: string) => void;
 
 /** Connector for a client of one server, or of a cluster's nodes. */
-export function serverConnector(report: Report): Connector {
+export function serverConnector(report: ReportFailure): Connector {
   return class extends AbstractConnector {
     readonly #options: RedisOptions;
 
@@ -34,7 +34,7 @@ export function serverConnector(report: Report): Connector {
     override async connect(): Promise<Stream> {
       const { host, port, family, tls } = this.#options;
       this.connecting = true;
-      // a disconnect in the same turn opens no socket
+      // no socket is opened after a disconnect in the same turn
       await new Promise<void>((resolve) => process.nextTick(resolve));
       if (!this.connecting) throw new Error('Connection is closed.');
       const address = { host, port: port as number, family };
@@ -47,14 +47,14 @@ export function serverConnector(report: Report): Connector {
   };
 }
 
-/** Connector for a client that finds its server by Sentinels. @param report called with the state of Sentinels */
-export function sentinelConnector(report: Report): Connector {
+/** Connector for a client that finds its server through Sentinels. @param report called with the state of Sentinels */
+export function sentinelConnector(report: ReportFailure): Connector {
   const Connector = serverConnector(report);
   return class extends SentinelConnector {
     /** @param options SentinelConnectionOptions of the client, as the library hands them over */
     constructor(options: unknown) {
       super(options as SentinelConnectionOptions);
-      // the clients that ask the Sentinels; the library has no option for them
+      // the clients that query the Sentinels; the library has no option for them
       const ask = Reflect.get(this, 'connectToSentinel');
       Reflect.set(this, 'connectToSentinel', (address: unknown, more: RedisOptions) =>
         Reflect.apply(ask, this, [address, { ...more, Connector }]),

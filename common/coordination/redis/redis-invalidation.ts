@@ -5,27 +5,27 @@ import { type RedisConnection, RedisFailure, type RedisListener, redisScript } f
 
 /** Milliseconds. */
 export interface InvalidationTimes {
-  /** Between two requests for the number of the last message. */
+  /** Interval of polling the number of the last message. */
   readonly poll: number;
-  /** Age at which every message is known; otherwise nothing is trusted. */
+  /** Messages of this age must be known, or nothing is trusted. */
   readonly trustFor: number;
 }
 
 const usualTimes: InvalidationTimes = { poll: 200, trustFor: 800 };
-/** Invalidated ids that are remembered, and milliseconds: longer than any data is kept that was read before. */
+/** How many invalidated ids are remembered, and how long: longer than any data that was read before is cached. */
 const idLimits = { max: 65_536, ttl: 180_000 };
-/** Ids that are not published yet. */
+/** Most ids that wait to be published. */
 const unsentLimit = 1000;
-/** Stands for all ids. */
+/** Means all ids. */
 const everything = '*';
 
-/** The count of messages. It has no time to live: one small number. */
+/** The message counter. It needs no expiry: it is one small number. */
 const invalidationKey = 'sluice:{invalidation}:1';
 const invalidationChannel = 'sluice:invalidation:1';
 
 /**
- * Whatever restarts a server, or puts another in its place, changes its run id. A lost count continues from the
- * time in microseconds, which is always more. It is written also when the memory is full: it is one small number.
+ * A restart or a failover changes the run id of the server. A lost counter continues from the time in microseconds, which
+ * is always greater. It may be written even when the memory is full: it is one small number.
  */
 const prelude = `#!lua flags=allow-oom
 local run = string.match(redis.call('INFO', 'server'), 'run_id:(%w+)')
@@ -42,8 +42,8 @@ return {run, redis.call('GET', KEYS[1])}
 `);
 
 /**
- * channel, id. Counts and publishes as one step, so that nobody misses one without missing a number. Answers the run id
- * and the number.
+ * Arguments: channel, id. Counts and publishes atomically, so that whoever misses a message also misses a number. Answers
+ * the run id and the number.
  */
 const publishScript = redisScript(`${prelude}
 local position = redis.call('INCR', KEYS[1])
@@ -56,13 +56,13 @@ export interface RedisInvalidationDeps {
   readonly redis: RedisConnection;
   readonly log: Log;
   readonly times?: InvalidationTimes;
-  /** Ids that are remembered; beyond that everything is taken for changed. */
+  /** Most remembered ids; beyond that everything counts as changed. */
   readonly idLimit?: number;
 }
 
 /**
- * Invalidation by Redis pub/sub. Messages are numbered, and the last number is polled. So a lost message, a connection
- * that hangs, a restart and a failover are all noticed, and no cache is trusted meanwhile.
+ * Invalidation by Redis pub/sub. Messages are numbered, and the last number is polled. This detects lost messages, hanging
+ * connections, restarts and failovers, and no cache is trusted meanwhile.
  */
 export class RedisInvalidation implements Invalidation {
   readonly announces = true;
@@ -76,12 +76,12 @@ export class RedisInvalidation implements Invalidation {
   readonly #unsent = new Set<string>();
   #run: string | null = null;
   #generation = 0;
-  /** Number of the message at which the generation began, and of its last one. */
+  /** Numbers of the first and the last message of the generation. */
   #floor = 0;
   #last = 0;
-  /** Time before which every message is known. */
+  /** Every message before this time is known. */
   #provenAt = Number.NEGATIVE_INFINITY;
-  /** The number at the last check, if its message had not arrived. */
+  /** The number at the last check, if its message had not arrived by then. */
   #missing: number | null = null;
   #polling: Promise<void> | null = null;
 
@@ -144,7 +144,7 @@ export class RedisInvalidation implements Invalidation {
     await this.#polling;
   }
 
-  /** Begins a generation: no data that was read before may be kept. */
+  /** Begins a generation: data that was read before must not be cached. */
   #begin(at: number): void {
     this.#generation++;
     this.#floor = at;
@@ -154,7 +154,7 @@ export class RedisInvalidation implements Invalidation {
 
   #hear(message: string): void {
     const [, from, number, id] = /^(\w+) (\d+) (.+)$/.exec(message) ?? [];
-    // the next check decides which server counts
+    // the next check decides which server is current
     if (id === undefined || from !== this.#run) return;
     const at = Number(number);
     if (at > this.#last + 1 || id === everything || this.#invalidated.size >= this.#idLimit) {
@@ -165,7 +165,7 @@ export class RedisInvalidation implements Invalidation {
     this.#invalidated.set(id, at);
   }
 
-  /** An own invalidation counts here at once: its message comes by another connection, and may be late. */
+  /** This process's own invalidation takes effect here at once: its message comes by another connection, and may be late. */
   #noteOwn(server: string, at: number, id: string): void {
     if (server !== this.#run || id === everything || this.#invalidated.size >= this.#idLimit) {
       this.#run = server;

@@ -4,7 +4,7 @@ import type { Log } from '#kernel/log/log.ts';
 const kindLimit = 20;
 const quietFor = 60_000;
 
-/** Logs an outage once, and not with every command that fails in it. */
+/** Logs an outage once, not with every command that it fails. */
 export class RedisOutage {
   readonly #log: Log;
   readonly #now: () => number;
@@ -27,12 +27,12 @@ export class RedisOutage {
     this.#away = false;
   }
 
-  /** Redis answers, and refuses. @param kind the first word of its error */
+  /** Redis answered with an error. @param kind its first word */
   refused(kind: string, reason: string): void {
     this.#tell(kind, 'Redis refuses commands', { reason });
   }
 
-  /** One server of several can't be used; the others may do. @param server `host:port` */
+  /** One of several servers is unusable; the others may suffice. @param server `host:port` */
   serverFailed(server: string, reason: string): void {
     this.#tell(server, 'A Redis server can not be used', { server, reason });
   }

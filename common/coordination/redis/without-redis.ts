@@ -2,7 +2,7 @@ import { resultWithin } from '#kernel/limits/deadline.ts';
 import { RedisFailure } from './redis-connection.ts';
 
 /**
- * The work's result, or null when Redis failed at it: the connection reports its outages.
+ * The work's result, or null if Redis failed: the connection already logs its outages.
  * @param tell called with any other failure; the result is null then too
  */
 export async function unlessAway<Result>(
@@ -17,10 +17,10 @@ export async function unlessAway<Result>(
   }
 }
 
-/** Milliseconds after which a request continues with the data of its own process, or of the store. */
+/** Milliseconds after which a request continues with data of its own process or of the store. */
 const usualPatience = 250;
 
-/** The same for work that a request waits for: null also when Redis is slow, for then it is quicker to do without. */
+/** Like `unlessAway`, for work that a request waits for: also null when Redis is slow, because continuing without it is faster. */
 export function ifQuick<Result>(
   work: Promise<Result>,
   tell: (error: unknown) => void,

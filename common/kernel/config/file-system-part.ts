@@ -1,2 +1,2 @@
-/** Bytes that callers of the file system store gather for a write. */
+/** Bytes that callers of the file system store buffer for each write. */
 export const fileSystemPartBytes = 1024 * 1024;

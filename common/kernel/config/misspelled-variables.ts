@@ -1,9 +1,9 @@
-/** Shorter names are near too many others. */
+/** Shorter names resemble too many others. */
 const shortest = 6;
 const farthest = 2;
 
 /**
- * A sentence for each set variable that nothing reads and whose name is nearly one of ours.
+ * A sentence for each unknown variable in the environment whose name is close to one of ours.
  * @param known our names
  */
 export function misspelledVariables(
@@ -17,7 +17,7 @@ export function misspelledVariables(
   });
 }
 
-/** Levenshtein's, as far as it matters: letters to insert, delete and replace. */
+/** The Levenshtein distance, as far as it matters. */
 function distance(one: string, other: string): number {
   if (Math.abs(one.length - other.length) > farthest) return farthest + 1;
   let row = Array.from({ length: other.length + 1 }, (_, at) => at);

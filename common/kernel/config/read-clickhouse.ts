@@ -1,9 +1,9 @@
 import {
   flag,
   isBaseUrl,
+  type ReadContext,
   readFileOf,
   refuseSet,
-  type Source,
   text,
   type Values,
   variable,
@@ -18,7 +18,7 @@ const variables = {
   password: text('CLICKHOUSE_PASSWORD', { fallback: '', shown: 'none' }),
   database: text('CLICKHOUSE_DATABASE', {
     fallback: 'sluice',
-    // it stands in statements without quotes
+    // statements use it unquoted
     fits: (given) => /^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(given) && !enginesOwn.test(given),
     form: "a name of A-Z a-z 0-9 _ that is not the engine's own",
   }),
@@ -32,18 +32,18 @@ export const clickhouse = {
 };
 
 /**
- * The ClickHouse stores that take the place of the embedded engine, each as its addresses with commas between. Addresses have no trailing slash, user or password.
- * The password is never logged.
+ * The ClickHouse stores that replace the embedded engine, each as a comma-separated list of addresses. Addresses have no
+ * trailing slash, user or password. The password is never logged.
  */
 export type ClickhouseConfig = NonNullable<ReturnType<typeof readClickhouse>>;
 
 /** The CLICKHOUSE_* variables; undefined without CLICKHOUSE_URL. */
-export function readClickhouse(read: Values<typeof variables>, source: Source) {
-  const { problems } = source;
+export function readClickhouse(read: Values<typeof variables>, context: ReadContext) {
+  const { problems } = context;
   const { stores, caFile } = read;
   if (stores === undefined) {
     const { stores: _, ...others } = variables;
-    refuseSet(source, others, 'CLICKHOUSE_URL is not');
+    refuseSet(context, others, 'CLICKHOUSE_URL is not');
     return undefined;
   }
   if (caFile !== undefined) {
@@ -56,8 +56,8 @@ export function readClickhouse(read: Values<typeof variables>, source: Source) {
 }
 
 /**
- * Stores with semicolons between, and commas between the addresses of one. Whatever is wrong with an address, it is not
- * repeated: it may hold a password.
+ * Stores are separated by semicolons, and the addresses of a store by commas. No problem quotes an address: it may
+ * contain a password.
  */
 function readStores(given: string | undefined, problems: string[]): readonly string[] | undefined {
   if (given === undefined) return undefined;

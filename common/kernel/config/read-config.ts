@@ -9,10 +9,10 @@ import { largestPart } from './s3-part-sizes.ts';
 import { accounts, address, files, limits, logs, processes, records } from './settings.ts';
 import {
   listVariables,
+  type ReadContext,
   readFileOf,
   readVariables,
   type Section,
-  type Source,
   type Values,
 } from './variable.ts';
 
@@ -37,27 +37,27 @@ const variables = {
 
 export const variableNames: ReadonlySet<string> = new Set(listVariables(variables).map(({ name }) => name));
 
-type Read = Values<typeof variables>;
+type SectionValues = Values<typeof variables>;
 
-/** Values made of several variables. */
-interface Made {
+/** Values derived from several variables. */
+interface DerivedValues {
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
-  /** Bytes for kept results of reads; 0: none are kept. */
+  /** Bytes for cached results of reads; 0: no cache. */
   readonly recordCacheBytes: number;
   /** undefined: files are stored under `dataDir`. */
   readonly s3: S3Config | undefined;
   /** undefined: the embedded engine, under `dataDir`. */
   readonly clickhouse: ClickhouseConfig | undefined;
-  /** undefined: state that processes share is kept in this one. */
+  /** undefined: this process keeps the state that processes share. */
   readonly redis: RedisConfig | undefined;
-  /** undefined: nothing is traced. */
+  /** undefined: tracing is off. */
   readonly tracing: TracingConfig | undefined;
 }
 
 /** The whole configuration, explained by docs/configuration.md. Sizes are bytes, times are milliseconds. */
-export interface Config extends Omit<Read, keyof Made>, Made {}
+export interface Config extends Omit<SectionValues, keyof DerivedValues>, DerivedValues {}
 
-/** Thrown when the environment holds values that can't be used; `problems` names each of them. */
+/** The environment has invalid values; `problems` names each of them. */
 export class ConfigError extends Error {
   readonly problems: readonly string[];
   constructor(problems: readonly string[]) {
@@ -67,39 +67,39 @@ export class ConfigError extends Error {
   }
 }
 
-/** Reads the configuration from environment variables. Throws a ConfigError that lists every bad one. */
-export function readConfig(env: Source['env']): Config {
-  const source: Source = { env, problems: [] };
-  const read = readVariables(variables, source);
+/** Reads the configuration from environment variables. Throws a ConfigError that lists every invalid one. */
+export function readConfig(env: ReadContext['env']): Config {
+  const context: ReadContext = { env, problems: [] };
+  const read = readVariables(variables, context);
   const config: Config = {
     ...read,
     dataDir: resolve(read.dataDir),
-    tls: readTls(read.tls, source),
+    tls: readTls(read.tls, context),
     recordCacheBytes: read.recordCacheBytes ?? cacheBytesFor(usableMemory() / read.workers),
-    s3: readS3(read.s3, source),
-    clickhouse: readClickhouse(read.clickhouse, source),
-    redis: readRedis(read.redis, source),
-    tracing: readTracing(read.tracing, source),
+    s3: readS3(read.s3, context),
+    clickhouse: readClickhouse(read.clickhouse, context),
+    redis: readRedis(read.redis, context),
+    tracing: readTracing(read.tracing, context),
   };
-  source.problems.push(...contradictions(config));
-  if (source.problems.length > 0) throw new ConfigError(source.problems);
+  context.problems.push(...contradictions(config));
+  if (context.problems.length > 0) throw new ConfigError(context.problems);
   return Object.freeze(config);
 }
 
-/** @returns bytes of memory that this process may use: the machine's, or the limit of its container */
+/** Bytes of memory that this process may use: the machine's, or its container's limit. */
 export function usableMemory(): number {
-  // undefined, 0 or more than the machine has: no limit is set
+  // undefined, 0, or more than the machine has: there is no limit
   const limit = process.constrainedMemory() || Number.POSITIVE_INFINITY;
   return Math.min(totalmem(), limit);
 }
 
-/** A share of memory that leaves the rest to uploads, the engine and the system's own cache. @param memory of one process, in bytes */
+/** Leaves the rest of the memory to uploads, the engine and the page cache. @param memory of one process, in bytes */
 export function cacheBytesFor(memory: number): number {
   const share = Math.floor(memory / 32);
   return Math.min(Math.max(share, 64 * 1024 ** 2), 4 * 1024 ** 3);
 }
 
-function readTls({ certFile, keyFile }: Read['tls'], { problems }: Source): Config['tls'] {
+function readTls({ certFile, keyFile }: SectionValues['tls'], { problems }: ReadContext): Config['tls'] {
   if (certFile === undefined && keyFile === undefined) return undefined;
   if (certFile === undefined || keyFile === undefined) {
     problems.push('TLS_CERT_FILE and TLS_KEY_FILE should be set together');
@@ -110,10 +110,10 @@ function readTls({ certFile, keyFile }: Read['tls'], { problems }: Source): Conf
   return { certFile, keyFile };
 }
 
-/** Memory holds the part that an upload gathers, and the bytes that sockets bring meanwhile. */
+/** An upload needs memory for the part that it gathers, and for the bytes that its socket receives meanwhile. */
 const memoryBesidePart = 1024 ** 2;
 
-/** Problems of values that are valid alone, and not together. */
+/** Problems of values that are each valid, but not together. */
 function contradictions(config: Config): string[] {
   const { uploadPartBytes, uploadMemoryBytes, maxUploadBytes, workers } = config;
   const problems: string[] = [];
@@ -128,7 +128,7 @@ function contradictions(config: Config): string[] {
     );
   }
   if (config.s3?.publicBucket === true && config.fileLinks === 'private') {
-    problems.push('S3_PUBLIC_BUCKET is true: files that all may read are not FILE_LINKS=private');
+    problems.push('S3_PUBLIC_BUCKET is true: files in a public bucket cannot have FILE_LINKS=private');
   }
   if (workers > 1 && config.clickhouse === undefined) {
     problems.push(

@@ -4,9 +4,9 @@ import {
   list,
   listVariables,
   parsed,
+  type ReadContext,
   readFileOf,
   refuseSet,
-  type Source,
   text,
   type Values,
   type Variable,
@@ -19,7 +19,7 @@ export interface RedisAddress {
 
 interface RedisLogin {
   readonly tls: boolean;
-  /** PEM text of the only certificates that are trusted; undefined: those of the system. */
+  /** PEM text of the only trusted certificates; undefined: the system's. */
   readonly ca: string | undefined;
   readonly username: string | undefined;
   /** Never logged. */
@@ -30,7 +30,7 @@ interface RedisLogin {
 export type RedisConfig = RedisLogin &
   (
     | (RedisAddress & { readonly mode: 'standalone'; readonly db: number })
-    // a master that Sentinels know, by its name
+    // the name of a master that Sentinels monitor
     | {
         readonly mode: 'sentinel';
         readonly sentinels: readonly RedisAddress[];
@@ -39,7 +39,7 @@ export type RedisConfig = RedisLogin &
         readonly sentinelPassword: string | undefined;
         readonly db: number;
       }
-    // some of its nodes; they know the others
+    // some nodes of the cluster; they know the others
     | { readonly mode: 'cluster'; readonly nodes: readonly RedisAddress[] }
   );
 export type RedisConfigOf<Mode extends RedisConfig['mode']> = Extract<RedisConfig, { readonly mode: Mode }>;
@@ -72,30 +72,30 @@ export const redis = {
   variables: { redis: variables },
 };
 
-/** The REDIS_* variables. Some hold passwords, so messages about those do not repeat them. Undefined: there is none. */
-export function readRedis(read: Read, source: Source): RedisConfig | undefined {
+/** The REDIS_* variables. Messages do not quote values that may hold passwords. Undefined: no Redis. */
+export function readRedis(read: Read, context: ReadContext): RedisConfig | undefined {
   const names = listVariables(places).map(({ name }) => name);
-  const given = names.filter((name) => source.env[name]);
+  const given = names.filter((name) => context.env[name]);
   if (given.length > 1) {
-    source.problems.push(`${given.join(' and ')} are set: one of them says where Redis is`);
+    context.problems.push(`${given.join(' and ')} are set: one of them says where Redis is`);
     return undefined;
   }
-  if (read.sentinels !== undefined) return sentinelOf(read, read.sentinels, source);
-  refuseSet(source, ofSentinels, 'REDIS_SENTINELS is not');
-  if (read.url !== undefined) return standaloneOf(read, read.url, source);
+  if (read.sentinels !== undefined) return sentinelOf(read, read.sentinels, context);
+  refuseSet(context, ofSentinels, 'REDIS_SENTINELS is not');
+  if (read.url !== undefined) return standaloneOf(read, read.url, context);
   if (read.nodes !== undefined)
-    return { mode: 'cluster', ...loginOf(read, read.tls, source), nodes: read.nodes };
-  if (given.length === 0) refuseSet(source, { ...user, ...tls, caFile }, `none of ${names.join(', ')} is`);
+    return { mode: 'cluster', ...loginOf(read, read.tls, context), nodes: read.nodes };
+  if (given.length === 0) refuseSet(context, { ...user, ...tls, caFile }, `none of ${names.join(', ')} is`);
   return undefined;
 }
 
-function standaloneOf(read: Read, url: UrlParts, source: Source): RedisConfigOf<'standalone'> {
-  refuseSet(source, tls, 'the address says it: rediss:// is with TLS');
-  if (url.password !== undefined) refuseSet(source, user, 'REDIS_URL has a password too');
+function standaloneOf(read: Read, url: UrlParts, context: ReadContext): RedisConfigOf<'standalone'> {
+  refuseSet(context, tls, 'the address says it: rediss:// is with TLS');
+  if (url.password !== undefined) refuseSet(context, user, 'REDIS_URL has a password too');
   const { username, password, ...place } = url;
   return {
     mode: 'standalone',
-    ...loginOf(read, url.tls, source),
+    ...loginOf(read, url.tls, context),
     ...(password === undefined ? {} : { username, password }),
     ...place,
   };
@@ -104,30 +104,34 @@ function standaloneOf(read: Read, url: UrlParts, source: Source): RedisConfigOf<
 function sentinelOf(
   read: Read,
   sentinels: readonly RedisAddress[],
-  source: Source,
+  context: ReadContext,
 ): RedisConfigOf<'sentinel'> {
   const { name, sentinelUsername, sentinelPassword, db } = read;
   if (name === undefined) {
-    source.problems.push('REDIS_SENTINELS is set, but REDIS_SENTINEL_NAME, the name of the master, is not');
+    context.problems.push('REDIS_SENTINELS is set, but REDIS_SENTINEL_NAME, the name of the master, is not');
   }
-  refuseUserAlone(source, ofSentinels.sentinelUsername, ofSentinels.sentinelPassword);
-  const login = loginOf(read, read.tls, source);
+  refuseUserAlone(context, ofSentinels.sentinelUsername, ofSentinels.sentinelPassword);
+  const login = loginOf(read, read.tls, context);
   return { mode: 'sentinel', ...login, sentinels, name: name ?? '', sentinelUsername, sentinelPassword, db };
 }
 
-function loginOf({ username, password, caFile: file }: Read, isTls: boolean, source: Source): RedisLogin {
-  refuseUserAlone(source, user.username, user.password);
-  if (!isTls) refuseSet(source, { caFile }, 'the connection to Redis is without TLS');
+function loginOf(
+  { username, password, caFile: file }: Read,
+  isTls: boolean,
+  context: ReadContext,
+): RedisLogin {
+  refuseUserAlone(context, user.username, user.password);
+  if (!isTls) refuseSet(context, { caFile }, 'the connection to Redis is without TLS');
   return {
     tls: isTls,
-    ca: file === undefined ? undefined : readPem(file, source.problems),
+    ca: file === undefined ? undefined : readPem(file, context.problems),
     username,
     password,
   };
 }
 
-/** A user without a password would be taken for nobody at all. */
-function refuseUserAlone({ env, problems }: Source, { name }: Variable, password: Variable): void {
+/** A user without a password would be ignored. */
+function refuseUserAlone({ env, problems }: ReadContext, { name }: Variable, password: Variable): void {
   if (env[name] && !env[password.name]) problems.push(`${name} is set, but ${password.name} is not`);
 }
 
@@ -139,7 +143,7 @@ function readPem(path: string, problems: string[]): string | undefined {
   return pem;
 }
 
-/** `host[:port],...`; an IPv6 address stands in brackets. */
+/** `host[:port],...`; an IPv6 address is in brackets. */
 function addresses(name: string, usualPort: number): Variable<readonly RedisAddress[] | undefined> {
   const parse = (item: string): RedisAddress | undefined => {
     const [, host = '', port = `${usualPort}`] =

@@ -1,4 +1,13 @@
-import { baseUrl, flag, integer, refuseSet, type Source, text, type Values, variable } from './variable.ts';
+import {
+  baseUrl,
+  flag,
+  integer,
+  type ReadContext,
+  refuseSet,
+  text,
+  type Values,
+  variable,
+} from './variable.ts';
 
 const plainEndpoint = baseUrl('S3_ENDPOINT');
 
@@ -28,20 +37,20 @@ export const s3 = {
   },
 };
 
-/** The bucket that stores files instead of the file system. Without credentials the SDK’s usual chain finds some. */
+/** The bucket that stores files instead of the file system. Without credentials the SDK’s default chain provides them. */
 export type S3Config = NonNullable<ReturnType<typeof readS3>>;
 
 /** The S3_* variables; undefined without S3_BUCKET. */
-export function readS3(values: Values<typeof variables>, source: Source) {
+export function readS3(values: Values<typeof variables>, context: ReadContext) {
   const { accessKeyId, secretAccessKey, ...read } = values;
   const { bucket, ...others } = variables;
-  if (!source.env[bucket.name]) {
-    refuseSet(source, others, 'S3_BUCKET is not');
+  if (!context.env[bucket.name]) {
+    refuseSet(context, others, 'S3_BUCKET is not');
     return undefined;
   }
   const hasBoth = accessKeyId !== undefined && secretAccessKey !== undefined;
   if (!hasBoth && accessKeyId !== secretAccessKey) {
-    source.problems.push('S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY should be set together');
+    context.problems.push('S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY should be set together');
   }
   return Object.freeze({
     ...read,
@@ -51,7 +60,7 @@ export function readS3(values: Values<typeof variables>, source: Source) {
   });
 }
 
-/** A user or password in it would be a secret in an address, and S3 has no use for one. */
+/** Refuses a user or password: S3 does not use them, and the address is not kept secret. */
 function readEndpoint(given: string | undefined, problems: string[]): string | undefined {
   if (given === undefined) return undefined;
   const url = URL.canParse(given) ? new URL(given) : null;

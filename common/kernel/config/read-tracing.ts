@@ -1,9 +1,9 @@
-import { baseUrl, flag, integer, oneOf, type Source, text, type Values } from './variable.ts';
+import { baseUrl, flag, integer, oneOf, type ReadContext, text, type Values } from './variable.ts';
 
 /** The destination of traces. OpenTelemetry's SDK reads everything else, from the same variables. */
 export interface TracingConfig {
   readonly protocol: (typeof protocols)[number];
-  /** Values of headers that the collector wants. Never logged. */
+  /** Values of the headers for the collector. Never logged. */
   readonly secrets: readonly string[];
 }
 
@@ -51,8 +51,11 @@ export const traces = {
   variables: { tracing: variables },
 };
 
-/** The OTEL_* variables, as far as they concern traces. undefined: nothing is traced. */
-export function readTracing(read: Values<typeof variables>, { problems }: Source): TracingConfig | undefined {
+/** The OTEL_* variables that concern traces. undefined: tracing is off. */
+export function readTracing(
+  read: Values<typeof variables>,
+  { problems }: ReadContext,
+): TracingConfig | undefined {
   const { batch, queue, sampler, samplerArg } = read;
   if (batch !== undefined && batch > queue) {
     problems.push(

@@ -5,23 +5,23 @@ const maxParts = 10_000;
 export const smallestPart = 5 * mebibyte;
 /** Parts of the base size at the beginning of an upload of unknown length. */
 const smallParts = 5_000;
-/** Fewer than there are, so that a size that is met exactly never needs one more. */
+/** Fewer than S3 allows, so that an exact fit never needs one more part. */
 const spareParts = 100;
 
 export interface PartSizes {
-  /** The size of parts where nothing speaks against it. Bytes. */
+  /** The default size of parts. Bytes. */
   readonly partBytes: number;
-  /** The largest object there may be. Bytes. */
+  /** The size limit of an object. Bytes. */
   readonly maxObjectBytes: number;
 }
 
 /**
- * How many bytes a part should have, so that the object fits into 10,000 parts and as little as possible is held in
- * memory: the base size where that does; one larger size when the object is known to need it; and when its length is
- * unknown, the base size for the first 5,000 parts and then one with which the largest object fits.
+ * The size of a part, so that the object fits into 10,000 parts and uses as little memory as possible: the base size if
+ * that is enough, or a larger size if the object is known to need it. If the length is unknown, the first 5,000 parts
+ * have the base size, and further parts are large enough for the largest object.
  * @param index of the part, from 0
- * @param maxBytes the object is no larger; Infinity when nothing is known
- * @param small the smallest that S3 takes instead of the base size, unless an object of unknown length could outgrow it
+ * @param maxBytes upper bound of the object's size; Infinity: unknown
+ * @param small use S3's smallest part instead of the base size, unless an object of unknown length could outgrow it
  */
 export function partBytesFor(sizes: PartSizes, index: number, maxBytes: number, small = false): number {
   const { maxObjectBytes } = sizes;

@@ -1,6 +1,6 @@
 import type { Config } from './read-config.ts';
 
-/** The secrets of the environment, which nobody may read in a log. */
+/** The secrets of the environment, which must not appear in a log. */
 export function secretsOf(config: Config): readonly string[] {
   const { redis, s3, clickhouse } = config;
   return [

@@ -12,8 +12,8 @@ import {
 } from './variable.ts';
 
 /**
- * The variables, but for those of the stores and traces, by the headings of docs/configuration.md. That page
- * explains each variable.
+ * The variables, except for stores and traces, by the headings of docs/configuration.md. That page explains
+ * each variable.
  */
 
 const kibibyte = 1024;
@@ -88,7 +88,7 @@ export const files = {
     publicFilesUrl: baseUrl('PUBLIC_FILES_URL'),
     uploadMemoryBytes: integer('UPLOAD_MEMORY_BYTES', 256 * mebibyte, [mebibyte, 1024 * gibibyte]),
     fileCacheBytes: integer('FILE_CACHE_BYTES', 64 * mebibyte, [0, 64 * gibibyte]),
-    // the least that S3 takes for a part that is not the last
+    // S3's minimum for every part but the last
     uploadPartBytes: integer('UPLOAD_PART_BYTES', 8 * mebibyte, [5 * mebibyte, gibibyte]),
     uploadMinRate: integer('UPLOAD_MIN_RATE', 8192, [0, gibibyte]),
     uploadMinRatePeriod: integer('UPLOAD_MIN_RATE_PERIOD_MS', 5 * second, [second, hour]),
@@ -109,7 +109,7 @@ function requestLimits(prefix: 'TOKEN' | 'ADDRESS') {
   };
 }
 
-/** Limits of one sender. 0: no limit; the burst is at least 1. */
+/** Limits of a sender. 0: no limit; the burst is at least 1. */
 export type RequestLimits = Values<ReturnType<typeof requestLimits>>;
 
 export const limits = {
@@ -136,7 +136,7 @@ const readLimits = {
   minRatePeriod: integer('READ_MIN_RATE_PERIOD_MS', readLimitDefaults.minRatePeriod, [100, hour]),
 };
 
-/** Limits of the reads that clients ask for. */
+/** Limits of clients' reads. */
 export type ReadLimits = Values<typeof readLimits>;
 
 export const records = {
@@ -162,7 +162,7 @@ export const records = {
 export const processes = {
   title: 'Processes and timeouts',
   variables: {
-    // more than the cores of any machine that runs one service
+    // more than any machine for this service has cores
     workers: integer('WORKERS', 1, [1, 256]),
     bodyIdleTimeout: integer('BODY_IDLE_TIMEOUT_MS', 60 * second, [100, hour]),
     requestTimeout: integer('REQUEST_TIMEOUT_MS', 60 * second, [100, hour]),
@@ -185,7 +185,7 @@ interface Network {
   readonly family: 'ipv4' | 'ipv6';
 }
 
-/** A variable that lists networks; undefined: none. */
+/** A variable that lists networks; undefined: not set. */
 function networks(name: string): Variable<BlockList | undefined> {
   const form = 'an IP address or a CIDR such as 10.0.0.0/8';
   const { read } = list(name, [], { parse: parseNetwork, form });

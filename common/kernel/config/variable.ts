@@ -5,20 +5,20 @@ export interface Variable<Value = unknown> {
   readonly name: string;
   /** Its default, as the page shows it. */
   readonly shown: string;
-  /** The range of its values, in words; empty: a text. */
+  /** The range of its values, in words; empty: any text. */
   readonly values: string;
-  /** @param text undefined: it is not set. The faults of the text are added to the problems. */
-  readonly read: Read<Value>;
+  /** @param text undefined: not set. Problems of the text are added to `problems`. */
+  readonly read: VariableReader<Value>;
 }
 
-export type Read<Value> = (text: string | undefined, problems: string[]) => Value;
+export type VariableReader<Value> = (text: string | undefined, problems: string[]) => Value;
 
-/** Variables by the names that the code has for them, in groups. */
+/** Variables by their names in the code, in groups. */
 export interface Variables {
   readonly [key: string]: Variable | Variables;
 }
 
-/** The values read of variables. */
+/** The values of variables. */
 export type Values<Set extends Variables> = {
   readonly [Key in keyof Set]: Set[Key] extends Variable<infer Value>
     ? Value
@@ -34,17 +34,17 @@ export interface Section<Set extends Variables = Variables> {
 }
 
 /** The source of variables, and the problems found in them. */
-export interface Source {
+export interface ReadContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly problems: string[];
 }
 
-export function readVariables<Set extends Variables>(variables: Set, source: Source): Values<Set> {
-  const { env, problems } = source;
+export function readVariables<Set extends Variables>(variables: Set, context: ReadContext): Values<Set> {
+  const { env, problems } = context;
   const read = Object.entries(variables).map(([key, one]) => [
     key,
     // an empty variable counts as not set
-    isVariable(one) ? one.read(env[one.name] || undefined, problems) : readVariables(one, source),
+    isVariable(one) ? one.read(env[one.name] || undefined, problems) : readVariables(one, context),
   ]);
   return Object.freeze(Object.fromEntries(read)) as Values<Set>;
 }
@@ -57,8 +57,8 @@ function isVariable(one: Variable | Variables): one is Variable {
   return typeof one.read === 'function';
 }
 
-/** Adds a problem for variables that are set where nothing would read them. */
-export function refuseSet({ env, problems }: Source, variables: Variables, reason: string): void {
+/** Adds a problem for each variable that is set but would be ignored. */
+export function refuseSet({ env, problems }: ReadContext, variables: Variables, reason: string): void {
   for (const { name } of listVariables(variables)) {
     if (env[name]) problems.push(`${name} is set, but ${reason}`);
   }
@@ -66,31 +66,31 @@ export function refuseSet({ env, problems }: Source, variables: Variables, reaso
 
 export function variable<Value>(
   name: string,
-  read: Read<Value>,
+  read: VariableReader<Value>,
   { shown = '-', values = '' }: Partial<Pick<Variable, 'shown' | 'values'>> = {},
 ): Variable<Value> {
   return { name, shown, values, read };
 }
 
-interface Kind<Value, Fallback> {
-  /** Undefined: the text is not of this kind. */
+interface VariableOptions<Value, Fallback> {
+  /** Undefined: the text is invalid. */
   readonly parse: (text: string) => Value | undefined;
-  /** The wanted form, as the end of a sentence. */
+  /** The expected form, as the end of a sentence. */
   readonly form: string;
   readonly fallback: Fallback;
   readonly values?: string;
   /** Absent: the fallback itself. */
   readonly shown?: string | undefined;
-  /** No message repeats the text. */
+  /** No message quotes the text. */
   readonly secret?: boolean;
 }
 
 /** A variable whose text is parsed. */
 export function parsed<Value, Fallback>(
   name: string,
-  { parse, form, fallback, secret = false, values = '', shown }: Kind<Value, Fallback>,
+  { parse, form, fallback, secret = false, values = '', shown }: VariableOptions<Value, Fallback>,
 ): Variable<Value | Fallback> {
-  const read: Read<Value | Fallback> = (given, problems) => {
+  const read: VariableReader<Value | Fallback> = (given, problems) => {
     if (given === undefined) return fallback;
     const value = parse(given);
     const label = secret ? name : `${name} is ${JSON.stringify(given)}: it`;
@@ -100,7 +100,7 @@ export function parsed<Value, Fallback>(
   return variable(name, read, { shown: shown ?? String(fallback ?? '-'), values });
 }
 
-/** @param shown where the default is not the fallback */
+/** @param shown the default, if it is not the fallback */
 export function integer<Fallback extends number | undefined>(
   name: string,
   fallback: Fallback,
@@ -140,7 +140,7 @@ export function oneOf<Value extends string, Fallback extends Value | undefined>(
 interface TextKind<Fallback> {
   readonly fallback?: Fallback;
   readonly shown?: string;
-  /** A test of its value, and the wanted form in words. */
+  /** A test of the value, and the expected form in words. */
   readonly fits?: (text: string) => boolean;
   readonly form?: string;
   readonly secret?: boolean;
@@ -167,16 +167,16 @@ export function isBaseUrl(given: string): boolean {
 }
 
 /**
- * A list between commas, each item trimmed.
- * @param parse undefined: it is none
+ * A comma-separated list, each item trimmed.
+ * @param parse returns undefined for an invalid item
  * @param form of each, as the end of a sentence
  */
 export function list<Item, Fallback extends readonly Item[] | undefined>(
   name: string,
   fallback: Fallback,
-  { parse, form }: Pick<Kind<Item, Fallback>, 'parse' | 'form'>,
+  { parse, form }: Pick<VariableOptions<Item, Fallback>, 'parse' | 'form'>,
 ): Variable<readonly Item[] | Fallback> {
-  const read: Read<readonly Item[] | Fallback> = (given, problems) => {
+  const read: VariableReader<readonly Item[] | Fallback> = (given, problems) => {
     if (given === undefined) return fallback;
     const items = given.split(',').map((item) => item.trim());
     return items.filter(Boolean).flatMap((item) => {

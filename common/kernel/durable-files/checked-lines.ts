@@ -29,9 +29,9 @@ function markText(line: Uint8Array): string {
 }
 
 export interface CheckedLines {
-  /** Lines with a right checksum, wherever they are: damage to one costs no other. */
+  /** Lines with a valid checksum, wherever they are: damage to one line affects no other. */
   readonly lines: readonly Uint8Array[];
-  /** Lines with a wrong one. */
+  /** Lines with a wrong checksum. */
   readonly damaged: number;
   /** Bytes after the last line break. */
   readonly tail: number;
@@ -56,7 +56,7 @@ function lineIn(marked: Buffer): Uint8Array | null {
   if (isWhole(marked)) return marked.subarray(markBytes);
   for (let gap = marked.indexOf(space); gap !== -1; gap = marked.indexOf(space, gap + 1)) {
     const start = gap - markBytes + 1;
-    // the checksum of all that follows is only worth its time where there is something to compare it with
+    // checking the text that follows is only worth the time if it can begin with a checksum
     if (start <= 0 || !checksumPattern.test(marked.toString('latin1', start, gap))) continue;
     if (isWhole(marked.subarray(start))) return marked.subarray(start + markBytes);
   }

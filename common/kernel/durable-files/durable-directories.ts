@@ -1,28 +1,28 @@
 import { mkdir, open, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** A name that was made, renamed or removed in a directory survives a power cut only after this: fsync(2). */
+/** Makes created, renamed or removed names in a directory survive a power cut: fsync(2). */
 export async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, 'r');
   try {
     await directory.sync();
   } finally {
-    // nothing depends on it, and each wait takes a turn of the event loop
+    // nothing depends on the close, and awaiting it takes a turn of the event loop
     directory.close().catch(() => {});
   }
 }
 
-/** Makes a directory and its parents where they are missing, so that they survive a power cut. @param path absolute */
+/** Makes a directory and its missing parents, so that they survive a power cut. @param path absolute */
 export async function makeDurably(path: string, mode?: number): Promise<void> {
   if (await isMade(path, mode)) return;
-  // not mkdir's own `recursive`: where a parent can't be made, as below /proc, it tries for ever
+  // not mkdir's own `recursive`: it loops forever if a parent can't be made, as below /proc
   const parent = dirname(path);
   await makeDurably(parent, mode);
   if (!(await isMade(path, mode)))
     throw Object.assign(new Error(`${path} can't be made`), { code: 'ENOENT' });
 }
 
-/** Makes a directory unless it is there. Answers false when its parent is missing. */
+/** Makes a directory if it doesn't exist. Answers false when its parent is missing. */
 async function isMade(path: string, mode: number | undefined): Promise<boolean> {
   try {
     await mkdir(path, mode);
@@ -36,7 +36,7 @@ async function isMade(path: string, mode: number | undefined): Promise<boolean> 
   return true;
 }
 
-/** Beyond this many the known directories are forgotten; finding one again costs an fsync. */
+/** Beyond this many, the known directories are forgotten; each costs another fsync then. */
 const knownLimit = 10_000;
 
 /** Makes directories below a root so that they survive a power cut. */
@@ -48,7 +48,7 @@ export class DurableDirectories {
     this.#root = root;
   }
 
-  /** Makes the root itself where it is missing. @param root absolute path */
+  /** Makes the root itself if it is missing. @param root absolute path */
   static async open(root: string): Promise<DurableDirectories> {
     await makeDurably(root);
     return new DurableDirectories(root);
@@ -66,7 +66,7 @@ export class DurableDirectories {
     return made;
   }
 
-  /** The directory or one above it may be gone: look again next time. */
+  /** The directory or a parent may have been removed: check again next time. */
   forget(path: string): void {
     for (let lost = path; lost.length > this.#root.length; lost = dirname(lost)) this.#known.delete(lost);
   }
@@ -79,7 +79,7 @@ export class DurableDirectories {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     }
-    // also when it was there: another process may have made it a moment ago, and not have come to its fsync
+    // even if it existed: another process may have made it a moment ago, and not called fsync yet
     await syncDirectory(parent);
   }
 }

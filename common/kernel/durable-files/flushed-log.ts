@@ -2,24 +2,24 @@ import type { Log } from '../log/log.ts';
 import { type LogEntry, type LogSegment, WriteAheadLog } from './write-ahead-log.ts';
 
 export interface FlushTimes {
-  /** How long an entry waits for others to come with it into the table. Milliseconds. */
+  /** How long an entry waits for others, so that they are flushed together. Milliseconds. */
   readonly flushAfter: number;
-  /** Pause before a failed flush is tried again. Milliseconds. */
+  /** Pause before a failed flush is retried. Milliseconds. */
   readonly retryAfter: number;
 }
 
 interface Deps<Entry> {
-  /** The noun for entries in the service's log: `records`. */
+  /** The noun for entries in log lines, such as `records`. */
   readonly what: string;
-  /** Brings entries into the table. @param again some of them may be there already */
+  /** Writes entries to the table. @param again some of them may be there already */
   readonly store: (entries: readonly Entry[], again: boolean) => Promise<void>;
-  /** The table has these entries now. */
+  /** Called when the table has these entries. */
   readonly stored: (entries: readonly Entry[]) => void;
   readonly log: Pick<Log, 'error'>;
 }
 
 interface Flush {
-  /** Number of the last entry that it brings. */
+  /** Number of the last entry in this flush. */
   readonly upTo: number;
   readonly done: Promise<void>;
 }
@@ -27,15 +27,15 @@ interface Flush {
 const usualTimes: FlushTimes = { flushAfter: 1000, retryAfter: 1000 };
 
 /**
- * A write-ahead log in front of a table: an entry is durable after one small write to a file, and the table gets it
- * a little later, many entries in one statement. A flush that fails is tried again until it succeeds; entries that are
- * left when the process ends are brought into the table by the next one, before anything else happens.
+ * A write-ahead log in front of a table: an entry is durable after one small write to a file, and reaches the table a
+ * little later, many entries in one statement. A failed flush is retried until it succeeds. Entries that are left when
+ * the process ends are flushed by the next process before anything else.
  */
 export class FlushedLog<Entry extends LogEntry> {
   readonly #deps: Deps<Entry>;
   readonly #times: FlushTimes;
   readonly #wal: WriteAheadLog<Entry>;
-  /** Segments that are closed and not in the table, the oldest first. */
+  /** Closed segments that the table does not have yet, the oldest first. */
   readonly #sealed: { readonly segment: LogSegment<Entry>; tried: boolean }[] = [];
   /** Number of the last visible entry, and of the last one in the table. */
   #last = 0;
@@ -50,7 +50,7 @@ export class FlushedLog<Entry extends LogEntry> {
     this.#times = times;
   }
 
-  /** Flushes the entries of an earlier process first. @param args.entryOf makes an entry of a line that is found */
+  /** Flushes the entries of an earlier process first. @param args.entryOf parses an entry from a line */
   static async open<Entry extends LogEntry>(
     args: Omit<Deps<Entry>, 'log'> & {
       readonly directory: string;
@@ -62,10 +62,10 @@ export class FlushedLog<Entry extends LogEntry> {
     const { what, log, directory, entryOf, times } = args;
     const { wal, left } = await WriteAheadLog.open(directory, entryOf);
     for (const { entries, damage, drop } of left) {
-      // a process that is killed before its first write leaves an empty segment
+      // a process that was killed before its first write leaves an empty segment
       if (entries.length > 0) await args.store(entries, true);
       await drop();
-      log.info({ entries: entries.length }, `the write-ahead log of ${what} was brought into the table`);
+      log.info({ entries: entries.length }, `the write-ahead log of ${what} was flushed to the table`);
       if (damage === null) continue;
       if (damage.lines > 0)
         log.error({ damage }, `rows in the write-ahead log of ${what} are damaged: it is kept aside`);
@@ -80,17 +80,17 @@ export class FlushedLog<Entry extends LogEntry> {
     return this.#last;
   }
 
-  /** Resolves when the entry is on the disk. One that is rejected may still be found there. */
+  /** Resolves when the entry is on the disk. A rejected entry may still be there. */
   append(entry: Entry): Promise<void> {
     return this.#wal.append(entry);
   }
 
-  /** Takes the next number: for an entry when it becomes visible, or for a change that was made elsewhere. */
+  /** Takes the next number, for an entry that becomes visible or for a change that was made elsewhere. */
   number(): number {
     return ++this.#last;
   }
 
-  /** Flushes the new entries: soon, or at once. Needed after each entry. */
+  /** Flushes the new entries, soon or at once. To be called after each entry. */
   schedule(now = false): void {
     if (now) this.#flushIn(0);
     else if (this.#timer === null && this.#next === null) this.#flushIn(this.#times.flushAfter);
@@ -101,7 +101,7 @@ export class FlushedLog<Entry extends LogEntry> {
     return upTo <= this.#stored;
   }
 
-  /** Resolves when the table has the visible entries up to this number. Infinity: all that were appended. */
+  /** Resolves when the table has the visible entries up to this number. Infinity: all appended entries. */
   flush(upTo: number): Promise<void> {
     if (this.#current !== null && upTo <= this.#current.upTo) return this.#current.done;
     this.#next ??= (this.#current?.done ?? Promise.resolve())
@@ -113,14 +113,14 @@ export class FlushedLog<Entry extends LogEntry> {
     return this.#next;
   }
 
-  /** Flushes all entries. Those that fail stay in the log for the next start. */
+  /** Flushes all entries. If that fails, they stay in the log for the next start. */
   async close(): Promise<void> {
     this.#stop();
     await this.flush(Number.POSITIVE_INFINITY).catch((err: unknown) => {
       const { log, what } = this.#deps;
       log.error({ err }, `${what} stay in their write-ahead log until the next start`);
     });
-    // a flush that fails asks for the next
+    // a failed flush requests another one
     this.#stop();
   }
 
@@ -129,7 +129,7 @@ export class FlushedLog<Entry extends LogEntry> {
     this.#timer = null;
   }
 
-  /** Waiting callers learn of a failure; here the flush is tried again. */
+  /** Rejects the waiting callers on a failure, and retries the flush. */
   #flushIn(delay: number): void {
     if (this.#timer !== null && delay > 0) return;
     this.#stop();
@@ -166,7 +166,7 @@ export class FlushedLog<Entry extends LogEntry> {
       const again = next.tried;
       next.tried = true;
       if (entries.length > 0) await this.#deps.store(entries, again);
-      // before the log forgets them: the table has them, whatever becomes of the file
+      // before the segment is dropped: the table has its entries, whatever happens to the file
       const found = await drop();
       this.#sealed.shift();
       this.#deps.stored(entries);

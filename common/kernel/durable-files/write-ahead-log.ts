@@ -9,14 +9,14 @@ export interface LogEntry {
   readonly line: Uint8Array;
 }
 
-/** Entries that belong together: they were written between two seals. */
+/** Entries of one file, written between two seals. */
 export interface LogSegment<Entry extends LogEntry> {
   readonly entries: readonly Entry[];
-  /** The part that can't be read; null: all of it was read. */
+  /** The unreadable part; null: everything was read. */
   readonly damage: LogDamage | null;
   /**
-   * Takes it out of the write-ahead log, and answers whether its file was still there. One with damage is kept beside it,
-   * under another name: its bytes may be all there is.
+   * Removes the segment from the write-ahead log, and answers whether its file still existed. A damaged file is renamed
+   * and kept: it may be the only copy of its entries.
    */
   drop(): Promise<boolean>;
 }
@@ -24,7 +24,7 @@ export interface LogSegment<Entry extends LogEntry> {
 export interface LogDamage {
   /** Lines whose checksum is wrong. */
   readonly lines: number;
-  /** Bytes after the last line break: a write that was cut off, or a line break that is damaged. */
+  /** Bytes after the last line break: an interrupted write, or a damaged line break. */
   readonly tail: number;
   /** Its path after `drop`. */
   readonly keptAt: string;
@@ -40,20 +40,20 @@ interface OpenSegment<Entry> {
   readonly handle: FileHandle;
   readonly path: string;
   readonly entries: Entry[];
-  /** Bytes that were written for good. */
+  /** Bytes that are durably written. */
   length: number;
-  /** Settles with the write under way; never rejects. */
+  /** Settles with the running write; never rejects. */
   writing: Promise<void>;
 }
 
 const suffix = '.wal';
 const damagedSuffix = '.damaged';
-/** Every write is on the disk when it returns. */
+/** Each write is on the disk when it returns. */
 const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_DSYNC;
 
 /**
- * Lines of text that are durable as soon as `append` resolves: one write to one file, shared by all that wait meanwhile.
- * Entries written before the process ended, in whatever way, are found when the write-ahead log is opened again.
+ * Lines of text that are durable as soon as `append` resolves: one write to one file, shared by all concurrent callers.
+ * However the process ends, its entries are found when the write-ahead log is opened again.
  */
 export class WriteAheadLog<Entry extends LogEntry> {
   readonly #directory: string;
@@ -68,15 +68,15 @@ export class WriteAheadLog<Entry extends LogEntry> {
   }
 
   /**
-   * Makes the directory where it is missing.
-   * @param entryOf makes an entry of a line that is found @returns also the segments of earlier processes
+   * Makes the directory if it is missing.
+   * @param entryOf parses an entry from a line @returns also the segments of earlier processes
    */
   static async open<Entry extends LogEntry>(
     directory: string,
     entryOf: (line: Uint8Array) => Entry,
   ): Promise<{ wal: WriteAheadLog<Entry>; left: readonly LogSegment<Entry>[] }> {
     await mkdir(directory, { recursive: true, mode: 0o700 });
-    // also when it was there: the process that created it may not have come to this
+    // even if it existed: the process that created it may not have called fsync
     await syncDirectory(dirname(directory));
     const names = (await readdir(directory)).filter((name) => /^\d{1,15}\.(wal|damaged)$/.test(name));
     const left: LogSegment<Entry>[] = [];
@@ -108,7 +108,7 @@ export class WriteAheadLog<Entry extends LogEntry> {
   async #writeAll(): Promise<void> {
     this.#working = true;
     while (this.#waiting.length > 0) {
-      // other entries of the moment go along: a write costs much more than a line of it
+      // lets other entries join: a write costs much more than a line in it
       await new Promise<void>((resolve) => setImmediate(resolve));
       const batch = this.#waiting.splice(0);
       try {
@@ -119,7 +119,7 @@ export class WriteAheadLog<Entry extends LogEntry> {
       }
       for (const { resolve } of batch) resolve();
     }
-    // in the same step as the last check: later entries begin anew
+    // synchronous with the last check: later entries start a new write
     this.#working = false;
   }
 
@@ -145,8 +145,8 @@ export class WriteAheadLog<Entry extends LogEntry> {
 }
 
 /**
- * A power cut does not bring it back: later changes may have bypassed the log. A file that is gone already is no
- * failure, which would keep all later segments from the table.
+ * Even a power cut must not bring the file back: later changes may have bypassed the log. A missing file is not an error:
+ * it would keep all later segments from the table.
  */
 async function removeDurably(path: string): Promise<boolean> {
   try {
@@ -192,14 +192,14 @@ async function writeEntries<Entry extends LogEntry>(
   const bytes = checkedLines(entries.map(({ line }) => line));
   let written = 0;
   try {
-    // at a place of its own: the bytes of a failed write are overwritten
+    // at an explicit position, which overwrites the bytes of a failed write
     while (written < bytes.byteLength) {
       const place = segment.length + written;
       const { bytesWritten } = await segment.handle.write(bytes, written, bytes.byteLength - written, place);
       written += bytesWritten;
     }
   } catch (error) {
-    // its rest would look like damage behind a shorter write
+    // the rest of a failed write would look like damage after a shorter one
     await segment.handle.truncate(segment.length).catch(() => {});
     throw error;
   }

@@ -1,6 +1,6 @@
 import { type ErrorCode, errorCodes } from './error-codes.ts';
 
-/** Seconds after which another attempt makes sense, where nothing better is known. */
+/** Seconds after which a retry makes sense, by default. */
 const usualWait = '1';
 
 interface ErrorDetails {
@@ -10,15 +10,15 @@ interface ErrorDetails {
 }
 
 /**
- * An error that a client is meant to see: a stable machine `code`, an HTTP status, and every problem found.
- * Anything else that is thrown is logged in full and shown as `internal_error`.
+ * An error for clients: a stable machine `code`, an HTTP status, and every problem found. Any other thrown error is
+ * logged in full and shown as `internal_error`.
  */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
-  /** One text a problem; the client reads them as `error`. Never empty. */
+  /** One text for each problem; clients read them as `error`. Never empty. */
   readonly problems: readonly string[];
-  /** Extra answer headers, such as `Allow`; lower-case names. */
+  /** Extra response headers, such as `Allow`; lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(code: ErrorCode, message: string, more: ErrorDetails = {}) {
@@ -28,7 +28,7 @@ export class ApiError extends Error {
     this.code = code;
     this.status = errorCodes[code].status;
     this.problems = problems?.length ? problems : [message];
-    // RFC 6585 section 4, RFC 9110 section 15.6.4: a client that may try again learns when
+    // RFC 6585 section 4, RFC 9110 section 15.6.4: when the client may retry
     const again = this.status === 429 || this.status === 503;
     this.headers = { ...(again ? { 'retry-after': usualWait } : {}), ...headers };
   }

@@ -26,16 +26,16 @@ export const invalidValue = (problems: readonly string[]) => badRequest('invalid
 export const invalidCondition = (problems: readonly string[]) => badRequest('invalid_condition', problems);
 /** @param reason the rest of a sentence about the file */
 export const unreadableFile = (reason: string, cause?: unknown) =>
-  badRequest('unreadable_file', `The file can not be read as a table: ${reason}`, cause);
+  badRequest('unreadable_file', `The file cannot be read as a table: ${reason}`, cause);
 export const noConditions = () =>
   badRequest(
     'no_conditions',
-    'At least one condition is needed: without one, records would be changed or deleted that nobody meant',
+    'At least one condition is required: without any, the request would change or delete arbitrary records',
   );
 export const allMeant = () =>
   badRequest(
     'no_conditions',
-    'The conditions hold for every record of the space: add one that leaves some out, or "all": true where all are meant',
+    'The conditions match every record of the space: add a narrower one, or send "all": true if you mean all of them',
   );
 export const noMatch = (problem: string) => badRequest('no_match', problem);
 export const notUnique = (problems: readonly string[]) => badRequest('not_unique', problems);
@@ -48,12 +48,9 @@ export const wrongContentType = (wanted: string) =>
   badRequest('wrong_content_type', `Content-Type should be ${wanted}`);
 export const invalidMultipart = (problem: string, cause?: unknown) =>
   badRequest('invalid_multipart', problem, cause);
-/** @param headers names of the headers whose checksum is another one */
+/** @param headers names of the headers whose checksum does not match */
 export const checksumMismatch = (headers: readonly string[]) =>
-  badRequest(
-    'checksum_mismatch',
-    `The bytes of the file are not those that ${headers.join(' and ')} announced`,
-  );
+  badRequest('checksum_mismatch', `The file does not match the checksum in ${headers.join(' and ')}`);
 /** @param sign the header that marks a chunk */
 export const chunksUnsupported = (sign: string) =>
   badRequest(
@@ -81,7 +78,7 @@ export const httpsRequired = () =>
 export const unknownHost = () =>
   new ApiError(
     'unknown_host',
-    'The Host header names no host of this server: ALLOWED_HOSTS lists those besides that of PUBLIC_URL',
+    'The Host header names no host of this server: ALLOWED_HOSTS lists hosts in addition to the host of PUBLIC_URL',
   );
 
 export const csrfRefused = (message: string) => new ApiError('csrf_refused', message);
@@ -91,19 +88,19 @@ export const registrationRefused = () =>
     'No account was created: registration is closed here, or these details cannot be used',
   );
 export const wrongPassword = () => new ApiError('wrong_password', 'The current password is wrong');
-export const linkRefused = (message = 'The link has expired, or is not one of ours') =>
+export const linkRefused = (message = 'The link has expired or is not valid') =>
   new ApiError('link_refused', message);
 /** @param limit of an account */
 export const tooManySpaces = (limit: number) =>
-  new ApiError('too_many_spaces', `The account has ${limit} record spaces, and may not have more`);
+  new ApiError('too_many_spaces', `The account already has ${limit} record spaces, which is its limit`);
 /** @param limit of an account */
 export const tooManyProjects = (limit: number) =>
-  new ApiError('too_many_projects', `The account has ${limit} projects, and may not have more`);
+  new ApiError('too_many_projects', `The account already has ${limit} projects, which is its limit`);
 /** @param limit of an account */
 export const tooManyUploads = (limit: number) =>
   new ApiError(
     'too_many_uploads',
-    `The account has ${limit} uploads that are not complete, and may not have more (MAX_OPEN_UPLOADS): complete or delete some, or wait until they expire`,
+    `The account already has ${limit} incomplete uploads, which is its limit (MAX_OPEN_UPLOADS): complete or delete some, or wait until they expire`,
   );
 /** @param what the limit, in words */
 export const quotaExceeded = (what: string) =>
@@ -118,7 +115,7 @@ export const noSuchProject = (slug: string) =>
   new ApiError('project_not_found', `Project ${JSON.stringify(slug.slice(0, 80))} does not exist`);
 export const recordSpaceNotFound = (slug: string, reason: string) =>
   new ApiError('record_space_not_found', `Record space '${slug}' does not exist${reason}`);
-/** @param more headers of answers at this path */
+/** @param more further headers of the answer */
 export const methodNotAllowed = (
   method: string,
   allow: readonly string[],
@@ -145,17 +142,20 @@ export const uploadConflict = (message: string, offset?: number) =>
     ...(offset !== undefined && { headers: { 'upload-offset': `${offset}` } }),
   });
 export const finalUpload = () =>
-  new ApiError('final_upload', 'This file is made of partial uploads: it takes no bytes of its own');
+  new ApiError(
+    'final_upload',
+    'This file is a concatenation of partial uploads: no bytes can be appended to it',
+  );
 export const uploadExpired = () =>
-  new ApiError('upload_expired', 'No bytes of this upload came for too long: begin it again');
-/** @param version that is supported */
+  new ApiError('upload_expired', 'The upload was idle for too long and has expired: start it again');
+/** @param version the supported version */
 export const unsupportedVersion = (version: string) =>
   new ApiError('unsupported_version', `The header Tus-Resumable should be ${version}`, {
     headers: { 'tus-version': version },
   });
-/** @param header that does not hold */
+/** @param header the header whose condition is false */
 export const preconditionFailed = (header: string) =>
-  new ApiError('precondition_failed', `The file is not as ${header} says: nothing was done`);
+  new ApiError('precondition_failed', `The file does not meet the condition of ${header}: nothing was done`);
 export const unsupportedMediaType = (wanted: string, headers?: Readonly<Record<string, string>>) =>
   new ApiError('unsupported_media_type', `Content-Type should be ${wanted}`, {
     ...(headers !== undefined && { headers }),
@@ -176,7 +176,7 @@ export const queryTooExpensive = (problem: string, cause?: unknown) =>
 export const chunkChecksumMismatch = () =>
   new ApiError(
     'chunk_checksum_mismatch',
-    'The bytes of the request are not those that Upload-Checksum announced: none of them counts',
+    'The request body does not match Upload-Checksum, and was discarded',
   );
 /** @param limit bytes @param what the limited thing, such as "File" or "Request body" */
 export const payloadTooLarge = (limit: number, what: string) =>
@@ -185,7 +185,7 @@ export const payloadTooLarge = (limit: number, what: string) =>
 export const tooManyRecords = (count: number, limit: number, bytes: number) =>
   new ApiError(
     'too_many_records',
-    `The find has ${count} records; a live one has at most ${limit} of ${bytes} bytes together: narrow it by conditions`,
+    `The find has ${count} records; a live find has at most ${limit} with ${bytes} bytes in total: narrow it by conditions`,
   );
 export const rangeNotSatisfiable = (size: number) =>
   new ApiError('range_not_satisfiable', `The requested range lies outside the file of ${size} bytes`, {
@@ -194,7 +194,7 @@ export const rangeNotSatisfiable = (size: number) =>
 export const idempotencyKeyInUse = () =>
   new ApiError(
     'idempotency_key_in_use',
-    'Another request with this Idempotency-Key goes on: try again when it is over',
+    'Another request with this Idempotency-Key is still running: try again when it has finished',
     { headers: { 'retry-after': '1' } },
   );
 export const idempotencyKeyReused = () =>
@@ -202,7 +202,7 @@ export const idempotencyKeyReused = () =>
     'idempotency_key_reused',
     'This Idempotency-Key was sent with another request: use a new key for each',
   );
-/** @param wait seconds until another attempt is looked at */
+/** @param wait seconds until another attempt is checked */
 export const tooManyAttempts = (wait: number) =>
   new ApiError('too_many_attempts', `Too many failed attempts to log in: try again in ${wait} s`, {
     headers: { 'retry-after': String(wait) },
@@ -218,35 +218,35 @@ export const rateLimited = (wait: number) => {
 
 /** @param whose limit it is */
 export const tooManyStreams = (whose: string, limit: number) =>
-  new ApiError('too_many_streams', `There are ${limit} live finds of ${whose}, and may not be more`, {
+  new ApiError('too_many_streams', `There are already ${limit} live finds of ${whose}, which is the limit`, {
     headers: { 'retry-after': '5' },
   });
 
 // 5xx
 export const internalError = (cause?: unknown) =>
   new ApiError('internal_error', 'Internal server error', { cause });
-/** Not a 503: a client that just sends a write again may make it twice. */
+/** Not a 503: a client that simply retries a write may apply it twice. */
 export const outcomeUnknown = (cause: unknown) =>
   new ApiError(
     'outcome_unknown',
-    'A write was cut off in the database, and may or may not have been made: look for it, or send the request again with the Idempotency-Key that it had',
+    'A write to the database was interrupted and may or may not have taken effect: check whether it did, or send the request again with the same Idempotency-Key',
     { cause },
   );
 export const notImplemented = (what: string) => new ApiError('not_implemented', `${what} is not implemented`);
 export const shuttingDown = () => new ApiError('shutting_down', 'The server is shutting down; try again');
 export const overloaded = (what: string, cause?: unknown) =>
   new ApiError('overloaded', `The server is busy: ${what}; try again`, { cause });
-/** Something that the request can't do without, and others can, does not answer. */
+/** Something that this request needs, unlike others, does not respond. */
 export const unavailable = (what: string, cause?: unknown) =>
   new ApiError('unavailable', `${what}; try again`, { cause });
 /** @param limit milliseconds */
 export const deadlineExceeded = (limit: number, cause?: unknown) =>
-  new ApiError('deadline_exceeded', `The request was not done within ${limit} ms`, { cause });
+  new ApiError('deadline_exceeded', `The request did not finish within ${limit} ms`, { cause });
 export const databaseUnavailable = (cause: unknown) =>
   new ApiError('not_ready', 'The database does not answer; try again', { cause });
-/** There is no room for the request's write, or for earlier writes that come into the table first. */
+/** There is no disk space for the request's write, or for earlier writes that must reach the table first. */
 export const storageFull = (cause?: unknown) =>
-  new ApiError('storage_full', 'There is no room left on the disk of the server', { cause });
+  new ApiError('storage_full', 'The disk of the server is full', { cause });
 export const notReady = (problems: readonly string[]) =>
   new ApiError('not_ready', joinedProblems(problems) || 'Not ready', { problems });
 export const stillStarting = () => notReady(['The server is starting; try again']);

@@ -1,10 +1,10 @@
-/** The status of a machine code, and a short title that is the same for every answer that has it. */
+/** The status of a machine code, and a short title that all of its answers share. */
 export interface ErrorKind {
   readonly status: number;
   readonly title: string;
 }
 
-/** Every machine code of an answer, in the order of its status. The factories of catalogue.ts make the errors. */
+/** Every machine code, in the order of its status. The factories of catalogue.ts make the errors. */
 export const errorCodes = {
   malformed_request: { status: 400, title: 'The request is malformed' },
   invalid_slug: { status: 400, title: 'A slug of the path is not valid' },
@@ -25,7 +25,7 @@ export const errorCodes = {
   invalid_multipart: { status: 400, title: 'The form data is not valid' },
   missing_file_part: { status: 400, title: 'The form data has no file' },
   chunks_unsupported: { status: 400, title: 'The request holds a chunk of a file' },
-  unreadable_file: { status: 400, title: 'The file can not be read as a table' },
+  unreadable_file: { status: 400, title: 'The file cannot be read as a table' },
   checksum_mismatch: { status: 400, title: 'The file does not match its checksum' },
   unauthorized: { status: 401, title: 'A token is missing or not valid' },
   not_granted: { status: 403, title: 'The access token is not for this' },

@@ -1,6 +1,6 @@
 export const longestMessage = 4000;
 
-/** Problems as one text, for clients that show nothing else; of very many the first ones, and the number of the others. */
+/** Problems as one text, for clients that only show the message. A long list ends with the number of further problems. */
 export function joinedProblems(problems: readonly string[]): string {
   const shown: string[] = [];
   let length = 0;

@@ -5,11 +5,11 @@ import { isStorageFull } from './storage-full.ts';
 import { StoreUnavailable } from './store-unavailable.ts';
 import { UnknownOutcome } from './unknown-outcome.ts';
 
-/** A thrown value as a client may see it: an ApiError as it is, a full disk, a store that is away, a write that nobody knows the outcome of, anything else as a bare internal error. */
+/** The ApiError that a client sees for a thrown value: known failures get their own, anything else is a bare internal error. */
 export function visibleError(thrown: unknown): ApiError {
   if (isStorageFull(thrown)) return storageFull(thrown);
   if (thrown instanceof StoreUnavailable)
-    return unavailable('Files can not be stored or read at the moment', thrown);
+    return unavailable('Files cannot be stored or read at the moment', thrown);
   if (thrown instanceof UnknownOutcome) return outcomeUnknown(thrown);
   return thrown instanceof ApiError ? thrown : internalError(thrown);
 }
@@ -17,7 +17,7 @@ export function visibleError(thrown: unknown): ApiError {
 interface FailedRequest {
   readonly path: string;
   readonly id: string;
-  /** Its Accept header. */
+  /** The request's Accept header. */
   readonly accept: string | undefined;
 }
 
@@ -26,7 +26,7 @@ export const problemTypePrefix = 'urn:problem-type:sluice:';
 const problemType = 'application/problem+json';
 
 /**
- * Headers and body of an error's answer, in the form that the client asks for: that of docs/api.md, or of RFC 9457.
+ * Headers and body of an error response, in the format that the client accepts: docs/api.md has ours, RFC 9457 the other.
  * common/server/openapi/error-answers.ts describes both.
  */
 export function renderError(
@@ -63,7 +63,7 @@ export function renderError(
   };
 }
 
-/** Whether an Accept header names problem details, and likes our own form no better (RFC 9110 section 12.5.1). */
+/** Whether an Accept header names problem details, and does not prefer our own format (RFC 9110 section 12.5.1). */
 function prefersProblem(accept: string): boolean {
   const wanted = accept.toLowerCase();
   if (!wanted.includes(problemType)) return false;
@@ -79,7 +79,7 @@ function prefersProblem(accept: string): boolean {
   return problem > 0 && problem >= json;
 }
 
-/** RFC 3986: characters that may not stand in an address are percent-encoded. A path that begins with `//` would name a host. */
+/** Percent-encodes what RFC 3986 does not allow in a path. A path that begins with `//` would name a host. */
 function uriReference(path: string): string {
   const encoded = path.replace(/[^!#-;=?-[\]_a-z~]|%(?![\dA-Fa-f]{2})/gu, encodeURIComponent);
   return encoded.startsWith('//') ? `/.${encoded}` : encoded;

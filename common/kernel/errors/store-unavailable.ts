@@ -1,6 +1,6 @@
-/** A store is down, or does not accept us, whatever it is asked. The message is for the log; clients get a 503. */
+/** A store is down, or rejects all of our requests. The message is for the log; clients get a 503. */
 export class StoreUnavailable extends Error {
-  /** The remedy for the operator, in one sentence without a secret; undefined: the store does not answer. */
+  /** What the operator should do, in one sentence without a secret; undefined: the store does not respond. */
   readonly problem: string | undefined;
 
   constructor(message: string, { cause, problem }: { cause: unknown; problem: string | undefined }) {

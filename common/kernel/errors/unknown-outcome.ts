@@ -1,15 +1,15 @@
 import type { ApiError } from './api-error.ts';
 
 /**
- * A statement that writes was cut off: the connection broke, or the engine ended it. Whether it was carried out has to be
- * looked up, and doing it again may do it twice.
+ * A write statement was interrupted: the connection broke, or the engine ended. The caller has to check whether it took
+ * effect; a retry may apply it twice.
  */
 export class UnknownOutcome extends Error {
-  /** The answer where a look shows that nothing was written; absent: it may still be carried out. */
+  /** The answer if a check finds nothing written; absent: the write may still take effect. */
   readonly refusal: ApiError | undefined;
 
   constructor(cause: unknown, refusal?: ApiError) {
-    super('a write to the database was cut off: it may or may not have been carried out', { cause });
+    super('a write to the database was interrupted: it may or may not have taken effect', { cause });
     this.name = 'UnknownOutcome';
     this.refusal = refusal;
   }

@@ -1,16 +1,16 @@
-/** What an answer says before its body. */
+/** The status line and headers of an answer. */
 export interface AnswerHead {
   readonly status: number;
   /** The reason phrase; may be empty. */
   readonly reason: string;
-  /** Lower-case names; of a repeated one the last value. */
+  /** Lower-case names; a repeated header has its last value. */
   readonly headers: ReadonlyMap<string, string>;
 }
 
-/** What an answer is read into. An error that a method throws ends the reading. */
+/** The receiver of an answer. An error thrown by a method ends the reading. */
 export interface AnswerSink {
   head(head: AnswerHead): void;
-  /** Some bytes of the body. They are not changed any more. */
+  /** A chunk of the body. Its bytes are never overwritten. */
   body(bytes: Buffer): void;
 }
 
@@ -30,16 +30,16 @@ const statusLine = /^HTTP\/1\.([01]) ([1-5]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?$
 const headerLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[\t ]*([\t\x20-\x7e\x80-\xff]*?)[\t ]*$/;
 const chunkLine = /^([0-9a-f]{1,8})[\t ]*(?:;.*)?$/i;
 
-/** What comes next. `rest`: bytes until the connection ends. */
+/** What the parser expects next. `rest`: bytes until the connection ends. */
 type Step = 'head' | 'length' | 'rest' | 'chunk line' | 'chunk' | 'chunk end' | 'trailer' | 'done';
 
-/** Reads the answer to a request (RFC 9112) from the pieces in which it comes. */
+/** Parses the answer to a request (RFC 9112) from chunks of any size. */
 export class AnswerParser {
   readonly #sink: AnswerSink;
   #step: Step = 'head';
-  /** Bytes of a line or a head that is not whole yet. */
+  /** Bytes of an incomplete line or head. */
   #kept: Buffer | null = null;
-  /** Bytes of the body or the chunk that are still to come. */
+  /** Remaining bytes of the body or the chunk. */
   #left = 0;
   #keepAlive = false;
   #idleTimeout = Number.POSITIVE_INFINITY;
@@ -48,17 +48,17 @@ export class AnswerParser {
     this.#sink = sink;
   }
 
-  /** The server takes another request on this connection. Known once the answer is whole. */
+  /** Whether the server accepts another request on this connection. Known once the answer is complete. */
   get keepAlive(): boolean {
     return this.#keepAlive;
   }
 
-  /** How long the server keeps the connection while nobody uses it, as far as it says so. Milliseconds. */
+  /** How long the server keeps an idle connection, if it says so. Milliseconds. */
   get idleTimeout(): number {
     return this.#idleTimeout;
   }
 
-  /** Takes the next bytes. Returns whether the answer is whole. Throws a BrokenAnswer, or what the sink throws. */
+  /** Parses the next bytes. Returns whether the answer is complete. Throws a BrokenAnswer, or an error of the sink. */
   feed(chunk: Buffer): boolean {
     const bytes = this.#kept === null ? chunk : Buffer.concat([this.#kept, chunk]);
     this.#kept = null;
@@ -76,12 +76,12 @@ export class AnswerParser {
     return true;
   }
 
-  /** The connection has ended. Returns whether the answer is whole with it. */
+  /** Handles the end of the connection. Returns whether it completes the answer. */
   end(): boolean {
     return this.#step === 'rest';
   }
 
-  /** Reads one thing. Returns the place behind it; -1: it is not whole yet. */
+  /** Parses one element. Returns the position after it; -1: it is incomplete. */
   #read(bytes: Buffer, at: number): number {
     switch (this.#step) {
       case 'head':
@@ -160,7 +160,7 @@ function brokenChunk(): BrokenAnswer {
 function readHead(text: string): AnswerHead & { readonly keepAlive: boolean } {
   const [first = '', ...lines] = text.split('\r\n');
   const [matched, minor, status, reason = ''] = statusLine.exec(first) ?? [];
-  if (matched === undefined) throw new BrokenAnswer('the answer is no HTTP/1.1');
+  if (matched === undefined) throw new BrokenAnswer('the answer is not HTTP/1.1');
   const headers = new Map<string, string>();
   for (const line of lines) {
     const [, name, value] = headerLine.exec(line) ?? [];
@@ -176,18 +176,18 @@ function readHead(text: string): AnswerHead & { readonly keepAlive: boolean } {
   return { status: Number(status), reason, headers, keepAlive };
 }
 
-/** The length of the body, or how it is read. https://www.rfc-editor.org/rfc/rfc9112#section-6.3 */
+/** The length of the body, or how its end is found. https://www.rfc-editor.org/rfc/rfc9112#section-6.3 */
 function framingOf({ status, headers }: AnswerHead): number | 'chunk line' | 'rest' {
   if (status === 204 || status === 304) return 0;
   const coding = headers.get('transfer-encoding');
   const length = headers.get('content-length');
   if (coding !== undefined) {
     if (coding.toLowerCase() !== 'chunked' || length !== undefined) {
-      throw new BrokenAnswer('nobody can tell where the answer ends');
+      throw new BrokenAnswer('the end of the answer is ambiguous');
     }
     return 'chunk line';
   }
   if (length === undefined) return 'rest';
-  if (!/^\d{1,15}$/.test(length)) throw new BrokenAnswer('the length of the answer is no number');
+  if (!/^\d{1,15}$/.test(length)) throw new BrokenAnswer('the length of the answer is not a number');
   return Number(length);
 }

@@ -2,25 +2,25 @@ import type { Socket } from 'node:net';
 import { type Attempt, DeadlinePassed } from '../limits/deadline.ts';
 import { AnswerParser, type AnswerSink } from './answer-parser.ts';
 
-/** A request as it is sent: its head as text, and the bytes of its body. */
+/** A request on the wire: its head as text, and the bytes of its body. */
 export interface Http1Request {
-  /** With the empty line that ends it; characters of latin1. */
+  /** Includes the empty line at its end; latin1. */
   readonly head: string;
   readonly chunks: readonly Uint8Array[];
 }
 
 export interface ExchangeLimits {
-  /** How long the connection may bring nothing and take nothing; 0: any time. Milliseconds. */
+  /** How long the connection may be silent in both directions; 0: no limit. Milliseconds. */
   readonly quiet: number;
-  /** Stopped: the connection is cut. */
+  /** Its stop cuts the connection. */
   readonly attempt: Attempt;
 }
 
-/** An answer that may be read slowly. */
+/** A sink that can pause the answer. */
 export interface PacedSink extends AnswerSink {
-  /** It takes no more for now. */
+  /** The sink takes no more for now. */
   readonly full?: boolean;
-  /** Called when it takes more again. Set by the connection. */
+  /** Called when the sink takes more again. Set by the connection. */
   onRoom?: (() => void) | null;
 }
 
@@ -30,21 +30,21 @@ interface Exchange {
   readonly limits: ExchangeLimits;
   readonly sink: PacedSink;
   readonly parser: AnswerParser;
-  /** All bytes of the request are with the system, and nothing refers to the chunks any more. */
+  /** The kernel has all bytes of the request, and nothing refers to the chunks any more. */
   written: boolean;
-  /** The answer is whole. */
+  /** The answer is complete. */
   answered: boolean;
 }
 
-/** A connection is closed so long before the server would. Milliseconds. */
+/** How long before the server an idle connection is closed. Milliseconds. */
 const idleMargin = 500;
 
-/** A connection that is there, for one exchange after the other. */
+/** An open connection, for one exchange at a time. */
 export class Http1Connection {
   readonly #socket: Socket;
   readonly #secure: boolean;
   readonly #idleLimit: number;
-  /** When it can't be used any more: a busy process sees its end late. By `performance.now()`. */
+  /** When the connection expires; a busy process notices its close late. By `performance.now()`. */
   #idleUntil = 0;
   #announced = false;
   #exchange: Exchange | null = null;
@@ -52,7 +52,7 @@ export class Http1Connection {
   #closed = false;
   #onClosed: () => void = () => {};
 
-  /** @param args.idleLimit milliseconds after which it is closed, before the server would */
+  /** @param args.idleLimit milliseconds after which an idle connection is closed, before the server would close it */
   constructor(socket: Socket, args: { secure: boolean; idleLimit: number }) {
     this.#socket = socket;
     this.#secure = args.secure;
@@ -66,7 +66,7 @@ export class Http1Connection {
     this.#rest(Number.POSITIVE_INFINITY);
   }
 
-  /** Another exchange may begin. */
+  /** Whether another exchange may begin. */
   get usable(): boolean {
     const isFree = !this.#closed && this.#exchange === null;
     const isOpen = !this.#socket.destroyed && this.#socket.writable;
@@ -78,14 +78,14 @@ export class Http1Connection {
     return this.#announced;
   }
 
-  /** Calls the listener once, when the connection is closed. There can be one. */
+  /** Calls the listener once, when the connection is closed. There can only be one listener. */
   onClosed(listener: () => void): void {
     this.#onClosed = listener;
     if (this.#closed) listener();
   }
 
   /**
-   * Sends a request and reads its answer. When it settles nothing refers to the chunks any more, and the connection is
+   * Sends a request and reads its answer. Once it settles, nothing refers to the chunks any more, and the connection is
    * free or closed. Rejects with the reason of a stop, or the error of the connection.
    */
   exchange({ head, chunks }: Http1Request, sink: PacedSink, limits: ExchangeLimits): Promise<void> {
@@ -111,7 +111,7 @@ export class Http1Connection {
       sink.onRoom = () => void socket.resume();
       socket.setTimeout(quiet);
       const written = (error?: Error | null): void => {
-        // an error comes by its event, and with it the end
+        // a failed write also emits an error event, which ends the exchange
         if (error) return;
         exchange.written = true;
         if (exchange.answered) this.#finish(exchange);
@@ -132,7 +132,7 @@ export class Http1Connection {
   #arrived(chunk: Buffer): void {
     const exchange = this.#exchange;
     if (exchange === null || exchange.answered) {
-      // nobody asked for it
+      // bytes without a request
       this.#socket.destroy();
       return;
     }
@@ -151,9 +151,9 @@ export class Http1Connection {
       this.#finish(exchange);
       return;
     }
-    // the news that all is written may come in the same turn of the event loop
+    // the write callback may come in the same turn of the event loop
     setImmediate(() => {
-      // answered early: the rest would be sent for nothing, from chunks that are not ours any more
+      // an early answer: sending the rest is pointless, and its chunks no longer belong to us
       if (!exchange.written && this.#exchange === exchange) this.#socket.destroy();
     });
   }
@@ -171,7 +171,7 @@ export class Http1Connection {
     exchange.resolve();
   }
 
-  /** Waits for the next exchange. @param keptFor milliseconds after which the server closes it */
+  /** Waits for the next exchange. @param keptFor milliseconds after which the server closes the connection */
   #rest(keptFor: number): void {
     this.#announced = Number.isFinite(keptFor);
     const limit = Math.max(1, Math.min(this.#idleLimit, keptFor - idleMargin));
@@ -190,14 +190,14 @@ export class Http1Connection {
     else this.#fail(new DeadlinePassed('the connection was quiet', this.#exchange.limits.quiet));
   }
 
-  /** The connection broke, which does no harm to an answer that is whole. */
+  /** The connection broke, which does not affect a complete answer. */
   #broke(error: Error): void {
     if (this.#exchange?.answered !== true) this.#failure ??= error;
   }
 
   #fail(error: unknown): void {
     this.#failure ??= error;
-    // with RST, so that a server doesn't carry out an abandoned request; TLS has no such thing
+    // with RST, so that the server doesn't execute an abandoned request; TLS has no equivalent
     if (this.#secure) this.#socket.destroy();
     else this.#socket.resetAndDestroy();
   }

@@ -11,30 +11,30 @@ import {
 import { StreamedAnswer } from './streamed-answer.ts';
 import { WholeAnswer } from './whole-answer.ts';
 
-/** Requests that wait for a connection. What they hold has lower limits in practice. */
+/** Requests that may wait for a connection. In practice other limits on what they hold are reached first. */
 const queueLimit = 65_536;
 
 export interface Http1PoolOptions {
   readonly base: URL;
-  /** In errors, such as `the object store`. */
+  /** The server in error messages, such as `the object store`. */
   readonly name: string;
-  /** Connections at once; further requests wait. */
+  /** Concurrent connections; further requests wait. */
   readonly limit: number;
-  /** Milliseconds, the TLS handshake included. */
+  /** Milliseconds, including the TLS handshake. */
   readonly connectTimeout: number;
-  /** Milliseconds after which a connection is closed that nobody uses, before the server would. */
+  /** Milliseconds after which an idle connection is closed, before the server would close it. */
   readonly idleLimit: number;
-  /** A connection is used again only where the server says how long it keeps it: others may close it at that moment. */
+  /** Reuse a connection only if the server says how long it keeps it: otherwise the server may close it at that moment. */
   readonly announcedOnly?: boolean;
-  /** Bytes of an answer that is kept until it is whole. */
+  /** Most bytes of a buffered answer. */
   readonly maxAnswer: number;
-  /** PEM: the authority of the server's certificate; absent: the authorities that Node knows. */
+  /** PEM: the authority of the server's certificate; absent: Node's own list. */
   readonly ca?: Buffer | undefined;
 }
 
 /**
- * Kept connections to one server, for requests that are sent as a whole. node:http does the same for twice the CPU
- * (docs/decisions/005-part-bodies-beside-the-sdk.md); its other abilities are not needed here.
+ * Keep-alive connections to one server, for requests without a streamed body. node:http takes twice the CPU for this
+ * (docs/decisions/005-part-bodies-beside-the-sdk.md), and its other features are not needed here.
  */
 export class Http1Pool {
   readonly #options: Http1PoolOptions;
@@ -42,7 +42,7 @@ export class Http1Pool {
   readonly #slots: FairShare;
   readonly #idle: Http1Connection[] = [];
   readonly #open = new Set<Socket>();
-  /** The session of an earlier connection: the next one needs no full handshake. */
+  /** The TLS session of an earlier connection, which saves the next one a full handshake. */
   #tlsSession: Buffer | undefined;
   #closed = false;
 
@@ -52,7 +52,7 @@ export class Http1Pool {
     const secure = base.protocol === 'https:';
     this.#server = {
       secure,
-      // URL writes an IPv6 address in brackets, and sockets want it without
+      // URL has brackets around an IPv6 address, sockets don't
       host: base.hostname.replace(/^\[|\]$/g, ''),
       port: base.port === '' ? (secure ? 443 : 80) : Number(base.port),
     };
@@ -66,7 +66,7 @@ export class Http1Pool {
     return answer;
   }
 
-  /** Sends a request once. Resolves when the head of its answer is there; the attempt ends with its last byte. */
+  /** Sends a request once. Resolves with the head of the answer; the attempt ends with the last byte. */
   stream(request: Http1Request, limits: ExchangeLimits): Promise<StreamedAnswer> {
     const answer = new StreamedAnswer(limits.attempt);
     this.#exchange(request, answer, limits).then(
@@ -90,14 +90,14 @@ export class Http1Pool {
     }
   }
 
-  /** Closes all connections; exchanges under way fail. */
+  /** Closes all connections; running exchanges fail. */
   close(): void {
     this.#closed = true;
     for (const socket of this.#open) socket.destroy();
   }
 
   #takeIdle(): Http1Connection | undefined {
-    // the one that was used last: the others may grow old
+    // the most recently used one, so that the others can expire
     for (;;) {
       const connection = this.#idle.pop();
       if (connection === undefined || connection.usable) return connection;
@@ -163,7 +163,7 @@ export class Http1Pool {
     socket.on('session', (session) => {
       this.#tlsSession = session;
     });
-    // a session that the server does not know is no use
+    // the server may have forgotten the session
     socket.on('error', () => {
       this.#tlsSession = undefined;
     });
@@ -171,7 +171,7 @@ export class Http1Pool {
   }
 }
 
-/** The error of a connection that did not come about, marked as Node does: nothing was sent. */
+/** The error of a failed connect, marked like Node's own: nothing was sent. */
 function neverConnected(failure: Error | undefined): Error {
   const lost = Object.assign(new Error('the connection was closed'), { code: 'ECONNRESET' });
   return Object.assign(failure ?? lost, { syscall: 'connect' });

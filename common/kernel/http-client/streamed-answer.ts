@@ -2,7 +2,7 @@ import type { Attempt } from '../limits/deadline.ts';
 import type { AnswerHead } from './answer-parser.ts';
 import type { PacedSink } from './http1-connection.ts';
 
-/** Bytes that may wait for their reader before the server has to. */
+/** Bytes that may be buffered for the reader before the server is paused. */
 const ahead = 256 * 1024;
 
 type Next = IteratorResult<Buffer, undefined>;
@@ -12,22 +12,22 @@ interface Reader {
   readonly reject: (error: unknown) => void;
 }
 
-/** An answer that is read while it comes, no faster than its reader takes it. */
+/** An answer that is streamed with backpressure. */
 export class StreamedAnswer implements PacedSink, AsyncIterable<Buffer> {
-  /** Resolves when the head is there. */
+  /** Resolves when the head has arrived. */
   readonly begun: Promise<this>;
   onRoom: (() => void) | null = null;
   readonly #attempt: Attempt;
   readonly #chunks: Buffer[] = [];
   #size = 0;
   #head: AnswerHead = { status: 0, reason: '', headers: new Map() };
-  /** How it ended; null: it goes on. */
+  /** How the answer ended; null: it is not complete. */
   #over: { readonly error?: unknown } | null = null;
   #begin: () => void = () => {};
   #refuse: (error: unknown) => void = () => {};
   #reader: Reader | null = null;
 
-  /** @param attempt stopped when the answer is not wanted any more */
+  /** @param attempt stopped when the answer is no longer wanted */
   constructor(attempt: Attempt) {
     this.#attempt = attempt;
     this.begun = new Promise((resolve, reject) => {
@@ -62,20 +62,20 @@ export class StreamedAnswer implements PacedSink, AsyncIterable<Buffer> {
     this.#chunks.push(bytes);
   }
 
-  /** It is whole. */
+  /** The answer is complete. */
   end(): void {
     this.#over = {};
     this.#takeReader()?.resolve({ done: true, value: undefined });
   }
 
-  /** It breaks off, or there is none. */
+  /** The answer broke off, or never came. */
   fail(error: unknown): void {
     this.#over = { error };
     this.#refuse(error);
     this.#takeReader()?.reject(error);
   }
 
-  /** Gives up what is still to come. @param reason the error of a reader that goes on */
+  /** Discards the rest. @param reason the error for a reader that continues */
   destroy(reason: Error = new Error('the answer is not wanted any more')): void {
     if (this.#over === null) this.#attempt.stop(reason);
   }

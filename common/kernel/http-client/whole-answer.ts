@@ -1,13 +1,13 @@
 import { type AnswerHead, type AnswerSink, BrokenAnswer } from './answer-parser.ts';
 
-/** An answer that is kept until it is whole. */
+/** An answer that is buffered until it is complete. */
 export class WholeAnswer implements AnswerSink, AnswerHead {
   readonly #maxBody: number;
   readonly #chunks: Buffer[] = [];
   #size = 0;
   #head: AnswerHead = { status: 0, reason: '', headers: new Map() };
 
-  /** @param maxBody bytes of a body; a larger one is a BrokenAnswer */
+  /** @param maxBody most bytes of the body; a larger body throws a BrokenAnswer */
   constructor(maxBody: number) {
     this.#maxBody = maxBody;
   }

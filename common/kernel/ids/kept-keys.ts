@@ -8,7 +8,7 @@ export function hashOfTexts(...texts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(texts)).digest('base64url');
 }
 
-/** The days, counted from 1970, in which a request that counts at this time may have come: today, and the day before. */
+/** The days since 1970 whose keys are still valid at this time: today and yesterday. */
 export function daysOfKeys(now: number): readonly [today: number, yesterday: number] {
   const today = Math.floor(now / keyLifetime);
   return [today, today - 1];

@@ -3,7 +3,7 @@ export function rowLine(values: readonly (string | number | null)[]): Uint8Array
   return Buffer.from(`${JSON.stringify(values)}\n`);
 }
 
-/** Renders a time for a DateTime64(3) column. Unquoted numbers are read as whole seconds there, text is not. */
+/** A time for a DateTime64(3) column, as text: the column reads an unquoted number as whole seconds. */
 export function timestampText(time: Date): string {
   return time.toISOString().replace('T', ' ').replace('Z', '');
 }

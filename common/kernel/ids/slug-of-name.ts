@@ -1,9 +1,9 @@
 const systemSlugs: readonly string[] = ['id'];
 
 /**
- * The slug that a field gets from its name, in whatever way it is made. A name in camel case gets that of the published
- * client: `firstName` becomes `first-name`. Where it has spaces, or begins with a capital, as a column of a table, its
- * words are joined in lower case: `Order No` and `OrderNo` become `order-no`. It begins with no dash; empty: no name.
+ * The slug of a field, from its name. A name in camel case gets the slug that the published client makes: `firstName`
+ * becomes `first-name`. The words of a name with spaces or a leading capital, such as a column of a table, are joined in
+ * lower case: `Order No` and `OrderNo` become `order-no`. A slug never begins with a dash; empty: there is no name.
  */
 export function slugOfName(name: string): string {
   const trimmed = name.trim();
@@ -14,12 +14,12 @@ export function slugOfName(name: string): string {
   return systemSlugs.includes(slug) ? `${slug}-2` : slug;
 }
 
-/** As the published client makes slugs of fields. */
+/** The slug of a field, as the published client makes it. */
 export function trainCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
-/** In lower case, as the published client writes slugs of record spaces, and without spaces, which addresses would escape. */
+/** Joins words in lower case, like the published client's slugs of record spaces, and without spaces, which URLs escape. */
 export function joinedSlug(name: string): string {
   return name.trim().toLowerCase().replace(/\s+/g, '-');
 }

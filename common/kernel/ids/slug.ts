@@ -2,8 +2,8 @@ export const longestSlug = 63;
 export const slugPattern = new RegExp(`^[A-Za-z0-9][A-Za-z0-9_-]{0,${longestSlug - 1}}$`);
 
 /**
- * Says what is wrong with a slug, or null when it may be used. `kind` is the word shown to the client ("project").
- * A slug can't start with `_`: those names are ours (`_f_`, `_single_`, `_console_`).
+ * The problem of a slug; null: it is valid. `kind` is the word shown to the client ("project").
+ * Names that start with `_` are reserved (`_f_`, `_single_`, `_console_`).
  */
 export function slugProblem(kind: string, slug: string): string | null {
   if (slugPattern.test(slug)) return null;
@@ -18,18 +18,18 @@ export const longestName = 200;
 const controlCharacter = /\p{Cc}/u;
 const loneSurrogate = /\p{Surrogate}/u;
 
-/** The problem of a text that people chose as a name, as the end of a sentence ("is empty"); null when nothing is. */
+/** The problem of a name that a user chose, as the end of a sentence ("is empty"); null: it is valid. */
 export function nameProblem(name: string): string | null {
   if (name === '') return 'is empty';
   if (name.length > longestName) return `has more than ${longestName} characters`;
   if (controlCharacter.test(name)) return 'has control characters';
-  // bytes that are not UTF-8 become this
+  // invalid UTF-8 becomes U+FFFD
   if (name.includes('\uFFFD') || loneSurrogate.test(name)) return 'is not valid UTF-8';
   return null;
 }
 
-/** The same for the slug of a record space, which is any name that can stand in a path. */
+/** The problem of a record space's slug, which is any name that is possible in a path. */
 export function spaceSlugProblem(slug: string): string | null {
-  const problem = slug === '.' || slug === '..' ? 'can not stand in a path' : nameProblem(slug);
+  const problem = slug === '.' || slug === '..' ? 'cannot be part of a path' : nameProblem(slug);
   return problem === null ? null : `The record space slug ${JSON.stringify(slug.slice(0, 80))} ${problem}`;
 }

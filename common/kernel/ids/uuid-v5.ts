@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 
-/** The namespace of ids that this service makes from names; it never changes, because ids are stored. */
+/** The namespace of this service's name-based ids. It must never change, because the ids are stored. */
 const namespace = '8a3f7c52-6d1e-4b90-9c47-2e5b10d7f6a4';
 
 /**
- * The id of the thing that these parts name together, such as owner, project slug and space slug: the same in every
- * process. Different lists of parts have different ids, wherever their borders lie.
+ * The id of what these parts identify together, such as owner, project slug and space slug: the same in every process.
+ * Different lists of parts get different ids, even if they join to the same text.
  */
 export function uuidV5(...parts: string[]): string {
   return nameBasedUuid(namespace, JSON.stringify(parts));

@@ -1,13 +1,13 @@
 import { randomFillSync } from 'node:crypto';
 
-/** Ids whose random bytes are made at once, two for the counter and eight for the rest. */
+/** Ids whose random bytes are drawn together: two for the counter and eight for the rest. */
 const pooledIds = 512;
 const idBytes = 10;
 
 /**
- * Makes UUIDv7s (RFC 9562 section 5.7) that only grow, also within a millisecond and when the clock goes back: after
- * the time stands a counter (section 6.2 method 1) in `rand_a`; 62 bits are random. More ids than a counter has room for
- * borrow the next millisecond. So the first 64 bits put the ids of a process in order.
+ * Makes monotonic UUIDv7s (RFC 9562 section 5.7), even within a millisecond and when the clock goes back: `rand_a` is a
+ * counter (section 6.2 method 1), and 62 bits are random. When the counter overflows, ids use the next millisecond. So
+ * the first 64 bits order the ids of a process.
  * @param args.now milliseconds since 1970
  */
 export function createUuidV7({ now = Date.now }: { now?: () => number } = {}): () => string {
@@ -31,7 +31,7 @@ export function createUuidV7({ now = Date.now }: { now?: () => number } = {}): (
     if (time > last) {
       last = time;
       prefix = timeText(last);
-      // the lower half: so there is room to count up
+      // the lower half leaves room to count up
       counter = pool.readUInt16BE(offset) % 2048;
     } else if (++counter === 4096) {
       last++;
@@ -40,7 +40,7 @@ export function createUuidV7({ now = Date.now }: { now?: () => number } = {}): (
     }
     const version = (0x7000 | counter).toString(16);
     const variant = (0x8000 | (pool.readUInt16BE(offset + 2) & 0x3fff)).toString(16);
-    // of short pieces, which V8 joins at once: of many ids it would keep every piece otherwise
+    // V8 flattens short pieces at once; otherwise it would keep every piece of many ids
     const middle = `-${version}-${variant}-`;
     return prefix + middle + hex.slice(2 * offset + 8, 2 * (offset + idBytes));
   };

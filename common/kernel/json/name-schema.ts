@@ -1,7 +1,7 @@
 import { longestName } from '../ids/slug.ts';
 import type { Schema } from './schema.ts';
 
-/** The names that `nameProblem` lets pass: any text without control characters. */
+/** The names that `nameProblem` accepts: any text without control characters. */
 export const nameSchema = {
   type: 'string',
   minLength: 1,

@@ -1,4 +1,4 @@
-/** JSON Schema (2020-12), as much of it as the description uses, and OpenAPI 3.0 can say in its own way. */
+/** The subset of JSON Schema (2020-12) that the description uses and OpenAPI 3.0 can express. */
 export interface Schema {
   readonly type?: SchemaType | readonly SchemaType[];
   readonly title?: string;
@@ -35,13 +35,13 @@ export interface Schema {
 
 type SchemaType = 'object' | 'array' | 'string' | 'number' | 'integer' | 'boolean' | 'null';
 
-/** A schema that stands once in the components of a document. */
+/** A schema that is defined once, in the components of a document. */
 export interface NamedSchema {
   readonly name: string;
   readonly schema: Schema;
 }
 
-/** The key under which a reference keeps its target, so that a document can collect it. JSON does not show it. */
+/** The key under which a reference keeps its target, so that a document can collect it. JSON leaves symbols out. */
 export const target = Symbol('target');
 
 export function named(name: string, schema: Schema): Schema {
@@ -53,7 +53,7 @@ export function resolved(schema: Schema): Schema {
   return schema[target]?.schema ?? schema;
 }
 
-/** The same, or null. Not for a reference: OpenAPI 3.0 has no way to say that. */
+/** Adds null to a schema. Not for a reference: OpenAPI 3.0 can't express that. */
 export function nullable(schema: Schema): Schema {
   const { type, enum: values } = schema;
   if (type === undefined) return schema;
@@ -84,7 +84,7 @@ export function exactObject(
   return {
     type: 'object',
     properties,
-    // OpenAPI 3.0 has no empty list here
+    // OpenAPI 3.0 forbids an empty list here
     ...(required.length === 0 ? {} : { required }),
     additionalProperties: false,
     ...more,

@@ -2,9 +2,9 @@ import { LRUCache } from 'lru-cache';
 import { upTo } from './up-to.ts';
 
 const rememberedAccounts = 10_000;
-/** How long the store's answer holds, by default. Milliseconds, as the others. */
+/** How long the store's answer is used, by default. Milliseconds, like the others. */
 const usualLifetime = 10_000;
-/** Limit of a question in the background, the least pause after it, and that pause as a multiple of its time. */
+/** Deadline of a query in the background, the shortest pause after it, and that pause as a multiple of its duration. */
 const backgroundTimeout = 60_000;
 const leastPause = 2000;
 const pauseFactor = 50;
@@ -17,7 +17,7 @@ export interface Amount {
 }
 
 class Sum {
-  /** The store's last answer without `stored`, as it was when the question began. Negative after removals. */
+  /** The store's last answer minus `stored` when that query began. Negative after removals. */
   others = 0;
   /** What this process has stored, and is about to store. */
   claimed = 0;
@@ -28,15 +28,15 @@ class Sum {
   }
 }
 
-/** What one account has, as far as this process knows. */
+/** An account's usage as this process knows it. */
 export class Tally {
   readonly objects = new Sum();
   readonly bytes = new Sum();
-  /** When the question of the last answer began. */
+  /** When the query for the last answer began. */
   askedAt = never;
-  /** When something was removed: an earlier answer may be too high. */
+  /** Time of the last removal: an earlier answer may be too high. */
   freedAt = never;
-  /** The question in the background, and when the next one may begin. */
+  /** The query in the background, and when the next one may begin. */
   asking: Promise<void> | null = null;
   nextAsk = never;
 
@@ -45,13 +45,13 @@ export class Tally {
     return this.askedAt !== never;
   }
 
-  /** Counts what is about to be stored. Negative: it will not be stored. */
+  /** Counts what is about to be stored. Negative: takes back a claim. */
   claim(objects: number, bytes: number): void {
     this.objects.claimed += objects;
     this.bytes.claimed += bytes;
   }
 
-  /** Reports that so much of the claims is stored: the next question's answer includes it. */
+  /** Reports that this part of the claims is stored: the next query's answer includes it. */
   store(objects: number, bytes: number): void {
     this.objects.stored += objects;
     this.bytes.stored += bytes;
@@ -59,20 +59,20 @@ export class Tally {
 }
 
 export interface AccountQuotaOptions {
-  /** Absent: any amount. */
+  /** Absent: no limit. */
   readonly limits: Partial<Amount>;
-  /** Asks the store. */
+  /** Queries the store. */
   readonly ask: (account: string, signal: AbortSignal) => Promise<Partial<Amount>>;
-  /** The error beyond a limit. */
+  /** The error when a limit is exceeded. */
   readonly full: (limit: number, of: keyof Amount) => Error;
-  /** Milliseconds that an answer holds. What other processes store counts after that. */
+  /** Milliseconds for which an answer is used. What other processes store counts only afterwards. */
   readonly lifetime?: number | undefined;
   readonly now?: (() => number) | undefined;
 }
 
 /**
- * A limit on what an account may have. It counts the store's last answer, and what this process stored since. One process
- * counts exactly. Several may admit too much until they ask the store again.
+ * A limit on what an account may store. It adds what this process stored to the store's last answer. A single process
+ * counts exactly. Several may admit too much until they query the store again.
  */
 export class AccountQuota {
   readonly #options: AccountQuotaOptions;
@@ -87,23 +87,23 @@ export class AccountQuota {
     this.#now = options.now ?? (() => performance.now());
   }
 
-  /** Throws when the account has no room for so much more. */
+  /** Throws when this amount would exceed the account's quota. */
   async check(account: string, objects: number, bytes: number, signal: AbortSignal): Promise<void> {
     await this.#admit(account, [objects, bytes], false, signal);
   }
 
-  /** The same, and counts it. The caller reports to the tally what it stored, and takes back what it will not store. */
+  /** Checks and counts it. The caller reports to the tally what it stored, and takes back what it will not store. */
   claim(account: string, objects: number, bytes: number, signal: AbortSignal): Promise<Tally> {
     return this.#admit(account, [objects, bytes], true, signal);
   }
 
-  /** Counts an object before it is made. It counts until the next question, even if it is not made. */
+  /** Counts an object before it is created. It counts until the next query, even if it is never created. */
   async add(account: string, signal: AbortSignal): Promise<void> {
     const tally = await this.claim(account, 1, 0, signal);
     tally.store(1, 0);
   }
 
-  /** Notes a removal. @param objects how many; absent: unknown, and the store is asked before the next refusal */
+  /** Notes a removal. @param objects how many; absent: unknown, so the store is queried before the next refusal */
   freed(account: string, objects?: number): void {
     const tally = this.#tallies.get(account);
     if (tally === undefined) return;
@@ -128,13 +128,13 @@ export class AccountQuota {
     return this.#exceeded(tally, objects, bytes) === null;
   }
 
-  /** The error for so much more; null: there is room. */
+  /** The error for this additional amount; null: there is room. */
   refusal(tally: Tally, objects: number, bytes: number): Error | null {
     const of = this.#exceeded(tally, objects, bytes);
     return of === null ? null : this.#options.full(this.#limits[of], of);
   }
 
-  /** Asks the store, and lets writes go on meanwhile. One question at a time, with a pause after each. */
+  /** Queries the store while writes continue. One query at a time, with a pause after each. */
   askInBackground(account: string, tally: Tally, onError: (error: unknown) => void): void {
     const began = this.#now();
     if (tally.asking !== null || began < tally.nextAsk) return;
@@ -157,7 +157,7 @@ export class AccountQuota {
     if (this.isOld(tally)) await this.#ask(account, tally, signal);
     if (tally.askedAt <= tally.freedAt && !this.fits(tally, objects, bytes))
       await this.#ask(account, tally, signal);
-    // from here to the claim nothing waits: no other claim can take the same room
+    // nothing awaits from here to the claim, so no other claim can take the same room
     const refusal = this.refusal(tally, objects, bytes);
     if (refusal !== null) throw refusal;
     if (claims) tally.claim(objects, bytes);
@@ -165,14 +165,14 @@ export class AccountQuota {
   }
 
   #exceeded(tally: Tally, objects: number, bytes: number): keyof Amount | null {
-    // bytes of an object that counts already are not refused for the number of objects
+    // an object that is already counted is not refused for the number of objects
     if (objects > 0 && tally.objects.all + objects > this.#limits.objects) return 'objects';
     return tally.bytes.all + bytes > this.#limits.bytes ? 'bytes' : null;
   }
 
   async #ask(account: string, tally: Tally, signal: AbortSignal): Promise<void> {
     const askedAt = this.#now();
-    // the store has seen these
+    // the store's answer includes these
     const objects = tally.objects.stored;
     const bytes = tally.bytes.stored;
     const answer = await this.#options.ask(account, signal);

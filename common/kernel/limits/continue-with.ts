@@ -1,6 +1,5 @@
 /**
- * Continues with a value: at once when it is there, without a promise. An error of `next` is thrown then, and otherwise
- * rejects.
+ * Like `then`, but synchronous if the value is not a promise. In that case an error of `next` is thrown.
  */
 export function continueWith<Value, Result>(
   value: Value | Promise<Value>,

@@ -1,5 +1,5 @@
 /**
- * All waits with an end. They differ in what ends them, and in what becomes of the work:
+ * All bounded waits. They differ in what ends them, and in what happens to the work:
  *
  * | | ends at | the work | the caller gets |
  * |---|---|---|---|
@@ -18,24 +18,24 @@ export class DeadlinePassed extends Error {
   }
 }
 
-/** One try at something, which may be stopped. An AbortController for each costs more than all else here. */
+/** One attempt at something, which can be stopped. An AbortController for each would cost more than everything else here. */
 export class Attempt {
   #controller: AbortController | null = null;
   #stopped = false;
   #reason: unknown;
-  /** Called when it is stopped. There can be one. */
+  /** Called when the attempt is stopped. There can only be one listener. */
   onStop: (() => void) | null = null;
 
   get stopped(): boolean {
     return this.#stopped;
   }
 
-  /** Why, once it is stopped. */
+  /** The reason of the stop. */
   get reason(): unknown {
     return this.#reason;
   }
 
-  /** The stop as a signal, for callees that take nothing else. Made when it is first read. */
+  /** The stop as a signal, for callees that need one. Created on first use. */
   get signal(): AbortSignal {
     if (this.#controller === null) {
       this.#controller = new AbortController();
@@ -58,15 +58,15 @@ export class Attempt {
 }
 
 /**
- * Runs the work as an attempt that is stopped together with the given signal, and at the deadline. Rejects with the
- * reason of the stop, whatever the work makes of it.
+ * Runs the work as an attempt that is stopped by the signal or at the deadline. Rejects with the reason of the stop,
+ * whatever the work does then.
  *
  * Use it wherever a deadline joins a signal. AbortSignal.any holds its sources weakly: Node 20 collects an
- * AbortSignal.timeout that stands in it alone, and then nothing ends the wait. It also leaves its traces on a signal
- * that lives longer; this leaves none.
+ * AbortSignal.timeout that only it refers to, and then nothing ends the wait. It also leaks memory on a long-lived
+ * signal; this does not.
  * @param signal undefined: only the deadline ends it
  * @param options.grace how long the work may continue after the signal's abort. Milliseconds
- * @param options.late the error when the deadline has passed; absent: a DeadlinePassed
+ * @param options.late the error at the deadline; absent: a DeadlinePassed
  */
 export async function withDeadline<T>(
   signal: AbortSignal | undefined,
@@ -95,7 +95,7 @@ export async function withDeadline<T>(
   }
 }
 
-/** Runs the work as an attempt that is stopped together with the signal, as long as the work goes on. */
+/** Runs the work as an attempt that the signal can stop until the work settles. */
 export async function whileWanted<T>(
   signal: AbortSignal,
   work: (attempt: Attempt) => Promise<T>,
@@ -130,7 +130,7 @@ export function untilAborted<Result>(work: Promise<Result>, signal: AbortSignal)
   });
 }
 
-/** Resolves with true when the work has ended, well or not, or with false after the time. The work itself continues. */
+/** Resolves with true when the work has settled, or with false after the time. The work itself continues. */
 export async function settledWithin(work: Promise<unknown>, milliseconds: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<boolean>((resolve) => {
@@ -159,8 +159,8 @@ export async function resultWithin<Result>(
 const shareFor = 1000;
 
 /**
- * Makes signals that are aborted after `milliseconds`, or up to a second sooner. They cost next to nothing, where
- * AbortSignal.timeout takes 10 microseconds of CPU: for deadlines that every request needs and none should reach.
+ * Makes signals that are aborted after `milliseconds`, or up to a second earlier. For deadlines that every request needs
+ * and hardly any reaches: they cost next to nothing, while AbortSignal.timeout takes 10 microseconds of CPU.
  * Many callers share a signal: read `aborted`, and add no listeners.
  */
 export function createSharedDeadline(milliseconds: number): () => AbortSignal {

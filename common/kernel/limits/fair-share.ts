@@ -1,8 +1,8 @@
 import { overloaded } from '../errors/catalogue.ts';
 
-/** An amount that is held, or waited for. */
+/** A claim to an amount: held, or waiting. */
 export interface Claim {
-  /** It is held; before, it waits. */
+  /** False while the claim waits. */
   readonly granted: boolean;
   /** Releases the amount, or stops waiting. A second call does nothing. */
   readonly release: () => void;
@@ -20,34 +20,34 @@ interface Entry extends Claim {
 const nothing = (): void => {};
 
 export interface FairShareOptions {
-  /** The whole amount. A larger claim is let in when nothing else is held. */
+  /** The total amount. A larger claim is admitted when nothing else is held. */
   readonly capacity: number;
-  /** The share of one account; by default all. A larger claim is let in when its account holds nothing else. */
+  /** The most that one account may hold; by default all. A larger claim is admitted when its account holds nothing else. */
   readonly share?: number;
-  /** The part of the capacity that is kept for accounts that hold nothing; by default none. */
+  /** Capacity reserved for accounts that hold nothing; by default none. */
   readonly reserve?: number;
   /** Claims that may wait. */
   readonly queueLimit: number;
-  /** Claims of one account that may wait; by default half of all, and all where there are no accounts. */
+  /** Claims of one account that may wait; by default half of all, or all when claims have no account. */
   readonly accountQueueLimit?: number;
   /** Milliseconds that `take` waits; by default until its signal is aborted. */
   readonly waitLimit?: number | undefined;
-  /** The text of the 503 when too many wait, or one waits for too long. */
+  /** The text of the 503 when too many claims wait, or a claim waits too long. */
   readonly full: string;
 }
 
 /**
  * A weighted semaphore, fair between accounts: for connections, sessions, memory. When nothing is left, claims wait. The
- * account that holds least comes first; of accounts that hold the same, the one that was served longest ago. The claims
- * of an account keep their order. An account that has its share is passed over, but nobody overtakes a claim that is
- * larger than the rest: a large one would wait for ever behind small ones.
+ * account that holds least is served first; ties go to the account that was served longest ago. The claims of an account
+ * keep their order. An account at its share is skipped. A claim that is larger than what is free blocks all others:
+ * otherwise small claims would starve it.
  */
 export class FairShare {
   readonly #options: FairShareOptions;
   readonly #share: number;
   #reserve: number;
   readonly #held = new Map<string, number>();
-  /** Waiting claims by account, the one that was served longest ago first. */
+  /** Waiting claims by account, the least recently served account first. */
   readonly #waiting = new Map<string, Set<Entry>>();
   #waiters = 0;
   #used = 0;
@@ -60,7 +60,7 @@ export class FairShare {
     this.#reserve = options.reserve ?? 0;
   }
 
-  /** From now on; what is held beyond it stays held. */
+  /** Takes effect for new claims; amounts already held stay held. */
   resize({ capacity, reserve }: { readonly capacity: number; readonly reserve: number }): void {
     this.#capacity = capacity;
     this.#reserve = reserve;
@@ -71,7 +71,7 @@ export class FairShare {
     return this.#used;
   }
 
-  /** Whether nothing is left, for anybody. */
+  /** Whether nothing is free. */
   get exhausted(): boolean {
     return this.#used >= this.#capacity;
   }
@@ -81,12 +81,12 @@ export class FairShare {
     return this.#held;
   }
 
-  /** Claims that wait. */
+  /** The number of waiting claims. */
   get waiters(): number {
     return this.#waiters;
   }
 
-  /** The claims that wait, by account. */
+  /** The number of waiting claims by account. */
   get waiting(): ReadonlyMap<string, ReadonlySet<Claim>> {
     return this.#waiting;
   }
@@ -100,14 +100,14 @@ export class FairShare {
     return false;
   }
 
-  /** Claims an amount, which is held at once or waits. Throws 503 when too many wait. */
+  /** Claims an amount: holds it at once, or waits. Throws 503 when too many claims wait. */
   claim(account: string, amount: number, onGranted = nothing): Claim {
     const entry = this.#enter(account, amount);
     entry.onGranted = onGranted;
     return entry;
   }
 
-  /** The same when it can be held at once, and null otherwise. */
+  /** Claims an amount if it is free now; null otherwise. */
   tryClaim(account: string, amount: number): Claim | null {
     const entry = this.#join(account, amount);
     if (entry.granted) return entry;
@@ -116,9 +116,9 @@ export class FairShare {
   }
 
   /**
-   * Claims 1, and resolves with its release once it is held. Rejects with 503 when too many wait, or when it has
-   * waited for too long, and with the signal's reason when that is aborted first.
-   * @param account absent: all claims without one count as one account's
+   * Claims 1, and resolves with a function that releases it. Rejects with 503 when too many claims wait, or when it
+   * waits too long, and with the signal's reason if that is aborted first.
+   * @param account all claims without an account count as one account
    */
   async take(signal: AbortSignal | undefined, account = ''): Promise<() => void> {
     signal?.throwIfAborted();
@@ -127,7 +127,7 @@ export class FairShare {
     return entry.release;
   }
 
-  /** Runs work in its turn. Rejects like `take` when it does not begin. */
+  /** Runs work while holding 1. Rejects like `take` if the work can't start. */
   async run<Result>(
     work: () => Promise<Result>,
     signal: AbortSignal | undefined,
@@ -147,7 +147,7 @@ export class FairShare {
     for (const { onFailed } of all) onFailed(error);
   }
 
-  /** Whether an account's share allows it. */
+  /** Whether the account's share allows the claim. */
   #mayHold(account: string, amount: number): boolean {
     const own = this.#held.get(account) ?? 0;
     if (own === 0) return true;
@@ -169,7 +169,7 @@ export class FairShare {
     throw overloaded(full);
   }
 
-  /** A claim that is held if it fits, and otherwise waits. */
+  /** Holds the claim if it fits, and queues it otherwise. */
   #join(account: string, amount: number): Entry {
     const release = (): void => this.#release(entry);
     const entry: Entry = { account, amount, granted: false, onGranted: nothing, onFailed: nothing, release };
@@ -230,7 +230,7 @@ export class FairShare {
     this.#held.set(account, (this.#held.get(account) ?? 0) + amount);
   }
 
-  /** The claim that is served next, if one can be. */
+  /** The claim to serve next, if any fits. */
   #next(): Entry | null {
     if (this.exhausted) return null;
     let next: Entry | null = null;

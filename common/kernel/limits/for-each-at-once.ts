@@ -1,6 +1,6 @@
 /**
- * Runs work on every item, `atOnce` at a time, begun in order. Rejects with the first failure; work under way then
- * continues, and nothing more is begun.
+ * Runs work on every item, started in order, `atOnce` at a time. Rejects with the first failure: running work then
+ * continues, but no more is started.
  */
 export async function forEachAtOnce<Item>(
   items: readonly Item[],

@@ -7,7 +7,7 @@ const waitersPerKey = 1000;
 export class KeyedLock {
   readonly #keys = new Map<string, { tail: Promise<unknown>; count: number }>();
 
-  /** The work is skipped when the signal is aborted before its turn; once begun it runs to its end. */
+  /** Skips the work if the signal is aborted before it starts; once started, it runs to its end. */
   run<Result>(key: string, work: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
     let state = this.#keys.get(key);
     if (state === undefined) {

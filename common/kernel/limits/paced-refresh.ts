@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Single flight: callers share a refresh, and each gets the result of one that began after its call. One runs at a time,
- * with a pause between two.
+ * Single flight: callers share a refresh, and each gets the result of a refresh that began after its call. Only one runs
+ * at a time, with a pause in between.
  * @param pause milliseconds
  */
 export function pacedRefresh(refresh: () => Promise<void>, pause: number): () => Promise<void> {

@@ -1,15 +1,15 @@
 import { untilAborted } from './deadline.ts';
 
 /**
- * A read-write lock for each key. Work on many keys at once is never held up by a key that is locked: it asks
- * `isLocked`, and leaves that key for later. Work that has a key alone waits for the work on it that is under way.
+ * A read-write lock for each key. A locked key never delays work on many keys at once: such
+ * work checks `isLocked`, and leaves the key for later. Exclusive work on a key waits for the running work on it.
  */
 export class ReadWriteLock {
   readonly #shared = new Map<string, number>();
   readonly #locked = new Map<string, Promise<void>>();
   readonly #waiting = new Map<string, () => void>();
 
-  /** Whether some work has the key alone, or is about to. */
+  /** Whether exclusive work holds the key, or waits for it. */
   isLocked(key: string): boolean {
     return this.#locked.has(key);
   }
@@ -19,7 +19,7 @@ export class ReadWriteLock {
     await Promise.race(this.#locked.values());
   }
 
-  /** Runs work on keys that are not locked, beside other such work. */
+  /** Runs shared work on keys that are not locked. */
   async shared(keys: Iterable<string>, work: () => Promise<void>): Promise<void> {
     const held = new Set(keys);
     for (const key of held) this.#shared.set(key, (this.#shared.get(key) ?? 0) + 1);
@@ -30,10 +30,10 @@ export class ReadWriteLock {
     }
   }
 
-  /** Runs work when the key is not locked, beside other such work. Rejects when the signal is aborted before. */
+  /** Runs shared work as soon as the key is not locked. Rejects if the signal is aborted first. */
   async whenShared<Result>(key: string, signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
     while (this.#locked.has(key)) await untilAborted(this.#locked.get(key) as Promise<void>, signal);
-    // abandoned work is not begun: nobody waits for it
+    // nobody waits for aborted work, so it does not start
     signal.throwIfAborted();
     this.#shared.set(key, (this.#shared.get(key) ?? 0) + 1);
     try {
@@ -43,7 +43,7 @@ export class ReadWriteLock {
     }
   }
 
-  /** Runs work while no other work has the key: one at a time. */
+  /** Runs exclusive work on the key. */
   async exclusive<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
     while (this.#locked.has(key)) await this.#locked.get(key);
     let unlock: () => void = () => {};

@@ -1,14 +1,14 @@
 import { FairShare } from './fair-share.ts';
 
-/** How often readers are checked in each period. */
+/** How often readers are checked in each window. */
 const checks = 10;
 
 export interface ReaderSlotsOptions {
-  /** Readers at once. */
+  /** Concurrent readers. */
   readonly limit: number;
   /** Readers that may wait. */
   readonly queueLimit: number;
-  /** Milliseconds that a reader may wait for its slot; then it is 503. Absent: until its signal is aborted. */
+  /** Milliseconds that a reader may wait for its slot before it gets a 503. Absent: until its signal is aborted. */
   readonly waitLimit?: number;
   /** The text of the 503. */
   readonly full: string;
@@ -25,14 +25,14 @@ export interface ReaderSlotsOptions {
   readonly now?: () => number;
 }
 
-/** The place of a reader. */
+/** The slot of a reader. */
 export class ReaderSlot {
   readonly account: string;
   /** A second call does nothing. */
   readonly release: () => void;
   /** Set by the reader: ends the reading. The slot stays taken until `release`. */
   onCut: () => void = () => {};
-  /** Whether the reader waits for its source. It is not slow then, and is measured anew. */
+  /** Whether the reader waits for its source. Then it is not slow, and its window starts again. */
   awaitsSource = false;
   /** Bytes that the client has taken since the window began. */
   bytes = 0;
@@ -94,7 +94,7 @@ export class ReaderSlots {
     return slot;
   }
 
-  /** @param error for readers that wait; absent: they go on waiting */
+  /** @param error for waiting readers; absent: they keep waiting */
   close(error?: Error): void {
     clearInterval(this.#timer);
     if (error !== undefined) this.#slots.failAll(error);
@@ -118,12 +118,12 @@ export class ReaderSlots {
     for (const account of [...this.#slots.waiting.keys()]) this.#cutForShare(account, now);
   }
 
-  /** While slots are left, only accounts at their share wait, and only their own readers hold them up. */
+  /** While slots are free, only accounts at their share wait, and only their own readers hold them up. */
   #holdsUp({ account }: ReaderSlot): boolean {
     return this.#slots.exhausted || this.#slots.waiting.has(account);
   }
 
-  /** Makes room for an account that has less than another one would keep. */
+  /** Makes room for an account that has fewer slots than another account would keep. */
   #cutForShare(account: string, now: number): void {
     const { held } = this.#slots;
     let largest = account;

@@ -4,14 +4,14 @@ interface Waiting<Item, Answer> {
   readonly reject: (error: unknown) => void;
 }
 
-/** Batches the items that come in one turn of the event loop, in their order. */
+/** Batches the items that arrive in one turn of the event loop, in order. */
 export class TurnBatch<Item, Answer> {
   readonly #sizeOf: (item: Item) => number;
   readonly #sizeLimit: number;
   readonly #run: (items: readonly Item[]) => Promise<readonly Answer[]>;
   #waiting: Waiting<Item, Answer>[] = [];
 
-  /** @param args.sizeLimit of items together; one item may have more @param args.run answers for each item */
+  /** @param args.sizeLimit of a batch; a single item may exceed it @param args.run returns an answer for each item */
   constructor(args: {
     readonly sizeOf: (item: Item) => number;
     readonly sizeLimit: number;
@@ -29,7 +29,7 @@ export class TurnBatch<Item, Answer> {
     });
   }
 
-  /** Does those that are here now, without waiting for the end of the turn. */
+  /** Runs the items that have arrived, without waiting for the end of the turn. */
   flush(): void {
     const waiting = this.#waiting;
     this.#waiting = [];

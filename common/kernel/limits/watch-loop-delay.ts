@@ -1,10 +1,10 @@
-/** Milliseconds from one look to the next, and the time over which lateness is averaged. */
+/** Milliseconds between two samples, and the time over which the delay is averaged. */
 const interval = 20;
 const period = 300;
 
 /**
- * Tells again and again how late the event loop comes to its timers, in milliseconds: by its own work, or because it has
- * no core. @returns what ends it
+ * Reports periodically how late the event loop runs its timers, in milliseconds: because of its own work, or because it
+ * gets no core. @returns a function that stops it
  */
 export function watchLoopDelay(onLook: (delay: number) => void): () => void {
   let last = performance.now();
@@ -14,7 +14,7 @@ export function watchLoopDelay(onLook: (delay: number) => void): () => void {
     const since = now - last;
     last = now;
     const late = Math.max(0, since - interval);
-    // a look that comes late stands for the time since the last one
+    // a late sample counts for all the time since the last one
     average += (1 - Math.exp(-since / period)) * (late - average);
     onLook(average);
   }, interval);

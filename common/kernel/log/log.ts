@@ -3,7 +3,7 @@ import { destination, type LevelWithSilent, type Logger, pino } from 'pino';
 import { createRedaction } from './redact.ts';
 import { terminalLine } from './terminal-line.ts';
 
-/** The log, on standard error. No token, body or header is ever put into a line. */
+/** The log, on standard error. No line ever holds a token, a body or a header. */
 export type Log = Pick<Logger, 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'isLevelEnabled'>;
 
 export interface LogOptions {
@@ -11,11 +11,11 @@ export interface LogOptions {
   readonly facts?: Readonly<Record<string, unknown>>;
   /** Texts that no line may hold. */
   readonly secrets?: readonly string[];
-  /** Absent: standard error, which is a terminal or not. */
+  /** Absent: standard error. */
   readonly output?: { readonly write: (text: string) => void; readonly terminal: boolean };
 }
 
-/** JSON lines for machines; lines for people where a terminal shows them. */
+/** Writes JSON lines, or readable lines on a terminal. */
 export function createLog(
   level: LevelWithSilent,
   { facts = {}, secrets = [], output }: LogOptions = {},

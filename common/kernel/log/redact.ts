@@ -1,27 +1,27 @@
 const hidden = '***';
-/** A shorter secret would match many lines that do not mean it. */
+/** A shorter secret would match unrelated text. */
 const shortestSecret = 8;
 
-/** The forms of secrets anywhere in a text; the first group stays. */
+/** Patterns of secrets anywhere in a text; the first group stays. */
 const shapes: readonly RegExp[] = [
-  // access tokens (auth/sealed-token.ts); a name may stand right before one
+  // access tokens (auth/sealed-token.ts); a name may directly precede a token
   /()sluice_[A-Za-z0-9_-]{43,}/g,
-  // login tokens, and other JSON Web Tokens
+  // login tokens and other JSON Web Tokens
   /()eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*/g,
   /\b((?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}/gi,
-  // links that expire, and signed addresses of S3
+  // expiring links and presigned S3 URLs
   /\b((?:x-amz-)?(?:signature|security-token)(?:=|%3d))[^&"\s\\]+/gi,
 ];
 
 /**
- * Removes secrets from a line of JSON right before it is written: no code puts one in, but the message of a library
- * may repeat a client's text, and a name that a client chose may hold its token.
+ * Removes secrets from a JSON line right before it is written. Our code logs none, but an error message of a library may
+ * quote a client's text, and a client may use its token as a name.
  * @param secrets texts that are secret whatever they look like, such as passwords from the environment
  */
 export function createRedaction(secrets: readonly string[]): (line: string) => string {
   const texts = secrets
     .filter((secret) => secret.length >= shortestSecret)
-    // a longer one may hold a shorter one
+    // a longer secret may contain a shorter one
     .sort((a, b) => b.length - a.length)
     .flatMap((secret) => [...new Set([JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)])]);
   return (line) => {

@@ -17,8 +17,8 @@ const levels: Readonly<Record<number, readonly [word: string, colour: number]>> 
 };
 
 /**
- * A line of the log for people: time, level in a word, message, facts, and below it the origin of an error. A client's
- * text can not move the cursor: everything but plain characters is escaped.
+ * A log line for people: time, level, message, fields, and below them the stack of an error. Everything but plain
+ * characters is escaped, so a client's text can't move the cursor.
  * @param line as pino writes it
  */
 export function terminalLine(line: string, { colours }: { readonly colours: boolean }): string {
@@ -53,7 +53,7 @@ function errorText(err: Entry['err']): string {
     .join('')}`;
 }
 
-/** The text with the characters escaped that a terminal would obey. */
+/** Escapes the characters that a terminal would obey. */
 function plain(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) => {
     return `\\u${character.codePointAt(0)?.toString(16).padStart(4, '0')}`;

@@ -7,7 +7,7 @@ import { type ObserveCall, type Outcome, outcomeOf, unobserved } from './observe
 
 type CacheName = 'tokens' | 'structures' | 'spaces' | 'records' | 'files' | 'file_bytes';
 
-/** Kinds of work that one statement does for several requests. */
+/** Kinds of statements that are shared by several requests. */
 type BatchName =
   | 'record_lookups'
   | 'record_finds'
@@ -17,24 +17,24 @@ type BatchName =
   | 'file_inserts'
   | 'file_lookups';
 
-/** Measures of a process. No label ever holds a client's data. */
+/** Metrics of a process. No label ever holds a client's data. */
 export interface Metrics {
   readonly observer: HttpObserver;
   readonly observeCall: ObserveCall;
   cache(name: CacheName): CacheCounts;
-  /** To be called with the number of requests that a statement was made for. */
+  /** Records the number of requests that share a statement. */
   batch(name: BatchName): (requests: number) => void;
-  /** To be called where the records of a read came from. */
+  /** Records where the records of a read came from. */
   reads(): (source: ReadSource) => void;
-  /** Adds a measure of durations. To be called with each, in seconds. */
+  /** Adds a histogram. Returns a function that records a duration in seconds. */
   durations(name: string, help: string): (seconds: number) => void;
-  /** Adds a number that is read whenever metrics are collected. */
+  /** Adds a gauge whose value is read whenever metrics are collected. */
   gauge(name: string, help: string, read: () => number): void;
-  /** The same for several numbers, each with its value of a label. */
+  /** Adds a gauge with a series for each value of a label. */
   gauges(name: string, help: string, label: string, read: () => Readonly<Record<string, number>>): void;
-  /** The same for one that never falls. */
+  /** Adds a counter whose value is read whenever metrics are collected. */
   counter(name: string, help: string, read: () => number): void;
-  /** All of it, as JSON of prom-client, each series with its worker. */
+  /** All metrics as prom-client's JSON, each series with its worker. */
   json(): Promise<object[]>;
 }
 
@@ -52,7 +52,7 @@ export const unmeasured: Omit<Metrics, 'observer' | 'gauges' | 'json'> = {
 /** What answered a read: rows in memory, the engine's index of ids or values, or a scan of the space. */
 export type ReadSource = 'memory' | 'index' | 'scan';
 
-/** @param args.worker 1 for a process that is alone */
+/** @param args.worker 1 in a process without workers */
 export function createMetrics({ worker }: { worker: number }): Metrics {
   const registry = new Registry();
   const registers = [registry];
@@ -101,7 +101,7 @@ export function createMetrics({ worker }: { worker: number }): Metrics {
       const metrics = (await registry.getMetricsAsJSON()) as { values: { labels: object }[] }[];
       return metrics.map((metric) => ({
         ...metric,
-        // series of several workers stand beside each other
+        // keeps the series of several workers apart
         aggregator: 'sum',
         values: metric.values.map((value) => ({
           ...value,
@@ -117,7 +117,7 @@ function measureDurations(registry: Registry, name: string, help: string): (seco
   return (seconds) => durations.observe(seconds);
 }
 
-/** Counts the hits and misses of each cache. Counting costs a cache no more than an addition. */
+/** Counts the hits and misses of each cache. Counting costs only an addition. */
 function measureCaches(registry: Registry): (name: CacheName) => CacheCounts {
   const caches = new Map<CacheName, CacheCounts>();
   new Counter({
@@ -140,7 +140,7 @@ function measureCaches(registry: Registry): (name: CacheName) => CacheCounts {
   };
 }
 
-/** Times calls to other systems, and counts them by how they ended. */
+/** Times calls to other systems, and counts them by outcome. */
 function measureCalls(registry: Registry): ObserveCall {
   const durations = new Histogram({
     name: 'sluice_call_duration_seconds',
@@ -178,7 +178,7 @@ function measureCalls(registry: Registry): ObserveCall {
   };
 }
 
-/** Powers of two: one request, up to the most that a statement takes. */
+/** Powers of two, from one request to the most that share a statement. */
 const batchBuckets = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512];
 
 /** Counts reads of records by what answered them. */

@@ -1,6 +1,6 @@
 import { Histogram, type Registry } from 'prom-client';
 
-/** Seconds: from an answer out of memory to the longest that a request may take. */
+/** Seconds: from an answer from memory to the longest that a request may take. */
 export const durationBuckets = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
 ];
@@ -8,7 +8,7 @@ export const durationBuckets = [
 /** The durations of calls or requests with the same labels. */
 export class Durations {
   readonly labels: Readonly<Record<string, string | number>>;
-  /** Counts by bucket, the last one for durations above all of them. */
+  /** Counts by bucket; the last one counts durations above all buckets. */
   readonly #counts = new Array<number>(durationBuckets.length + 1).fill(0);
   #sum = 0;
 
@@ -23,7 +23,7 @@ export class Durations {
     this.#sum += seconds;
   }
 
-  /** The series in the form of prom-client's histograms. */
+  /** The series in the format of prom-client's histograms. */
   series(name: string) {
     let count = 0;
     const buckets = this.#counts.map((more, bucket) => {
@@ -39,7 +39,7 @@ export class Durations {
   }
 }
 
-/** A histogram of durations that are counted elsewhere: one of prom-client makes a text of its labels each time. */
+/** A histogram of durations that are counted elsewhere: prom-client's own would build a string of its labels on every call. */
 export class DurationHistogram extends Histogram {
   readonly #name: string;
   readonly #read: () => Iterable<Durations>;

@@ -1,27 +1,27 @@
-/** A request that is over. */
+/** A finished request. */
 export interface FinishedRequest {
   /** Also the `X-Request-Id` of the answer. */
   readonly id: string;
   /** Pattern of the route, or '' when none matched: never the path. */
   readonly route: string;
-  /** Name of the operation, '' with no route. */
+  /** Name of the operation, '' without a route. */
   readonly operation: string;
   readonly method: string;
-  /** null when nobody took the answer. */
+  /** null: the client left before the response. */
   readonly status: number | null;
-  /** From its head to the end of its answer. */
+  /** From the request's head to the end of the response. */
   readonly seconds: number;
   /** The account, once it is known. */
   readonly userId: string | null;
-  /** The project that its path names, as it stands there; '' for none. */
+  /** The project in the path, as written there; '' for none. */
   readonly project: string;
-  /** Bytes of its body that have arrived. */
+  /** Received bytes of the request's body. */
   readonly bytesIn: number;
-  /** Bytes of the answer's body that were sent. */
+  /** Sent bytes of the response's body. */
   readonly bytesOut: number;
 }
 
-/** Observes the server, for metrics. Called once or a few times a request: it must be quick, and never throw. */
+/** Observes the server, for metrics. Called a few times for each request, so it must be fast and never throw. */
 export interface HttpObserver {
   answered(request: FinishedRequest): void;
   /** More bytes of a request's body have arrived. */

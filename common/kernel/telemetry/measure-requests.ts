@@ -3,11 +3,11 @@ import { DurationHistogram, Durations } from './duration-histogram.ts';
 import type { FinishedRequest, HttpObserver } from './http-observer.ts';
 
 const knownMethods = new Set(['GET', 'POST', 'DELETE', 'QUERY', 'HEAD', 'OPTIONS']);
-/** nginx's status for requests whose client did not wait for an answer. */
+/** nginx's status for a request whose client left before the response. */
 const clientGone = 499;
 
-/** The labels of a series of requests. */
-interface Alike {
+/** The labels of a request series. */
+interface RequestSeries {
   readonly labels: { readonly route: string; readonly method: string; readonly status: number };
   readonly operation: string;
   readonly durations: Durations;
@@ -15,7 +15,7 @@ interface Alike {
   bytesOut: number;
 }
 
-/** Counts and times requests. An operation that does not exist, such as a path that nobody serves, is `none`. */
+/** Counts and times requests. The operation of an unknown path is `none`. */
 export function measureRequests(registry: Registry): HttpObserver {
   const registers = [registry];
   const counts = new RequestCounts();
@@ -59,19 +59,19 @@ export function measureRequests(registry: Registry): HttpObserver {
   };
 }
 
-/** Counts by route in a map, and makes no text: a counter of prom-client makes one of its labels each time. */
+/** Counts by route in a map. A prom-client counter would build a string of its labels on every call. */
 class RequestCounts {
-  readonly #byRoute = new Map<string, Alike[]>();
+  readonly #byRoute = new Map<string, RequestSeries[]>();
   readonly #durations = new Map<string, Durations>();
 
   add(request: FinishedRequest): void {
-    const alike = this.#alike(request);
-    alike.requests++;
-    alike.bytesOut += request.bytesOut;
-    alike.durations.observe(request.seconds);
+    const series = this.#series(request);
+    series.requests++;
+    series.bytesOut += request.bytesOut;
+    series.durations.observe(request.seconds);
   }
 
-  *all(): Iterable<Alike> {
+  *all(): Iterable<RequestSeries> {
     for (const group of this.#byRoute.values()) yield* group;
   }
 
@@ -79,8 +79,8 @@ class RequestCounts {
     return this.#durations.values();
   }
 
-  /** One of a few of its route: they differ by method and status. */
-  #alike({ route, operation, method: given, status: taken }: FinishedRequest): Alike {
+  /** Searches the few series of a route, which differ by method and status. */
+  #series({ route, operation, method: given, status: taken }: FinishedRequest): RequestSeries {
     const status = taken ?? clientGone;
     const method = knownMethods.has(given) ? given : 'other';
     let group = this.#byRoute.get(route);
@@ -88,15 +88,16 @@ class RequestCounts {
       group = [];
       this.#byRoute.set(route, group);
     }
-    for (const alike of group) {
-      const { labels } = alike;
-      if (labels.status === status && labels.method === method && alike.operation === operation) return alike;
+    for (const series of group) {
+      const { labels } = series;
+      if (labels.status === status && labels.method === method && series.operation === operation)
+        return series;
     }
     const labels = { route: labelOf(route), method, status };
     const durations = this.#durationsOf(labelOf(operation), status);
-    const alike = { labels, operation, durations, requests: 0, bytesOut: 0 };
-    group.push(alike);
-    return alike;
+    const series = { labels, operation, durations, requests: 0, bytesOut: 0 };
+    group.push(series);
+    return series;
   }
 
   #durationsOf(operation: string, status: number): Durations {

@@ -1,19 +1,19 @@
 /** The systems that the service calls. */
 export type System = 'engine' | 's3' | 'redis' | 'webhook';
 
-/** `missing`: the answer was that there is no such thing. `aborted`: the caller no longer wants it. */
+/** `missing`: the response says "not found". `aborted`: the caller no longer wants the result. */
 export type Outcome = 'ok' | 'missing' | 'aborted' | 'error';
 
 export interface CallOptions {
-  /** Tells a call that was given up from one that failed. */
+  /** Distinguishes an aborted call from a failed call. */
   readonly signal?: Pick<AbortSignal, 'aborted' | 'reason'> | undefined;
-  /** Whether a failure is the answer that there is no such thing. */
+  /** Whether a failure means "not found". */
   readonly isMissing?: (error: unknown) => boolean;
 }
 
 /**
- * Does one call to another system, and notes its duration and its outcome. Settles as the work does.
- * @param call its name, of a small fixed set: never a name that a client chose
+ * Makes a call to another system, and records its duration and outcome. Settles as the work does.
+ * @param call a name from a small fixed set, never a client's text
  */
 export type ObserveCall = <Result>(
   system: System,
@@ -28,7 +28,7 @@ export const unobserved: ObserveCall = (_system, _call, work) => work();
 export function outcomeOf(error: unknown, { signal, isMissing }: CallOptions = {}): Outcome {
   if (isMissing?.(error) === true) return 'missing';
   if (signal?.aborted !== true) return 'error';
-  // a deadline that passed is a failure of the other side
+  // a missed deadline is a failure of the other system
   const { name } = (signal.reason ?? {}) as Partial<Error>;
   return name === 'TimeoutError' || name === 'DeadlinePassed' ? 'error' : 'aborted';
 }

@@ -26,14 +26,14 @@ import type { FinishedRequest } from './http-observer.ts';
 import { outcomeOf, type System } from './observe-call.ts';
 import type { RequestSpan, TracedExchange, Tracing } from './tracing.ts';
 
-/** A stop does not wait longer for a collector. Milliseconds. */
+/** The longest that a shutdown waits for a collector. Milliseconds. */
 const closeTimeout = 3000;
-/** A collector that does not answer is logged once in this time. Milliseconds. */
+/** A collector that does not respond is logged at most this often. Milliseconds. */
 const complaintInterval = 60_000;
 const propagator = new W3CTraceContextPropagator();
 const knownMethods = new Set(['GET', 'POST', 'DELETE', 'QUERY', 'HEAD', 'OPTIONS', 'PUT', 'PATCH']);
 
-/** Names of the other systems in spans, by OpenTelemetry's semantic conventions. */
+/** Names of other systems in spans, by OpenTelemetry's semantic conventions. */
 const systems: Readonly<Record<System, Readonly<Record<string, string>>>> = {
   engine: { 'db.system.name': 'clickhouse' },
   s3: { 'rpc.system.name': 'aws-api', 'rpc.service': 'S3' },
@@ -41,7 +41,7 @@ const systems: Readonly<Record<System, Readonly<Record<string, string>>>> = {
   webhook: {},
 };
 
-/** Starts to trace. The SDK reads all other settings from the environment, by OpenTelemetry's own names. */
+/** Starts tracing. The SDK reads all other settings from OpenTelemetry's environment variables. */
 export async function openTracing(config: TracingConfig, log: Pick<Log, 'warn'>): Promise<Tracing> {
   diag.setLogger(complaints(log), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
   const resource = resourceFromAttributes({ 'service.name': 'sluice' }).merge(
@@ -72,7 +72,7 @@ export async function openTracing(config: TracingConfig, log: Pick<Log, 'warn'>)
         },
         (error: unknown) => {
           const outcome = outcomeOf(error, options);
-          // the message may repeat a client's text
+          // the message may quote a client's text
           if (outcome === 'error') fail(span, errorType(error));
           else span.setAttribute('sluice.outcome', outcome);
           span.end();
@@ -168,7 +168,7 @@ async function openExporter({ protocol }: TracingConfig): Promise<SpanExporter> 
   return new OTLPTraceExporter();
 }
 
-/** Complaints of the SDK, mostly about spans that could not be sent: not once for each batch. */
+/** Logs the SDK's errors, mostly about spans that it could not send, but not for every batch. */
 function complaints(log: Pick<Log, 'warn'>) {
   let last = Number.NEGATIVE_INFINITY;
   const complain = (message: string): void => {

@@ -1,6 +1,6 @@
 import { AggregatorRegistry, Registry } from 'prom-client';
 
-/** Series about each worker, whether it answered or not. */
+/** The state of a worker, whether it answered or not. */
 export interface WorkerState {
   readonly worker: number;
   readonly restarts: number;
@@ -45,7 +45,7 @@ export async function renderMetrics(
   return AggregatorRegistry.aggregate(all).metrics();
 }
 
-/** JSON has no NaN, the average of nothing. */
+/** JSON has no NaN, which is the average of no values. */
 function onlyNumbers(metric: MetricJson): MetricJson {
   return { ...metric, values: metric.values.filter(({ value }) => Number.isFinite(value)) };
 }

@@ -2,7 +2,7 @@ import type { S3Client, ServiceInputTypes, ServiceOutputTypes } from '@aws-sdk/c
 import { untilAborted } from '#kernel/limits/deadline.ts';
 import type { Cleanups } from './cleanups.ts';
 import type { S3Address } from './s3-address.ts';
-import { explained, isStatus } from './s3-failure.ts';
+import { isStatus, withStorageErrors } from './s3-failure.ts';
 import type { S3StoreOptions, S3Timing } from './s3-options.ts';
 import { type RetryLimits, retrying } from './s3-retry.ts';
 import type { PartSender } from './s3-send-part.ts';
@@ -72,7 +72,7 @@ export function control<Input extends ServiceInputTypes, Output extends ServiceO
   signal: AbortSignal,
   client = context.client,
 ): Promise<Output> {
-  return explained(...subjectOf(command), signal, () => tryCommand(context, command, signal, client));
+  return withStorageErrors(...subjectOf(command), signal, () => tryCommand(context, command, signal, client));
 }
 
 /** The same; null: the answer is that there is no such thing. */
@@ -81,7 +81,7 @@ export function controlOrNull<Input extends ServiceInputTypes, Output extends Se
   command: S3Command<Input, Output>,
   signal: AbortSignal,
 ): Promise<Output | null> {
-  return explained(...subjectOf(command), signal, () => tryOrNull(context, command, signal));
+  return withStorageErrors(...subjectOf(command), signal, () => tryOrNull(context, command, signal));
 }
 
 function subjectOf(command: { readonly input: object }): [operation: string, key: string] {

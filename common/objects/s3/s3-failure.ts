@@ -107,7 +107,7 @@ export function storageError(operation: string, key: string, cause: unknown): Er
 }
 
 /** Rejects with such an error, or with the signal's reason. @param key empty for requests about the bucket */
-export async function explained<T>(
+export async function withStorageErrors<T>(
   operation: string,
   key: string,
   signal: AbortSignal,

@@ -32,16 +32,16 @@ export function storedMetadata(
 }
 
 /** The metadata given when the object was made. */
-export function givenMetadata(stored: Readonly<Record<string, string>>): Record<string, string> {
+export function callerMetadata(stored: Readonly<Record<string, string>>): Record<string, string> {
   const given: Record<string, string> = {};
   for (const [name, value] of Object.entries(stored)) {
-    if (!ourNames.has(name)) given[name] = value.startsWith(marker) ? decoded(value) : value;
+    if (!ourNames.has(name)) given[name] = value.startsWith(marker) ? decodeValue(value) : value;
   }
   return given;
 }
 
 /** The type that was given, when the store serves the object under another. */
-export function givenType(stored: Readonly<Record<string, string>>): string | undefined {
+export function callerType(stored: Readonly<Record<string, string>>): string | undefined {
   return stored[typeName];
 }
 
@@ -49,7 +49,7 @@ export function writerIdOf(stored: Readonly<Record<string, string>>): string | u
   return stored[writerName];
 }
 
-function decoded(value: string): string {
+function decodeValue(value: string): string {
   try {
     return decodeURIComponent(value.slice(marker.length));
   } catch {

@@ -8,8 +8,8 @@ import {
 import { forEachAtOnce } from '#kernel/limits/for-each-at-once.ts';
 import type { StoredObject } from '../object-store.ts';
 import { controlOrNull, type S3Context, tryCommand, tryControl } from './s3-context.ts';
-import { explained, isRefusal, isStatus, storageError } from './s3-failure.ts';
-import { givenMetadata, givenType } from './s3-metadata.ts';
+import { isRefusal, isStatus, storageError, withStorageErrors } from './s3-failure.ts';
+import { callerMetadata, callerType } from './s3-metadata.ts';
 
 /** null: there is none. */
 export async function headObject(
@@ -24,8 +24,8 @@ export async function headObject(
       key,
       size: found.ContentLength ?? 0,
       lastModified: found.LastModified ?? new Date(0),
-      contentType: givenType(found.Metadata ?? {}) ?? found.ContentType ?? 'application/octet-stream',
-      metadata: givenMetadata(found.Metadata ?? {}),
+      contentType: callerType(found.Metadata ?? {}) ?? found.ContentType ?? 'application/octet-stream',
+      metadata: callerMetadata(found.Metadata ?? {}),
     }
   );
 }
@@ -75,5 +75,5 @@ export async function headBucket(context: S3Context, signal: AbortSignal): Promi
       await client.send(new ListObjectsV2Command(input), { abortSignal });
       throw error;
     });
-  await explained('HeadBucket', '', signal, () => tryControl(context, signal, send));
+  await withStorageErrors('HeadBucket', '', signal, () => tryControl(context, signal, send));
 }

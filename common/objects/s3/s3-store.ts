@@ -9,7 +9,7 @@ import { s3Address } from './s3-address.ts';
 import { dropUpload } from './s3-cleanup.ts';
 import { connectS3 } from './s3-client.ts';
 import type { S3Context } from './s3-context.ts';
-import { explained } from './s3-failure.ts';
+import { withStorageErrors } from './s3-failure.ts';
 import { lastPartAt, listObjects, listUploads } from './s3-list.ts';
 import { type S3StoreOptions, s3Timing } from './s3-options.ts';
 import { readObject } from './s3-read.ts';
@@ -35,7 +35,7 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
   let logged: string | undefined;
   const abortUpload = (key: string, uploadId: string, signal: AbortSignal): Promise<void> => {
     signal.throwIfAborted();
-    return explained('AbortMultipartUpload', key, signal, () =>
+    return withStorageErrors('AbortMultipartUpload', key, signal, () =>
       dropUpload(context, { key, uploadId }, signal),
     );
   };

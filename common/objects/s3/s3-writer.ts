@@ -10,7 +10,7 @@ import type {
 } from '../object-store.ts';
 import { removeLeftovers } from './s3-cleanup.ts';
 import type { S3Context } from './s3-context.ts';
-import { explained } from './s3-failure.ts';
+import { withStorageErrors } from './s3-failure.ts';
 import { storedMetadata } from './s3-metadata.ts';
 import { MultipartUpload, type StoredPart } from './s3-multipart-upload.ts';
 import { putObject, type WriteTarget } from './s3-put-object.ts';
@@ -68,7 +68,9 @@ export class S3Writer implements ObjectWriter {
     try {
       this.#signal.throwIfAborted();
       if (this.upload === null)
-        await this.#explained('PutObject', (signal) => putObject(this.context, this.target, last, signal));
+        await this.#withStorageErrors('PutObject', (signal) =>
+          putObject(this.context, this.target, last, signal),
+        );
       else await this.#finish(this.upload, last);
       this.#signal.throwIfAborted();
       this.state = 'complete';
@@ -103,7 +105,7 @@ export class S3Writer implements ObjectWriter {
     this.#size += part.size;
     this.#crc32 = combineCrc32(this.#crc32, part.crc32, part.size);
     const stored = this.upload.then((upload) =>
-      this.#explained('UploadPart', (signal) => upload.storePart(number, part, signal)),
+      this.#withStorageErrors('UploadPart', (signal) => upload.storePart(number, part, signal)),
     );
     this.underWay.add(stored);
     // complete waits for it as well
@@ -139,7 +141,7 @@ export class S3Writer implements ObjectWriter {
 
   #begin(): Promise<MultipartUpload> {
     this.#listen();
-    return this.#explained('CreateMultipartUpload', (signal) =>
+    return this.#withStorageErrors('CreateMultipartUpload', (signal) =>
       MultipartUpload.begin(this.context, this.target, signal),
     );
   }
@@ -149,7 +151,7 @@ export class S3Writer implements ObjectWriter {
     await Promise.all(this.underWay);
     const upload = await begun;
     const whole = { size: this.#size, crc32: this.#crc32 };
-    await this.#explained('CompleteMultipartUpload', (signal) => upload.complete(whole, signal));
+    await this.#withStorageErrors('CompleteMultipartUpload', (signal) => upload.complete(whole, signal));
   }
 
   /** Waits until no request of ours is under way, then removes any remains. */
@@ -166,9 +168,9 @@ export class S3Writer implements ObjectWriter {
     });
   }
 
-  #explained<T>(operation: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  #withStorageErrors<T>(operation: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const signal = this.#signal;
-    return explained(operation, this.target.key, signal, () => work(signal));
+    return withStorageErrors(operation, this.target.key, signal, () => work(signal));
   }
 }
 

@@ -2,16 +2,16 @@ import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { Config } from '#kernel/config/read-config.ts';
 
-type Listening = Pick<Config, 'host' | 'tls' | 'trustedProxies'>;
+type AddressConfig = Pick<Config, 'host' | 'tls' | 'trustedProxies'>;
 
 /** The address by which this machine itself reaches the server. Without trailing slash. */
-export function listenedUrl(config: Listening, port: number): string {
+export function listenedUrl(config: AddressConfig, port: number): string {
   const own = { '0.0.0.0': '127.0.0.1', '::': '::1' }[config.host];
   return urlOf(config, own ?? config.host, port);
 }
 
 /** The sentence beside that address at start: how other machines reach the server, or what is missing. Empty: they do not. */
-export function reachText(config: Listening, port: number): string {
+export function reachText(config: AddressConfig, port: number): string {
   const { host, tls, trustedProxies } = config;
   if (host === 'localhost' || host === '::1' || host.startsWith('127.')) return '';
   const addresses = others(config, port)
@@ -26,7 +26,7 @@ export function reachText(config: Listening, port: number): string {
   return addresses + note;
 }
 
-function others(config: Listening, port: number): string[] {
+function others(config: AddressConfig, port: number): string[] {
   if (config.host !== '0.0.0.0' && config.host !== '::') return [];
   const addresses = Object.values(networkInterfaces()).flatMap((found) => found ?? []);
   return addresses
@@ -37,6 +37,6 @@ function others(config: Listening, port: number): string[] {
     .map(({ address }) => urlOf(config, address, port));
 }
 
-function urlOf({ tls }: Listening, host: string, port: number): string {
+function urlOf({ tls }: AddressConfig, host: string, port: number): string {
   return `${tls === undefined ? 'http' : 'https'}://${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
 }

@@ -11,7 +11,7 @@ import { migrate } from '#catalogue/migrate.ts';
 import { migrations } from '#catalogue/migrations.ts';
 import { Projects } from '#catalogue/projects.ts';
 import { openDatabase } from '#catalogue/stores/open-database.ts';
-import { explained } from '#catalogue/stores/start-problem.ts';
+import { explainError } from '#catalogue/stores/start-problem.ts';
 import { UsageCounts } from '#catalogue/usage-counts.ts';
 import { Users } from '#catalogue/users.ts';
 import { openLimiters, type RequestLimiters } from '#coordination/rate-limits/open-limiters.ts';
@@ -59,7 +59,7 @@ export async function openServices(
   await prepareDataDirectory(config.dataDir);
   const database = databaseName(config);
   const { db, deployment } = await openTables(config, log, observeCall).catch((error: unknown) => {
-    throw config.clickhouse === undefined ? error : explained(error, config.clickhouse);
+    throw config.clickhouse === undefined ? error : explainError(error, config.clickhouse);
   });
   const tokens = new AccessTokens({ db, database, deployment });
   const redis = config.redis === undefined ? undefined : await connectRedis(config.redis, log, observeCall);

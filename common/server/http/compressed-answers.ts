@@ -50,7 +50,7 @@ const coders: Readonly<Record<string, Coder>> = {
 };
 const codings = Object.keys(coders);
 
-interface Kept {
+interface CompressedBytes {
   readonly coding: string;
   readonly bytes: Uint8Array | Promise<Uint8Array>;
 }
@@ -65,7 +65,7 @@ export class CompressedAnswers {
   readonly #streams = new FairShare({ capacity: 16, share: 8, queueLimit: 0, full: '' });
   readonly #variedOf = new WeakMap<Headers, Headers | null>();
   readonly #seen = new WeakSet<Uint8Array>();
-  readonly #kept = new LRUCache<Uint8Array, Kept>({
+  readonly #kept = new LRUCache<Uint8Array, CompressedBytes>({
     maxSize: keptBytes,
     sizeCalculation: (_, body) => body.byteLength,
   });
@@ -111,7 +111,7 @@ export class CompressedAnswers {
   }
 
   /** A repeated answer is the same object, so it is compressed once. Rejects when too many wait. */
-  #whole(coding: string, body: Uint8Array, account: string): Kept['bytes'] {
+  #whole(coding: string, body: Uint8Array, account: string): CompressedBytes['bytes'] {
     const kept = this.#kept.get(body);
     if (kept?.coding === coding) return kept.bytes;
     const { atOnce, onThread } = coders[coding] as Coder;
@@ -124,7 +124,7 @@ export class CompressedAnswers {
     return bytes;
   }
 
-  #keep(body: Uint8Array, kept: Kept): void {
+  #keep(body: Uint8Array, kept: CompressedBytes): void {
     this.#kept.set(body, kept);
     if (kept.bytes instanceof Promise) kept.bytes.catch(() => this.#kept.delete(body));
   }

@@ -15,14 +15,14 @@ const decoders: Readonly<Record<string, Decode>> = {
 const known = Object.keys(decoders).join(', ');
 
 /** What a request says of how its body is compressed (RFC 9110 section 8.4); null: it is not. */
-export function codingSaid(request: Pick<HttpRequest, 'header'>): string | null {
+export function declaredCoding(request: Pick<HttpRequest, 'header'>): string | null {
   const given = request.header('content-encoding')?.trim().toLowerCase() ?? '';
   return given === '' || given === 'identity' ? null : given;
 }
 
 /** The same, where it can be undone. Throws 415. */
 export function codingOf(request: Pick<HttpRequest, 'header'>): string | null {
-  const said = codingSaid(request);
+  const said = declaredCoding(request);
   const name = said === 'x-gzip' ? 'gzip' : said;
   if (name !== null && !Object.hasOwn(decoders, name)) throw unsupportedCoding(known);
   return name;
@@ -45,7 +45,7 @@ export function preferredCoding(accepted: string, known: readonly string[]): str
 }
 
 /** The bytes of a body that was compressed. Throws 400, and 413 beyond the limit. */
-export async function decoded(bytes: Uint8Array, coding: string, limit: number): Promise<Uint8Array> {
+export async function decodeBody(bytes: Uint8Array, coding: string, limit: number): Promise<Uint8Array> {
   try {
     return await (decoders[coding] as Decode)(bytes, { maxOutputLength: limit });
   } catch (error) {

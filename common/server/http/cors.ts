@@ -10,7 +10,7 @@ const exposed = [
 const token = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/;
 const headerList = /^[A-Za-z0-9!#$%&'*+.^_`|~ ,-]{1,4096}$/;
 
-type Asked = Pick<HttpRequest, 'header'>;
+type RequestHeaders = Pick<HttpRequest, 'header'>;
 
 /** The CORS headers of an answer. */
 export interface CorsAnswer {
@@ -48,7 +48,7 @@ export class CorsPolicy {
   }
 
   /** Of any answer to a request. */
-  answerTo(request: Asked): CorsAnswer {
+  answerTo(request: RequestHeaders): CorsAnswer {
     if (this.#open !== null) return this.#open;
     const origin = request.header('origin');
     return (origin === undefined ? undefined : this.#origins.get(origin)) ?? refused;
@@ -58,7 +58,7 @@ export class CorsPolicy {
    * What the answer to an OPTIONS has besides; nothing if it is no preflight, or of an origin that is not allowed. A method
    * that is not there may be sent: a page learns nothing of a refused preflight, and a 404 or 405 tells it why.
    */
-  preflightHeaders(request: Asked, allow: readonly string[]): Headers {
+  preflightHeaders(request: RequestHeaders, allow: readonly string[]): Headers {
     const method = request.header('access-control-request-method');
     if (method === undefined || request.header('origin') === undefined) return {};
     if (this.answerTo(request).allowed === null) return {};

@@ -12,7 +12,7 @@ export interface SocketFlow {
 }
 
 /** Bytes that wait for a sink, and their share of the memory while their account is unknown. */
-interface Queued {
+interface QueuedChunk {
   readonly bytes: Uint8Array;
   readonly claim: Claim | null;
 }
@@ -34,7 +34,7 @@ export class IncomingBody implements RequestBody, JoinedChunks {
   /** Null: none was made. */
   #claims: Map<Claim, MemoryKind> | null = null;
   /** Null: nothing was queued. */
-  #queue: Queued[] | null = null;
+  #queue: QueuedChunk[] | null = null;
   #queuedBytes = 0;
   #sink: BodySink | null = null;
   #sinkBlocked = false;

@@ -1,7 +1,7 @@
 import { invalidBody, payloadTooLarge } from '#kernel/errors/catalogue.ts';
 import { forEachYielding } from '#kernel/limits/yielding-loop.ts';
 import { smallBody } from './body-memory.ts';
-import { codingOf, decoded } from './content-coding.ts';
+import { codingOf, decodeBody } from './content-coding.ts';
 import type { BodySink, HttpRequest, RequestBody } from './http-types.ts';
 import { JsonScanner } from './json-scanner.ts';
 import { parseJson } from './parse-json.ts';
@@ -68,7 +68,7 @@ class BodyCollector implements BodySink {
 
   /** The JSON of a compressed body. */
   async decode(sent: Uint8Array, coding: string, signal: AbortSignal): Promise<Uint8Array> {
-    const bytes = await decoded(sent, coding, this.#limit);
+    const bytes = await decodeBody(sent, coding, this.#limit);
     if (bytes.byteLength <= smallBody) return bytes;
     const scanner = new JsonScanner();
     const pieces = Array.from({ length: Math.ceil(bytes.byteLength / smallBody) }, (_, at) => at * smallBody);

@@ -5,7 +5,7 @@ import type { JsonObject } from './components.ts';
 import { asOpenApi30 } from './openapi-30.ts';
 
 /** The part of a request that it reads. */
-interface Asked {
+interface DocumentRequest {
   readonly query: readonly (readonly [name: string, value: string])[];
   header(name: string): string | undefined;
 }
@@ -36,7 +36,7 @@ export const openApiAnswers: Readonly<Record<number, ApiAnswer>> = {
 };
 
 /** Throws 400 for an unknown version. */
-export function wantedVersion(request: Asked): OpenApiVersion {
+export function wantedVersion(request: DocumentRequest): OpenApiVersion {
   const given = request.query.filter(([name]) => name === 'version').map(([, value]) => value);
   if (given.length === 0) return acceptedVersion(request.header('accept')) ?? '3.0';
   const [version = ''] = given;
@@ -58,7 +58,7 @@ function acceptedVersion(accept = ''): OpenApiVersion | null {
 
 /** @param text of the document of that version */
 export function openApiAnswer(
-  request: Pick<Asked, 'header'>,
+  request: Pick<DocumentRequest, 'header'>,
   version: OpenApiVersion,
   text: string,
 ): { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: string } {

@@ -1,10 +1,10 @@
 import {
-  type Queued,
+  type QueuedItem,
+  type StatementItem,
   StatementQueues,
   type StatementQueuesOptions,
-  type Waiting,
 } from '#engine/statement-queues.ts';
-import { joinPermits, permitted, StatementTimeout } from '#engine/write-permit.ts';
+import { joinPermits, permittedWrites, StatementTimeout } from '#engine/write-permit.ts';
 import { ApiError } from '#kernel/errors/api-error.ts';
 import { databaseUnavailable, deadlineExceeded } from '#kernel/errors/catalogue.ts';
 import { UnknownOutcome } from '#kernel/errors/unknown-outcome.ts';
@@ -22,7 +22,7 @@ import { rowsById } from './rows-by-id.ts';
 import type { UpdateValues } from './update-values.ts';
 
 type Rows = readonly (StoredRow | null)[];
-type Entry = Waiting<RecordChange & Queued, Rows>;
+type Entry = QueuedItem<RecordChange & StatementItem, Rows>;
 
 /** Characters of a waiting change beside its values. */
 const overhead = 500;
@@ -49,13 +49,13 @@ export function createChangeCommit(
     lock?: ReadWriteLock;
     metrics: Pick<Metrics, 'batch'>;
     values: Pick<UpdateValues, 'wrote'>;
-  } & Pick<StatementQueuesOptions<RecordChange & Queued, Rows>, 'linger' | 'pace'>,
+  } & Pick<StatementQueuesOptions<RecordChange & StatementItem, Rows>, 'linger' | 'pace'>,
 ): { commit(change: RecordChange): Promise<Rows> } {
   const { db, table, pendingLimit, statementLimit, recordLimit, lock } = args;
 
   /** Never rejects; every entry hears of its own outcome. */
   const make = async (gathered: readonly Entry[]): Promise<void> => {
-    const entries = permitted(gathered, ({ reject }, reason) => reject(reason));
+    const entries = permittedWrites(gathered, ({ reject }, reason) => reject(reason));
     if (entries.length === 0) return;
     let answers: ReadonlyMap<Entry, Rows>;
     try {
@@ -63,7 +63,7 @@ export function createChangeCommit(
     } catch (error) {
       if (error instanceof ApiError) {
         // a permit that ran out while the statement waited for the engine: the rest is made
-        const left = permitted(entries, ({ reject }, reason) => reject(reason));
+        const left = permittedWrites(entries, ({ reject }, reason) => reject(reason));
         if (left.length < entries.length) return make(left);
       }
       // a change whose answer a broken connection hides may have been made: a removed record would seem never to have been
@@ -113,7 +113,7 @@ export function createChangeCommit(
     return new Map(entries.map((entry) => [entry, addressesOf(entry.item).map(rowOf)]));
   };
 
-  const queues = new StatementQueues<RecordChange & Queued, Rows>({
+  const queues = new StatementQueues<RecordChange & StatementItem, Rows>({
     pendingLimit,
     full: 'too many changes wait to be made',
     sizeLimit: statementLimit,
@@ -127,7 +127,7 @@ export function createChangeCommit(
   return { commit: (change) => queues.add(queued(change, table.homeOf(change.space.id))) };
 }
 
-function queued(change: RecordChange, home: string): RecordChange & Queued {
+function queued(change: RecordChange, home: string): RecordChange & StatementItem {
   const { space, steps, signal, permit = null } = change;
   return {
     queue: home,

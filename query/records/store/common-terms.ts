@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { type Queued, StatementQueues, settleAll, type Waiting } from '#engine/statement-queues.ts';
+import { type QueuedItem, type StatementItem, StatementQueues, settleAll } from '#engine/statement-queues.ts';
 import type { IsKey } from '../sql/conditions-sql.ts';
 import { type Term, termOf } from '../sql/terms.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
@@ -24,7 +24,7 @@ const waitingLimit = 20_000;
 
 const none: IsKey = () => false;
 
-interface Count extends Queued {
+interface Count extends StatementItem {
   readonly spaceId: string;
 }
 
@@ -91,7 +91,7 @@ export class CommonTerms {
   }
 
   /** Writes that the table does not have yet are left out: waiting for them would take longer than a search. */
-  async #count(counts: readonly Waiting<Count, number>[]): Promise<(count: Count) => number> {
+  async #count(counts: readonly QueuedItem<Count, number>[]): Promise<(count: Count) => number> {
     const { db, table } = this.#engine;
     const ids = counts.map(({ item }) => item.spaceId);
     const [first] = ids as [string];

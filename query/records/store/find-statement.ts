@@ -1,4 +1,4 @@
-import type { Queued } from '#engine/statement-queues.ts';
+import type { StatementItem } from '#engine/statement-queues.ts';
 import type { Comparison, Filter } from '../input/filters/filter.ts';
 import type { OperatorName } from '../input/filters/operators.ts';
 import type { Conditions } from '../input/parse-conditions.ts';
@@ -32,7 +32,7 @@ interface Compared {
 }
 
 /** One request's find, in a statement that several share. */
-export interface Find extends Queued, Compared {
+export interface Find extends StatementItem, Compared {
   readonly space: RecordSpace;
   readonly plan: ReadPlan;
   /** Which fields it compares and how, and all else that one statement alone has (`formOf`). */

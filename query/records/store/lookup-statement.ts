@@ -1,4 +1,4 @@
-import type { Queued } from '#engine/statement-queues.ts';
+import type { StatementItem } from '#engine/statement-queues.ts';
 import { rowColumns } from '../sql/record-row.ts';
 import type { RecordsTable, Sql } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
@@ -7,7 +7,7 @@ import { addToList } from './add-to-list.ts';
 import type { Engine, LookupKey } from './record-store.ts';
 
 /** A look-up of a record by its id, or of those with a value of a keyed slot. */
-export interface Lookup extends Queued {
+export interface Lookup extends StatementItem {
   readonly spaceId: string;
   readonly wanted: LookupKey;
 }

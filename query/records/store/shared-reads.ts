@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Database } from '#engine/database.ts';
 import { exceededLimit } from '#engine/exceeded-limit.ts';
-import { StatementQueues, settleAll, type Waiting } from '#engine/statement-queues.ts';
+import { type QueuedItem, StatementQueues, settleAll } from '#engine/statement-queues.ts';
 import { settledWithin } from '#kernel/limits/deadline.ts';
 import type { Metrics } from '#kernel/telemetry/create-metrics.ts';
 import type { ReadPlan } from '../input/read-plan.ts';
@@ -15,8 +15,8 @@ import { type Lookup, readLookups } from './lookup-statement.ts';
 import type { Engine, FindAnswers, LookupKey } from './record-store.ts';
 import { readByValues, type ValueFind, valueQueue, valuesIn } from './value-finds.ts';
 
-type WaitingFind = Waiting<Find, readonly StoredRow[] | null>;
-type WaitingValueFind = Waiting<ValueFind, readonly StoredRow[] | null>;
+type WaitingFind = QueuedItem<Find, readonly StoredRow[] | null>;
+type WaitingValueFind = QueuedItem<ValueFind, readonly StoredRow[] | null>;
 
 /** Look-ups of one statement: 256 cost three times what one does. Finds: 64 cost twice. */
 const perStatement = { lookups: 256, finds: 64, values: 256 };
@@ -230,6 +230,6 @@ export class SharedReads {
   }
 }
 
-function itemsOf<Item>(waiting: readonly Waiting<Item, never>[]): readonly Item[] {
+function itemsOf<Item>(waiting: readonly QueuedItem<Item, never>[]): readonly Item[] {
   return waiting.map(({ item }) => item);
 }

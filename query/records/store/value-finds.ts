@@ -1,4 +1,4 @@
-import type { Queued } from '#engine/statement-queues.ts';
+import type { StatementItem } from '#engine/statement-queues.ts';
 import type { ReadPlan } from '../input/read-plan.ts';
 import { type IsKey, keysIn, orderColumns, orderSql } from '../sql/conditions-sql.ts';
 import { rowColumns } from '../sql/record-row.ts';
@@ -12,7 +12,7 @@ import type { Engine } from './record-store.ts';
 import { rowTest } from './row-test.ts';
 
 /** A find whose records have one of a few rare values: the index of values finds them. */
-export interface ValueFind extends Queued {
+export interface ValueFind extends StatementItem {
   readonly space: RecordSpace;
   readonly plan: ReadPlan;
   readonly values: readonly SlotValue[];
