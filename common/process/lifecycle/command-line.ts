@@ -1,7 +1,7 @@
 import { basename, join } from 'node:path';
 
 const root = join(import.meta.dirname, '../../..');
-/** Commands that are services, by the program that serves them. */
+/** The program of each command that is a service. */
 const services: Readonly<Record<string, string>> = {
   start: 'main.js',
   gateway: 'gateway/main.js',
@@ -10,8 +10,8 @@ const services: Readonly<Record<string, string>> = {
 };
 
 /**
- * How people call a command where this program runs: by npm in a checkout, by the package's own command (cli/sluice.ts), or
- * by its file in the image.
+ * How a user runs a command in this installation: with npm in a checkout, with the package's own command (cli/sluice.ts),
+ * or with its file in the image.
  */
 export function commandLine(name: string, options = ''): string {
   if (import.meta.url.endsWith('.ts')) {
@@ -22,7 +22,7 @@ export function commandLine(name: string, options = ''): string {
   return `${command} ${options}`.trimEnd();
 }
 
-/** Prints how a command is used, and ends it, when its arguments ask for that. */
+/** Prints the usage of a command and exits, if --help or -h is among its arguments. */
 export function helpIfAsked(text: string): void {
   if (!process.argv.slice(2).some((argument) => argument === '--help' || argument === '-h')) return;
   process.stdout.write(`${text.trim()}\n`);

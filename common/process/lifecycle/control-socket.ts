@@ -7,28 +7,28 @@ import { text } from 'node:stream/consumers';
 import { CommandError } from '#kernel/errors/command-error.ts';
 import type { Log } from '#kernel/log/log.ts';
 
-/** Longest path that a Unix socket address holds on every platform we run on, in bytes. */
+/** Longest path of a Unix socket on all supported platforms, in bytes. */
 const longestSocketPath = 100;
 const orderBytes = 16 * 1024;
 const sendTimeout = 10_000;
 
-/** The commands of a running process for its operator, by name. Each resolves with the text to print. */
+/** Commands for operators of a running process, by name. Each resolves with the text to print. */
 export type Commands = Readonly<Record<string, (order: unknown) => Promise<string>>>;
 
-/** Rejects when there is no such command. */
+/** Rejects if there is no such command. */
 async function runCommand(commands: Commands, name: string, order: unknown): Promise<string> {
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (command === undefined) throw new CommandError(`the server that runs does not know ${name}`);
+  if (command === undefined) throw new CommandError(`the running server does not know ${name}`);
   return command(order);
 }
 
-/** A process has a name of its own for its socket, so that none takes that of another away. */
+/** Each process has a unique socket name, so that none replaces another's socket. */
 const newName = (): string => `control-${randomUUID().slice(0, 8)}.sock`;
 const socketName = /^control(?:-[0-9a-f]{8})?\.sock$/;
 
 /**
- * The folder of the sockets for commands to the processes of a data directory. Where a path would be too long, Linux
- * finds the directory by the number of an open file.
+ * The folder of the command sockets of a data directory's processes. If its path is too long, Linux can address the
+ * directory by the descriptor of an open file.
  */
 async function openFolder(dataDir: string): Promise<{ path: string; close(): Promise<void> }> {
   if (Buffer.byteLength(join(dataDir, newName())) <= longestSocketPath)
@@ -44,9 +44,9 @@ async function socketsIn(folder: string): Promise<string[]> {
 }
 
 /**
- * Lets commands such as `npm run token` work while the server holds the data directory. The socket file's owner, who
- * alone may write to it, could read the data directory as well, so no other proof is asked for. Of several processes
- * that share a data directory, as they can beside a ClickHouse server, any one takes a command.
+ * Lets commands such as `npm run token` work while the server holds the data directory. Only the
+ * owner of the socket file may write to it, and could read the data directory as well, so no further authentication is
+ * needed. If several processes share a data directory (with a ClickHouse server), any of them runs the command.
  */
 export async function serveControlSocket(args: {
   dataDir: string;
@@ -80,7 +80,7 @@ export async function serveControlSocket(args: {
   const path = join(folder.path, newName());
   const before = join(folder.path, `new-${randomUUID().slice(0, 8)}`);
   await listen(server, before);
-  // others find a socket only when it accepts connections, and so never take it for one that was left
+  // the socket gets its final name only when it accepts connections, so it never looks abandoned
   await rename(before, path);
   return {
     async close() {
@@ -102,7 +102,7 @@ function listen(server: Server, path: string): Promise<void> {
   });
 }
 
-/** Whether a process listens there; the socket file of a process that is gone refuses connections. */
+/** Whether a process listens on the socket; the socket of a dead process refuses connections. */
 function isServed(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(path, () => {
@@ -114,7 +114,7 @@ function isServed(path: string): Promise<boolean> {
 }
 
 /**
- * Has the running server carry out a command. Answers null when no server runs on the data directory.
+ * Runs a command in the running server. Returns null when no server runs on the data directory.
  * @param timeout milliseconds without an answer
  */
 export async function sendCommand(args: {
@@ -143,7 +143,7 @@ export async function sendCommand(args: {
   }
 }
 
-/** Null: there is no such directory or socket, or nobody listens any more. Throws any other error. */
+/** Null: there is no such directory or socket, or nobody listens. Throws any other error. */
 function nullIfGone(error: unknown): null {
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT' || code === 'ECONNREFUSED') return null;

@@ -1,6 +1,6 @@
 /**
- * Node 20: the warning at start, because this version has ended and its binary of uWebSockets.js is older than those
- * of later ones (docs/decisions/001-uwebsockets-from-npm.md). Empty for later versions.
+ * The warning at start on Node 20, which is end-of-life and has an older uWebSockets.js binary
+ * (docs/decisions/001-uwebsockets-from-npm.md). Empty for later versions.
  * @param version such as 20.19.0
  */
 export function endedNode(version: string): readonly string[] {

@@ -1,21 +1,21 @@
 import { commandLine } from './command-line.ts';
 
-/** Commands that show what a service is for. @param curl `curl` with the token @param baseUrl without trailing slash */
+/** Example commands of a service. @param curl `curl` with the token @param baseUrl without trailing slash */
 export type Examples = (curl: string, baseUrl: string) => string;
 
-/** The line with the dashboard's address. Empty: this process does not serve it. */
+/** The line with the dashboard's URL. Empty: this process does not serve it. */
 export function dashboardLine(baseUrl: string, dashboard: string | null): string {
   return dashboard === null ? '' : `Dashboard:    ${baseUrl}${dashboard}\n`;
 }
 
-/** The same, with the way to its first account. */
+/** That line, and how to get the first account. */
 function dashboardText(baseUrl: string, dashboard: string | null): string {
   if (dashboard === null) return '';
-  return `${dashboardLine(baseUrl, dashboard)}              (register there with the access token below, and the account that it belongs to is yours)\n`;
+  return `${dashboardLine(baseUrl, dashboard)}              (register there with the access token below to take over its account)\n`;
 }
 
 /**
- * The text of the first start on an empty store: the access token, this once, and commands to copy.
+ * The text of the first start on an empty store: the access token, shown only once, and commands to copy.
  * @param token null: it was configured, so the operator knows it, and it is not printed
  * @param dashboard its path; null: this process does not serve it
  */

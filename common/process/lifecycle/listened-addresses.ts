@@ -4,13 +4,13 @@ import type { Config } from '#kernel/config/read-config.ts';
 
 type AddressConfig = Pick<Config, 'host' | 'tls' | 'trustedProxies'>;
 
-/** The address by which this machine itself reaches the server. Without trailing slash. */
+/** The server's base URL on this machine. Without trailing slash. */
 export function listenedUrl(config: AddressConfig, port: number): string {
   const own = { '0.0.0.0': '127.0.0.1', '::': '::1' }[config.host];
   return urlOf(config, own ?? config.host, port);
 }
 
-/** The sentence beside that address at start: how other machines reach the server, or what is missing. Empty: they do not. */
+/** The text after that URL at start: how other machines reach the server, or what they need for it. Empty: they can't. */
 export function reachText(config: AddressConfig, port: number): string {
   const { host, tls, trustedProxies } = config;
   if (host === 'localhost' || host === '::1' || host.startsWith('127.')) return '';

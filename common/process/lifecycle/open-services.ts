@@ -40,17 +40,17 @@ export interface Services {
   readonly sessions: SessionStore;
   readonly limiters: RequestLimiters;
   readonly authenticate: Authenticate;
-  /** The same for a request that was counted before. */
+  /** Authenticates a request that was already counted. */
   readonly authenticateAgain: Authenticate;
   readonly projects: Projects;
   readonly usage: UsageCounts;
-  /** undefined: state that processes share is kept in this one. */
+  /** undefined: this process keeps the state that processes would share. */
   readonly redis: RedisConnection | undefined;
   readonly invalidation: Invalidation;
   close(): Promise<void>;
 }
 
-/** Opens the stores that the configuration names and brings their tables up to date. */
+/** Opens the stores of the configuration and migrates their tables. */
 export async function openServices(
   config: Config,
   log: Log,
@@ -130,24 +130,24 @@ async function openTables(
   return { db, deployment };
 }
 
-/** The client is loaded only where there is a Redis. */
+/** The client is only loaded if REDIS_URL is set. */
 async function connectRedis(config: RedisConfig, log: Log, observe: ObserveCall): Promise<RedisConnection> {
   const { openRedis } = await import('#coordination/redis/open-redis.ts');
   return openRedis(config, log, undefined, observe);
 }
 
-/** Signals that the engine catches when it starts. SIGTSTP is Ctrl-Z, which it takes for one of them. */
+/** Signals that the engine starts to catch. SIGTSTP is Ctrl-Z, which it treats like a fatal signal. */
 const caught = ['SIGSEGV', 'SIGABRT', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGTRAP', 'SIGSYS', 'SIGTSTP'] as const;
 
 /**
- * Leaves fatal signals to the kernel, which ends the process at once and reports it to the waiting parent. The
- * embedded engine catches them for a report of its own, and then hangs for minutes with the port open
- * (docs/decisions/019-fatal-signals.md). To be called after the engine has started.
+ * Leaves fatal signals to the kernel, which ends the process at once. The embedded engine catches them for its own crash
+ * report, and then hangs for minutes with the port open (docs/decisions/019-fatal-signals.md). Call it after the engine
+ * has started.
  */
 function restoreFatalSignals(): void {
   const nothing = (): void => {};
   for (const signal of caught) {
-    // libuv installs its handler for the first listener, and the kernel's default, SIG_DFL, after the last
+    // libuv installs its handler with the first listener, and restores SIG_DFL after the last
     process.on(signal, nothing);
     process.removeListener(signal, nothing);
   }

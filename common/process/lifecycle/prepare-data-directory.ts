@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { makeDurably } from '#kernel/durable-files/durable-directories.ts';
 
-/** Creates DATA_DIR where there is none. Rejects with one sentence when it can't be created, or not be used by this user. */
+/** Creates DATA_DIR if it doesn't exist. Rejects with one sentence if this user can't create or use it. */
 export async function prepareDataDirectory(path: string): Promise<void> {
   try {
     await makeDurably(path, 0o700);

@@ -7,21 +7,21 @@ import { failStart, helpIfAsked } from './command-line.ts';
 import { sendCommand } from './control-socket.ts';
 import { openServices, type Services } from './open-services.ts';
 
-/** A command of the operator that works whether the server runs or not. */
+/** A command for operators that works with and without a running server. */
 interface Command<Order> {
   readonly name: string;
   readonly help: string;
-  /** Reads the order from the arguments. Throws their problem. */
+  /** Parses the arguments. Throws if they are invalid. */
   readonly readOrder: () => Order;
-  /** Milliseconds without an answer of the running server; absent: a few seconds. */
+  /** How long to wait for an answer of the running server, in milliseconds; absent: a few seconds. */
   readonly timeout?: number | undefined;
-  /** The log shows info lines to the operator; absent: standard error is for failures. */
+  /** Whether to log info lines; absent: only failures go to standard error. */
   readonly informs?: true;
-  /** The server's work, on the stores of a process of its own. */
+  /** Runs the command in this process, on its own connection to the stores. */
   readonly offline: (services: Services, order: Order) => Promise<string>;
 }
 
-/** Has the running server carry out a command, or does so itself, and prints the text. */
+/** Runs a command in the running server, or in this process, and prints the text. */
 export async function runCommand<Order>(command: Command<Order>): Promise<void> {
   helpIfAsked(command.help);
   try {
@@ -42,7 +42,7 @@ async function runAlone<Order>(
 ): Promise<string> {
   const { clickhouse, dataDir, logLevel } = config;
   if (clickhouse === undefined && !existsSync(join(dataDir, 'chdb'))) {
-    // it would make a new database instead of finding one: it is in the wrong place
+    // opening it would create a new database, so this is probably the wrong directory
     throw new Error(
       `there is no database in ${dataDir}: set DATA_DIR (or CLICKHOUSE_URL) as it is set for the server, or start the server first`,
     );

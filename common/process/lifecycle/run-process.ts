@@ -28,10 +28,10 @@ Settings are environment variables; docs/configuration.md lists them all. The mo
   BOOTSTRAP_TOKEN  the first access token (random)
 `;
 
-/** Imports the services that a process is to run. */
+/** Imports the services of a process. */
 type LoadServices = () => Promise<readonly ServiceFactory[]>;
 
-/** Runs services on one port until a signal stops the process, or several workers do. */
+/** Runs services on one port until a signal stops the process, in this process or in several workers. */
 export async function runProcess(load: LoadServices): Promise<void> {
   helpIfAsked(help);
   try {
@@ -53,7 +53,7 @@ export async function runProcess(load: LoadServices): Promise<void> {
   }
 }
 
-/** @param worker null: this process is alone on its port */
+/** @param worker null: there are no workers */
 async function start(
   config: Config,
   log: Log,
@@ -63,7 +63,7 @@ async function start(
   const tracing = config.tracing === undefined ? untraced : await loadTracing(config.tracing, log);
   const measured = createMetrics({ worker: worker?.index ?? 1 });
   const metrics = { ...measured, observeCall: tracing.traced(measured.observeCall) };
-  // the stores are opened while the modules are loaded: most of either is waiting
+  // the stores open while the modules load, because both mostly wait
   const loading = load();
   loading.catch(() => {});
   const services = await openServices(config, log, metrics);
@@ -72,14 +72,14 @@ async function start(
     const factories = await loading;
     await new ServingProcess({ config, log, factories, worker, services, running, tracing, metrics }).start();
   } catch (error) {
-    // an engine that still works when the process exits takes it down with a fatal signal
+    // an engine that is still working at exit crashes the process
     for (const service of running) await service.close();
     await services.close();
     throw error;
   }
 }
 
-/** The SDK is loaded only where there is a collector. */
+/** The SDK is only loaded if there is a collector. */
 async function loadTracing(config: TracingConfig, log: Log): Promise<Tracing> {
   const { openTracing } = await import('#kernel/telemetry/open-tracing.ts');
   return openTracing(config, log);

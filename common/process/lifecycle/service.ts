@@ -6,26 +6,26 @@ import type { Examples } from './first-start-text.ts';
 import type { Services } from './open-services.ts';
 import type { RunningUploads } from './workers/running-uploads.ts';
 
-/** A service as a process runs it: its routes, and the resources behind them. */
+/** A service of a process: its routes, and the resources behind them. */
 export interface Service {
   readonly routes: readonly Route[];
   readonly readiness: readonly ReadinessCheck[];
   /** Examples for the text of the first start. */
   readonly examples: Examples;
-  /** Called once the process serves requests, in one worker of several. */
+  /** Called once the process serves requests, in only one of several workers. */
   started?(): void;
-  /** Called when the process is about to end its requests: those that last send their clients elsewhere. */
+  /** Called at the start of the drain, so that long requests can send their clients to another process. */
   draining?(): void;
-  /** The commands for its operator while it runs. */
+  /** Commands for operators while it runs. */
   readonly commands?: Commands;
   close(): Promise<void>;
 }
 
-/** The base of a service: the stores, and facts about the process. */
+/** What a service is built on: the stores, and facts about the process. */
 export interface ProcessServices extends Services {
   readonly uploads: RunningUploads;
   readonly metrics: Metrics;
 }
 
-/** Makes a service on the stores that a process opened. @param baseUrl of the process, without trailing slash */
+/** Creates a service on the stores of a process. @param baseUrl of the process, without trailing slash */
 export type ServiceFactory = (services: ProcessServices, baseUrl: () => string) => Promise<Service>;

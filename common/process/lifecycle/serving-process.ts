@@ -23,32 +23,32 @@ import { createRunningUploads } from './workers/running-uploads.ts';
 import type { GatheredMetrics } from './workers/supervisor.ts';
 import type { WorkerPlace } from './workers/worker-place.ts';
 
-/** Deadline of the supervisor's answer, longer than it waits for metrics. Milliseconds. */
+/** Deadline of the supervisor's answer, longer than it waits for the workers' metrics. Milliseconds. */
 const answerTimeout = 10_000;
 
 export interface ServingProcessDeps {
   readonly config: Config;
   readonly log: Log;
   readonly factories: readonly ServiceFactory[];
-  /** Null: this process is alone on its port. */
+  /** Null: there are no workers. */
   readonly worker: WorkerPlace | null;
   readonly services: Services;
-  /** Gets the services as they start. */
+  /** Loads the modules of the services. */
   readonly running: Service[];
   readonly tracing: Tracing;
   readonly metrics: Metrics;
 }
 
-/** A serving process, from its first start to the end of its drain. */
+/** A serving process, from its start to the end of its drain. */
 export class ServingProcess {
   readonly #deps: ServingProcessDeps;
-  /** Whether this process does the work that only one of several does. */
+  /** Whether this process does the work that only one worker may do. */
   readonly #first: boolean;
   #server: HttpServer | null = null;
   #socket: { close(): Promise<void> } | null = null;
   #routes: readonly Route[] = [];
   #stopping = false;
-  /** An earlier connection may be with the supervisor, which refuses, and then closes. */
+  /** Reports that this worker listens. An earlier connection may be with the supervisor, which answers 503 and closes. */
   #starting: boolean;
 
   constructor(deps: ServingProcessDeps) {
@@ -60,7 +60,7 @@ export class ServingProcess {
 
   async start(): Promise<void> {
     const { config, log, worker, running } = this.#deps;
-    // a client that knows a configured token may ask as soon as anything listens
+    // a client with a configured token may send requests as soon as the port is open
     const configured =
       this.#first && config.bootstrapToken !== undefined && (await this.#makeToken()) !== null;
     await this.#startServices();
@@ -75,7 +75,7 @@ export class ServingProcess {
     this.#starting = false;
     if (!this.#first) return;
     for (const service of running) service.started?.();
-    // the text of the first start has it
+    // the text of the first start includes the dashboard
     const note = announced ? '' : dashboardLine(this.#baseUrl(), dashboardOf(this.#routes));
     process.stdout.write(`Sluice listens on ${this.#baseUrl()}\n${note}${reachText(config, server.port)}`);
   }
@@ -179,10 +179,10 @@ export class ServingProcess {
     await tracing.close();
   }
 
-  /** False: this is not the first start. @param configured whether the configured token was made just now */
+  /** Prints the text of the first start; false: this is not the first start. @param configured whether the configured token was just created */
   async #announceTokens(configured: boolean): Promise<boolean> {
     const { config, running } = this.#deps;
-    // the address is ours by now, so a token that is shown this once can't get lost to a failing start
+    // we already listen, so a failing start can't lose a token that is shown only once
     const made = config.bootstrapToken === undefined ? await this.#makeToken() : null;
     if (!configured && made === null) return false;
     const examples = running.map((service) => service.examples);
@@ -191,7 +191,7 @@ export class ServingProcess {
     return true;
   }
 
-  /** Resolves when this worker and the others have every connection to the port. */
+  /** Resolves when only workers accept connections to the port. */
   async #joinSupervisor(supervisor: Peer, stopNow: (reason: string) => void): Promise<void> {
     supervisor.on('metrics', () => this.#deps.metrics.json());
     process.once('disconnect', () => stopNow('the supervisor is gone'));

@@ -2,12 +2,12 @@ import type { Log } from '#kernel/log/log.ts';
 
 /** How long closing the stores may take after the drain. Milliseconds. */
 export const closeTimeout = 20_000;
-/** npm and a terminal may both pass on one key press: a signal this soon is no second wish. Milliseconds. */
+/** npm and a terminal may both forward one key press: a second signal within this time is ignored. Milliseconds. */
 const repetition = 200;
 
 /**
- * Stops the process in order on the first SIGTERM or SIGINT, and at once on a later one. Returns a function that
- * does the same for another reason.
+ * Stops the process gracefully on the first SIGTERM or SIGINT, and at once on a later one. Returns a function that does
+ * the same for another reason.
  * @param stop drains and closes everything @param limit milliseconds after which the process ends regardless
  */
 export function stopOnSignals(args: {

@@ -38,8 +38,8 @@ const details: ApiOperation = {
 
 /**
  * GET /openapi.json, and the page that shows it. They describe the given routes and themselves.
- * @param args.publicUrl the base address that clients see, where it is configured
- * @param args.baseUrl the same, or where the process listens
+ * @param args.publicUrl the base URL for clients, if it is configured
+ * @param args.baseUrl that URL, or the address that the process listens on
  */
 export function descriptionRoutes(args: {
   readonly routes: readonly Route[];
@@ -62,7 +62,7 @@ export function descriptionRoutes(args: {
   return own;
 }
 
-/** Operations of the service stand above those of the process itself. */
+/** Sorts the routes of the process itself to the end. */
 function inOrder(routes: readonly Route[]): readonly Route[] {
   const aside = ['Description', 'Health'];
   return routes.toSorted((a, b) => aside.indexOf(a.api?.tag ?? '') - aside.indexOf(b.api?.tag ?? ''));

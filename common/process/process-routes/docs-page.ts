@@ -7,7 +7,7 @@ import type { HttpResponse, Route } from '#server/http/http-types.ts';
 import { type ApiOperation, doorErrors } from '#server/openapi/api-operation.ts';
 import { getRoute } from './get-route.ts';
 
-/** Scripts and styles of the page, by name. Their addresses begin with `_`, as no project's do. */
+/** Scripts and styles of the page, by name. Their paths begin with `_`, which no project's path does. */
 const prefix = '/_docs_';
 const types: Readonly<Record<string, string>> = {
   'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
@@ -35,7 +35,7 @@ const page = (v: string): string => `<!doctype html>
 </html>
 `;
 
-/** The one script of ours: it starts Swagger UI, and follows the colours that the browser prefers. */
+/** Our only script: it starts Swagger UI, and follows the browser's colour scheme. */
 const script = `'use strict';
 const dark = matchMedia('(prefers-color-scheme: dark)');
 const setColours = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
@@ -61,7 +61,7 @@ html.dark-mode { color-scheme: dark; background: #1c2022; }
 
 const headers = { 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' };
 
-/** Nothing runs or is loaded from other origins; calls go to this one, and to the address that clients see. */
+/** Nothing is loaded from other origins; calls go only to this origin and the public URL. */
 function policy(publicUrl: string | undefined): string {
   const calls = publicUrl === undefined ? "'self'" : `'self' ${new URL(publicUrl).origin}`;
   return [
@@ -76,7 +76,7 @@ function policy(publicUrl: string | undefined): string {
   ].join('; ');
 }
 
-/** GET /docs: a page that shows the description and tries calls, and its files. */
+/** GET /docs: a page that shows the description and can send requests, and its files. */
 export function docsRoutes(publicUrl: string | undefined): Route[] {
   let files: ReadonlyMap<string, HttpResponse> | null = null;
   const load = (): ReadonlyMap<string, HttpResponse> => {

@@ -41,8 +41,8 @@ const described: ApiOperation = {
 };
 
 /**
- * `/`: the dashboard for people, whose browsers ask for HTML, or a page where there is none, and JSON for programs.
- * @param routes of the process, which say whether the dashboard is there
+ * `/`: browsers, which accept HTML, get the dashboard, or a page if there is none; programs get JSON.
+ * @param routes of the process, which show whether it serves the dashboard
  */
 export function frontPageRoute(routes: readonly Pick<Route, 'path'>[]): Route {
   const dashboard = dashboardOf(routes);
@@ -72,12 +72,12 @@ export function frontPageRoute(routes: readonly Pick<Route, 'path'>[]): Route {
   return getRoute('/', described, (request) => (asksForHtml(request.header('accept')) ? page : json));
 }
 
-/** The path of the dashboard; null where it is not among the routes. */
+/** The path of the dashboard; null: no route serves it. */
 export function dashboardOf(routes: readonly Pick<Route, 'path'>[]): string | null {
   return routes.some(({ path }) => path.startsWith('/_console_')) ? '/_console_/' : null;
 }
 
-/** Browsers name it; other clients say nothing, or take everything. */
+/** Browsers name text/html; other clients send no Accept header, or accept anything. */
 function asksForHtml(accept: string | undefined): boolean {
   return accept !== undefined && /(?:^|[,\s])text\/html(?:$|[,;\s])/i.test(accept);
 }

@@ -8,7 +8,7 @@ import { untilAborted } from '#kernel/limits/deadline.ts';
 import type { Handler, Route } from '#server/http/http-types.ts';
 import { jsonAnswer } from '#server/openapi/api-operation.ts';
 
-/** Something the service can't work without. Rejects when it doesn't answer. */
+/** Something that the service can't work without. Rejects when it doesn't respond. */
 export interface ReadinessCheck {
   readonly name: string;
   check(signal: AbortSignal): Promise<void>;
@@ -20,11 +20,11 @@ interface StoreStates {
 }
 
 const checkTimeout = 2000;
-/** Stores are asked no more often, however many ask for `/readyz`. Milliseconds. */
+/** Least time between two checks of the stores, however often `/readyz` is requested. Milliseconds. */
 const checkInterval = 1000;
 const headers = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
 
-/** Errors of the routes about a process itself, which are served over plain HTTP, too. */
+/** Errors of the routes about the process itself, which are also served over plain HTTP. */
 export const probeErrors: readonly ErrorCode[] = [
   'malformed_request',
   'headers_too_large',
@@ -33,9 +33,10 @@ export const probeErrors: readonly ErrorCode[] = [
 ];
 
 /**
- * `/healthz`, and `/health` for clients of the service before this one: the process is alive. `/readyz`: its stores answer, and it will go on.
- * @param unready why the process does not want requests, whatever its stores do; null when it does
- * @param stores of ClickHouse: where there are several, a process is ready while others than the first are away
+ * `/healthz`, and `/health` for clients of the predecessor of this service: the process is alive. `/readyz`: its stores
+ * respond, and it is not stopping.
+ * @param unready why the process does not want requests, even if its stores respond; null: it does
+ * @param stores of ClickHouse: the process is ready as long as the first one is up
  */
 export function healthRoutes(
   checks: readonly ReadinessCheck[],
@@ -72,7 +73,7 @@ export function healthRoutes(
   ];
 }
 
-/** @param more of the answer; @param optional of those; @param errors of its own */
+/** @param more further properties of the answer @param optional which of them may be missing @param errors its own errors */
 function probe(
   id: string,
   {
@@ -102,7 +103,7 @@ function probe(
   };
 }
 
-/** The problems of the stores: checked once in a while, for all requests meanwhile. */
+/** The problems of the stores, from a check that is shared by the requests of a period. */
 function failedChecks(checks: readonly ReadinessCheck[]): () => Promise<readonly string[]> {
   let results: Promise<readonly string[]> | null = null;
   let began = 0;

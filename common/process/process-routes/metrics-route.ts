@@ -27,9 +27,9 @@ const described: ApiOperation = {
 };
 
 /**
- * GET /metrics. Without a token only this machine itself may ask, and not through a proxy, and never a web page that is open on it. Plain HTTP is served, as to
- * probes, because that is how Prometheus asks inside a cluster: the token guards these numbers and nothing else.
- * @param args.read the text of all workers
+ * GET /metrics. Without a token only this machine itself may read it, not through a proxy and never from a web page. Plain
+ * HTTP is served, as for probes, because Prometheus uses it inside a cluster: the token protects only these numbers.
+ * @param args.read returns the text of all workers
  */
 export function metricsRoute(args: { token: string | undefined; read: () => Promise<string> }): Route {
   const { token, read } = args;
@@ -40,7 +40,7 @@ export function metricsRoute(args: { token: string | undefined; read: () => Prom
     if (wanted !== null && !timingSafeEqual(wanted, given)) {
       throw unauthorized('The metrics token is missing or wrong');
     }
-    // requests at the same time get the same answer
+    // concurrent requests share an answer
     reading ??= read().finally(() => {
       reading = null;
     });

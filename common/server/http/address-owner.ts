@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 
-/** A client with IPv6 usually has 2^64 addresses, which count as one (RFC 6177). @param address as text */
+/** The sender behind an address. An IPv6 client usually has 2^64 addresses, which count as one (RFC 6177). */
 export function addressOwner(address: string): string {
   if (isIP(address) !== 6) return address;
   const [head = '', tail] = address.split('::');

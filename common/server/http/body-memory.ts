@@ -3,15 +3,15 @@ import { maxBodyValues } from './json-scanner.ts';
 
 const mebibyte = 1024 * 1024;
 
-/** Claims of all accounts that may wait: more than there are connections. */
+/** Most waiting claims of all accounts: more than there are connections. */
 const queueLimit = 1_000_000;
 
-/** A body up to this size counts as small: there is memory that only such bodies may use. */
+/** A body up to this size is small: some memory is reserved for small bodies. */
 export const smallBody = 64 * 1024;
 
-/** The memory for bodies of requests, of a whole process. */
+/** A process's memory for request bodies. */
 export interface BodyMemory {
-  /** Bytes that arrived before their account was known. */
+  /** Bytes of bodies whose account is not known yet. */
   readonly unidentified: FairShare;
   /** Bytes of small bodies, and of bodies that wait for memory. */
   readonly small: FairShare;
@@ -21,13 +21,13 @@ export interface BodyMemory {
   readonly values: FairShare;
 }
 
-/** Parts of the memory that a handler can claim. */
+/** The kinds of memory that a handler can claim. */
 export type MemoryKind = Exclude<keyof BodyMemory, 'unidentified'>;
 
 export function createBodyMemory(): BodyMemory {
   const full = 'too much waits for the memory for request bodies';
   return {
-    // two takers instead of accounts: senders of small bodies, and senders of larger ones
+    // two claimants instead of accounts: small bodies, and larger bodies
     unidentified: halved(64 * mebibyte, { queueLimit: 0, full }),
     small: halved(64 * mebibyte, { accountQueueLimit: 1000, full }),
     large: halved(192 * mebibyte, { accountQueueLimit: 250, full }),
@@ -38,7 +38,7 @@ export function createBodyMemory(): BodyMemory {
   };
 }
 
-/** An account has half of it at most. */
+/** An account may hold at most half of it. */
 function halved(capacity: number, more: Partial<FairShareOptions> & { readonly full: string }): FairShare {
   return new FairShare({ capacity, share: capacity / 2, queueLimit, ...more });
 }

@@ -1,17 +1,16 @@
-/** Chunks below this size are joined; larger ones are worth a call each. */
+/** Chunks below this size are joined; larger chunks are worth a separate call. */
 const smallChunk = 4096;
 const bufferBytes = 64 * 1024;
 
-/** Takes the joined chunks. The memory is only valid during the call. */
+/** Receives joined chunks. The memory is only valid during the call. */
 export interface JoinedChunks {
   deliver(chunk: Uint8Array): void;
 }
 
 /**
- * Joins the small chunks of a body that arrive together, since every byte of a body may be a chunk of its own
- * (RFC 9112 section 7.1), and each would cost a call. One buffer serves a whole process: the native side
- * reads one socket at a time, and its bytes are handed on before anything of another socket, or at the end of
- * this turn of the event loop.
+ * Joins small chunks of a body that arrive together: each byte may be a separate chunk (RFC 9112 section 7.1), and each
+ * chunk would cost a call. One buffer serves the whole process: uWebSockets.js reads one socket at a time, and the bytes
+ * are delivered before anything of another socket, or at the end of the turn of the event loop.
  */
 export class ChunkJoiner {
   readonly #buffer = new Uint8Array(bufferBytes);
@@ -20,7 +19,7 @@ export class ChunkJoiner {
   #delivering = false;
   #scheduled = false;
 
-  /** Delivers a chunk to its owner: at once, or joined with others later. @param last nothing follows */
+  /** Delivers a chunk to its body: at once, or later joined with others. @param last nothing follows */
   add(owner: JoinedChunks, chunk: ArrayBuffer, last: boolean): void {
     const size = chunk.byteLength;
     if (this.#delivering) {

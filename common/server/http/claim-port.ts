@@ -7,18 +7,18 @@ import type { Headers } from './http-types.ts';
 import { listenOn } from './listen-on.ts';
 import { loadUws } from './uws.ts';
 
-/** A port that is ours, though none of our workers listens there yet. */
+/** A port that we hold before our workers listen on it. */
 export interface PortClaim {
   readonly port: number;
-  /** Leaves it to the workers, which listen there by now. */
+  /** Hands the port over to the workers, which listen by now. */
   release(): void;
 }
 
 /**
- * Takes a port for workers that will share it. Shared listening is open to any process of the same user, so it is
- * first listened on alone, which fails when anybody is there, and then, without a turn of the event loop between, in
- * the shared way, which makes the same attempt of others fail. Clients that connect meanwhile get 503.
- * Rejects when the port can't be listened on. @param address port 0: any that is free
+ * Claims a port for workers that will share it. Any process of the same user could join a shared port. So this first
+ * listens exclusively, which fails if another process listens, and then shared, in the same turn of the event loop,
+ * which makes the exclusive attempt of others fail. Clients that connect meanwhile get 503.
+ * Rejects if listening fails. @param address port 0: any free port
  */
 export async function claimPort(address: {
   readonly host: string;

@@ -9,11 +9,11 @@ import type { Headers, HttpResponse } from './http-types.ts';
 import { variedBy } from './varied-by.ts';
 import { isStream } from './write-response.ts';
 
-/** A smaller answer is one packet in any case. */
+/** A smaller answer fits into one packet anyway. */
 const leastBytes = 1024;
-/** Up to here a thread costs more than the compression. */
+/** Up to this size a thread costs more than the compression. */
 const atOnceBytes = 16 * 1024;
-/** Plain bytes of the answers whose compressed bytes are kept. */
+/** Size of the cache of compressed answers, in uncompressed bytes. */
 const keptBytes = 16 * 1024 ** 2;
 const texts = /^(?:application\/(?:json|vnd\.oai\.openapi\+json)|text\/(?:html|css|javascript))\b/;
 
@@ -23,7 +23,7 @@ interface Coder {
   readonly stream: () => Transform;
 }
 
-/** The lowest levels: docs/decisions/069-compressed-answers.md. */
+/** The fastest levels: docs/decisions/069-compressed-answers.md. */
 const gzip = { level: 1, chunkSize: 64 * 1024 };
 const { zstdCompress, zstdCompressSync, createZstdCompress, constants } = zlib as unknown as {
   readonly zstdCompress?: (bytes: Uint8Array, options: object, done: (...args: never[]) => void) => void;
@@ -33,7 +33,7 @@ const { zstdCompress, zstdCompressSync, createZstdCompress, constants } = zlib a
 };
 const zstd = { params: { [constants.ZSTD_c_compressionLevel]: 1 }, chunkSize: 64 * 1024 };
 
-/** Those that cost less come first. Node.js has zstd from 22.15 on. */
+/** The cheapest comes first. Node.js has zstd from 22.15 on. */
 const coders: Readonly<Record<string, Coder>> = {
   ...(zstdCompress && {
     zstd: {
@@ -56,8 +56,8 @@ interface CompressedBytes {
 }
 
 /**
- * Compresses answers of JSON and the like for the clients that ask. It takes few of Node's threads, on which files are
- * read and written as well, and an answer that would wait for long goes out as it is.
+ * Compresses JSON and other text for clients that accept it. It uses few of Node's threads, because files are read and
+ * written on them too; an answer that would wait for too long is sent uncompressed.
  */
 export class CompressedAnswers {
   readonly #threads = new FairShare({ capacity: 4, queueLimit: 30, full: 'too many answers wait' });
@@ -97,11 +97,11 @@ export class CompressedAnswers {
     );
   }
 
-  /** The headers of an answer that may be compressed; null: it may not. Most answers have the same object of headers. */
+  /** The headers of an answer that may be compressed; null: it may not. Most answers share one headers object. */
   #varied(headers: Headers): Headers | null {
     let varied = this.#variedOf.get(headers);
     if (varied === undefined) {
-      // an export is a file
+      // exports are downloaded as files
       const isText =
         texts.test(headers['content-type'] ?? '') && headers['content-disposition'] === undefined;
       varied = isText ? { ...headers, vary: variedBy(headers.vary, 'Accept-Encoding') } : null;
@@ -130,7 +130,7 @@ export class CompressedAnswers {
   }
 }
 
-/** It begins with its reader and ends with it, as the source does. */
+/** Starts and ends with its reader, like the source. */
 async function* through(source: AsyncIterable<Uint8Array>, { stream }: Coder): AsyncGenerator<Uint8Array> {
   yield* pipeline(source, stream(), () => {});
 }

@@ -14,13 +14,13 @@ const decoders: Readonly<Record<string, Decode>> = {
 };
 const known = Object.keys(decoders).join(', ');
 
-/** What a request says of how its body is compressed (RFC 9110 section 8.4); null: it is not. */
+/** The Content-Encoding of a request (RFC 9110 section 8.4); null: its body is not compressed. */
 export function declaredCoding(request: Pick<HttpRequest, 'header'>): string | null {
   const given = request.header('content-encoding')?.trim().toLowerCase() ?? '';
   return given === '' || given === 'identity' ? null : given;
 }
 
-/** The same, where it can be undone. Throws 415. */
+/** The Content-Encoding of a request. Throws 415 for an unsupported one. */
 export function codingOf(request: Pick<HttpRequest, 'header'>): string | null {
   const said = declaredCoding(request);
   const name = said === 'x-gzip' ? 'gzip' : said;
@@ -29,8 +29,8 @@ export function codingOf(request: Pick<HttpRequest, 'header'>): string | null {
 }
 
 /**
- * The coding of an answer by the request's Accept-Encoding (RFC 9110 section 12.5.3); null: as it is.
- * @param known those that there are, the best first
+ * The best coding of an answer for an Accept-Encoding (RFC 9110 section 12.5.3); null: uncompressed.
+ * @param known the supported codings, the best first
  */
 export function preferredCoding(accepted: string, known: readonly string[]): string | null {
   const weights = new Map<string, number>();
@@ -44,7 +44,7 @@ export function preferredCoding(accepted: string, known: readonly string[]): str
   return weightOf(best) < (weights.get('identity') ?? 0) ? null : best;
 }
 
-/** The bytes of a body that was compressed. Throws 400, and 413 beyond the limit. */
+/** Decompresses a body. Throws 400, and 413 beyond the limit. */
 export async function decodeBody(bytes: Uint8Array, coding: string, limit: number): Promise<Uint8Array> {
   try {
     return await (decoders[coding] as Decode)(bytes, { maxOutputLength: limit });

@@ -16,8 +16,8 @@ type RequestHeaders = Pick<HttpRequest, 'header'>;
 export interface CorsAnswer {
   readonly headers: Headers;
   /**
-   * The value of Access-Control-Allow-Origin with the headers that follow, but for Vary; null: there is none. As bytes it is one
-   * native call that converts no text (docs/decisions/037-cost-of-a-hit.md).
+   * The value of Access-Control-Allow-Origin and the CORS headers after it, except Vary; null: none. As bytes, they take a
+   * single native call without text conversion (docs/decisions/037-cost-of-a-hit.md).
    */
   readonly allowed: Uint8Array | null;
 }
@@ -33,21 +33,21 @@ function allowing(origin: string): CorsAnswer {
 }
 
 /**
- * Cross-origin answers for browsers: https://fetch.spec.whatwg.org/#http-cors-protocol. A cache may answer a page with what
- * another request brought, so the headers also go to who sends no Origin.
+ * Cross-origin answers for browsers: https://fetch.spec.whatwg.org/#http-cors-protocol. A cache may serve a stored answer
+ * to a page, so requests without Origin get the headers too.
  */
 export class CorsPolicy {
   readonly #origins: ReadonlyMap<string, CorsAnswer>;
-  /** Of every origin; null: some are allowed. */
+  /** The headers for all origins; null: only some origins are allowed. */
   readonly #open: CorsAnswer | null;
 
-  /** @param origins allowed origins; `*` allows all (no credentials are ever involved: tokens are sent by hand) */
+  /** @param origins allowed origins; `*` allows all (browsers never add credentials by themselves: a page's code sends the token) */
   constructor(origins: readonly string[]) {
     this.#origins = new Map(origins.map((origin) => [origin, allowing(origin)]));
     this.#open = this.#origins.get('*') ?? null;
   }
 
-  /** Of any answer to a request. */
+  /** The headers of any answer to a request. */
   answerTo(request: RequestHeaders): CorsAnswer {
     if (this.#open !== null) return this.#open;
     const origin = request.header('origin');
@@ -55,8 +55,8 @@ export class CorsPolicy {
   }
 
   /**
-   * What the answer to an OPTIONS has besides; nothing if it is no preflight, or of an origin that is not allowed. A method
-   * that is not there may be sent: a page learns nothing of a refused preflight, and a 404 or 405 tells it why.
+   * Further headers of the answer to an OPTIONS; none if it isn't a preflight, or if the origin is not allowed. Unsupported
+   * methods are allowed: a page can't see why a preflight was refused, but a 404 or 405 explains it.
    */
   preflightHeaders(request: RequestHeaders, allow: readonly string[]): Headers {
     const method = request.header('access-control-request-method');
@@ -66,11 +66,11 @@ export class CorsPolicy {
     const methods = allow.includes(method) || !token.test(method) ? allow : [...allow, method];
     return {
       'access-control-allow-methods': methods.join(', '),
-      // `*` doesn't cover Authorization, so the list that was asked for is granted as it is
+      // `*` doesn't cover Authorization, so the requested list is granted as it is
       ...(requestedHeaders !== undefined && headerList.test(requestedHeaders)
         ? { 'access-control-allow-headers': requestedHeaders }
         : {}),
-      // what is not there may come
+      // a path or method may be added later, so this one is not cached
       'access-control-max-age': methods === allow ? '86400' : '0',
       vary: 'Access-Control-Request-Method, Access-Control-Request-Headers',
     };

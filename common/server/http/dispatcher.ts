@@ -19,17 +19,17 @@ import { createKnownHosts } from './known-hosts.ts';
 import { Router } from './router.ts';
 import { clientAddress, isForwarded, isLoopback, isSecure } from './transport-policy.ts';
 
-/** Checks what all requests have in common (host, HTTPS, limits), and calls the handlers of their routes. */
+/** Checks every request (host, HTTPS, limits), and calls the handler of its route. */
 export class Dispatcher {
   readonly #router: Router;
   readonly #cors: CorsPolicy;
   readonly #transport: { readonly tls: boolean; readonly trustedProxies: BlockList | undefined };
   readonly #addressLimiter: Limiter;
-  /** Null: no answer is compressed. */
+  /** Null: compression is off. */
   readonly #compressed: CompressedAnswers | null;
-  /** Null with TLS: the certificate says that the name is ours. */
+  /** Null with TLS: the certificate proves the name. */
   readonly #isKnownHost: ((host: string) => boolean) | null;
-  /** Everything is refused from now on. */
+  /** Refuses everything from now on. */
   closed = false;
 
   constructor(args: HttpServerOptions) {
@@ -44,7 +44,7 @@ export class Dispatcher {
     this.#isKnownHost = tls ? null : createKnownHosts(names);
   }
 
-  /** The answer of the route's handler. Throws the refusal of the request. */
+  /** The answer of the route's handler. Throws if the request is refused. */
   dispatch(exchange: Exchange): HttpResponse | Promise<HttpResponse> {
     if (exchange.unclearFraming !== null) throw malformedRequest(exchange.unclearFraming);
     if (exchange.headBytes > maxHeadBytes) throw headersTooLarge(exchange.headBytes, maxHeadBytes);
@@ -67,21 +67,21 @@ export class Dispatcher {
   }
 
   #admitted(exchange: Exchange, route: Route): HttpResponse | Promise<HttpResponse> {
-    // an address is read and parsed for a limit alone
+    // the address is only read and parsed for a limit
     if (this.#addressLimiter === unlimited || route.allowPlainHttp === true) return route.handler(exchange);
     const sender = addressOwner(exchange.address);
     const admission = this.#addressLimiter.admit(sender, (end) => exchange.onOver(end));
     return admission === undefined ? route.handler(exchange) : admission.then(() => route.handler(exchange));
   }
 
-  /** The sender of a request. To be called while its connection is there. */
+  /** The sender of a request. Only valid while its connection is open. */
   addressOf(exchange: Exchange): string {
     return clientAddress(exchange.peer, exchange.header('x-forwarded-for'), this.#transport.trustedProxies);
   }
 
   /** The CORS headers of any answer to this request; undefined: none. */
   cors(exchange: Exchange): CorsAnswer | undefined {
-    // of a request that was refused before it had a route, only the path is known
+    // a request that was refused before routing only has a path
     exchange.withoutCors ??= this.#router.isWithoutCors(exchange.path);
     return exchange.withoutCors ? undefined : this.#cors.answerTo(exchange);
   }
@@ -100,7 +100,7 @@ export class Dispatcher {
   }
 }
 
-/** Whether it comes from this machine, and not through a proxy on it. */
+/** Whether the request comes from this machine, and not through a proxy on it. */
 function isLocal(exchange: Exchange): boolean {
   return isLoopback(exchange.peer) && !isForwarded(exchange);
 }

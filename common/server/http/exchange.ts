@@ -15,7 +15,7 @@ import { parseQueryString } from './query-string.ts';
 
 const requestIdPattern = /^[A-Za-z0-9._-]{8,64}$/;
 
-/** The client closed its connection, or the native parser refused the rest of its request. */
+/** The client closed its connection, or uWebSockets.js refused the rest of its request. */
 export class ClientGoneError extends Error {
   constructor() {
     super('the client went away before the request was complete');
@@ -28,61 +28,61 @@ export interface ExchangeShare {
   readonly memory: BodyMemory;
   readonly joiner: ChunkJoiner;
   readonly peers: PeerAddresses;
-  /** The sender of a request; called while its connection is there. */
+  /** The sender of a request; called while its connection is open. */
   readonly addressOf: (exchange: Exchange) => string;
 }
 
 /**
- * One request and its answer, from the native callbacks' side. Everything that the native request knows is read
- * in the constructor, because it is gone when the handler returns.
+ * A request and its answer, as the native callbacks see it. The constructor reads everything from the native request,
+ * because that is invalid after the handler returns.
  */
 export class Exchange implements HttpRequest, SocketFlow {
   readonly id: string;
   readonly method: string;
   readonly path: string;
   readonly rawQuery: string;
-  /** Bytes of the request line and the headers; 0: not counted, because they can't be too many. */
+  /** Bytes of the request line and the headers; 0: not counted, because they can't exceed the limit. */
   readonly headBytes: number;
   readonly body: IncomingBody;
   readonly startedAt: number;
   readonly res: Uws.HttpResponse;
   params: Readonly<Record<string, string>> = noParams;
-  /** The native handler has not returned: writes are corked. */
+  /** The native handler has not returned yet: writes are corked. */
   inHandler = true;
-  /** The connection is gone: `res` may not be touched. */
+  /** The connection is closed: `res` must not be used. */
   aborted = false;
-  /** The answer has begun, so there can be no other. */
+  /** The answer has started, so no other is possible. */
   headSent = false;
-  /** The answer's bytes are being written and the client has yet to take them. */
+  /** The answer is being written, and the client has not read all of it. */
   writing = false;
-  /** When the client last took bytes of the answer. */
+  /** When the client last read bytes of the answer. */
   lastWrite = 0;
-  /** Called when the client can take more, or is gone. */
+  /** Called when the socket can take more, or is closed. */
   onWritable: (() => void) | null = null;
-  /** Called when the connection is gone, after the request was over. */
+  /** Called when the connection closes after the request is over. */
   onClosed: (() => void) | null = null;
-  /** Called when the answer is not waited for any more. */
+  /** Called when the exchange is aborted. */
   onGivenUp: ((reason: Error) => void) | null = null;
-  /** Pattern of the route that it matched, for metrics: never its path. */
+  /** Pattern of the matched route, for metrics: never the path. */
   route = '';
   operation = '';
-  /** No page of another origin may read its answer; undefined: not known yet. */
+  /** Whether pages of other origins must not read the answer; undefined: not known yet. */
   withoutCors: boolean | undefined;
-  /** Headers of its answer that let pages of other origins read it. */
+  /** The CORS headers of the answer. */
   cors: CorsAnswer | undefined;
   needs: Need | null | undefined;
   /** Status of the answer, once its head is sent. */
   status = 0;
-  /** Bytes of the answer's body that were given to the connection. */
+  /** Bytes of the answer's body that were passed to the connection. */
   sentBytes = 0;
   span: RequestSpan | undefined;
-  /** The failure to log when it is over, if there was one. */
+  /** The failure to log at the end, if any. */
   failure: Failure | null = null;
-  /** Bytes of the body that metrics have counted. */
+  /** Bytes of the body that the metrics have counted. */
   countedBytes = 0;
   /** The request timeout no longer counts. */
   transfersBytes = false;
-  /** Why nobody can tell where the request ends and the next one begins; null when that is clear. */
+  /** Why the end of the request is ambiguous; null: it is clear. */
   readonly unclearFraming: string | null;
   readonly #headers: Map<string, string>;
   readonly #shared: ExchangeShare;
@@ -116,7 +116,7 @@ export class Exchange implements HttpRequest, SocketFlow {
     });
   }
 
-  /** The other end of the connection, which must be there. */
+  /** The peer's address. The connection must be open. */
   get peer(): string {
     return this.#shared.peers.of(this.res);
   }
@@ -126,7 +126,7 @@ export class Exchange implements HttpRequest, SocketFlow {
     return this.#address as string;
   }
 
-  /** Reads it while the connection is there, for later use. */
+  /** Reads the peer's address while the connection is open, for later use. */
   keepAddress(): void {
     this.#address ??= this.#shared.addressOf(this);
   }
@@ -140,14 +140,14 @@ export class Exchange implements HttpRequest, SocketFlow {
   }
 
   /**
-   * Whether the connection serves nothing after it. The native parser takes any two bytes for the line break after the last
-   * chunk, and a line break alone or a space for the end of a size: where a chunked body ends is not known for sure.
+   * Whether the connection must be closed after this request. uWebSockets.js accepts any two bytes as the line break after
+   * the last chunk, and a bare line feed or a space as the end of a chunk size, so the end of a chunked body is uncertain.
    */
   get isLast(): boolean {
     return this.unclearFraming !== null || this.body.contentLength === undefined;
   }
 
-  /** Runs writes to the connection, so that they go out at once. */
+  /** Runs writes to the connection, so that they are sent together. */
   cork(write: () => void): void {
     if (this.inHandler) write();
     else this.res.cork(write);
@@ -170,12 +170,12 @@ export class Exchange implements HttpRequest, SocketFlow {
     return this.#controller.signal;
   }
 
-  /** The reason why the answer is not wanted any more; null: it is wanted. */
+  /** The reason of the abort; null: the answer is still wanted. */
   get abortReason(): Error | null {
     return this.#abortReason;
   }
 
-  /** Aborts the work on the request: its answer is not wanted any more. */
+  /** Aborts the work on the request, because its answer is no longer wanted. */
   abort(reason: Error): void {
     if (this.#abortReason !== null) return;
     this.#abortReason = reason;
@@ -183,7 +183,7 @@ export class Exchange implements HttpRequest, SocketFlow {
     this.body.fail(reason);
   }
 
-  /** Ends the request with an error of ours, whether its handler listens to the signal or not. */
+  /** Ends the request with our error, whether its handler listens to the signal or not. */
   giveUp(reason: Error): void {
     this.abort(reason);
     this.onGivenUp?.(reason);
@@ -194,14 +194,14 @@ export class Exchange implements HttpRequest, SocketFlow {
     this.#onOver.push(listener);
   }
 
-  /** Nothing more is to be done for it. */
+  /** The exchange is over. */
   over(): void {
     this.#over = true;
     this.body.releaseMemory();
     if (this.#onOver !== null) for (const listener of this.#onOver) listener();
   }
 
-  /** The native side reports that the connection is gone. */
+  /** uWebSockets.js reports that the connection is closed. */
   connectionLost(): void {
     this.aborted = true;
     if (this.#over) {
@@ -241,8 +241,8 @@ function bytesOfHeaders(req: Uws.HttpRequest): number {
 }
 
 /**
- * RFC 9112 section 6.1 and 6.3. The native parser takes an empty header for none and any coding for `chunked`; a
- * proxy before us may see it otherwise, and then the body would be a request to one of us.
+ * RFC 9112 section 6.1 and 6.3. uWebSockets.js treats an empty header as absent and any coding as `chunked`. A proxy in
+ * front may disagree, and then one of us would parse the body as a request (request smuggling).
  */
 function framingProblem(headers: ReadonlyMap<string, string>): string | null {
   const length = headers.get('content-length');
@@ -256,13 +256,13 @@ function framingProblem(headers: ReadonlyMap<string, string>): string | null {
   if (length !== undefined) return 'The request has both Content-Length and Transfer-Encoding';
   return coding.trim().toLowerCase() === 'chunked'
     ? null
-    : 'The Transfer-Encoding header should be "chunked", and there should be one';
+    : 'There should be one Transfer-Encoding header, with the value "chunked"';
 }
 
 /**
- * RFC 9110 section 5.5: a value that is no UTF-8 is Latin-1, in which Node's clients send headers. The native `forEach`
- * reads UTF-8, and `getHeader` bytes.
- * @param text as UTF-8, with replacement characters, which may also have been sent
+ * RFC 9110 section 5.5: a value that isn't UTF-8 is Latin-1, which Node's clients send. The native `forEach` decodes
+ * UTF-8, and `getHeader` returns bytes.
+ * @param text decoded as UTF-8, with replacement characters, which the client may also have sent
  */
 function readLatin1(req: Uws.HttpRequest, name: string, text: string): string {
   const bytes = req.getHeader(name);

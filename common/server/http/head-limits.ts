@@ -1,11 +1,11 @@
-/** The most bytes of a request line and its headers. RFC 6585 section 5: beyond it is a 431. */
+/** Most bytes of a request line and its headers. RFC 6585 section 5: 431 beyond it. */
 export const maxHeadBytes = 64 * 1024;
 
 /**
- * The native parser's own limit, beyond which it answers with a page of its own. It is higher, so that heads up to
- * twice our limit get our answer. A connection holds this much at most before its request is read.
+ * The native parser's own limit, beyond which it sends its own error page. It is twice our limit, so that most oversized
+ * heads get our error response. A connection buffers at most this much before its request is read.
  */
 export const nativeHeadBytes = 2 * maxHeadBytes;
 
-/** The most headers that the native parser takes. Beyond them it closes the connection. */
+/** Most headers that the native parser accepts. Beyond that it closes the connection. */
 export const nativeHeaders = 98;

@@ -8,19 +8,19 @@ import { tickMilliseconds } from './watchdog.ts';
 
 export interface HttpServer {
   readonly port: number;
-  /** Requests that are not over. */
+  /** Requests in flight. */
   readonly activeRequests: number;
   readonly bodyMemory: BodyMemory;
-  /** From now on each answer closes its connection, so that clients look for another server. */
+  /** From now on each answer closes its connection, so that clients connect to another server. */
   announceStop(): void;
   /**
-   * Stops accepting connections, lets requests finish for `drainTimeout` ms, and those that still arrive on open
-   * connections, answers 503 to the rest, and closes.
+   * Stops accepting connections, lets requests finish for `drainTimeout` ms, including new ones on open connections,
+   * answers 503 to the rest, and closes.
    */
   close(drainTimeout: number): Promise<void>;
 }
 
-/** Serves routes until it is closed. Rejects when the address can't be listened on. */
+/** Serves routes until it is closed. Rejects if it can't listen on the address. */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const uws = loadUws();
   const requests = new RequestServer(options);
@@ -36,7 +36,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     uws.us_listen_socket_close(token);
     await requests.drain(drainTimeout);
     clearInterval(ticker);
-    // an answer is written when the callback that made it returns, and this may run within that
+    // an answer is flushed when the callback that wrote it returns, and this may run inside that callback
     await new Promise(setImmediate);
     app.close();
   };
@@ -49,7 +49,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
     bodyMemory: requests.bodyMemory,
     announceStop: () => requests.announceStop(),
     close(drainTimeout) {
-      // a second call would touch freed memory of the native side
+      // a second call would access freed native memory
       closing ??= close(drainTimeout);
       return closing;
     },

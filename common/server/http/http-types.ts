@@ -21,7 +21,7 @@ export interface HttpRequest {
   /** Path parameters by name, percent-decoded. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: QueryPairs;
-  /** What its route needs of a token; null or absent: nothing. */
+  /** The grants that the route needs; null or absent: none. */
   readonly needs?: Need | null | undefined;
   /** The query string as it was sent, without the question mark. */
   readonly rawQuery: string;
@@ -29,53 +29,53 @@ export interface HttpRequest {
   header(name: string): string | undefined;
   /** Aborted when the client goes away, a deadline passes or the server must stop. */
   readonly signal: AbortSignal;
-  /** Its sender, as far as trusted proxies report it. */
+  /** The sender's address, by trusted proxies if there are any. */
   readonly address: string;
   readonly body: RequestBody;
-  /** Calls the listener when the answer is sent, or given up. */
+  /** Calls the listener when the answer is sent or aborted. */
   onOver(listener: () => void): void;
 }
 
-/** Takes a body as it arrives. After `end` or `fail` nothing more is called. */
+/** Receives a body as it arrives. After `end` or `fail` nothing more is called. */
 export interface BodySink {
   /**
-   * The next bytes. The memory is only valid during the call: copy what is kept.
-   * Answer false to pause the socket until `resume` is called on the body.
+   * The next bytes. The memory is only valid during the call: copy what you keep.
+   * Return false to pause the socket until `resume` is called on the body.
    */
   write(chunk: Uint8Array): boolean;
   /** The whole body has arrived. */
   end(): void;
-  /** The body will not be complete: the client went away or stalled, or the server must stop. */
+  /** The body will never be complete: the client left or stalled, or the server must stop. */
   fail(error: Error): void;
 }
 
-/** A request body with backpressure: nothing is read from the socket before a sink asks for it. */
+/** A request body with backpressure: the socket is only read for a sink. */
 export interface RequestBody {
   /** The declared length in bytes; undefined for a chunked body. 0 when there is no body. */
   readonly contentLength: number | undefined;
-  /** Starts the flow into the sink. At most once a request. */
+  /** Starts the flow into the sink. Only once per request. */
   consume(sink: BodySink): void;
-  /** Continues after a sink's `write` answered false. */
+  /** Continues after a sink's `write` returned false. */
   resume(): void;
-  /** Names the account of the request: from then on it holds memory of that account's share. */
+  /** Sets the account of the request, whose share its memory then counts against. */
   identify(account: string): void;
-  /** Takes back a chunk that a sink was just given and could not take; it comes again after `resume`. */
+  /** Puts back the chunk that the sink is handling; it comes again after `resume`. */
   putBack(chunk: Uint8Array): void;
   /**
-   * Claims memory of the process until the request is over, or the returned function is called. Waits while there is
-   * none left, or while the account holds its share. Rejects with 503 when too many wait, or when the body fails.
+   * Claims memory until the request is over, or the returned function is called. Waits while there is none left, or
+   * while the account holds its share. Rejects with 503 when too many wait, or when the body fails.
    */
   claim(kind: MemoryKind, amount: number): Promise<() => void>;
-  /** The same when it can be had at once; null otherwise. */
+  /** Claims memory if there is some now; null otherwise. */
   tryClaim(kind: MemoryKind, amount: number): (() => void) | null;
 }
 
-/** Bytes of an answer that are made while they are sent. */
+/** A streamed answer body. */
 export interface StreamBody {
   readonly chunks: AsyncIterable<Uint8Array>;
-  /** Total of bytes when known: sent as Content-Length; otherwise the answer is chunked. */
+  /** Total bytes, sent as Content-Length; absent: the answer is chunked. */
   readonly length?: number;
-  /** Aborted when the answer should end early: its connection is closed, even while the client takes nothing. */
+  /** Aborted to end the answer early: its connection is closed, even if the client reads nothing. */
   readonly cut?: AbortSignal;
 }
 
@@ -90,31 +90,31 @@ export interface HttpResponse {
 
 export type Handler = (request: HttpRequest) => HttpResponse | Promise<HttpResponse>;
 
-/** One line of a service's route table. */
+/** A row of a service's route table. */
 export interface Route {
-  /** QUERY (RFC 10008) is a GET that carries its question in a body. */
+  /** QUERY (RFC 10008) is a GET with the query in its body. */
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'QUERY';
   /**
-   * Segments are fixed text or `:name`, such as `/:project/:space`. Fixed text wins over a parameter. The last one may be
-   * `:name*`: all the rest, as it was sent, which may be nothing after a slash.
+   * Segments are fixed text or `:name`, such as `/:project/:space`. Fixed text takes precedence over a parameter. The last
+   * segment may be `:name*`: all the rest, as sent, which may be empty.
    */
   readonly path: string;
   readonly handler: Handler;
-  /** Its name in metrics, logs and traces; absent: it has none of its own. */
+  /** Its name in metrics, logs and traces; absent: none. */
   readonly operation?: string;
-  /** Its place in the description of the API; absent: none. */
+  /** Its description in the OpenAPI document; absent: none. */
   readonly api?: ApiOperation;
-  /** Probes are answered without TLS as well. */
+  /** Also served over plain HTTP, for probes. */
   readonly allowPlainHttp?: boolean;
-  /** There for requests of this machine itself only; 404 for others. */
+  /** Only for requests from this machine itself; 404 for others. */
   readonly localOnly?: boolean;
-  /** Its answers are for pages of its own origin: CORS allows no other one. */
+  /** Only pages of the same origin may read the answers: CORS allows no other. */
   readonly withoutCors?: boolean;
-  /** Headers of an OPTIONS or a 405 of its path besides the methods. */
+  /** Further headers of an OPTIONS or a 405 response of its path. */
   readonly optionsHeaders?: Headers;
-  /** Its answers of text are compressed for clients that ask. */
+  /** Text answers are compressed for clients that accept it. */
   readonly compressed?: boolean;
-  /** Not bounded by the request timeout, because bytes flow for as long as they flow. */
+  /** Exempt from the request timeout, because a transfer may take any time. */
   readonly transfersBytes?: boolean;
 }
 
@@ -122,23 +122,23 @@ export interface HttpServerOptions {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
-  /** Other workers of the same supervisor, which claims the port for all, listen there too. */
+  /** Other workers listen on it too; their supervisor has claimed the port. */
   readonly sharedPort?: boolean;
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
   readonly trustedProxies: BlockList | undefined;
   readonly corsOrigins: readonly string[];
-  /** Of routes that are `compressed`. */
+  /** Whether to compress answers of `compressed` routes. */
   readonly compressAnswers?: boolean;
   readonly publicUrl?: string | undefined;
-  /** Names of this machine besides that of `publicUrl`, by which requests of its own may ask. */
+  /** Host names that requests from this machine may use, in addition to the host of `publicUrl`. */
   readonly allowedHosts?: readonly string[];
-  /** Milliseconds without a byte of a request's body, or without a byte of an answer taken. */
+  /** Most milliseconds in which no byte of a request's body arrives, or no byte of an answer is read. */
   readonly bodyIdleTimeout: number;
-  /** Milliseconds from a request's last byte to its answer's head, except on routes that transfer bytes. */
+  /** Most milliseconds from a request's last byte to its answer's head, except on `transfersBytes` routes. */
   readonly requestTimeout: number;
   readonly routes: readonly Route[];
   readonly addressLimiter?: Limiter | undefined;
-  /** Called with every request that is over. */
+  /** Called with every finished request. */
   readonly observer?: HttpObserver;
   readonly tracing?: Pick<Tracing, 'serve'>;
   readonly log: Log;

@@ -6,17 +6,17 @@ import type { HttpRequest } from './http-types.ts';
 const longestKey = 255;
 const keyPattern = new RegExp(`^[\\x20-\\x7e]{1,${longestKey}}$`);
 
-/** In an answer that is that of an earlier request. */
+/** Header of an answer that repeats the answer to an earlier request. */
 export const replayedHeader = { 'idempotent-replayed': 'true' } as const;
 
 /**
- * The key of a request that may come again; undefined: it has none. Throws 400 for an invalid key.
+ * The key of a request that may be retried; undefined: it has none. Throws 400 for an invalid key.
  * https://datatracker.ietf.org/doc/html/draft-ietf-httpapi-idempotency-key-header
  */
 export function readIdempotencyKey(request: Pick<HttpRequest, 'header'>): string | undefined {
   const text = request.header('idempotency-key');
   if (text === undefined) return undefined;
-  // a string of RFC 9651 has quotes around it; most clients send none
+  // RFC 9651 puts a string in quotes; most clients omit them
   const key = text.length > 1 && text.startsWith('"') && text.endsWith('"') ? text.slice(1, -1) : text;
   if (keyPattern.test(key)) return key;
   throw invalidHeader([`The header Idempotency-Key should have 1 to ${longestKey} characters of ASCII`]);

@@ -5,19 +5,19 @@ import { type BodyMemory, type MemoryKind, smallBody } from './body-memory.ts';
 import type { ChunkJoiner, JoinedChunks } from './chunk-joiner.ts';
 import type { BodySink, RequestBody } from './http-types.ts';
 
-/** The two calls on the native response that steer reading. */
+/** The two calls on the native response that control reading. */
 export interface SocketFlow {
   pause(): void;
   resume(): void;
 }
 
-/** Bytes that wait for a sink, and their share of the memory while their account is unknown. */
+/** Bytes that wait for a sink, and their memory claim while the account is unknown. */
 interface QueuedChunk {
   readonly bytes: Uint8Array;
   readonly claim: Claim | null;
 }
 
-/** Bytes a second, over a period, that a body must bring while others wait for the memory it holds. */
+/** The least rate of a body, over a period, while others wait for its memory. Bytes per second. */
 const minRate = { bytes: 8192, milliseconds: 5000 };
 
 /**
@@ -31,7 +31,7 @@ export class IncomingBody implements RequestBody, JoinedChunks {
   #memory: BodyMemory;
   #joiner: ChunkJoiner;
   #account: string | null = null;
-  /** Null: none was made. */
+  /** Null: not created yet. */
   #claims: Map<Claim, MemoryKind> | null = null;
   /** Null: nothing was queued. */
   #queue: QueuedChunk[] | null = null;
@@ -42,10 +42,10 @@ export class IncomingBody implements RequestBody, JoinedChunks {
   #discarding = false;
   #settled = false;
   #failure: Error | null = null;
-  /** Start of the period over which the rate is taken, and the bytes that had come by then. */
+  /** Start of the period over which the rate is measured, and the bytes received by then. */
   #rateFrom: number;
   #rateReceived = 0;
-  /** It brought too little in the last whole period. */
+  /** It was too slow in the last complete period. */
   #slow = false;
   /** Called when the body fails while it waits for memory. */
   #onFailed: ((error: Error) => void) | null = null;
@@ -72,12 +72,12 @@ export class IncomingBody implements RequestBody, JoinedChunks {
     this.#rateFrom = args.now;
   }
 
-  /** Whether the socket is being read, so that silence is the client's. */
+  /** Whether the socket is being read, so that silence means a stalled client. */
   get reading(): boolean {
     return !this.complete && !this.#socketPaused;
   }
 
-  /** Takes a native chunk, whose memory is gone when the call returns. */
+  /** Receives a native chunk, whose memory is invalid after the call. */
   push(chunk: ArrayBuffer, isLast: boolean): void {
     this.received += chunk.byteLength;
     this.lastActivity = performance.now();
@@ -147,7 +147,7 @@ export class IncomingBody implements RequestBody, JoinedChunks {
     if (this.#failure !== null) throw this.#failure;
     const atOnce = this.tryClaim(kind, amount);
     if (atOnce !== null) return atOnce;
-    // the bytes so far are held while it waits
+    // the received bytes stay in memory during the wait
     const queued = this.#memory.small.tryClaim(this.#account ?? '', this.#queuedBytes);
     if (queued === null) throw overloaded('too many request bodies wait for memory');
     try {
@@ -157,7 +157,7 @@ export class IncomingBody implements RequestBody, JoinedChunks {
     }
   }
 
-  /** Whether it brings too little while others wait for the memory that it holds. To be asked now and then. */
+  /** Whether the body is too slow while others wait for its memory. Called periodically. */
   isTooSlow(now: number): boolean {
     const elapsed = now - this.#rateFrom;
     const claims = this.#claims;
@@ -175,7 +175,7 @@ export class IncomingBody implements RequestBody, JoinedChunks {
     return [...claims.values()].some((kind) => this.#memory[kind].wantedFrom(account));
   }
 
-  /** The body will not be complete. The sink hears of it once. */
+  /** The body will never be complete. Reports that to the sink once. */
   fail(error: Error): void {
     this.#onFailed?.(error);
     this.#onFailed = null;
@@ -188,7 +188,7 @@ export class IncomingBody implements RequestBody, JoinedChunks {
     }
   }
 
-  /** Drops everything that is still to come; a paused socket is read again. */
+  /** Drops the rest of the body; a paused socket is resumed. */
   discard(): void {
     this.#discarding = true;
     this.#dropQueue();
@@ -203,7 +203,7 @@ export class IncomingBody implements RequestBody, JoinedChunks {
     this.#claims.clear();
   }
 
-  /** No more is read until `discard`, or a sink that takes more. */
+  /** Pauses the socket until `discard`, or until a sink takes more. */
   pauseSocket(): void {
     if (this.#socketPaused || this.complete) return;
     this.#socketPaused = true;
@@ -219,7 +219,7 @@ export class IncomingBody implements RequestBody, JoinedChunks {
     return this.#discarding || this.#settled || this.#failure !== null;
   }
 
-  /** Answers undefined when there is no memory for it. */
+  /** Returns undefined if there is no memory for the chunk. */
   #claimUnidentified(chunk: Uint8Array): Claim | undefined {
     const taker = this.#queuedBytes + chunk.byteLength <= smallBody ? 'small' : 'large';
     return this.#memory.unidentified.tryClaim(taker, chunk.byteLength) ?? undefined;
@@ -285,7 +285,7 @@ export class IncomingBody implements RequestBody, JoinedChunks {
   }
 }
 
-/** The native callbacks belong to no request: the work of a sink belongs to the span of the request that gave it. */
+/** Native callbacks have no request context, so the work of a sink is put into the span of its request. */
 function inSpan(sink: BodySink): BodySink {
   const span = activeSpan();
   if (span === undefined) return sink;

@@ -1,12 +1,12 @@
 import { invalidBody } from '#kernel/errors/catalogue.ts';
 
-/** Values of a body; some take a hundred bytes when they are parsed. */
+/** Most values of a body; a parsed value may take a hundred bytes. */
 export const maxBodyValues = 2_500_000;
-/** Values of one record, or of a body that is no array: these are parsed in one go. */
+/** Most values of a record, or of a body other than an array: these are parsed in one go. */
 export const maxRecordValues = 100_000;
-/** Members of one object: with this many different keys V8 takes microseconds for each, wherever it is touched. */
+/** Most members of an object: with this many different keys V8 takes microseconds for each access. */
 export const maxObjectMembers = 10_000;
-/** Bytes of an array that are parsed in one go, unless one element is longer. */
+/** Bytes of an array that are parsed in one go, unless an element is longer. */
 const defaultPiece = 64 * 1024;
 
 const quote = 0x22;
@@ -19,22 +19,22 @@ const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
 /**
- * Weighs a JSON text while it arrives, before it is parsed: how many values it has (three bytes of text can be sixty
- * of memory), and where an outermost array can be cut to be parsed in pieces. It knows brackets, commas and strings,
- * and leaves it to the parser to refuse invalid JSON.
+ * Scans a JSON text while it arrives, before it is parsed: how many values it has (three bytes of text can take sixty
+ * of memory), and where an outermost array can be cut to be parsed in pieces. It only knows brackets, commas and
+ * strings; the parser refuses invalid JSON.
  */
 export class JsonScanner {
   /** Offsets of commas between elements of the outermost array. */
   readonly cuts: number[] = [];
-  /** Commas and opening brackets: no fewer than there are values. */
+  /** Commas and opening brackets: an upper bound of the number of values. */
   values = 0;
   #offset = 0;
-  /** For each open bracket the members of its object so far. */
+  /** For each open bracket, the members of its object so far. */
   readonly #members: number[] = [];
   #isArray = false;
   #inString = false;
   #escaped = false;
-  /** `values` where the element of the outermost array begins. */
+  /** `values` at the start of the current element of the outermost array. */
   #elementStart = 0;
   #lastCut = 0;
   readonly #pieceBytes: number;
@@ -43,7 +43,7 @@ export class JsonScanner {
     this.#pieceBytes = pieceBytes;
   }
 
-  /** Takes the next bytes. Throws 400 when there are too many values. */
+  /** Scans the next bytes. Throws 400 when there are too many values. */
   feed(bytes: Uint8Array): void {
     const { length } = bytes;
     let inString = this.#inString;
@@ -55,11 +55,11 @@ export class JsonScanner {
     for (; i < length; i++) {
       let byte = bytes[i] as number;
       if (inString) {
-        // most bytes are of strings, so this loop does nothing else
+        // most bytes belong to strings, so this loop is kept minimal
         while (byte !== quote && byte !== backslash && ++i < length) byte = bytes[i] as number;
         if (byte === quote) inString = false;
         else if (byte === backslash) {
-          // the next character belongs to it
+          // the next character is escaped
           i++;
           this.#escaped = i >= length;
         }

@@ -1,10 +1,10 @@
 import { hostname } from 'node:os';
 
 /**
- * Whether a Host header names this machine. A web page of strangers can have its own name resolved to this machine (DNS
- * rebinding), and is then of the same origin as Sluice. Addresses, names without a dot and those under `localhost`
- * (RFC 6761 section 6.3) can't be theirs.
- * @param names others that are ours
+ * Whether a Host header names this machine. A foreign web page can make its own name resolve to this machine (DNS
+ * rebinding), and then has the same origin as Sluice. That is impossible for IP addresses, names without a dot and names
+ * under `localhost` (RFC 6761 section 6.3).
+ * @param names further names of this machine
  */
 export function createKnownHosts(names: readonly string[]): (host: string) => boolean {
   const ours = new Set([...names, hostname()].map((name) => name.toLowerCase()));

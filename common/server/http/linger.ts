@@ -1,24 +1,24 @@
 import type { Exchange } from './exchange.ts';
 
 interface LingerLimits {
-  /** Bytes of the body that are still let in. */
+  /** Most bytes of the body that are still received. */
   readonly bytes: number;
   readonly milliseconds: number;
 }
 
-/** For a body whose end is far, or unknown: enough for clients that read while they write. */
+/** For a body with a distant or unknown end: enough for clients that read while they write. */
 export const shortLinger: LingerLimits = { bytes: 256 * 1024, milliseconds: 2000 };
 /**
- * For a body whose declared rest is not beyond this: clients such as wget, Java's HttpURLConnection and httpx read only
- * when they have written all, so all of it is let in and dropped.
+ * For a body whose declared rest fits: clients such as wget, Java's HttpURLConnection and httpx only read after they have
+ * written everything, so all of it is received and dropped.
  */
 const longLinger: LingerLimits = { bytes: 256 * 1024 * 1024, milliseconds: 30_000 };
-/** Connections that linger long at once. */
+/** Most connections in a long linger. */
 const maxLong = 64;
-/** Bytes a second that a long one must bring. */
+/** Least bytes a second in a long linger. */
 const minRate = 1024 * 1024;
 const lookMilliseconds = 20;
-/** After a whole request and its answer: as long as the native side waits on an idle connection. */
+/** After a complete request and its answer: as long as uWebSockets.js keeps an idle connection. */
 const untilClosed = 10_000;
 
 /**
@@ -30,18 +30,18 @@ export class Linger {
   #long = 0;
   #hurried = false;
 
-  /** The server is about to stop: from now on nobody lingers long. */
+  /** The server is about to stop: no more long lingers. */
   hurry(): void {
     this.#hurried = true;
   }
 
   /**
-   * Closes the connection of an answer that was written and not ended. While it is not ended the native side takes
-   * whatever follows for a second request that came too early, and closes. A client that honours `Connection: close` closes first.
+   * Closes the connection of an answer that was written but not ended. Until it is ended, uWebSockets.js takes further
+   * bytes for a second request that came too early, and closes. A client that honours `Connection: close` closes first.
    */
   async close(exchange: Exchange, status: number): Promise<void> {
     const { body } = exchange;
-    // read again where it was paused, so that the client's end is seen
+    // resume a paused socket, so that the client's close is noticed
     body.discard();
     if (body.complete) {
       const timer = setTimeout(() => exchange.res.close(), untilClosed);
@@ -57,7 +57,7 @@ export class Linger {
     if (!exchange.aborted) exchange.res.close();
   }
 
-  /** Resolves when the body is over, its client gone, or enough dropped. */
+  /** Resolves when the body has ended, the client is gone, or enough bytes were dropped. */
   #drop(exchange: Exchange, long: boolean): Promise<void> {
     const { body } = exchange;
     const before = body.received;

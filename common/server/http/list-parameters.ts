@@ -3,11 +3,11 @@ import { nullable, type Schema } from '#kernel/json/schema.ts';
 import { type ApiParameter, queryParameter } from '../openapi/api-operation.ts';
 import type { QueryPairs } from './http-types.ts';
 
-/** A parameter of a list's query: how it is read, and its text in the description of the API. */
+/** A query parameter of a list: how it is read, and its description. */
 export interface ListParameter<Value> {
   readonly description: string;
   readonly schema: Schema;
-  /** @param refuse takes the problem, as the end of a sentence about the parameter */
+  /** @param refuse reports a problem, as the end of a sentence about the parameter */
   readonly read: (text: string | undefined, refuse: (problem: string) => void) => Value;
 }
 
@@ -31,7 +31,7 @@ export function readListQuery<Set extends ListParameters>(
   for (const [name, text] of query) {
     if (!Object.hasOwn(parameters, name)) {
       const known = Object.keys(parameters).join(', ');
-      refuse(`${JSON.stringify(name.slice(0, 80))} is none of the parameters: ${known}`);
+      refuse(`${JSON.stringify(name.slice(0, 80))} is not a parameter: use ${known}`);
     } else if (texts.has(name)) refuse(`${name} should be there once`);
     else texts.set(name, text);
   }
@@ -49,7 +49,7 @@ export function describeList(parameters: ListParameters): readonly ApiParameter[
   );
 }
 
-/** The beginning of the page after this one. */
+/** The cursor of the next page. */
 export const nextPage: Schema = nullable({
   type: 'string',
   description: 'The `after` of the next page; null: there is none',
@@ -57,7 +57,7 @@ export const nextPage: Schema = nullable({
 
 const limits = { usual: 50, most: 200 } as const;
 
-/** The number of entries of a page. */
+/** The page size. */
 export const limitParameter: ListParameter<number> = {
   description: 'How many at most',
   schema: { type: 'integer', minimum: 1, maximum: limits.most, default: limits.usual },
@@ -68,7 +68,7 @@ export const limitParameter: ListParameter<number> = {
   },
 };
 
-/** @param problemOf the problem of a text; null: there is none */
+/** @param problemOf returns the problem of a text, or null */
 export function textParameter(
   description: string,
   schema: Schema,
@@ -115,14 +115,14 @@ const momentPattern = /^(19[7-9]\d|2[01]\d\d)-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9}
 const isFiner = /\.\d{3}\d*[1-9]/;
 const dayLength = 24 * 3600 * 1000;
 
-/** A day (UTC), as it stands. */
+/** A day (UTC), as text. */
 export function dayParameter(description: string): ListParameter<string | undefined> {
   return textParameter(description, { format: 'date' }, (text) =>
     isDay(text) ? null : 'should be a day such as 2026-11-22',
   );
 }
 
-/** A time that others are not before (`first`) or not behind (`last`), or such a moment of a day (UTC). */
+/** The start (`first`) or end (`last`) of a range of times; for a day (UTC), its first or last moment. */
 export function momentParameter(
   description: string,
   ofDay: 'first' | 'last',
@@ -139,7 +139,7 @@ export function momentParameter(
       if (text === undefined) return undefined;
       if (isDay(text)) return new Date(Date.parse(text) + (ofDay === 'first' ? 0 : dayLength - 1));
       const time = momentPattern.test(text) ? new Date(text) : new Date(Number.NaN);
-      // what is listed has times to the millisecond
+      // listed items have times in milliseconds
       if (ofDay === 'first' && isFiner.test(text)) time.setTime(time.getTime() + 1);
       if (!Number.isNaN(time.getTime())) return time;
       refuse('should be a day or a time such as 2026-11-22T10:00:00Z');
@@ -151,6 +151,6 @@ export function momentParameter(
 function isDay(text: string): boolean {
   if (!dayPattern.test(text)) return false;
   const time = new Date(text);
-  // 30 February is read as a day in March by some
+  // some engines parse 30 February as a day in March
   return !Number.isNaN(time.getTime()) && time.toISOString().startsWith(text);
 }

@@ -2,14 +2,14 @@ import type * as Uws from 'uWebSockets.js';
 import { createServer, isIP } from 'node:net';
 
 /**
- * LIBUS_LISTEN_EXCLUSIVE_PORT of uSockets; without it the socket gets SO_REUSEPORT, and two processes that listen so
- * share the port in silence.
+ * LIBUS_LISTEN_EXCLUSIVE_PORT of uSockets. Without it the socket gets SO_REUSEPORT, and two such processes silently share
+ * the port.
  */
 const listenFlags = { exclusive: 1, shared: 0 } as const;
 
 /**
- * Listens on an address. Rejects when it can't be listened on: alone, when anybody else listens there; shared, when
- * somebody listens there without sharing.
+ * Listens on an address. Rejects if that fails: `exclusive`, because another process listens there; `shared`, because
+ * another process listens there exclusively.
  */
 export function listenOn(
   app: Uws.TemplatedApp,
@@ -42,12 +42,12 @@ const reasons: Readonly<Record<string, string>> = {
     'this user may not listen there; for ports below 1024 use a higher PORT behind a proxy, or CAP_NET_BIND_SERVICE',
 };
 
-/** The reason why an address can't be listened on. The native server does not say: the same is tried with node:net. */
+/** Why listening on an address fails. The native server does not say, so this tries it with node:net. */
 function whyNotListening(host: string, port: number): Promise<string> {
   const probe = createServer();
   return new Promise((resolve) => {
     probe.once('error', ({ code = '' }: NodeJS.ErrnoException) => resolve(reasons[code] ?? code));
-    // in between somebody may have left it
+    // the other program may have ended meanwhile
     probe.listen({ host, port, exclusive: true }, () =>
       probe.close(() => resolve('another program listened there')),
     );

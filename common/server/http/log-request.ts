@@ -2,18 +2,18 @@ import type { Log } from '#kernel/log/log.ts';
 import type { ActiveSpan } from '#kernel/telemetry/active-span.ts';
 import type { FinishedRequest } from '#kernel/telemetry/http-observer.ts';
 
-/** The failure of a request, for its line in the log. */
+/** The failure of a request, for its log line. */
 export interface Failure {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
   readonly text: string;
-  /** Code of the answer, from the catalogue of errors. */
+  /** Code of the error response. */
   readonly code: string;
   readonly err?: unknown;
 }
 
 /**
- * The one line of a request. Its path, query, headers and body are not in it, because any of them may hold a token; the
- * operation and the code of the error identify the request and the reason of a refusal.
+ * Writes the log line of a request. It omits path, query, headers and body, because any of them may hold a token; the
+ * operation and the error code identify the request and the reason of a refusal.
  */
 export function logRequest(
   log: Log,

@@ -1,6 +1,6 @@
 import type { HttpResponse } from './http-types.ts';
 
-/** An answer that no cache may keep. */
+/** A JSON answer that no cache may store. */
 export function noStoreJson(value: unknown): HttpResponse {
   return {
     status: 200,

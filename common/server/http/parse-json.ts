@@ -16,7 +16,7 @@ export async function parseJson(
   const elements: unknown[] = [];
   for (let i = 0; i <= cuts.length; i++) {
     if (i > 0) await letOthersRun(signal);
-    // the text between two commas is the inside of an array, or the whole is no JSON
+    // the text between two commas must be the inside of an array, or the whole is not JSON
     const start = i === 0 ? 0 : (cuts[i - 1] as number) + 1;
     const part = bytes.subarray(start, cuts[i]);
     const text = decode(part, i === 0);
@@ -34,7 +34,7 @@ const [atBegin, inside] = [
 
 const notJson = (cause?: unknown) => invalidBody('Request body is not valid JSON', cause);
 
-/** @param isBegin of the body: only there is a byte order mark no part of the text */
+/** @param isBegin whether it is the beginning of the body: only there a byte order mark is ignored */
 function decode(bytes: Uint8Array, isBegin: boolean): string {
   try {
     return (isBegin ? atBegin : inside).decode(bytes);
@@ -43,7 +43,7 @@ function decode(bytes: Uint8Array, isBegin: boolean): string {
   }
 }
 
-/** @param bytes of the text: a number in them that would be stored as another one is refused */
+/** @param bytes of the text. Throws if a number in them would be changed by parsing. */
 function parseText(text: string, bytes: Uint8Array): unknown {
   try {
     const value = JSON.parse(text) as unknown;

@@ -1,21 +1,21 @@
 import type * as Uws from 'uWebSockets.js';
 
 /**
- * The addresses of peers, as uWebSockets.js writes them. Reading one takes longer than looking up an answer. So it is not
- * read while all connections have the same: that of the only client, or of the one proxy.
+ * The addresses of peers, as uWebSockets.js writes them. Reading an address takes longer than a cached answer, so it is
+ * not read while all connections share one: the only client's, or the only proxy's.
  */
 export class PeerAddresses {
-  /** The address of all connections so far; null: they differ; undefined: there was none. */
+  /** The address of all connections so far; null: they differ; undefined: no connection yet. */
   #only: string | null | undefined;
 
-  /** To be called with each connection, before its first request. */
+  /** Notes a connection, before its first request. */
   connected(res: Uws.HttpResponse): void {
     const address = textOf(res);
     if (this.#only === undefined) this.#only = address;
     else if (this.#only !== address) this.#only = null;
   }
 
-  /** The connection must be there. */
+  /** The connection must be open. */
   of(res: Uws.HttpResponse): string {
     return this.#only ?? textOf(res);
   }

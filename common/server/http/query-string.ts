@@ -10,7 +10,7 @@ const none: QueryPairs = [];
  */
 export function parseQueryString(raw: string): QueryPairs {
   if (raw === '') return none;
-  // bytes that are not UTF-8 reach us as U+FFFD; a sent U+FFFD is percent-encoded
+  // invalid UTF-8 arrives as U+FFFD; clients percent-encode a genuine U+FFFD
   if (raw.includes('\uFFFD')) throw malformedRequest('The query string is not valid UTF-8');
   const parts = raw.split('&');
   if (parts.length > maxPairs) {

@@ -7,8 +7,8 @@ import { JsonScanner } from './json-scanner.ts';
 import { parseJson } from './parse-json.ts';
 
 /**
- * Reads a request's whole body as JSON. @param limit bytes; above it the answer is 413, before or while it is read.
- * Bytes and values count against the account's share of the memory of the process; a request that finds none waits.
+ * Reads a request's whole body as JSON. @param limit bytes; beyond it the answer is 413, before or while it is read.
+ * Bytes and values count against the account's share of the process's memory; a request waits until there is some.
  */
 export async function readJson(request: HttpRequest, limit: number): Promise<unknown> {
   const { body, signal } = request;
@@ -31,11 +31,11 @@ export async function readJson(request: HttpRequest, limit: number): Promise<unk
 }
 
 /**
- * Collects a body in one buffer: of its declared size, or, when it has none, first of a small one and then of the
- * largest that it may need. So the claim equals the allocation, and a request that has it needs no more to finish.
+ * Collects a body in one buffer: of its declared size, or, if it has none, first a small buffer and then the largest that
+ * it may need. So the claim equals the allocation, and a request with its claim needs no more memory to finish.
  */
 class BodyCollector implements BodySink {
-  /** Weighs the body, unless it is a small one. */
+  /** Counts the values of the body, unless it is small. */
   scanner: JsonScanner | null = null;
   readonly #body: RequestBody;
   readonly #limit: number;
@@ -51,7 +51,7 @@ class BodyCollector implements BodySink {
     this.#limit = limit;
   }
 
-  /** @param isCoded whether the bytes are compressed JSON: memory for both is claimed at once, and nobody waits with a half */
+  /** @param isCoded whether the JSON is compressed: memory for both forms is claimed at once, so that no request waits holding half */
   async collect(isCoded: boolean): Promise<Uint8Array> {
     const { contentLength } = this.#body;
     if (isCoded) {

@@ -18,7 +18,7 @@ import { inPieces, isStream, restIsSmall, writeStream, writeUnended, writeWhole 
 
 const unobserved: HttpObserver = { answered() {}, received() {} };
 
-/** Answers the requests of a server, from their heads to the ends of their answers, and knows which are under way. */
+/** Serves requests from the head to the end of the answer, and tracks those in flight. */
 export class RequestServer {
   readonly #options: HttpServerOptions & Required<Pick<HttpServerOptions, 'observer' | 'tracing'>>;
   readonly #dispatcher: Dispatcher;
@@ -42,7 +42,7 @@ export class RequestServer {
     this.#watchdog = new Watchdog(options);
   }
 
-  /** Requests that are not over. */
+  /** Requests in flight. */
   get active(): number {
     return this.#active.size;
   }
@@ -56,13 +56,13 @@ export class RequestServer {
     this.#shared.peers.connected(res);
   }
 
-  /** Takes a request. The data of the native side is read before this returns. */
+  /** Starts a request. All native data is read before this returns. */
   accept(res: Uws.HttpResponse, req: Uws.HttpRequest): void {
     const exchange = new Exchange(res, req, this.#shared);
     if (!exchange.body.complete) {
       res.onAborted(() => exchange.connectionLost());
       res.onData((chunk, isLast) => {
-        // bytes in the same segment behind the end of a chunked body are looked at first, and close the connection
+        // bytes after the end of a chunked body, in the same segment, are checked first, and close the connection
         if (!isLast || exchange.body.contentLength !== undefined) exchange.body.push(chunk, isLast);
         else setImmediate(() => exchange.body.push(new ArrayBuffer(0), true));
       });
@@ -72,7 +72,7 @@ export class RequestServer {
     exchange.inHandler = false;
   }
 
-  /** Looks after requests that take long. */
+  /** Checks the deadlines of requests. */
   tick(): void {
     for (const exchange of this.#active) if (!exchange.aborted) this.#countBytes(exchange);
     this.#watchdog.tick(this.#active);
@@ -101,7 +101,7 @@ export class RequestServer {
     await settledWithin(idle, milliseconds);
   }
 
-  /** Answers at once where it can, without the costs of a wait: no promises, no listener for the connection's end. */
+  /** Answers synchronously if possible: without promises, and without a listener for the connection's end. */
   readonly #begin = (exchange: Exchange): void => {
     const answer = this.#dispatch(exchange);
     if (!(answer instanceof Promise) && exchange.body.complete && isWhole(exchange, answer)) {
@@ -142,7 +142,7 @@ export class RequestServer {
     } catch (thrown) {
       const failed = failureAnswer(exchange, thrown);
       if (exchange.aborted) return;
-      // a cut connection tells the client that the answer is not complete
+      // cutting the connection tells the client that the answer is incomplete
       if (exchange.headSent) exchange.res.close();
       else await this.#send(exchange, failed);
     }
@@ -150,7 +150,7 @@ export class RequestServer {
 
   async #send(exchange: Exchange, answer: HttpResponse): Promise<void> {
     if (exchange.aborted) return dispose(answer);
-    // of an answer that the native side takes for unended, only the watchdog sees whether the client takes it
+    // uWebSockets.js considers this answer unended, so only the watchdog notices whether the client reads it
     const response = exchange.isLast ? inPieces(answer) : answer;
     exchange.status = response.status;
     exchange.cors = this.#dispatcher.cors(exchange);
@@ -204,18 +204,18 @@ function isWhole(exchange: Exchange, response: HttpResponse): boolean {
 
 /** Whether the connection may serve another request. */
 function mayGoOn(exchange: Exchange, { status }: HttpResponse): boolean {
-  // after an answer that the native side knows to be whole it would serve the next bytes, which may be no request
+  // after a complete answer uWebSockets.js would parse the next bytes, which may not be a request
   if (exchange.isLast) return false;
-  // a client that stalls is not waited for again
+  // don't wait again for a stalled client
   return status !== 408 && restIsSmall(exchange);
 }
 
-/** Ends the source of a streamed answer that nobody will read. The request's signal has been aborted already. */
+/** Ends the source of a streamed answer without a reader. The request's signal is already aborted. */
 async function dispose(response: HttpResponse): Promise<void> {
   if (isStream(response.body)) await response.body.chunks[Symbol.asyncIterator]().return?.();
 }
 
-/** The handler's answer, or a rejection as soon as the exchange is given up; a later answer is disposed of. */
+/** The handler's answer, or a rejection as soon as the exchange is aborted; a late answer is discarded. */
 function unlessGivenUp(exchange: Exchange, answer: Promise<HttpResponse>): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {
     let open = true;
@@ -233,7 +233,7 @@ function unlessGivenUp(exchange: Exchange, answer: Promise<HttpResponse>): Promi
   });
 }
 
-/** Notes the failure of a request, for its line in the log, and makes the answer that the client may see. */
+/** Records the failure of a request for its log line, and makes the error response. */
 function failureAnswer(exchange: Exchange, thrown: unknown): HttpResponse {
   const error = visibleError(exchange.abortReason ?? thrown);
   exchange.failure = { ...howFailed(exchange, thrown, error), code: error.code };
@@ -248,7 +248,7 @@ function howFailed(
 ): Omit<Failure, 'code'> {
   if (aborted) return { level: 'debug', text: 'request ended without its client', err: thrown };
   if (status > 500 && cause !== undefined) {
-    // a store that is away, overloaded or full, which its operator should hear of
+    // a store is down, overloaded or full, which the operator should know
     return { level: 'warn', text: 'request failed for now', err: thrown };
   }
   if (thrown instanceof ApiError && status !== 500) return { level: 'info', text: 'request refused' };

@@ -4,11 +4,11 @@ import type { Headers, Route } from './http-types.ts';
 export interface RouteMatch {
   readonly route: Route;
   readonly params: Readonly<Record<string, string>>;
-  /** As `isWithoutCors` of its path. */
+  /** `isWithoutCors` of its path. */
   readonly withoutCors: boolean;
 }
 
-/** Paths of each method that are remembered, unless they have more characters. */
+/** Most cached paths of each method, and the length up to which a path is cached. */
 const knownPaths = 4096;
 const knownLength = 256;
 
@@ -19,14 +19,14 @@ interface PathGroup {
 }
 
 /**
- * Finds the route of a request. Where several patterns fit a path the one whose fixed text comes first decides
- * alone, so `/_f_/:project/upload` answers 405 to GET although `/_f_/:project/:name` would take it.
+ * Finds the route of a request. If several patterns match a path, only the most specific one counts (fixed text before
+ * parameters). So `/_f_/:project/upload` answers 405 to GET although `/_f_/:project/:name` would match.
  */
 export class Router {
   readonly #bySegmentCount = new Map<number, PathGroup[]>();
-  /** Routes of the paths that matched before, by method. */
+  /** Cached routes of paths, by method. */
   readonly #known = new Map<string, Map<string, RouteMatch>>();
-  /** Patterns whose last segment is all the rest. */
+  /** Patterns whose last segment matches all the rest. */
   readonly #withRest: PathGroup[] = [];
   readonly #hasWithoutCors: boolean;
 
@@ -83,14 +83,14 @@ export class Router {
     return { route, params: readParams(group.segments, segments), withoutCors };
   }
 
-  /** The answer to OPTIONS of a path; undefined: there is no route. */
+  /** The answer to OPTIONS on a path; undefined: there is no route. */
   options(path: string): { readonly allow: readonly string[]; readonly optionsHeaders: Headers } | undefined {
     const group = this.#find(this.#withoutDoubledSlash(path).split('/'));
     if (group === undefined) return undefined;
     return { allow: allowedMethods(group), optionsHeaders: optionsHeadersOf(group) };
   }
 
-  /** Whether a path is closed to web pages of other origins. */
+  /** Whether web pages of other origins must not read a path. */
   isWithoutCors(path: string): boolean {
     if (!this.#hasWithoutCors) return false;
     const group = this.#find(path.split('/'));
@@ -98,8 +98,8 @@ export class Router {
   }
 
   /**
-   * A client whose base address ends in a slash asks for `//project/space`. Only paths of projects may begin so: rules of
-   * proxies keep strangers from others, such as `/metrics`, by their first bytes.
+   * A client whose base URL ends in a slash requests `//project/space`. Only paths of projects may begin like that: proxies
+   * protect others, such as `/metrics`, by matching their prefix.
    */
   #withoutDoubledSlash(path: string): string {
     if (!path.startsWith('//')) return path;
@@ -122,7 +122,7 @@ function isClosed({ methods }: PathGroup): boolean {
   return false;
 }
 
-/** The same for patterns that differ in the names of their parameters. */
+/** A pattern without the names of its parameters. */
 function shapeOf(segments: readonly string[]): string {
   return segments.map((segment) => (segment.startsWith(':') ? ':' : segment)).join('/');
 }
@@ -146,7 +146,7 @@ function optionsHeadersOf(group: PathGroup): Headers {
   return Object.assign({}, ...[...group.methods.values()].map((route) => route.optionsHeaders));
 }
 
-/** `segments` of a path begin with the empty text before its first slash. */
+/** `segments` of a path begin with the empty string before its first slash. */
 function fits(pattern: readonly string[], segments: readonly string[]): boolean {
   for (let i = 0; i < pattern.length; i++) {
     const wanted = pattern[i] as string;

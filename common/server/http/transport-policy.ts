@@ -11,9 +11,9 @@ interface TransportRequest extends Headers {
 }
 
 /**
- * Whether a request may be served: HTTPS is required (interface.md section 5, rule 3). Plain HTTP passes only from this
- * machine itself, or through a trusted proxy that says that its client used HTTPS. A sender on this machine that
- * forwards a request is a proxy, and must be a trusted one.
+ * Whether a request may be served: HTTPS is required (interface.md section 5, rule 3). Plain HTTP is only accepted from
+ * this machine itself, or through a trusted proxy that reports HTTPS. A sender on this machine that forwards a request is
+ * a proxy, and must be trusted.
  */
 export function isSecure(
   request: TransportRequest,
@@ -36,15 +36,15 @@ const forwardingHeaders = [
   'x-real-ip',
 ];
 
-/** Whether a proxy says that it forwards the request of somebody else. */
+/** Whether a proxy forwarded the request. */
 export function isForwarded(request: Headers): boolean {
   for (const name of forwardingHeaders) if (request.header(name) !== undefined) return true;
   return false;
 }
 
 /**
- * The sender of a request: the other end of the connection, or the client that trusted proxies name, each of which adds
- * the address that it was asked by at the end (X-Forwarded-For).
+ * The sender of a request: the peer of the connection, or the client that trusted proxies name. Each proxy appends the
+ * address of its own peer (X-Forwarded-For).
  * @param peer as in `TransportRequest`
  */
 export function clientAddress(
@@ -67,7 +67,7 @@ function isTrusted(address: string, proxies: BlockList): boolean {
   return proxies.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 }
 
-/** Writes IPv4 peers of a dual-stack socket as IPv4, and long IPv6 loopback as `::1`. */
+/** Normalizes IPv4 peers of a dual-stack socket to IPv4, and a long IPv6 loopback to `::1`. */
 function normaliseAddress(peer: string): string {
   const mapped = /^(?:::ffff:|(?:0{1,4}:){5}ffff:)(.+)$/i.exec(peer)?.[1];
   if (mapped !== undefined) {

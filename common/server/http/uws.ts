@@ -4,8 +4,8 @@ import { nativeHeadBytes } from './head-limits.ts';
 
 /**
  * Loads the native module. It reads the limit for a request's header block from the environment, once, while it
- * loads; the `structure` header runs to several kilobytes, which upstream's default of 4 KiB would refuse.
- * Throws an Error with one clear sentence when there is no binary for this platform.
+ * loads; the `structure` header can have several kilobytes, which exceeds upstream's default of 4 KiB.
+ * Throws an Error with one clear sentence if there is no binary for this platform.
  */
 export function loadUws(): typeof Uws {
   process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(nativeHeadBytes);

@@ -1,6 +1,6 @@
 /**
- * The value of Vary (RFC 9110 section 12.5.5) with another name. It is one line: nginx before 1.23 looks at one alone, and
- * would take what is in its cache for every request.
+ * Adds a name to the value of Vary (RFC 9110 section 12.5.5). It is a single line: nginx before 1.23 reads only one, and
+ * would answer every request from its cache.
  */
 export function variedBy(given: string | undefined, name: string): string {
   return given === undefined ? name : `${given}, ${name}`;

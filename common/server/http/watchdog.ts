@@ -3,10 +3,10 @@ import type { Exchange } from './exchange.ts';
 import type { HttpServerOptions } from './http-types.ts';
 
 export const tickMilliseconds = 250;
-/** uWebSockets.js cuts a connection that moves less than 16 KB/s for 10 s; a pause and resume sets its clock anew. */
+/** uWebSockets.js cuts a connection that moves less than 16 KB/s for 10 s; a pause and resume restarts its timer. */
 const rearmTicks = 16;
 
-/** Deadlines of requests. It also keeps the native side from cutting those that have time left. */
+/** Deadlines of requests. It also keeps uWebSockets.js from cutting requests with time left. */
 export class Watchdog {
   readonly #deadlines: Pick<HttpServerOptions, 'bodyIdleTimeout' | 'requestTimeout'>;
   #ticks = 0;
@@ -15,7 +15,7 @@ export class Watchdog {
     this.#deadlines = options;
   }
 
-  /** To be called every `tickMilliseconds`. */
+  /** Call it every `tickMilliseconds`. */
   tick(active: Iterable<Exchange>): void {
     this.#ticks++;
     const now = performance.now();
@@ -32,12 +32,12 @@ export class Watchdog {
 
   #watch(exchange: Exchange, now: number): void {
     const { body } = exchange;
-    // asked in any case: a time in which the socket was paused counts for no rate
+    // called in any case, because time with a paused socket must not count for the rate
     const slow = body.isTooSlow(now);
     if (exchange.writing) {
       if (now - exchange.lastWrite > this.#deadlines.bodyIdleTimeout) exchange.res.close();
     } else if (exchange.headSent) {
-      // lingering, or waiting for a source that has its own deadlines
+      // it lingers, or waits for a source with its own deadlines
     } else if (body.reading) {
       if (now - body.lastActivity > this.#deadlines.bodyIdleTimeout) {
         exchange.giveUp(requestTimeout(`The request body stalled for ${this.#deadlines.bodyIdleTimeout} ms`));

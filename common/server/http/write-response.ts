@@ -3,17 +3,17 @@ import type { Exchange } from './exchange.ts';
 import type { Headers, HttpResponse, StreamBody } from './http-types.ts';
 import { variedBy } from './varied-by.ts';
 
-/** Below this many bytes the rest of an unread body is let in and dropped, and the connection lives on. */
+/** If less than this is left of an unread body, it is received and dropped, and the connection stays open. */
 const dropBytes = 256 * 1024;
 const pieceBytes = 64 * 1024;
-/** Bytes of an answer at hand that may wait on the native side for a client that does not read. */
+/** Bytes of an answer that uWebSockets.js may buffer for a client that does not read. */
 const bufferedBytes = 16 * 1024;
 
 export function isStream(body: HttpResponse['body']): body is StreamBody {
   return typeof body === 'object' && 'chunks' in body;
 }
 
-/** Splits a large answer into a stream of pieces; a small one stays as it is. */
+/** Turns a large answer into a stream of chunks; a small answer stays as it is. */
 export function inPieces(response: HttpResponse): HttpResponse {
   const { body } = response;
   if (body === undefined || isStream(body) || body.length <= pieceBytes) return response;
@@ -24,7 +24,7 @@ export function inPieces(response: HttpResponse): HttpResponse {
   return { ...response, body: { chunks: chunks(), length: bytes.byteLength } };
 }
 
-/** Whether the rest of the request is so small that taking it is cheaper than closing. */
+/** Whether receiving the rest of the request is cheaper than closing the connection. */
 export function restIsSmall(exchange: Exchange): boolean {
   const { body } = exchange;
   if (body.complete) return true;
@@ -38,7 +38,7 @@ function statusLine(status: number): string {
 function writeHead(exchange: Exchange, status: number, headers: Headers | undefined): void {
   const { res } = exchange;
   exchange.headSent = true;
-  // the native side writes these by itself
+  // uWebSockets.js writes these by itself
   if (status !== 200) res.writeStatus(statusLine(status));
   const { cors } = exchange;
   if (cors?.allowed) res.writeHeader('access-control-allow-origin', cors.allowed);
@@ -51,15 +51,15 @@ function writeHead(exchange: Exchange, status: number, headers: Headers | undefi
   res.writeHeader('x-request-id', exchange.id);
 }
 
-/** Ends the head of an answer without a body, unseen by the native side, which adds the second line break. */
+/** Ends the head of an answer without a body, unnoticed by uWebSockets.js, which adds the second line break. */
 function endHead({ res }: Exchange, length: number | undefined): void {
   if (length !== undefined) res.writeHeader('content-length', `${length}`);
   res.writeHeader('connection', 'close\r\n');
 }
 
 /**
- * Ends an answer whose head is written. The native side takes no length: it would wait for that many bytes, close the
- * connection when the next request comes, and turn undefined into 2^63.
+ * Ends an answer whose head is written. Don't pass a length to uWebSockets.js: it would wait for that many bytes, close
+ * the connection on the next request, and turn undefined into 2^63.
  */
 function endWithoutBody(exchange: Exchange, length: number | undefined, closeConnection: boolean): void {
   const { res } = exchange;
@@ -73,8 +73,8 @@ function endWithoutBody(exchange: Exchange, length: number | undefined, closeCon
 }
 
 /**
- * Writes an answer so that the native side takes it for unended. Its `end` would give up the handle that is needed to close
- * later, so the body goes out behind the blank line that ends the head, as part of the last header's bytes.
+ * Writes an answer that uWebSockets.js considers unended. Its `end` would release the handle that we need to close
+ * later, so the body is sent after the blank line that ends the head, as part of the last header's bytes.
  */
 export function writeUnended(exchange: Exchange, response: HttpResponse): void {
   const { res } = exchange;
@@ -92,15 +92,15 @@ export function writeUnended(exchange: Exchange, response: HttpResponse): void {
   });
 }
 
-/** RFC 9110 section 8.6: no Content-Length in a 204, and in a 304 only that of the body that a 200 would have. */
+/** RFC 9110 section 8.6: no Content-Length in a 204, and in a 304 only the length that a 200 would have. */
 function isWithoutLength({ status }: HttpResponse): boolean {
   return status === 204 || status === 304;
 }
 
 /**
- * Sends an answer whose body is at hand. The request's body must be complete, or small enough to drop.
- * @returns a promise when the client has to take some of it first: the native side would hold the rest, for each of a
- * thousand requests that came in one segment
+ * Sends an answer with a body in memory. The request's body must be complete, or small enough to drop.
+ * @returns a promise if the client has to read some of it first: otherwise uWebSockets.js would buffer the rest, for each
+ * of a thousand requests in one segment
  */
 export function writeWhole(
   exchange: Exchange,
@@ -128,7 +128,7 @@ export function writeWhole(
     if (empty) {
       endWithoutBody(exchange, withoutLength ? undefined : Buffer.byteLength(body ?? ''), closeConnection);
     } else {
-      // a string of Latin-1 letters alone would go out as Latin-1 (the binaries of Node 22 and later), not as UTF-8
+      // a string with only Latin-1 letters would be sent as Latin-1 (by the binaries for Node 22 and later), not as UTF-8
       const ascii = typeof body !== 'string' || body.length === exchange.sentBytes;
       res.end(ascii ? (body ?? '') : Buffer.from(body), closeConnection);
     }
@@ -136,14 +136,14 @@ export function writeWhole(
   return undefined;
 }
 
-/** We write this header: the native side would write it into a body that it gets in pieces. */
+/** We write this header ourselves: uWebSockets.js would write it into a body that it gets in chunks. */
 function closing(headers: Headers | undefined): Headers {
   return { ...headers, connection: 'close' };
 }
 
 /**
- * Sends an answer whose bytes are made while they are sent, no faster than the client takes them.
- * Rejects when the source fails; before its first byte there is still no head, so that there can be another answer.
+ * Streams an answer with backpressure. Rejects when the source fails; before the first byte the head is not sent yet,
+ * so another answer is still possible.
  */
 export async function writeStream(
   exchange: Exchange,
@@ -153,7 +153,7 @@ export async function writeStream(
   const { res } = exchange;
   const { headers } = response;
   const { chunks, cut, ...known } = response.body as StreamBody;
-  // with a length the native side would end the answer by itself
+  // with a length uWebSockets.js would end the answer by itself
   const length = exchange.isLast ? undefined : known.length;
   const onCut = (): void => {
     if (!exchange.aborted) res.close();
@@ -167,11 +167,11 @@ export async function writeStream(
         writeHead(exchange, response.status, headers);
         endWithoutBody(exchange, known.length, closeConnection);
       });
-      // a source that has not begun has no end of its own, but it listens to the request's signal
+      // a generator that has not started has no cleanup to run, but the source listens to the request's signal
       exchange.abort(new Error('the answer to HEAD needs no body'));
       return;
     }
-    // the first chunk is asked for before the head goes out, so that a failing source gets a proper status
+    // the first chunk is pulled before the head is sent, so that a failing source gets a proper status
     let next = await iterator.next();
     if (exchange.aborted) return;
     if (next.done === true && length === undefined) {
@@ -205,17 +205,17 @@ export async function writeStream(
   }
 }
 
-/** Ends a chunked answer, unseen by the native side: with a trailer, because a header can be written as it is. */
+/** Ends a chunked answer, unnoticed by uWebSockets.js: with a trailer, because a header is written verbatim. */
 function endChunks(exchange: Exchange): void {
   const { res } = exchange;
-  // with onWritable set, the native side flushes on the next write; an empty cork is one
+  // with onWritable set, uWebSockets.js flushes on the next write; an empty cork is one
   exchange.onWritable = () => {
     if (!exchange.aborted) res.cork(() => {});
   };
   res.cork(() => res.writeHeader('\r\n0\r\nx-request-id', `${exchange.id}\r\n`));
 }
 
-/** Writes one chunk and waits until the client has room for the next. */
+/** Writes a chunk and waits until the socket can take the next. */
 async function writeChunk(exchange: Exchange, chunk: Uint8Array, length: number | undefined): Promise<void> {
   const { res } = exchange;
   exchange.sentBytes += chunk.byteLength;
@@ -235,7 +235,7 @@ async function writeChunk(exchange: Exchange, chunk: Uint8Array, length: number 
   if (!fits) await writeRest(exchange, chunk, length, start);
 }
 
-/** Writes the rest of a chunk that the client had no room for. @param start where the chunk begins in the body */
+/** Writes the rest of a chunk that the socket did not take. @param start where the chunk begins in the body */
 async function writeRest(
   exchange: Exchange,
   chunk: Uint8Array,

@@ -2,16 +2,16 @@ import type { ErrorCode } from '#kernel/errors/error-codes.ts';
 import type { Need } from '#kernel/grants.ts';
 import { type Schema, string } from '#kernel/json/schema.ts';
 
-/** The token that it takes. `optional`: with a token or without. `metrics`: with a token of its own, where one is set. */
+/** The token of an operation. `optional`: with or without a token. `metrics`: METRICS_TOKEN, if it is set. */
 export type Access = 'token' | 'none' | 'optional' | 'metrics';
 
 export interface ApiParameter {
   readonly name: string;
-  /** Parameters of a path are made from the path itself. */
+  /** Path parameters are derived from the path. */
   readonly in: 'query' | 'header';
   readonly description: string;
   readonly required?: boolean;
-  /** Schema of the text. An object: its properties are parameters of their own. */
+  /** Schema of the text. The properties of an object are separate parameters. */
   readonly schema?: Schema;
   /** Schema of the JSON in the text; instead of `schema`. */
   readonly json?: Schema;
@@ -28,7 +28,7 @@ export interface ApiMedia {
 export interface ApiHeader {
   readonly description: string;
   readonly schema: Schema;
-  /** Absent: it is there in some answers only. */
+  /** Absent: only some answers have the header. */
   readonly always?: true;
 }
 
@@ -39,7 +39,7 @@ export interface ApiAnswer {
   readonly content?: Readonly<Record<string, ApiMedia>>;
 }
 
-/** How the description of the API shows a route. Method and path are the route's. */
+/** The description of a route. Method and path are the route's. */
 export interface ApiOperation {
   /** Unique among all routes. */
   readonly id: string;
@@ -47,24 +47,24 @@ export interface ApiOperation {
   readonly summary: string;
   readonly description?: string;
   readonly access: Access;
-  /** What the token must be granted, and what it touches with it; null: it takes none. */
+  /** The grant that the token needs, and what the operation touches; null: none. */
   readonly needs: Need | null;
   readonly parameters?: readonly ApiParameter[];
-  /** Descriptions of the parameters of the path, by name; absent for slugs of projects and spaces. */
+  /** Descriptions of the path parameters, by name; slugs of projects and spaces need none. */
   readonly pathParameters?: Readonly<
     Record<string, { readonly description: string; readonly schema: Schema }>
   >;
   readonly body?: { readonly description: string; readonly content: Readonly<Record<string, ApiMedia>> };
-  /** The answers of a success, by status. */
+  /** The success answers, by status. */
   readonly answers: Readonly<Record<number, ApiAnswer>>;
   readonly errors: readonly ErrorCode[];
   /** Commands to paste into a shell that has an access token in TOKEN. @param base address without trailing slash */
   readonly sample?: (base: string) => string;
-  /** GET only: there is a HEAD of its own to be shown, with answers of these statuses. */
+  /** GET only: also describe HEAD, with answers of these statuses. */
   readonly head?: { readonly summary: string; readonly statuses: readonly number[] };
 }
 
-/** The part of a route that the description of the API takes. */
+/** The part of a route that the description needs. */
 export interface DescribedRoute {
   readonly method: string;
   readonly path: string;
@@ -81,7 +81,7 @@ export const doorErrors: readonly ErrorCode[] = [
   'shutting_down',
 ];
 
-/** Errors of an account's requests to the database, which knows the account of a token. */
+/** Errors of operations that use the database, as every operation with a token does. */
 export const accountErrors: readonly ErrorCode[] = [
   ...doorErrors,
   'internal_error',
@@ -98,7 +98,7 @@ export const bodyErrors: readonly ErrorCode[] = [
   ...(['invalid_body', 'payload_too_large', 'request_timeout', 'unsupported_media_type'] as const),
 ];
 
-/** A header that each such answer has. */
+/** A header that every such answer has. */
 export function header(description: string): ApiHeader {
   return { description, schema: string, always: true };
 }
@@ -113,7 +113,7 @@ export function headerParameter(name: string, description: string, schema: Schem
   return { name, in: 'header', description, schema };
 }
 
-/** JSON that nobody may keep. */
+/** JSON that no cache may store. */
 export function jsonAnswer(description: string, schema: Schema): ApiAnswer {
   return { description, headers: noStore, content: jsonContent(schema) };
 }

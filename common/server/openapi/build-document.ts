@@ -15,15 +15,15 @@ import { errorAnswer, errorStatuses } from './error-answers.ts';
 export interface DocumentInfo {
   readonly title: string;
   readonly description: string;
-  /** Address of the server that answers, as browsers see it: absolute, or `/`. */
+  /** Base URL of the server for browsers: absolute, or `/`. */
   readonly server: string;
-  /** The same for commands to paste: absolute. Without trailing slash. */
+  /** Base URL for commands to paste: absolute, without trailing slash. */
   readonly base: string;
-  /** Parameters of paths that are not open, such as the project of a space's own document. */
+  /** Path parameters with a fixed value, such as the project in a space's own document. */
   readonly fixed?: Readonly<Record<string, string>>;
 }
 
-/** The interface has no versions (interface.md section 9); this one is of its description. */
+/** The version of the description: the interface itself has none (interface.md section 9). */
 const apiVersion = '1.0.0';
 
 const securitySchemes: JsonObject = {
@@ -42,7 +42,7 @@ const requestId: ApiHeader = {
   always: true,
 };
 
-/** The description of some routes, as OpenAPI 3.1. */
+/** Describes routes as OpenAPI 3.1. */
 export function buildDocument(info: DocumentInfo, routes: readonly DescribedRoute[]): JsonObject {
   const paths: Record<string, Record<string, Json>> = {};
   const components = new Components();
@@ -71,7 +71,7 @@ export function buildDocument(info: DocumentInfo, routes: readonly DescribedRout
   };
 }
 
-/** No version of OpenAPI before 3.2 knows the method QUERY. */
+/** OpenAPI before 3.2 does not know the method QUERY. */
 function methodKey(method: string): string {
   return method === 'QUERY' ? 'x-query' : method.toLowerCase();
 }
@@ -114,7 +114,7 @@ function operationObject(
       ...mapValues(api.answers, (answer) => answerObject(answer, components)),
       ...Object.fromEntries(errors),
     },
-    // the codes of this operation, among all codes of each status
+    // which codes of each status this operation has
     'x-error-codes': [...new Set(api.errors)].sort(),
     'x-codeSamples': api.sample && [{ lang: 'Shell', label: 'curl', source: api.sample(info.base) }],
   };
@@ -196,7 +196,7 @@ function headOf(api: ApiOperation, head: NonNullable<ApiOperation['head']>): Api
       .filter(([status]) => head.statuses.includes(Number(status)))
       .map(([status, { content: ___, ...withoutBody }]) => [status, withoutBody]),
   );
-  // RFC 9110 section 14.2: Range means something for GET only
+  // RFC 9110 section 14.2: Range is only defined for GET
   const errors = api.errors.filter((code) => code !== 'range_not_satisfiable');
   return { ...rest, errors, id: `${api.id}Head`, summary: head.summary, answers };
 }

@@ -1,10 +1,10 @@
 import { type Schema, target } from '#kernel/json/schema.ts';
 
-/** JSON of an OpenAPI document; undefined values are not in its text. */
+/** JSON of an OpenAPI document; undefined values are omitted from its text. */
 export type Json = string | number | boolean | null | undefined | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
 
-/** The components of a document: what it has once, and refers to. */
+/** The components of a document: parts that it defines once and references. */
 export class Components {
   readonly #schemas = new Map<string, Json>();
   readonly #shared = { parameters: new Map<string, Json>(), headers: new Map(), responses: new Map() };
@@ -24,7 +24,7 @@ export class Components {
     return schema as Json;
   }
 
-  /** A reference to the part. Another part that has the name already: the part itself. */
+  /** A reference to the part; or the part itself, if another part already has the name. */
   shared(kind: 'parameters' | 'headers' | 'responses', name: string, part: JsonObject): Json {
     const key = name.replace(/[^\w.-]/g, '');
     const known = this.#shared[kind].get(key);

@@ -1,20 +1,20 @@
-/** A call of the API as a command to paste into a POSIX shell; `$TOKEN` holds the access token. */
+/** An API call as a command to paste into a POSIX shell; `$TOKEN` is the access token. */
 export function curl(args: {
-  /** With variables of the shell, such as `$ID`. */
+  /** May contain shell variables, such as `$ID`. */
   readonly url: string;
   /** Absent: as curl chooses. */
   readonly method?: string;
   /** JSON or text. */
   readonly headers?: Readonly<Record<string, unknown>>;
   readonly body?: unknown;
-  /** Arguments as they are. */
+  /** Further arguments, verbatim. */
   readonly more?: readonly string[];
 }): string {
   const { url, method, headers = {}, body, more = [] } = args;
   const parts = [
     `curl -sS${method === undefined ? '' : ` -X ${method}`} -H "Authorization: Bearer $TOKEN"`,
     ...Object.entries(headers).map(([name, value]) =>
-      // a value of the shell's is not quoted away
+      // double quotes, so that the shell expands variables
       typeof value === 'string'
         ? `-H "${name}: ${value}"`
         : `-H ${quoted(`${name}: ${JSON.stringify(value)}`)}`,
@@ -32,7 +32,7 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** A command that keeps the value of a key in another one's answer. */
+/** A command that stores a value of another command's JSON answer in a shell variable. */
 export function keeping(variable: string, key: string, command: string): string {
   return `${variable}=$(${command} | sed 's/.*"${key}":"\\([^"]*\\)".*/\\1/')`;
 }

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from './components.ts';
 
-/** The same document as OpenAPI 3.0.0, whose schemas are of a JSON Schema of its own. */
+/** Converts a document to OpenAPI 3.0.0, which has its own dialect of JSON Schema. */
 export function asOpenApi30(document: JsonObject): JsonObject {
   const { schemas, ...others } = document.components as JsonObject;
   const converted = convertOutside({ ...document, components: others as JsonObject }) as JsonObject;
@@ -11,7 +11,7 @@ export function asOpenApi30(document: JsonObject): JsonObject {
   };
 }
 
-/** Converts the schemas inside a part that is none itself. */
+/** Converts the schemas inside a part that is not a schema itself. */
 function convertOutside(part: Json): Json {
   if (Array.isArray(part)) return part.map(convertOutside);
   if (!isObject(part)) return part;

@@ -4,7 +4,7 @@ import type { ApiAnswer, ApiParameter } from './api-operation.ts';
 import type { JsonObject } from './components.ts';
 import { asOpenApi30 } from './openapi-30.ts';
 
-/** The part of a request that it reads. */
+/** The part of a request that decides the version. */
 interface DocumentRequest {
   readonly query: readonly (readonly [name: string, value: string])[];
   header(name: string): string | undefined;
@@ -14,7 +14,7 @@ export type OpenApiVersion = '3.0' | '3.1';
 
 const mediaType = 'application/vnd.oai.openapi+json';
 
-/** The version of OpenAPI that a request asks for. */
+/** The query parameter for the version of OpenAPI. */
 export const versionParameter: ApiParameter = {
   name: 'version',
   in: 'query',
@@ -46,7 +46,7 @@ export function wantedVersion(request: DocumentRequest): OpenApiVersion {
   return version.startsWith('3.0') ? '3.0' : '3.1';
 }
 
-/** The version in an Accept header: null when it does not name the type. */
+/** The version in an Accept header; null: the header does not name the type. */
 function acceptedVersion(accept = ''): OpenApiVersion | null {
   const ranges = accept
     .toLowerCase()

@@ -1,14 +1,14 @@
-/** One end of the channel between the supervisor and a worker. Few questions are open: /metrics asks one at a time. */
+/** One end of the channel between the supervisor and a worker. Few calls are pending: /metrics makes one at a time. */
 export interface Peer {
-  /** Rejects when the other end fails, is gone, or does not answer within `timeout` ms. */
+  /** Rejects when the other end fails, is gone, or does not respond within `timeout` ms. */
   ask(name: string, timeout: number): Promise<unknown>;
-  /** The answers to questions, by name. */
+  /** The handlers of calls, by name. */
   on(name: string, answer: () => unknown): void;
 }
 
 interface Answer {
   readonly content?: unknown;
-  /** The reason why there is none. */
+  /** The error, if there is no answer. */
   readonly failure?: string;
 }
 
@@ -48,7 +48,7 @@ export function createPeer(channel: Channel): Peer {
       questions.get(message.answerTo)?.(message);
       return;
     }
-    // the asking side has a deadline for an answer that does not get through
+    // if the answer gets lost, the caller has a deadline
     const reply = (answer: Answer): void => send({ answerTo: message.id, ...answer }, () => {});
     answer(message.name).then(
       (content) => reply({ content }),

@@ -1,11 +1,11 @@
-/** The uploads of this process that may leave something behind when it dies. */
+/** The uploads of this process that could leave something behind if it dies. */
 export interface RunningUploads {
-  /** To be called before anything of an upload reaches the store. @param upload the name of the upload here */
+  /** Call it before anything of an upload reaches the store. @param upload the upload's name here */
   begin(upload: object, objectKey: string): void;
-  /** The upload is over, one way or the other, and has cleaned up; it may never have begun. */
+  /** The upload has ended, however, and has cleaned up; it may never have begun. */
   end(upload: object): void;
   readonly open: number;
-  /** Object keys of the uploads that are open. */
+  /** Object keys of the open uploads. */
   readonly openKeys: readonly string[];
   /** Resolves with true when no upload is open, or with false after the time. */
   untilIdle(milliseconds: number): Promise<boolean>;

@@ -8,21 +8,21 @@ import { closeTimeout } from '../stop-signals.ts';
 import { createPeer, type Peer } from './peer.ts';
 import { workerArguments } from './worker-place.ts';
 
-/** Pause before an ended worker is started again, so that one that can't serve costs little. Milliseconds. */
+/** Pause before an ended worker is restarted, so that a crash loop costs little. Milliseconds. */
 const restartDelay = 1000;
-/** Time beyond the drain and close of workers, after which they are killed. Milliseconds. */
+/** Time after the drain and close of workers until they are killed. Milliseconds. */
 const stopMargin = 5000;
-/** Workers answer from memory: one that takes longer is stuck, or on its way out. Milliseconds. */
+/** Workers answer from memory: a slower worker is stuck or exiting. Milliseconds. */
 const metricsTimeout = 1000;
 
-/** The source of the answer to a scrape of any worker. */
+/** The metrics for a scrape of any worker. */
 export interface GatheredMetrics {
   /** The metrics of each worker that answered, as prom-client's JSON. */
   readonly processes: readonly (readonly object[])[];
   readonly workers: readonly WorkerState[];
 }
 
-/** The place of one worker, and whichever process fills it. */
+/** A worker's place, and the process that currently fills it. */
 interface Worker {
   readonly index: number;
   running: { readonly child: ChildProcess; readonly peer: Peer } | null;
@@ -31,9 +31,8 @@ interface Worker {
 }
 
 /**
- * Runs `config.workers` processes of this same program on one port, until a signal stops them. It claims the port,
- * starts them again when they end, and asks them for their metrics. It opens no store. When it dies, the workers drain
- * and end.
+ * Runs `config.workers` processes of this program on one port, until a signal stops them. It claims the port, restarts
+ * workers that end, and collects their metrics. It opens no store. When it dies, the workers drain and end.
  */
 export async function superviseWorkers(config: Config, log: Log): Promise<void> {
   new Supervisor(config, log, await claimPort(config)).start();
@@ -59,14 +58,14 @@ class Supervisor {
     }));
   }
 
-  /** The first one brings the tables up to date, and makes the first token, before the others start. */
+  /** The first worker migrates the tables and creates the first token before the others start. */
   start(): void {
     process.on('SIGTERM', (signal) => this.#onSignal(signal));
     process.on('SIGINT', (signal) => this.#onSignal(signal));
     this.#startWorker(this.#workers[0] as Worker);
   }
 
-  /** Runs this same program as a worker. */
+  /** Runs this program as a worker. */
   #startWorker(worker: Worker): void {
     if (this.#stopping) return;
     const child = fork(process.argv[1] as string, workerArguments({ index: worker.index, port: this.#port }));
@@ -83,7 +82,7 @@ class Supervisor {
     });
   }
 
-  /** Answers when every connection to the port is with a worker. */
+  /** Resolves when only workers accept connections to the port. */
   #onListening(worker: Worker): void {
     worker.serves = true;
     this.#log.info({ worker: worker.index, workerPid: worker.running?.child.pid }, 'a worker listens');
@@ -111,7 +110,7 @@ class Supervisor {
     }
   }
 
-  /** The metrics of all workers; those that do not answer in time are left out. */
+  /** The metrics of the workers that answer in time. */
   async #metrics(): Promise<GatheredMetrics> {
     const answers = await Promise.all(
       this.#workers.map(({ running, serves }) =>
@@ -143,7 +142,7 @@ class Supervisor {
     });
   }
 
-  /** Whether all workers ended by themselves; those that did not in time are killed. */
+  /** Whether all workers ended by themselves in time; the others are killed. */
   #stop(): Promise<boolean> {
     this.#stopping = true;
     this.#signalAll('SIGTERM');

@@ -14,14 +14,14 @@ export function workerArguments({ index, port }: Pick<WorkerPlace, 'index' | 'po
   return [`--worker=${index}`, `--port=${port}`];
 }
 
-/** null: this process is no worker. Throws where no supervisor started one. */
+/** null: this process is not a worker. Throws if it wasn't started by a supervisor. */
 export function workerPlace(args: readonly string[]): WorkerPlace | null {
   const { values } = parseArgs({
     args: [...args],
     options: { worker: { type: 'string' }, port: { type: 'string' } },
   });
   if (values.worker === undefined) return null;
-  if (process.send === undefined) throw new Error('--worker is for processes that a supervisor starts');
+  if (process.send === undefined) throw new Error('--worker is only for processes that a supervisor starts');
   const supervisor = createPeer(process as Parameters<typeof createPeer>[0]);
   return { index: Number(values.worker), port: Number(values.port), supervisor };
 }
