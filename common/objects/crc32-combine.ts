@@ -1,21 +1,21 @@
-/** The CRC-32 polynomial of IEEE 802.3, bits reversed: bit 31 stands for x^0, bit 0 for x^31. */
+/** The CRC-32 polynomial of IEEE 802.3, bit-reversed: bit 31 is x^0, bit 0 is x^31. */
 const polynomial = 0xedb88320;
 const xToThe0 = 0x80000000;
 const xToThe1 = 0x40000000;
 
-/** x^(2^k) for k from 0 to 31. More are not needed: x^(2^32) is x again, because x^(2^32 - 1) is 1. */
+/** x^(2^k) for k from 0 to 31. That is enough: x^(2^32) is x again, because x^(2^32 - 1) is 1. */
 const squarings: readonly number[] = squareRepeatedly(32);
 
 /**
- * The CRC-32 of A followed by B, exact for every length that a number holds: A's remainder moves past B when it is
- * multiplied by x^(8 * lengthB), then B's own is added. The method of zlib's crc32_combine.
+ * The CRC-32 of A followed by B, exact for every safe integer: A's remainder is multiplied by x^(8 * lengthB), then B's is
+ * added, as in zlib's crc32_combine.
  * @param lengthB bytes
  */
 export function combineCrc32(crcA: number, crcB: number, lengthB: number): number {
   return (multiply(crcA, xToTheBytes(lengthB)) ^ crcB) >>> 0;
 }
 
-/** x^(8 * bytes). Lengths pass 32 bits, so no bit operator may touch them. */
+/** x^(8 * bytes). Lengths can exceed 32 bits, so bit operators can't be used on them. */
 function xToTheBytes(bytes: number): number {
   let product = xToThe0;
   // 8 * bytes: bit 0 of the length counts x^(2^3)

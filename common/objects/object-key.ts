@@ -1,10 +1,10 @@
-/** Throws unless the key is a relative path of plain segments: keys are made by us, so a bad one is a bug. */
+/** Throws unless the key is a relative path of plain segments. We make the keys, so a bad key is a bug. */
 export function assertObjectKey(key: string): void {
   const problem = key === '' ? 'it is empty' : pathProblem(key.split('/'));
   if (problem !== null) throw new Error(`bad object key ${JSON.stringify(key)}: ${problem}`);
 }
 
-/** Like assertObjectKey for the beginning of a key: it may be empty, and may end with a `/` or inside a segment. */
+/** Like assertObjectKey for a prefix of a key, which may be empty, or end with a `/` or inside a segment. */
 export function assertKeyPrefix(prefix: string): void {
   const segments = prefix.split('/');
   if (segments.at(-1) === '') segments.pop();

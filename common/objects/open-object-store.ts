@@ -11,11 +11,11 @@ export interface OpenedObjectStore {
   readonly store: ObjectStore;
   /** The largest part that `partBytes` asks for. */
   readonly largestPart: number;
-  /** An object's own address; null where it has none, because files are on the file system. */
+  /** An object's public URL; null: files on the file system have none. */
   readonly objectUrl: ((key: string) => string) | null;
 }
 
-/** The store that the configuration names. The S3 client is loaded only where it is used. */
+/** Opens the store of the configuration. The S3 client is only loaded if it is used. */
 export async function openObjectStore(
   config: Config,
   log: Log,
@@ -43,7 +43,7 @@ export async function openObjectStore(
   };
 }
 
-/** A connection for each part that the memory of uploads holds: a part that waits for one holds it for nothing. */
+/** One connection for each part that fits into the memory of uploads: a part that waits for a connection wastes memory. */
 function writeSockets(uploadMemoryBytes: number): number {
   return Math.max(64, Math.min(1024, Math.ceil(uploadMemoryBytes / smallestPart)));
 }

@@ -358,7 +358,7 @@ t.test('what can not be taken back is logged, and abort does not reject', async 
   await writer.abort();
   t.equal(stub.openUploads().length, 1);
   t.equal(log.failures.length, 1);
-  t.match(log.failures[0], /could not be taken back/);
+  t.match(log.failures[0], /could not be cleaned up/);
   t.match(log.failures[0], /o\/p\/n/);
 });
 

@@ -233,7 +233,7 @@ t.test('a store that stops sending is given up, a reader that stops reading is n
     (async () => {
       while (!(await stalled.next()).done);
     })(),
-    { message: /no bytes came/ },
+    { message: /no bytes arrived/ },
   );
 });
 

@@ -4,7 +4,7 @@ import type { DurableDirectories } from '#kernel/durable-files/durable-directori
 import { assertObjectKey } from '../object-key.ts';
 import type { ObjectDescription } from '../object-store.ts';
 
-/** The description of an object that has none. */
+/** The default description. */
 export const undescribed: ObjectDescription = { contentType: 'application/octet-stream', metadata: {} };
 
 /** The paths in a file system store. All are absolute. Bad keys throw. */
@@ -23,7 +23,7 @@ export class FileSystemLayout {
     this.#meta = join(root, 'meta');
   }
 
-  /** The file that is the object: one exists when the other does. */
+  /** The file of the object: the object exists if the file does. */
   objectPath(key: string): string {
     assertObjectKey(key);
     return join(this.objects, key);
@@ -35,7 +35,7 @@ export class FileSystemLayout {
     return join(this.#meta, `${key}.json`);
   }
 
-  /** The bytes of an object that may be left unfinished. */
+  /** The bytes of an unfinished resumable object. */
   unfinishedPath(key: string): string {
     assertObjectKey(key);
     return join(this.unfinished, hashOf(key));
@@ -53,13 +53,13 @@ export class FileSystemLayout {
     return join(this.temporary, `${hashOf(key)}.${randomUUID()}`);
   }
 
-  /** Whether a file was made by `newTemporaryPath` for this object. @param name its own, without folder */
+  /** Whether `newTemporaryPath` made a file for this object. @param name without folder */
   isTemporaryOf(key: string, name: string): boolean {
     return name.startsWith(`${hashOf(key)}.`);
   }
 }
 
-/** A key may be longer than a file's name, and holds slashes. */
+/** A hash, because a key contains slashes and may be longer than a file name. */
 function hashOf(key: string): string {
   return createHash('sha256').update(key).digest('hex').slice(0, 32);
 }

@@ -10,13 +10,12 @@ import { FileSystemLayout, undescribed } from './file-system-layout.ts';
 import { FileSystemWriter } from './file-system-writer.ts';
 
 const readBytes = 256 * 1024;
-/** A temporary file that nobody wrote to for this long belongs to a process that is gone. Milliseconds. */
+/** A temporary file without writes for this long belongs to a dead process. Milliseconds. */
 const leftoverAge = 60 * 60 * 1000;
 
 /**
- * Keeps objects as files below `root`, which several processes may share:
- * `objects/<key>` the bytes, `meta/<key>.json` the description, `tmp/` files being written, `unfinished/` objects that
- * may be left so.
+ * Stores objects as files below `root`, which several processes may share: `objects/<key>` has the bytes,
+ * `meta/<key>.json` the description, `tmp/` files being written, `unfinished/` resumable objects.
  */
 export async function createFileSystemStore({ root }: { root: string }): Promise<ObjectStore> {
   const absolute = resolve(root);
@@ -27,7 +26,7 @@ export async function createFileSystemStore({ root }: { root: string }): Promise
   await directories.make(layout.objects);
   await removeLeftovers(layout.temporary);
   return {
-    // one file, written from its beginning to its end
+    // a file is written sequentially
     concurrentParts: 1,
     shortParts: true,
     partBytes: () => fileSystemPartBytes,
@@ -124,7 +123,7 @@ async function readDescription(path: string): Promise<ObjectDescription> {
   try {
     return JSON.parse(await readFile(path, 'utf8')) as ObjectDescription;
   } catch (error) {
-    // the object alone decides that there is one; it may be on its way out
+    // only the object itself decides whether it exists; it may be removed at this moment
     if (isMissing(error)) return undescribed;
     throw error;
   }
@@ -147,7 +146,7 @@ async function* readObject(
       signal.throwIfAborted();
       const buffer = Buffer.allocUnsafe(Math.min(readBytes, end - position));
       const { bytesRead } = await file.read(buffer, 0, buffer.byteLength, position);
-      if (bytesRead === 0) throw new Error('the object is shorter than it was');
+      if (bytesRead === 0) throw new Error('the object has become shorter');
       position += bytesRead;
       yield buffer.subarray(0, bytesRead);
     }
@@ -156,12 +155,12 @@ async function* readObject(
   }
 }
 
-/** Removes a file, so that it stays removed after a power cut; there may be none. */
+/** Removes a file durably, if it exists. */
 async function removeDurably(path: string): Promise<void> {
   if (await removeFile(path)) await syncDirectory(dirname(path));
 }
 
-/** @returns whether there was one */
+/** @returns whether the file existed */
 async function removeFile(path: string): Promise<boolean> {
   try {
     await unlink(path);
@@ -201,8 +200,8 @@ async function* listObjects(
 }
 
 /**
- * Files being written, and leftovers of a crash; one that is dropped meanwhile is left out. Other
- * processes do not know the key of a file, because nothing but its bytes is stored before it is complete.
+ * Files being written, and leftovers of a crash, except files that are dropped meanwhile. Other processes do not know the
+ * key of such a file, because only its bytes are stored before it is complete.
  */
 async function* listTemporary(
   layout: FileSystemLayout,

@@ -23,7 +23,7 @@ export class FileSystemWriter implements ResumableWriter {
   #written: Promise<void> = Promise.resolve();
   #state: 'open' | 'completing' | 'complete' | 'failed' = 'open';
   #aborting: Promise<void> | null = null;
-  /** Bytes so far may not be there after a power cut. */
+  /** Written bytes are not yet safe from a power cut. */
   #closeError: Error | null = null;
 
   private constructor(
@@ -41,7 +41,7 @@ export class FileSystemWriter implements ResumableWriter {
 
   static async open(target: WriteTarget): Promise<FileSystemWriter> {
     target.signal.throwIfAborted();
-    // throws on a bad key, before there is a file
+    // throws on a bad key before a file exists
     target.layout.objectPath(target.key);
     const path = target.layout.newTemporaryPath(target.key);
     const file = await open(path, 'wx', 0o600);
@@ -54,7 +54,7 @@ export class FileSystemWriter implements ResumableWriter {
     const before = written ?? { size: 0, crc32: 0 };
     const file = await open(path, constants.O_RDWR | constants.O_CREAT, 0o600);
     try {
-      // drops bytes that were never acknowledged: new ones are written in their place
+      // drops bytes that were never acknowledged: they will be written again
       const { size } = await file.stat();
       if (size < before.size) throw new Error(`${before.size - size} bytes of an unfinished object are gone`);
       await file.truncate(before.size);
@@ -100,7 +100,7 @@ export class FileSystemWriter implements ResumableWriter {
     try {
       await directories.make(dirname(meta));
       await directories.make(dirname(object));
-      // the description is durable before the object is visible, so that no object is ever without it
+      // the description is durable before the object is visible, so that every object has one
       await allDone([
         this.#append(last).then(() => this.#closeFile()),
         this.#writeMeta(meta).then(() => {
@@ -133,11 +133,11 @@ export class FileSystemWriter implements ResumableWriter {
     return this.#aborting;
   }
 
-  /** Writes a part behind the earlier ones, in the order of the calls. */
+  /** Appends a part, in the order of the calls. */
   #append(part: Part): Promise<void> {
     const written = this.#written.then(() => this.#write(part));
     this.#written = written;
-    // it rejects for its caller; the next in line fails with it as well
+    // the failure also rejects the next write in the chain
     written.catch(() => {});
     return written;
   }
@@ -148,9 +148,9 @@ export class FileSystemWriter implements ResumableWriter {
     let rest = chunks.filter((chunk) => chunk.byteLength > 0);
     while (rest.length > 0) {
       const { bytesWritten } = await this.#file.writev(rest.slice(0, maxVectors), this.#position);
-      if (bytesWritten === 0) throw new Error('the file system took no byte');
+      if (bytesWritten === 0) throw new Error('the file system wrote no byte');
       this.#position += bytesWritten;
-      // pwritev(2) may take less than it is given
+      // pwritev(2) may write less than it was given
       rest = afterBytes(rest, bytesWritten);
       this.#target.signal.throwIfAborted();
     }
@@ -159,7 +159,7 @@ export class FileSystemWriter implements ResumableWriter {
   }
 
   async #drop(): Promise<void> {
-    // close waits for a write that is under way
+    // close waits for a running write
     await this.#file.close().catch(() => {});
     await removeQuietly(this.#path);
   }
@@ -199,7 +199,7 @@ export interface WriteTarget {
   readonly signal: AbortSignal;
 }
 
-/** The rest of the chunks behind this many bytes. */
+/** The chunks after this many bytes. */
 function afterBytes(chunks: readonly Uint8Array[], bytes: number): Uint8Array[] {
   const rest = [...chunks];
   let done = bytes;
@@ -214,7 +214,7 @@ function afterBytes(chunks: readonly Uint8Array[], bytes: number): Uint8Array[] 
   return rest;
 }
 
-/** Waits for all of them, so that a failure of one leaves none running. */
+/** Waits for all of them even if one fails, so that none keeps running. */
 async function allDone(work: readonly Promise<void>[]): Promise<void> {
   for (const result of await Promise.allSettled(work)) {
     if (result.status === 'rejected') throw result.reason;

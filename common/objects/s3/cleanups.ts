@@ -1,15 +1,15 @@
 import { settledWithin } from '#kernel/limits/deadline.ts';
 
-/** More at once are left to the janitor: a store that is gone fails many uploads, and each tries for a while. */
+/** Most concurrent cleanups; the janitor does the rest. When the store is down many uploads fail, and each cleanup retries for a while. */
 const mostAtOnce = 1000;
 
-/** Cleaning up after failed writes, which continues behind their answers. */
+/** Cleanups after failed writes, which continue after the answers. */
 export class Cleanups {
   readonly #underWay = new Set<Promise<void>>();
 
   /**
-   * Begins the work, and resolves when it is done. Answers false when there is too much under way: then it is not
-   * begun. @param work never rejects, and ends by itself
+   * Starts the work, and resolves when it is done. Returns false, and doesn't start it, if too many are running.
+   * @param work never rejects, and ends by itself
    */
   async run(work: () => Promise<void>): Promise<boolean> {
     if (this.#underWay.size >= mostAtOnce) return false;
@@ -19,7 +19,7 @@ export class Cleanups {
     return true;
   }
 
-  /** Resolves when nothing is under way, or after the time. Answers the number of cleanups under way. */
+  /** Resolves when no cleanup is running, or after the time. Returns the number of running cleanups. */
   async settled(milliseconds: number): Promise<number> {
     await settledWithin(Promise.all(this.#underWay), milliseconds);
     return this.#underWay.size;

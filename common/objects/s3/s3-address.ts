@@ -1,6 +1,6 @@
 import { S3Client } from '@aws-sdk/client-s3';
 
-/** A bucket's name that can stand in a host name that a wildcard certificate covers. */
+/** A bucket name that can be part of a host name under a wildcard certificate. */
 const hostLabel = /^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/;
 
 export interface S3Place {
@@ -8,13 +8,13 @@ export interface S3Place {
   /** undefined: AWS. */
   readonly endpoint: string | undefined;
   readonly region: string;
-  /** The bucket is named in the path, not in the host name. */
+  /** Whether the bucket is in the path, not in the host name. */
   readonly forcePathStyle: boolean;
 }
 
 /** The address of a bucket's objects. */
 export interface S3Address {
-  /** The endpoint, with the bucket where it belongs; without a trailing slash. */
+  /** The base URL, including the bucket; without a trailing slash. */
   readonly base: URL;
   readonly signingRegion: string;
   /** The path of an object's URL. */
@@ -26,7 +26,7 @@ export function usesPathStyle({ bucket, forcePathStyle }: S3Place): boolean {
   return forcePathStyle || !hostLabel.test(bucket);
 }
 
-/** Asks the SDK's own rules, so that our requests and those of the SDK go to the same place. */
+/** Uses the SDK's own rules, so that our requests and the SDK's go to the same URL. */
 export function s3Address(config: Pick<S3Client['config'], 'endpointProvider'>, place: S3Place): S3Address {
   const { url, properties } = config.endpointProvider({
     Bucket: place.bucket,
@@ -48,9 +48,9 @@ export function s3Address(config: Pick<S3Client['config'], 'endpointProvider'>, 
   };
 }
 
-/** The address of an object for readers of the bucket: virtual-host or path style, as the place says. */
+/** The URL of an object for readers of the bucket, in virtual-host or path style. */
 export function s3ObjectUrls(place: S3Place): (key: string) => string {
-  // only for its rules: it never sends a request
+  // this client only provides its rules, and never sends a request
   const client = new S3Client({ region: place.region });
   const { url } = s3Address(client.config, place);
   client.destroy();

@@ -1,7 +1,7 @@
 import type { S3Context } from './s3-context.ts';
 import { failureOf } from './s3-failure.ts';
 
-/** The form of x-amz-checksum-crc32: four bytes, high one first, in base64. */
+/** The format of x-amz-checksum-crc32: four bytes, big-endian, in base64. */
 export function checksumText(crc32: number): string {
   const bytes = Buffer.allocUnsafe(4);
   bytes.writeUInt32BE(crc32);
@@ -9,8 +9,8 @@ export function checksumText(crc32: number): string {
 }
 
 /**
- * Begins an object with x-amz-checksum-* headers; again without, when the server refuses these headers. That
- * is remembered for the life of the store, so it costs one request. Most servers check them or ignore them.
+ * Begins an object with x-amz-checksum-* headers, and retries without them if the server refuses them. The store remembers
+ * that, so it costs only one request. Most servers check or ignore these headers.
  */
 export async function withoutChecksumsIfRefused<T>(
   { checksums, log }: Pick<S3Context, 'checksums' | 'log'>,
@@ -22,13 +22,13 @@ export async function withoutChecksumsIfRefused<T>(
   } catch (error) {
     if (!refusesChecksums(error)) throw error;
     if (checksums.on)
-      log.warn({ err: error }, 'the S3 server refuses checksums: they are left out from now on');
+      log.warn({ err: error }, 'the S3 server refuses checksums: they are omitted from now on');
     checksums.on = false;
     return begin(false);
   }
 }
 
-/** Not a checksum that doesn't match (BadDigest, 400), which is an error of its own. */
+/** Not a wrong checksum (BadDigest, 400), which is a different error. */
 function refusesChecksums(error: unknown): boolean {
   const { status, code } = failureOf(error);
   if (!(error instanceof Error) || !/checksum/i.test(error.message)) return false;

@@ -16,24 +16,23 @@ export interface Leftovers {
   readonly uploadId?: string | undefined;
   /** An upload with an unknown id may have been begun. */
   readonly unknownUpload?: boolean;
-  /** Parts were given up under way: they may arrive after the abort, and Versity then makes the upload anew. */
+  /** Abandoned parts may arrive after the abort, and Versity then recreates the upload. */
   readonly lateParts?: boolean;
   /** The object may have become visible. */
   readonly object?: boolean;
 }
 
-/** How often a removal is checked before the store is taken at its word. */
+/** How often a removal is checked before the store is believed. */
 const rounds = 5;
 
 /**
- * Removes the remains of a writer, within a time of its own, because the request that failed may be long gone.
- * No answer to a client waits for it.
+ * Removes the remains of a writer, with its own deadline, because the failed request may be over. No client waits for it.
  * Never rejects: failed removals are logged, and left to the janitor.
  */
 export async function removeLeftovers(context: S3Context, leftovers: Leftovers): Promise<void> {
   const { cleanups, log } = context;
   const begun = await cleanups.run(() => takeBack(context, leftovers));
-  if (!begun) log.warn(leftovers, 'a failed object is left to the janitor: too many are being taken back');
+  if (!begun) log.warn(leftovers, 'a failed object is left to the janitor: too many cleanups are running');
 }
 
 async function takeBack(context: S3Context, leftovers: Leftovers): Promise<void> {
@@ -45,7 +44,7 @@ async function takeBack(context: S3Context, leftovers: Leftovers): Promise<void>
       (signal) => dropUpload(context, { key, uploadId: uploadId ?? '', lateParts }, signal),
     ],
     ['unknown upload', unknownUpload, (signal) => dropUploadsOf(context, key, signal)],
-    // last: a complete that is under way at the server ends one way or the other when its upload is gone
+    // last: removing the upload settles a complete that is still running on the server
     ['object', object, (signal) => dropObject(context, key, signal)],
   ];
   const { cleanup } = context.timing;
@@ -54,7 +53,7 @@ async function takeBack(context: S3Context, leftovers: Leftovers): Promise<void>
     try {
       await withDeadline(undefined, cleanup, (attempt) => remove(attempt.signal));
     } catch (err) {
-      context.log.warn({ key, uploadId, what, err }, 'a failed object could not be taken back');
+      context.log.warn({ key, uploadId, what, err }, 'a failed object could not be cleaned up');
     }
   }
 }
@@ -78,7 +77,7 @@ export async function dropUpload(
     try {
       if (await isOver(context, input, signal)) return;
     } catch (error) {
-      // a client that may not list parts takes the word of the second abort
+      // without the right to list parts, the second abort is believed
       if (!isRefusal(error)) throw error;
       if (round > 0) return;
     }
@@ -86,7 +85,7 @@ export async function dropUpload(
   throw new Error('the upload is still there');
 }
 
-/** Whether nothing is left of an upload that was aborted. */
+/** Whether nothing is left of an aborted upload. */
 async function isOver(
   context: S3Context,
   upload: { readonly Bucket: string; readonly Key: string; readonly UploadId: string },
@@ -95,21 +94,21 @@ async function isOver(
   const found = await tryOrNull(context, new ListPartsCommand({ ...upload, MaxParts: 1 }), signal);
   if (found === null) return true;
   if ((found.Parts?.length ?? 0) > 0) return false;
-  // SeaweedFS lists no parts, in a 200, of an upload that is no more
+  // SeaweedFS answers 200 without parts for an upload that no longer exists
   for await (const { id } of listUploads(context, upload.Key, signal)) {
     if (id === upload.UploadId) return false;
   }
   return true;
 }
 
-/** All uploads of a key: an id that was lost, with an answer or a process, is found by the key, which no other has. */
+/** All uploads of a key: if an id got lost with an answer or a process, the unique key still finds the upload. */
 async function dropUploadsOf(context: S3Context, key: string, signal: AbortSignal): Promise<void> {
   for await (const upload of listUploads(context, key, signal)) {
     if (upload.key === key) await dropUpload(context, { key, uploadId: upload.id }, signal);
   }
 }
 
-/** Removes the object until it is seen to be gone: an abandoned request may take effect a little later. */
+/** Removes the object until it is gone: an abandoned request may take effect a little later. */
 async function dropObject(context: S3Context, key: string, signal: AbortSignal): Promise<void> {
   const input = { Bucket: context.bucket, Key: key };
   for (let round = 0; round < rounds; round++) {

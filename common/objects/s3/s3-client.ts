@@ -7,12 +7,12 @@ import { type S3Place, usesPathStyle } from './s3-address.ts';
 import { isStatus } from './s3-failure.ts';
 import type { S3StoreOptions, S3Timing } from './s3-options.ts';
 
-/** A connection is closed before the server would: S3 keeps idle ones for longer. Milliseconds. */
+/** Idle connections are closed before S3 would close them. Milliseconds. */
 const idleConnection = 10_000;
 
 /**
- * The SDK's client on one agent. Retries and deadlines of answers are ours, so that one rule covers the requests of
- * the SDK and our own; nothing but the options decides where requests go.
+ * The SDK's client on one agent. Retries and deadlines are ours, so that the same rules apply to the SDK's requests and
+ * our own. Only the options decide where requests go.
  */
 export function connectS3(
   options: S3Place & {
@@ -46,7 +46,7 @@ export function connectS3(
       logger: {
         debug: silent,
         info: silent,
-        warn: (text: string) => log.warn({ s3: text }, 'the S3 client warns'),
+        warn: (text: string) => log.warn({ s3: text }, 'a warning of the S3 client'),
         error: silent,
       },
     },

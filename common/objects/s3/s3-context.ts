@@ -7,7 +7,7 @@ import type { S3StoreOptions, S3Timing } from './s3-options.ts';
 import { type RetryLimits, retrying } from './s3-retry.ts';
 import type { PartSender } from './s3-send-part.ts';
 
-/** State that the operations of one store share. */
+/** State shared by the operations of a store. */
 export interface S3Context {
   readonly bucket: string;
   /** For small requests. */
@@ -17,7 +17,7 @@ export interface S3Context {
   readonly address: S3Address;
   readonly sendPart: PartSender;
   readonly timing: S3Timing;
-  /** Whether the server takes x-amz-checksum-*; until one refuses, it does. */
+  /** Whether the server accepts x-amz-checksum-*: true until it refuses. */
   readonly checksums: { on: boolean };
   readonly cleanups: Cleanups;
   readonly log: S3StoreOptions['log'];
@@ -28,8 +28,8 @@ type S3Command<Input extends ServiceInputTypes, Output extends ServiceOutputType
 >[0];
 
 /**
- * Makes a small request of the SDK's, with our retries and deadlines. Rejects with the failure as it came. The SDK
- * may wait for credentials and not hear the signal, so it is not waited for.
+ * Makes a small request with the SDK, but our retries and deadlines. Rejects with the original failure. The SDK may
+ * ignore the signal while it waits for credentials, so an abort does not wait for the SDK.
  */
 export function tryControl<T>(
   { timing }: Pick<S3Context, 'timing'>,
@@ -40,7 +40,7 @@ export function tryControl<T>(
   return retrying(timing, limits, signal, (attempt) => untilAborted(send(attempt.signal), attempt.signal));
 }
 
-/** Sends a command in the same way. */
+/** Sends a command like `tryControl`. */
 export function tryCommand<Input extends ServiceInputTypes, Output extends ServiceOutputTypes>(
   context: S3Context,
   command: S3Command<Input, Output>,
@@ -50,7 +50,7 @@ export function tryCommand<Input extends ServiceInputTypes, Output extends Servi
   return tryControl(context, signal, (abortSignal) => client.send(command, { abortSignal }));
 }
 
-/** The same; null: the answer is that there is no such thing. */
+/** Like `tryCommand`; null: not found. */
 export async function tryOrNull<Input extends ServiceInputTypes, Output extends ServiceOutputTypes>(
   context: S3Context,
   command: S3Command<Input, Output>,
@@ -65,7 +65,7 @@ export async function tryOrNull<Input extends ServiceInputTypes, Output extends 
   }
 }
 
-/** Sends a command. Rejects with an error that says what failed, or the signal's reason. */
+/** Sends a command. Rejects with an error that names the operation, or with the signal's reason. */
 export function control<Input extends ServiceInputTypes, Output extends ServiceOutputTypes>(
   context: S3Context,
   command: S3Command<Input, Output>,
@@ -75,7 +75,7 @@ export function control<Input extends ServiceInputTypes, Output extends ServiceO
   return withStorageErrors(...subjectOf(command), signal, () => tryCommand(context, command, signal, client));
 }
 
-/** The same; null: the answer is that there is no such thing. */
+/** Like `control`; null: not found. */
 export function controlOrNull<Input extends ServiceInputTypes, Output extends ServiceOutputTypes>(
   context: S3Context,
   command: S3Command<Input, Output>,

@@ -1,7 +1,7 @@
 import { StoreUnavailable } from '#kernel/errors/store-unavailable.ts';
 import { DeadlinePassed } from '#kernel/limits/deadline.ts';
 
-/** An error answer to a request of our own; `failureOf` recognises those of the SDK. */
+/** An error answer to one of our own requests; `failureOf` also recognises the SDK's errors. */
 export class S3Failure extends Error {
   readonly status: number;
   readonly code: string;
@@ -48,7 +48,7 @@ export function failureOf(thrown: unknown): FailureFacts {
 /** https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html: errors that a client should retry. */
 const transientCodes = new Set(['InternalError', 'RequestTimeout', 'ServiceUnavailable', 'SlowDown']);
 
-/** The system's codes of a connection that could not be made, or was lost. */
+/** Error codes of failed and lost connections. */
 const connectionCodes = new Set([
   'EAI_AGAIN',
   'ECONNABORTED',
@@ -61,22 +61,22 @@ const connectionCodes = new Set([
   'ETIMEDOUT',
   'TimeoutError',
 ]);
-/** No connection, a certificate that is not trusted, or no credentials. */
+/** No connection, an untrusted certificate, or no credentials. */
 const neverSent =
   /^(?:EAI_AGAIN|ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|UNABLE_TO_.*|.*CERT.*|CredentialsProviderError)$/;
 
-/** Whether the same request may succeed when it is sent again. */
+/** Whether a retry may succeed. */
 export function isTransient(thrown: unknown): boolean {
   if (thrown instanceof DeadlinePassed) return true;
   const { status, code } = failureOf(thrown);
   if (transientCodes.has(code)) return true;
-  // HPE: the answer was cut off or is no HTTP
+  // HPE: the answer was truncated or is not HTTP
   if (status === undefined || status < 300) return connectionCodes.has(code) || code.startsWith('HPE_');
-  // 501: Not Implemented stays so
+  // a retry doesn't help against 501 Not Implemented
   return status === 408 || status === 429 || (status >= 500 && status !== 501);
 }
 
-/** Whether it is sure that the request has changed nothing; otherwise it may have been carried out. */
+/** Whether the request certainly changed nothing; otherwise it may have taken effect. */
 export function isRefusal(thrown: unknown): boolean {
   const { status, code } = failureOf(thrown);
   if (status === undefined) return neverSent.test(code);
@@ -98,7 +98,7 @@ export function storageError(operation: string, key: string, cause: unknown): Er
   const answer = status === undefined ? code : `${status} ${code}`;
   const subject = key === '' ? operation : `${operation} of ${JSON.stringify(key)}`;
   const message = `S3 failed at ${subject}: ${answer}: ${reason}${place}`;
-  // an object alone may have rules of its own
+  // a single object may have its own access rules
   const isDenied = operation === 'HeadBucket' && status === 403;
   const problem = problemOf(cause) ?? (isDenied ? noRights : refusalOf(operation, cause));
   return problem === undefined && !isTransient(cause)
@@ -106,7 +106,7 @@ export function storageError(operation: string, key: string, cause: unknown): Er
     : new StoreUnavailable(message, { cause, problem });
 }
 
-/** Rejects with such an error, or with the signal's reason. @param key empty for requests about the bucket */
+/** Rejects with a storage error, or with the signal's reason. @param key empty for requests about the bucket */
 export async function withStorageErrors<T>(
   operation: string,
   key: string,
@@ -121,9 +121,9 @@ export async function withStorageErrors<T>(
   }
 }
 
-/** Requests of an upload. A refusal of one is a matter of the bucket or of its server, and no bug. */
+/** Requests of an upload. If S3 refuses one, the bucket or the server is at fault, not our code. */
 const writes = new Set(['PutObject', 'CreateMultipartUpload', 'UploadPart', 'CompleteMultipartUpload']);
-/** Statuses that say something about one object: it is gone, or another write was there first. */
+/** Statuses about a single object: it is gone, or another write was first. */
 const ofOneObject = new Set([404, 409, 412]);
 
 function refusalOf(operation: string, cause: unknown): string | undefined {
@@ -146,7 +146,7 @@ const problems: Readonly<Record<string, string>> = {
   CredentialsProviderError: 'there are no credentials for S3: set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY',
 };
 
-/** The fault of the settings that makes S3 refuse every request; undefined: there is none. */
+/** The wrong setting that makes S3 refuse every request; undefined: there is none. */
 function problemOf(cause: unknown): string | undefined {
   const { status, code, bucketRegion } = failureOf(cause);
   if (!isMoved(status) && code !== 'AuthorizationHeaderMalformed') return problems[code];

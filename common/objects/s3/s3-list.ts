@@ -43,8 +43,8 @@ export async function* listUploads(
 }
 
 /**
- * When the newest part of an upload came, or when it was begun; null when it is no more. Ten pages at most: an upload has
- * 10,000 parts. https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListParts.html
+ * When the newest part of an upload arrived, or when it began; null: it no longer exists. At most ten pages: an upload has
+ * up to 10,000 parts. https://docs.aws.amazon.com/AmazonS3/latest/API/API_ListParts.html
  */
 export async function lastPartAt(
   context: S3Context,

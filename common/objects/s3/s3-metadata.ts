@@ -1,20 +1,20 @@
 import type { ObjectDescription } from '../object-store.ts';
 
 /**
- * S3 sends metadata as headers, and non-ASCII text arrives in different forms with different servers. Such values
- * are kept as in RFC 8187 section 3.2.1; plain ones stay readable.
+ * S3 sends metadata as headers, and servers treat non-ASCII text differently. Such values are encoded as in RFC 8187
+ * section 3.2.1; plain values stay readable.
  */
 const marker = "utf-8''";
 const plain = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
 const namePattern = /^[a-z0-9-]+$/;
 
-/** Ours alone: the id of the object's writer. */
+/** Our own entry: the id of the object's writer. */
 const writerName = 'sluice-writer';
-/** Ours alone: the object's own type, where the store serves it under another. */
+/** Our own entry: the object's type, if the store serves it under another. */
 const typeName = 'sluice-content-type';
 const ourNames = new Set([writerName, typeName]);
 
-/** Metadata of the stored object, with the writer's id and the object's own type. Names are lower case: S3 makes them so. */
+/** Metadata to store, with the writer's id and the object's own type. Names are lower case, as S3 returns them. */
 export function storedMetadata(
   { contentType, metadata, served }: ObjectDescription,
   writerId: string,
@@ -31,7 +31,7 @@ export function storedMetadata(
   return stored;
 }
 
-/** The metadata given when the object was made. */
+/** The metadata without our own entries: what the object's creator passed. */
 export function callerMetadata(stored: Readonly<Record<string, string>>): Record<string, string> {
   const given: Record<string, string> = {};
   for (const [name, value] of Object.entries(stored)) {
@@ -40,7 +40,7 @@ export function callerMetadata(stored: Readonly<Record<string, string>>): Record
   return given;
 }
 
-/** The type that was given, when the store serves the object under another. */
+/** The type that the creator passed, if the store serves the object under another. */
 export function callerType(stored: Readonly<Record<string, string>>): string | undefined {
   return stored[typeName];
 }
@@ -53,7 +53,7 @@ function decodeValue(value: string): string {
   try {
     return decodeURIComponent(value.slice(marker.length));
   } catch {
-    // somebody else's
+    // not written by us
     return value;
   }
 }

@@ -18,14 +18,14 @@ export type StoredPart = readonly [etag: string, size: number, crc32: number];
 /** https://docs.aws.amazon.com/AmazonS3/latest/userguide/mpuoverview.html */
 export class MultipartUpload {
   readonly id: string;
-  /** Whether its parts have checksums. */
+  /** Whether the parts have checksums. */
   readonly checksums: boolean;
-  /** Stored parts by their numbers, from 0; with gaps while parts are under way. */
+  /** Stored parts by number, from 0; with gaps while parts are being sent. */
   readonly parts: StoredPart[];
   readonly #context: S3Context;
   readonly #target: WriteTarget;
 
-  /** An upload that was begun before, perhaps by another process. */
+  /** An upload that was begun earlier, perhaps by another process. */
   constructor(
     context: S3Context,
     target: WriteTarget,
@@ -98,9 +98,9 @@ export class MultipartUpload {
           }
         });
       } catch (error) {
-        // an earlier attempt may have done it, and have lost its answer
+        // an earlier attempt may have succeeded, and its answer was lost
         const maybeDone = isRefusal(error) && this.#target.unconfirmed.object > 0;
-        // Ceph answers 500 for an upload that is no more, for as long as it is asked
+        // Ceph keeps answering 500 for an upload that no longer exists
         const over = !isRefusal(error) && tries > 1 && (await this.#isOver(abortSignal));
         if (!maybeDone && !over) throw error;
         if (await this.#isOurs(whole.size, abortSignal)) return;
@@ -110,12 +110,12 @@ export class MultipartUpload {
       }
     };
     // "Processing of a CompleteMultipartUpload request could take several minutes to finalize". AWS sends
-    // spaces meanwhile; other servers are silent, and a completion that is given up early is done twice
+    // spaces meanwhile; other servers are silent, and giving up early would complete the upload twice
     const limits = { total: 2 * timing.request, attempt: 2 * timing.quiet, grace: timing.settle };
     await tryControl(this.#context, signal, send, limits);
   }
 
-  /** Whether the upload was completed or dropped, as far as the server tells. */
+  /** Whether the upload no longer exists, as far as the server says. */
   async #isOver(abortSignal: AbortSignal): Promise<boolean> {
     const { client, bucket } = this.#context;
     const input = { Bucket: bucket, Key: this.#target.key, UploadId: this.id, MaxParts: 1 };

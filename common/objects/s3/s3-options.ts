@@ -5,17 +5,17 @@ import type { S3Place } from './s3-address.ts';
 export interface S3StoreOptions extends S3Place {
   /** undefined: the SDK's default credential chain (environment, profile, container, instance). */
   readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string } | undefined;
-  /** Size of a part where nothing speaks against it. S3 takes no less than 5 MiB. */
+  /** Default size of a part. S3 requires at least 5 MiB. */
   readonly partBytes: number;
-  /** The largest object there may be. */
+  /** The size limit of an object. */
   readonly maxObjectBytes: number;
   readonly log: Pick<Log, 'warn'>;
-  /** Parts of one object that are under way at once. */
+  /** Concurrent parts of one object. */
   readonly concurrentParts?: number;
   /** Connections for parts, and as many for small requests; reading objects has its own. */
   readonly maxSockets?: number;
   readonly timing?: Partial<S3Timing>;
-  /** Absent: nobody measures. */
+  /** Absent: calls are not measured. */
   readonly observe?: ObserveCall;
 }
 
@@ -26,24 +26,24 @@ export interface S3Timing {
   /** The deadline of a new connection. */
   readonly connect: number;
   /**
-   * How long a connection may bring nothing and take nothing, or a small request may stay without an answer. When S3
-   * has answered nothing at all for this long, it is away: nothing is tried again.
+   * How long a connection may be silent, or a small request may go without an answer. When S3 has answered nothing at all
+   * for this long, it is down: nothing is retried.
    */
   readonly quiet: number;
   /** Time of S3's last answer to anything, by performance.now(). */
   readonly answered: { at: number };
-  /** How long the outcome of an abandoned request that may have made something is waited for. */
+  /** How long to wait for the outcome of an abandoned request that may have created something. */
   readonly settle: number;
-  /** The deadline for taking back a failed object. */
+  /** The deadline for cleaning up a failed object. */
   readonly cleanup: number;
-  /** The pause before retry n is random, up to firstPause * 2^n and no more than longestPause. */
+  /** The pause before retry n is random, up to firstPause * 2^n and at most longestPause. */
   readonly firstPause: number;
   readonly longestPause: number;
   /** Called before each retry. */
   readonly onRetry?: () => void;
 }
 
-/** So that within one request's time at least four attempts can hang. */
+/** Leaves time for at least four hanging attempts within a request's deadline. */
 const attemptsInARequest = 4;
 
 export function s3Timing(given: Partial<S3Timing> = {}): S3Timing {

@@ -4,26 +4,26 @@ import type { S3Context } from './s3-context.ts';
 import { isRefusal } from './s3-failure.ts';
 import { retrying } from './s3-retry.ts';
 
-/** The object to write, and the id by which it is recognised. */
+/** The object to write, and the id that identifies its writer. */
 export interface WriteTarget {
   readonly key: string;
   /** Also in the metadata. */
   readonly writerId: string;
-  /** The type that the store itself serves. */
+  /** The type under which the store serves the object. */
   readonly contentType: string;
   readonly contentDisposition: string | undefined;
-  /** Metadata as it is stored. */
+  /** Metadata to store. */
   readonly metadata: Readonly<Record<string, string>>;
   /**
-   * Number of requests that may have left something to look for when the writer fails: those that begin an upload,
-   * and those that make the object visible, successful ones included.
+   * Number of requests that may have left something behind if the writer fails: requests that begin an upload or make
+   * the object visible, including successful ones.
    */
   readonly unconfirmed: { upload: number; object: number };
 }
 
 /**
- * Sends a request that makes something. It counts until it is surely refused; also when it has been given up and
- * nobody waits for it any more. An upload that is known by its id needs no looking for, so it doesn't count.
+ * Sends a request that creates something. It counts unless it was certainly refused, even if it was abandoned. An upload
+ * with a known id needs no search, so it doesn't count.
  */
 export async function countUnconfirmed<T>(
   { unconfirmed }: WriteTarget,
@@ -41,10 +41,10 @@ export async function countUnconfirmed<T>(
   }
 }
 
-/** Parts may be large, and S3 far away: a part may take a second more for each of these. Bytes. */
+/** Parts may be large, and S3 distant: a part gets another second for each of these. Bytes. */
 const bytesASecond = 1024 ** 2;
 
-/** The deadline of a part with all its attempts. Milliseconds. */
+/** The deadline of all attempts of a part. Milliseconds. */
 export function partTime({ timing }: Pick<S3Context, 'timing'>, part: Pick<Part, 'size'>): number {
   return timing.request + Math.ceil((part.size / bytesASecond) * 1000);
 }

@@ -21,7 +21,7 @@ export async function* readObject(
   const found = await control(context, command, signal, context.reader);
   const body = found.Body as Readable;
   const expected = range === null ? found.ContentLength : range.end - range.start + 1;
-  // S3 shortens a range that goes past the end
+  // S3 shortens a range beyond the end
   if (range !== null && !found.ContentRange?.startsWith(`bytes ${range.start}-${range.end}/`)) {
     body.destroy();
     throw new RangeError(
@@ -43,7 +43,7 @@ export async function* readObject(
   }
 }
 
-/** The deadline runs only while the store is waited for: the reader may be as slow as it likes. */
+/** The deadline only runs while we wait for the store: the reader may be slow. */
 async function* chunksOf(
   body: Readable,
   quiet: number,
@@ -51,7 +51,7 @@ async function* chunksOf(
 ): AsyncGenerator<Buffer, void, undefined> {
   let waiting = true;
   const watch = setTimeout(() => {
-    if (waiting) body.destroy(new DeadlinePassed('no bytes came', quiet));
+    if (waiting) body.destroy(new DeadlinePassed('no bytes arrived', quiet));
   }, quiet);
   const stop = () => body.destroy(signal.reason as Error);
   signal.addEventListener('abort', stop, { once: true });

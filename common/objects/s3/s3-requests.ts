@@ -11,7 +11,7 @@ import { controlOrNull, type S3Context, tryCommand, tryControl } from './s3-cont
 import { isRefusal, isStatus, storageError, withStorageErrors } from './s3-failure.ts';
 import { callerMetadata, callerType } from './s3-metadata.ts';
 
-/** null: there is none. */
+/** null: there is no such object. */
 export async function headObject(
   context: S3Context,
   key: string,
@@ -30,16 +30,16 @@ export async function headObject(
   );
 }
 
-/** An object that is not there is deleted already. */
+/** Also succeeds if there is no such object. */
 export async function deleteObject(context: S3Context, key: string, signal: AbortSignal): Promise<void> {
   await controlOrNull(context, new DeleteObjectCommand({ Bucket: context.bucket, Key: key }), signal);
 }
 
-/** The keys that one DeleteObjects takes: https://docs.aws.amazon.com/AmazonS3/latest/API/API_DeleteObjects.html */
+/** Most keys in one DeleteObjects: https://docs.aws.amazon.com/AmazonS3/latest/API/API_DeleteObjects.html */
 const keysAtOnce = 1000;
 const singlesAtOnce = 8;
 
-/** Answers the keys of objects that may still be there. */
+/** Returns the keys of objects that may still exist. */
 export async function deleteObjects(
   context: S3Context,
   keys: readonly string[],
@@ -57,7 +57,7 @@ export async function deleteObjects(
       left.push(...Errors.flatMap(({ Key }) => Key ?? []));
     } catch (error) {
       signal.throwIfAborted();
-      // some servers have no such request, or want another checksum of it
+      // some servers lack this request, or require another checksum for it
       if (!isRefusal(error) && !isStatus(error, 501)) throw storageError('DeleteObjects', '', error);
       await forEachAtOnce(some, singlesAtOnce, (key) => deleteObject(context, key, signal));
     }
@@ -71,7 +71,7 @@ export async function headBucket(context: S3Context, signal: AbortSignal): Promi
   const send = (abortSignal: AbortSignal) =>
     client.send(new HeadBucketCommand(input), { abortSignal }).catch(async (error: unknown) => {
       if (!isRefusal(error)) throw error;
-      // no answer to HEAD has a body that says why
+      // an answer to HEAD has no body with a reason
       await client.send(new ListObjectsV2Command(input), { abortSignal });
       throw error;
     });

@@ -4,21 +4,21 @@ import { failureOf, isTransient } from './s3-failure.ts';
 import type { S3Timing } from './s3-options.ts';
 
 export interface RetryLimits {
-  /** The deadline of all attempts together. Milliseconds. */
+  /** The deadline of all attempts. Milliseconds. */
   readonly total: number;
   /** The deadline of one attempt. Milliseconds. */
   readonly attempt: number;
   /**
-   * How long an attempt may continue after the signal's abort, because its outcome must be known: an answer is
-   * worth more than a read of the store, which the request may reach later than that read. Milliseconds.
+   * How long an attempt may continue after the signal's abort to learn its outcome: an answer is more reliable than a
+   * read of the store, because the abandoned request may take effect after that read. Milliseconds.
    */
   readonly grace?: number;
 }
 
 /**
- * Tries until it succeeds, fails for good, or the time is over: exponential backoff with full jitter, so that many
- * requests that failed together do not come back together. Rejects with the last failure, or the signal's reason; an attempt
- * that succeeds within the grace is a success.
+ * Retries until success, a permanent failure, or the deadline: exponential backoff with full jitter, so that requests that
+ * failed together are not retried together. Rejects with the last failure, or the signal's reason; an attempt that
+ * succeeds within the grace is a success.
  */
 export async function retrying<T>(
   timing: Pick<S3Timing, 'firstPause' | 'longestPause' | 'onRetry' | 'quiet' | 'answered'>,
@@ -28,7 +28,7 @@ export async function retrying<T>(
 ): Promise<T> {
   const began = performance.now();
   const end = began + total;
-  // an attempt that has less time would only be cut off, and leave its outcome unknown
+  // an attempt with less time would only be interrupted, with an unknown outcome
   const least = Math.min(attempt, total / 10);
   let skewSeen = false;
   for (let tries = 0; ; tries++) {
@@ -40,7 +40,7 @@ export async function retrying<T>(
       signal.throwIfAborted();
       const { code, status } = failureOf(error);
       if (status !== undefined) timing.answered.at = performance.now();
-      // the clock has been set by the Date of the answer; if that didn't help, nothing will
+      // the clock was set by the Date of the answer; if that didn't help, nothing will
       const skewed: boolean = code === 'RequestTimeTooSkewed' && !skewSeen;
       skewSeen ||= skewed;
       if (!skewed && !isTransient(error)) throw error;

@@ -11,7 +11,7 @@ import { S3Failure } from './s3-failure.ts';
 import type { S3Timing } from './s3-options.ts';
 import { createS3Signer, type S3Credentials } from './s3-signer.ts';
 
-/** PutObject or UploadPart: the two requests whose bodies are large. */
+/** PutObject or UploadPart: the two requests with large bodies. */
 export interface PartRequest {
   readonly key: string;
   readonly query: Readonly<Record<string, string>>;
@@ -20,14 +20,14 @@ export interface PartRequest {
 }
 
 /**
- * Sends the bytes of a part and answers its ETag. When it settles, nothing refers to the chunks any more. Rejects
- * when the attempt is stopped, with an S3Failure, or with the error of the connection.
+ * Sends the bytes of a part and returns its ETag. Once it settles, nothing refers to the chunks any more. Rejects when the
+ * attempt is stopped, with an S3Failure, or with the error of the connection.
  */
 export type PartSender = (request: PartRequest, attempt: Attempt) => Promise<string>;
 
 /**
- * A path past the SDK for the bytes of parts, because the SDK's costs more CPU: one write of all chunks, the payload
- * not hashed (x-amz-content-sha256: UNSIGNED-PAYLOAD) but protected by the CRC-32, which is signed.
+ * Sends parts without the SDK, which takes more CPU: one write of all chunks, with an unhashed payload
+ * (x-amz-content-sha256: UNSIGNED-PAYLOAD) that is protected by the signed CRC-32.
  */
 export function createPartSender(args: {
   readonly client: Pick<S3Client, 'config'>;
@@ -39,9 +39,9 @@ export function createPartSender(args: {
   const { config } = client;
   const { base } = address;
   const sign = createS3Signer(address.signingRegion);
-  /** Credentials that do not expire are asked for once. */
+  /** Credentials that do not expire are only fetched once. */
   let lasting: S3Credentials | null = null;
-  /** They may have to be waited for. */
+  /** The credentials may take a while. */
   const credentialsUntil = async ({ signal }: Attempt): Promise<S3Credentials> => {
     const credentials = await untilAborted(config.credentials(), signal);
     if (credentials.expiration === undefined) lasting = credentials;
@@ -79,7 +79,7 @@ export function createPartSender(args: {
   };
 }
 
-/** Names the two requests as the SDK does. */
+/** Names the two requests like the SDK. */
 export function observedParts(send: PartSender, observe: ObserveCall): PartSender {
   return (request, attempt) => {
     const call = request.query.partNumber === undefined ? 'PutObject' : 'UploadPart';
@@ -87,7 +87,7 @@ export function observedParts(send: PartSender, observe: ObserveCall): PartSende
   };
 }
 
-/** The stop in the form of a signal, without the cost of one. */
+/** The stop in the shape of a signal, without the cost of an AbortSignal. */
 function stopOf(attempt: Attempt): Pick<AbortSignal, 'aborted' | 'reason'> {
   return {
     get aborted() {
@@ -99,7 +99,7 @@ function stopOf(attempt: Attempt): Pick<AbortSignal, 'aborted' | 'reason'> {
   };
 }
 
-/** Visible characters, spaces and tabs: nothing that could end a line. */
+/** Visible characters, spaces and tabs: nothing that ends a line. */
 const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 function headText(target: string, headers: Readonly<Record<string, string>>): string {
@@ -112,7 +112,7 @@ function headText(target: string, headers: Readonly<Record<string, string>>): st
   return `${head}\r\n`;
 }
 
-/** In order of the names, as it is signed. */
+/** Sorted by name, as it is signed. */
 function queryText(query: Readonly<Record<string, string>>): string {
   return Object.keys(query)
     .sort()
@@ -121,7 +121,7 @@ function queryText(query: Readonly<Record<string, string>>): string {
 }
 
 /**
- * The meaning of an answer that is not a success:
+ * The failure in an error answer:
  * https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html, section "REST error responses".
  */
 export function readFailure({
@@ -136,7 +136,7 @@ export function readFailure({
   return new S3Failure(status, code, message, region);
 }
 
-/** Text of the first such element. Errors are flat, and only their codes are acted on, so no XML parser is needed. */
+/** Text of the first such element. Errors are flat, and only their codes matter, so no XML parser is needed. */
 function element(xml: string, name: string): string | undefined {
   return new RegExp(`<${name}>([^<]{0,1000})</${name}>`).exec(xml)?.[1];
 }

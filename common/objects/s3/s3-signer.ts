@@ -6,12 +6,12 @@ export interface S3Credentials {
   readonly sessionToken?: string | undefined;
 }
 
-/** A request without its body, which is not signed. */
+/** A request without its body, which isn't signed. */
 export interface UnsignedRequest {
   readonly method: string;
-  /** The path as it is sent, escaped. */
+  /** The path as sent, escaped. */
   readonly path: string;
-  /** The query as it is sent, escaped and in order of the names; without the question mark. */
+  /** The query as sent, escaped and sorted by name; without the question mark. */
   readonly query: string;
   /** Lower-case names; `host` among them. */
   readonly headers: Readonly<Record<string, string>>;
@@ -21,9 +21,9 @@ const algorithm = 'AWS4-HMAC-SHA256';
 const unsignedPayload = 'UNSIGNED-PAYLOAD';
 
 /**
- * Signature Version 4 in headers, for requests whose payload is not hashed
- * (https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html). The signing key is derived once a day
- * and credential, not once a request.
+ * Signature Version 4 in headers, for requests with an unhashed payload
+ * (https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html). The signing key is derived once per
+ * day and credential, not for each request.
  */
 export function createS3Signer(
   region: string,

@@ -17,21 +17,21 @@ import { deleteObject, deleteObjects, headBucket, headObject } from './s3-reques
 import { createPartSender, observedParts } from './s3-send-part.ts';
 import { placeOf, ResumableS3Writer, S3Writer } from './s3-writer.ts';
 
-/** Connections for parts, and as many for small requests; many parts at once gain nothing, and each holds memory. */
+/** Connections for parts, and as many for small requests. More concurrent parts gain nothing, and each holds memory. */
 const writeSockets = 64;
-/** Connections for reading, apart from the others: a slow reader holds one for long. */
+/** Separate connections for reading, because a slow reader holds one for long. */
 const readSockets = 1024;
 /** S3 keeps idle connections for longer. Milliseconds. */
 const idleLimit = 10_000;
 /** S3 answers a part with headers, and an error with a few lines of XML. Bytes. */
 const maxAnswer = 64 * 1024;
-/** How long closing waits for cleanups under way; a part of the time for a stop. Milliseconds. */
+/** How long closing waits for running cleanups; part of the shutdown time. Milliseconds. */
 const closePatience = 5_000;
 
-/** Keeps objects in a bucket of S3, or of a server that speaks its protocol. Nothing is sent before it is needed. */
+/** Stores objects in a bucket of S3, or of a compatible server. Sends no request before the first operation. */
 export function createS3Store(options: S3StoreOptions): ObjectStore {
   const { context, close } = connect(options);
-  /** The problem that was logged last. */
+  /** The last logged problem. */
   let logged: string | undefined;
   const abortUpload = (key: string, uploadId: string, signal: AbortSignal): Promise<void> => {
     signal.throwIfAborted();
@@ -89,7 +89,7 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
         logged = undefined;
       } catch (error) {
         const problem = error instanceof StoreUnavailable ? error.problem : undefined;
-        // it is asked for again and again
+        // readiness is checked periodically
         if (problem !== undefined && problem !== logged) context.log.warn({ err: error }, problem);
         logged = problem ?? logged;
         throw error;
@@ -99,7 +99,7 @@ export function createS3Store(options: S3StoreOptions): ObjectStore {
   };
 }
 
-/** Every way to the bucket: parts by our own client, small requests and reads by the SDK's. */
+/** The clients of the bucket: ours for parts, the SDK's for small requests and reads. */
 function connect(options: S3StoreOptions): { readonly context: S3Context; close(): Promise<void> } {
   const { bucket, log, observe = unobserved, maxSockets = writeSockets } = options;
   const timing = s3Timing(options.timing);
@@ -117,7 +117,7 @@ function connect(options: S3StoreOptions): { readonly context: S3Context; close(
   const checksums = { on: true };
   return {
     context: { bucket, client, reader: reading.client, address, sendPart, timing, checksums, cleanups, log },
-    /** Waits a little for cleanups under way. */
+    /** Waits a little for running cleanups. */
     async close() {
       const left = await cleanups.settled(closePatience);
       if (left > 0) log.warn({ writes: left }, 'the stop leaves failed objects to the janitor');

@@ -16,7 +16,7 @@ import { MultipartUpload, type StoredPart } from './s3-multipart-upload.ts';
 import { putObject, type WriteTarget } from './s3-put-object.ts';
 
 /**
- * Writes one object. No request is sent before it is needed: an object of one part is one PutObject, a larger one a
+ * Writes one object. Sends no request before it is needed: an object of one part is a PutObject, a larger object is a
  * multipart upload that begins with its first part.
  */
 export class S3Writer implements ObjectWriter {
@@ -26,7 +26,7 @@ export class S3Writer implements ObjectWriter {
   protected upload: Promise<MultipartUpload> | null = null;
   protected state: 'open' | 'completing' | 'complete' | 'failed' = 'open';
   readonly #outer: AbortSignal;
-  /** Aborted with the outer signal, and when the writer is; only a multipart upload has use for it. */
+  /** Aborted with the outer signal or the writer; only a multipart upload uses it. */
   #cancel: AbortController | null = null;
   readonly #onOuterAbort = (): void => this.#cancel?.abort(this.#outer.reason);
   #parts = 0;
@@ -80,13 +80,13 @@ export class S3Writer implements ObjectWriter {
       throw error;
     }
     this.unlisten();
-    // it is complete; but a begin that was tried twice may have begun two uploads
+    // the object is complete, but a retried begin may have begun two uploads
     if (this.target.unconfirmed.upload > 0) {
       void removeLeftovers(this.context, { key: this.target.key, unknownUpload: true });
     }
   }
 
-  /** `complete` did not come to its end. */
+  /** `complete` failed. */
   protected failed(): void {
     void this.abort();
   }
@@ -116,7 +116,7 @@ export class S3Writer implements ObjectWriter {
   #listen(): void {
     this.#cancel = new AbortController();
     this.#outer.addEventListener('abort', this.#onOuterAbort, { once: true });
-    // one listener for each request under way
+    // one listener for each running request
     setMaxListeners(0, this.#cancel.signal);
   }
 
@@ -124,13 +124,13 @@ export class S3Writer implements ObjectWriter {
     this.#outer.removeEventListener('abort', this.#onOuterAbort);
   }
 
-  /** Ends the requests under way. */
+  /** Aborts the running requests. */
   protected cut(why: string): void {
     this.unlisten();
     this.#cancel?.abort(new Error(why));
   }
 
-  /** Continues behind the written bytes. */
+  /** Continues after the written bytes. */
   protected goOn(upload: MultipartUpload, { size, crc32 }: WrittenBytes): void {
     this.#listen();
     this.upload = Promise.resolve(upload);
@@ -154,7 +154,7 @@ export class S3Writer implements ObjectWriter {
     await this.#withStorageErrors('CompleteMultipartUpload', (signal) => upload.complete(whole, signal));
   }
 
-  /** Waits until no request of ours is under way, then removes any remains. */
+  /** Waits until none of our requests is running, then removes any remains. */
   async #takeBack(): Promise<void> {
     this.cut('the object was aborted');
     const parts = await Promise.allSettled(this.underWay);
@@ -174,9 +174,9 @@ export class S3Writer implements ObjectWriter {
   }
 }
 
-/** Writes an object that may be left unfinished: written bytes survive a failure, and the process. */
+/** Writes a resumable object: written bytes survive a failure, and the process. */
 export class ResumableS3Writer extends S3Writer implements ResumableWriter {
-  /** @param before the part of the object that is stored */
+  /** @param before the stored beginning of the object */
   constructor(
     context: S3Context,
     key: string,
@@ -212,7 +212,7 @@ export class ResumableS3Writer extends S3Writer implements ResumableWriter {
     this.cut('the object is left unfinished');
     await Promise.allSettled(this.underWay);
     if (this.upload === null || (await this.written()).size > 0) return;
-    // nobody will learn of it; anything else under the key may be a later writer's
+    // a failure is ignored; anything else under the key may belong to a later writer
     const uploadId = (await this.upload.catch(() => null))?.id;
     await removeLeftovers(this.context, { key: this.target.key, uploadId, lateParts: true });
   }
@@ -222,7 +222,7 @@ export class ResumableS3Writer extends S3Writer implements ResumableWriter {
   }
 }
 
-/** The place of an unfinished object's parts. */
+/** Where the parts of an unfinished object are. */
 interface S3Place {
   /** Id of the multipart upload. */
   readonly id: string;
@@ -231,7 +231,7 @@ interface S3Place {
   readonly parts: readonly StoredPart[];
 }
 
-/** Null: the server has nothing of the object. */
+/** Null: the server has no bytes of the object. */
 export function placeOf(written: WrittenBytes | null): S3Place | null {
   return (written?.place ?? null) as S3Place | null;
 }
