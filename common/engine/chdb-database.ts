@@ -12,24 +12,24 @@ import { settingsText } from './literal.ts';
 import { oneStore } from './store-list.ts';
 import { StatementTimeout, type WritePermit } from './write-permit.ts';
 
-/** The engine begins no part of a table with less room on the disk. Bytes. */
+/** The engine writes no new part with less free disk space. Bytes. */
 const leastRoom = 1024 * 1024;
 
 /**
- * Bytes from which rows go to the engine as they are. As text of a statement they are copied on the event loop: 18 MB
- * take 10 to 500 ms, the more when not all of it is ASCII. A few rows cost less as text.
+ * From this many bytes on, rows are passed to the engine as a buffer. As text of a statement they are copied on the event
+ * loop: 18 MB take 10 to 500 ms, depending on how much is not ASCII. A few rows cost less as text.
  */
 const rawBytes = 64 * 1024;
 
 /**
- * ClickHouse in this process, on one directory that no other process may have open.
- * Throws an Error with one clear sentence when the directory is in use or can't be opened.
+ * ClickHouse in this process, on a directory that no other process may have open. Throws an Error with one clear sentence
+ * if the directory is in use or can't be opened.
  */
 export function openChdb({ path, reads = {} }: { path: string; reads?: Partial<ReadLimits> }): Database {
   const chdb = loadChdb();
   if (isDirectoryLocked(path)) {
     throw new Error(
-      `the data directory ${path} is in use by another process, and the embedded database serves one: stop that process, ` +
+      `the data directory ${path} is in use by another process, and the embedded database serves only one: stop that process, ` +
         'or set CLICKHOUSE_URL for both to share a ClickHouse server',
     );
   }
@@ -101,7 +101,7 @@ async function insertBlock(
   await session.queryAsync(`${into} SETTINGS ${settingsText(settings)} FORMAT ${format}\n${textOf(lines)}`);
 }
 
-/** The bytes as text, without a copy of them. */
+/** The bytes as text, without copying them. */
 function textOf({ buffer, byteOffset, byteLength }: Uint8Array): string {
   return Buffer.from(buffer, byteOffset, byteLength).toString('utf8');
 }

@@ -14,22 +14,22 @@ import { createStreamSlots, paced } from './stream-slots.ts';
 import type { WritePermit } from './write-permit.ts';
 
 /**
- * The engine computes on libuv's threads. `npm start` asks for 16 of them: as many as these together, up to four that
- * hash, and four for files. So neither a statement of the service itself nor a file waits behind clients' reads.
+ * The engine computes on libuv's threads. `npm start` sets 16 of them: enough for all of these, up to four hashes, and four
+ * for files. So neither a statement of the service itself nor a file waits for clients' reads.
  */
 const ownSessions = 4;
-/** Streams that readers hold open; most of them wait for their readers. */
+/** Most open streams; most of them wait for their readers. */
 const streamSessions = 16;
-/** A result that goes to a file first has so many times the deadline of a stream's first bytes. */
+/** A result that is written to a file first has this multiple of the deadline for a stream's first bytes. */
 const fileTime = 6;
 const queueLimit = 10_000;
 
-/** The caller of a statement, with the permit that it needs to begin. */
+/** The caller of a statement, with its permit. */
 type Caller = Pick<ReadStatement, 'signal' | 'account'> & { readonly permit?: WritePermit | undefined };
 
 /**
- * Pools of the engine's sessions. Statements of the service, reads of clients, and streams have one each, so that none of
- * them waits for another kind.
+ * Pools of the engine's sessions. Statements of the service, clients' reads and streams each have their own pool, so that
+ * no kind waits for another.
  */
 export class ChdbEngine {
   readonly #chdb: typeof import('chdb');
@@ -57,7 +57,7 @@ export class ChdbEngine {
     this.#own.warm();
   }
 
-  /** Runs on a session that no other caller gets before the engine is done, even when the caller stops waiting. */
+  /** Runs on a session that stays taken until the engine is done, even if the caller stops waiting. */
   async run<Result>(
     { signal, permit }: Omit<Caller, 'account'>,
     work: (session: Session) => Promise<Result>,
@@ -73,7 +73,7 @@ export class ChdbEngine {
     return signal === undefined ? settled : untilAborted(settled, signal);
   }
 
-  /** The result of a SELECT that is known to be small. */
+  /** The result of a small SELECT. */
   async read({ sql, signal, account }: ReadStatement, format: string): Promise<ChdbResult> {
     const query = (session: Session) => session.queryAsync(sql, { format });
     if (account === undefined) return this.run({ signal }, query);
@@ -92,11 +92,11 @@ export class ChdbEngine {
     const onAbort = (): void => {
       killed = this.#kill(turn).catch(() => {});
     };
-    // a statement that writes is never ended half-way: its outcome would be unknown
+    // a write is never interrupted: its outcome would be unknown
     if (account !== undefined) signal?.addEventListener('abort', onAbort, { once: true });
     const result = work(turn.session).finally(async () => {
       signal?.removeEventListener('abort', onAbort);
-      // else it would hit the session's next statement
+      // otherwise it would hit the session's next statement
       await killed;
     });
     return result.then(
@@ -130,7 +130,7 @@ export class ChdbEngine {
     }
   }
 
-  /** Stores rows of RowBinary as one block. The engine takes them from a file: what it is given is text. */
+  /** Stores rows of RowBinary as one block. The engine reads them from a file, because it only accepts text as input. */
   async insertFile(rows: InsertedRows, signal: AbortSignal | undefined): Promise<void> {
     await this.#files.insert(rows, (sql) => this.run({ signal }, (session) => session.queryAsync(sql)));
   }
@@ -143,8 +143,8 @@ export class ChdbEngine {
   }
 
   /**
-   * All bytes of a result; null: they are too many, and nothing of it was read. The engine plans a stream on the thread
-   * that asks for one, which is the event loop's, and this on another.
+   * All bytes of a result; null: too many, and nothing was read. The engine plans a stream on the calling thread, which is
+   * the event loop, but plans this on another thread.
    */
   async #whole({ sql, ...rest }: StreamStatement): Promise<Uint8Array | null> {
     const { timeout = this.#limits.timeout } = rest;
@@ -157,7 +157,7 @@ export class ChdbEngine {
     }
   }
 
-  /** Runs a statement to its end on a session for streams. Settles when the engine is done. @param limits of its result */
+  /** Runs a statement to its end on a session for streams. Settles when the engine is done. @param limits of the result */
   #computed(
     sql: string,
     {
@@ -250,7 +250,7 @@ async function withinTime<Result>(
   throw deadlineExceeded(limit, new Error(timeoutExceeded));
 }
 
-/** The engine's name of the error. */
+/** The engine's name for the error. */
 const timeoutExceeded = 'TIMEOUT_EXCEEDED';
 
 export function tookTooLong(error: unknown): boolean {
@@ -259,7 +259,7 @@ export function tookTooLong(error: unknown): boolean {
 
 function openSession(chdb: typeof import('chdb'), path: string, settings: Settings, name: string): Session {
   const session = newSession(chdb, path);
-  // one statement: it runs on the event loop's thread, and so do those that open a session in the place of another
+  // a single statement, because opening or replacing a session blocks the event loop
   session.query(`SET ${settingsText({ ...settings, log_comment: name })}`);
   return session;
 }

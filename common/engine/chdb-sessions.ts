@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import type { Session } from 'chdb';
 import { FairShare, type FairShareOptions } from '#kernel/limits/fair-share.ts';
 
-/** Loads the embedded engine, which a production install may leave out. Throws an Error with one clear sentence. */
+/** Loads the embedded engine, which a production install may omit. Throws an Error with one clear sentence. */
 export function loadChdb(): typeof import('chdb') {
   try {
     return createRequire(import.meta.url)('chdb') as typeof import('chdb');
@@ -17,16 +17,15 @@ export function loadChdb(): typeof import('chdb') {
   }
 }
 
-/** A session for one caller alone. `release` or `replace` ends the turn; later calls do nothing. */
+/** Exclusive use of a session. `release` or `replace` ends it; later calls do nothing. */
 export interface SessionTurn {
   readonly session: Session;
   /** The engine's name for statements of the session. */
   readonly name: string;
   release(): void;
   /**
-   * Releases a session whose statement failed, and has another one opened in its place: the rows of that
-   * statement would come in front of the next result, which may be another account's. Resolves when the engine holds
-   * nothing of the statement.
+   * Replaces a session whose statement failed: otherwise rows of that statement would precede the next result, which may
+   * belong to another account. Resolves when the engine has released the statement.
    */
   replace(): Promise<void>;
 }
@@ -37,8 +36,8 @@ interface NamedSession {
 }
 
 /**
- * A bounded pool of engine sessions on one data directory. Statements on different sessions run in parallel; one session
- * runs one statement, or feeds one stream, at a time.
+ * A bounded pool of engine sessions on a data directory. Sessions run in parallel; each runs one statement, or feeds one
+ * stream, at a time.
  */
 export class SessionPool {
   readonly #name: string;
@@ -60,7 +59,7 @@ export class SessionPool {
     this.#slots = new FairShare({ ...args, full: 'too many statements wait' });
   }
 
-  /** Opens the first session now, so that a fault of the directory shows at start. */
+  /** Opens the first session now, so that a problem of the directory shows at start. */
   warm(): void {
     this.#idle.push(this.#fresh());
   }
@@ -109,10 +108,10 @@ export class SessionPool {
     };
     const replace = async (): Promise<void> => {
       try {
-        // what failed is kept, with its memory, until another statement; a session closes behind all statements
+        // a failed statement keeps its memory until the next one; a session only closes after all statements
         await session.queryAsync('SELECT 1');
       } catch {
-        // its rows, or its error, are of no use
+        // its result does not matter
       }
       giveBack(true);
     };
@@ -121,10 +120,10 @@ export class SessionPool {
 
   #exchange(session: Session): void {
     try {
-      // first the new one: with the last one the engine would stop
+      // open the new session first: closing the last one would stop the engine
       this.#idle.push(this.#fresh());
     } catch {
-      // the next use tries again, and fails with the reason
+      // the next use retries, and fails with the reason
     }
     this.#all.delete(session);
     session.close();

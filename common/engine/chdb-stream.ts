@@ -4,7 +4,7 @@ import { countChunk } from './chunk-garbage.ts';
 import { type ChunkSource, resultStream } from './result-stream.ts';
 
 export interface StreamEnds {
-  /** Runs the engine's work for a chunk, in its turn, and ends it when it takes too long. */
+  /** Runs the engine's work for a chunk in its turn, with a deadline. */
   readonly compute: (work: () => Promise<Uint8Array | null>) => Promise<Uint8Array | null>;
   /** Ends the engine's work on the current chunk. */
   readonly kill: () => void;
@@ -13,10 +13,10 @@ export interface StreamEnds {
 }
 
 /**
- * Awaits the first chunk, so that a failing statement rejects here; then hands out chunks while the next one is
- * being made. The session is free again as soon as the engine has no more, however slow the reader is.
- * @param begin makes the stream, when it may be computed: the engine computes all of one that ends before anything
- *   was read of it, on the event loop's thread
+ * Awaits the first chunk, so that a failing statement rejects here; then reads one chunk ahead. The session is free again
+ * as soon as the engine has no more chunks, however slow the reader is.
+ * @param begin creates the stream, in its turn: if a stream ends before anything was read from it, the engine computes all
+ *   of it on the event loop
  */
 export async function readStream(
   begin: () => ChdbQueryStream,
@@ -60,7 +60,7 @@ class StreamReader implements ChunkSource {
     return value;
   }
 
-  /** The engine may still be making a chunk: only then is the session free. */
+  /** The engine may still be computing a chunk; the session is only free after that. */
   async end(): Promise<void> {
     this.#stopping = true;
     if (this.#computing) this.#ends.kill();

@@ -5,16 +5,16 @@ import { textLiteral } from './literal.ts';
 interface ServerFacts {
   readonly url: string;
   readonly server: string;
-  /** Empty when there is no such table. */
+  /** Empty: there is no such table. */
   readonly engine: string;
-  /** The server's macros for its own place among the replicas. */
+  /** The server's macros that identify it among the replicas. */
   readonly macros: readonly string[];
 }
 
 /**
  * Checks that the addresses of a store belong together: its servers must share their tables, or rows would get lost
- * between them. A server that does not answer is left out. Throws an Error with one clear sentence.
- * @param open one address alone
+ * between them. Skips a server that does not respond. Throws an Error with one clear sentence.
+ * @param open opens a single address
  */
 export async function checkServers(
   config: { readonly url: string; readonly database: string; readonly replicated: boolean },
@@ -51,7 +51,7 @@ export async function checkServers(
   const ids = new Set(servers.map(({ server }) => server));
   if (ids.size > 1 && !servers.every(({ engine }) => isShared(engine))) {
     throw new Error(
-      'CLICKHOUSE_URL names several servers as one store, and they share no tables: put a semicolon between stores, or set CLICKHOUSE_REPLICATED=true',
+      'CLICKHOUSE_URL names several servers as one store, but they share no tables: put a semicolon between stores, or set CLICKHOUSE_REPLICATED=true',
     );
   }
 }

@@ -4,7 +4,7 @@ import { type ChunkSource, resultStream } from './result-stream.ts';
 
 const errorLimit = 64 * 1024;
 
-/** A good answer of the server, once its head has arrived. */
+/** A success answer of the server, once its head has arrived. */
 export interface Answer {
   readonly body: Pick<StreamedAnswer, 'destroy'>;
   /** The data, until the engine fails. */
@@ -18,7 +18,7 @@ export async function readWhole({ data }: Answer): Promise<Buffer> {
   return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
 }
 
-/** The beginning of an error's text; the rest is not worth waiting for. */
+/** Reads the beginning of an error's text; the rest is not worth waiting for. */
 export async function readBeginning(body: AsyncIterable<Buffer>): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -31,9 +31,9 @@ export async function readBeginning(body: AsyncIterable<Buffer>): Promise<string
 }
 
 /**
- * Awaits the first chunk, so that a statement that fails before it rejects here. The server is asked for more as the
- * reader takes it; the connection is free again after the last chunk.
- * @param args.ahead bytes that are awaited as well, so that a small result is whole when this resolves
+ * Awaits the first chunk, so that a statement that fails before it rejects here. Then reads on demand; the connection is
+ * free again after the last chunk.
+ * @param args.ahead bytes to await as well, so that a small result is complete when this resolves
  */
 export async function readAnswer(
   answer: Answer,
@@ -53,7 +53,7 @@ interface AnswerArgs {
 class AnswerReader implements ChunkSource {
   readonly #answer: Answer;
   readonly #args: AnswerArgs;
-  /** What was read before the reader came; the last may be the end. */
+  /** Chunks that were read ahead; the last may be the end. */
   readonly #first: (Uint8Array | null)[] = [];
 
   constructor(answer: Answer, args: AnswerArgs) {
@@ -77,7 +77,7 @@ class AnswerReader implements ChunkSource {
   }
 
   end(): void {
-    // the error of a pull under way
+    // the error of a running pull
     const { signal, release } = this.#args;
     this.#answer.body.destroy(signal?.aborted ? (signal.reason as Error) : undefined);
     release();
@@ -86,7 +86,7 @@ class AnswerReader implements ChunkSource {
   async #pull(): Promise<Uint8Array | null> {
     const { body, data } = this.#answer;
     const { timeout, signal } = this.#args;
-    // from here on the reader waits for the server, and not the other way round
+    // from here on the reader waits for the server
     const timer = setTimeout(
       () => body.destroy(new Error(`the database sent nothing for ${timeout} ms`)),
       timeout,

@@ -7,19 +7,19 @@ import { streamSettings, wholeBlockSettings } from './engine-settings.ts';
 import { insertTarget } from './insert-target.ts';
 import { oneStore } from './store-list.ts';
 
-/** The longest statement before the rows: the server copies this much of a body before it reads it. */
+/** The longest statement before the rows: the server buffers this much of a body to parse it. */
 const insertHeadLimit = 64 * 1024;
-/** Bytes of a stream that are awaited before its reader gets the first. */
+/** Bytes of a stream to await before the reader gets the first. */
 const streamAhead = 64 * 1024;
-/** Statements without a home are about the metadata tables, which have one together. */
+/** The home of the metadata tables, for statements without one. */
 const metadataHome = '';
 
-/** ClickHouse servers with the same data, over their HTTP interface. Nothing is asked of them before the first statement. */
+/** ClickHouse servers with the same data, over their HTTP interface. Sends nothing before the first statement. */
 export function openClickhouse(options: ClickhouseOptions): Database {
   const reads = { ...readLimitDefaults, ...options.reads };
   const statements = new ClickhouseStatements(options, reads);
   const { settings, timeout, serverCount } = statements;
-  // with another server at hand, a small result that breaks off is read again there
+  // if there is another server, a small result that breaks off is read again there
   const ahead = serverCount > 1 ? streamAhead : 0;
   const limitOf = (account: string | undefined, own = reads.timeout): number =>
     account === undefined ? timeout : Math.min(timeout, own);
@@ -52,7 +52,7 @@ export function openClickhouse(options: ClickhouseOptions): Database {
       return statements.within({ home, signal }, stream, limit);
     },
     async insert({ table, columns, types, lines, format, signal, permit, token, home = metadataHome }) {
-      // the statement goes before the rows: as part of the address it could be too long for a proxy
+      // the statement precedes the rows in the body: in the URL it could be too long for a proxy
       const { into, format: usual } = insertTarget(table, columns);
       const own = types === undefined ? format : 'RowBinary';
       const head = Buffer.from(`${into} FORMAT ${own ?? usual}\n`);
@@ -78,7 +78,7 @@ function tokenSettings(token: string | undefined): Readonly<Record<string, strin
   return token === undefined ? {} : { insert_deduplicate: 1, insert_deduplication_token: token };
 }
 
-/** A SELECT that is answered as a whole, so that a failure has a status of its own. */
+/** A SELECT whose answer is buffered, so that a failure has its own status. */
 function readStatement(sql: string, settings: Statement['settings'], timeout: number): Statement {
   return {
     body: `${sql}\nFORMAT JSONEachRow`,

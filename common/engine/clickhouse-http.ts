@@ -6,11 +6,11 @@ import { engineFailure } from './engine-failure.ts';
 import { withoutException } from './without-exception.ts';
 
 export interface HttpOptions {
-  /** http or https, without user and password; with a path where a proxy before the server needs one. */
+  /** http or https, without user and password; may have a path for a proxy in front of the server. */
   readonly url: string;
   readonly user: string;
   readonly password: string;
-  /** PEM: the authority of the server's certificate; absent: the authorities that Node knows. */
+  /** PEM: the authority of the server's certificate; absent: Node's own list. */
   readonly ca?: Buffer | undefined;
 }
 
@@ -21,11 +21,11 @@ export interface StatementText {
 }
 
 /**
- * The server closes a connection that nobody used for keep_alive_timeout: 10 s by default, 3 s before 23.11. A
- * statement that takes it in that moment fails as a whole, so it has to be closed well before.
+ * The server closes an idle connection after keep_alive_timeout: 10 s by default, 3 s before 23.11. A statement sent at
+ * that moment fails, so we close idle connections well before.
  */
 const idleLimit = 2500;
-/** Milliseconds; a machine that is gone says nothing. */
+/** Deadline of a connect, because a dead machine does not answer. Milliseconds. */
 const connectTimeout = 10_000;
 
 /** Sends statements to the HTTP interface of a server: https://clickhouse.com/docs/interfaces/http */
@@ -42,16 +42,16 @@ export class ClickhouseHttp {
     this.#headers = `host: ${base.host}\r\nuser-agent: sluice\r\nauthorization: Basic ${credentials}\r\n`;
     this.#pool = new Http1Pool({
       ...{ base, name: 'the database', limit: connections, connectTimeout, idleLimit, ca },
-      // with `keep_alive_timeout` = 0 the engine closes each connection, and does not say so
+      // with `keep_alive_timeout` = 0 the engine closes each connection without announcing it
       announcedOnly: true,
-      // answers are read as they come
+      // answers are streamed
       maxAnswer: 0,
     });
   }
 
-  /** Resolves when the head of a good answer is there; an answer that is none is thrown. */
+  /** Resolves with the head of a success answer; throws the error of any other answer. */
   async send(queryId: string, { body, settings }: StatementText, attempt: Attempt): Promise<Answer> {
-    // all of the statement is in the body
+    // the body has the whole statement
     const chunks = typeof body === 'string' ? [Buffer.from(body)] : body;
     const length = chunks.reduce((sum, { byteLength }) => sum + byteLength, 0);
     const head = `POST ${this.#path}?query_id=${queryId}${queryOf(settings)} HTTP/1.1\r\n${this.#headers}`;
@@ -64,7 +64,7 @@ export class ClickhouseHttp {
     }
     const text = await readBeginning(answer);
     if (code !== undefined || /^Code: \d+/.test(text)) throw engineFailure({ text, code });
-    // a proxy: whether the engine saw the statement is not known
+    // a proxy answered: the engine may have seen the statement or not
     throw new Error(`the database answered with status ${status}: ${text.slice(0, 200)}`);
   }
 

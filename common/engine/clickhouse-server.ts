@@ -23,39 +23,39 @@ export interface Statement extends StatementText {
   readonly account?: string | undefined;
 }
 
-/** How a statement may end from outside. */
+/** How a statement can be cancelled. */
 export interface Cancellation {
-  /** Ends the attempt: the caller's signal, the deadline, or that the server is given up. */
+  /** Ends the attempt: the caller aborted, the deadline passed, or the server was given up. */
   readonly signal: AbortSignal;
-  /** The caller's signal alone: its own reason is thrown, and nobody waits for the outcome. */
+  /** Only the caller's signal: its reason is thrown, and nobody waits for the outcome. */
   readonly caller: AbortSignal | undefined;
   /** Aborts the signal. */
   readonly stop?: (reason: unknown) => void;
 }
 
-/** Connections for statements, and apart from them for streams, which slow readers hold for long. */
+/** Connections for statements, and separate connections for streams, which slow readers hold for long. */
 const statementConnections = 32;
-/** Statement connections that reads of clients may take, and those of one account among them. */
+/** How many statement connections clients' reads may use, and how many of those a single account. */
 const readConnections = 16;
 const accountShare = 8;
 const streamConnections = 64;
 const queueLimit = 10_000;
 const full = 'too many statements wait';
-/** The engine's name for a time-out, for reads that are ended here. */
+/** The engine's name for a timeout, for reads that are ended here. */
 const timeoutExceeded = 'TIMEOUT_EXCEEDED';
 
-/** How long a statement with an unknown outcome is waited for, and the pause between two checks. Milliseconds. */
+/** How long to wait for the end of a statement with an unknown outcome, and the pause between two checks. Milliseconds. */
 const overLimit = 10_000;
 const overInterval = 50;
-/** How long a server may take to say that it works on a read. */
+/** How long a server may take to confirm that it is running a read. */
 const worksLimit = 2000;
 
-/** One server, over its HTTP interface. Nothing is asked of it before the first statement. */
+/** A server, over its HTTP interface. Sends nothing before the first statement. */
 export class ClickhouseServer {
   readonly url: string;
   readonly #statements: ClickhouseHttp;
   readonly #streams: ClickhouseHttp;
-  /** The others may all be held by statements that take long. */
+  /** Separate, because long statements may hold all other connections. */
   readonly #probes: ClickhouseHttp;
   readonly #statementSlots: FairShare;
   readonly #readSlots: FairShare;
@@ -75,7 +75,7 @@ export class ClickhouseServer {
     this.#streamSlots = createStreamSlots({ limit: streamConnections, queueLimit, limits: options.reads });
   }
 
-  /** Runs a statement to its end. Answers the bytes of its result. Throws as `Database` says. */
+  /** Runs a statement to its end. Returns the bytes of its result. Throws as described at `Database`. */
   async run(statement: Statement, { signal, caller }: Cancellation, permit?: WritePermit): Promise<Buffer> {
     const queryId = randomUUID();
     let sent = false;
@@ -99,7 +99,7 @@ export class ClickhouseServer {
   }
 
   /**
-   * The chunks of a result. Rejects when the statement fails before the first, or before `args.ahead` bytes.
+   * The chunks of a result. Rejects when the statement fails before the first chunk, or before `args.ahead` bytes.
    * @param args.timeout milliseconds between chunks
    */
   async stream(
@@ -122,7 +122,7 @@ export class ClickhouseServer {
     } catch (error) {
       release();
       const ended = statement.account !== undefined && signal.aborted;
-      // a read that takes long says nothing of the server, if it works on it
+      // a slow read says nothing about the server, if it is still running there
       const late = ended && !caller?.aborted && !(signal.reason instanceof ServerSilent);
       const worked = late && sent && (await this.#worksOn(queryId));
       if (ended) this.#kill(queryId);
@@ -133,7 +133,7 @@ export class ClickhouseServer {
     }
   }
 
-  /** Its answer to a query that costs nothing, on a connection of its own. Rejects when there is no answer. */
+  /** Runs a trivial query on a separate connection. Rejects if the server does not respond. */
   async probe(signal: AbortSignal): Promise<'well' | 'busy'> {
     try {
       await ask(this.#probes, 'SELECT 1\nFORMAT JSONEachRow', signal);
@@ -152,7 +152,7 @@ export class ClickhouseServer {
     this.#streams.close();
   }
 
-  /** Withholds the news of an unknown outcome until the statement is over, so that it can be looked up. */
+  /** Delays an UnknownOutcome until the statement is over, so that the caller can look up its effect. */
   async #settled(queryId: string, failure: Error): Promise<Error> {
     if (!(failure instanceof UnknownOutcome) || failure.cause instanceof ServerSilent) return failure;
     const until = performance.now() + overLimit;
@@ -161,17 +161,17 @@ export class ClickhouseServer {
         await new Promise((resolve) => setTimeout(resolve, overInterval));
       }
     } catch {
-      // no answer, or no right to list statements: the outcome is looked up in any case
+      // no answer, or no right to list statements: the caller looks up the outcome anyway
     }
     return failure;
   }
 
-  /** Whether the server is seen to work on a read. */
+  /** Whether the server is still running a read. */
   async #worksOn(queryId: string): Promise<boolean> {
     try {
       return await this.#isRunning(queryId, { on: this.#probes, limit: worksLimit });
     } catch (error) {
-      // no right to list statements: it answers
+      // no right to list statements, but the server responds
       const reason = error instanceof ApiError ? error.cause : error;
       return reason instanceof StatementError;
     }
@@ -188,10 +188,10 @@ export class ClickhouseServer {
     return (await ask(on, sql, AbortSignal.timeout(limit))).byteLength > 0;
   }
 
-  /** Ends a read that nobody waits for any more. */
+  /** Ends an abandoned read. */
   #kill(queryId: string): void {
     const sql = `KILL QUERY WHERE query_id = ${textLiteral(queryId)} ASYNC`;
-    // a user may lack the right, and the server ends it by its limit of time at the latest
+    // the user may lack the right; the time limit ends the read at the latest
     ask(this.#statements, sql, AbortSignal.timeout(overLimit)).catch(() => {});
   }
 }

@@ -15,9 +15,9 @@ import { Replicas, type ReplicasOptions } from './replicas.ts';
 import { StatementTimeout, type WritePermit } from './write-permit.ts';
 
 export interface ClickhouseOptions extends Omit<ServerOptions, 'url' | 'reads'> {
-  /** As in `ServerOptions`; several with the same data are separated by commas. */
+  /** As in `ServerOptions`; several servers with the same data are separated by commas. */
   readonly url: string;
-  /** Milliseconds in which a statement has to be done, and a stream has to bring its next bytes. */
+  /** Deadline of a statement, and of a stream's next bytes. Milliseconds. */
   readonly timeout?: number;
   /** Absent: as documented. */
   readonly reads?: Partial<ReadLimits>;
@@ -27,14 +27,14 @@ export interface ClickhouseOptions extends Omit<ServerOptions, 'url' | 'reads'> 
   readonly times?: ReplicasOptions['times'];
 }
 
-/** The home of a statement, its caller's signal, and the permit that it needs to begin. */
+/** A statement's home, its caller's signal, and its permit. */
 export interface SendOptions {
   readonly home: string;
   readonly signal?: AbortSignal | undefined;
   readonly permit?: WritePermit | undefined;
 }
 
-/** Sends statements to the servers: each with a deadline, to its home, and again where that is safe. */
+/** Sends statements to the servers: to their home, with a deadline, and with retries if that is safe. */
 export class ClickhouseStatements {
   /** Settings of every statement. */
   readonly settings: Statement['settings'];
@@ -97,13 +97,13 @@ export class ClickhouseStatements {
   }
 }
 
-/** TIMEOUT_EXCEEDED, by the engine's number. What was written by then stays. */
+/** TIMEOUT_EXCEEDED, by the engine's number. Rows written before it stay. */
 export function tookTooLong(error: unknown): boolean {
   if (!(error instanceof ApiError || error instanceof UnknownOutcome)) return false;
   return error.cause instanceof StatementError && error.cause.engineCode === 159;
 }
 
-/** Seconds. A statement that takes longer fails as a whole. */
+/** Seconds. A statement that takes longer fails. */
 function timeLimitSetting(permit: WritePermit | undefined): Readonly<Record<string, number>> {
   return permit === undefined ? {} : { max_execution_time: permit.timeLimit / 1000 };
 }

@@ -1,9 +1,9 @@
 import { type ObserveCall, unobserved } from '#kernel/telemetry/observe-call.ts';
 import type { Database, ReadStatement } from './database.ts';
 
-/** A database that counts the statements under way, and reports the outcome of each. */
+/** A database that counts running statements, and reports the outcome of each. */
 export interface CountedDatabase extends Database {
-  /** Streams count until they have been read. */
+  /** A stream counts until it has been read. */
   readonly statementsInFlight: number;
 }
 

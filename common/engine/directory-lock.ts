@@ -5,8 +5,8 @@ import { join } from 'node:path';
 const lockLine = /\bWRITE +(\d+) +[0-9a-f]+:[0-9a-f]+:(\d+)\b/;
 
 /**
- * Whether another process has the engine's directory open, as far as Linux tells (/proc/locks, see proc_locks(5)).
- * The engine finds out by itself, but writes more than one sentence about it to standard error.
+ * Whether another process has the engine's directory open, according to Linux (/proc/locks, see proc_locks(5)). The engine
+ * would notice by itself, but writes a long error to standard error.
  */
 export function isDirectoryLocked(path: string): boolean {
   let inode: number;
@@ -15,7 +15,7 @@ export function isDirectoryLocked(path: string): boolean {
     inode = statSync(join(path, 'status')).ino;
     locks = readFileSync('/proc/locks', 'utf8');
   } catch {
-    // no such directory yet, or no such list on this system: opening the directory will tell
+    // there is no such directory yet, or no such list on this system: opening the directory will show it
     return false;
   }
   return locks.split('\n').some((line) => {

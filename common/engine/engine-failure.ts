@@ -2,7 +2,7 @@ import { ApiError } from '#kernel/errors/api-error.ts';
 import { databaseUnavailable, overloaded } from '#kernel/errors/catalogue.ts';
 import { UnknownOutcome } from '#kernel/errors/unknown-outcome.ts';
 
-/** The engine refused a statement, or failed at it: nothing was written. */
+/** The engine refused a statement or failed: nothing was written. */
 export class StatementError extends Error {
   /** The engine's number of the error: https://clickhouse.com/docs/operations/system-tables/errors */
   readonly engineCode: number;
@@ -14,7 +14,7 @@ export class StatementError extends Error {
   }
 }
 
-/** A server that took a statement no longer answers anything. */
+/** A server that accepted a statement no longer responds. */
 export class ServerSilent extends Error {
   constructor(url: string) {
     super(`the ClickHouse server at ${url} no longer answers`);
@@ -23,8 +23,8 @@ export class ServerSilent extends Error {
 }
 
 /**
- * Failures of the server and not of the statement, which did nothing: `busy` has too much to do at the moment, `unable`
- * can't do it at the moment, `denied` is not allowed to, by the server's operator. Names and numbers:
+ * Failures of the server, not of the statement, which had no effect: `busy` is overloaded, `unable` can't run it at the
+ * moment, `denied` is forbidden by the server's operator. Names and numbers:
  * https://github.com/ClickHouse/ClickHouse/blob/master/src/Common/ErrorCodes.cpp
  */
 const failures: Readonly<Record<number, 'busy' | 'unable' | 'denied'>> = {
@@ -50,21 +50,21 @@ const failures: Readonly<Record<number, 'busy' | 'unable' | 'denied'>> = {
   497: 'denied', // ACCESS_DENIED
   516: 'denied', // AUTHENTICATION_FAILED
 };
-/** CANNOT_WRITE_TO_FILE_DESCRIPTOR and others, when the disk is full. */
+/** Errors such as CANNOT_WRITE_TO_FILE_DESCRIPTOR when the disk is full. */
 const diskFull = /errno: 28\b|No space left on device/;
-/** Errors that can end a statement at any moment, even after it wrote: seen with INSERT and UPDATE. */
+/** Errors that can end a statement at any moment, even after it wrote; observed with INSERT and UPDATE. */
 const cutOff: ReadonlySet<number> = new Set([159, 236, 394]);
-/** UNKNOWN_STATUS_OF_INSERT: replicas that lost touch with Keeper can't tell. */
+/** UNKNOWN_STATUS_OF_INSERT: a replica lost its connection to Keeper. */
 const unknownStatusOfInsert = 319;
 
-/** Failures that set a server aside, although another one may be well. */
+/** Failures after which a server is set aside, because another may be healthy. */
 const serverCodes: ReadonlySet<number> = new Set([202, 225, 236, 242, 243, 289, 439, 745]);
 
 const shownLength = 2000;
 
 /**
- * The error of an engine's message: a 503 when it is only too busy.
- * @param args.code from the answer's head; absent: the text has it
+ * The error for a message of the engine: a 503 if it is only overloaded.
+ * @param args.code from the answer's head; absent: it is in the text
  */
 export function engineFailure(args: { text: string; code?: string | undefined }): Error {
   const { text } = args;
@@ -74,20 +74,20 @@ export function engineFailure(args: { text: string; code?: string | undefined })
     `the database failed: ${text.slice(0, shownLength)}`,
   );
   const failure = diskFull.test(text) ? 'unable' : failures[code];
-  if (failure === 'busy') return overloaded('the database has too much to do', error);
+  if (failure === 'busy') return overloaded('the database is overloaded', error);
   if (failure !== undefined) return databaseUnavailable(error);
   return code === unknownStatusOfInsert ? new UnknownOutcome(error) : error;
 }
 
 /**
- * The error of a failed connection. Nothing has happened when there never was one, or when the statement only reads;
- * otherwise the outcome is unknown.
+ * The error of a failed connection. The statement had no effect if the connect failed, or if it only reads; otherwise the
+ * outcome is unknown.
  */
 function connectionFailure(cause: unknown, { writes }: { writes: boolean }): Error {
   return writes && !neverConnected(cause) ? new UnknownOutcome(cause) : databaseUnavailable(cause);
 }
 
-/** Errors that come before a byte could be sent. */
+/** Errors before any byte was sent. */
 const connectCodes: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
 
 function neverConnected(error: unknown): boolean {
@@ -95,7 +95,7 @@ function neverConnected(error: unknown): boolean {
   return connectCodes.has(code ?? '') || syscall === 'connect';
 }
 
-/** The error of a statement, from any thrown value. */
+/** The error of a statement, for any thrown value. */
 export function statementFailure(error: unknown, { writes }: { writes: boolean }): Error {
   if (error instanceof ApiError) {
     const { cause } = error;
@@ -106,7 +106,7 @@ export function statementFailure(error: unknown, { writes }: { writes: boolean }
   return isKnown ? error : connectionFailure(error, { writes });
 }
 
-/** Whether a failure says that the server is not to be asked for now: it is away, broke off, or can do no more. */
+/** Whether a failure means that the server should be avoided for now: it is down, broke off, or is overloaded. */
 export function isServerFailure(error: unknown): boolean {
   const isUnknown = error instanceof UnknownOutcome;
   if (!isUnknown && !(error instanceof ApiError)) return false;

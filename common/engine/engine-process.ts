@@ -10,13 +10,13 @@ import { settingsText } from './literal.ts';
 
 const program = fileURLToPath(new URL('./engine-program.mjs', import.meta.url));
 
-/** The status of a process that has no engine to load. */
+/** The exit status of a process that can't load the engine. */
 const missing = 3;
-/** What the engine counts is bounded by a setting. This bounds the rest: an allocation that nobody counts. Bytes. */
+/** A setting bounds the memory that the engine tracks. This bounds untracked allocations too. Bytes. */
 const mostResident = 2 * 1024 ** 3;
 const watchEvery = 100;
 
-/** There is no engine where the service runs. */
+/** The embedded engine is not installed. */
 export class EngineMissing extends Error {}
 
 /** The process ended before its statement did. */
@@ -27,21 +27,21 @@ interface Reply {
   readonly problem?: string;
 }
 
-/** Where the process finds the open file that it is given: behind its streams and its channel. */
+/** The process's path of the inherited open file: its descriptor follows the streams and the channel. */
 export const givenFile = '/dev/fd/4';
 
 interface Options {
   /** A descriptor of an open file. */
   readonly file?: number | undefined;
   readonly settings: Readonly<Record<string, string | number>>;
-  /** Milliseconds that the engine may take in all. The time that a reader of rows takes is not counted. */
+  /** Total milliseconds that the engine may take, without the time that the reader of its rows takes. */
   readonly timeout: number;
   readonly signal: AbortSignal;
 }
 
 /**
- * Isolates statements over untrusted files: an engine in a process of its own, whose crash harms no others. It runs one
- * statement at a time, and knows neither our data directory nor our environment.
+ * Isolates statements over untrusted files: an engine in a separate process, whose crash affects nothing else. It runs one
+ * statement at a time, and has neither our data directory nor our environment.
  */
 export class EngineProcess {
   readonly #child: ChildProcess;
@@ -78,11 +78,11 @@ export class EngineProcess {
       this.#child.once('exit', (status, by) => {
         signal.removeEventListener('abort', onAbort);
         clearInterval(this.#watch);
-        const ended = status === missing ? new EngineMissing('chdb can not be loaded') : null;
+        const ended = status === missing ? new EngineMissing('chdb cannot be loaded') : null;
         reject(this.#killedFor ?? ended ?? new EngineEnded(`it ended with ${by ?? status}`));
       });
     });
-    // nobody may be waiting
+    // there may be no caller to handle the rejection
     this.#failed.catch(() => {});
     this.#watch = setInterval(() => void this.#watchMemory(), watchEvery).unref();
   }
@@ -93,7 +93,7 @@ export class EngineProcess {
     return JSON.parse(text || '[]') as readonly Row[];
   }
 
-  /** The bytes of a result; the process takes no statement behind it. Throws the engine's message. */
+  /** The bytes of a result; the process runs no further statement. Throws the engine's message. */
   async *stream(sql: string, format: string): AsyncGenerator<Uint8Array> {
     const ended = this.#ask({ sql, format, isStream: true });
     ended.catch(() => {});
@@ -106,9 +106,9 @@ export class EngineProcess {
     await this.#within(ended);
   }
 
-  /** Ends the process, whatever it does. Resolves when it is gone; a second call does no harm. */
+  /** Kills the process. Resolves when it is gone; a second call does nothing. */
   async close(): Promise<void> {
-    this.#kill(new Error('it is not needed any more'));
+    this.#kill(new Error('it is no longer needed'));
     await this.#failed.catch(() => {});
     await rm(this.#folder, { recursive: true, force: true });
   }

@@ -1,6 +1,6 @@
 /**
- * The program of an EngineProcess (engine-process.ts). It is JavaScript, so that it starts without a loader: that takes
- * longer than the engine.
+ * The program of an EngineProcess (engine-process.ts). It is JavaScript, because a TypeScript loader takes longer to start
+ * than the engine.
  */
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { createRequire } from 'node:module';
 
 const [, , folder, settings, missing] = process.argv;
 
-// where memory is short the kernel ends this process, and not the server
+// when memory is short, the kernel kills this process rather than the server
 try {
   writeFileSync('/proc/self/oom_score_adj', '1000');
 } catch {}
@@ -23,7 +23,7 @@ try {
 const session = new chdb.Session(folder);
 session.query(`SET ${settings}`);
 
-// the engine catches these signals and hangs for minutes; a listener that goes again leaves them to the kernel
+// the engine catches these signals and hangs for minutes; adding and removing a listener restores the kernel's default
 for (const signal of ['SIGSEGV', 'SIGABRT', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGTRAP', 'SIGSYS']) {
   const listener = () => {};
   process.on(signal, listener);

@@ -1,15 +1,15 @@
-/** A limit of its own (`SETTINGS`) that ended a statement. */
+/** The limit of a statement (`SETTINGS`) that ended it. */
 export interface ExceededLimit {
   readonly of: 'rows' | 'time' | 'groups' | 'memory' | 'answer';
-  /** The amount needed and the amount allowed, as the engine writes them; null: it does not say. */
+  /** The needed and the allowed amount, as the engine writes them; null: unknown. */
   readonly found: string | null;
   readonly most: string | null;
 }
 
-/** The message of our own statements (`throwIf`) that count the records they read. */
+/** The message of our own statements that count the records they read (`throwIf`). */
 export const moreRead = 'more records were read than may be';
 
-/** The limit that ended a statement; null: none did. Both engines say it in their messages. */
+/** The limit that ended a statement; null: none. Both engines name it in their messages. */
 export function exceededLimit(error: unknown): ExceededLimit | null {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     for (const { of, pattern } of limits) {

@@ -10,22 +10,22 @@ import {
 } from './statement-queues.ts';
 import { joinPermits, permittedWrites, StatementTimeout, type WritePermit } from './write-permit.ts';
 
-/** The rows of one request, which are stored all or not at all. */
+/** The rows of one request, which are stored atomically. */
 export interface RowBatch extends Rows {
-  /** Batches of one home share INSERTs. */
+  /** Batches with the same home share INSERTs. */
   readonly home: string;
   readonly account: string;
-  /** Rows of another table that have to be there when these are: they are stored first. */
+  /** Rows of another table that must exist with these: they are stored first. */
   readonly before?: Rows | undefined;
-  /** Values that no stored row may have, as `check` says; and what comes between that and the INSERT. */
+  /** Values that no stored row may have, for `check`; and work between the check and the INSERT. */
   readonly absent?: { readonly values: readonly unknown[]; readonly begin: () => Promise<void> } | undefined;
-  /** A SELECT that finds a row only when one of these is stored: then all are. */
+  /** A SELECT that finds a row if any of these rows is stored, and so all of them. */
   readonly proof: string;
   /** The key of a lock; absent: none. */
   readonly lockKey?: string | undefined;
-  /** Aborted: the rows are left out when their INSERT has not begun. */
+  /** Aborted: the rows are dropped if their INSERT has not begun. */
   readonly signal: AbortSignal;
-  /** Asked when their INSERT begins; without it the rows are left out. */
+  /** Checked when the INSERT begins; the rows are dropped if it has expired. */
   readonly permit?: WritePermit | null | undefined;
 }
 
@@ -39,11 +39,11 @@ export interface Rows {
 
 type Entry = QueuedItem<RowBatch & StatementItem, void>;
 
-/** Null: that one can be stored. */
+/** Null: the batch can be stored. */
 type Check = (batches: readonly RowBatch[]) => Promise<readonly (Error | null)[]>;
 const nothingToCheck: Check = async (batches) => batches.map(() => null);
 
-/** Milliseconds for the search for rows of a failed INSERT. */
+/** Deadline of the search for rows of a failed INSERT. Milliseconds. */
 const checkTimeout = 10_000;
 
 /** Group commit: one INSERT stores the rows of several requests. */
@@ -53,8 +53,8 @@ export class GroupCommit {
   readonly #check: Check;
 
   /**
-   * @param args.insertLimit bytes that are gathered for one INSERT; a request's rows stay together even beyond it
-   * @param args.check called before an INSERT with its batches, for the reasons why some of them can't be stored
+   * @param args.insertLimit most bytes of an INSERT; a request's rows stay together even beyond it
+   * @param args.check called before an INSERT with its batches; returns the reasons why some can't be stored
    */
   constructor(
     args: {
@@ -78,9 +78,9 @@ export class GroupCommit {
   }
 
   /**
-   * Stores the rows together with those of other requests: one INSERT for a home runs at a time, and the next ones
-   * gather meanwhile. Settles with the outcome of these rows and not before it is known, whatever the signal says:
-   * an INSERT that has begun is not interrupted. Rejects with 503 when too many bytes wait.
+   * Stores the rows together with other requests' rows: only one INSERT per home runs at a time, and further rows gather
+   * meanwhile. Settles only when the outcome of these rows is known, even if the signal is aborted: a running INSERT is
+   * not interrupted. Rejects with 503 when too many bytes wait.
    */
   write(batch: RowBatch): Promise<void> {
     const { home, table, columns = [], lines, before } = batch;
@@ -125,7 +125,7 @@ export class GroupCommit {
     for (const { resolve } of entries) resolve();
   }
 
-  /** Those that can be stored; the others are settled. */
+  /** The batches that can be stored; the others are settled. */
   async #checked(entries: readonly Entry[]): Promise<readonly Entry[]> {
     const asked = entries.filter(({ item: { absent } }) => absent !== undefined);
     const refused = new Set<Entry>();
@@ -151,14 +151,14 @@ export class GroupCommit {
       const reason = cause instanceof StatementTimeout ? deadlineExceeded(cause.timeLimit) : cause;
       for (const { reject } of entries) reject(reason);
     };
-    // a refusal before the engine saw anything, such as 503: trying again would add to the load
+    // a refusal before the engine saw anything, such as 503: a retry would add to the load
     if (error instanceof ApiError) {
       const left = permittedWrites(entries, ({ reject }, reason) => reject(reason));
-      // a permit ran out while the INSERT waited for the engine: the rest is written
+      // a permit expired while the INSERT waited for the engine: write the rest
       return left.length < entries.length ? this.#store(left) : failAll();
     }
     try {
-      // a connection that breaks does not say whether the rows are there; they are one block, so one row is proof
+      // after a broken connection the rows may exist; they are one block, so one row proves all
       if (await this.#isStored(entries[0] as Entry)) {
         for (const { resolve } of entries) resolve();
         return;
@@ -166,10 +166,10 @@ export class GroupCommit {
     } catch {
       return failAll();
     }
-    // the outcome that a broken connection hides may still come, and would be there twice
+    // the INSERT behind a broken connection may still take effect, and a retry would store the rows twice
     if (error instanceof UnknownOutcome) return failAll(error.refusal);
     if (entries.length === 1) return failAll();
-    // one request's rows may have failed the others: halves find it in few steps
+    // one request's rows may make the INSERT fail: bisect to find them
     const middle = entries.length >> 1;
     await this.#store(entries.slice(0, middle));
     await this.#store(entries.slice(middle));

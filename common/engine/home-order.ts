@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 
 /**
- * The order of the servers for a key: all processes with the same addresses find the same one, without
- * talking (rendezvous hashing, https://en.wikipedia.org/wiki/Rendezvous_hashing). There are few keys, and all are kept.
+ * The order of the servers for a key. All processes with the same addresses agree on it without communication
+ * (rendezvous hashing, https://en.wikipedia.org/wiki/Rendezvous_hashing). There are few keys, so all are cached.
  */
 export class HomeOrder<Server extends { readonly url: string }> {
   readonly #servers: readonly Server[];

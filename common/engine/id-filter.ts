@@ -3,12 +3,12 @@ import type { Log } from '#kernel/log/log.ts';
 import type { Database } from './database.ts';
 import { StreamedFilter } from './streamed-filter.ts';
 
-/** Ids that the filter is made for at least, and at most (20 MB). */
+/** Least and greatest number of ids of the filter (20 MB). */
 const limits = { smallest: 100_000, largest: 16_000_000 };
 
 /**
- * A Bloom filter over the ids of all rows that a table ever had, for a process that is the only writer of its store. A
- * row that is surely not there needs no statement.
+ * A Bloom filter over the ids of all rows that a table ever had, for the only writer of a store. It saves the statement for
+ * a row that certainly does not exist.
  */
 export class IdFilter {
   readonly #filter = new StreamedFilter(limits);
@@ -32,18 +32,18 @@ export class IdFilter {
     this.#filter.fillLater(source, what, log);
   }
 
-  /** To be called before the row is written. */
+  /** Call it before the row is written. */
   add(id: string): void {
     this.#filter.add(...wordsOf(id));
   }
 
-  /** False: there never was such a row. */
+  /** False: the row never existed. */
   mayHave(id: string): boolean {
     return this.#filter.mayHave(...wordsOf(id));
   }
 }
 
-/** Words of a hash, because a client may choose an id that resembles an existing one. */
+/** Words of a hash, because clients may choose similar ids. */
 function wordsOf(id: string): [low: number, high: number] {
   const bytes = hash('md5', id, 'buffer');
   return [bytes.readInt32LE(0), bytes.readInt32LE(4)];

@@ -1,4 +1,4 @@
-/** The beginning of an INSERT, and the format of its rows. @param columns absent: rows name theirs */
+/** The beginning of an INSERT, and the format of its rows. @param columns absent: each row names its columns */
 export function insertTarget(
   table: string,
   columns: readonly string[] | undefined,

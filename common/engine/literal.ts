@@ -18,7 +18,7 @@ export function quoteIdentifier(name: string): string {
   return `\`${name.replace(/[\\`]/g, (char) => `\\${char}`)}\``;
 }
 
-/** The list behind SET, or SETTINGS. */
+/** The list after SET or SETTINGS. */
 export function settingsText(settings: Readonly<Record<string, string | number>>): string {
   return Object.entries(settings)
     .map(([name, value]) => `${name} = ${typeof value === 'number' ? value : textLiteral(value)}`)

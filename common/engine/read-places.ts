@@ -1,15 +1,15 @@
 import { FairShare } from '#kernel/limits/fair-share.ts';
 import { watchLoopDelay } from '#kernel/limits/watch-loop-delay.ts';
 
-/** Reads of clients that the engine computes at once. */
+/** Most concurrent reads of clients. */
 export const mostReads = 4;
-/** The most of them of one account. */
+/** Most of them for one account. */
 const accountShare = 2;
-/** As many as that while the event loop is late: the engine's threads have the cores that it lacks. */
+/** Most concurrent reads while the event loop is late, because the engine's threads take the cores that it lacks. */
 const readsWhenLate = 2;
-/** The average delay of the event loop from which it is late. Milliseconds. */
+/** The average delay from which the event loop counts as late. Milliseconds. */
 const late = 10;
-/** Milliseconds after which a read makes way for one more, so that long ones keep nobody waiting. */
+/** Milliseconds after which a read no longer counts, so that long reads block nobody. */
 const long = 500;
 const queueLimit = 10_000;
 const usual = { capacity: mostReads, reserve: 1 };
@@ -24,7 +24,7 @@ export class ReadPlaces {
   readonly #running = new Set<{ readonly began: number }>();
   readonly #unwatch = watchLoopDelay((delay) => this.#look(delay));
 
-  /** Runs a read in its turn. Rejects like FairShare's `take` when it does not begin. */
+  /** Runs a read in its turn. Rejects like FairShare's `take` if it can't start. */
   run<Result>(
     read: () => Promise<Result>,
     signal: AbortSignal | undefined,
@@ -56,7 +56,7 @@ export class ReadPlaces {
     }
     const longAgo = performance.now() - long;
     const longReads = [...this.#running].filter(({ began }) => began < longAgo).length;
-    // without a reserve: an account has both while no other one asks
+    // no reserve: an account may have both while no other account waits
     this.#share.resize({ capacity: Math.min(mostReads, readsWhenLate + longReads), reserve: 0 });
   }
 }

@@ -5,9 +5,9 @@ import { isServerFailure, ServerSilent } from './engine-failure.ts';
 import { HomeOrder } from './home-order.ts';
 import { type HealthTimes, ServerHealth } from './server-health.ts';
 
-/** Servers that one statement is tried on. */
+/** Most servers on which a statement is tried. */
 const attempts = 3;
-/** Milliseconds after which a server that did not answer yet is asked whether it lives, and again. */
+/** Milliseconds after which a server that has not answered yet is probed, and the interval of further probes. */
 const usualPatience = 3000;
 
 export interface ReplicasOptions {
@@ -23,14 +23,14 @@ interface Member {
 }
 
 /**
- * Several servers with the same data. A statement with a key goes to its home as long as that is well, so that reads see
- * earlier writes. A server that fails is set aside, and the next one takes its place.
+ * Several servers with the same data. A statement with a key goes to its home server while that is healthy, so that reads
+ * see earlier writes. A failing server is set aside, and the next one takes its place.
  */
 export class Replicas {
   readonly #members: readonly Member[];
   readonly #order: HomeOrder<Member>;
   readonly #patience: number;
-  /** Those of a server that is alone. */
+  /** The statements that watch a single server. */
   readonly #statements = new Set<{ readonly since: number; readonly until: Cancellation }>();
   readonly #watching: NodeJS.Timeout | undefined;
 
@@ -56,8 +56,8 @@ export class Replicas {
   }
 
   /**
-   * Does work on the key's home, or on the next server when it surely was not done there. Rejects with the last failure
-   * when no server does it; `until.signal` bounds all of it.
+   * Does work on the key's home, or on the next server if the home certainly did not do it. Rejects with the last failure
+   * if no server does it. The signal bounds all attempts.
    */
   async run<Result>(
     key: string,
@@ -65,7 +65,7 @@ export class Replicas {
     work: (server: ClickhouseServer, until: Cancellation) => Promise<Result>,
   ): Promise<Result> {
     const [only, second] = this.#members;
-    // with nowhere else to go there is nothing to decide
+    // without another server there is nothing to decide
     if (only !== undefined && second === undefined)
       return this.#running(until, () => work(only.server, until));
     let failure: unknown;
@@ -77,7 +77,7 @@ export class Replicas {
         failure = error;
         if (!isServerFailure(error) || until.signal.aborted) throw error;
         member.health.setAside(error);
-        // it may have been done: elsewhere it would be done twice
+        // it may have been done: another server would do it twice
         if (error instanceof UnknownOutcome) throw error;
       }
     }
@@ -89,7 +89,7 @@ export class Replicas {
     for (const { health } of this.#members) health.close();
   }
 
-  /** The same as `#watched` for a server that is alone: one timer for all statements. */
+  /** Like `#watched`, for a single server: one timer for all statements. */
   async #running<Result>(until: Cancellation, work: () => Promise<Result>): Promise<Result> {
     const statement = { since: performance.now(), until };
     this.#statements.add(statement);
@@ -107,14 +107,14 @@ export class Replicas {
     for (const { until } of late) until.stop?.(new ServerSilent(url));
   }
 
-  /** The servers to try, at most `attempts`; those that were set aside only when the others fail. */
+  /** The servers to try, at most `attempts`; servers that were set aside come last. */
   #candidates(key: string): readonly Member[] {
     const order = this.#order.of(key);
     const usable = order.filter(({ health }) => health.usable);
     return [...usable, ...order.filter(({ health }) => !health.usable)].slice(0, attempts);
   }
 
-  /** Gives the work up when the server no longer answers: a connection to a machine that is gone may seem to be there. */
+  /** Stops the work when the server no longer responds: a connection to a dead machine may look open. */
   async #watched<Result>(
     { health, url }: Member,
     until: Cancellation,

@@ -9,16 +9,16 @@ import { settingsText, textLiteral } from './literal.ts';
 import { type ChunkSource, resultStream } from './result-stream.ts';
 
 /**
- * Formats with a head or an end of the whole. The embedded engine makes each chunk of a stream a file of its own: such a
- * result goes to a file first, and is read from there.
+ * Formats with a header or footer. The embedded engine makes each chunk of a stream a complete file, so such a result is
+ * written to a file first, and read from there.
  */
 const fileFormats: ReadonlySet<string> = new Set(['Parquet', 'Arrow']);
 
-/** A result may take this share of what is free. */
+/** The share of the free disk space that a result may take. */
 const roomShare = 0.5;
 const pieceSize = 256 * 1024;
 
-/** Rows of a block, and bytes of a group of rows: what is held until it is written. */
+/** Rows of a block, and bytes of a row group: what is in memory until it is written. */
 const settings = `max_block_size = 16384, preferred_block_size_bytes = 1048576,
   output_format_parquet_row_group_size_bytes = 4194304, output_format_parquet_row_group_size = 65536`;
 
@@ -42,11 +42,11 @@ const insertSettings = settingsText({
   insert_deduplicate: 0,
 });
 
-/** Temporary files of results for slow readers, and of rows for the engine. A result's file has no name when it is read. */
+/** Temporary files of results for slow readers, and of rows for the engine. A result's file is unlinked before it is read. */
 export class ResultFiles {
   readonly #folder: string;
 
-  /** Removes what a killed process left. */
+  /** Removes the files of a killed process. */
   constructor(folder: string) {
     this.#folder = folder;
     rmSync(folder, { recursive: true, force: true });
@@ -73,9 +73,9 @@ export class ResultFiles {
 
   /**
    * The bytes of a result.
-   * @param run runs a statement to its end; `limits` belongs into its SETTINGS
+   * @param run runs a statement to its end; `limits` is part of its SETTINGS
    * @param release called when the file is closed
-   * @throws a 507 when the disk has no room for it
+   * @throws a 507 if there is not enough disk space
    */
   async read(
     { sql, format, signal }: Pick<StreamStatement, 'sql' | 'format' | 'signal'>,

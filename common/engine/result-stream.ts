@@ -1,21 +1,21 @@
-/** Where the chunks of a result come from. */
+/** The source of a result's chunks. */
 export interface ChunkSource {
-  /** The next chunk; null: there are no more, and nothing is held any longer. Called once at a time. */
+  /** The next chunk; null: the end, where all resources are released. Only one call at a time. */
   next(): Promise<Uint8Array | null>;
-  /** Releases what is held, even while a chunk is on its way; a second call does no harm. */
+  /** Releases all resources, even during a call of `next`. A second call does nothing. */
   end(): Promise<void> | void;
 }
 
 /**
- * The chunks as a stream for one reader, which ends its source when the reader stops or the signal is aborted. A
- * generator would not do: it runs no `finally` before its first chunk, and its `return()` waits for the chunk under way.
+ * A stream of the chunks for one reader. It ends its source when the reader stops or the signal is aborted. A generator
+ * does not suffice: it runs no `finally` before its first chunk, and its `return()` waits for the current chunk.
  */
 export function resultStream(
   source: ChunkSource,
   signal: AbortSignal | undefined,
 ): AsyncIterable<Uint8Array> {
   const onAbort = (): void => void source.end();
-  // a reader that has not begun never runs to its end, but its request is aborted
+  // a reader that never starts doesn't end either, but its request is aborted
   if (signal?.aborted) onAbort();
   else signal?.addEventListener('abort', onAbort, { once: true });
   return {

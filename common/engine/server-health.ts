@@ -1,18 +1,18 @@
 export interface HealthTimes {
-  /** Milliseconds for which a server is set aside the first time, and at most. */
+  /** How long a server is set aside at first, and at most. Milliseconds. */
   readonly firstPause: number;
   readonly longestPause: number;
-  /** The longest probe. */
+  /** Deadline of a probe. */
   readonly probeLimit: number;
-  /** A server that was in use for this long has made up for its failures. */
+  /** After this long in use, earlier failures are forgotten. */
   readonly goodFor: number;
 }
 
 const usualTimes: HealthTimes = { firstPause: 500, longestPause: 30_000, probeLimit: 2000, goodFor: 30_000 };
 
 /**
- * A circuit breaker for a server. One that failed is set aside until a probe gets an answer; the time to the next probe
- * doubles.
+ * A circuit breaker for a server. After a failure the server is set aside until a probe gets an answer; the time between
+ * probes doubles.
  */
 export class ServerHealth {
   readonly #probe: (signal: AbortSignal) => Promise<'well' | 'busy'>;
@@ -26,7 +26,7 @@ export class ServerHealth {
   #closed = false;
 
   /**
-   * @param args.probe asks the server something; rejects when there is no answer
+   * @param args.probe rejects if the server does not respond
    * @param args.changed called when the server is set aside, and when it is back
    */
   constructor(args: {
@@ -51,7 +51,7 @@ export class ServerHealth {
     this.#plan();
   }
 
-  /** The server's state now; `busy` is an answer, too. All callers at once share one probe. */
+  /** The current state of the server; `busy` counts as an answer. Concurrent callers share a probe. */
   check(): Promise<'well' | 'busy' | 'away'> {
     this.#probing ??= this.#probe(AbortSignal.timeout(this.#times.probeLimit))
       .catch(() => 'away' as const)

@@ -4,16 +4,16 @@ import type { Log } from '#kernel/log/log.ts';
 import { storeOf } from './home.ts';
 import type { Pace } from './statement-queues.ts';
 
-/** Milliseconds between the parts of a table, and the most that a statement waits. */
+/** Least milliseconds between two new parts of a table, and the longest wait of a statement. */
 const perPart = 40;
 const mostWait = 1000;
-/** Of a key that nobody uses any more. */
+/** Lifetime of an unused key. */
 const lifetime = 10_000;
 
 /**
- * KEYS: a table of a store. ARGV: milliseconds that the statement takes, 1 for one that waits for others alone, the most
- * that one waits, the key's lifetime. Answers when its turn is, from now. Merging a part costs the same whatever is in
- * it. So statements of all processes are spaced out, and those that wait gather more rows.
+ * KEYS: a table of a store. ARGV: the statement's interval in milliseconds, 1 if it only has to wait for others, the
+ * longest wait, the key's lifetime. Answers the milliseconds until its turn. Merging a part costs the same however small
+ * it is. So statements of all processes are spaced out, and a waiting statement gathers more rows.
  */
 const turnScript = redisScript(`
 local time = redis.call('TIME')
@@ -25,7 +25,7 @@ redis.call('SET', KEYS[1], at + ARGV[1], 'PX', ARGV[4])
 return at - now
 `);
 
-/** A rate limit of all processes for statements that make parts of a table: none without Redis, or while it is away. */
+/** A rate limit over all processes for statements that create parts of a table. There is none without Redis, or while it is down. */
 export function sharedPace(
   { redis, log }: { readonly redis?: RedisConnection | undefined; readonly log: Pick<Log, 'error'> },
   table: string,

@@ -2,83 +2,83 @@ import { FairShare } from '#kernel/limits/fair-share.ts';
 import { ReadWriteLock } from '#kernel/limits/read-write-lock.ts';
 import { type ActiveSpan, activeSpan, withActiveSpan } from '#kernel/telemetry/active-span.ts';
 
-/** One request's part of a statement that it shares with others. */
+/** A request's part of a shared statement. */
 export interface StatementItem {
-  /** Statements of one queue run one after the other. */
+  /** Statements of one queue run one at a time. */
   readonly queue: string;
-  /** Only items of one shape go into one statement. */
+  /** A statement only has items of one shape. */
   readonly shape: string;
   /** Bytes or characters, counted against the limits. */
   readonly size: number;
   /** While several accounts wait, each gets its share of the next statement. */
   readonly account: string;
-  /** Key of a lock, such as that of a record space that is being cleared; absent: none. */
+  /** Key of a lock, such as the lock of a record space that is being cleared; absent: none. */
   readonly lockKey?: string | undefined;
-  /** No two items with the same key go into one statement; absent: with any others. */
+  /** A statement has at most one item with this key; absent: no such restriction. */
   readonly key?: string;
-  /** Aborted: it is left out when its statement has not begun. */
+  /** Aborted: the item is dropped if its statement has not begun. */
   readonly signal: AbortSignal;
 }
 
-/** An item in its queue: not a copy of it, which would cost more than the rest of this file. */
+/** An item in its queue. It refers to the item, because a copy would cost more than the rest of this file. */
 export interface QueuedItem<Item, Result> {
   readonly item: Item;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
-  /** Span of the request that it is for. */
+  /** Span of the item's request. */
   readonly span: ActiveSpan | undefined;
 }
 
-/** Items that are about to come: the next statement waits for them a little, because it costs the same with them. */
+/** The next statement waits a little for items that are about to arrive, because it costs the same with them. */
 export interface GatherOptions {
-  /** Number of items under way, those that wait here included. */
+  /** Number of items that are about to arrive, plus those that already wait here. */
   expected(): number;
-  /** Milliseconds. */
+  /** The longest wait. Milliseconds. */
   readonly wait: number;
 }
 
 /**
- * Answers how many milliseconds a statement has to wait for its turn among those of all processes; more items gather
+ * Resolves with the milliseconds until a statement's turn among the statements of all processes; more items gather
  * meanwhile.
- * @param args.lone whether this statement and the last one of the queue had a single item
+ * @param args.lone whether this statement and the last statement of the queue had a single item
  */
 export type Pace = (args: { readonly queue: string; readonly lone: boolean }) => Promise<number>;
 
 const nothingExpected: GatherOptions = { expected: () => 0, wait: 0 };
 
 export interface StatementQueuesOptions<Item, Result> {
-  /** Sizes of items that may wait or be made at once in this process; an account has half of it at most. */
+  /** Total size of items that may wait or run in this process; an account may have half of it. */
   readonly pendingLimit: number;
-  /** The message of the 503 beyond that. */
+  /** The text of the 503 beyond that. */
   readonly full: string;
-  /** Sizes that are gathered for one statement; one item is let in even beyond it. */
+  /** Total size of the items of a statement; a single item may exceed it. */
   readonly sizeLimit: number;
-  /** Items of one statement. */
+  /** Most items of a statement. */
   readonly countLimit?: number;
-  /** Shared with other queues that change the same rows. By default its own. */
+  /** Shared with other queues that change the same rows. By default a new lock. */
   readonly lock?: ReadWriteLock | undefined;
-  /** By default nothing is expected: items that come while a statement is under way are the next one. */
+  /** By default nothing is expected: items that arrive during a statement form the next one. */
   readonly gather?: GatherOptions | undefined;
   /**
-   * After a statement of several items the next one waits until as many more are here, for `part` of the time that it
-   * took, and `most` milliseconds at most. By default it does not.
+   * After a statement of several items, the next one waits until as many more have arrived, but only for `part` of the
+   * statement's duration and at most `most` milliseconds. By default it does not wait.
    */
   readonly linger?: { readonly part: number; readonly most: number } | undefined;
   /** By default no statement waits. */
   readonly pace?: Pace | undefined;
   /** Called with the number of items that share a statement. */
   readonly onStatement?: ((items: number) => void) | undefined;
-  /** Makes the statement. Never rejects; it settles each item by its own outcome. */
+  /** Runs the statement. Never rejects; settles each item by its own outcome. */
   readonly run: (items: readonly QueuedItem<Item, Result>[]) => Promise<void>;
 }
 
-/** Batches: one statement of a queue runs at a time, and items that come meanwhile gather for the next one. */
+/** Batches items: a queue runs one statement at a time, and items that arrive meanwhile gather for the next one. */
 export class StatementQueues<Item extends StatementItem, Result> {
   readonly #options: StatementQueuesOptions<Item, Result>;
   readonly #lock: ReadWriteLock;
-  /** Queues with a statement under way, and the items that wait for its end. */
+  /** Queues with a running statement, and the items that wait for its end. */
   readonly #queues = new Map<string, FairQueue<Item, Result>>();
-  /** Called when an item comes that a statement may wait for. */
+  /** Called when an item arrives that a statement may wait for. */
   readonly #arrivals = new Map<string, (item: Item) => void>();
   readonly #pending: FairShare;
 
@@ -89,7 +89,7 @@ export class StatementQueues<Item extends StatementItem, Result> {
     this.#pending = new FairShare({ capacity: pendingLimit, share: pendingLimit / 2, queueLimit: 0, full });
   }
 
-  /** Settles with the item's outcome. Rejects with 503 when too much waits. */
+  /** Settles with the item's outcome. Rejects with 503 when too many items wait. */
   async add(item: Item): Promise<Result> {
     const pending = this.#pending.claim(item.account, item.size);
     try {
@@ -130,7 +130,7 @@ export class StatementQueues<Item extends StatementItem, Result> {
       const lockKeys = items.flatMap(({ item: { lockKey } }) => lockKey ?? []);
       onStatement(items.length);
       last = items.length;
-      // of the requests that share it, one has it in its trace
+      // the statement appears in the trace of only one of its requests
       const [{ span } = {}] = items;
       const began = performance.now();
       await this.#lock.shared(lockKeys, () => withActiveSpan(span, () => run(items)));
@@ -146,7 +146,7 @@ export class StatementQueues<Item extends StatementItem, Result> {
     return lockKey !== undefined && this.#lock.isLocked(lockKey);
   }
 
-  /** All waiting items are locked: resolves when one is unlocked, or when one comes that is not locked. */
+  /** All waiting items are locked: resolves when one is unlocked, or when an unlocked item arrives. */
   async #unlockedOrJoined(name: string): Promise<void> {
     const joined = new Promise<void>((resolve) => {
       this.#arrivals.set(name, (item) => {
@@ -157,7 +157,7 @@ export class StatementQueues<Item extends StatementItem, Result> {
     this.#arrivals.delete(name);
   }
 
-  /** Resolves when all that are expected are here, or after a while. */
+  /** Resolves when all expected items have arrived, or at the end of the wait. */
   #gathered(
     name: string,
     queue: { readonly size: number },
@@ -177,7 +177,7 @@ export class StatementQueues<Item extends StatementItem, Result> {
   }
 }
 
-/** Each gets its answer, or the reason why there is none. */
+/** Settles each item with its answer, or with the error of the read. */
 export async function settleAll<Item, Answer>(
   waiting: readonly QueuedItem<Item, Answer>[],
   read: () => Promise<(item: Item) => Answer>,
@@ -190,9 +190,9 @@ export async function settleAll<Item, Answer>(
   }
 }
 
-/** Round robin over accounts, from the one that was served longest ago. Each statement takes items of all of them. */
+/** Round robin over accounts, from the least recently served. Each statement takes items of all of them. */
 class FairQueue<Item extends StatementItem, Result> {
-  /** Its order is the order of service. */
+  /** In the order of service. */
   readonly #accounts = new Map<string, QueuedItem<Item, Result>[]>();
   size = 0;
 
@@ -204,7 +204,7 @@ class FairQueue<Item extends StatementItem, Result> {
     this.size++;
   }
 
-  /** Takes the items of the next statement: those of the first one's shape, until one does not fit. */
+  /** Takes the items of the next statement: all of the first item's shape, until one does not fit. */
   take(limits: {
     readonly sizeLimit: number;
     readonly countLimit?: number;
@@ -215,7 +215,7 @@ class FairQueue<Item extends StatementItem, Result> {
     const keys = new Set<string>();
     const shapes = { first: undefined as string | undefined };
     let size = 0;
-    /** Whether an item goes with those that are taken already. */
+    /** Whether an item can join the taken items. */
     const fits = (item: Item): boolean =>
       (shapes.first ?? item.shape) === item.shape && !isLocked(item) && !(item.key && keys.has(item.key));
     const queues = [...this.#accounts].map(([account, items]) => ({
@@ -237,7 +237,7 @@ class FairQueue<Item extends StatementItem, Result> {
         const full = taken.length === countLimit || (taken.length > 0 && size + item.size > sizeLimit);
         if (full || !fits(item)) {
           queue.left.push(waiting);
-          // a later change of the same record must not come before this one
+          // a later change of the same record must not overtake this one
           if (item.key !== undefined) keys.add(item.key);
           if (full) {
             queue.left = queue.left.concat(queue.items.slice(queue.next));
@@ -254,7 +254,7 @@ class FairQueue<Item extends StatementItem, Result> {
     }
     const served = new Set(taken.map(({ item: { account } }) => account));
     for (const { account, left } of queues) {
-      // one that is put in again comes last, and one that is replaced keeps its place
+      // deleting and setting moves an account to the end; only setting keeps its place
       if (served.has(account) || left.length === 0) this.#accounts.delete(account);
       if (left.length > 0) this.#accounts.set(account, left);
     }

@@ -2,10 +2,10 @@ import type { ReadLimits } from '#kernel/config/settings.ts';
 import { overloaded } from '#kernel/errors/catalogue.ts';
 import { type ReaderSlot, ReaderSlots } from '#kernel/limits/reader-slots.ts';
 
-/** Bytes that a reader gets at once: this distinguishes a slow reader from one that stalls. */
+/** Bytes that a reader gets at once: small enough to tell a slow reader from a stalled one. */
 const pieceSize = 64 * 1024;
 
-/** Slots for streams of results. An account has half of them at most. */
+/** Slots for result streams. An account may have half of them. */
 export function createStreamSlots(args: {
   readonly limit: number;
   readonly queueLimit: number;
@@ -23,7 +23,7 @@ export function createStreamSlots(args: {
   });
 }
 
-/** The chunks in small pieces, and a measured reader. A slow one gets a 503, and the engine stops. */
+/** Splits chunks into small pieces, and measures the reader. A slow reader gets a 503, and the engine stops. */
 export function paced(slot: ReaderSlot, chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
   const source = chunks[Symbol.asyncIterator]();
   let rest: Uint8Array = new Uint8Array();
@@ -32,7 +32,7 @@ export function paced(slot: ReaderSlot, chunks: AsyncIterable<Uint8Array>): Asyn
   slot.onCut = () => {
     error = overloaded('the answer was read too slowly while others waited');
     rest = new Uint8Array();
-    // nobody is interested in a failure of the engine any more
+    // a failure of the engine no longer matters
     source.return?.().catch(() => {});
   };
   const next = async (): Promise<IteratorResult<Uint8Array, undefined>> => {

@@ -1,9 +1,9 @@
 import type { Log } from '#kernel/log/log.ts';
 
-/** Bits a key, and probes: one key in a hundred that was never added seems to have been. */
+/** Bits per key, and probes: a false positive rate of one percent. */
 const bitsPerKey = 10;
 const probes = 7;
-/** Bytes of a row that a filter is filled from: two words of 32 bits, low byte first. */
+/** Bytes of a row of the source: two little-endian words of 32 bits. */
 const rowBytes = 8;
 
 /** The source of a filter. */
@@ -19,34 +19,34 @@ interface Layer {
 }
 
 /**
- * A Bloom filter over keys of 64 random bits that a table has, for a process that is the only writer of that table: a
- * key that it does not have needs no statement. Made by streaming the table once; until then, and with more keys than
- * it may hold, every key may be there. It grows by layers, each twice as large as the one before.
+ * A Bloom filter over a table's keys of 64 random bits, for the only writer of that table: it saves the statement for an
+ * unknown key. It is filled by streaming the table once. Until then, or with too many keys, it answers "maybe" for every
+ * key. It grows by layers, each twice as large as the last.
  */
 export class StreamedFilter {
   readonly #smallest: number;
   readonly #largest: number;
   #layers: Layer[] | null = null;
-  /** Keys that all layers are made for, and keys that still fit in. */
+  /** Capacity of all layers in keys, and the rest of it. */
   #capacity = 0;
   #left = 0;
   /** Words of keys that were added while the table was streamed. */
   #added: number[] | null = [];
 
-  /** @param args keys that it is made for at least, and at most */
+  /** @param args least and greatest capacity in keys */
   constructor(args: { readonly smallest: number; readonly largest: number }) {
     this.#smallest = args.smallest;
     this.#largest = args.largest;
   }
 
-  /** Fills it in the background; requests do without it until then. @param what noun for its rows in the log */
+  /** Fills the filter in the background; until then it answers "maybe". @param what noun for its rows in the log */
   fillLater(source: FilterSource, what: string, log: Pick<Log, 'warn'>): void {
     this.fill(source).catch((error: unknown) => {
-      log.warn({ err: error }, `the filter of ${what} could not be made: each is looked up`);
+      log.warn({ err: error }, `the filter of ${what} could not be filled: each of them is looked up`);
     });
   }
 
-  /** Called once. Rejects when the table can't be read; then every key may be there. */
+  /** Called once. Rejects if the table can't be read; then the filter answers "maybe" for every key. */
   async fill(source: FilterSource): Promise<void> {
     try {
       const count = await source.count();
@@ -65,10 +65,10 @@ export class StreamedFilter {
     }
   }
 
-  /** To be called before the key is written. */
+  /** Call it before the key is written. */
   add(low: number, high: number): void {
     if (this.#layers === null) {
-      // more of them would take more than the filter
+      // more of them would take more memory than the filter
       if (this.#added !== null && this.#added.push(low, high) > 2 * this.#smallest) this.#added = null;
       return;
     }
@@ -118,7 +118,7 @@ function hasBits({ bits, size }: Layer, low: number, high: number): boolean {
   return true;
 }
 
-/** Kirsch and Mitzenmacher: two hashes make as many as are needed. */
+/** Kirsch and Mitzenmacher: any number of hashes from two. */
 function place(low: number, high: number, probe: number, size: number): number {
   return ((low >>> 0) + probe * (high >>> 0)) % size;
 }

@@ -10,7 +10,7 @@ export interface TableLayout {
 const plain: TableLayout = { replicated: false, engine: (_, engine) => engine };
 
 /**
- * Servers of a store find each other by a path in Keeper, which has the macro `shard`: stores may share a Keeper.
+ * Servers of a store find each other by a path in Keeper. It contains the macro `shard`, because stores may share a Keeper.
  * https://clickhouse.com/docs/engines/table-engines/mergetree-family/replication
  */
 const replicated: TableLayout = {

@@ -1,12 +1,12 @@
 import { engineFailure } from './engine-failure.ts';
 
-/** The engine's own messages are at most 16 KiB; longer ones are cut. */
+/** The engine's own messages have at most 16 KiB; longer messages are truncated. */
 const messageLimit = 64 * 1024;
 const nothing = Buffer.alloc(0);
 
 /**
- * The data of an answer. When the engine fails after the answer has begun it writes its exception behind the data,
- * between markers that hold the `X-ClickHouse-Exception-Tag` of the answer's head, a random text: here that is thrown.
+ * The data of an answer. If the engine fails after the answer has begun, it writes its exception after the data, between
+ * markers with the random `X-ClickHouse-Exception-Tag` of the answer's head. This throws it.
  * (https://clickhouse.com/docs/interfaces/http#response-buffering; servers before 25.11 send no tag, but break the
  * chunked encoding, which is an error of `chunks`.)
  *
@@ -41,7 +41,7 @@ export async function* withoutException(
       if (data > 0) yield bytes.subarray(0, data);
     }
   } catch (error) {
-    // the engine breaks the connection behind its exception, which says more
+    // the engine breaks the connection after its exception, which says more
     if (failureSize === 0) throw error;
   }
   if (failureSize > 0) throw engineFailure({ text: messageIn(Buffer.concat(failure), tag) });
@@ -59,6 +59,6 @@ function heldLength(bytes: Buffer, marker: Buffer): number {
 function messageIn(bytes: Buffer, tag: string): string {
   const text = bytes.subarray(0, messageLimit).toString('utf8').trimStart();
   const end = text.lastIndexOf(` ${tag}\r\n`);
-  // without its end: the connection broke before it
+  // the end is missing: the connection broke before it
   return (end < 0 ? text : text.slice(0, text.lastIndexOf('\n', end))).trim();
 }

@@ -1,12 +1,12 @@
-/** Permission to write, which may run out before the statement begins. */
+/** Permission to write, which may expire before the statement begins. */
 export interface WritePermit {
-  /** Throws when the write must not begin any more. Called when the statement goes to the engine. */
+  /** Throws if the permit has expired. Called when the statement is sent to the engine. */
   check(): void;
-  /** Milliseconds that the statement may take from then on: after them it fails, and hardly ever has done anything. */
+  /** Milliseconds that the statement may take from then on. After that it fails, almost always without an effect. */
   readonly timeLimit: number;
 }
 
-/** A statement that was ended by its permit's limit. */
+/** A statement exceeded the time limit of its permit. */
 export class StatementTimeout extends Error {
   readonly timeLimit: number;
 
@@ -22,7 +22,7 @@ interface WriteInQueue {
   readonly item: { readonly permit?: WritePermit | null | undefined };
 }
 
-/** The permit of a statement with several writes; undefined when none of them needs one. */
+/** The permit of a statement with several writes; undefined: none of them needs one. */
 export function joinPermits(writes: readonly WriteInQueue[]): WritePermit | undefined {
   const permits = writes.flatMap(({ item }) => item.permit ?? []);
   if (permits.length === 0) return undefined;
@@ -34,7 +34,7 @@ export function joinPermits(writes: readonly WriteInQueue[]): WritePermit | unde
   };
 }
 
-/** The writes that may still begin. @param refuse called with each of the others and its reason */
+/** The writes whose permits are still valid. @param refuse called with each other write and the reason */
 export function permittedWrites<Write extends WriteInQueue>(
   writes: readonly Write[],
   refuse: (write: Write, reason: unknown) => void,

@@ -209,7 +209,7 @@ t.test('Redis is gone, and comes back empty', async (t) => {
 
 t.test('outages of Redis are no failures of this', async (t) => {
   t.strictSame(
-    log.failures.filter((failure) => failure.includes('can not be shared')),
+    log.failures.filter((failure) => failure.includes('cannot be shared')),
     [],
   );
 });
