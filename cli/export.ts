@@ -1,4 +1,4 @@
-/** Fetches whole projects of a running server into a folder (docs/operations.md#backup-and-restore). */
+/** Exports projects of a running server into a folder (docs/operations.md#backup-and-restore). */
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { CommandError } from '#kernel/errors/command-error.ts';
@@ -31,8 +31,7 @@ function readOrder(): { folder: string; url: string; projects: string[]; again: 
     },
   });
   const [folder, ...rest] = positionals;
-  if (folder === undefined || rest.length > 0)
-    throw new CommandError('it takes one FOLDER; --help says more');
+  if (folder === undefined || rest.length > 0) throw new CommandError('one FOLDER is expected; see --help');
   return { folder: resolve(folder), url: values.url, projects: values.project, again: values.again };
 }
 
@@ -42,7 +41,7 @@ try {
     const folder = await ExportFolder.begin(root, server.url, { again });
     const exported = await exportProjects({ server, folder, progress }, projects);
     await folder.finish(exported);
-    progress.end(`${root} is whole`);
+    progress.end(`export to ${root} complete`);
   });
 } catch (error) {
   failStart(error);

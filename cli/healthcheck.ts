@@ -6,13 +6,13 @@ import { isIPv6 } from 'node:net';
 const timeout = 3000;
 
 /**
- * For container engines: exit status 0 when the process that listens at HOST and PORT of this environment answers
- * `/healthz`, else 1 and one sentence. Reads no other variable, so that it tells nothing but whether the process lives.
+ * For container engines: exits with 0 if the process at HOST and PORT of this environment answers `/healthz`, and otherwise
+ * with 1 and one sentence. It reads no other variables, so that it only checks whether the process is alive.
  */
 const { HOST, PORT, TLS_CERT_FILE } = process.env;
 const host = HOST === undefined || HOST === '' || HOST === '0.0.0.0' ? '127.0.0.1' : HOST;
 const options = { host: host === '::' ? '::1' : host, port: Number(PORT || 8080), path: '/healthz', timeout };
-// what is asked is whether it answers: the certificate is made out for its public name, not for this address
+// the certificate is for the public name, not for this address, and only the answer matters
 const request = TLS_CERT_FILE
   ? requestHttps({ ...options, rejectUnauthorized: false })
   : requestHttp(options);

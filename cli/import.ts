@@ -1,4 +1,4 @@
-/** Makes projects on a running server from the folder of an export (docs/operations.md#backup-and-restore). */
+/** Imports projects from the folder of an export into a running server (docs/operations.md#backup-and-restore). */
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { CommandError } from '#kernel/errors/command-error.ts';
@@ -32,12 +32,11 @@ function readOrder(): { folder: string; url: string; projects: string[]; verify:
     },
   });
   const [folder, ...rest] = positionals;
-  if (folder === undefined || rest.length > 0)
-    throw new CommandError('it takes one FOLDER; --help says more');
+  if (folder === undefined || rest.length > 0) throw new CommandError('one FOLDER is expected; see --help');
   return { folder: resolve(folder), url: values.url, projects: values.project, verify: values.verify };
 }
 
-/** The manifest with these projects alone. @param slugs empty: all */
+/** The manifest with only these projects. @param slugs empty: all */
 function chosen(manifest: Manifest, slugs: readonly string[]): Manifest {
   const missing = slugs.filter((slug) => !manifest.projects.some((project) => project.slug === slug));
   if (missing.length > 0) throw new CommandError(`the export has no project ${missing.join(', ')}`);
@@ -52,7 +51,7 @@ try {
     const deps = { server, folder, progress, manifest: chosen(all, projects) };
     if (!verify) {
       await importProjects(deps);
-      progress.end(`${server.url} has all of it`);
+      progress.end(`import into ${server.url} complete`);
       return;
     }
     const differences = await verifyProjects(deps);

@@ -21,7 +21,7 @@ row whose file is missing, and only when it finds it missing a second time.
     const { values } = parseArgs({ options: { 'dry-run': { type: 'boolean', default: false } } });
     return { dryRun: values['dry-run'] };
   },
-  // there may be many objects to look at
+  // there may be many objects to check
   timeout: 3_600_000,
   informs: true,
   async offline(services, order) {

@@ -1,4 +1,4 @@
-/** Moves a record space to another store of CLICKHOUSE_URL, while it is read and written (docs/clickhouse.md). */
+/** Moves a record space to another store of CLICKHOUSE_URL while it is in use (docs/clickhouse.md). */
 import { parseArgs } from 'node:util';
 import { textLiteral } from '#engine/literal.ts';
 import { readConfig } from '#kernel/config/read-config.ts';
@@ -29,7 +29,9 @@ It tells its progress. When it is cut off, the space is whole in one of the two 
 `);
 const stopped = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM'] as const)
-  process.once(name, () => stopped.abort(new CommandError('it was stopped: the same command goes on')));
+  process.once(name, () =>
+    stopped.abort(new CommandError('stopped: run the same command again to continue')),
+  );
 try {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
@@ -38,10 +40,10 @@ try {
   const [path = '', store = '', ...rest] = positionals;
   const [project = '', slug = '', ...more] = path.split('/');
   if (project === '' || slug === '' || store === '' || rest.length + more.length > 0)
-    throw new CommandError('it takes PROJECT/SPACE and STORE; --help says more');
+    throw new CommandError('PROJECT/SPACE and STORE are expected; see --help');
   const config = readConfig(process.env);
   if (config.clickhouse === undefined)
-    throw new CommandError('CLICKHOUSE_URL is not set: there is one store');
+    throw new CommandError('CLICKHOUSE_URL is not set: there is only one store');
   const log = createLog('warn', { secrets: secretsOf(config) });
   const services = await openServices(config, log);
   try {
@@ -67,7 +69,7 @@ interface MoveOrder {
   readonly report: MoveDeps['report'];
 }
 
-/** On the stores of a process of its own. Throws a CommandError with one sentence. */
+/** Moves the space with this process's own stores. Throws a CommandError with one sentence. */
 async function moveSpaceOf(
   services: Omit<Services, 'close'>,
   order: MoveOrder,
@@ -79,7 +81,7 @@ async function moveSpaceOf(
     const names = db.stores.all.map(({ name }) => name).join(', ');
     throw new CommandError(`CLICKHOUSE_URL names no store ${order.store}: there are ${names}`);
   }
-  if (!target.available) throw new CommandError(`the store ${order.store} is away`);
+  if (!target.available) throw new CommandError(`the store ${order.store} does not respond`);
   const catalogue = new TableCatalogue(services);
   const store = SharedStore.open({ ...services, metrics: unmeasured });
   const freshness = freshnessOf(store, invalidation);

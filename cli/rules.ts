@@ -1,4 +1,4 @@
-/** Prints what strangers and users may do with the records of a server, with warnings, for CI (docs/security.md). */
+/** Prints what strangers and users may do with a server's records, and warnings, for CI (docs/security.md). */
 import { parseArgs } from 'node:util';
 import { failStart, helpIfAsked } from '#process/lifecycle/command-line.ts';
 import { everybodyMay, type Reach } from '#query/login/rule-words.ts';

@@ -1,5 +1,5 @@
 #!/usr/bin/env -S UV_THREADPOOL_SIZE=16 MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=524288 node
-/** The command of the package: `sluice` serves, and `sluice token` is what `npm run token` is in a checkout. */
+/** The command of the package: `sluice` runs the server, and `sluice token` is `npm run token` of a checkout. */
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { failStart } from '#process/lifecycle/command-line.ts';
@@ -41,7 +41,7 @@ if (command === '--help' || command === '-h') {
   process.stdout.write(help.trimStart());
 } else if (Object.hasOwn(scripts, command)) {
   const script = new URL(`${scripts[command]}${extname(import.meta.url)}`, import.meta.url);
-  // as if it had been started itself: with WORKERS it starts its own file again
+  // as if the file had been started directly, because WORKERS restarts argv[1]
   process.argv.splice(1, process.argv.length, fileURLToPath(script), ...options);
   await import(script.href);
 } else {

@@ -1,6 +1,6 @@
 /**
- * Creates SQL views, whether the server runs or not: one for each record space, in the database `<database>_views`, with
- * a column for each field (docs/records.md). Prints their names. Run it again when structures changed.
+ * Creates SQL views, with or without a running server: one view for each record space in the database `<database>_views`,
+ * with a column for each field (docs/records.md). Prints their names. Run it again after a change of structures.
  */
 import { parseArgs } from 'node:util';
 import { commandLine } from '#process/lifecycle/command-line.ts';

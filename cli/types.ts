@@ -29,7 +29,7 @@ function readOrder() {
     },
   });
   const { project, out, check } = values;
-  if (project === undefined) throw new CommandError('--project is missing; --help says more');
+  if (project === undefined) throw new CommandError('--project is missing; see --help');
   if (check && out === undefined) throw new CommandError('--check needs --out, the file to compare');
   return { ...values, project };
 }
@@ -45,7 +45,7 @@ try {
     const spaces: { slug: string; fields: readonly ShownField[] }[] = [];
     for await (const { slug } of server.list<{ slug: string }>(`${path}?`, 'spaces')) {
       const found = await server.find<SpaceAnswer>(`${path}/${encodeURIComponent(slug)}`);
-      // dropped meanwhile
+      // the space was dropped meanwhile
       if (found !== null) spaces.push({ slug, fields: found.structure.recordStructure });
     }
     const text = spaceLines(project, spaces);
@@ -53,11 +53,11 @@ try {
     else if (check) {
       const before = await readFile(out, 'utf8').catch(() => '');
       if (before !== text)
-        throw new CommandError(`${out} is not what the server has: run npx sluice types again`);
-      progress.end(`${out} is what the server has`);
+        throw new CommandError(`${out} does not match the server: run npx sluice types again`);
+      progress.end(`${out} matches the server`);
     } else {
       await writeFile(out, text);
-      progress.end(`${out} has ${spaces.length} record spaces`);
+      progress.end(`wrote ${spaces.length} record spaces to ${out}`);
     }
   });
 } catch (error) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What `npm pack` puts into the package: compiled JavaScript in dist/, and the web app where there is one.
+# Builds what `npm pack` puts into the package: compiled JavaScript in dist/, and the web app if there is one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 rm -rf dist

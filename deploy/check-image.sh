@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Carries out the Dockerfile's build, and what its runtime stage copies, in an empty folder and without an engine:
+# Runs the Dockerfile's build, and the copies of its runtime stage, in an empty folder and without a container engine:
 #   deploy/check-image.sh FOLDER
-# FOLDER/app is then what the image has in /app. Prints its size and its files by folder. The instructions are read from
-# the Dockerfile, so that they are the same; only the base image's own changes and the ones that need its root are left out.
+# Afterwards FOLDER/app is the image's /app. Prints its size, and its files by folder. The instructions are read from the
+# Dockerfile; only changes of the base image, and changes that need root, are omitted.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -63,7 +63,7 @@ while read -r instruction rest; do
   fi
 done < <(stage runtime)
 
-# what belongs to root in the image: readable, and written by nobody
+# these files belong to root in the image: readable, and writable by nobody
 chmod -R a+rX,a-w "$app"
 
 echo "files: $(find "$app" -type f | wc -l)"

@@ -6,22 +6,22 @@ import { failStart } from '#process/lifecycle/command-line.ts';
 
 /** A checksum of a table's rows, whatever their order. */
 export interface TableSums {
-  /** Names and types, by their names. */
+  /** Names and types, sorted by name. */
   readonly columns: string;
   readonly rows: string;
-  /** Of a hash of each row, modulo 2^64. */
+  /** Sum of a hash of each row, modulo 2^64. */
   readonly sum: string;
 }
 
 type ReadRows = (sql: string) => string[][];
 
 function sumsOf(path: string, read: ReadRows): TableSums {
-  // a path may have signs that stand for other signs there
+  // a descriptor, because a path may contain wildcards
   const table = `file('/dev/fd/${openSync(path, 'r')}', Parquet)`;
   const columns = read(`DESCRIBE ${table}`)
     .map(([name = '', type = '']) => ({ name, type }))
     .sort((one, other) => (one.name < other.name ? -1 : 1));
-  // a hash passes over what is null, so it has to be said apart
+  // the hash ignores null values, so IS NULL is a separate column
   const values = columns.map(({ name }) => quoteIdentifier(name)).map((name) => `${name}, ${name} IS NULL`);
   const [row] =
     read(`SELECT toString(count()), toString(sum(sipHash64(tuple(${values.join(', ')})))) FROM ${table}

@@ -9,10 +9,10 @@ import { CommandError } from '#kernel/errors/command-error.ts';
 const manifestName = 'sluice-export.json';
 const journalName = 'done.ndjson';
 const format = 1;
-/** Bytes of a part of a path. File systems take 255. */
+/** Most bytes of a path segment. File systems allow 255. */
 const longestPart = 200;
 
-/** A file of an export that is whole. `path` is relative, with slashes. */
+/** A complete file of an export. `path` is relative, with slashes. */
 export interface DoneItem {
   readonly path: string;
   readonly bytes: number;
@@ -27,7 +27,7 @@ export interface ExportedProject {
   readonly files: number;
 }
 
-/** `sluice-export.json`: it is written last, so an export that has it is whole. */
+/** `sluice-export.json`: it is written last, so an export that has it is complete. */
 export interface Manifest {
   readonly format: typeof format;
   readonly id: string;
@@ -39,7 +39,7 @@ export interface Manifest {
   readonly projects: readonly ExportedProject[];
 }
 
-/** A file of a project, as a line of files.ndjson says it. */
+/** A file of a project: a line of files.ndjson. */
 export interface ExportedFile {
   readonly name: string;
   readonly originalName: string;
@@ -50,14 +50,14 @@ export interface ExportedFile {
 }
 
 type Chunks = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
-/** Throws for the end of a file that is not whole. @param end four bytes, or all where there are fewer */
+/** Throws if the end of a file shows that it is incomplete. @param end the last four bytes, or all of a shorter file */
 type EndCheck = (end: string) => void;
 const endBytes = 4;
 
 /** The first line of the journal. */
 type JournalStart = Pick<Manifest, 'format' | 'id' | 'url' | 'startedAt'>;
 
-/** Where things are in an export. */
+/** The paths in an export. */
 export const pathOf = {
   structure: (project: string, space: string) =>
     `${safePart(project)}/spaces/${safePart(space)}/structure.json`,
@@ -67,7 +67,7 @@ export const pathOf = {
   file: (project: string, name: string) => `${safePart(project)}/files/${percentEncoded(name)}`,
 };
 
-/** A file name that stays unique where letter case does not count. */
+/** A file name that is also unique on case-insensitive file systems. */
 export function safePart(text: string): string {
   const safe = percentEncoded(text).replace(/(%[0-9A-F]{2})|([A-Z])/g, (_, code: string, letter: string) =>
     code === undefined ? `%${letter.charCodeAt(0).toString(16)}` : code.toLowerCase(),
@@ -77,17 +77,17 @@ export function safePart(text: string): string {
   return `${safe.slice(0, longestPart - 40).replace(/%.?$/, '')}~${digest}`;
 }
 
-/** Neither a hidden file nor a way out of the folder. */
+/** Prevents hidden files and paths out of the folder. */
 function percentEncoded(text: string): string {
   return encodeURIComponent(text)
     .replace(/[!'()*~]/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`)
     .replace(/^\./, '%2e');
 }
 
-/** An item of an export that was changed or damaged. */
+/** An item of an export is changed or damaged. */
 export class DamagedItem extends CommandError {}
 
-/** A folder with an export, or with the beginning of one. Its journal says which items are whole. */
+/** A folder with a complete or partial export. Its journal lists the complete items. */
 export class ExportFolder {
   readonly root: string;
   readonly start: JournalStart;
@@ -107,8 +107,8 @@ export class ExportFolder {
   }
 
   /**
-   * For an export, which goes on where the last one was cut. Rejects with a CommandError for a folder of something else.
-   * @param again: what is there of an earlier export is removed
+   * Opens the folder for an export, which continues an interrupted one. Rejects with a CommandError for any other folder.
+   * @param again removes an earlier export
    */
   static async begin(root: string, url: string, { again }: { again: boolean }): Promise<ExportFolder> {
     await mkdir(root, { recursive: true });
@@ -116,17 +116,15 @@ export class ExportFolder {
     const names = await readdir(root);
     if (again && earlier !== null) return ExportFolder.#anew(root, url, earlier.items.keys());
     if (names.includes(manifestName))
-      throw new CommandError(`${root} has an export that is whole: --again replaces it`);
+      throw new CommandError(`${root} has a complete export: --again replaces it`);
     if (earlier === null && names.some((name) => name !== journalName && name !== `${journalName}.part`))
       throw new CommandError(`${root} is neither empty nor an export`);
     if (earlier !== null && earlier.start.url !== url)
-      throw new CommandError(
-        `${root} has the beginning of an export of ${earlier.start.url}: --again replaces it`,
-      );
+      throw new CommandError(`${root} has an incomplete export of ${earlier.start.url}: --again replaces it`);
     return ExportFolder.#withJournal(root, earlier?.start ?? newStart(url), earlier?.items ?? new Map());
   }
 
-  /** Whatever is left when this is cut belongs to no export. @param paths of the items of the earlier one */
+  /** Removes an export. If this is interrupted, the rest belongs to no export. @param paths of its items */
   static async #anew(root: string, url: string, paths: Iterable<string>): Promise<ExportFolder> {
     const folder = await ExportFolder.#withJournal(root, newStart(url), new Map());
     await rm(join(root, manifestName), { force: true });
@@ -135,7 +133,7 @@ export class ExportFolder {
     return folder;
   }
 
-  /** The journal is written anew: without lines that were cut, or that later ones replaced. */
+  /** Rewrites the journal without incomplete lines, and without lines that later ones replaced. */
   static async #withJournal(
     root: string,
     start: JournalStart,
@@ -145,16 +143,15 @@ export class ExportFolder {
     return new ExportFolder({ root, start, items, journal: await open(join(root, journalName), 'a') });
   }
 
-  /** For reading. Rejects with a CommandError unless the export is whole. */
+  /** Opens the folder for reading. Rejects with a CommandError unless the export is complete. */
   static async openWhole(
     root: string,
   ): Promise<{ readonly folder: ExportFolder; readonly manifest: Manifest }> {
     const text = await readFile(join(root, manifestName), 'utf8').catch(() => null);
-    if (text === null)
-      throw new CommandError(`${root} has no ${manifestName}: it is no export that is whole`);
+    if (text === null) throw new CommandError(`${root} has no ${manifestName}: it is not a complete export`);
     const manifest = JSON.parse(text) as Manifest;
     if (manifest.format !== format)
-      throw new CommandError(`${root} has the format ${manifest.format}, and this version reads ${format}`);
+      throw new CommandError(`${root} has the format ${manifest.format}, but this version reads ${format}`);
     const { items } = (await readJournal(join(root, journalName))) ?? {};
     if (items === undefined) throw new CommandError(`${root} has no ${journalName}`);
     return { folder: new ExportFolder({ root, start: manifest, items, journal: null }), manifest };
@@ -164,7 +161,7 @@ export class ExportFolder {
     return join(this.root, path);
   }
 
-  /** The item, if the export has all of it. */
+  /** The item, if it is complete. */
   async done(path: string): Promise<DoneItem | null> {
     const item = this.#items.get(path);
     if (item === undefined) return null;
@@ -177,13 +174,13 @@ export class ExportFolder {
     return writeWhole(this.root, path, chunks, check);
   }
 
-  /** Notes items as whole. */
+  /** Adds complete items to the journal. */
   async note(...items: readonly DoneItem[]): Promise<void> {
     for (const item of items) this.#items.set(item.path, item);
     for (const line of linesOf(...items)) await this.#journal?.appendFile(line);
   }
 
-  /** Ends an export: from now on it is whole. */
+  /** Completes an export. */
   async finish(projects: readonly ExportedProject[]): Promise<void> {
     await this.#journal?.sync();
     const manifest: Manifest = { ...this.start, endedAt: new Date().toISOString(), projects };
@@ -191,16 +188,16 @@ export class ExportFolder {
     await this.#journal?.close();
   }
 
-  /** An item of a whole export. Rejects with a CommandError when it is missing or has other bytes than it had. */
+  /** An item of a complete export. Rejects with a CommandError if it is missing or its bytes have changed. */
   async checked(path: string): Promise<DoneItem> {
     const item = await this.done(path);
-    if (item === null) throw new DamagedItem(`${path} is missing, or has another size than it had`);
+    if (item === null) throw new DamagedItem(`${path} is missing, or its size has changed`);
     if ((await digestOf(createReadStream(this.absolute(path)))) !== item.sha256)
-      throw new DamagedItem(`${path} is damaged: its SHA-256 is not the one that ${journalName} has`);
+      throw new DamagedItem(`${path} is damaged: its SHA-256 does not match ${journalName}`);
     return item;
   }
 
-  /** The files of a project of a whole export. */
+  /** The files of a project of a complete export. */
   async *files(project: string): AsyncGenerator<ExportedFile> {
     const { path } = await this.checked(pathOf.files(project));
     for await (const line of createInterface({ input: createReadStream(this.absolute(path)) }))
@@ -215,7 +212,7 @@ export async function digestOf(chunks: AsyncIterable<Uint8Array>): Promise<strin
   return hash.digest('hex');
 }
 
-/** Null: there is none. The last line may have been cut. */
+/** Null: there is none. The last line may be incomplete. */
 async function readJournal(
   path: string,
 ): Promise<{ start: JournalStart; items: Map<string, DoneItem> } | null> {
@@ -251,7 +248,7 @@ function linesOf(...values: readonly object[]): Buffer[] {
   return values.map((value) => Buffer.from(`${JSON.stringify(value)}\n`));
 }
 
-/** Writes a file so that it is whole under its name, also after a power cut. */
+/** Writes a file atomically and durably. */
 async function writeWhole(
   root: string,
   path: string,

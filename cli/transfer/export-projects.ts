@@ -19,13 +19,13 @@ export interface TransferDeps {
   readonly progress: Progress;
 }
 
-/** Until the first byte of a Parquet file, which the server makes as a whole first. Milliseconds. */
+/** Deadline for the first byte of a Parquet file, which the server completes before sending it. Milliseconds. */
 const exportSilence = 1_800_000;
 export const filesAtOnce = 4;
-/** How often a space is read again whose structure changes meanwhile. */
+/** How often a space is read again because its structure changed meanwhile. */
 const mostReads = 5;
 
-/** Fetches whole projects. @param slugs empty: all of the account */
+/** Exports projects. @param slugs empty: all of the account */
 export async function exportProjects(
   deps: TransferDeps,
   slugs: readonly string[],
@@ -42,10 +42,10 @@ export async function exportProjects(
       await exportSpace(deps, project, slug);
       spaces.push(slug);
     }
-    // after all records, so that every file is there that one of them names
+    // after all records, so that every file is included that a record names
     const files = await exportFiles(deps, project);
     exported.push({ slug: project, spaces, files });
-    progress.say(`${project} is whole; record spaces: ${spaces.length}, files: ${files}`);
+    progress.say(`${project} complete; record spaces: ${spaces.length}, files: ${files}`);
   }
   return exported;
 }
@@ -59,11 +59,10 @@ async function exportSpace(deps: TransferDeps, project: string, slug: string): P
     const before = await readSpace(server, project, slug);
     if (before === null) throw new CommandError(`${project}/${slug} was dropped meanwhile`);
     const records = await fetchRecords(deps, project, slug);
-    // a structure that changed meanwhile may not be that of the records
+    // if the structure changed meanwhile, it may not match the records
     const after = await readSpace(server, project, slug);
     if (!isDeepStrictEqual(before.exported, after?.exported)) {
-      if (reads === mostReads)
-        throw new CommandError(`${project}/${slug}: its structure changes all the time`);
+      if (reads === mostReads) throw new CommandError(`${project}/${slug}: its structure keeps changing`);
       continue;
     }
     const text = `${JSON.stringify(before.exported, null, 2)}\n`;
@@ -73,7 +72,7 @@ async function exportSpace(deps: TransferDeps, project: string, slug: string): P
   }
 }
 
-/** One request, and so the records of one moment. @param path where they are written, absent: their place in the export */
+/** Fetches all records in one request, and so from one moment. @param path where they are written; absent: their place in the export */
 export function fetchRecords(
   deps: TransferDeps,
   project: string,
@@ -84,18 +83,18 @@ export function fetchRecords(
   const address = `${spacePath(project, slug)}/_export_.parquet?$hashes=true`;
   return server.call(address, { silence: exportSilence }, (answer) =>
     folder.write(path, counted(deps, `${project}/${slug}`, answer), (end) => {
-      if (end !== 'PAR1') throw new CutTransfer('a Parquet file came without its end');
+      if (end !== 'PAR1') throw new CutTransfer('a Parquet file arrived without its end');
     }),
   );
 }
 
-/** @returns how many there are */
+/** @returns the number of files */
 async function exportFiles(deps: TransferDeps, project: string): Promise<number> {
   const { server, folder } = deps;
   const index = pathOf.files(project);
   let count = 0;
   async function* lines(): AsyncGenerator<Uint8Array> {
-    // the oldest first: those that come meanwhile are at the end
+    // the oldest first: files that are uploaded meanwhile come last
     const list = `/_f_/${encodeURIComponent(project)}?sort=createdAt&order=asc&`;
     for await (const files of pagesOf(server.list<ListedFile>(list, 'files'))) {
       const found = new Map<string, ExportedFile>();
@@ -126,7 +125,7 @@ function exportedFile(file: ListedFile, { sha256 }: DoneItem): ExportedFile {
 async function fetchFile(deps: TransferDeps, project: string, file: ListedFile): Promise<DoneItem | null> {
   const { server, folder, progress } = deps;
   const path = pathOf.file(project, file.name);
-  // the file under a name never changes
+  // the file of a name never changes
   const done = await folder.done(path);
   if (done !== null) return done;
   const what = `${project}/${file.name}`;
@@ -135,7 +134,7 @@ async function fetchFile(deps: TransferDeps, project: string, file: ListedFile):
       folder.write(path, counted(deps, what, answer)),
     );
     if (item.bytes !== file.size || (file.sha256 ?? item.sha256) !== item.sha256)
-      throw new CommandError(`${what}: its bytes are not those that the list of files tells of`);
+      throw new CommandError(`${what}: its bytes do not match the list of files`);
     await folder.note(item);
     progress.done(what);
     return item;
@@ -157,7 +156,7 @@ async function* counted(
   }
 }
 
-/** Items of a list, some at a time. */
+/** A list in pages. */
 export async function* pagesOf<Item>(items: AsyncIterable<Item>): AsyncGenerator<Item[]> {
   let page: Item[] = [];
   for await (const item of items) {

@@ -12,27 +12,27 @@ import { type ExportedSpace, type RemoteSpace, readSpace, spaceAddress, spacePat
 
 type ImportDeps = TransferDeps & { readonly manifest: Manifest };
 
-/** A record space of the export, and what the server has of it. */
+/** A record space of the export, and its state on the server. */
 interface SpaceImport {
   readonly project: string;
   readonly slug: string;
   readonly exported: ExportedSpace;
-  /** The import of its records that is over or goes on; null: it is to begin. */
+  /** The finished or running import of its records; null: it has not begun. */
   readonly job: ImportJob | null;
-  /** The last import, as a part of the idempotency key: one that failed, or whose records are gone, can be repeated. */
+  /** The last import, as part of the idempotency key, so that a failed or undone import can be repeated. */
   readonly after: string;
 }
 
-/** Makes the projects of an export on a server, and goes on where an earlier run was cut. */
+/** Imports projects of an export into a server, and continues an interrupted import. */
 export async function importProjects(deps: ImportDeps): Promise<void> {
   const { server, folder, manifest, progress } = deps;
   const jobs = await RemoteJobs.of(server);
   for (const { slug: project, spaces } of manifest.projects) {
     const places: SpaceImport[] = [];
-    // nothing is changed before all of it may be
+    // nothing is changed before everything was checked
     for (const slug of spaces) places.push(await placeOf(deps, jobs, project, slug));
     for (const place of places) await makeSpace(deps, place);
-    // they may name another space of the project
+    // rules may name another space of the project
     for (const { slug, exported } of places)
       if (exported.rules !== null) await setRules(deps, project, slug, exported.rules);
     for (const place of places) {
@@ -41,12 +41,12 @@ export async function importProjects(deps: ImportDeps): Promise<void> {
     }
     for await (const files of pagesOf(folder.files(project)))
       await forEachAtOnce(files, filesAtOnce, (file) => importFile(deps, project, file));
-    progress.say(`${project} is there; record spaces: ${spaces.length}`);
+    progress.say(`${project} complete; record spaces: ${spaces.length}`);
   }
   server.signal.throwIfAborted();
 }
 
-/** What is to be done for a space. Rejects with a CommandError when it has records of something else. */
+/** Plans the import of a space. Rejects with a CommandError if it has records from elsewhere. */
 async function placeOf(
   deps: ImportDeps,
   jobs: RemoteJobs,
@@ -64,15 +64,15 @@ async function placeOf(
   if (job === null && space !== null && space.records !== 0)
     throw new CommandError(
       space.records === null
-        ? `${project}/${slug}: the store of its records is away`
-        : `${project}/${slug} has ${space.records} records, and they are not of this export: drop the record space first`,
+        ? `${project}/${slug}: the store of its records does not respond`
+        : `${project}/${slug} has ${space.records} records that are not from this export: drop the record space first`,
     );
   return { project, slug, exported, job, after: last?.id ?? '' };
 }
 
-/** Whether the records of an import are in the space, or will be. */
+/** Whether the space has the records of an import, or will have them. */
 function counts({ state, inserted, createdAt }: ImportJob, space: RemoteSpace): boolean {
-  // clocks of processes differ a little
+  // the processes' clocks differ a little
   const isOfEarlierSpace = Date.parse(createdAt) < Date.parse(space.createdAt) - 60_000;
   if (isOfEarlierSpace || state === 'failed' || state === 'cancelled') return false;
   return state !== 'done' || space.records !== 0 || inserted === 0;

@@ -1,15 +1,15 @@
-/** Milliseconds between two texts of one item: on a terminal, and in a log. */
+/** Least milliseconds between two reports of one item: on a terminal, and in a log. */
 const terminalEvery = 100;
 const logEvery = 10_000;
 
-/** How far a long command is, on standard error: one line that changes on a terminal, else a line for each item. */
+/** Reports the progress of a long command on standard error: on a terminal in one line that changes, otherwise a line per item. */
 export class Progress {
   readonly #isTerminal = process.stderr.isTTY === true;
   #items = 0;
   #bytes = 0;
   #shownAt = performance.now();
 
-  /** An item is over. @param bytes of it that did not come by `moved` */
+  /** An item is complete. @param bytes of it that were not reported with `moved` */
   done(text: string, bytes = 0): void {
     this.#items++;
     this.#bytes += bytes;
@@ -17,25 +17,25 @@ export class Progress {
     else this.say(text);
   }
 
-  /** Bytes of an item that goes on. */
+  /** More bytes of a running item. */
   moved(text: string, bytes: number): void {
     this.#bytes += bytes;
     if (performance.now() - this.#shownAt > (this.#isTerminal ? terminalEvery : logEvery)) this.#show(text);
   }
 
-  /** A line that stays. */
+  /** Prints a permanent line. */
   readonly say = (text: string): void => {
     this.#shownAt = performance.now();
     this.clear();
     process.stderr.write(`${text}\n`);
   };
 
-  /** Leaves the line for something else. */
+  /** Clears the line for other output. */
   clear(): void {
     if (this.#isTerminal) process.stderr.write('\r\u001b[K');
   }
 
-  /** What the whole came to. */
+  /** Prints the totals. */
   end(text: string): void {
     this.say(`${text}: ${this.#total()}`);
   }

@@ -11,7 +11,7 @@ export function fileAddress(project: string, name: string): string {
   return `/_f_/${encodeURIComponent(project)}/${encodeURIComponent(name)}`;
 }
 
-/** What the server says of a file; null: it has none of that name. */
+/** What the server reports about a file; null: it has no such file. */
 export async function fileAt(
   server: RemoteServer,
   project: string,
@@ -30,7 +30,7 @@ export async function fileAt(
   }
 }
 
-/** Whether a file is the exported one, as far as the server says: by its digest, else by its size. */
+/** Whether a file is the exported one: by its digest if the server has one, otherwise by its size. */
 export function isCopyOf({ size, sha256 }: RemoteFile, file: ExportedFile): boolean {
   return size === file.size && (sha256 ?? file.sha256) === file.sha256;
 }

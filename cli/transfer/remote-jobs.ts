@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CommandError } from '#kernel/errors/command-error.ts';
 import type { RemoteServer } from './remote-server.ts';
 
-/** An import as the server tells of it (docs/import-export.md#jobs). */
+/** An import as the server reports it (docs/import-export.md#jobs). */
 export interface ImportJob {
   readonly id: string;
   readonly state: 'waiting' | 'running' | 'publishing' | 'done' | 'failed' | 'cancelled';
@@ -24,7 +24,7 @@ export interface ImportJob {
 
 export type FinishedJob = Pick<ImportJob, 'inserted'> & { readonly state: 'done' };
 
-/** Milliseconds between two looks at a job, and without a change after which nobody waits any more. */
+/** Interval of polling a job, and how long to wait without any progress. Milliseconds. */
 const lookEvery = 500;
 const longestRest = 3_600_000;
 const shownProblems = 20;
@@ -39,10 +39,10 @@ export class RemoteJobs {
     this.#last = last;
   }
 
-  /** As they are now. */
+  /** The current state of imports. */
   static async of(server: RemoteServer): Promise<RemoteJobs> {
     const last = new Map<string, ImportJob>();
-    // the newest come first
+    // the newest first
     for await (const job of server.list<ImportJob>('/_jobs_?', 'jobs')) {
       const key = keyOf(job.project, job.space, job.bytes);
       if (job.format === 'parquet' && !last.has(key)) last.set(key, { ...job, problems: [] });
@@ -50,12 +50,12 @@ export class RemoteJobs {
     return new RemoteJobs(server, last);
   }
 
-  /** The last import of a file of so many bytes into a space; null: there is none. */
+  /** The last import of a file of this size into a space; null: there is none. */
   last(project: string, space: string, bytes: number): ImportJob | null {
     return this.#last.get(keyOf(project, space, bytes)) ?? null;
   }
 
-  /** Resolves when the job is done. Rejects with a CommandError that has its problems when it fails. */
+  /** Resolves when the job is done. If it fails, rejects with a CommandError that lists its problems. */
   async finished(job: ImportJob, show: (job: ImportJob) => void): Promise<FinishedJob> {
     let now = job;
     for (let changedAt = performance.now(); ; ) {
@@ -63,7 +63,7 @@ export class RemoteJobs {
       if (state === 'done') return { state, inserted };
       if (state === 'failed' || state === 'cancelled') throw failure(now);
       if (performance.now() - changedAt > longestRest)
-        throw new CommandError(`${nameOf(now)} is ${state}, and does not go on: run the command again later`);
+        throw new CommandError(`${nameOf(now)} is ${state}, without progress: run the command again later`);
       await sleep(lookEvery, undefined, { signal: this.#server.signal });
       const next = await this.#server.json<ImportJob>(`/_jobs_/${job.id}`);
       if (next.state !== state || next.bytesRead !== now.bytesRead) changedAt = performance.now();

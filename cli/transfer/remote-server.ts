@@ -4,17 +4,17 @@ import { CommandError } from '#kernel/errors/command-error.ts';
 import { joinedProblems } from '#kernel/errors/joined-problems.ts';
 import { patientFetch } from './patient-fetch.ts';
 
-/** Milliseconds without a byte in either direction, after which a call is given up. */
+/** How long a call may go without a byte in either direction. Milliseconds. */
 const longestSilence = 60_000;
-/** Their waits add up to more than a minute, in which a server can be started anew. */
+/** Their pauses add up to more than a minute, in which a server can be restarted. */
 const retries = 8;
-/** Bytes of an answer that is read as a whole. */
+/** Most bytes of a buffered answer. */
 const largestAnswer = 16 * 1024 * 1024;
 
-/** A transfer that another attempt may bring to its end. */
+/** A transfer broke off; a retry may succeed. */
 export class CutTransfer extends Error {}
 
-/** An answer with an error of the server. */
+/** The server answered with an error. */
 export class RefusedCall extends CommandError {
   readonly status: number;
 
@@ -26,21 +26,21 @@ export class RefusedCall extends CommandError {
 
 export interface Call extends Pick<ClientCall, 'headers' | 'body'> {
   readonly method?: string;
-  /** Sent in place of JSON. */
+  /** Sent instead of JSON. */
   readonly bytes?: { readonly size: number; readonly read: () => Readable };
   /** Milliseconds; absent: a minute. */
   readonly silence?: number;
 }
 
-/** A Sluice server, seen by its HTTP API. Calls are sent again while the server is away or asks to wait. */
+/** A Sluice server, through its HTTP API. Calls are retried while the server is down or asks to wait. */
 export class RemoteServer {
-  /** Without a slash at its end. */
+  /** Without trailing slash. */
   readonly url: string;
   readonly signal: AbortSignal;
   readonly #token: string;
   readonly #warn: (text: string) => void;
 
-  /** @param args.warn says why a call is sent again */
+  /** @param args.warn reports why a call is retried */
   constructor(args: { url: string; token: string; signal: AbortSignal; warn: (text: string) => void }) {
     if (!/^https?:\/\//.test(args.url) || !URL.canParse(args.url))
       throw new CommandError(`${args.url} is not an http or https address`);
@@ -50,7 +50,7 @@ export class RemoteServer {
     this.#warn = args.warn;
   }
 
-  /** @param path with a slash at its start @param read takes the answer; it is called again when that was cut */
+  /** @param path with a leading slash @param read reads the answer; called again if the answer broke off */
   async call<Result>(
     path: string,
     { method = 'GET', headers, body, bytes, silence = longestSilence }: Call,
@@ -62,7 +62,7 @@ export class RemoteServer {
     const call: ClientCall = {
       ...{ method, path, body, signal, repeatable: true },
       headers: { ...headers, ...(bytes && { 'content-length': `${bytes.size}` }) },
-      // Node.js takes what can be iterated
+      // Node.js accepts any iterable
       ...(bytes && { bytes: () => bytes.read() as unknown as ReadableStream }),
       onRetry: (failure, attempt, wait) =>
         this.#warn(`${said(failure)}; attempt ${attempt} follows in ${(wait / 1000).toFixed(1)} s`),
@@ -72,7 +72,7 @@ export class RemoteServer {
       return await send(client, call, (answer) =>
         read(answer).catch((error: unknown) => {
           if (error instanceof CutTransfer) throw error;
-          // no other attempt helps against a full disk
+          // a retry doesn't help against a full disk
           broken = { error };
           throw new SluiceError({ code: 'not_read', status: answer.status, message: 'broken' });
         }),
@@ -100,7 +100,7 @@ export class RemoteServer {
     return (text === '' ? null : JSON.parse(text)) as Answer;
   }
 
-  /** All items of a list that comes in pages. @param path with `?` or `&` at its end */
+  /** All items of a paginated list. @param path ends with `?` or `&` */
   async *list<Item>(path: string, key: string): AsyncGenerator<Item> {
     for (let after: string | null = ''; after !== null; ) {
       const from: string = after === '' ? '' : `&after=${encodeURIComponent(after)}`;
@@ -111,12 +111,12 @@ export class RemoteServer {
   }
 }
 
-/** The bytes of an answer. Throws a CutTransfer where they end too early. */
+/** The bytes of an answer. Throws a CutTransfer if they end too early. */
 export async function* bytesOf({ body }: Response): AsyncGenerator<Uint8Array> {
   try {
     if (body !== null) yield* body;
   } catch (cause) {
-    throw new CutTransfer('the answer was cut', { cause });
+    throw new CutTransfer('the answer broke off', { cause });
   }
 }
 
@@ -131,11 +131,11 @@ async function textOf(answer: Response): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** A refusal, or what the connection failed with, which is the last cause. */
+/** The server's error, or the connection's, which is the last cause. */
 function textOfFailure(what: string, { status, problems, cause }: SluiceError, silence: number): string {
   if (status !== 0) return `${what}: ${status} ${joinedProblems(problems)}`;
   let last = cause as NodeJS.ErrnoException;
   while (last.cause instanceof Error) last = last.cause;
   const isSilent = /^UND_ERR_(?:HEADERS|BODY)_TIMEOUT$/.test(last.code ?? '');
-  return `${what}: ${isSilent ? `no byte came for ${silence / 1000} s` : last.message}`;
+  return `${what}: ${isSilent ? `no byte arrived for ${silence / 1000} s` : last.message}`;
 }

@@ -1,31 +1,31 @@
 import type { RemoteServer } from './remote-server.ts';
 
-/** What makes a record space again: structure.json of an export. */
+/** What recreates a record space: structure.json of an export. */
 export interface ExportedSpace {
-  /** In the form of the `structure` header. */
+  /** In the format of the `structure` header. */
   readonly structure: Readonly<Record<string, unknown>>;
-  /** As `PUT .../rules` takes them; null: there are none. */
+  /** In the format of `PUT .../rules`; null: there are no rules. */
   readonly rules: unknown;
 }
 
 export interface RemoteSpace {
   readonly exported: ExportedSpace;
-  /** Null: its store is away. */
+  /** Null: its store does not respond. */
   readonly records: number | null;
   readonly createdAt: string;
 }
 
-/** The address under which records are. */
+/** The path of a space's records. */
 export function spacePath(project: string, slug: string): string {
   return `/${encodeURIComponent(project)}/${encodeURIComponent(slug)}`;
 }
 
-/** The address under which an account's tokens see a space. */
+/** The path of a space itself. */
 export function spaceAddress(project: string, slug: string): string {
   return `/_projects_/${encodeURIComponent(project)}/spaces/${encodeURIComponent(slug)}`;
 }
 
-/** Null: there is no such space. */
+/** Null: the server has no such space. */
 export async function readSpace(
   server: RemoteServer,
   project: string,

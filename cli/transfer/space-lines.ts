@@ -1,4 +1,4 @@
-/** A field of a stored structure, as far as a client has to know it. */
+/** The part of a stored field that a client needs. */
 export interface ShownField {
   readonly name: string;
   readonly slug: string;
@@ -11,7 +11,7 @@ export interface ShownField {
 
 const flags = ['required', 'unique', 'hashed'] as const;
 const identifier = /^[A-Za-z_$][\w$]*$/;
-/** Names that a module can't give, or gives to something else. */
+/** Names that are reserved, or that the module uses itself. */
 const taken = new Set(
   `array boolean number object space text await break case catch class const continue debugger default delete do else enum
   export extends false finally for function if implements import in instanceof interface let new null package private
@@ -20,7 +20,7 @@ const taken = new Set(
   ),
 );
 
-/** A module of TypeScript that declares the record spaces of a project, in their order. */
+/** A TypeScript module that declares the record spaces of a project, in their order. */
 export function spaceLines(
   project: string,
   spaces: readonly { readonly slug: string; readonly fields: readonly ShownField[] }[],

@@ -16,7 +16,7 @@ import { readSpace } from './remote-space.ts';
 type VerifyDeps = TransferDeps & { readonly manifest: Manifest };
 
 /**
- * Compares an export with what a server has, and stores nothing there.
+ * Compares an export with a server, and stores nothing there.
  * @returns a line for each record space and file that differs, and each damaged item
  */
 export async function verifyProjects(deps: VerifyDeps): Promise<string[]> {
@@ -73,7 +73,7 @@ async function fileDifference(deps: VerifyDeps, project: string, file: ExportedF
   return sha256 === file.sha256 ? null : 'it has other bytes';
 }
 
-/** In a process of its own: the engine's memory goes with it. */
+/** Runs in a separate process, which frees the engine's memory. */
 async function sumsOf(paths: readonly string[], signal: AbortSignal): Promise<[TableSums, TableSums]> {
   const script = new URL(`./compare-tables${extname(import.meta.url)}`, import.meta.url);
   const child = fork(fileURLToPath(script), paths, { signal, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });

@@ -1,6 +1,6 @@
 /**
- * Writes dist/package.json: what `#kernel/...` and the other names of rooms stand for among compiled files. Node reads the
- * package.json that is nearest to a module, and the compiler leaves such names as they are.
+ * Writes dist/package.json, which maps `#kernel/...` and the other rooms to compiled files. The compiler keeps these names,
+ * and Node reads the nearest package.json of a module.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 

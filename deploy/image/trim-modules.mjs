@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 const server = join('node_modules', 'uWebSockets.js');
 const binary = `uws_${process.platform}_${process.arch}_${process.versions.modules}.node`;
-// source_commit says which upstream the binary was made from; the licence goes with it
+// source_commit names the upstream of the binary; the licence stays with it
 const kept = new Set([binary, 'uws.js', 'ESM_wrapper.mjs', 'package.json', 'LICENSE', 'source_commit']);
 const found = readdirSync(server);
 if (!found.includes(binary)) throw new Error(`uWebSockets.js has no ${binary}`);
@@ -20,7 +20,7 @@ for (const entry of readdirSync('node_modules', { recursive: true, withFileTypes
 }
 rmSync(join('node_modules', '.package-lock.json'), { force: true });
 rmSync(join('node_modules', '.bin'), { recursive: true, force: true });
-// npm leaves the folder of a scope whose packages it removed
+// npm leaves the empty folder of a scope behind
 for (const name of readdirSync('node_modules')) {
   const scope = join('node_modules', name);
   if (name.startsWith('@') && readdirSync(scope).length === 0) rmSync(scope, { recursive: true });

@@ -1,12 +1,12 @@
 /**
- * Leaves in package.json what the image needs: no embedded engine, no second argon2 (the first is installed there), and
- * of the development dependencies only the compiler and what builds the dashboard's web app, which go when that is done.
- * The lock file stays, so every version and hash is the one that was tested.
+ * Reduces package.json to what the image needs: no embedded engine, no fallback argon2, and of the development dependencies
+ * only the compiler and what builds the dashboard's web app, which are removed after the build. The lock file stays, so
+ * versions and hashes are the tested ones.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 
 const own = JSON.parse(readFileSync('package.json', 'utf8'));
-/** Everything that only a build needs, wherever it stands. */
+/** Everything that only the build needs. */
 const ofTheBuild = new Set(['typescript', 'tsx', 'esbuild', 'preact', '@preact/signals']);
 const split = (list, wanted) =>
   Object.fromEntries(Object.entries(list).filter(([name]) => ofTheBuild.has(name) === wanted));

@@ -213,12 +213,12 @@ async function exported(t: Test, sluice: Sluice): Promise<string> {
   for (const lines of [1, 4, 9]) await killed(killing, lines);
   t.match(await run({ script: 'cli/import.ts', args: [folder], sluice }), {
     status: 1,
-    stderr: /no export that is whole/,
+    stderr: /not a complete export/,
   });
   const done = await readFile(join(folder, 'done.ndjson'), 'utf8');
   const { status, stderr } = await run(killing);
   t.equal(status, 0, stderr);
-  t.match(stderr, /^media is whole; record spaces: 1, files: 32$/m);
+  t.match(stderr, /^media complete; record spaces: 1, files: 32$/m);
   const whole = await readFile(join(folder, 'done.ndjson'), 'utf8');
   t.ok(whole.startsWith(done.slice(0, done.lastIndexOf('\n'))), 'what was whole was not fetched again');
   t.match(await run(killing), { status: 1, stderr: /--again replaces it/ });
@@ -326,7 +326,7 @@ t.test('what one server exports', async (t) => {
     await call({ baseUrl, token, path: '/shop/users', structure: users, body: [{ email: 'mine@x' }] });
     t.match(await run({ script: 'cli/import.ts', args: [folder], sluice: other }), {
       status: 1,
-      stderr: /shop\/users has 1 records, and they are not of this export/,
+      stderr: /shop\/users has 1 records that are not from this export/,
     });
     t.equal(
       (await call({ baseUrl, token, path: '/_projects_/shop/spaces' })).body.spaces.length,

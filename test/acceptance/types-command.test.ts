@@ -50,6 +50,6 @@ t.test('a project in lines, and whether they are right', async (t) => {
   await writeFile(file, wanted.replace('number()', 'text()'));
   const { status, stderr } = await types('--out', file, '--check');
   t.equal(status, 1);
-  t.match(stderr, 'is not what the server has');
+  t.match(stderr, 'does not match the server');
   t.equal((await runToEnd('cli/types.ts', [], env)).status, 1, 'without a project');
 });

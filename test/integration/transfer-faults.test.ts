@@ -156,7 +156,7 @@ t.test('silence ends a call, and a signal ends every wait', async (t) => {
     'GET /b': [refuse(503, { 'retry-after': '60' })],
   });
   t.equal(await remote.json('/a', { silence: 100 }), 3);
-  t.match(said, [/no byte came for 0.1 s/, /no byte came for 0.1 s/]);
+  t.match(said, [/no byte arrived for 0.1 s/, /no byte arrived for 0.1 s/]);
   const waiting = remote.json('/b');
   setTimeout(() => stop.abort(new Error('stopped')), 100);
   await t.rejects(waiting, { message: 'stopped' });

@@ -291,7 +291,7 @@ t.test('a move to a store whose disk is full', async (t) => {
   const refused = await move(space, hostOf(small), undefined, envOf(first, second, small));
   t.match(refused, {
     status: 1,
-    stderr: /^sluice: (?:the move stopped: .*not enough space|the store \S+ is away)/im,
+    stderr: /^sluice: (?:the move stopped: .*not enough space|the store \S+ does not respond)/im,
   });
   t.equal(await storeOf(space), before);
   t.equal((await ask(a, space)).body.length, 2_000);

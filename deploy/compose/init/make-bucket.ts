@@ -6,16 +6,16 @@ export interface BucketSettings {
   readonly endpoint: string;
   readonly region: string;
   readonly bucket: string;
-  /** Of who may make buckets. */
+  /** Credentials that may create buckets. */
   readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string };
-  /** Of SeaweedFS' filer, which takes the rule that syncs; undefined: a server without one. */
+  /** URL of SeaweedFS's filer, which gets the rule for syncing; undefined: another server. */
   readonly filerUrl: string | undefined;
 }
 
-/** Milliseconds for each request. */
+/** Deadline of each request. Milliseconds. */
 const timeout = 20_000;
 
-/** Makes the bucket where it is not there, and has the server sync what goes into it before it answers. */
+/** Creates the bucket if it doesn't exist, and makes the server sync its files before it answers. */
 export async function makeBucket(settings: BucketSettings): Promise<void> {
   const { endpoint, region, bucket, credentials, filerUrl } = settings;
   if (filerUrl !== undefined) await syncBuckets(filerUrl);
@@ -32,7 +32,7 @@ export async function makeBucket(settings: BucketSettings): Promise<void> {
   client.destroy();
 }
 
-/** https://github.com/seaweedfs/seaweedfs/wiki/Path-Specific-Configuration: the file is read again when it changes. */
+/** https://github.com/seaweedfs/seaweedfs/wiki/Path-Specific-Configuration: the filer reloads the file when it changes. */
 async function syncBuckets(filerUrl: string): Promise<void> {
   const rules = { locations: [{ locationPrefix: '/buckets/', fsync: true }] };
   const form = new FormData();
@@ -42,7 +42,7 @@ async function syncBuckets(filerUrl: string): Promise<void> {
     body: form,
     signal: AbortSignal.timeout(timeout),
   });
-  if (!response.ok) throw new Error(`the filer answers ${response.status} to its rules`);
+  if (!response.ok) throw new Error(`the filer answered ${response.status} to its rules`);
 }
 
 interface Identities {

@@ -14,15 +14,15 @@ export interface KeySettings {
   readonly bucket: string;
 }
 
-/** Days that the certificate is good for: the longest that clients of Apple take. */
+/** Days of the certificate's validity: the most that Apple's clients accept. */
 const certificateDays = 825;
 
 /**
- * Makes the passwords and keys of docker-compose.yml, and a certificate signed by itself. Answers false and touches
- * nothing when they are there. What a service needs is in a folder that it alone mounts, so every file may be read there.
+ * Makes the passwords and keys of docker-compose.yml, and a self-signed certificate. Returns false and changes nothing if
+ * they exist. Each service mounts only its own folder, so its files may be world-readable.
  */
 export async function makeKeys({ folder, host, bucket }: KeySettings): Promise<boolean> {
-  // written last: when it is there, all are
+  // written last: if it exists, all files exist
   const mark = join(folder, 'sluice', 'sluice.env');
   if (await exists(mark)) return false;
   const secret = () => randomBytes(32).toString('hex');
@@ -53,7 +53,7 @@ interface KeyPair {
   readonly secretKey: string;
 }
 
-/** https://github.com/seaweedfs/seaweedfs/wiki/Amazon-S3-API: the gateways may use their bucket, and not make another. */
+/** https://github.com/seaweedfs/seaweedfs/wiki/Amazon-S3-API: the gateways may use their bucket, but not create others. */
 function identities(own: KeyPair, admin: KeyPair, bucket: string): object {
   return {
     identities: [
@@ -67,7 +67,7 @@ function identities(own: KeyPair, admin: KeyPair, bucket: string): object {
   };
 }
 
-/** The key and the certificate in one text, as HAProxy takes them. */
+/** The key and the certificate in one file, as HAProxy expects them. */
 async function certificate(folder: string, host: string): Promise<string> {
   const names = new Set(['DNS:localhost', 'IP:127.0.0.1', `${isIP(host) > 0 ? 'IP' : 'DNS'}:${host}`]);
   const keyFile = join(folder, 'key.new');
@@ -89,7 +89,7 @@ async function write(path: string, lines: readonly string[]): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   const unfinished = `${path}.new`;
   await writeFile(unfinished, `${lines.join('\n')}\n`);
-  // the service runs as a user of its own image's choice
+  // the image of the service decides its user
   await chmod(unfinished, 0o444);
   await rename(unfinished, path);
 }
