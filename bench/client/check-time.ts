@@ -1,6 +1,6 @@
 /**
  * Question: how long does the compiler take for an application of 50 record spaces and 500 calls?
- * Baseline: a file that uses nothing of the client.
+ * Baseline: a file that does not use the client.
  * Command: npx tsc -p client/tsconfig.json && npx tsx bench/client/check-time.ts
  */
 import { spawnSync } from 'node:child_process';
@@ -53,7 +53,7 @@ function application(spaces: number, calls: number): string {
   ].join('\n');
 }
 
-/** Seconds of each round. Throws where the application does not compile. */
+/** Seconds of each round. Throws if the application does not compile. */
 async function check(folder: string, source: string): Promise<number[]> {
   await mkdir(folder);
   await writeFile(join(folder, 'application.ts'), source);

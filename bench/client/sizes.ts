@@ -8,7 +8,7 @@ import { build } from 'esbuild';
 
 const source = join(import.meta.dirname, '../../client/src');
 
-/** Of a page that uses these names alone; without names it uses everything. @returns bytes, as they are and by gzip */
+/** The size of a page that only uses these names; without names it uses everything. @returns bytes, plain and by gzip */
 export async function sizeOf(
   names: readonly string[] = [],
 ): Promise<{ readonly minified: number; readonly gzip: number }> {

@@ -21,11 +21,11 @@ export interface CostLine {
   /** Microseconds of all threads. */
   readonly before: number;
   readonly now: number;
-  /** Of each round by itself: what else the machine does meets both sides of a round alike. */
+  /** The ratio of each round: other work on the machine affects both sides of a round. */
   readonly ratio: number;
 }
 
-/** Runs another commit and this checkout in turns. Throws an Error where an answer was not 200. */
+/** Runs another commit and this checkout in turns. Throws an Error if an answer was not 200. */
 export async function compareWithCommit(
   commit: string,
   options: { readonly rounds: number; readonly seconds: number; readonly rows: number },

@@ -1,4 +1,4 @@
-/** A ratio of two medians of one run. */
+/** A ratio of two medians from one run. */
 export interface Figure {
   readonly name: string;
   readonly value: number;
@@ -7,7 +7,7 @@ export interface Figure {
 
 export interface Comparison {
   readonly name: string;
-  /** Null: the baseline does not know it. */
+  /** Null: the baseline does not have it. */
   readonly before: number | null;
   /** Null: it was not measured. */
   readonly now: number | null;
@@ -16,10 +16,10 @@ export interface Comparison {
   readonly failed: boolean;
 }
 
-/** A figure may be behind its baseline by less than this share. */
+/** A figure may be worse than its baseline by less than this share. */
 export const tolerance = 0.2;
 
-/** What the baseline has and was not measured has failed; what the baseline does not know can't be behind. */
+/** A figure of the baseline that was not measured has failed; a new figure cannot fail. */
 export function compareFigures(baseline: readonly Figure[], measured: readonly Figure[]): Comparison[] {
   const found = new Map(measured.map((figure) => [figure.name, figure]));
   const known = new Set(baseline.map(({ name }) => name));
@@ -29,7 +29,7 @@ export function compareFigures(baseline: readonly Figure[], measured: readonly F
       if (now === null || !Number.isFinite(now))
         return { name, before, now: null, behind: null, failed: true };
       const behind = better === 'higher' ? 1 - now / before : now / before - 1;
-      // a share that was computed may be off by its last digit
+      // computed shares have rounding errors
       return { name, before, now, behind, failed: behind >= tolerance - 1e-9 };
     }),
     ...measured
@@ -38,7 +38,7 @@ export function compareFigures(baseline: readonly Figure[], measured: readonly F
   ];
 }
 
-/** Of two measurements of the same: each figure as the better one has it. */
+/** The better value of each figure of two measurements. */
 export function betterOf(first: readonly Figure[], second: readonly Figure[]): Figure[] {
   const again = new Map(second.map((figure) => [figure.name, figure]));
   return first.map((figure) => {

@@ -1,10 +1,10 @@
 /**
- * Question: is anything a fifth slower than it was? `npm run bench -- guard`, a minute and a half; `--write` makes what it
- * measures the baseline. `--against COMMIT` runs that commit and this checkout in turns instead, five minutes, and prints
- * the CPU time of a request by kind: a ratio to a baseline that got slower as well hides a slow creep.
+ * Question: has anything become a fifth slower? `npm run bench -- guard`, a minute and a half; `--write` makes the result
+ * the new baseline. `--against COMMIT` runs that commit and this checkout in turns instead, five minutes, and prints
+ * the CPU time per request by kind: a ratio hides a regression if its baseline got slower as well.
  *
- * Only ratios are compared, against baselines that run beside Sluice in the same minute: absolute figures are those of
- * a machine. What is behind is measured a second time before it counts.
+ * Only ratios are compared, to baselines that run in the same minute, because absolute figures depend on the machine. A
+ * worse figure is measured a second time before it counts.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -37,7 +37,7 @@ interface Baseline {
   readonly figures: readonly Figure[];
 }
 
-/** @throws an Error when something was not stored or answered right */
+/** @throws an Error if something was stored or answered wrongly */
 function figureOf({ measure, what, value, goal, problems }: Finding): Figure {
   if (problems.length > 0) throw new Error(`${measure}, ${what}: ${problems.join('; ')}`);
   if (value === null) throw new Error(`${measure}, ${what}: it could not be measured`);
@@ -47,7 +47,7 @@ function figureOf({ measure, what, value, goal, problems }: Finding): Figure {
 
 async function uploadCpu(bench: Bench): Promise<Finding[]> {
   return withSubjects([() => startSluice(bench), () => startUsualWay(bench.sink)], async (subjects) => {
-    // small files would leave the clock of /proc too few steps
+    // with small files the resolution of /proc would be too coarse
     const { figures, problems } = await compareCpu('U1', { ...bench, quick: false }, subjects);
     const [sluice, usualWay] = figures as [CpuFigures, CpuFigures];
     const value = cpuRatio(sluice, usualWay);
@@ -64,7 +64,7 @@ async function uploadCpu(bench: Bench): Promise<Finding[]> {
   });
 }
 
-/** Everything that is measured, by the name of its measure. */
+/** All figures, by measure. */
 async function jobs(): Promise<ReadonlyMap<string, () => Promise<Finding[]>>> {
   const bench: Bench = { sink: await startSink(), store: 's3', rounds, quick: true };
   return new Map([
@@ -125,7 +125,7 @@ async function main(): Promise<void> {
 }
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  // what was started ends with this process
+  // children end with this process
   process.once(signal, () => process.exit(130));
 }
 

@@ -1,4 +1,4 @@
-/** The process of all attackers, or of as many neighbours. Begins at once, and prints what came of it when it ends. */
+/** The process of all attackers, or of as many neighbours. Starts at once, and prints the outcomes when it ends. */
 import { Attacker } from './attacker.ts';
 import { hostileCases } from './cases.ts';
 import { Neighbour } from './neighbour.ts';

@@ -2,15 +2,15 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withDeadline } from '#kernel/limits/deadline.ts';
 
-/** What a hostile account does until all is over. */
+/** What a hostile account does until the end of the phase. */
 export type Case = (attacker: Attacker) => Promise<void>;
 
-/** One hostile case at work, with an account of its own. */
+/** A running hostile case, with its own account. */
 export class Attacker {
   readonly url: string;
   readonly authorization: string;
   readonly signal: AbortSignal;
-  /** How often what came of it: a status, or how a connection ended. */
+  /** How often each outcome occurred: a status, or how a connection ended. */
   readonly outcomes: Record<string, number> = {};
 
   constructor(args: { url: string; token: string; signal: AbortSignal }) {
@@ -23,12 +23,12 @@ export class Attacker {
     this.outcomes[outcome] = (this.outcomes[outcome] ?? 0) + 1;
   }
 
-  /** Milliseconds; less when all is over. */
+  /** Milliseconds; less at the end of the phase. */
   async pause(milliseconds: number): Promise<void> {
     await sleep(milliseconds, undefined, { signal: this.signal }).catch(() => {});
   }
 
-  /** Does something again and again, so many at a time, until all is over. @param pause milliseconds after each */
+  /** Repeats something, this many at a time, until the end of the phase. @param pause milliseconds after each */
   async keep(many: number, pause: number, work: () => Promise<void>): Promise<void> {
     const one = async (): Promise<void> => {
       await this.pause(Math.random() * pause);
@@ -42,7 +42,7 @@ export class Attacker {
     await Promise.all(Array.from({ length: many }, one));
   }
 
-  /** A whole request. Its answer is dropped. @param authorization null: it has none */
+  /** Sends a request, and drops its answer. @param authorization null: none */
   async ask(
     path: string,
     init: RequestInit & { headers?: Record<string, string> } = {},
@@ -56,18 +56,18 @@ export class Attacker {
     });
   }
 
-  /** A request whose bytes are written by hand. @returns what ends its connection */
+  /** A request written byte by byte. @returns a function that ends its connection */
   open(head: readonly string[], authorization = this.authorization): Socket {
     const { hostname, port } = new URL(this.url);
     const socket = connect(Number(port), hostname);
-    // what it means is counted when the connection ends
+    // the outcome is counted when the connection ends
     socket.on('error', () => {});
     socket.write([...head, 'Host: hostile', `Authorization: ${authorization}`, '', ''].join('\r\n'));
     this.signal.addEventListener('abort', () => socket.destroy(), { once: true });
     return socket;
   }
 
-  /** Waits until the connection ends, and counts the status that it had been answered with. */
+  /** Waits until the connection ends, and counts the status of its answer. */
   async ended(socket: Socket): Promise<void> {
     let head = '';
     socket.on('data', (chunk: Buffer) => {

@@ -1,4 +1,4 @@
-/** What a review found that one client could take from all. Each rate is far above what held up others then. */
+/** Attacks with which one client could once slow down all others. Each rate is far above what was needed then. */
 import { randomBytes } from 'node:crypto';
 import * as structures from '../query/direct-store.ts';
 import type { Attacker, Case } from './attacker.ts';
@@ -6,7 +6,7 @@ import { filterCases } from './filter-cases.ts';
 
 type Work = () => Promise<void>;
 
-/** Where the set-up put many small records, a few large ones, users, and a file; of each case its own. */
+/** The data of a case: many small records, a few large ones, users, and a file. */
 export interface AttackFixture {
   readonly file: string;
 }
@@ -17,12 +17,12 @@ const mebibyte = 1024 * 1024;
 const json = { 'content-type': 'application/json' };
 const rows = { structure: textStructure('rows') };
 
-/** So many chunks of one byte each, as a client may frame them. */
+/** This many chunks of one byte each. */
 function oneByteChunks(many: number): Buffer {
   return Buffer.from('1\r\n \r\n'.repeat(many));
 }
 
-/** Writes a piece again and again until the connection ends. @returns when it has */
+/** Writes a piece repeatedly until the connection ends. Resolves then. */
 async function flood(attacker: Attacker, socket: ReturnType<Attacker['open']>, piece: Buffer, every: number) {
   const ended = attacker.ended(socket);
   while (!socket.destroyed && !attacker.signal.aborted) {
@@ -39,7 +39,7 @@ const smallChunks: Case = (attacker) =>
     return flood(attacker, attacker.open([...head, 'Transfer-Encoding: chunked']), oneByteChunks(1000), 100);
   });
 
-/** 2: the same from strangers, on fifty connections. */
+/** 2: such bodies from strangers, on fifty connections. */
 const strangersBodies: Case = (attacker) =>
   attacker.keep(50, 10_000, async () => {
     const head = ['POST /hostile/rows HTTP/1.1', 'Transfer-Encoding: chunked'];
@@ -59,7 +59,7 @@ const jsonBombs: Case = (attacker) => {
   });
 };
 
-/** 3: a body that is right, and takes long to read. */
+/** 3: a valid body that takes long to parse. */
 const largeBodies: Case = (attacker) => {
   const body = JSON.stringify(
     Array.from({ length: 40_000 }, (_, i) => ({ text: `${i} ${'x'.repeat(200)}` })),
@@ -69,7 +69,7 @@ const largeBodies: Case = (attacker) => {
   );
 };
 
-/** 4 and 5: lists that are hardly read. */
+/** 4 and 5: lists with a very slow reader. */
 const slowReaders: Case = (attacker) =>
   attacker.keep(24, 200, async () => {
     const slug = Math.random() < 0.5 ? 'rows' : 'large';
@@ -83,7 +83,7 @@ const slowReaders: Case = (attacker) =>
     await ended;
   });
 
-/** 6: bodies that bring a byte every five seconds. */
+/** 6: bodies that send a byte every five seconds. */
 const drippingBodies: Case = (attacker) =>
   attacker.keep(24, 200, () => {
     const head = ['POST /hostile/rows HTTP/1.1', `structure: ${rows.structure}`];
@@ -101,7 +101,7 @@ const fullScans: Case = (attacker) =>
     attacker.ask(`/hostile/rows/_single_?text=${Math.random()}`, { headers: rows }),
   );
 
-/** 8: spaces, made and asked for. */
+/** 8: creating spaces, and reading missing ones. */
 const manySpaces: Case = (attacker) => {
   let made = 0;
   return attacker.keep(2, 200, async () => {
@@ -112,7 +112,7 @@ const manySpaces: Case = (attacker) => {
   });
 };
 
-/** 9: tokens, file names and questions after the stores, of nobody. */
+/** 9: made-up tokens and file names, and readiness checks, without an account. */
 const strangersLooks: Case = (attacker) =>
   attacker.keep(4, 200, async () => {
     const madeUp = `Bearer ${randomBytes(32).toString('base64url')}`;
@@ -121,7 +121,7 @@ const strangersLooks: Case = (attacker) =>
     await attacker.ask('/readyz', {}, null);
   });
 
-/** 10: downloads that are hardly read. */
+/** 10: downloads with a very slow reader. */
 const slowDownloads =
   ({ file }: AttackFixture): Case =>
   (attacker) =>
@@ -159,7 +159,7 @@ const passwordGuesses: Case = (attacker) => {
   });
 };
 
-/** 4: records as large as they may be, written and read. */
+/** 4: records of the greatest allowed size, written and read. */
 const largeRecords: Case = (attacker) => {
   const body = JSON.stringify({ text: 'x'.repeat(1_000_000) });
   const headers = { structure: textStructure('large'), ...json };
@@ -168,11 +168,11 @@ const largeRecords: Case = (attacker) => {
   );
 };
 
-/** An account's requests in flight, in the cases that follow. */
+/** An account's requests in flight, in the following cases. */
 const inFlight = 12;
 const anyText = (): string => Math.random().toString(36);
 
-/** Lists by a field without an index: the engine reads all records for each. */
+/** Lists by a field without an index: the engine reads all records each time. */
 const unindexedFinds: Case = (attacker) =>
   attacker.keep(inFlight, 0, () => attacker.ask(`/hostile/rows?text=${anyText()}`, { headers: rows }));
 
@@ -185,7 +185,7 @@ function sortedPage(attacker: Attacker): Promise<void> {
 /** Pages of all records, sorted by a field without an index. */
 const fullSorts: Case = (attacker) => attacker.keep(inFlight, 0, () => sortedPage(attacker));
 
-/** Whatever takes long, of one account. */
+/** All kinds of slow requests, from one account. */
 const mixed: Case = (attacker) => {
   const records = JSON.stringify(Array.from({ length: 1000 }, () => ({ text: anyText().repeat(10) })));
   const file = randomBytes(5_000_000);
@@ -207,7 +207,7 @@ const mixed: Case = (attacker) => {
   return attacker.keep(inFlight, 0, () => (work[Math.floor(Math.random() * work.length)] as Work)());
 };
 
-/** Writes that call addresses where nobody answers, large ones and many small ones, and lists of those calls. */
+/** Writes with webhooks to dead addresses, large and many small ones, and lists of their deliveries. */
 const deadWebhooks: Case = async (attacker) => {
   const structure = structures.webhookStructure('calls', 'http://127.0.0.1:1/', project);
   const insert = (body: string, path = ''): Promise<void> =>
@@ -221,7 +221,7 @@ const deadWebhooks: Case = async (attacker) => {
   ]);
 };
 
-/** Uploads that bring 900 KB, and then nothing, for as long as they are let. */
+/** Uploads that send 900 KB and then stall until they are cut. */
 const silentUploads: Case = (attacker) => {
   const part = '--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n';
   const bytes = Buffer.concat([Buffer.from(part), Buffer.alloc(900_000)]);

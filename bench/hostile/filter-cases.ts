@@ -1,4 +1,4 @@
-/** Filters, groups and counts that cost as much as they may, over many records with a text each. */
+/** Filters, groups and counts of the highest allowed cost, over many records with a text each. */
 import { textStructure } from '../query/direct-store.ts';
 import type { Attacker, Case } from './attacker.ts';
 
@@ -18,7 +18,7 @@ const operators = ['contains', 'icontains', 'istartsWith', 'iendsWith', 'ne', 'g
 const groups = ['$or', '$and', '$not'] as const;
 const leaf = (): Tree => ({ text: { [anyOf(operators)]: anyText().slice(0, 2) } });
 
-/** Groups in each other, with comparisons in each branch: 96, of 100 that may be. */
+/** Nested groups, with comparisons in each branch: 96 of the allowed 100. */
 function tree(levels: number): Tree {
   if (levels === 0) return { $or: Array.from({ length: 6 }, leaf) };
   return { [anyOf(groups)]: [tree(levels - 1), tree(levels - 1)] };
@@ -31,11 +31,11 @@ const bad: readonly (() => unknown)[] = [
   () => ({ text: { matches: '(a+)+$' } }),
 ];
 
-/** Trees as deep and wide as they may be, and beyond. */
+/** Trees of the greatest allowed depth and width, and beyond. */
 const deepTrees: Case = (attacker) =>
   attacker.keep(inFlight, 0, () => ask(attacker, '_find_', Math.random() < 0.1 ? anyOf(bad)() : tree(4)));
 
-/** Lists of as many values as there may be, and texts within texts. */
+/** Lists of the greatest allowed length, and substring searches. */
 const wideLists: Case = (attacker) =>
   attacker.keep(inFlight, 0, () => {
     const list = Array.from({ length: 10_000 }, anyText);
@@ -49,7 +49,7 @@ const wideLists: Case = (attacker) =>
     return ask(attacker, '_find_', { text: filter() });
   });
 
-/** A group for each record, quantiles of them, and counts of what any text may have. */
+/** A group for each record, quantiles, and counts of common substrings. */
 const largeGroups: Case = (attacker) =>
   attacker.keep(inFlight, 0, () => {
     const where = { text: { icontains: anyText().slice(0, 1) } };

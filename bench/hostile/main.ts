@@ -1,12 +1,12 @@
 /**
- * Question: can accounts that do their worst, all at once, hold up one that does no harm, more than busy neighbours would?
+ * Question: can hostile accounts, all at once, slow down a well-behaved account more than busy neighbours would?
  * `npm run bench -- hostile [--minutes N] [--only CASE,CASE] [--rows N] [--rounds N] [--root FOLDER]`; goals: none of its
- * requests fails, its p99 stays under three times the control's, and the process does not go on growing.
+ * requests fails, its p99 stays under three times the control's, and the process does not keep growing.
  *
  * A round has two phases. In one the client shares a process with an account for each hostile case (cases.ts). In the
- * other, the control, it shares one like it with as many well-behaved accounts and as much load (neighbour.ts). Rounds
- * begin with each of the two in turn. With --root, which may be given several times, other checkouts are measured in
- * turns, so that two versions are compared in one run.
+ * other, the control, it shares a process with as many well-behaved accounts and as much load (neighbour.ts). The two
+ * phases take turns at starting a round. With --root, which may be repeated, other checkouts are measured in turns, so
+ * that two versions are compared in one run.
  */
 import { parseArgs } from 'node:util';
 import { repositoryRoot } from '../upload/harness/child-process.ts';
@@ -19,7 +19,7 @@ import { type Phase, prepareStores, type Round, removeStores, runRound } from '.
 
 const { values: options } = parseArgs({
   options: {
-    /** Of each round. */
+    /** Minutes of each round. */
     minutes: { type: 'string', default: '10' },
     only: { type: 'string' },
     /** Records that are read by lists and without an index, of each account that does. */

@@ -2,8 +2,8 @@ import { Attacker, type Case } from './attacker.ts';
 import { PoliteClient } from './polite-client.ts';
 
 /**
- * A well-behaved account in the place of a hostile one: as many requests in flight, and as long a pause after each, but
- * those that the client sends. One is sent when the one before was answered.
+ * A well-behaved account instead of a hostile one: as many requests in flight, and the same pauses, but the requests of the
+ * well-behaved client. Each is sent after the last answer.
  */
 export class Neighbour extends Attacker {
   readonly #client: PoliteClient;

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { textStructure } from '../query/direct-store.ts';
 
-/** How often each request of a client that does no harm is sent. A second. */
+/** Rates of the well-behaved client's requests. Per second. */
 const rates = { healthz: 10, insertOne: 10, findOne: 10, find: 2, upload: 4, download: 2 } as const;
 export type PoliteRequest = keyof typeof rates;
 export const politeRequests = Object.keys(rates) as PoliteRequest[];
 
-/** Milliseconds by request, and what went wrong. */
+/** Milliseconds by request, and failures. */
 export interface PoliteResult {
   readonly times: Record<PoliteRequest, number[]>;
   /** Of all requests, in the order in which they were answered. */
@@ -16,7 +16,7 @@ export interface PoliteResult {
 
 const deadline = 30_000;
 
-/** Each as often as its rate: what asks a store. */
+/** Requests that need a store, each in proportion to its rate. */
 const mix = politeRequests
   .filter((name) => name !== 'healthz')
   .flatMap((name) => Array.from({ length: rates[name] }, () => name));
@@ -25,13 +25,13 @@ function anyOfMix(): PoliteRequest {
   return mix[Math.floor(Math.random() * mix.length)] as PoliteRequest;
 }
 
-/** A client of an account of its own, which looks at every answer. */
+/** A client with its own account, which checks every answer. */
 export class PoliteClient {
   readonly #url: string;
   readonly #headers: Record<string, string>;
   readonly #content = Buffer.alloc(64 * 1024, 'polite ');
   #notes = 0;
-  /** Notes that were acknowledged. */
+  /** Acknowledged notes. */
   readonly #stored: string[] = [];
   #file: string | null = null;
 
@@ -40,7 +40,7 @@ export class PoliteClient {
     this.#headers = { authorization: `Bearer ${args.token}`, structure: textStructure('notes', 'polite') };
   }
 
-  /** One request of those that ask a store, as often as their rates have it. @returns `answered`, or how it failed */
+  /** Sends the next request that needs a store, in proportion to the rates. @returns `answered`, or how it failed */
   async sendAny(): Promise<string> {
     const name = this.#stored.length === 0 ? 'insertOne' : this.#file === null ? 'upload' : anyOfMix();
     return await this.#send(name).then(
@@ -49,7 +49,7 @@ export class PoliteClient {
     );
   }
 
-  /** Sends requests at their rates for so long. @param seconds at least 1 */
+  /** Sends requests at their rates for this long. @param seconds at least 1 */
   async run(seconds: number): Promise<PoliteResult> {
     const times = Object.fromEntries(politeRequests.map((name) => [name, [] as number[]]));
     const result: PoliteResult = { times: times as PoliteResult['times'], inOrder: [], failures: [] };
@@ -60,7 +60,7 @@ export class PoliteClient {
     return result;
   }
 
-  /** At its rate, however long the answers take. */
+  /** Sends a request at its rate, however long the answers take. */
   async #again(name: PoliteRequest, end: number, result: PoliteResult): Promise<void> {
     const underWay = new Set<Promise<void>>();
     for (let next = performance.now(); next < end; next += 1000 / rates[name]) {

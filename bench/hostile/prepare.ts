@@ -6,7 +6,7 @@ import { newAccount as makeAccount } from '../upload/subject/new-account.ts';
 import { type AttackFixture, hostileCases } from './cases.ts';
 import { filterCases } from './filter-cases.ts';
 
-/** What the attackers and the client that does no harm have to know. */
+/** What the attackers and the well-behaved client need. */
 export interface Stage extends AttackFixture {
   /** By hostile case. */
   readonly tokens: Readonly<Record<string, string>>;
@@ -23,7 +23,7 @@ export function newAccount({ folder, root }: BenchFolders, name: string): Promis
   return makeAccount({ dataDir: join(folder, 'data'), root }, emailOf(name));
 }
 
-/** Accounts and their spaces; a file that can be read slowly. @param only cases to prepare for */
+/** Creates accounts, their spaces, and a file for slow reads. @param only cases to prepare for */
 async function prepareAccounts(service: Child, place: BenchFolders, only: readonly string[]): Promise<Stage> {
   const tokens: Record<string, string> = {};
   for (const name of only) {
@@ -49,11 +49,11 @@ interface SpaceContents {
   readonly account: string;
   readonly slug: string;
   readonly records: number;
-  /** Of each. */
+  /** Bytes of each record. */
   readonly bytes: number;
 }
 
-/** Throws where the space is not there: attacks on nothing would measure nothing. */
+/** Fills a space. Throws if it does not exist, because attacks on nothing would measure nothing. */
 async function fill(db: Database, { account, slug, records, bytes }: SpaceContents): Promise<void> {
   const [space] = await db.rows<{ id: string }>({
     sql: `SELECT id FROM sluice.record_spaces FINAL WHERE slug = '${slug}' AND owner_id IN
@@ -72,7 +72,7 @@ function emailOf(name: string): string {
   return `${name}@hostile.example`;
 }
 
-/** Fills a store, and answers what is in it. The service that did so is stopped. */
+/** Fills a store, and returns its contents. Its service is stopped afterwards. */
 export async function prepareStage({
   only,
   rows,

@@ -5,7 +5,7 @@ import { makeTemporaryDirectory, removeTemporaryDirectory } from '../upload/harn
 import { PoliteClient, type PoliteResult } from './polite-client.ts';
 import { prepareStage, type Stage } from './prepare.ts';
 
-/** Two stores of one checkout with the same accounts and records: one to attack, and the control's. */
+/** Two stores of a checkout with the same accounts and records: one to attack, and one for the control. */
 export interface Stores {
   readonly root: string;
   readonly attacked: Store;
@@ -17,18 +17,18 @@ interface Store {
   readonly stage: Stage;
 }
 
-/** A client and the others of its process, for some time. */
+/** The result of a client that shares its process with others. */
 export interface Phase {
   readonly client: PoliteResult;
-  /** Cores that the process used. */
+  /** CPU cores that the process used. */
   readonly cores: number;
-  /** From before the others on. MiB. */
+  /** Memory growth since before the others started. MiB. */
   readonly resident: readonly number[];
-  /** By case, what the others were answered; null: they ended early, and nothing was measured. */
+  /** Outcomes of the others, by case; null: they ended early, and nothing was measured. */
   readonly outcomes: Readonly<Record<string, Readonly<Record<string, number>>>> | null;
 }
 
-/** What a client waited for beside hostile accounts, and what it waited for beside as many well-behaved ones. */
+/** The results of a client with hostile accounts, and with as many well-behaved accounts. */
 export interface Round {
   readonly beside: Phase;
   readonly control: Phase;
@@ -36,7 +36,7 @@ export interface Round {
 
 const mebibyte = 1024 ** 2;
 const samples = 20;
-/** Dead addresses of webhooks are ports of this machine. */
+/** The dead webhook addresses are ports of this machine. */
 const env = { LOG_LEVEL: 'silent', WEBHOOK_PRIVATE_NETWORKS: '127.0.0.0/8' };
 
 export async function prepareStores(root: string, only: readonly string[], rows: number): Promise<Stores> {
@@ -51,7 +51,7 @@ export function removeStores({ attacked, control }: Stores): void {
   for (const { folder } of [attacked, control]) removeTemporaryDirectory(folder);
 }
 
-/** The process of all others. @returns what ends it, and answers what it printed; null when it had ended before */
+/** Starts the process of the others. @returns a function that ends it and returns its output; null: it had already ended */
 async function startOthers(
   target: Stage,
   url: string,

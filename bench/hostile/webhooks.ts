@@ -1,11 +1,11 @@
 /**
- * Question: does an account whose webhooks arrive wait for ten whose addresses are dead?
+ * Question: do ten accounts with dead webhook addresses delay the webhooks of another account?
  * `node --import tsx bench/hostile/webhooks.ts [--seconds N] [--root FOLDER]`; goal: from the answer to an insert until its
- * call arrives, median and p99 are within twice of alone.
+ * call arrives, median and p99 are at most twice the control's.
  *
- * Two processes of the service, each with a client that inserts five records a second and hears of them. In one of them
- * ten accounts have stored 5,000 records and ten of a megabyte each, and insert one more a second: their addresses refuse,
- * say nothing, or are not allowed. The other is the control: what its client waits for is the machine's doing.
+ * Two processes of the service, each with a client that inserts five records per second and receives their webhooks. In
+ * one of them ten accounts have stored 5,000 records and ten of a megabyte each, and insert one more per second: their
+ * addresses refuse connections, are silent, or are forbidden. The other is the control, which only has the machine's delays.
  */
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
@@ -29,7 +29,7 @@ const seconds = Number(options.seconds);
 const { root } = options;
 const deadAccounts = 10;
 const insertsPerSecond = 5;
-/** Milliseconds after which a call is taken for lost. */
+/** Milliseconds after which a call counts as lost. */
 const patience = 30_000;
 
 async function listening(server: Server): Promise<string> {
@@ -38,7 +38,7 @@ async function listening(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
 }
 
-/** When the record of an id arrived. */
+/** When the record with an id arrived. */
 const arrivals = new Map<string, number>();
 const receiver = createHttpServer(async (request, response) => {
   let text = '';

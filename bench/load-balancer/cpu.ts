@@ -2,8 +2,8 @@
  * Question: what CPU time does the load balancer of docker-compose.yml take, for a GiB of uploads and for a small request, TLS
  * included? `node --import tsx bench/load-balancer/cpu.ts [--rounds N] [--gib N] [--amount N]`, with `haproxy` on the PATH.
  *
- * HAProxy runs with the configuration as it is mounted. Behind it is a server in this process that takes bodies and answers
- * 2 KB, and in front are clients: only HAProxy's CPU time counts, from /proc. Medians of the rounds.
+ * HAProxy runs with the mounted configuration. This process is the server behind it, which reads bodies and answers 2 KB, and
+ * the clients: only HAProxy's CPU time counts, from /proc. Medians of the rounds.
  */
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -70,7 +70,7 @@ async function upload(bytes: number): Promise<void> {
   if (response.statusCode !== 200) throw new Error(`the upload was answered ${response.statusCode}`);
 }
 
-/** @param path of a read, or of a write that gets a connection of its own to the server */
+/** @param path of a read, or of a write, which gets a new connection to the server */
 async function requests(method: 'GET' | 'POST', path: string): Promise<void> {
   const headers = { structure: 'x'.repeat(1000) };
   const { good, bad } = await runLoad({
@@ -80,7 +80,7 @@ async function requests(method: 'GET' | 'POST', path: string): Promise<void> {
   if (bad > 0 || good < amount) throw new Error(`${good} good and ${bad} bad answers`);
 }
 
-// until the servers are known to be there
+// until HAProxy finds the servers
 for (let tries = 0; ; tries++) {
   const ready = await upload(chunk.byteLength).then(
     () => true,

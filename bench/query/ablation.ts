@@ -1,12 +1,11 @@
 /**
- * What is a part of the query service worth? Baseline: the same without it. One process each, 64 connections, rounds in
- * turns: with it, without it. Figures: docs/decisions/038-ablation.md.
+ * What is a part of the query service worth? Baseline: the service without it. One process each, 64 connections,
+ * alternating rounds. Figures: docs/decisions/038-ablation.md.
  *
  *   node --import tsx bench/query/ablation.ts STORE PARTS KINDS [--rows N] [--seconds N] [--rounds N] [--cache BYTES]
  *
- * STORE: `embedded`, or `served` (a ClickHouse server and Redis). PARTS, to be taken out together: of
- * subject/ablated.ts. KINDS: of requests.ts, in the order of the runs. --cache: RECORD_CACHE_BYTES, for a space
- * beyond memory.
+ * STORE: `embedded`, or `served` (a ClickHouse server and Redis). PARTS: what to remove, see subject/ablated.ts. KINDS: of
+ * requests.ts, in the order of the runs. --cache: RECORD_CACHE_BYTES, for a space beyond memory.
  */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -60,7 +59,7 @@ for (const without of ['', parts]) {
   const ids = served !== null && sides[0] !== undefined ? sides[0].ids : await fillSpace(child.ready, rows);
   sides.push({ child, ids });
 }
-// a server of Redis that began just now gives no versions
+// a Redis server that just started gives no versions yet
 if (served !== null) await sleep(7000);
 const lines = [
   `| ${[store, rows, values.cache ?? ''].join(' ')} | with | without ${parts} | ratio | CPU us with | without | ratio |`,

@@ -2,11 +2,11 @@
  * Question: what CPU time does a request of the query service cost, and where? Findings: bench/cost-of-a-request.md.
  * `node --import tsx bench/query/cpu-per-request.ts [--rows N] [--amount N] [--rounds N] [--connections N]`
  *
- * A query process over the engine in the process, with its caches ("embedded", where reads are hits) and without
- * ("embedded, cold"), and one over the same engine behind HTTP (a process of its own, as a ClickHouse server would be; what
- * its small Node server costs beside the engine is counted with it), which without Redis has no cache. Reads differ: each
- * of 200 in turn; every insert has another unique value. CPU time only, from /proc, by thread: the machine may have other
- * work. Medians of the rounds, taken in turns.
+ * Compares a query process with the embedded engine, with its caches ("embedded", where reads are hits) and without
+ * ("embedded, cold"), and with the same engine behind HTTP, in a separate process like a ClickHouse server (including the
+ * cost of its small Node server), which without Redis has no cache. 200 different reads take turns; every insert has a new
+ * unique value. Only CPU time counts, from /proc, by thread, because the machine may have other work. Medians of
+ * alternating rounds.
  */
 import { parseArgs } from 'node:util';
 import { describeMachine, machineLine } from '../upload/harness/machine.ts';
@@ -141,7 +141,7 @@ for (let round = 0; round < rounds; round++) {
     for (const [subject, { url, pids, ids }] of running) {
       const make = (): readonly BenchRequest[] => kinds[kind]?.(ids) ?? [];
       const measure = () => pids.map(threadUsage);
-      // the first requests compile what the later ones run, and fill the caches
+      // the first requests warm up the compiler and the caches
       await runLoad({ url, connections, amount: variants, requests: make() });
       const before = measure();
       const { good, bad } = await runLoad({ url, connections, amount, requests: make() });

@@ -9,7 +9,7 @@ import { startEnvironment } from '../upload/harness/start-environment.ts';
 export const benchToken = 'benchmark-token-0123456789';
 export const authorization = `Bearer ${benchToken}`;
 
-/** A service on a folder of its own, as `npm start` starts it. */
+/** A service on its own folder, started like `npm start`. */
 export function startService(
   folder: string,
   env: Readonly<Record<string, string>> = {},
@@ -26,7 +26,7 @@ export function startService(
   });
 }
 
-/** Work on the tables of a service that is stopped: rows that requests would take long to make. */
+/** Direct work on the tables of a stopped service, for rows that requests would take too long to write. */
 export async function onTables(folder: string, work: (db: Database) => Promise<void>): Promise<void> {
   const db = openChdb({ path: join(folder, 'data', 'chdb') });
   try {
@@ -53,18 +53,18 @@ export function structureOf(
 
 const text: FieldInput = { name: 'text', type: 'TEXT' };
 
-/** One field of TEXT. */
+/** A structure with one TEXT field. */
 export function textStructure(slug: string, project = 'bench'): string {
   return structureOf(slug, [text], project);
 }
 
-/** The same, and a hashed one. */
+/** A structure with a TEXT field and a hashed field. */
 export function passwordStructure(slug: string, project = 'bench'): string {
   const password = { name: 'password', type: 'TEXT', hashed: true };
   return structureOf(slug, [{ ...text, unique: true }, password], project);
 }
 
-/** The first, and an address that inserts call. */
+/** A structure with a TEXT field and a webhook for inserts. */
 export function webhookStructure(slug: string, onInsertUrl: string, project = 'bench'): string {
   return structureOf(slug, [text], project, { webhooks: { onInsertUrl } });
 }

@@ -11,15 +11,15 @@ import { fillSpace } from './subject/sluice-store.ts';
 
 export interface Kind {
   readonly kind: RequestKind;
-  /** What the cache has of what is asked. */
+  /** The state of the cache for these requests. */
   readonly cache: string;
   readonly connections?: number;
 }
 
-/** One line after the other, so that `findOneDistinct` is cold first and then warm. */
+/** In this order, so that `findOneDistinct` is first cold and then warm. */
 export const kinds: readonly Kind[] = [
   { kind: 'health', cache: '-' },
-  // finds never ask the same twice, but for the 2,000 values beside updates, and `find`
+  // finds never repeat, except for `find` and the 2,000 values with updates
   { kind: 'findByTwo', cache: 'each once (Q12)' },
   { kind: 'findByTwoMixed', cache: 'nine to one update (Q13)' },
   { kind: 'find', cache: 'repeated' },
@@ -66,7 +66,7 @@ async function start(root: string, { rows, env }: KindsOptions): Promise<Subject
   return { name: root, root, folder, ids, child };
 }
 
-/** Spaces exist before they are measured: a first insert has a measure of its own. */
+/** Creates the spaces before the measurement: first inserts are measured separately. */
 async function makeSpaces({ name, child }: Subject): Promise<string> {
   const insert = async (slug: string): Promise<number> => {
     const began = performance.now();
@@ -94,7 +94,7 @@ async function runKind(subject: Subject, wanted: Kind, options: KindsOptions): P
   const job = { kind, seconds, connections: wanted.connections ?? connections };
   if (kind !== 'findOneDistinct')
     return [{ cache, result: await load(subject.child, { ...job, ids: subject.ids }) }];
-  // a process that has read nothing yet, and then the same values again
+  // a fresh process, and then the same values again
   await subject.child.stop();
   subject.child = await startService(subject.folder, env, subject);
   const cold = await load(subject.child, { ...job, from: 0, amount: distinct });
@@ -115,7 +115,7 @@ export interface KindResult {
   readonly bad: number;
 }
 
-/** The loads that peers were compared with, in turns when there is more than one checkout. @returns lines of a table */
+/** Runs the loads of the comparison with peers, in turns if there are several checkouts. @returns lines of a table */
 export async function runKinds(options: KindsOptions): Promise<{ lines: string[]; results: KindResult[] }> {
   const { chosen, roots, rows, rounds } = options;
   const lines = [

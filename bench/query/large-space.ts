@@ -2,9 +2,9 @@
  * Question: how many records can a space have on one shard? The figures of docs/decisions/035-large-spaces-over-shards.md:
  * `node --import tsx bench/query/large-space.ts [--rows 100000,1000000,10000000] [--rounds N]`
  *
- * One space of six fields, one of them unique, beside 100,000 records of 1,000 other spaces, in the tables of the service
- * in the embedded engine. It grows from one size to the next, and each statement is asked at every size. CPU time of all
- * threads and wall time, medians in milliseconds. Compare the CPU time: other work on the machine changes the wall time.
+ * One space of six fields, one of them unique, and 100,000 records of 1,000 other spaces, in the service's tables in the
+ * embedded engine. It grows from size to size, and each statement runs at every size. CPU time of all threads and wall
+ * time, medians in milliseconds. Compare the CPU time: other work on the machine changes the wall time.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -40,7 +40,7 @@ const idSql = `concat('019', leftPad(lower(hex(number)), 16, '0'), '-7000-8000-0
 const idOf = (row: number): string => `019${row.toString(16).padStart(16, '0')}-7000-8000-000000000000`;
 const emailSql = `concat('person-', toString(number), '@example.com')`;
 const emailOf = (row: number): string => `person-${row}@example.com`;
-/** Of the text of a record the service keeps a map; it is what a look-up answers. */
+/** The map that the service stores for a record, which look-ups return. */
 const docSql = `map('t0', ${emailSql}, 't1', name, 't2', 'London', 'n0', toString(number % 100), 'n1', toString(number), 'b0', 'true')`;
 
 async function fill(spaceSql: string, from: number, to: number): Promise<void> {
@@ -67,7 +67,7 @@ async function timed(work: () => Promise<unknown>): Promise<Times> {
 }
 
 let written = 0;
-/** As the service writes them: keys, then records. */
+/** Inserts like the service: keys, then records. */
 async function insert(amount: number): Promise<void> {
   const time = '2026-01-01 00:00:00.000';
   const rows: string[] = [];
@@ -81,7 +81,7 @@ async function insert(amount: number): Promise<void> {
   await db.insert({ ...table.recordRows, lines: Buffer.from(rows.join('')) });
 }
 
-/** Rows of a round, far from each other and from those of other rounds. */
+/** Rows of a round, far from each other and from other rounds' rows. */
 const rowsOf = (round: number, amount: number, size: number): number[] =>
   Array.from({ length: amount }, (_, index) => (round * 7919 + index * 104_729 + 13) % size);
 
@@ -98,7 +98,7 @@ const keyed = (round: number, amount: number, size: number): string =>
 const select = (columns: string, where: string | null, tail: string): string =>
   table.select(space, { columns, where, tail }).sql;
 
-/** Finds of 20 records each, together. */
+/** Several finds of 20 records each in one statement. */
 const ranges = (round: number, finds: number, size: number): string => {
   const each = rowsOf(round, finds, size).map((row) => `n1 >= ${row} AND n1 < ${row + 20}`);
   return select('_id, _doc', `(${each.join(' OR ')})`, 'ORDER BY _id');
@@ -108,7 +108,7 @@ const lists = (round: number, finds: number, size: number, columns = '_id, _doc'
 
 const fieldOf = (slot: string) => ({ slot, type: slot.startsWith('n') ? 'NUMBER' : 'TEXT' }) as Field;
 
-/** As the service groups records. */
+/** The service's own statement for groups. */
 function grouped(slot: string): string {
   const n1 = { target: fieldOf('n1'), path: [], level: 0.95 };
   const { columns, tail = '' } = aggregateSql(

@@ -3,18 +3,18 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { authorization, structureOf } from './direct-store.ts';
 
-/** Streams that are opened at once. */
+/** Streams that are opened concurrently. */
 const openedAtOnce = 50;
 const limit = 60_000;
 
-/** A space whose records say which write made them. */
+/** The structure of a space whose records have the number of their write. */
 export const structure = structureOf('live', [
   { name: 'city', type: 'TEXT' },
   { name: 'number', type: 'NUMBER' },
   { name: 'note', type: 'TEXT' },
 ]);
 
-/** What arrived: when each numbered write was heard of first, and how many events came. */
+/** When the first event of each numbered write arrived, and the number of events. */
 export interface Arrivals {
   readonly at: Map<number, number>;
   events: number;
@@ -31,7 +31,7 @@ function head(method: string, path: string, more: Readonly<Record<string, string
   return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`;
 }
 
-/** Opens live finds, each on a connection of its own, and resolves when all have their records. */
+/** Opens live finds, each on its own connection, and resolves when all have their records. */
 export async function openStreams(url: string, queries: readonly string[]): Promise<Streams> {
   const { port } = new URL(url);
   const heard: Arrivals = { at: new Map(), events: 0 };
@@ -75,7 +75,7 @@ function hear(heard: Arrivals, text: string): void {
   }
 }
 
-/** Writes that were made, and when their answers came. */
+/** When each write was answered, and the rate. */
 export interface WriteResult {
   readonly answered: Map<number, number>;
   readonly perSecond: number;
@@ -84,14 +84,14 @@ export interface WriteResult {
 interface WriteLoad {
   readonly connections: number;
   readonly seconds: number;
-  /** Writes a second; absent: as many as there can be. */
+  /** Writes per second; absent: as many as possible. */
   readonly rate?: number;
-  /** Of the first one. */
+  /** Number of the first write. */
   readonly from: number;
   readonly cityOf: (number: number) => string;
 }
 
-/** Inserts records, one a request. */
+/** Inserts records, one per request. */
 export async function write(url: string, args: WriteLoad): Promise<WriteResult> {
   const { connections, seconds, rate, from, cityOf } = args;
   const { port } = new URL(url);
@@ -120,7 +120,7 @@ export async function write(url: string, args: WriteLoad): Promise<WriteResult> 
   return { answered, perSecond: answered.size / seconds };
 }
 
-/** Inserts arrays of records until so many are there. @returns milliseconds */
+/** Inserts this many records in arrays. @returns milliseconds */
 export async function writeArrays(url: string, from: number, count: number): Promise<number> {
   const began = performance.now();
   const perRequest = 100;
@@ -145,11 +145,11 @@ export async function writeArrays(url: string, from: number, count: number): Pro
   return performance.now() - began;
 }
 
-/** Waits until all writes were heard of. @returns the 99th percentile from a write's answer to its event. Milliseconds */
+/** Waits for the events of all writes. @returns the 99th percentile from a write's answer to its event. Milliseconds */
 export async function delayOf(heard: Arrivals, { answered }: WriteResult): Promise<number> {
   const deadline = performance.now() + limit;
   while ([...answered.keys()].some((number) => !heard.at.has(number))) {
-    if (performance.now() > deadline) throw new Error('writes were never heard of');
+    if (performance.now() > deadline) throw new Error('some writes had no event');
     await sleep(20);
   }
   const delays = [...answered].map(([number, at]) => Math.max(0, (heard.at.get(number) as number) - at));

@@ -1,4 +1,4 @@
-/** Sends the requests of a job on standard input over keep-alive connections, and prints how they were answered. */
+/** Sends the requests of a job from standard input over keep-alive connections, and prints the results. */
 import { text } from 'node:stream/consumers';
 import { type BenchRequest, type RequestKind, requestOf } from './requests.ts';
 import type { LoadJob } from './run-load.ts';
@@ -7,7 +7,7 @@ import { sendRequests } from './send-requests.ts';
 /** The same request again and again. */
 const repeated: readonly RequestKind[] = ['bare', 'health', 'find', 'findOneRepeated'];
 
-/** Records a second that arrays are made for before the load begins, so that their making is not measured. */
+/** Records per second for which arrays are prepared before the load, so that preparing them is not measured. */
 const preparedRecords = 200_000;
 const recordsOfArray: { readonly [kind in RequestKind]?: number } = { insert1000: 1000, insert5000: 5000 };
 

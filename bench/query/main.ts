@@ -1,6 +1,6 @@
 /**
- * Questions: what do record operations cost beside a bare HTTP server and beside one engine query a request (goals Q1 -
- * Q16), and how many a second does one process answer, over its embedded engine, with authentication and durability on?
+ * Questions: what do record operations cost, compared with a bare HTTP server and with one engine query per request (goals
+ * Q1 - Q16), and how many per second does a process answer, with its embedded engine, authentication and durability?
  *
  * Load and service share the machine. Every ratio is of medians of rounds that alternate in one run.
  */

@@ -1,4 +1,4 @@
-/** Requests of the query benchmarks, made from numbers: the same number is the same request. */
+/** Requests of the query benchmarks, derived from numbers: the same number gives the same request. */
 import { structureOf as structureText } from '../../test/services/record-client.ts';
 
 export type RequestKind =
@@ -49,10 +49,10 @@ export interface BenchRequest {
   readonly body?: string;
 }
 
-/** Values of the unique field that findOne asks for in turn, and those of the mixed load. */
+/** How many values of the unique field findOne cycles through, also in the mixed load. */
 export const distinct = 50_000;
 const mixedValues = 2_000;
-/** Records by which finds differ, and fields that are asked for beside the one that tells them apart. */
+/** How many records distinguish finds, and how many values the second field has. */
 const foundRecords = 100_000;
 const besides = ['city', 'age', 'level', 'active'] as const;
 /** Pages of 20 by one field, sorted by another. */
@@ -95,7 +95,7 @@ export function recordOf(index: number): Readonly<Record<string, unknown>> {
 
 const headersOf = new Map<string, Readonly<Record<string, string>>>();
 
-/** The same object for the same space, so that a sender can keep what it made of it. */
+/** The same object for the same space, so that a sender can cache its text. */
 function headersFor(
   slug: string,
   authorization: string,

@@ -6,20 +6,20 @@ import type { BenchRequest, RequestKind } from './requests.ts';
 interface Load {
   readonly url: string;
   readonly connections: number;
-  /** It ends after so long, or after so many requests. */
+  /** The load ends after this time, or after this many requests. */
   readonly seconds?: number;
   readonly amount?: number;
 }
 
-/** Requests of one kind, or of a list in turn. */
+/** Requests of one kind, or a list of requests in turn. */
 export type LoadJob = Load &
   (
     | {
-        /** Numbers go on from here, so that two runs insert no value twice. */
+        /** The first number, so that two runs insert no value twice. */
         readonly from: number;
         readonly kind: RequestKind;
         readonly authorization: string;
-        /** What `RequestKind` needs of the data. */
+        /** Ids of records, for the kinds that need them. */
         readonly ids?: readonly string[];
       }
     | { readonly requests: readonly BenchRequest[] }
@@ -34,7 +34,7 @@ export interface LoadResult {
   readonly p99: number;
 }
 
-/** Sends the requests in a process of its own, so that its CPU time is nobody else's. */
+/** Sends the requests from a separate process, so that its CPU time is not counted. */
 export async function runLoad(job: LoadJob): Promise<LoadResult> {
   const child = spawn(process.execPath, ['--import', 'tsx', join(import.meta.dirname, 'load.ts')], {
     stdio: ['pipe', 'pipe', 'inherit'],

@@ -18,8 +18,8 @@ interface Run {
 }
 
 /**
- * Sends the next request over each connection as soon as its last one was answered. autocannon needs more
- * CPU for a request that differs from the last one than the server that it is to measure, on the same cores.
+ * Sends the next request over each connection as soon as the last one is answered. autocannon takes more CPU for varying
+ * requests than the measured server, on the same cores.
  */
 export async function sendRequests(
   job: LoadJob,
@@ -45,7 +45,7 @@ export async function sendRequests(
   };
 }
 
-/** A connection that fails is given up: each failure counts once, and the measure says so. */
+/** A failed connection is not replaced: the failure counts once, and the measure reports it. */
 function drive(socket: Socket, run: Run): Promise<void> {
   return new Promise((resolve) => {
     let answer: Answer | null = null;
@@ -84,7 +84,7 @@ function drive(socket: Socket, run: Run): Promise<void> {
   });
 }
 
-/** How much of an answer is there: its head is read, its body is only counted. */
+/** Parses the head of an answer, and only counts its body. */
 class Answer {
   whole = false;
   good = false;
@@ -123,14 +123,14 @@ async function open(url: string): Promise<Socket> {
   const { protocol, hostname, port } = new URL(url);
   const address = { port: Number(port), host: hostname };
   const isTls = protocol === 'https:';
-  // the certificate of a bench is signed by itself
+  // benchmarks use a self-signed certificate
   const socket = isTls ? connectTls({ ...address, rejectUnauthorized: false }) : connect(address);
   await once(socket, isTls ? 'secureConnect' : 'connect');
   socket.setNoDelay(true);
   return socket;
 }
 
-/** @returns what makes the bytes of requests: lines of headers are made once for each object of them */
+/** @returns a function that encodes requests; the header lines of each headers object are cached */
 function encoder(url: string): (request: BenchRequest) => string {
   const { host } = new URL(url);
   const known = new WeakMap<object, string>();

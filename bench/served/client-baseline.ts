@@ -6,8 +6,8 @@ import type { Deployment, Round } from './deployment.ts';
 let number = 0;
 
 /**
- * What a find by two fields costs without Sluice: with the client that an application would use, on a connection a caller,
- * a statement each, which scans the space. `own` is the CPU time of this process.
+ * What a find by two fields costs without Sluice: with the usual client, one connection per caller, and one statement per
+ * find, which scans the space. `own` is the CPU time of this process.
  */
 export async function measureClient(
   { engine }: Deployment,

@@ -9,22 +9,22 @@ import { median } from '../upload/harness/median.ts';
 import { cpuSeconds } from '../upload/harness/process-usage.ts';
 import { makeTemporaryDirectory, removeTemporaryDirectory } from '../upload/harness/temporary-directory.ts';
 
-/** What a load came to. CPU time is a request's, in microseconds, of all threads. */
+/** The result of a load. CPU times are microseconds per request, of all threads. */
 export interface Round {
   readonly perSecond: number;
   /** Milliseconds. */
   readonly p50: number;
   readonly engine: number;
   readonly own: number;
-  /** New parts a second, of the table that gets most of them. */
+  /** New parts per second in the table with the most. */
   readonly parts: number;
   readonly bad: number;
 }
 
-/** Each load begins where none before it got to. */
+/** Each load starts at numbers that no earlier load has used. */
 let number = 100_000_000;
 
-/** A ClickHouse server, Redis, and query processes as their users start them, with the space `people`. */
+/** A ClickHouse server, Redis, and query processes started like users start them, with the space `people`. */
 export class Deployment {
   readonly engine: ServedEngine;
   readonly #start: () => Promise<Child>;
@@ -64,12 +64,12 @@ export class Deployment {
     this.#ids = await fillSpace((this.#children[0] as Child).ready, rows);
   }
 
-  /** Starts query processes until there are so many. */
+  /** Starts query processes until there are this many. */
   async processes(count: number): Promise<void> {
     while (this.#children.length < count) this.#children.push(await this.#start());
   }
 
-  /** Changes every tenth record, a thousand in a request, but for those that lines before it have changed. */
+  /** Changes every tenth record, a thousand per request, except those that earlier lines have changed. */
   async updateTenth(rows: number): Promise<void> {
     const { ready } = this.#children[0] as Child;
     const headers = { authorization, structure: structureOf('people'), 'content-type': 'application/json' };
@@ -82,7 +82,7 @@ export class Deployment {
     }
   }
 
-  /** Answers the text of a result. */
+  /** Returns the text of a result. */
   async ask(sql: string): Promise<string> {
     const answer = await fetch(this.engine.url, { method: 'POST', body: sql });
     const text = await answer.text();
@@ -90,7 +90,7 @@ export class Deployment {
     return text.trim();
   }
 
-  /** Sends requests that differ from all before to every process. @param connections of each */
+  /** Sends new requests to every process. @param connections of each */
   async measure(kind: RequestKind, connections: number, seconds: number): Promise<Round> {
     const pids = this.#children.map(({ pid }) => pid);
     const since = await this.ask('SELECT toString(now64(6))');

@@ -2,7 +2,7 @@ import type { RequestKind } from '../query/requests.ts';
 import type { Goal } from '../upload/measures/measure.ts';
 import type { Round } from './deployment.ts';
 
-/** A goal of one figure of a line: of spaces of 100,000, 1,000,000 and 10,000,000 records, or of all alike. */
+/** A goal for a figure of a line: for spaces of 100,000, 1,000,000 and 10,000,000 records, or the same for all. */
 export interface LineGoal {
   readonly id: 'Q18' | 'Q19' | 'Q20';
   readonly what: string;
@@ -26,7 +26,7 @@ const p50 = { what: 'p50', of: (round: Round) => round.p50, unit: ' ms' };
 const parts = { what: 'new parts a second', of: (round: Round) => round.parts, unit: '' };
 const findGoal: LineGoal = { id: 'Q18', ...engine, first: [350, 350, 450], aim: [250, 250, 300] };
 
-/** None asks the same twice, but for `find again and again`, pages, and the 2,000 values beside updates. The last ones write. */
+/** Requests never repeat, except for `find again and again`, pages, and the 2,000 values with updates. The last ones write. */
 export const lines: readonly Line[] = [
   {
     name: 'find by two fields, each once',
@@ -64,7 +64,7 @@ export const lines: readonly Line[] = [
   },
 ];
 
-/** Nothing is merged meanwhile. */
+/** Merges are stopped meanwhile. */
 export const afterUpdates: Line = {
   name: 'find by two fields, a tenth updated and not merged',
   kind: 'findByTwo',

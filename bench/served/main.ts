@@ -1,7 +1,7 @@
 /**
- * Question: what does a request of the scaled mode cost a ClickHouse server, and Sluice itself (goals Q18 - Q20)? One
- * server, one Redis, one query process, and load, on one machine; a space of 8 fields, one of them unique. CPU time is
- * from /proc, all threads; medians of rounds.
+ * Question: what does a request in the scaled mode cost the ClickHouse server and Sluice itself (goals Q18 - Q20)? One
+ * server, one Redis, one query process and the load on one machine; a space of 8 fields, one of them unique. CPU time of
+ * all threads, from /proc; medians of rounds.
  */
 import { parseArgs } from 'node:util';
 import { median } from '../upload/harness/median.ts';
@@ -44,7 +44,7 @@ function readOptions() {
 
 type Options = ReturnType<typeof readOptions>;
 
-/** The lines of one size of the space, in Markdown, and what they say of the goals. */
+/** The lines for one size of the space, in Markdown, and how they compare with the goals. */
 class Table {
   readonly cells: string[] = [];
   readonly findings: Finding[] = [];
@@ -64,7 +64,7 @@ class Table {
     return this.#options.only.some((part) => name.includes(part) || goals.some(({ id }) => id === part));
   }
 
-  /** Measures a line in rounds, after a warm-up: V8 compiles what a process does often. */
+  /** Measures a line in rounds, after a warm-up for V8's compiler. */
   async add(line: Pick<Line, 'name' | 'goals'>, round: (seconds: number) => Promise<Round>): Promise<void> {
     const { rounds, seconds } = this.#options;
     const all: Round[] = [];

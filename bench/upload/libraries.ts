@@ -11,11 +11,11 @@ import { sendBurst } from './measures/send-burst.ts';
 import { startSink } from './sink/start-sink.ts';
 
 /**
- * `node --import tsx bench/upload/libraries.ts`: what the parts of @fastify/busboy and @aws-sdk/lib-storage cost that
- * the gateway does without (docs/decisions/070-parts-without-lib-storage.md and 071-the-upper-half-of-busboy.md).
+ * `node --import tsx bench/upload/libraries.ts`: the cost of the parts of @fastify/busboy and @aws-sdk/lib-storage that the
+ * gateway does not use (docs/decisions/070-parts-without-lib-storage.md and 071-the-upper-half-of-busboy.md).
  */
 const rounds = 7;
-/** As uWebSockets.js hands them on at most. */
+/** The largest chunks of uWebSockets.js. */
 const readBytes = 512 * 1024;
 const bytes = Buffer.alloc(readBytes, 'abcdefghijklmnopqrstuvwxyz0123456789');
 const large = { forms: 1, reads: 1024 };
@@ -23,7 +23,7 @@ const small = { forms: 2000, reads: 1 };
 
 type Parse = (body: readonly Buffer[]) => Promise<number>;
 
-/** Hands the file's bytes on within `feed`: nothing is kept, so nothing is copied. */
+/** Delivers the file's bytes synchronously, so nothing has to be copied. */
 const withDicer: Parse = async (body) => {
   let seen = 0;
   const parser = new MultipartParser(/boundary=(.*)/.exec(formContentType)?.[1] as string, {
@@ -40,7 +40,7 @@ const withDicer: Parse = async (body) => {
   return seen;
 };
 
-/** The file is a stream, which keeps chunks; those of uWebSockets.js have to be copied for it. */
+/** The file is a stream, which buffers chunks, so chunks of uWebSockets.js have to be copied. */
 const withBusboy =
   (copies: boolean): Parse =>
   (body) =>

@@ -66,7 +66,7 @@ report('upload', usage, async () => {
   if (!options.quick) return { options, findings };
   return {
     options,
-    // small sizes neither meet a goal nor miss it
+    // goals do not apply to small sizes
     findings: findings.map((finding) => ({ ...finding, goal: null })),
     tables: ['--quick: small sizes, these figures say nothing about speed'],
   };

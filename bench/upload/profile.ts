@@ -33,7 +33,7 @@ async function ask({ child }: ProcessSubject, command: 'start' | 'stop'): Promis
   return message;
 }
 
-/** Warms a subject up with the load, profiles it under the load, and prints what took its time. */
+/** Warms a subject up with the load, profiles it under the load, and prints the top functions. */
 async function profile(subject: ProcessSubject, loadName: string, load: () => Promise<void>): Promise<void> {
   progress(`${subject.name}, ${loadName}: warming up`);
   await load();

@@ -1,7 +1,7 @@
 import { loadUws } from '#server/http/uws.ts';
 import { recordOf } from '../requests.ts';
 
-/** What uWebSockets.js does alone: every request gets the bytes of one record, and nothing is looked at. */
+/** Bare uWebSockets.js: every request gets the bytes of one record. */
 const body = JSON.stringify({
   id: '01890a5d-ac96-774b-bcce-b302099a8057',
   createdAt: '2026-11-22T00:00:00.000Z',

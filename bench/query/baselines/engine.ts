@@ -4,11 +4,11 @@ import { loadUws } from '#server/http/uws.ts';
 import { recordOf, recordsFrom } from '../requests.ts';
 
 /**
- * The usual way of an embedded engine behind HTTP: one statement a request, on a table as one would declare it, with a
- * skip index on the value that is looked up. It checks no token, no structure and no unique value. Writes are as durable as
- * Sluice's. Also the engine alone, without HTTP: INSERTs of arrays, and one SELECT that is streamed.
+ * The usual embedded engine behind HTTP: one statement per request, on an ordinary table with a skip index on the looked-up
+ * value. It checks no token, no structure and no unique value. Writes are as durable as Sluice's. Also only the engine,
+ * without HTTP: INSERTs of arrays, and a streamed SELECT.
  *
- * ENGINE_PATH: the engine's directory. ENGINE_ROWS: records of the table; 0: there is none, and only SELECTs are asked.
+ * ENGINE_PATH: the engine's directory. ENGINE_ROWS: records of the table; 0: no table, for SELECTs only.
  */
 const rows = Number(process.env.ENGINE_ROWS);
 const db = openChdb({ path: process.env.ENGINE_PATH ?? '' });
@@ -64,7 +64,7 @@ const operations: Readonly<Record<string, (text: string) => Promise<unknown>>> =
     });
     return { number };
   },
-  /** Arrays of `size` records for `seconds`, as many at once as `connections`; their text is made beforehand. */
+  /** Inserts arrays of `size` records for `seconds`, `connections` at a time; the text is prepared. */
   async '/raw-insert'(text) {
     const { size, seconds, connections, from } = JSON.parse(text) as Record<string, number>;
     const array = (number: number): string =>
@@ -84,7 +84,7 @@ const operations: Readonly<Record<string, (text: string) => Promise<unknown>>> =
     await Promise.all(Array.from({ length: connections as number }, work));
     return { perSecond: (arrays * (size as number) * 1000) / (performance.now() - began) };
   },
-  /** What the engine is asked for is the body. */
+  /** The body is the statement. */
   async '/raw-select'(sql) {
     const began = performance.now();
     let bytes = 0;

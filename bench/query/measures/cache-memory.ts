@@ -11,8 +11,8 @@ const cacheBytes = 64 * mebibyte;
 const seconds = 3600;
 
 /**
- * How far does a process grow while it answers 1,000,000 requests that all differ, and how far without a cache? The
- * difference is what the cache takes, of which RECORD_CACHE_BYTES is the bound.
+ * How far does a process grow while it answers 1,000,000 different requests, with and without a cache? The difference is
+ * the memory of the cache, which RECORD_CACHE_BYTES bounds.
  */
 export const cacheMemory: QueryMeasure = {
   id: 'MEMORY',

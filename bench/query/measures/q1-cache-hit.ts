@@ -1,9 +1,8 @@
 import { compare, load, type QueryMeasure, rateFinding, startBare } from './query-bench.ts';
 
 /**
- * How many findOne a second are answered that were asked before, as a share of what uWebSockets.js answers when it
- * looks at nothing? Where the load can't keep either of them busy the rate says little, so the smaller share counts:
- * that of the rate, or that of the CPU time of an answer.
+ * How many repeated findOne per second, as a share of uWebSockets.js with constant answers? If the load can't keep both
+ * busy the rate says little, so the smaller share counts: by rate or by CPU time per answer.
  */
 export const q1: QueryMeasure = {
   id: 'Q1',

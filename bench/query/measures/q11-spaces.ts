@@ -11,7 +11,7 @@ import type { Finding } from '../../upload/measures/measure.ts';
 import { countFiles, insertOne, onTables, startService } from '../direct-store.ts';
 import type { QueryMeasure } from './query-bench.ts';
 
-/** The goals are about the second; the third shows what grows. */
+/** The goals are for the second number; the third shows growth. */
 const counts = [1, 10_000, 100_000] as const;
 /** Rows of one INSERT. */
 const batch = 100_000;
@@ -25,7 +25,7 @@ interface Figures {
   readonly first: number;
 }
 
-/** The rows of the catalogue, and a record for each space, are written as the service writes them. */
+/** Writes the same rows as the service: the catalogue, and a record for each space. */
 async function prepare(folder: string, spaces: number): Promise<void> {
   const service = await startService(folder, env);
   await insertOne(service.ready, 'first');
@@ -72,7 +72,7 @@ async function measure(spaces: number, rounds: number): Promise<Figures> {
   return { spaces, files, start: median(starts), memory: median(memory), first: median(firsts) };
 }
 
-/** What do spaces cost a process that starts: time, resident memory after a request, files? */
+/** What do spaces cost at start: time, resident memory after a request, files? */
 export const q11: QueryMeasure = {
   id: 'Q11',
   long: true,

@@ -12,7 +12,7 @@ import { startServedEngine } from '../subject/served-engine.ts';
 import { fillSpace } from '../subject/sluice-store.ts';
 import { type LoadFigures, load, type QueryBench, type QueryMeasure } from './query-bench.ts';
 
-/** Of each of these measures, whatever the others have. */
+/** Records for each of these measures. */
 const records = 100_000;
 
 interface FindCase {
@@ -22,11 +22,11 @@ interface FindCase {
   /** Requests a second; with one connection, milliseconds of the median. */
   readonly first: number;
   readonly aim: number;
-  /** What peers had on a machine of this kind, in a run of their own (shared/tools/peers). */
+  /** Results of peers on such a machine, in a separate run (shared/tools/peers). */
   readonly peers: string;
 }
 
-/** Rounds of one kind of request after one that warms up, and what they have in common. */
+/** Rounds of one kind of request after a warm-up, and what they have in common. */
 async function inRounds<T extends LoadFigures>(
   rounds: number,
   run: () => Promise<T>,
@@ -41,7 +41,7 @@ async function inRounds<T extends LoadFigures>(
   return { runs, middle: (of) => median(runs.map(of)), problems };
 }
 
-/** None of the requests asks what was asked before. */
+/** No request repeats an earlier one. */
 async function rates(
   { store, rounds, seconds }: QueryBench,
   measure: string,
@@ -78,7 +78,7 @@ async function rates(
   return findings;
 }
 
-/** How fast is a find by two fields that are not unique, when nobody has asked for it before? */
+/** How fast is a new find by two fields that are not unique? */
 export const q12: QueryMeasure = {
   id: 'Q12',
   run: (bench) =>
@@ -94,7 +94,7 @@ export const q12: QueryMeasure = {
     ]),
 };
 
-/** And when one of ten requests updates a record of the same space? */
+/** How fast is it if one of ten requests updates a record of the same space? */
 export const q13: QueryMeasure = {
   id: 'Q13',
   run: (bench) =>
@@ -106,7 +106,7 @@ export const q13: QueryMeasure = {
     ]),
 };
 
-/** How fast is a page of 20 by one field, sorted by another, alone and beside inserts? */
+/** How fast is a page of 20 by one field, sorted by another, with and without inserts? */
 export const q14: QueryMeasure = {
   id: 'Q14',
   run: (bench) =>
@@ -122,7 +122,7 @@ export const q14: QueryMeasure = {
     ]),
 };
 
-/** How fast are ranges, beginnings of texts and long lists, that nobody has asked for before? */
+/** How fast are new finds by ranges, prefixes and long lists? */
 export const filters: QueryMeasure = {
   id: 'FILTERS',
   run: (bench) =>
@@ -152,7 +152,7 @@ export const filters: QueryMeasure = {
     ]),
 };
 
-/** How long do groups with an exact quantile take, and how many may add to one number? */
+/** How long do groups with an exact quantile take, and how many increments of one number are possible? */
 export const q16: QueryMeasure = {
   id: 'Q16',
   async run(bench) {
@@ -169,7 +169,7 @@ export const q16: QueryMeasure = {
   },
 };
 
-/** What do Q12 and Q14 cost an engine that is served over HTTP? It keeps nothing in memory for them. */
+/** What do Q12 and Q14 cost an engine behind HTTP, for which the service keeps no rows in memory? */
 export const q15: QueryMeasure = {
   id: 'Q15',
   async run({ rounds, seconds }) {

@@ -100,7 +100,7 @@ async function imported(child: Child, { file, name, type, rounds, rows }: Import
     ...{ measure: 'Q17', what: `import of ${name} with a unique field, ${rows} records`, value },
     ...{ shown: `${Math.round(value)}/s`, subject: `${rates.join(', ')}/s`, problems: [] },
     ...{ baseline: `${(file.size / 1e6).toFixed(0)} MB`, details: { rates } },
-    // the goal is one for text
+    // the goal is only for text
     goal: name === 'CSV' ? { bound: 'at least', first: 100_000, aim: 250_000, unit: '/s' } : null,
   };
 }
@@ -115,7 +115,7 @@ function csvOf(rows: number): Blob {
   return new Blob(pieces);
 }
 
-/** How long does it take to get all records of a space as a file, and to fill one, and what does a slow reader hold? */
+/** How long do an export and an import of a space take, and how much memory does a slow reader hold? */
 export const q17: QueryMeasure = {
   id: 'Q17',
   async run({ store, rows, rounds }) {

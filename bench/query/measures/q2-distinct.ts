@@ -3,8 +3,8 @@ import { cacheOff, compare, type QueryMeasure, rateFinding, startEngine } from '
 const goal = { bound: 'at least', first: 10, aim: 30, unit: 'x' } as const;
 
 /**
- * How many findOne a second by values of a unique field, none of which is in the cache, against one engine query a
- * request? Once with the cache off, and once with values that nobody asked for before.
+ * How many findOne per second by uncached values of a unique field, against one engine query per request? Once with the
+ * cache off, and once with new values.
  */
 export const q2: QueryMeasure = {
   id: 'Q2',

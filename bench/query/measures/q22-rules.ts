@@ -5,7 +5,7 @@ import { compare, type QueryMeasure } from './query-bench.ts';
 
 const records = 100_000;
 
-/** Sets a rule of the space, and logs in a user whom it is about. @returns his token */
+/** Sets a rule of the space, and logs in a user to whom it applies. @returns the user's token */
 async function ruled({ ready }: Child): Promise<string> {
   const send = async (
     method: string,
@@ -36,7 +36,7 @@ async function ruled({ ready }: Child): Promise<string> {
   return token;
 }
 
-/** What does a find under a rule cost beside one that says the condition of the rule itself? */
+/** What does a find with a rule cost, compared with a find that states the rule's condition itself? */
 export const q22: QueryMeasure = {
   id: 'Q22',
   async run({ store, rounds, seconds }) {

@@ -8,7 +8,7 @@ import { delayOf, openStreams, type Streams, write, writeArrays } from '../live-
 import type { QueryMeasure } from './query-bench.ts';
 
 const env = { LIVE_MAX_STREAMS: '20000', LIVE_MAX_TOKEN_STREAMS: '20000' };
-/** Numbers of writes begin anew, far from those of a round before. */
+/** Start of a round's write numbers, far from the last round's. */
 let from = 0;
 
 function next(): number {
@@ -35,7 +35,7 @@ function citiesOf(count: number): string[] {
 
 const ofTowns = (towns: number) => (number: number) => `town-${number % towns}`;
 
-/** Writes beside streams: how late they are heard of. */
+/** Writes while streams are open: how late do their events arrive? */
 async function delays(child: Child, seconds: number, rate?: number) {
   return withStreams(child, citiesOf(1000), async ({ heard }) => {
     const written = await write(child.ready, {
@@ -75,7 +75,7 @@ async function memory(child: Child, count: number): Promise<number> {
   });
 }
 
-/** How late are live finds told of changes, and what do they cost those who write? */
+/** How late do live finds get changes, and what do they cost writers? */
 export const q23: QueryMeasure = {
   id: 'Q23',
   async run({ store, rounds, seconds }) {
@@ -105,7 +105,7 @@ export const q23: QueryMeasure = {
     for (let round = 1; round <= rounds; round++) {
       const fresh = await made.start(env);
       try {
-        // what the first requests of a process take is not of the streams
+        // excludes the memory of a process's first requests
         await inserts(fresh, 1);
         await memory(fresh, 100);
         note('memory', await memory(fresh, 9000));

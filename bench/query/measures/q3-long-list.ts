@@ -11,10 +11,10 @@ import { type QueryMeasure, startEngineOn } from './query-bench.ts';
 const rows = 100_000;
 const recorder = './bench/query/subject/record-streams.ts';
 const goal = { bound: 'at least', first: 0.7, aim: 0.95, unit: '' } as const;
-/** Lists of one round. */
+/** Lists per round. */
 const lists = 5;
 
-/** Bytes a second of an answer that is read to its end. Not by fetch, which needs more of a core than the service. */
+/** Bytes per second of an answer. It does not use fetch, which takes more CPU than the service. */
 async function readList(url: string): Promise<number> {
   const began = performance.now();
   const request = get(`${url}/bench/people`, {
@@ -38,8 +38,8 @@ async function askEngine(url: string, sql: string): Promise<number> {
 }
 
 /**
- * How many bytes a second has a find of 100,000 records, against the same statement read from the engine in its own
- * process, without HTTP? The statement is the one that the service was seen to send. A list of this size is in no cache.
+ * How many bytes per second does a find of 100,000 records have, against the same statement in an engine process without
+ * HTTP? The statement is recorded from the service. A list of this size is never cached.
  */
 export const q3: QueryMeasure = {
   id: 'Q3',
@@ -48,7 +48,7 @@ export const q3: QueryMeasure = {
     const through: number[] = [];
     const raw: number[] = [];
     let sql: string | null = null;
-    // both want the directory for themselves
+    // both need exclusive access to the directory
     for (let round = 1; round <= rounds; round++) {
       const sluice = await made.start({}, [recorder]);
       await readList(sluice.ready);

@@ -13,7 +13,7 @@ import { authorization, insertOne, onTables, startService, textStructure } from 
 import type { QueryMeasure } from './query-bench.ts';
 
 const goal = { bound: 'at most', first: 96, aim: 32, unit: ' MiB' } as const;
-/** Bytes a second that the reader takes, and for how long. */
+/** Bytes per second that the reader reads, and for how long. */
 const rate = 16 * mebibyte;
 const seconds = 12;
 const parts = 10;
@@ -23,7 +23,7 @@ const shapes = [
   { slug: 'large', records: 1_000, bytes: 1_000_000, shown: '1,000 of 1 MB' },
 ];
 
-/** Reads an answer no faster than the rate. @returns the bytes that it got */
+/** Reads an answer no faster than the rate. @returns the received bytes */
 async function readSlowly(url: string, slug: string): Promise<number> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -42,7 +42,7 @@ async function readSlowly(url: string, slug: string): Promise<number> {
   return bytes;
 }
 
-/** The rows are written as the service writes them, without the time that requests would take. */
+/** Writes the same rows as the service, but without the time of requests. */
 async function prepare(folder: string): Promise<void> {
   const first = await startService(folder);
   for (const { slug } of shapes) await insertOne(first.ready, slug);
@@ -50,7 +50,7 @@ async function prepare(folder: string): Promise<void> {
   await first.stop();
   progress('Q4: records are written');
   await onTables(folder, async (db) => {
-    // a merge in the background takes memory of its own, 35 to 120 MiB with records of 1 MB: it is none of the reader's
+    // a background merge takes 35 to 120 MiB with records of 1 MB, which the reader did not cause
     await db.command({
       sql: 'ALTER TABLE sluice.records MODIFY SETTING max_bytes_to_merge_at_max_space_in_pool = 1',
     });
@@ -70,7 +70,7 @@ async function prepare(folder: string): Promise<void> {
 
 /**
  * How far does the process grow while a long list streams to a reader that is slower than the engine? Three spaces, each
- * in ten parts, each read by a fresh process that has answered a small request before.
+ * in ten parts, each read by a fresh process that has already answered a small request.
  */
 export const q4: QueryMeasure = {
   id: 'Q4',

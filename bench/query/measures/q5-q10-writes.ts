@@ -16,7 +16,7 @@ interface WriteCase {
   readonly theirs: Load['kind'];
 }
 
-/** How many a second, durable when answered, against one statement a request? */
+/** How many writes per second, durable when answered, against one statement per request? */
 async function writes({ store, rows, rounds, seconds }: QueryBench, wanted: WriteCase): Promise<Finding[]> {
   const { id, what, goal, ours, theirs } = wanted;
   const made = await store(rows);
@@ -33,7 +33,7 @@ async function writes({ store, rows, rounds, seconds }: QueryBench, wanted: Writ
   }
 }
 
-/** insertOne with a unique field, against an INSERT a request. */
+/** insertOne with a unique field, against an INSERT per request. */
 export const q5: QueryMeasure = {
   id: 'Q5',
   run: (bench) =>
@@ -43,7 +43,7 @@ export const q5: QueryMeasure = {
     }),
 };
 
-/** updateOneById, against a lightweight UPDATE a request. */
+/** updateOneById, against a lightweight UPDATE per request. */
 export const q10: QueryMeasure = {
   id: 'Q10',
   run: (bench) =>

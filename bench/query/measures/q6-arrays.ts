@@ -7,8 +7,8 @@ const goal = { bound: 'at least', first: 0.3, aim: 0.7, unit: '' } as const;
 const connections = 4;
 
 /**
- * How many records a second are stored in arrays, with a unique field, against INSERTs of the same rows by the engine
- * alone: no HTTP, no JSON to parse (its text is made beforehand), no index but the one on the unique field?
+ * How many records per second are stored in arrays, with a unique field, against INSERTs of the same rows by only the
+ * engine: no HTTP, no JSON to parse (the text is prepared), no index except on the unique field?
  */
 export const q6: QueryMeasure = {
   id: 'Q6',

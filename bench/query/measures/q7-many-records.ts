@@ -5,7 +5,7 @@ const goal = { bound: 'at most', first: 3, aim: 1.5, unit: 'x' } as const;
 const few = 100_000;
 const many = 10_000_000;
 
-/** How much longer does a findOne by a unique field take among 10,000,000 records than among 100,000, without a cache? */
+/** How much longer does an uncached findOne by a unique field take among 10,000,000 records than among 100,000? */
 export const q7: QueryMeasure = {
   id: 'Q7',
   long: true,

@@ -2,7 +2,7 @@ import { cacheOff, compare, type QueryMeasure, rateFinding } from './query-bench
 
 const goal = { bound: 'at least', first: 0.4, aim: 0.7, unit: '' } as const;
 
-/** What is left of the rate of findOnes of 2,000 values when each tenth request is an insertOne into the same space? */
+/** How much slower are findOnes of 2,000 values if every tenth request is an insertOne into the same space? */
 export const q8: QueryMeasure = {
   id: 'Q8',
   async run({ store, rows, rounds, seconds }) {
@@ -16,7 +16,7 @@ export const q8: QueryMeasure = {
           { name: 'findOne alone', child, job: () => ({ kind: 'mixedReads', seconds }) },
         ]);
         const what = `nine findOne to one insertOne, cache ${cache}`;
-        // the goal is about what a process does by default
+        // the goal is for the default settings
         findings.push(rateFinding('Q8', what, [subject, baseline], cache === 'warm' ? goal : null));
       } finally {
         await child.stop();

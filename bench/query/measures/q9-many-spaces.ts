@@ -19,12 +19,12 @@ async function fill({ ready }: Child): Promise<void> {
   await Promise.all(Array.from({ length: 8 }, work));
 }
 
-/** What is left of the rate of one space when the requests go to 512, with a unique field in each? */
+/** How much slower are requests to 512 spaces than to one, with a unique field in each? */
 export const q9: QueryMeasure = {
   id: 'Q9',
   async run({ store, rows, rounds, seconds }) {
     const made = await store(rows);
-    // what is not cached is what could depend on the number of spaces
+    // only uncached work could depend on the number of spaces
     const child = await made.start(cacheOff);
     try {
       await fill(child);

@@ -15,17 +15,17 @@ export interface QueryBench {
   /** Records of the space, unless a measure says otherwise. */
   readonly rows: number;
   readonly rounds: number;
-  /** Of one round. */
+  /** Duration of a round. */
   readonly seconds: number;
-  /** One line of each measure, and not all. */
+  /** Only one line of each measure. */
   readonly brief?: boolean;
-  /** The same store for all measures of a run: made when it is first asked for. */
+  /** The store of all measures of a run, created on first use. */
   store(rows: number): Promise<SluiceStore>;
 }
 
 export interface QueryMeasure {
   readonly id: string;
-  /** It runs only when it is asked for. */
+  /** Only runs with --only. */
   readonly long?: boolean;
   readonly run: (bench: QueryBench) => Promise<Finding[]>;
 }
@@ -65,13 +65,13 @@ export function startBare(): Promise<Child> {
 
 let engineFolder: string | null = null;
 
-/** One statement a request, on a table of its own with so many rows. */
+/** One statement per request, on a separate table with this many rows. */
 export function startEngine(rows: number): Promise<Child> {
   engineFolder ??= makeTemporaryDirectory();
   return startEngineOn(join(engineFolder, String(rows)), rows);
 }
 
-/** The engine alone, on tables that are there. */
+/** Only the engine, on existing tables. */
 export function startEngineOn(path: string, rows = 0): Promise<Child> {
   return startScript('bench/query/baselines/engine.ts', {
     env: { UV_THREADPOOL_SIZE: '16', ENGINE_PATH: path, ENGINE_ROWS: String(rows) },
@@ -79,7 +79,7 @@ export function startEngineOn(path: string, rows = 0): Promise<Child> {
   });
 }
 
-/** Each run of a load begins where no run before it got to. */
+/** Each run of a load starts at numbers that no earlier run has used. */
 let numbers = 100_000_000;
 
 export interface Load {
@@ -91,10 +91,10 @@ export interface Load {
   readonly ids?: readonly string[];
 }
 
-/** What a load came to, with the CPU time of the server, all its threads included. */
+/** The result of a load, with the CPU time of all threads of the server. */
 export interface LoadFigures extends LoadResult {
   readonly cpuMicroseconds: number;
-  /** Of the thread that runs JavaScript alone, which other work on the machine changes least. */
+  /** Only of the thread that runs JavaScript, which other work on the machine affects least. */
   readonly mainMicroseconds: number;
 }
 
@@ -126,7 +126,7 @@ interface ContenderFigures {
   readonly problems: readonly string[];
 }
 
-/** Runs two loads in turn, A B A B, so that what else happens on the machine meets both alike. Round 0 warms up. */
+/** Runs two loads in turns, A B A B, so that other work on the machine affects both. Round 0 warms up. */
 export async function compare(
   id: string,
   rounds: number,
@@ -162,7 +162,7 @@ function showRate({ name, perSecond, p99 }: ContenderFigures): string {
   return `${name}: ${Math.round(perSecond.median)}/s, p99 ${Math.round(p99.median)} ms`;
 }
 
-/** A line whose value is the rate of the first as a share of the second. */
+/** A finding whose value is the ratio of the first rate to the second. */
 export function rateFinding(
   measure: string,
   what: string,

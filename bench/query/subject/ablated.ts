@@ -16,7 +16,7 @@ const nothingKept = {
   keep: () => {},
   load: (_view: unknown, _request: string, _conditions: unknown, read: () => Promise<unknown>) => read(),
 };
-/** A queue for each, where nothing gathers. */
+/** A separate queue for each item, so that nothing is batched. */
 const apart = (is: (item: { readonly shape: string; readonly queue: string }) => boolean) => {
   const { add } = StatementQueues.prototype;
   let queues = 0;
@@ -24,7 +24,7 @@ const apart = (is: (item: { readonly shape: string; readonly queue: string }) =>
     return add.call(this, is(item) ? { ...item, queue: `${item.queue} ${queues++}` } : item);
   };
 };
-/** Finds that share no statement. */
+/** Finds without shared statements. */
 const alone = (is: (plan: ReadPlan) => boolean) => {
   const { find } = SharedReads.prototype;
   SharedReads.prototype.find = function (this: SharedReads, space, plan, signal, answers) {
@@ -38,7 +38,7 @@ const parts: Readonly<Record<string, () => void>> = {
     ResultCache.prototype.begin = () => () => {};
     VersionedCache.prototype.at = at;
   },
-  // any write ends all results of its space
+  // any write invalidates all results of its space
   conditions() {
     const { begin } = ResultCache.prototype;
     ResultCache.prototype.begin = function (spaceId) {

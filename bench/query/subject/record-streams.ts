@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module';
 
 /**
- * Runs inside the server, before its own modules: remembers the last statement whose result was streamed, so that the
- * engine alone can be asked the same. Told over the message channel.
+ * Runs inside the server, before its own modules: records the last statement with a streamed result, so that it can be run
+ * on only the engine. Reports it over the message channel.
  */
 const { Session } = createRequire(import.meta.url)('chdb') as typeof import('chdb');
 let last: string | null = null;

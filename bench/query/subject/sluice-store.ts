@@ -8,11 +8,11 @@ import {
 import { authorization, startService } from '../direct-store.ts';
 import { recordsFrom, structureOf } from '../requests.ts';
 
-/** Records of one request while a store is filled. */
+/** Records per request when a store is filled. */
 const arraySize = 5000;
 const keptIds = 20_000;
 
-/** A data directory with records of one space, on which processes are started one after the other. */
+/** A data directory with records of one space, for one process after another. */
 export interface SluiceStore {
   readonly rows: number;
   /** Of some of its records. */
@@ -36,7 +36,7 @@ export async function makeSluiceStore(rows: number): Promise<SluiceStore> {
   }
 }
 
-/** Stores so many records in the space `people`. @returns the ids of some */
+/** Stores this many records in the space `people`. @returns the ids of some */
 export async function fillSpace(url: string, rows: number): Promise<string[]> {
   const ids: string[] = [];
   for (let from = 0; from < rows; from += arraySize) {

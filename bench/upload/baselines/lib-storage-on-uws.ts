@@ -6,7 +6,7 @@ import { Busboy } from '@fastify/busboy';
 import { loadUws } from '#server/http/uws.ts';
 import { readSinkSettings } from './sink-settings.ts';
 
-/** The usual way with its HTTP server exchanged for uWebSockets.js: what the server alone is worth. */
+/** The usual way with uWebSockets.js as its HTTP server: what only the server is worth. */
 const { bucket, clientConfig } = readSinkSettings();
 const client = new S3Client(clientConfig);
 
@@ -21,10 +21,10 @@ app.post('/*', (res, req) => {
     busboy.destroy(new Error('the client has gone away'));
   });
   res.onData((chunk, isLast) => {
-    // the memory is gone when this call returns
+    // the memory is invalid after this call
     const taken = busboy.write(Buffer.from(chunk.slice(0)));
     if (isLast) busboy.end();
-    // chunks that the native loop holds already arrive after a pause
+    // already buffered chunks still arrive after a pause
     else if (!taken && !paused) {
       paused = true;
       res.pause();

@@ -13,12 +13,12 @@ import type { Subject } from '../subject/subject.ts';
 
 const startTimeout = 10_000;
 
-/** nginx as a streaming reverse proxy: what moving the bytes costs when nobody looks at them. Null: not installed. */
+/** nginx as a streaming reverse proxy: the cost of only moving the bytes. Null: not installed. */
 export function startNginx(sink: Sink): Promise<Subject | null> {
   return start(proxyTo(sink.endpoint), storedInSink(sink, 'body'));
 }
 
-/** nginx with the files of a directory: what a download costs at least. Null: not installed. */
+/** nginx with the files of a directory: the least cost of a download. Null: not installed. */
 export function startNginxOn(files: string): Promise<Subject | null> {
   return start(`server {
     listen 127.0.0.1:PORT;
@@ -42,10 +42,10 @@ async function start(
   await writeFile(config, configuration(directory, server.replace('PORT', String(port))));
   const child = await startChild({
     command,
-    // the log of what happens before the configuration is read would go to a system directory
+    // otherwise the log before the configuration is read would go to a system directory
     args: ['-c', config, '-p', directory, '-e', 'stderr'],
     ready: null,
-    // a master that is killed leaves its worker behind
+    // killing the master would leave its worker behind
     lastSignal: 'SIGTERM',
   });
   await untilAccepted(port);
@@ -64,7 +64,7 @@ async function start(
 function findNginx(): string | null {
   const candidates = [
     ...(process.env.PATH ?? '').split(delimiter).map((directory) => join(directory, 'nginx')),
-    // where Debian puts it, which is not in everybody's PATH
+    // Debian's path, which is not in every PATH
     '/usr/sbin/nginx',
   ];
   for (const candidate of candidates) {
@@ -80,8 +80,7 @@ function findNginx(): string | null {
 
 /**
  * Nothing is buffered, and connections to the sink are kept. nginx reads an unbuffered body in pieces of
- * client_body_buffer_size: at its default of 16 KiB it needs twice the CPU time, and would flatter whatever is compared
- * with it.
+ * client_body_buffer_size: with its default of 16 KiB it takes twice the CPU time, which would flatter Sluice.
  */
 function proxyTo(sink: string): string {
   return `upstream sink {
@@ -102,7 +101,7 @@ function proxyTo(sink: string): string {
   }`;
 }
 
-/** One worker, as Sluice is one process; nothing is logged. */
+/** One worker, because Sluice is one process; nothing is logged. */
 function configuration(directory: string, server: string): string {
   const user = userInfo().uid === 0 ? 'user root;\n' : '';
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']

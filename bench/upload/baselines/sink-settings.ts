@@ -1,6 +1,6 @@
 import type { S3ClientConfig } from '@aws-sdk/client-s3';
 
-/** Where a baseline stores: the same settings that Sluice is given, and nothing else changed of the SDK's defaults. */
+/** The store of a baseline: Sluice's settings, and otherwise the SDK's defaults. */
 export function readSinkSettings(): { bucket: string; clientConfig: S3ClientConfig } {
   return {
     bucket: setting('S3_BUCKET'),

@@ -11,7 +11,7 @@ export interface Child {
   readonly process: ChildProcess;
   /** What the group of `ready` matched, such as an address. */
   readonly ready: string;
-  /** SIGTERM, and SIGKILL when that does not help; resolves once the process is gone. */
+  /** Sends SIGTERM, and SIGKILL if that does not help; resolves once the process is gone. */
   stop(): Promise<void>;
 }
 
@@ -19,13 +19,13 @@ export interface ChildOptions {
   readonly command: string;
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Where it runs: the root of this checkout, or of another. */
+  /** The working directory: the root of this checkout, or of another. */
   readonly root?: string;
-  /** The child is usable as soon as its standard output matches; null: it says nothing. */
+  /** The child is ready as soon as its standard output matches; null: at once. */
   readonly ready: RegExp | null;
   /** Opens a message channel; the child sees it close when this process dies. */
   readonly ipc?: boolean;
-  /** What ends the child when this process ends before it; SIGKILL unless given. */
+  /** The signal for the child if this process ends first; by default SIGKILL. */
   readonly lastSignal?: NodeJS.Signals;
 }
 
@@ -33,12 +33,12 @@ const startTimeout = 60_000;
 const stopTimeout = 20_000;
 const running = new Map<ChildProcess, NodeJS.Signals>();
 
-// whatever way this process ends, nothing that it started stays behind
+// however this process ends, no child is left behind
 process.once('exit', () => {
   for (const [child, signal] of running) child.kill(signal);
 });
 
-/** Starts a program with a clean environment and waits until it says that it is ready. */
+/** Starts a program with a clean environment and waits until it is ready. */
 export async function startChild(options: ChildOptions): Promise<Child> {
   const child = spawn(options.command, options.args, {
     cwd: options.root ?? repositoryRoot,
@@ -47,7 +47,7 @@ export async function startChild(options: ChildOptions): Promise<Child> {
   });
   running.set(child, options.lastSignal ?? 'SIGKILL');
   const gone = once(child, 'close').finally(() => running.delete(child));
-  // a program that is missing is reported below; here it only must not go unhandled
+  // a missing program is reported below; this only prevents an unhandled error
   gone.catch(() => {});
   const ready = await whenReady(child, options);
   return {
@@ -64,7 +64,7 @@ export async function startChild(options: ChildOptions): Promise<Child> {
   };
 }
 
-/** Starts a TypeScript file of this repository, the way the project's own scripts do. */
+/** Starts a TypeScript file of this repository like the project's own scripts. */
 export function startScript(
   script: string,
   options: Omit<ChildOptions, 'command' | 'args'> & {
@@ -80,7 +80,7 @@ export function startScript(
   return startChild({ ...options, command: process.execPath, args: [...program, ...args] });
 }
 
-/** What node is to be given to run a program of a checkout; one of the tests has those of this checkout built. */
+/** The arguments of node for a program of a checkout; the tests use compiled programs of this checkout. */
 export function argsOf(script: string, root: string): readonly string[] {
   return root === repositoryRoot ? programArgs(script) : ['--import', 'tsx', script];
 }

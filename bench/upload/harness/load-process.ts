@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { type Child, startScript } from './child-process.ts';
 
-/** A load generator in a process of its own, so that its work is not counted as the server's. */
+/** A load generator in a separate process, so that its work is not counted as the server's. */
 export interface Load<Result> {
-  /** Starts what was prepared. */
+  /** Starts the prepared load. */
   go(): void;
-  /** Resolves when the load says that it reached the point. */
+  /** Resolves when the load reports that it reached the point. */
   reached(point: string): Promise<void>;
-  /** Ends a load that goes on for as long as it is let. */
+  /** Ends a load without an end of its own. */
   stop(): void;
   readonly result: Promise<Result>;
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, release, totalmem, type } from 'node:os';
 
-/** What the figures were taken on. */
+/** The machine of the measurement. */
 export interface Machine {
   readonly cores: number;
   readonly processor: string;
@@ -9,7 +9,7 @@ export interface Machine {
   readonly system: string;
   readonly kernel: string;
   readonly node: string;
-  /** Processes that wanted a core in the last minute before the run: other work that the figures suffer from. */
+  /** The load average of the last minute before the run: other work distorts the figures. */
   readonly loadBefore: number;
 }
 

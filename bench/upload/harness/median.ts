@@ -7,13 +7,13 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] as number) + upper) / 2;
 }
 
-/** The value that so large a share of the values is below; NaN of none. */
+/** The quantile of the values; NaN if there are none. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
-/** A median and what it was taken from, for the JSON beside the table. */
+/** A median and its values, for the JSON file of the table. */
 export interface Sample {
   readonly median: number;
   readonly values: readonly number[];

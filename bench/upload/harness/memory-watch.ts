@@ -3,8 +3,8 @@ import { forgetPeak, peakResidentBytes, residentBytes } from './process-usage.ts
 const sampleMilliseconds = 20;
 
 /**
- * Samples resident memory, and asks the kernel for its own peak, which misses nothing between two samples. The
- * kernel's figure can only be used when its record could be reset, which not every container allows.
+ * Samples resident memory, and reads the kernel's own peak, which misses nothing between two samples. The kernel's figure
+ * is only usable if it could be reset, which not every container allows.
  */
 export function watchMemory(pids: readonly number[]) {
   let kernelPeak = true;

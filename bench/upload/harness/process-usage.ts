@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 
-/** How many of the units of /proc/<pid>/stat make a second. */
+/** Units of /proc/<pid>/stat per second. */
 const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
 
 /**
- * CPU time that the processes have used so far, user and system, all threads, in seconds. The kernel hands it out in
- * steps of 10 ms, so what is measured should take a second or more.
+ * CPU time that the processes have used so far, user and system, all threads, in seconds. The kernel counts in
+ * steps of 10 ms, so a measurement should take at least a second.
  */
 export function cpuSeconds(pids: readonly number[]): number {
   return pids.reduce((sum, pid) => sum + secondsOf(`/proc/${pid}/stat`), 0);
@@ -15,11 +15,11 @@ export function cpuSeconds(pids: readonly number[]): number {
 export interface ThreadUsage {
   /** CPU-seconds of the thread that runs JavaScript. */
   readonly main: number;
-  /** Of all others: the engine in the process, the thread pool, the garbage collector. */
+  /** CPU-seconds of all other threads: the embedded engine, the thread pool, the garbage collector. */
   readonly others: number;
 }
 
-/** CPU time of a process so far, by thread. Threads that ended meanwhile are in none of the two. */
+/** CPU time of a process so far, by thread. Threads that have ended are not included. */
 export function threadUsage(pid: number): ThreadUsage {
   let others = 0;
   for (const tid of readdirSync(`/proc/${pid}/task`)) {
@@ -50,7 +50,7 @@ export function peakResidentBytes(pids: readonly number[]): number {
   return sumOfField(pids, 'VmHWM');
 }
 
-/** Sets VmHWM back to what is resident now (proc(5), clear_refs). */
+/** Resets VmHWM to the current resident size (proc(5), clear_refs). */
 export function forgetPeak(pids: readonly number[]): void {
   for (const pid of pids) writeFileSync(`/proc/${pid}/clear_refs`, '5');
 }

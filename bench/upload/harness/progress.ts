@@ -1,4 +1,4 @@
-/** Says on standard error what is being done; standard output is for the table alone. */
+/** Reports progress on standard error; standard output is only for the table. */
 export function progress(text: string): void {
   process.stderr.write(`${text}\n`);
 }

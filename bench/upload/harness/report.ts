@@ -6,7 +6,7 @@ import { describeMachine, machineLine } from './machine.ts';
 import { progress } from './progress.ts';
 import { renderTable } from './table.ts';
 
-/** Runs measures one after the other. When one fails the others are still worth having. */
+/** Runs measures one after the other, and continues if one fails. */
 export async function runMeasures(
   measures: readonly { readonly id: string; run(): Promise<Finding[]> }[],
 ): Promise<Finding[]> {
@@ -25,7 +25,7 @@ export async function runMeasures(
   return findings;
 }
 
-/** What a run found: `tables` stand before that of the findings. */
+/** The results of a run. `tables` precede the table of findings. */
 export interface Run {
   readonly findings: readonly Finding[];
   readonly tables?: readonly string[];
@@ -33,8 +33,8 @@ export interface Run {
 }
 
 /**
- * Runs a benchmark, prints its tables on standard output, and writes everything behind them to bench/results. The process
- * ends with it, and what was started with the process. @param work throws when it can not run
+ * Runs a benchmark, prints its tables on standard output, writes the underlying data to bench/results, and exits, which
+ * ends all children. @param work throws if it cannot run
  */
 export function report(name: string, usage: string, work: () => Promise<Run>): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { repositoryRoot } from './child-process.ts';
 
-/** What `npm start` sets before Node begins, because libuv and malloc read it only then. */
+/** The variables that `npm start` sets before Node starts, because libuv and malloc only read them at start. */
 export function startEnvironment(): Record<string, string> {
   const { scripts } = JSON.parse(readFileSync(join(repositoryRoot, 'package.json'), 'utf8')) as {
     scripts: { start: string };

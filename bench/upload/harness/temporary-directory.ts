@@ -9,7 +9,7 @@ process.once('exit', () => {
   for (const directory of made) removeTemporaryDirectory(directory);
 });
 
-/** An empty directory that is gone at the latest when this process is. */
+/** An empty directory that is removed at the latest when this process ends. */
 export function makeTemporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
   made.add(directory);
@@ -18,6 +18,6 @@ export function makeTemporaryDirectory(): string {
 
 export function removeTemporaryDirectory(directory: string): void {
   made.delete(directory);
-  // a process that was killed a moment ago may still be writing
+  // a process that was just killed may still be writing
   rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
 }

@@ -3,14 +3,14 @@ import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { repositoryRoot } from './child-process.ts';
 
-/** A function, and its part of the time in which the thread was busy: its own, without what it called. */
+/** A function, and the share of the busy time that it took itself, without its callees. */
 export interface BusyFunction {
   readonly name: string;
   /** From 0 to 1. */
   readonly share: number;
 }
 
-/** The functions in which a thread spent most time. `(idle)` is left out; it is what remains of the samples. */
+/** The functions in which a thread spent most time, without `(idle)`. */
 export function topFunctions(
   { nodes, samples = [], timeDeltas = [] }: Profiler.Profile,
   count: number,
@@ -38,7 +38,7 @@ export function topFunctions(
   return { top, idle: idle / (idle + busy) };
 }
 
-/** Where a function stands: its file in this repository, its package, or the module of Node. */
+/** Where a function is defined: a file of this repository, a package, or a module of Node. */
 function placeOf(url: string): string {
   if (url === '') return '';
   const path = url.startsWith('file:') ? relative(repositoryRoot, fileURLToPath(url)) : url;

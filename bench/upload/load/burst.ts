@@ -2,7 +2,7 @@ import { createForm, type FileSpec, type Form } from './form.ts';
 import { serveJob } from './serve-job.ts';
 import { type SentUpload, type Target, UploadConnection } from './upload-connection.ts';
 
-/** Each file once, over so many connections, as fast as they are taken. */
+/** Uploads each file once, over this many connections, as fast as possible. */
 export interface BurstJob {
   readonly target: Target;
   readonly files: readonly FileSpec[];
@@ -40,7 +40,7 @@ async function sendAll(
     const upload = await connection.upload(form);
     uploads.push(upload);
     if (upload.problem === null) continue;
-    // what a refusal leaves on the connection is not known
+    // after an error the state of the connection is unknown
     connection.close();
     connection = await UploadConnection.open(target);
   }

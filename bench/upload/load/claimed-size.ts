@@ -7,11 +7,11 @@ import { type Target, UploadConnection } from './upload-connection.ts';
 /** Uploads that announce more than the server accepts. */
 export interface ClaimedSizeJob {
   readonly target: Target;
-  /** What Content-Length says. */
+  /** The value of Content-Length. */
   readonly claimedBytes: number;
   /** Clients that send as fast as they can; their answers are timed. */
   readonly timed: number;
-  /** Clients that send in small steps; what the server reads of them is counted. */
+  /** Clients that send in small steps, to count what the server reads. */
   readonly counted: number;
 }
 
@@ -26,7 +26,7 @@ export interface ClaimedSizeResult {
 
 const stepBytes = 64 * 1024;
 const stepMilliseconds = 5;
-/** A server that still reads after so much has failed. */
+/** A server that reads more than this fails the measure. */
 const stopAfterBytes = 16 * 1024 * 1024;
 const stopAfterMilliseconds = 5000;
 
@@ -71,9 +71,9 @@ async function timeRefusal({ target, claimedBytes }: ClaimedSizeJob) {
 }
 
 /**
- * What the server reads can't be seen from outside; what was sent and lies in neither socket's queue is what it has
- * read. A step is only sent when it has read the one before, so when it closes, and the queues are gone, all that was
- * sent is at most one step too much.
+ * What the server has read is not visible from outside, but it is everything that was sent and is in neither socket's
+ * queue. A step is only sent after the last one was read, so when the server closes, and the queues are gone, the total is
+ * at most one step too high.
  */
 async function countRead({ target, claimedBytes }: ClaimedSizeJob) {
   const connection = await UploadConnection.open(target);

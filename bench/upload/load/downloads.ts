@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { serveJob } from './serve-job.ts';
 
-/** Connections that get one file after the other until the time is over. */
+/** Connections that download files until the time is over. */
 export interface DownloadsJob {
   readonly baseUrl: string;
   /** Each in turn. */
@@ -35,7 +35,7 @@ serveJob<DownloadsJob, DownloadsResult>(async (job) => {
     },
   };
 
-  /** A connection that fails, or gets what it did not ask for, counts once and is given up. */
+  /** A connection that fails, or gets a wrong answer, counts once and is not replaced. */
   function drive(socket: ReturnType<typeof connect>, end: number): Promise<void> {
     return new Promise((resolve) => {
       let left = -1;

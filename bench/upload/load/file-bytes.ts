@@ -2,9 +2,9 @@ import { createCipheriv } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 /**
- * Bytes of the files, without a file: one random buffer that every file reads in a circle, each from a place of its
- * own. Two files differ at every position, and the period divides no part size, so swapped parts, mixed-up uploads
- * and shifted bytes all change the checksum.
+ * Generates the bytes of files from one random buffer, which every file reads in a circle from a different offset. Two
+ * files differ at every position, and the period divides no part size, so swapped parts, mixed-up uploads and shifted
+ * bytes all change the checksum.
  */
 const period = 9_437_189;
 const sliceBytes = 1024 * 1024;
@@ -13,7 +13,7 @@ const stride = 1_000_003;
 
 const circle = createCipheriv('aes-128-ctr', Buffer.alloc(16), Buffer.alloc(16)).update(Buffer.alloc(period));
 
-/** The file's bytes in order, in views of the buffer that must not be changed. */
+/** The file's bytes in order, as views of the buffer, which must not be changed. */
 export function* fileSlices(seed: number, size: number, from = 0): Generator<Buffer> {
   let at = (seed * stride + from) % period;
   for (let rest = size - from; rest > 0; ) {

@@ -8,7 +8,7 @@ export interface FileSpec {
   readonly size: number;
 }
 
-/** A multipart body with one file, and what should arrive of it. */
+/** A multipart body with one file, and the expected result. */
 export interface Form extends FileSpec {
   readonly fileName: string;
   readonly contentType: string;
@@ -17,7 +17,7 @@ export interface Form extends FileSpec {
   readonly tail: Buffer;
   /** Of the file. */
   readonly crc32: number;
-  /** Of the whole body, which is what a proxy passes on. */
+  /** CRC-32 of the whole body, which a proxy forwards. */
   readonly bodyCrc32: number;
 }
 

@@ -15,7 +15,7 @@ export interface AutocannonResult {
   readonly latency: { readonly p50: number; readonly p99: number };
 }
 
-/** Where autocannon is, or null when it is not installed. */
+/** The path of autocannon; null: it is not installed. */
 export function findAutocannon(): string | null {
   try {
     return createRequire(import.meta.url).resolve('autocannon');
@@ -24,7 +24,7 @@ export function findAutocannon(): string | null {
   }
 }
 
-/** Sends the body of a file again and again over keep-alive connections, in a process of its own. */
+/** Sends the body of a file repeatedly over keep-alive connections, from a separate process. */
 export async function runAutocannon(args: {
   readonly autocannon: string;
   readonly target: Target;

@@ -1,7 +1,7 @@
 import type { LoadMessage } from '../harness/load-process.ts';
 
 export interface PreparedLoad<Result> {
-  /** @param stopped for a load that goes on for as long as it is let */
+  /** @param stopped ends a load that has no end of its own */
   run(reached: (point: string) => void, stopped: Promise<void>): Promise<Result>;
 }
 

@@ -4,27 +4,27 @@ import { formContentType, formHead, formTail } from './form.ts';
 import { serveJob } from './serve-job.ts';
 import { type Target, UploadConnection } from './upload-connection.ts';
 
-/** Clients that bring the beginning of a file each, and then nothing or a little, until they are stopped. */
+/** Clients that each send the beginning of a file, and then nothing or a trickle, until they are stopped. */
 export interface SilentJob {
   readonly target: Target;
   readonly clients: number;
   /** Bytes of each file. */
   readonly size: number;
-  /** Bytes of it that come at once. */
+  /** Bytes of the file that are sent at once. */
   readonly begun: number;
-  /** Of each client after that. */
+  /** Bytes per second of each client after that. */
   readonly bytesPerSecond: number;
 }
 
 export interface SilentResult {
-  /** Connections that ended, most of them with a refusal: another came for each. */
+  /** Connections that ended, mostly with an error, and were replaced. */
   readonly ended: number;
 }
 
 const packetsPerSecond = 4;
-/** So fast do new ones come in the place of those that ended. Milliseconds. */
+/** Pause before a connection is replaced. Milliseconds. */
 const replacement = 312;
-/** How long they are silent before others are measured. Milliseconds. */
+/** How long they are silent before the measurement of others. Milliseconds. */
 const calm = 2000;
 
 class SilentClient {
@@ -53,7 +53,7 @@ class SilentClient {
 
   trickle(): void {
     const bytes = Math.min(this.#job.bytesPerSecond / packetsPerSecond, this.#job.size - this.#sent);
-    // what is paused brings nothing more
+    // a paused upload sends nothing more
     if (bytes <= 0 || this.ended || this.#connection.pending > 0) return;
     this.#sent += bytes;
     this.#connection.write(Buffer.alloc(bytes));

@@ -55,7 +55,7 @@ class SlowClient {
       .finally(() => this.#connection.close());
   }
 
-  /** Sends what is due. Answers true once everything is sent. */
+  /** Sends what is due. Returns true once everything is sent. */
   send(now: number, bytesPerSecond: number): boolean {
     const packet = bytesPerSecond / packetsPerSecond;
     const packets = Math.floor(((now - this.#begun) / 1000) * packetsPerSecond) + 1;

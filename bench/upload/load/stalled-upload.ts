@@ -11,7 +11,7 @@ const size = 4 * mebibyte;
 
 type Target = Subject['target'];
 
-/** Sends some of a tus upload of 4 MiB, and then nothing. */
+/** Sends a part of a tus upload of 4 MiB, and then stalls. */
 export async function stall(target: Target, seed: number): Promise<{ path: string; socket: Socket }> {
   const path = await beginUpload(target, size);
   const { hostname, port, host } = new URL(target.baseUrl);
@@ -29,7 +29,7 @@ export async function stall(target: Target, seed: number): Promise<{ path: strin
   ];
   socket.write(`${lines.join('\r\n')}\r\n\r\n`);
   const end = 1 + ((seed * 1_103_515_245 + 12_345) % (size - 1));
-  // one that the server makes wait is stalled as well
+  // an upload that the server pauses is stalled as well
   const late = sleep(20_000, undefined, { ref: false });
   for (const slice of fileSlices(seed, end)) {
     if (socket.destroyed) break;
@@ -39,7 +39,7 @@ export async function stall(target: Target, seed: number): Promise<{ path: strin
   return { path, socket };
 }
 
-/** Sends the rest. @returns whether the file arrived whole */
+/** Sends the rest. @returns whether the file is complete */
 export async function endsWell(target: Target, path: string, seed: number, offset: number): Promise<boolean> {
   const bytes = Buffer.concat([...fileSlices(seed, size)]);
   if ((await sendRest(target, path, bytes, { from: offset, chunk: size })) !== 200) return false;

@@ -2,13 +2,13 @@ import { createForm, type Form } from './form.ts';
 import { serveJob } from './serve-job.ts';
 import { type SentUpload, type Target, UploadConnection } from './upload-connection.ts';
 
-/** Connections that upload again and again until the time is over. */
+/** Connections that upload repeatedly until the time is over. */
 export interface SteadyJob {
   readonly target: Target;
   readonly connections: number;
   /** Bytes of each file. */
   readonly size: number;
-  /** No upload begins after so many milliseconds. */
+  /** No upload begins after this many milliseconds. */
   readonly milliseconds: number;
   /** Of the first connection's file; the others count on. */
   readonly firstSeed: number;
@@ -18,7 +18,7 @@ export interface SteadyResult {
   readonly uploads: readonly SentUpload[];
   /** Sum over the connections of whole files' bytes by the time from the start to the connection's last answer. */
   readonly bytesPerSecond: number;
-  /** When the last answer came, in milliseconds since 1970. */
+  /** When the last answer arrived, in milliseconds since 1970. */
   readonly ended: number;
 }
 

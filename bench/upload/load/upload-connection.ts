@@ -7,7 +7,7 @@ export interface Target {
   readonly baseUrl: string;
   readonly path: string;
   readonly token: string;
-  /** What is at the path speaks tus, and gets files in chunks of so many bytes. */
+  /** The path speaks tus, and gets files in chunks of this many bytes. */
   readonly chunkBytes?: number;
 }
 
@@ -17,7 +17,7 @@ export interface Answer {
   readonly body: string;
 }
 
-/** What became of one upload, and what the store should hold of it now. */
+/** The result of an upload, and what the store should have of it. */
 export interface SentUpload {
   readonly fileName: string;
   readonly size: number;
@@ -26,7 +26,7 @@ export interface SentUpload {
   readonly bodyCrc32: number;
   /** 0 when there was no answer. */
   readonly status: number;
-  /** What the server calls the file. */
+  /** The server's name for the file. */
   readonly name: string | null;
   readonly milliseconds: number;
   readonly problem: string | null;
@@ -179,7 +179,7 @@ export class UploadConnection {
         resolve();
       };
       this.#socket.once('drain', settle);
-      // a refusal, or the end of the connection
+      // an error response, or the end of the connection
       this.#onChange = settle;
       if (this.#failure !== null) settle();
     });

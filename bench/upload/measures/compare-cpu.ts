@@ -12,8 +12,8 @@ export interface CpuFigures {
 }
 
 /**
- * CPU time per GiB of large files, one at a time, for several servers in turn: A B C A B C. What else happens on
- * the machine then meets all of them alike. Every server is warmed up first, and every upload is checked.
+ * CPU time per GiB of large files, one at a time, for several servers in turns: A B C A B C, so that other work on the
+ * machine affects all of them. Every server is warmed up first, and every upload is checked.
  */
 export async function compareCpu(
   measure: string,

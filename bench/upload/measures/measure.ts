@@ -6,7 +6,7 @@ export interface Bench {
   readonly sink: Sink;
   readonly store: StoreName;
   readonly rounds: number;
-  /** Small sizes, to see that everything works. */
+  /** Small sizes, to check that everything works. */
   readonly quick: boolean;
 }
 
@@ -15,7 +15,7 @@ export interface Goal {
   readonly bound: 'at most' | 'at least' | 'below';
   readonly first: number;
   readonly aim: number;
-  /** How the two are shown. */
+  /** The unit of both in the table. */
   readonly unit: string;
 }
 
@@ -27,13 +27,13 @@ export interface Finding {
   readonly subject: string;
   readonly baseline: string;
   readonly goal: Goal | null;
-  /** What the goal is about; null: it could not be measured, and `remark` says why. */
+  /** The figure that the goal applies to; null: it could not be measured, and `remark` says why. */
   readonly value: number | null;
   readonly shown: string;
-  /** Anything that makes the figure worth less than it seems; a wrong upload is such a thing. */
+  /** Reasons to doubt the figure, such as a wrong upload. */
   readonly problems: readonly string[];
   readonly remark?: string;
-  /** Everything that the value was computed from. */
+  /** The data behind the value. */
   readonly details?: object;
 }
 

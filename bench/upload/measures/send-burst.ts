@@ -17,7 +17,7 @@ export interface BurstFigures {
   readonly memorySamples: number;
 }
 
-/** Sends files to a subject, measures the subject alone while they are under way, and then checks what was stored. */
+/** Sends files to a subject, measures only the subject meanwhile, and then checks the stored files. */
 export async function sendBurst(
   subject: Subject,
   files: readonly FileSpec[],

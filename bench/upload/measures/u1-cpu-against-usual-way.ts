@@ -6,8 +6,8 @@ import { withSubjects } from './with-subjects.ts';
 
 /**
  * How much CPU time does the gateway need for a GiB of a 512 MiB file, as a share of what the usual way needs for
- * the same bytes? The usual way checks no token and writes no row; Sluice does both. A second line shows how far
- * the usual way gets by a faster HTTP server alone.
+ * the same bytes? The usual way checks no token and writes no row; Sluice does both. A second line shows the
+ * usual way with only a faster HTTP server.
  */
 export const u1: Measure = {
   id: 'U1',

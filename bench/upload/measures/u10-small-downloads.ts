@@ -20,8 +20,8 @@ const connections = 32;
 const goal = { bound: 'at most', first: 4, aim: 2, unit: 'x' } as const;
 
 /**
- * What does a download of a thumbnail cost beside nginx with sendfile? The same files, read again and again; Sluice has
- * its file system store. A hundred of each size, so that neither side has but one.
+ * What does the download of a thumbnail cost, compared with nginx with sendfile? Both serve the same files repeatedly;
+ * Sluice uses its file system store. A hundred files of each size, so that no side benefits from a single one.
  */
 export const u10: Measure = {
   id: 'U10',
@@ -101,7 +101,7 @@ function show({ name, microseconds, rate }: Figures): string {
   return `${name}: ${microseconds.median.toFixed(1)} us, ${Math.round(rate.median)}/s`;
 }
 
-/** @returns the paths under which they are read */
+/** @returns the paths of the files */
 async function upload({ target }: Subject, contents: readonly Buffer[]): Promise<string[]> {
   const paths: string[] = [];
   for (const content of contents) {

@@ -5,7 +5,7 @@ import { type CpuFigures, compareCpu, cpuRatio, showCpu } from './compare-cpu.ts
 import type { Bench, Finding, Measure } from './measure.ts';
 import { withSubjects } from './with-subjects.ts';
 
-/** What an upload that can go on costs beside a form with the same file: a request and its state each 8 MiB. */
+/** What a resumable upload costs, compared with a form with the same file: a request and a saved state for each 8 MiB. */
 export const u11: Measure = {
   id: 'U11',
   run: async (bench) => [await compare({ ...bench, store: 'fs' }), await compare({ ...bench, store: 's3' })],

@@ -12,13 +12,13 @@ import { returnElsewhere } from './u12-two-gateways.ts';
 import { withSubjects } from './with-subjects.ts';
 
 const budget = 256 * mebibyte;
-/** Clients that come back. */
+/** Clients that reconnect. */
 const returning = 50;
 
 /**
  * 500 tus uploads stall at random offsets, their connections open: by how much does memory grow beyond the budget of
- * uploads? Then some clients come back by another connection, at once: how long do they wait until they know where to go
- * on, and do their files arrive whole? The same where they come back to another gateway.
+ * uploads? Then some clients reconnect at once: how long do they wait for their offset, and do their files arrive complete?
+ * Also with clients that reconnect to another gateway.
  */
 export const u12: Measure = {
   id: 'U12',

@@ -10,8 +10,8 @@ import type { Bench, Finding } from './measure.ts';
 import { withSubjects } from './with-subjects.ts';
 
 /**
- * Uploads stall at one gateway, and their clients come back to another one, which shares Redis, ClickHouse and S3 with
- * it: how long do they wait? The store is the stub of the tests: the sink keeps no bytes to go on with.
+ * Uploads stall at one gateway, and their clients reconnect to another gateway with the same Redis, ClickHouse and S3: how
+ * long do they wait? The store is the stub of the tests, because the sink stores no bytes.
  */
 export async function returnElsewhere(bench: Bench): Promise<Finding> {
   const [clickhouse, redis, stub] = await Promise.all([startClickhouse(), startRedis(), startS3Stub()]);

@@ -13,7 +13,7 @@ import { withSubjects } from './with-subjects.ts';
 
 interface Crowd {
   readonly clients: number;
-  /** Of each client, after its first 900 KB. */
+  /** Bytes per second of each client, after its first 900 KB. */
   readonly bytesPerSecond: number;
 }
 
@@ -21,7 +21,7 @@ const begun = 900_000;
 const silent = (clients: number): Crowd => ({ clients, bytesPerSecond: 0 });
 /** 2.8 MB/s in all, each above UPLOAD_MIN_RATE. */
 const trickling: Crowd = { clients: 200, bytesPerSecond: 14_000 };
-/** Files of another account, one after the other: of 30 the p99 is the slowest. */
+/** Files of another account, one after the other: with 30, the p99 is the slowest. */
 const files = [
   { mebibytes: 1, count: 600 },
   { mebibytes: 20, count: 100 },
@@ -29,9 +29,9 @@ const files = [
 ];
 
 /**
- * Uploads of one account bring 900 KB each, and then nothing, or a little: how long do another account's uploads take
- * beside them, against alone just before? Each crowd has a process of the service of its own; its clients share no
- * process with the measured ones.
+ * Uploads of one account send 900 KB each, and then nothing or a trickle: how long do another account's uploads take
+ * meanwhile, compared with just before? Each crowd has its own process of the service, and its clients run in a different
+ * process than the measured client.
  */
 export const u13: Measure = {
   id: 'U13',
@@ -104,7 +104,7 @@ async function measure(bench: Bench, sluice: SluiceSubject, problems: string[]):
   return found;
 }
 
-/** So that neither the disk nor the next check has the files of all series. */
+/** Deletes the files, so that they don't fill the disk or count in the next check. */
 async function forget({ sink, store }: Bench, { target }: SluiceSubject, uploads: readonly SentUpload[]) {
   if (store === 's3') return sink.forget();
   const headers = { authorization: `Bearer ${target.token}` };

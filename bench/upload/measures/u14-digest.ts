@@ -7,7 +7,7 @@ import { withSubjects } from './with-subjects.ts';
 
 /**
  * What the SHA-256 of every file costs (DIGEST=sha-256): of a form, and of a tus upload in chunks of 8 MiB, which is
- * read from the store once more. On S3 forms alone: the sink has no bytes to read.
+ * read from the store once more. On S3 only forms, because the sink stores no bytes.
  */
 export const u14: Measure = {
   id: 'U14',

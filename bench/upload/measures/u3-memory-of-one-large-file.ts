@@ -11,9 +11,9 @@ import { withSubjects } from './with-subjects.ts';
 const most = 3;
 
 /**
- * By how much does the gateway's resident memory grow during one upload of 4 GiB? Counted from the idle process
- * that has not served anything yet, so that whatever a first request loads is in the figure. A new process each
- * round, because the second upload of a process finds its memory made already.
+ * By how much does the gateway's resident memory grow during one upload of 4 GiB? Measured from the idle process
+ * before its first request, so that the figure includes what a first request loads. Each round has a new process, because
+ * a second upload reuses the memory of the first.
  */
 export const u3: Measure = {
   id: 'U3',

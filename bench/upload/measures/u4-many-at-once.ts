@@ -13,8 +13,8 @@ const budget = 256 * mebibyte;
 
 /**
  * Do 200 uploads of 16 MiB that arrive at the same moment all succeed, and does memory stay within the budget that
- * uploads share (UPLOAD_MEMORY_BYTES)? Every file is different and is compared by checksum, so that bytes of one
- * upload in another's object would be found. A new process each round.
+ * uploads share (UPLOAD_MEMORY_BYTES)? Every file is different and is compared by checksum, which detects bytes of one
+ * upload in another's object. Each round has a new process.
  */
 export const u4: Measure = {
   id: 'U4',

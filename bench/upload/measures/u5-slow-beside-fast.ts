@@ -10,14 +10,13 @@ import type { Bench, Measure } from './measure.ts';
 import { withSubjects } from './with-subjects.ts';
 
 const most = 3;
-/** What mobile clients on a bad link manage. */
+/** The rate of mobile clients on a bad link. */
 const slowBytesPerSecond = 10_000;
 
 /**
- * Do 500 clients at 10 KB/s all get their files stored, and what do they cost the others: which share of their speed
- * alone do 8 fast connections keep beside them? The slow ones last longer than the fast ones are measured; a round
- * in which they do not is reported as a problem. Speeds depend on what else the machine does, so each one beside the
- * slow clients is compared with the mean of those alone just before and just after it.
+ * Are the files of 500 clients at 10 KB/s all stored, and how much do they slow down 8 fast connections? The slow clients
+ * must last longer than the measurement; otherwise the round is reported as a problem. Speeds depend on other work on the
+ * machine, so each is compared with the mean of the speeds without slow clients just before and after it.
  */
 export const u5: Measure = {
   id: 'U5',

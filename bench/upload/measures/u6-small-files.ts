@@ -22,8 +22,8 @@ const goal = { bound: 'at least', first: 2, aim: 4, unit: 'x' } as const;
 
 /**
  * How many files of 64 KiB a second go through 32 keep-alive connections, compared with the usual way? Sluice checks
- * a token and has written a durable row when it answers; the usual way does neither. autocannon and the sink share
- * the machine with both, so the CPU time per file stands beside the rate in the JSON.
+ * a token and writes a durable row before it answers; the usual way does neither. autocannon and the sink share the
+ * machine with both, so the JSON also has the CPU time per file.
  */
 export const u6: Measure = {
   id: 'U6',
@@ -125,13 +125,13 @@ function failures(name: string, result: { errors: number; timeouts: number; non2
 }
 
 /**
- * Every answer must stand for an object with the right bytes. autocannon stops in the middle of its last requests,
- * so up to one object a connection is there without an answer that was counted.
+ * Every answer must have an object with the right bytes. autocannon stops in the middle of its last requests, so there may
+ * be one more object for each connection.
  */
 async function storedWrong(bench: Bench, name: string, answers: number, checksum: number): Promise<string[]> {
   // no sink behind the file system store, and so many files are not downloaded
   if (bench.store === 'fs' && name.startsWith('Sluice')) return [];
-  // what the last requests still store must not count in the next round
+  // objects of the last requests must not count in the next round
   await settle();
   const { alike } = await bench.sink.report();
   const right = alike.find((group) => group.size === size && group.crc32 === checksum)?.count ?? 0;

@@ -10,9 +10,9 @@ import { sendBurst } from './send-burst.ts';
 import { withSubjects } from './with-subjects.ts';
 
 /**
- * How soon does a client that announces 10 GiB at a limit of 100 MB have its 413, and how much of the body does the
- * server read? The time is that of a client that sends as fast as it can. What is read is an upper bound, taken
- * from clients that send in steps of 64 KiB; see load/claimed-size.ts.
+ * How soon does a client that announces 10 GiB get its 413 at a limit of 100 MB, and how much of the body does the server
+ * read? The time is measured with a client that sends as fast as it can. The bytes are an upper bound, measured with
+ * clients that send in steps of 64 KiB; see load/claimed-size.ts.
  */
 export const u7: Measure = {
   id: 'U7',

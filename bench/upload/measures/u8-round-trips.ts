@@ -8,13 +8,13 @@ import { sendBurst } from './send-burst.ts';
 
 const counter = './bench/upload/subject/count-statements.ts';
 const uploads = 50;
-/** A token is looked up again after five seconds, so that it can be revoked: it is known for no longer. */
+/** A cached token expires after five seconds, so that revocations take effect. */
 const knownFor = 4500;
 
 /**
  * How often is the database asked about a token that the process knows? Counted inside the server, at the interface
- * of the embedded engine, by a module that is loaded before the server's own: its logs are not believed. What an
- * upload asks the database besides, and which S3 calls it makes, is shown as a remark.
+ * of the embedded engine, by a module that is loaded before the server's own, not from its logs. A remark shows the other
+ * statements and the S3 calls of an upload.
  */
 export const u8: Measure = {
   id: 'U8',

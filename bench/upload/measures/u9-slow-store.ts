@@ -10,7 +10,7 @@ import { withSubjects } from './with-subjects.ts';
 
 const size = 20_000_000;
 const budget = 256 * mebibyte;
-/** What each connection to the store takes. */
+/** The rate of each connection to the store. */
 const bytesPerSecond = 1_000_000;
 /** How long a burst's memory may stay. */
 const calmMilliseconds = 20_000;
@@ -27,10 +27,9 @@ interface Burst {
 }
 
 /**
- * How many bytes a second get through to a store that takes 1 MB/s a connection, when more and more uploads of 20 MB
- * come at the same moment? Each number is compared with the best at any smaller one: a crowd must not make the whole
- * slower. The slowest upload is compared with its fair share: all bytes at the best goodput. Once the crowd is gone,
- * so should be its memory.
+ * How many bytes per second reach a store with 1 MB/s per connection, with more and more concurrent uploads of 20 MB? Each
+ * goodput is compared with the best of any smaller number of uploads: a crowd must not reduce it. The slowest upload is
+ * compared with its fair share: all bytes at the best goodput. Afterwards the crowd's memory should be released.
  */
 export const u9: Measure = {
   id: 'U9',

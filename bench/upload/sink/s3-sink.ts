@@ -5,11 +5,10 @@ import { type ExpectedObject, isState, type ReceivedBytes, SinkObjects } from '.
 import { Throttle } from './throttle.ts';
 
 /**
- * The store behind everything that is measured: it answers the S3 calls of an upload with as little work as can be,
- * so that the processor is left to the gateway. It takes the checksum of every byte that arrives, and keeps
- * only the states of uploads.
- * Signatures are not looked at. `POST /plain` takes a body as it is, for the proxy that speaks no S3. It can be told
- * to take each body no faster than so many bytes a second, as an S3 far away does.
+ * The store behind all measurements: it answers the S3 calls of an upload with as little work as possible, to leave the CPU
+ * to the gateway. It computes checksums of all received bytes, but only stores the states of uploads. It ignores
+ * signatures. `POST /plain` accepts a plain body, for a proxy that does not speak S3. It can limit the rate of each body,
+ * like a distant S3.
  */
 const objects = new SinkObjects();
 const throttle = new Throttle();
@@ -43,14 +42,14 @@ app.any('/*', (res, req) => {
   let text = '';
   let paused = false;
   let over = false;
-  /** Goes on when the bytes so far have taken as long as they should. */
+  /** Resumes when the bytes so far have taken as long as they should. */
   const goOn = (): void => {
     if (aborted) return;
     const wait = body?.millisecondsAhead(size) ?? 0;
     if (wait > 0) {
       if (!paused) res.pause();
       paused = true;
-      // bytes that were read already may still come, and make it later
+      // buffered bytes may still arrive, and delay it
       setTimeout(goOn, wait);
       return;
     }
@@ -129,7 +128,7 @@ function answerPost(res: Uws.HttpResponse, { key, query }: Call, text: string): 
     return;
   }
   if (uploadId === null) {
-    // DeleteObjects, of which nothing here depends
+    // DeleteObjects, which nothing here depends on
     objects.count('other POST');
     fail(res, '501 Not Implemented', 'NotImplemented');
     return;
@@ -207,7 +206,7 @@ function bucketOf(path: string): string {
   return path.split('/', 1)[0] as string;
 }
 
-/** What stands after the bucket, or nothing. */
+/** The key after the bucket; may be empty. */
 function keyOf(path: string): string {
   const slash = path.indexOf('/');
   return slash === -1 ? '' : path.slice(slash + 1);
@@ -227,7 +226,7 @@ export type SinkCommand =
   | { readonly type: 'forget' }
   | { readonly type: 'problems'; readonly expected: readonly ExpectedObject[] }
   | { readonly type: 'report' }
-  /** Bytes a second of one body; 0: as fast as they come. Begins a new count of connections in use. */
+  /** Bytes per second of each body; 0: no limit. Restarts the count of connections in use. */
   | { readonly type: 'throttle'; readonly bytesPerSecond: number }
   | { readonly type: 'connections' };
 

@@ -1,11 +1,11 @@
 import { combineCrc32 } from '#objects/crc32-combine.ts';
 
-/** What arrived of some bytes. */
+/** Size and checksum of received bytes. */
 export interface ReceivedBytes {
   readonly size: number;
   /** Computed from the bytes themselves. */
   readonly crc32: number;
-  /** The bytes, of what is read again. */
+  /** The bytes, of objects that are read again. */
   readonly text?: string;
 }
 
@@ -14,7 +14,7 @@ interface OpenUpload {
   readonly parts: Map<number, ReceivedBytes>;
 }
 
-/** What the store should hold of an upload. */
+/** The object that the store should have for an upload. */
 export interface ExpectedObject extends ReceivedBytes {
   /** Last segment of the object's key. */
   readonly name: string;
@@ -31,11 +31,11 @@ export interface SinkReport {
   readonly alike: readonly EqualObjects[];
   /** By operation. */
   readonly calls: Readonly<Record<string, number>>;
-  /** Bodies whose x-amz-checksum-crc32 was not that of the bytes that arrived. */
+  /** Bodies whose x-amz-checksum-crc32 did not match the received bytes. */
   readonly badDigests: number;
 }
 
-/** Sizes and checksums of what was stored, and the bytes of no more than the states of uploads. */
+/** Sizes and checksums of stored objects. Only states of uploads are stored with their bytes. */
 export class SinkObjects {
   #objects = new Map<string, ReceivedBytes>();
   #uploads = new Map<string, OpenUpload>();
@@ -96,7 +96,7 @@ export class SinkObjects {
     this.#objects.delete(nameOf(key));
   }
 
-  /** One sentence for each object that is not as it should be. */
+  /** One sentence for each wrong object. */
   problems(expected: readonly ExpectedObject[]): string[] {
     return expected.flatMap(({ name, size, crc32 }) => {
       const object = this.#objects.get(name);
@@ -129,12 +129,12 @@ export class SinkObjects {
   }
 }
 
-/** The state of an upload that can go on, which is named as its file is. */
+/** The state of a resumable upload, which is named after its file. */
 export function isState(key: string): boolean {
   return key.includes('/_resumable/');
 }
 
-/** Of a file the last segment. */
+/** The last segment of a file's key. */
 function nameOf(key: string): string {
   return isState(key) ? key : key.slice(key.lastIndexOf('/') + 1);
 }

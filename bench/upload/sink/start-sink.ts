@@ -7,15 +7,15 @@ import type { ConnectionsInUse } from './throttle.ts';
 /** The store of a run, in a process of its own. */
 export interface Sink {
   readonly endpoint: string;
-  /** The settings that clients of S3 need, by the names of Sluice's configuration. */
+  /** The settings of S3 clients, by the names of Sluice's configuration. */
   readonly settings: Readonly<Record<string, string>>;
   readonly pid: number;
-  /** One sentence for each object that is not as it was sent. */
+  /** One sentence for each object that differs from what was sent. */
   problems(expected: readonly ExpectedObject[]): Promise<string[]>;
   report(): Promise<SinkReport>;
   /** Forgets all objects. */
   forget(): Promise<void>;
-  /** From now on each body is taken at so many bytes a second; 0: as fast as it comes. */
+  /** Limits each body to this many bytes per second; 0: no limit. */
   throttle(bytesPerSecond: number): Promise<void>;
   /** Connections that brought a body, since `throttle`. */
   connections(): Promise<ConnectionsInUse>;

@@ -6,13 +6,13 @@ export interface ConnectionsInUse {
 
 /** One body on its way to the store. */
 export interface ThrottledBody {
-  /** How long to wait so that so many bytes were no faster than allowed. */
+  /** How long to wait so that this many bytes were no faster than allowed. */
   millisecondsAhead(bytes: number): number;
-  /** It has been taken, or its connection is gone. */
+  /** The body is complete, or its connection is closed. */
   end(): void;
 }
 
-/** Makes the store as slow as one that is far away: so many bytes a second on each connection. */
+/** Makes the store as slow as a distant one: a limit of bytes per second on each connection. */
 export class Throttle {
   #bytesPerSecond = 0;
   #inUse = 0;

@@ -2,12 +2,12 @@ import { createRequire } from 'node:module';
 import type { Session } from 'chdb';
 
 /**
- * Runs inside the server, before its own modules: counts every statement that is handed to the embedded engine, at
- * the engine's own interface, so that nothing in the server has to be believed. Reports over the message channel.
+ * Runs inside the server, before its own modules: counts every statement at the interface of the embedded engine, so that
+ * no code of the server has to be trusted. Reports over the message channel.
  */
 const { Session: SessionClass } = createRequire(import.meta.url)('chdb') as typeof import('chdb');
 
-/** What a statement is and on which table, such as `INSERT sluice.cloud_files`. */
+/** Kind and table of a statement, such as `INSERT sluice.cloud_files`. */
 const counts = new Map<string, number>();
 
 const methods = [

@@ -23,7 +23,7 @@ export interface SluiceOptions {
 
 const token = 'bench-token-0123456789abcdef';
 
-/** Starts Sluice as `npm start` does, with a data directory of its own, and a limit above every file here. */
+/** Starts Sluice like `npm start`, with its own data directory, and a limit above all files here. */
 export async function startSluice(options: SluiceOptions): Promise<SluiceSubject> {
   const dataDir = makeTemporaryDirectory();
   const child = await startScript('main.ts', {

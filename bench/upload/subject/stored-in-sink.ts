@@ -18,7 +18,7 @@ export function refusals(uploads: readonly SentUpload[]): string[] {
   return uploads.flatMap(({ problem }) => (problem === null ? [] : [problem]));
 }
 
-/** Two uploads under one name would hide that one of them is lost. */
+/** Two uploads with the same name would hide the loss of one. */
 function twice(expected: readonly { name: string }[]): string[] {
   const names = expected.map(({ name }) => name);
   return new Set(names).size === names.length ? [] : ['two uploads were given the same name'];

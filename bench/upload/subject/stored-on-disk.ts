@@ -5,7 +5,7 @@ import type { Target } from '../load/upload-connection.ts';
 import { refusals } from './stored-in-sink.ts';
 import type { Subject } from './subject.ts';
 
-/** Compares answers with what a download of each file gives. For the file system store, which no sink sees. */
+/** Compares answers with a download of each file. For the file system store, which has no sink. */
 export function storedOnDisk(target: Target): Subject['problems'] {
   return async (uploads) => {
     const problems = refusals(uploads);
