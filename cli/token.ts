@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { type ReadLimitsOfToken, readLimitsOf } from '#auth/access-tokens.ts';
-import { executeTokenOrder, type TokenOrder } from '#auth/issue-token.ts';
+import { executeTokenOrder, type TokenOrder } from '#auth/execute-token-order.ts';
 import { integer } from '#kernel/config/variable.ts';
 import { type Grants, grantNames, readGrants } from '#kernel/grants.ts';
 import { commandLine } from '#process/lifecycle/command-line.ts';
@@ -106,6 +106,8 @@ function readDuration(text: string | undefined): number | null {
 }
 
 await runCommand({
-  ...{ name: 'token', help, readOrder },
+  name: 'token',
+  help,
+  readOrder,
   offline: executeTokenOrder,
 });

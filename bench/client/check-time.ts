@@ -11,9 +11,16 @@ import { join } from 'node:path';
 const root = join(import.meta.dirname, '../..');
 const rounds = 3;
 const compilerOptions = {
-  ...{ target: 'ES2023', lib: ['ES2023', 'DOM', 'DOM.AsyncIterable'], module: 'ESNext', types: [] },
-  ...{ moduleResolution: 'bundler', strict: true, exactOptionalPropertyTypes: true, skipLibCheck: true },
-  ...{ noEmit: true, paths: { 'sluice-client': [join(root, 'client/dist/index.d.ts')] } },
+  target: 'ES2023',
+  lib: ['ES2023', 'DOM', 'DOM.AsyncIterable'],
+  module: 'ESNext',
+  types: [],
+  moduleResolution: 'bundler',
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  skipLibCheck: true,
+  noEmit: true,
+  paths: { 'sluice-client': [join(root, 'client/dist/index.d.ts')] },
 };
 
 function application(spaces: number, calls: number): string {

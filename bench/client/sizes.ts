@@ -15,7 +15,12 @@ export async function sizeOf(
   const what = names.length > 0 ? `{ ${names.join(', ')} }` : '*';
   const { outputFiles } = await build({
     stdin: { contents: `export ${what} from './index.ts';`, resolveDir: source, loader: 'ts' },
-    ...{ bundle: true, minify: true, format: 'esm', target: 'es2022', write: false, logLevel: 'warning' },
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    target: 'es2022',
+    write: false,
+    logLevel: 'warning',
   });
   const { contents } = outputFiles[0] as { readonly contents: Uint8Array };
   return { minified: contents.byteLength, gzip: gzipSync(contents, { level: 9 }).byteLength };

@@ -9,8 +9,15 @@ import { makeTemporaryDirectory, removeTemporaryDirectory } from '../upload/harn
 
 /** Requests by kind: Q1, Q2, Q5, Q10 and Q12 to Q14. */
 const names = [
-  ...['find', 'findOneRepeated', 'findOneDistinct', 'findByTwo', 'findByTwoMixed', 'page', 'pageMixed'],
-  ...['insertOne', 'updateOneById'],
+  'find',
+  'findOneRepeated',
+  'findOneDistinct',
+  'findByTwo',
+  'findByTwoMixed',
+  'page',
+  'pageMixed',
+  'insertOne',
+  'updateOneById',
 ];
 const chosen: readonly Kind[] = kinds.filter(({ kind }) => names.includes(kind));
 

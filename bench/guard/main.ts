@@ -55,7 +55,11 @@ async function uploadCpu(bench: Bench): Promise<Finding[]> {
     const shown = value.toFixed(2);
     return [
       {
-        ...{ measure: 'U1', what: 'CPU time per GiB', value, goal, problems },
+        measure: 'U1',
+        what: 'CPU time per GiB',
+        value,
+        goal,
+        problems,
         subject: '',
         baseline: '',
         shown,

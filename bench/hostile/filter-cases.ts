@@ -63,8 +63,10 @@ const largeGroups: Case = (attacker) =>
         }),
       () =>
         ask(attacker, '_aggregate_', {
-          ...{ where, groupBy: ['text', { as: 'second', bucket: 'createdAt', every: '1s' }] },
-          ...{ values: { n: 'count', some: { distinct: 'text' } }, limit: 10_000 },
+          where,
+          groupBy: ['text', { as: 'second', bucket: 'createdAt', every: '1s' }],
+          values: { n: 'count', some: { distinct: 'text' } },
+          limit: 10_000,
         }),
       () => attacker.ask(`/hostile/rows/_count_?text[icontains]=${anyText().slice(0, 2)}`, { headers }),
       () => attacker.ask(`/hostile/rows?$count=exact&$limit=1&$sort=text&text[ne]=${anyText()}`, { headers }),

@@ -85,7 +85,10 @@ export async function prepareStage({
   const filled: readonly SpaceContents[] = [
     { account: 'slowReaders', slug: 'rows', records: rows, bytes: 100 },
     ...['fullScans', 'unindexedFinds', 'fullSorts', 'mixed', ...Object.keys(filterCases)].map((account) => ({
-      ...{ account, slug: 'rows', records: rows, bytes: 100 },
+      account,
+      slug: 'rows',
+      records: rows,
+      bytes: 100,
     })),
     { account: 'slowReaders', slug: 'large', records: 100, bytes: 1_000_000 },
   ];

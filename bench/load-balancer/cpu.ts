@@ -48,8 +48,12 @@ const certificate = join(folder, 'tls', 'sluice.pem');
 const names = await startNameServer(new Map([['service', ['127.0.0.2']]]));
 const address = `service:${port + 2}`;
 const haproxy = await startHaproxy({
-  ...{ certificate, port, healthPort: port + 1, nameServerPort: names.port },
-  ...{ gateways: address, queries: address },
+  certificate,
+  port,
+  healthPort: port + 1,
+  nameServerPort: names.port,
+  gateways: address,
+  queries: address,
 });
 const master = haproxy.process.pid as number;
 const used = (): number => cpuSeconds([master, ...childPids(master)]);
@@ -58,7 +62,9 @@ const ca = await readFile(certificate);
 const chunk = Buffer.alloc(256 * 1024, 'x');
 async function upload(bytes: number): Promise<void> {
   const outgoing = request(`https://127.0.0.1:${port}/_f_/bench/upload`, {
-    ...{ method: 'POST', ca, headers: { 'content-length': bytes } },
+    method: 'POST',
+    ca,
+    headers: { 'content-length': bytes },
   });
   const answered = once(outgoing, 'response');
   for (let sent = 0; sent < bytes; sent += chunk.byteLength) {
@@ -74,7 +80,9 @@ async function upload(bytes: number): Promise<void> {
 async function requests(method: 'GET' | 'POST', path: string): Promise<void> {
   const headers = { structure: 'x'.repeat(1000) };
   const { good, bad } = await runLoad({
-    ...{ url: `https://127.0.0.1:${port}`, connections: 32, amount },
+    url: `https://127.0.0.1:${port}`,
+    connections: 32,
+    amount,
     requests: [{ method, path, headers, ...(method === 'POST' && { body: '{}' }) }],
   });
   if (bad > 0 || good < amount) throw new Error(`${good} good and ${bad} bad answers`);

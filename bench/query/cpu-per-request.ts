@@ -119,12 +119,16 @@ const kinds: Record<string, (ids: readonly string[]) => readonly BenchRequest[]>
     })),
   'insertOne with a unique field': () =>
     Array.from({ length: amount }, () => ({
-      ...{ method: 'POST', path: '/bench/people/_single_', headers },
+      method: 'POST',
+      path: '/bench/people/_single_',
+      headers,
       body: JSON.stringify(record(rows + inserted++)),
     })),
   updateOneById: (ids) =>
     spread((index) => ({
-      ...{ method: 'POST', path: `/bench/people/update-by-id?id=${ids[index * 13] ?? ids[0]}`, headers },
+      method: 'POST',
+      path: `/bench/people/update-by-id?id=${ids[index * 13] ?? ids[0]}`,
+      headers,
       body: JSON.stringify({ score: updated++ }),
     })),
 };

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openChdb } from '#engine/chdb-database.ts';
 import type { Database } from '#engine/database.ts';
+import { openChdb } from '#engine/open-chdb.ts';
 import { type FieldInput, structureOf as structureText } from '../../test/services/record-client.ts';
 import { type Child, repositoryRoot, startScript } from '../upload/harness/child-process.ts';
 import { startEnvironment } from '../upload/harness/start-environment.ts';
@@ -16,10 +16,15 @@ export function startService(
   { root = repositoryRoot, script = 'main.ts', preload = [] as readonly string[] } = {},
 ): Promise<Child> {
   return startScript(script, {
-    ...{ root, preload, ipc: preload.length > 0 },
+    root,
+    preload,
+    ipc: preload.length > 0,
     env: {
       ...startEnvironment(),
-      ...{ PORT: '0', DATA_DIR: join(folder, 'data'), BOOTSTRAP_TOKEN: benchToken, LOG_LEVEL: 'error' },
+      PORT: '0',
+      DATA_DIR: join(folder, 'data'),
+      BOOTSTRAP_TOKEN: benchToken,
+      LOG_LEVEL: 'error',
       ...env,
     },
     ready: /^Sluice listens on (\S+)$/m,

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { migrate } from '#catalogue/migrate.ts';
 import { migrations } from '#catalogue/migrations.ts';
-import { openChdb } from '#engine/chdb-database.ts';
+import { openChdb } from '#engine/open-chdb.ts';
 import { allRecords } from '#records/input/parse-conditions.ts';
 import { aggregateSql, costSql } from '#records/sql/aggregate-sql.ts';
 import { RecordsTable } from '#records/sql/records-table.ts';
@@ -113,7 +113,10 @@ function grouped(slot: string): string {
   const n1 = { target: fieldOf('n1'), path: [], level: 0.95 };
   const { columns, tail = '' } = aggregateSql(
     {
-      ...{ where: allRecords, having: allRecords, sort: [], limit: 100 },
+      where: allRecords,
+      having: allRecords,
+      sort: [],
+      limit: 100,
       groups: [{ name: 'group', column: '_g0', target: fieldOf(slot), path: [], fill: false }],
       values: [
         { name: 'count', column: '_v0', of: null },
@@ -208,7 +211,8 @@ for (const size of sizes) {
   for (const amount of [1, 64]) {
     await measure(`UPDATE of ${amount}`, (round) => {
       const rows = rowsOf(round, amount, size).map((row) => ({
-        ...{ spaceId: space, id: idOf(row) },
+        spaceId: space,
+        id: idOf(row),
         assignments: [{ slot: 'n1', value: round }],
       }));
       return db.command(table.update(rows, new Date()));

@@ -135,7 +135,9 @@ export async function writeArrays(url: string, from: number, count: number): Pro
       lists.map(async (list) => {
         const headers = { authorization, structure, 'content-type': 'application/json' };
         const answer = await fetch(`${url}/bench/live`, {
-          ...{ method: 'POST', headers, body: JSON.stringify(list) },
+          method: 'POST',
+          headers,
+          body: JSON.stringify(list),
         });
         if (!answer.ok) throw new Error(await answer.text());
         await answer.arrayBuffer();

@@ -26,8 +26,27 @@ import { q23 } from './measures/q23-live.ts';
 import { createQueryBench, type QueryMeasure } from './measures/query-bench.ts';
 
 const measures: readonly QueryMeasure[] = [
-  ...[q1, q2, q3, q4, q5, q6, q7, q8, q9, q10, q11],
-  ...[q12, q13, q14, q15, q16, q17, q22, q23, filters, cacheMemory],
+  q1,
+  q2,
+  q3,
+  q4,
+  q5,
+  q6,
+  q7,
+  q8,
+  q9,
+  q10,
+  q11,
+  q12,
+  q13,
+  q14,
+  q15,
+  q16,
+  q17,
+  q22,
+  q23,
+  filters,
+  cacheMemory,
 ];
 
 const usage = `npm run bench -- query [--only Q1,Q5,find] [--long] [--rounds N] [--seconds N] [--rows N] [--root FOLDER]

@@ -39,9 +39,11 @@ export async function sendRequests(
   for (const socket of sockets) socket.destroy();
   const { counts, latencies } = run;
   return {
-    ...{ good: counts.good, bad: counts.bad },
+    good: counts.good,
+    bad: counts.bad,
     perSecond: counts.good / elapsed,
-    ...{ p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99) },
+    p50: quantile(latencies, 0.5),
+    p99: quantile(latencies, 0.99),
   };
 }
 

@@ -31,7 +31,10 @@ export async function measureClient(
   await client.close();
   const each = 1e6 / waits.length;
   return {
-    ...{ perSecond: waits.length / seconds, p50: median(waits), parts: 0, bad: 0 },
+    perSecond: waits.length / seconds,
+    p50: median(waits),
+    parts: 0,
+    bad: 0,
     engine: (cpuSeconds([engine.pid]) - before.engine) * each,
     own: (cpuSeconds([process.pid]) - before.own) * each,
   };

@@ -93,9 +93,13 @@ class Table {
       this.findings.push({
         measure: goal.id,
         what: `${name}, ${this.#rows.toLocaleString('en')} records: ${goal.what}`,
-        ...{ subject: `${rate}/s`, baseline: '-', value, goal: goalFor(this.#rows, goal) },
+        subject: `${rate}/s`,
+        baseline: '-',
+        value,
+        goal: goalFor(this.#rows, goal),
         shown: `${value.toFixed(goal.unit === ' ms' ? 1 : 0)}${goal.unit}`,
-        ...{ problems, details: { rounds } },
+        problems,
+        details: { rounds },
       });
     }
     if (goals.length === 0 && problems.length > 0)

@@ -60,7 +60,11 @@ export class RemoteServer {
     const client = connect({ url, token: this.#token, project: '', retries, fetch: patientFetch(silence) });
     const said = (failure: SluiceError): string => textOfFailure(`${method} ${path}`, failure, silence);
     const call: ClientCall = {
-      ...{ method, path, body, signal, repeatable: true },
+      method,
+      path,
+      body,
+      signal,
+      repeatable: true,
       headers: { ...headers, ...(bytes && { 'content-length': `${bytes.size}` }) },
       // Node.js accepts any iterable
       ...(bytes && { bytes: () => bytes.read() as unknown as ReadableStream }),

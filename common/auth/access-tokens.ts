@@ -49,7 +49,9 @@ export function tokenOfJson(json: TokenJson): AccessToken {
   const { createdAt, expiresAt, revokedAt } = json;
   return {
     ...json,
-    ...{ createdAt: new Date(createdAt), expiresAt: dateOf(expiresAt), revokedAt: dateOf(revokedAt) },
+    createdAt: new Date(createdAt),
+    expiresAt: dateOf(expiresAt),
+    revokedAt: dateOf(revokedAt),
   };
 }
 
@@ -104,8 +106,13 @@ export class AccessTokens {
   }): Promise<{ token: string; stored: AccessToken }> {
     const { userId, name, expiresAt, token = sealedToken(this.#deployment.secret), limits, grants } = args;
     const stored: AccessToken = {
-      ...{ id: randomUUID(), hash: hashToken(token), userId, name },
-      ...{ createdAt: new Date(), expiresAt, revokedAt: null },
+      id: randomUUID(),
+      hash: hashToken(token),
+      userId,
+      name,
+      createdAt: new Date(),
+      expiresAt,
+      revokedAt: null,
       ...(limits && { limits }),
       ...(grants && { grants }),
     };

@@ -22,7 +22,9 @@ export function accountRoutes<Deps extends { readonly authenticate: Authenticate
   deps: Deps,
 ): Route[] {
   return operations.map(({ name, method, path, run, ...described }) => ({
-    ...{ operation: name, method, path },
+    operation: name,
+    method,
+    path,
     api: { id: name, tag, access: 'token', ...described },
     async handler(request) {
       const { userId, grants } = await deps.authenticate(request);

@@ -69,7 +69,8 @@ export class Projects {
     this.#limit = maxProjects === undefined ? null : this.#quotaOf(maxProjects);
     const alwaysFor = invalidation.announces ? Number.NEGATIVE_INFINITY : knownFor;
     this.#freshness = new Freshness({
-      ...{ invalidation, announcedFor },
+      invalidation,
+      announcedFor,
       otherwiseFor: singleWriter ? Number.POSITIVE_INFINITY : alwaysFor,
     });
     this.#hasFiles = async ({ ownerId, slug }, signal) => {

@@ -43,8 +43,14 @@ const mostRows = 100_000;
 const mostReads = 3;
 
 const columns = [
-  ...['owner_id', 'date', 'project'],
-  ...['request_count', 'bytes_in', 'file_count', 'bytes_stored', 'records_written'],
+  'owner_id',
+  'date',
+  'project',
+  'request_count',
+  'bytes_in',
+  'file_count',
+  'bytes_stored',
+  'records_written',
 ];
 const sums = `toFloat64(sum(request_count)) AS requests, toFloat64(sum(bytes_in)) AS bytesIn,
   toFloat64(sum(file_count)) AS files, toFloat64(sum(bytes_stored)) AS bytesStored,
@@ -164,8 +170,14 @@ export class UsageCounts {
     const { db, database } = this.#deps;
     const rows = [...counts.values()].map(({ account, day }) =>
       JSON.stringify([
-        ...[account, day.date, day.project],
-        ...[day.requests, day.bytesIn, day.files, day.bytesStored, day.recordsWritten],
+        account,
+        day.date,
+        day.project,
+        day.requests,
+        day.bytesIn,
+        day.files,
+        day.bytesStored,
+        day.recordsWritten,
       ]),
     );
     const lines = Buffer.from(`${rows.join('\n')}\n`);

@@ -60,8 +60,12 @@ export class Users {
   async create(args: { email: string; name: string; id?: string }): Promise<Account> {
     const { email, name, id = userIdOf(email) } = args;
     const account = {
-      ...{ id, email: email.toLowerCase(), name, passwordHash: '' },
-      ...{ createdAt: new Date(), version: 0 },
+      id,
+      email: email.toLowerCase(),
+      name,
+      passwordHash: '',
+      createdAt: new Date(),
+      version: 0,
     };
     await this.store(account);
     return account;

@@ -41,7 +41,12 @@ export class ClickhouseHttp {
     this.#path = base.pathname;
     this.#headers = `host: ${base.host}\r\nuser-agent: sluice\r\nauthorization: Basic ${credentials}\r\n`;
     this.#pool = new Http1Pool({
-      ...{ base, name: 'the database', limit: connections, connectTimeout, idleLimit, ca },
+      base,
+      name: 'the database',
+      limit: connections,
+      connectTimeout,
+      idleLimit,
+      ca,
       // with `keep_alive_timeout` = 0 the engine closes each connection without announcing it
       announcedOnly: true,
       // answers are streamed

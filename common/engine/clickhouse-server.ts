@@ -69,7 +69,9 @@ export class ClickhouseServer {
     const common = { queueLimit, full };
     this.#statementSlots = new FairShare({ capacity: statementConnections - readConnections, ...common });
     this.#readSlots = new FairShare({
-      ...{ capacity: readConnections, share: accountShare, reserve: 1 },
+      capacity: readConnections,
+      share: accountShare,
+      reserve: 1,
       ...common,
     });
     this.#streamSlots = createStreamSlots({ limit: streamConnections, queueLimit, limits: options.reads });

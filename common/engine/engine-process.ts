@@ -67,7 +67,9 @@ export class EngineProcess {
     this.#left = timeout;
     const text = settingsText({ ...engineSettings, output_format_json_array_of_rows: 1, ...settings });
     this.#child = fork(program, [folder, text, String(missing)], {
-      ...{ cwd: folder, env: { TZ: 'UTC' }, execArgv: [] },
+      cwd: folder,
+      env: { TZ: 'UTC' },
+      execArgv: [],
       stdio: ['ignore', 'pipe', 'ignore', 'ipc', ...(file === undefined ? [] : [file])],
     });
     const onAbort = (): void => this.#kill(signal.reason as Error);

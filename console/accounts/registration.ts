@@ -1,5 +1,5 @@
+import { developerEmail } from '#auth/execute-token-order.ts';
 import type { Hasher } from '#auth/hasher.ts';
-import { developerEmail } from '#auth/issue-token.ts';
 import type { TokenCheck } from '#auth/token-check.ts';
 import { type Account, type Users, userIdOf } from '#catalogue/users.ts';
 import type { Config } from '#kernel/config/read-config.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { LockRefused, type Locks } from '#coordination/redis/process-lock.ts';
 import { idempotencyKeyInUse, idempotencyKeyReused, unavailable } from '#kernel/errors/catalogue.ts';
-import { daysOfKeys, hashOfTexts, keyLifetime } from '#kernel/ids/kept-keys.ts';
+import { daysOfKeys, hashOfTexts, keyLifetime } from '#kernel/ids/key-lifetime.ts';
 import type { HttpRequest } from '#server/http/http-types.ts';
 import { readIdempotencyKey } from '#server/http/idempotency-key.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';

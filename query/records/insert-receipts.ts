@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { idempotencyKeyReused } from '#kernel/errors/catalogue.ts';
-import { daysOfKeys, hashOfTexts, keyLifetime } from '#kernel/ids/kept-keys.ts';
+import { daysOfKeys, hashOfTexts, keyLifetime } from '#kernel/ids/key-lifetime.ts';
 import { forEachYielding } from '#kernel/limits/yielding-loop.ts';
 import type { Log } from '#kernel/log/log.ts';
 import type { SpacedRow } from './sql/record-row.ts';

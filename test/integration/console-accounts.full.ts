@@ -1,7 +1,7 @@
 /** Accounts of the dashboard: who may register, log in and claim, and what a stranger can find out. */
 import t from 'tap';
+import { developerEmail, executeTokenOrder } from '#auth/execute-token-order.ts';
 import { createHasher } from '#auth/hasher.ts';
-import { developerEmail, executeTokenOrder } from '#auth/issue-token.ts';
 import { bootstrapToken, type ConsoleAnswer, passwordOf, serveConsole } from '../services/console-harness.ts';
 import { countingHasher } from '../services/counting-hasher.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';

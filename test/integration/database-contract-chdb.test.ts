@@ -3,8 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { openChdb } from '#engine/chdb-database.ts';
 import { loadChdb } from '#engine/chdb-sessions.ts';
+import { openChdb } from '#engine/open-chdb.ts';
 import { databaseContract } from './database-contract.ts';
 
 // the engine of a process has one directory at a time

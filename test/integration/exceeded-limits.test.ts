@@ -3,9 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { openChdb } from '#engine/chdb-database.ts';
 import type { Database } from '#engine/database.ts';
 import { exceededLimit } from '#engine/exceeded-limit.ts';
+import { openChdb } from '#engine/open-chdb.ts';
 import { startClickhouse } from '../services/start-clickhouse.ts';
 import { openTestClickhouse } from '../services/test-clickhouse.ts';
 

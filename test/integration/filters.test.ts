@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import t from 'tap';
-import { openChdb } from '#engine/chdb-database.ts';
+import { openChdb } from '#engine/open-chdb.ts';
 import type { Comparison, Filter } from '#records/input/filters/filter.ts';
 import { kindOfValue } from '#records/input/filters/filter.ts';
 import { comparable, filterTest } from '#records/input/filters/filter-test.ts';

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { migrate } from '#catalogue/migrate.ts';
 import { migrations } from '#catalogue/migrations.ts';
-import { openChdb } from '#engine/chdb-database.ts';
+import { openChdb } from '#engine/open-chdb.ts';
 
 /** Records of a megabyte, and of a few bytes in spaces around them. */
 const largeBytes = 1_000_000;

@@ -11,7 +11,7 @@ import { runInNewContext } from 'node:vm';
 import t from 'tap';
 import { migrate } from '#catalogue/migrate.ts';
 import { migrations } from '#catalogue/migrations.ts';
-import { openChdb } from '#engine/chdb-database.ts';
+import { openChdb } from '#engine/open-chdb.ts';
 import { CacheCounts } from '#kernel/telemetry/cache-counts.ts';
 import { unmeasured } from '#kernel/telemetry/create-metrics.ts';
 import { EmbeddedStore } from '#records/store-embedded/embedded-store.ts';

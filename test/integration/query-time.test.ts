@@ -1,8 +1,8 @@
 /** READ_TIMEOUT_MS: how long the engine may take for a find. */
 import { join } from 'node:path';
 import t from 'tap';
-import { openChdb } from '#engine/chdb-database.ts';
 import type { Database } from '#engine/database.ts';
+import { openChdb } from '#engine/open-chdb.ts';
 import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';
 import { fieldsOf, structureOf } from '../services/record-client.ts';
 

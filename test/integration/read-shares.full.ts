@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { openChdb } from '#engine/chdb-database.ts';
 import type { Database } from '#engine/database.ts';
+import { openChdb } from '#engine/open-chdb.ts';
 
 const folder = t.testdir();
 const patient = new AbortController().signal;

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { openChdb } from '#engine/chdb-database.ts';
+import { openChdb } from '#engine/open-chdb.ts';
 
 const chdb = createRequire(import.meta.url)('chdb') as typeof import('chdb');
 const { queryStream, query, queryAsync } = chdb.Session.prototype;

@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
 import { migrate } from '#catalogue/migrate.ts';
 import { migrations } from '#catalogue/migrations.ts';
-import { openChdb } from '#engine/chdb-database.ts';
+import { openChdb } from '#engine/open-chdb.ts';
 import type { WritePermit } from '#engine/write-permit.ts';
 import { createUuidV7 } from '#kernel/ids/uuid-v7.ts';
 import { unmeasured } from '#kernel/telemetry/create-metrics.ts';

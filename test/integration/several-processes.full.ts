@@ -1,7 +1,7 @@
 /** What processes do at once when they start on one server, and on one data directory. */
 import t from 'tap';
 import { AccessTokens, hashToken } from '#auth/access-tokens.ts';
-import { bootstrap } from '#auth/issue-token.ts';
+import { bootstrap } from '#auth/execute-token-order.ts';
 import { openDeployment } from '#catalogue/deployment.ts';
 import { migrate } from '#catalogue/migrate.ts';
 import { migrations } from '#catalogue/migrations.ts';

@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { migrate } from '#catalogue/migrate.ts';
 import { migrations } from '#catalogue/migrations.ts';
-import { openChdb } from '#engine/chdb-database.ts';
 import type { Database } from '#engine/database.ts';
+import { openChdb } from '#engine/open-chdb.ts';
 import { webhookRoutes } from '#events/webhook-routes.ts';
 import { driveEverything } from '../services/drive-everything.ts';
 import { untouchedQueryRoutes } from '../services/plain-store.ts';
@@ -30,7 +30,7 @@ function callsInSource(): readonly { readonly place: string; readonly text: stri
       // the engines themselves, and what passes every statement on to them
       if (
         !file.endsWith('.ts') ||
-        /(chdb-database|clickhouse-database|clickhouse-stores|count-statements)\.ts$/.test(file)
+        /(open-chdb|open-clickhouse|clickhouse-stores|count-statements)\.ts$/.test(file)
       )
         continue;
       const lines = readFileSync(join(root, room, file), 'utf8').split('\n');

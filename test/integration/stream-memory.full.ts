@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import t from 'tap';
 import { migrate } from '#catalogue/migrate.ts';
 import { migrations } from '#catalogue/migrations.ts';
-import { openChdb } from '#engine/chdb-database.ts';
+import { openChdb } from '#engine/open-chdb.ts';
 import { scriptArgs } from '../services/built.ts';
 import { temporaryFolder } from '../services/temporary-folder.ts';
 

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { AccessTokens } from '#auth/access-tokens.ts';
 import { createAuthenticate } from '#auth/authenticate.ts';
-import { executeTokenOrder, type TokenOrder } from '#auth/issue-token.ts';
+import { executeTokenOrder, type TokenOrder } from '#auth/execute-token-order.ts';
 import { TokenCheck } from '#auth/token-check.ts';
 import { openDeployment } from '#catalogue/deployment.ts';
 import { Users } from '#catalogue/users.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { openChdb } from '#engine/chdb-database.ts';
+import { openChdb } from '#engine/open-chdb.ts';
 import { writePermitsSuite } from './write-permits.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'sluice-permits-'));

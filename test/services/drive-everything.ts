@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AccessTokens, hashToken } from '#auth/access-tokens.ts';
-import { bootstrap, executeTokenOrder } from '#auth/issue-token.ts';
+import { bootstrap, executeTokenOrder } from '#auth/execute-token-order.ts';
 import { createTokenGate } from '#auth/token-gate.ts';
 import { openDeployment } from '#catalogue/deployment.ts';
 import { fileKey } from '#catalogue/file-key.ts';

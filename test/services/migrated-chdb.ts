@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { migrate } from '#catalogue/migrate.ts';
 import { migrations } from '#catalogue/migrations.ts';
-import { openChdb } from '#engine/chdb-database.ts';
 import type { Database } from '#engine/database.ts';
+import { openChdb } from '#engine/open-chdb.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 let engine: Promise<Database> | undefined;

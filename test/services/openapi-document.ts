@@ -4,7 +4,7 @@ import { consoleRoutes } from '#console/routes.ts';
 import { webhookRoutes } from '#events/webhook-routes.ts';
 import { gatewayRoutes } from '#gateway/routes.ts';
 import { descriptionRoutes } from '#process/process-routes/description-routes.ts';
-import { frontPageRoute } from '#process/process-routes/front-page.ts';
+import { frontPageRoute } from '#process/process-routes/front-page-route.ts';
 import { healthRoutes } from '#process/process-routes/health-routes.ts';
 import { metricsRoute } from '#process/process-routes/metrics-route.ts';
 import type { Route } from '#server/http/http-types.ts';

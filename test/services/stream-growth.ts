@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openChdb } from '#engine/chdb-database.ts';
+import { openChdb } from '#engine/open-chdb.ts';
 
 /** Streams all records of the store in the folder, and prints by how many bytes this process grew at most. */
 const [, , path = ''] = process.argv;

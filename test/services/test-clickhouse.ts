@@ -1,6 +1,6 @@
-import { openClickhouse } from '#engine/clickhouse-database.ts';
 import type { ClickhouseOptions } from '#engine/clickhouse-statements.ts';
 import type { Database } from '#engine/database.ts';
+import { openClickhouse } from '#engine/open-clickhouse.ts';
 import { silentLog } from './silent-log.ts';
 
 /** The client of a server whose user is the usual one. */

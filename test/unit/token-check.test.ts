@@ -1,6 +1,6 @@
 import t from 'tap';
 import { type AccessToken, type AccessTokens, hashToken } from '#auth/access-tokens.ts';
-import { executeTokenOrder } from '#auth/issue-token.ts';
+import { executeTokenOrder } from '#auth/execute-token-order.ts';
 import { sealedToken } from '#auth/sealed-token.ts';
 import type { SharedTokens } from '#auth/shared-tokens.ts';
 import { TokenCheck } from '#auth/token-check.ts';

@@ -1,5 +1,5 @@
 import type * as Uws from 'uWebSockets.js';
-import { openChdb } from '#engine/chdb-database.ts';
+import { openChdb } from '#engine/open-chdb.ts';
 import { loadUws } from '#server/http/uws.ts';
 import { recordOf, recordsFrom } from '../requests.ts';
 

@@ -39,7 +39,11 @@ export const cacheMemory: QueryMeasure = {
     const value = kept - off;
     return [
       {
-        ...{ measure: 'MEMORY', what: '1,000,000 distinct findOne, RSS growth', goal: null, value, problems },
+        measure: 'MEMORY',
+        what: '1,000,000 distinct findOne, RSS growth',
+        goal: null,
+        value,
+        problems,
         subject: `RECORD_CACHE_BYTES of 64 MiB, cold: +${kept.toFixed(0)} MiB`,
         baseline: `cache off: +${off.toFixed(0)} MiB`,
         shown: `${value.toFixed(0)} MiB`,

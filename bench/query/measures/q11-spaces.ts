@@ -85,7 +85,11 @@ export const q11: QueryMeasure = {
       value: number,
       { show, goal }: { show: (of: Figures) => string; goal: Finding['goal'] },
     ): Finding => ({
-      ...{ measure: 'Q11', what: `10,000 spaces: ${what}`, goal, value, problems: [] },
+      measure: 'Q11',
+      what: `10,000 spaces: ${what}`,
+      goal,
+      value,
+      problems: [],
       subject: show(many),
       baseline: `one space: ${show(none)}`,
       shown: `${value.toFixed(value < 3 ? 2 : 0)}${goal?.unit ?? ''}`,

@@ -62,7 +62,10 @@ async function rates(
       const alone = connections === 1;
       const value = middle((run) => (alone ? run.p50 : run.perSecond));
       findings.push({
-        ...{ measure, what, value, baseline: peers },
+        measure,
+        what,
+        value,
+        baseline: peers,
         subject: `${Math.round(middle(({ cpuMicroseconds }) => cpuMicroseconds))} us of CPU a request`,
         goal: alone
           ? { bound: 'at most', first, aim, unit: ' ms' }
@@ -84,11 +87,18 @@ export const q12: QueryMeasure = {
   run: (bench) =>
     rates(bench, 'Q12', [
       {
-        ...{ what: 'find by two fields, each asked once', kind: 'findByTwo', first: 12_700, aim: 25_000 },
+        what: 'find by two fields, each asked once',
+        kind: 'findByTwo',
+        first: 12_700,
+        aim: 25_000,
         peers: 'PocketBase 4,241/s, Parse Server 1,639/s',
       },
       {
-        ...{ what: 'the same, one caller, p50', kind: 'findByTwo', connections: 1, first: 1, aim: 0.3 },
+        what: 'the same, one caller, p50',
+        kind: 'findByTwo',
+        connections: 1,
+        first: 1,
+        aim: 0.3,
         peers: '-',
       },
     ]),
@@ -100,8 +110,11 @@ export const q13: QueryMeasure = {
   run: (bench) =>
     rates(bench, 'Q13', [
       {
-        ...{ what: 'nine finds by two fields to one updateOneById', kind: 'findByTwoMixed' },
-        ...{ first: 12_100, aim: 25_000, peers: 'PocketBase 3,646 - 4,037/s, Parse Server 1,698/s' },
+        what: 'nine finds by two fields to one updateOneById',
+        kind: 'findByTwoMixed',
+        first: 12_100,
+        aim: 25_000,
+        peers: 'PocketBase 3,646 - 4,037/s, Parse Server 1,698/s',
       },
     ]),
 };
@@ -112,11 +125,17 @@ export const q14: QueryMeasure = {
   run: (bench) =>
     rates(bench, 'Q14', [
       {
-        ...{ what: 'a sorted page of 20, 4,500 pages', kind: 'page', first: 3000, aim: 10_000 },
+        what: 'a sorted page of 20, 4,500 pages',
+        kind: 'page',
+        first: 3000,
+        aim: 10_000,
         peers: 'Parse Server 933/s, PocketBase 107 - 114/s',
       },
       {
-        ...{ what: 'nine such pages to one insertOne', kind: 'pageMixed', first: 2500, aim: 5000 },
+        what: 'nine such pages to one insertOne',
+        kind: 'pageMixed',
+        first: 2500,
+        aim: 5000,
         peers: 'Parse Server 840/s, PocketBase 125/s',
       },
     ]),
@@ -129,7 +148,10 @@ export const filters: QueryMeasure = {
     rates(bench, 'FILTERS', [
       { what: '20 records between two numbers', kind: 'between', first: 5000, aim: 15_000, peers: '-' },
       {
-        ...{ what: 'nine of them to one updateOneById', kind: 'betweenMixed', first: 5000, aim: 15_000 },
+        what: 'nine of them to one updateOneById',
+        kind: 'betweenMixed',
+        first: 5000,
+        aim: 15_000,
         peers: '-',
       },
       {
@@ -158,7 +180,9 @@ export const q16: QueryMeasure = {
   async run(bench) {
     const groups = {
       what: `count, sum and p95 of 100 groups among ${bench.rows} records, one caller, p50`,
-      ...{ kind: 'groups' as const, connections: 1, peers: '-' },
+      kind: 'groups' as const,
+      connections: 1,
+      peers: '-',
       ...(bench.rows > 1_000_000 ? { first: 500, aim: 150 } : { first: 50, aim: 20 }),
     };
     const adds = { what: 'all add to one number', kind: 'increment' as const, first: 5000, aim: 15_000 };
@@ -192,7 +216,11 @@ export const q15: QueryMeasure = {
         });
         const value = middle((run) => run.engine);
         findings.push({
-          ...{ measure: 'Q15', what, value, baseline: '-', shown: `${value.toFixed(2)} ms of engine CPU` },
+          measure: 'Q15',
+          what,
+          value,
+          baseline: '-',
+          shown: `${value.toFixed(2)} ms of engine CPU`,
           subject: `${Math.round(middle(({ perSecond }) => perSecond))}/s, ${Math.round(middle(({ cpuMicroseconds }) => cpuMicroseconds))} us in the process`,
           goal: { bound: 'at most', first, aim, unit: ' ms' },
           problems,

@@ -61,7 +61,10 @@ export const q22: QueryMeasure = {
           const shown = ({ perSecond, cpuMicroseconds }: typeof byRule): string =>
             `${Math.round(perSecond.median)}/s, ${Math.round(cpuMicroseconds.median)} us`;
           findings.push({
-            ...{ measure: 'Q22', what: `find ${where}, ${what}`, value, shown: value.toFixed(2) },
+            measure: 'Q22',
+            what: `find ${where}, ${what}`,
+            value,
+            shown: value.toFixed(2),
             goal: { bound: 'at most', first: 1.1, aim: 1.02, unit: '' },
             subject: `by a rule: ${shown(byRule)}`,
             baseline: `written out: ${shown(written)}`,

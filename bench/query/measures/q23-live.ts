@@ -39,7 +39,10 @@ const ofTowns = (towns: number) => (number: number) => `town-${number % towns}`;
 async function delays(child: Child, seconds: number, rate?: number) {
   return withStreams(child, citiesOf(1000), async ({ heard }) => {
     const written = await write(child.ready, {
-      ...{ connections: 32, seconds, from: next(), cityOf: ofTowns(1000) },
+      connections: 32,
+      seconds,
+      from: next(),
+      cityOf: ofTowns(1000),
       ...(rate === undefined ? {} : { rate }),
     });
     return { perSecond: written.perSecond, delay: await delayOf(heard, written) };
@@ -48,7 +51,10 @@ async function delays(child: Child, seconds: number, rate?: number) {
 
 async function inserts(child: Child, seconds: number): Promise<number> {
   const { perSecond } = await write(child.ready, {
-    ...{ connections: 64, seconds, from: next(), cityOf: () => 'elsewhere' },
+    connections: 64,
+    seconds,
+    from: next(),
+    cityOf: () => 'elsewhere',
   });
   return perSecond;
 }
@@ -123,8 +129,15 @@ function findings(values: ReadonlyMap<string, readonly number[]>): Finding[] {
     const value = median([...all]);
     const shown = (one: number): string => `${one < 10 ? one.toFixed(2) : Math.round(one)}${unit}`;
     return {
-      ...{ measure: 'Q23', what, value, shown: shown(value), subject: all.map(shown).join(', ') },
-      ...{ baseline: '', goal: goal && { ...goal, unit }, problems: [], details: { all } },
+      measure: 'Q23',
+      what,
+      value,
+      shown: shown(value),
+      subject: all.map(shown).join(', '),
+      baseline: '',
+      goal: goal && { ...goal, unit },
+      problems: [],
+      details: { all },
     };
   };
   const most = (first: number, aim: number) => ({ bound: 'at most', first, aim }) as const;

@@ -70,7 +70,11 @@ export const q3: QueryMeasure = {
     const show = (bytes: number): string => `${(bytes / 1e6).toFixed(0)} MB/s`;
     return [
       {
-        ...{ measure: 'Q3', what: 'find of 100,000 records, no cache', goal, value, problems: [] },
+        measure: 'Q3',
+        what: 'find of 100,000 records, no cache',
+        goal,
+        value,
+        problems: [],
         subject: `Sluice: ${show(subject.median)}`,
         baseline: `the same SELECT: ${show(baseline.median)}`,
         shown: value.toFixed(2),

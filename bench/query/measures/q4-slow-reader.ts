@@ -94,7 +94,10 @@ export const q4: QueryMeasure = {
       // memory is a bound: the worst counts
       const value = Math.max(...growths);
       findings.push({
-        ...{ measure: 'Q4', what: `${shown} to a slow reader, RSS growth`, goal, value },
+        measure: 'Q4',
+        what: `${shown} to a slow reader, RSS growth`,
+        goal,
+        value,
         subject: `+${growths.map((growth) => growth.toFixed(0)).join(', ')} MiB`,
         baseline: '16 MiB/s are read',
         shown: `${value.toFixed(0)} MiB`,

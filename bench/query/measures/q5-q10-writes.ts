@@ -38,7 +38,10 @@ export const q5: QueryMeasure = {
   id: 'Q5',
   run: (bench) =>
     writes(bench, {
-      ...{ id: 'Q5', what: 'insertOne with a unique field', ours: 'insertOne', theirs: 'engineInsertOne' },
+      id: 'Q5',
+      what: 'insertOne with a unique field',
+      ours: 'insertOne',
+      theirs: 'engineInsertOne',
       goal: { bound: 'at least', first: 10, aim: 30, unit: 'x' },
     }),
 };
@@ -48,7 +51,10 @@ export const q10: QueryMeasure = {
   id: 'Q10',
   run: (bench) =>
     writes(bench, {
-      ...{ id: 'Q10', what: 'updateOneById', ours: 'updateOneById', theirs: 'engineUpdateOne' },
+      id: 'Q10',
+      what: 'updateOneById',
+      ours: 'updateOneById',
+      theirs: 'engineUpdateOne',
       goal: { bound: 'at least', first: 20, aim: 60, unit: 'x' },
     }),
 };

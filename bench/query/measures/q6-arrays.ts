@@ -41,7 +41,10 @@ export const q6: QueryMeasure = {
         const [subject, baseline] = [sampleOf(through), sampleOf(raw)];
         const value = subject.median / baseline.median;
         findings.push({
-          ...{ measure: 'Q6', what: `insert in arrays of ${size}, unique field`, goal, value },
+          measure: 'Q6',
+          what: `insert in arrays of ${size}, unique field`,
+          goal,
+          value,
           subject: `Sluice: ${Math.round(subject.median)} records/s`,
           baseline: `raw INSERT: ${Math.round(baseline.median)} records/s`,
           shown: value.toFixed(2),

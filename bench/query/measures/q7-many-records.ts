@@ -25,7 +25,11 @@ export const q7: QueryMeasure = {
         const value = time(subject) / time(baseline);
         const show = (side: typeof subject): string => `${side.name}: ${time(side).toFixed(1)} ms`;
         findings.push({
-          ...{ measure: 'Q7', goal, value, subject: show(subject), baseline: show(baseline) },
+          measure: 'Q7',
+          goal,
+          value,
+          subject: show(subject),
+          baseline: show(baseline),
           what: `findOne, ${open} connections, p50, cache off`,
           shown: `${value.toFixed(2)}x`,
           problems: [...subject.problems, ...baseline.problems],

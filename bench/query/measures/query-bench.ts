@@ -171,7 +171,10 @@ export function rateFinding(
 ): Finding {
   const value = subject.perSecond.median / baseline.perSecond.median;
   return {
-    ...{ measure, what, goal, value },
+    measure,
+    what,
+    goal,
+    value,
     subject: showRate(subject),
     baseline: showRate(baseline),
     shown: `${value.toFixed(value < 3 ? 2 : 1)}${goal?.unit ?? ''}`,

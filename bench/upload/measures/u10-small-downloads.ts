@@ -86,7 +86,10 @@ async function compare(
     what: `CPU time of a download of ${size / kibibyte} KiB`,
     subject: show(ours),
     baseline: show(theirs),
-    ...{ goal, value, shown: `${value.toFixed(2)}x`, problems },
+    goal,
+    value,
+    shown: `${value.toFixed(2)}x`,
+    problems,
     details: { connections, files, figures: [ours, theirs] },
   };
 }
@@ -131,6 +134,11 @@ async function write(directory: string, contents: readonly Buffer[]): Promise<st
 const notInstalled: Finding = {
   measure: 'U10',
   what: 'CPU time of a small download',
-  ...{ subject: '', baseline: 'nginx: not installed', goal, value: null, shown: '-', problems: [] },
+  subject: '',
+  baseline: 'nginx: not installed',
+  goal,
+  value: null,
+  shown: '-',
+  problems: [],
   remark: 'nginx is not installed; Debian: apt-get install nginx-light',
 };

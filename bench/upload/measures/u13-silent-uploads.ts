@@ -55,7 +55,9 @@ function compare(bench: Bench, crowd: Crowd): Promise<Finding> {
     const alone = await series();
     const token = await newAccount({ dataDir: sluice.dataDir, root: repositoryRoot }, 'silent@bench.example');
     const job: SilentJob = {
-      ...{ target: { ...sluice.target, token }, begun, ...crowd },
+      target: { ...sluice.target, token },
+      begun,
+      ...crowd,
       // what trickles goes on for longer than others are measured
       size: crowd.bytesPerSecond === 0 ? mebibyte : 20 * mebibyte,
     };

@@ -46,7 +46,8 @@ export async function startSluice(options: SluiceOptions): Promise<SluiceSubject
     target,
     pids: [child.pid],
     problems: options.store === 's3' ? storedInSink(options.sink, 'file') : storedOnDisk(target),
-    ...{ child, dataDir },
+    child,
+    dataDir,
     async stop() {
       await child.stop();
       removeTemporaryDirectory(dataDir);

@@ -35,7 +35,7 @@ export async function openDatabase(
 ): Promise<OpenedDatabase> {
   const { clickhouse, dataDir, readLimits: reads } = config;
   if (clickhouse !== undefined) return openStores(config, clickhouse, log);
-  const { openChdb } = await import('#engine/chdb-database.ts');
+  const { openChdb } = await import('#engine/open-chdb.ts');
   return { db: openChdb({ path: join(dataDir, 'chdb'), reads }), async join() {} };
 }
 
@@ -44,7 +44,7 @@ async function openStores(
   clickhouse: ClickhouseConfig,
   log: Pick<Log, 'warn' | 'info'>,
 ): Promise<OpenedDatabase> {
-  const { openClickhouse } = await import('#engine/clickhouse-database.ts');
+  const { openClickhouse } = await import('#engine/open-clickhouse.ts');
   const open = (url: string): Database =>
     openClickhouse({
       ...clickhouse,

@@ -18,7 +18,17 @@ import {
 
 /** Every environment variable, in the order of docs/configuration.md. */
 export const sections: readonly Section[] = [
-  ...[address, accounts, files, limits, records, s3, clickhouse, redis, processes, logs, traces],
+  address,
+  accounts,
+  files,
+  limits,
+  records,
+  s3,
+  clickhouse,
+  redis,
+  processes,
+  logs,
+  traces,
 ];
 
 const variables = {

@@ -44,7 +44,10 @@ export class MultipartUpload {
     const { key, contentType, contentDisposition, metadata } = target;
     return withoutChecksumsIfRefused(context, async (checksums) => {
       const command = new CreateMultipartUploadCommand({
-        ...{ Bucket: bucket, Key: key, ContentType: contentType, Metadata: { ...metadata } },
+        Bucket: bucket,
+        Key: key,
+        ContentType: contentType,
+        Metadata: { ...metadata },
         ContentDisposition: contentDisposition,
         ...(checksums && { ChecksumAlgorithm: 'CRC32', ChecksumType: 'FULL_OBJECT' }),
       });
@@ -78,12 +81,16 @@ export class MultipartUpload {
     const { client, bucket, timing } = this.#context;
     const { checksums } = this;
     const parts = this.parts.map(([ETag, , crc32], index) => ({
-      ...{ PartNumber: index + 1, ETag },
+      PartNumber: index + 1,
+      ETag,
       // MinIO and Versity refuse a list without the checksums that were sent with parts
       ...(checksums && { ChecksumCRC32: checksumText(crc32) }),
     }));
     const command = new CompleteMultipartUploadCommand({
-      ...{ Bucket: bucket, Key: this.#target.key, UploadId: this.id, MultipartUpload: { Parts: parts } },
+      Bucket: bucket,
+      Key: this.#target.key,
+      UploadId: this.id,
+      MultipartUpload: { Parts: parts },
       ...(checksums && { ChecksumCRC32: checksumText(whole.crc32), ChecksumType: 'FULL_OBJECT' }),
     });
     let tries = 0;

@@ -109,8 +109,12 @@ function connect(options: S3StoreOptions): { readonly context: S3Context; close(
   const reading = connectS3({ ...shared, credentials: client.config.credentials, maxSockets: readSockets });
   const address = s3Address(client.config, options);
   const pool = new Http1Pool({
-    ...{ base: address.base, name: 'the object store', limit: maxSockets },
-    ...{ connectTimeout: timing.connect, idleLimit, maxAnswer },
+    base: address.base,
+    name: 'the object store',
+    limit: maxSockets,
+    connectTimeout: timing.connect,
+    idleLimit,
+    maxAnswer,
   });
   const cleanups = new Cleanups();
   const sendPart = observedParts(createPartSender({ client, pool, address, timing }), observe);

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { bootstrap, executeTokenOrder, type TokenOrder } from '#auth/issue-token.ts';
+import { bootstrap, executeTokenOrder, type TokenOrder } from '#auth/execute-token-order.ts';
 import type { Config } from '#kernel/config/read-config.ts';
 import { shuttingDown, stillStarting } from '#kernel/errors/catalogue.ts';
 import type { Log } from '#kernel/log/log.ts';
@@ -9,7 +9,7 @@ import type { Tracing } from '#kernel/telemetry/tracing.ts';
 import { type HttpServer, startHttpServer } from '#server/http/http-server.ts';
 import type { Route } from '#server/http/http-types.ts';
 import { descriptionRoutes } from '../process-routes/description-routes.ts';
-import { dashboardOf, frontPageRoute } from '../process-routes/front-page.ts';
+import { dashboardOf, frontPageRoute } from '../process-routes/front-page-route.ts';
 import { healthRoutes } from '../process-routes/health-routes.ts';
 import { metricsRoute } from '../process-routes/metrics-route.ts';
 import { type Commands, serveControlSocket } from './control-socket.ts';

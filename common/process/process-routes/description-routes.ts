@@ -11,7 +11,7 @@ import {
   versionParameter,
   wantedVersion,
 } from '#server/openapi/openapi-answer.ts';
-import { docsRoutes } from './docs-page.ts';
+import { docsRoutes } from './docs-routes.ts';
 import { getRoute } from './get-route.ts';
 
 const description = `Uploads stream into an object store; records are kept in record spaces with typed fields.

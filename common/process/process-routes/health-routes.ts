@@ -92,9 +92,17 @@ function probe(
 ): Route {
   const schema = exactObject({ status: { type: 'string', enum: ['ok'] }, ...more }, { optional });
   return {
-    ...{ operation: id, method: 'GET', path: `/${id}`, allowPlainHttp: true, handler },
+    operation: id,
+    method: 'GET',
+    path: `/${id}`,
+    allowPlainHttp: true,
+    handler,
     api: {
-      ...{ id, tag: 'Health', summary, access: 'none', needs: null },
+      id,
+      tag: 'Health',
+      summary,
+      access: 'none',
+      needs: null,
       description: 'Needs neither a token nor HTTPS.',
       answers: { 200: jsonAnswer('Yes', schema) },
       errors: [...probeErrors, ...errors],

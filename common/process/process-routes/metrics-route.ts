@@ -49,7 +49,9 @@ export function metricsRoute(args: { token: string | undefined; read: () => Prom
   };
   return {
     ...getRoute('/metrics', described, answer),
-    ...{ allowPlainHttp: true, localOnly: wanted === null, withoutCors: true },
+    allowPlainHttp: true,
+    localOnly: wanted === null,
+    withoutCors: true,
   };
 }
 

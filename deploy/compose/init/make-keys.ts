@@ -74,10 +74,21 @@ async function certificate(folder: string, host: string): Promise<string> {
   await mkdir(folder, { recursive: true });
   try {
     const { stdout } = await promisify(execFile)('openssl', [
-      ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-noenc'],
-      ...['-days', `${certificateDays}`, '-subj', '/CN=Sluice'],
-      ...['-addext', `subjectAltName=${[...names].join(',')}`],
-      ...['-keyout', keyFile],
+      'req',
+      '-x509',
+      '-newkey',
+      'ec',
+      '-pkeyopt',
+      'ec_paramgen_curve:prime256v1',
+      '-noenc',
+      '-days',
+      `${certificateDays}`,
+      '-subj',
+      '/CN=Sluice',
+      '-addext',
+      `subjectAltName=${[...names].join(',')}`,
+      '-keyout',
+      keyFile,
     ]);
     return (await readFile(keyFile, 'utf8')) + stdout;
   } finally {

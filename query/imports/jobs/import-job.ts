@@ -1,4 +1,4 @@
-import { hashOfTexts } from '#kernel/ids/kept-keys.ts';
+import { hashOfTexts } from '#kernel/ids/key-lifetime.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
 import { structureText } from '#records/structure/structure.ts';
 import type { FileReading, RecordProblem } from '../thread/file-records.ts';

@@ -54,7 +54,10 @@ class Supervisor {
     this.#claim = claim;
     this.#port = claim.port;
     this.#workers = Array.from({ length: config.workers }, (_, index) => ({
-      ...{ index: index + 1, running: null, serves: false, starts: 0 },
+      index: index + 1,
+      running: null,
+      serves: false,
+      starts: 0,
     }));
   }
 
@@ -125,7 +128,9 @@ class Supervisor {
     return {
       processes: answers.filter((answer) => answer !== null),
       workers: this.#workers.map(({ index, starts }, place) => ({
-        ...{ worker: index, restarts: starts - 1, answered: answers[place] !== null },
+        worker: index,
+        restarts: starts - 1,
+        answered: answers[place] !== null,
       })),
     };
   }

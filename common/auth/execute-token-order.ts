@@ -60,7 +60,11 @@ export async function executeTokenOrder(
   if (order.action === 'list') return (await tokens.list(user.id)).map(describe).join('\n');
   const expiresAt = order.expiresIn === null ? null : new Date(Date.now() + order.expiresIn);
   const { token, stored } = await tokens.create({
-    ...{ userId: user.id, name: order.name, expiresAt, limits: order.limits, grants: order.grants },
+    userId: user.id,
+    name: order.name,
+    expiresAt,
+    limits: order.limits,
+    grants: order.grants,
   });
   await tokenCheck.invalidate(stored.hash);
   return token;
