@@ -1,7 +1,7 @@
 import { AccessTokens } from '#auth/access-tokens.ts';
 import { type Authenticate, createAuthenticate } from '#auth/authenticate.ts';
 import { SessionStore } from '#auth/session-store.ts';
-import { createSharedTokens, unshared } from '#auth/shared-tokens.ts';
+import { createSharedTokens, type SharedTokens, unshared } from '#auth/shared-tokens.ts';
 import { createStoredKeys } from '#auth/signing-keys.ts';
 import { TokenCheck } from '#auth/token-check.ts';
 import { createTokenGate } from '#auth/token-gate.ts';
@@ -65,20 +65,20 @@ export async function openServices(
   const redis = config.redis === undefined ? undefined : await connectRedis(config.redis, log, observeCall);
   // the embedded engine serves one process
   const singleWriter = config.clickhouse === undefined;
-  const shares = redis !== undefined && !singleWriter;
-  const invalidation = shares ? new RedisInvalidation({ redis, log }) : unannounced;
-  const signing = createStoredKeys({ db, database });
+  const { invalidation, shared } = openSharing(singleWriter ? undefined : redis, { db, database, log });
   const users = new Users({ db, database });
   const sessions = new SessionStore({ db, database, users });
+  const gate = createTokenGate({ tokens, deployment, singleWriter });
+  const counts = cache('tokens');
   const tokenCheck = new TokenCheck({
     tokens,
     sessions,
     log,
     singleWriter,
     invalidation,
-    shared: shares ? createSharedTokens({ redis, invalidation, keys: signing, log }) : unshared,
-    gate: createTokenGate({ tokens, deployment, singleWriter }),
-    counts: cache('tokens'),
+    shared,
+    gate,
+    counts,
   });
   const usage = new UsageCounts({ db, database, log });
   usage.start();
@@ -128,6 +128,17 @@ async function openTables(
   const deployment = await openDeployment({ db, database });
   await opened.join(deployment.id, database);
   return { db, deployment };
+}
+
+/** What processes share to cache tokens; nothing without Redis. */
+function openSharing(
+  redis: RedisConnection | undefined,
+  { db, database, log }: Pick<Services, 'db' | 'database' | 'log'>,
+): { readonly invalidation: Invalidation; readonly shared: SharedTokens } {
+  if (redis === undefined) return { invalidation: unannounced, shared: unshared };
+  const invalidation = new RedisInvalidation({ redis, log });
+  const keys = createStoredKeys({ db, database });
+  return { invalidation, shared: createSharedTokens({ redis, invalidation, keys, log }) };
 }
 
 /** The client is only loaded if REDIS_URL is set. */
