@@ -37,7 +37,7 @@ export interface Rows {
   readonly lines: Uint8Array;
 }
 
-type Entry = QueuedItem<RowBatch & StatementItem, void>;
+type QueuedBatch = QueuedItem<RowBatch & StatementItem, void>;
 
 /** Null: the batch can be stored. */
 type Check = (batches: readonly RowBatch[]) => Promise<readonly (Error | null)[]>;
@@ -105,7 +105,7 @@ export class GroupCommit {
   }
 
   /** Never rejects; every entry is settled by its own outcome. */
-  async #store(gathered: readonly Entry[]): Promise<void> {
+  async #store(gathered: readonly QueuedBatch[]): Promise<void> {
     const allowed = permittedWrites(gathered, ({ reject }, reason) => reject(reason));
     const isChecked = allowed.some(({ item: { absent } }) => absent !== undefined);
     const entries = isChecked ? await this.#checked(allowed) : allowed;
@@ -126,16 +126,16 @@ export class GroupCommit {
   }
 
   /** The batches that can be stored; the others are settled. */
-  async #checked(entries: readonly Entry[]): Promise<readonly Entry[]> {
+  async #checked(entries: readonly QueuedBatch[]): Promise<readonly QueuedBatch[]> {
     const asked = entries.filter(({ item: { absent } }) => absent !== undefined);
-    const refused = new Set<Entry>();
-    const refuse = (entry: Entry, reason: unknown): void => {
+    const refused = new Set<QueuedBatch>();
+    const refuse = (entry: QueuedBatch, reason: unknown): void => {
       refused.add(entry);
       entry.reject(reason);
     };
     try {
       const reasons = await this.#check(asked.map(({ item }) => item));
-      const begin = async (entry: Entry, at: number): Promise<void> => {
+      const begin = async (entry: QueuedBatch, at: number): Promise<void> => {
         if (reasons[at] !== null) return refuse(entry, reasons[at]);
         await entry.item.absent?.begin().catch((error: unknown) => refuse(entry, error));
       };
@@ -146,7 +146,7 @@ export class GroupCommit {
     return entries.filter((entry) => !refused.has(entry));
   }
 
-  async #settleFailure(entries: readonly Entry[], error: unknown): Promise<void> {
+  async #settleFailure(entries: readonly QueuedBatch[], error: unknown): Promise<void> {
     const failAll = (cause = error): void => {
       const reason = cause instanceof StatementTimeout ? deadlineExceeded(cause.timeLimit) : cause;
       for (const { reject } of entries) reject(reason);
@@ -159,7 +159,7 @@ export class GroupCommit {
     }
     try {
       // after a broken connection the rows may exist; they are one block, so one row proves all
-      if (await this.#isStored(entries[0] as Entry)) {
+      if (await this.#isStored(entries[0] as QueuedBatch)) {
         for (const { resolve } of entries) resolve();
         return;
       }
@@ -175,7 +175,7 @@ export class GroupCommit {
     await this.#store(entries.slice(middle));
   }
 
-  async #isStored({ item: { proof, home } }: Entry): Promise<boolean> {
+  async #isStored({ item: { proof, home } }: QueuedBatch): Promise<boolean> {
     return (await this.#db.rows({ sql: proof, signal: AbortSignal.timeout(checkTimeout), home })).length > 0;
   }
 }

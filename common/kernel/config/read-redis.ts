@@ -65,7 +65,7 @@ const user = {
 const tls = { tls: flag('REDIS_TLS', false) };
 const caFile = text('REDIS_TLS_CA_FILE', { shown: 'the system’s authorities' });
 const variables = { ...places, ...ofSentinels, ...user, ...tls, caFile };
-type Read = Values<typeof variables>;
+type RedisVariables = Values<typeof variables>;
 
 export const redis = {
   title: 'Redis',
@@ -73,7 +73,7 @@ export const redis = {
 };
 
 /** The REDIS_* variables. Messages do not quote values that may hold passwords. Undefined: no Redis. */
-export function readRedis(read: Read, context: ReadContext): RedisConfig | undefined {
+export function readRedis(read: RedisVariables, context: ReadContext): RedisConfig | undefined {
   const names = listVariables(places).map(({ name }) => name);
   const given = names.filter((name) => context.env[name]);
   if (given.length > 1) {
@@ -89,7 +89,11 @@ export function readRedis(read: Read, context: ReadContext): RedisConfig | undef
   return undefined;
 }
 
-function standaloneOf(read: Read, url: UrlParts, context: ReadContext): RedisConfigOf<'standalone'> {
+function standaloneOf(
+  read: RedisVariables,
+  url: UrlParts,
+  context: ReadContext,
+): RedisConfigOf<'standalone'> {
   refuseSet(context, tls, 'the address says it: rediss:// is with TLS');
   if (url.password !== undefined) refuseSet(context, user, 'REDIS_URL has a password too');
   const { username, password, ...place } = url;
@@ -102,7 +106,7 @@ function standaloneOf(read: Read, url: UrlParts, context: ReadContext): RedisCon
 }
 
 function sentinelOf(
-  read: Read,
+  read: RedisVariables,
   sentinels: readonly RedisAddress[],
   context: ReadContext,
 ): RedisConfigOf<'sentinel'> {
@@ -116,7 +120,7 @@ function sentinelOf(
 }
 
 function loginOf(
-  { username, password, caFile: file }: Read,
+  { username, password, caFile: file }: RedisVariables,
   isTls: boolean,
   context: ReadContext,
 ): RedisLogin {

@@ -30,7 +30,7 @@ export interface LogDamage {
   readonly keptAt: string;
 }
 
-interface Waiting<Entry> {
+interface PendingAppend<Entry> {
   readonly entry: Entry;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
@@ -57,7 +57,7 @@ const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | consta
  */
 export class WriteAheadLog<Entry extends LogEntry> {
   readonly #directory: string;
-  readonly #waiting: Waiting<Entry>[] = [];
+  readonly #waiting: PendingAppend<Entry>[] = [];
   #number: number;
   #segment: OpenSegment<Entry> | null = null;
   #working = false;

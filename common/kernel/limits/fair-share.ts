@@ -8,7 +8,7 @@ export interface Claim {
   readonly release: () => void;
 }
 
-interface Entry extends Claim {
+interface QueuedClaim extends Claim {
   readonly account: string;
   readonly amount: number;
   granted: boolean;
@@ -48,7 +48,7 @@ export class FairShare {
   #reserve: number;
   readonly #held = new Map<string, number>();
   /** Waiting claims by account, the least recently served account first. */
-  readonly #waiting = new Map<string, Set<Entry>>();
+  readonly #waiting = new Map<string, Set<QueuedClaim>>();
   #waiters = 0;
   #used = 0;
   #capacity: number;
@@ -158,7 +158,7 @@ export class FairShare {
     return this.#used === 0 || this.#used + amount <= this.#capacity;
   }
 
-  #enter(account: string, amount: number): Entry {
+  #enter(account: string, amount: number): QueuedClaim {
     const { queueLimit, accountQueueLimit, full } = this.#options;
     const entry = this.#join(account, amount);
     if (entry.granted) return entry;
@@ -170,15 +170,22 @@ export class FairShare {
   }
 
   /** Holds the claim if it fits, and queues it otherwise. */
-  #join(account: string, amount: number): Entry {
+  #join(account: string, amount: number): QueuedClaim {
     const release = (): void => this.#release(entry);
-    const entry: Entry = { account, amount, granted: false, onGranted: nothing, onFailed: nothing, release };
+    const entry: QueuedClaim = {
+      account,
+      amount,
+      granted: false,
+      onGranted: nothing,
+      onFailed: nothing,
+      release,
+    };
     const overtakesNobody = this.#waiters === 0 && this.#mayHold(account, amount) && this.#isLeft(amount);
     if (overtakesNobody || amount === 0) {
       this.#hold(entry);
       return entry;
     }
-    const line = this.#waiting.get(account) ?? new Set<Entry>();
+    const line = this.#waiting.get(account) ?? new Set<QueuedClaim>();
     if (line.size === 0) this.#waiting.set(account, line);
     line.add(entry);
     this.#waiters++;
@@ -186,7 +193,7 @@ export class FairShare {
     return entry;
   }
 
-  #granted(entry: Entry, signal: AbortSignal | undefined): Promise<void> {
+  #granted(entry: QueuedClaim, signal: AbortSignal | undefined): Promise<void> {
     const { waitLimit, full } = this.#options;
     return new Promise((resolve, reject) => {
       const settled = (): void => {
@@ -223,7 +230,7 @@ export class FairShare {
     }
   }
 
-  #hold(entry: Entry): void {
+  #hold(entry: QueuedClaim): void {
     const { account, amount } = entry;
     entry.granted = true;
     this.#used += amount;
@@ -231,14 +238,14 @@ export class FairShare {
   }
 
   /** The claim to serve next, if any fits. */
-  #next(): Entry | null {
+  #next(): QueuedClaim | null {
     if (this.exhausted) return null;
-    let next: Entry | null = null;
+    let next: QueuedClaim | null = null;
     let least = Number.POSITIVE_INFINITY;
     for (const [account, line] of this.#waiting) {
       const own = this.#held.get(account) ?? 0;
       if (own >= least) continue;
-      const first = line.values().next().value as Entry;
+      const first = line.values().next().value as QueuedClaim;
       if (!this.#mayHold(account, first.amount)) continue;
       next = first;
       least = own;
@@ -247,7 +254,7 @@ export class FairShare {
     return next !== null && this.#isLeft(next.amount) ? next : null;
   }
 
-  #release(entry: Entry): void {
+  #release(entry: QueuedClaim): void {
     const { account, amount } = entry;
     if (entry.granted) {
       entry.granted = false;
@@ -260,7 +267,7 @@ export class FairShare {
   }
 
   /** @returns whether it waited */
-  #leave(entry: Entry): boolean {
+  #leave(entry: QueuedClaim): boolean {
     const line = this.#waiting.get(entry.account);
     if (line?.delete(entry) !== true) return false;
     if (line.size === 0) this.#waiting.delete(entry.account);

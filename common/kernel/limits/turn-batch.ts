@@ -1,4 +1,4 @@
-interface Waiting<Item, Answer> {
+interface PendingItem<Item, Answer> {
   readonly item: Item;
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: unknown) => void;
@@ -9,7 +9,7 @@ export class TurnBatch<Item, Answer> {
   readonly #sizeOf: (item: Item) => number;
   readonly #sizeLimit: number;
   readonly #run: (items: readonly Item[]) => Promise<readonly Answer[]>;
-  #waiting: Waiting<Item, Answer>[] = [];
+  #waiting: PendingItem<Item, Answer>[] = [];
 
   /** @param args.sizeLimit of a batch; a single item may exceed it @param args.run returns an answer for each item */
   constructor(args: {
@@ -47,7 +47,7 @@ export class TurnBatch<Item, Answer> {
     if (from < waiting.length) void this.#settle(from === 0 ? waiting : waiting.slice(from));
   }
 
-  async #settle(waiting: readonly Waiting<Item, Answer>[]): Promise<void> {
+  async #settle(waiting: readonly PendingItem<Item, Answer>[]): Promise<void> {
     try {
       const answers = await this.#run(waiting.map(({ item }) => item));
       for (const [index, { resolve }] of waiting.entries()) resolve(answers[index] as Answer);

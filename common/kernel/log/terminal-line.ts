@@ -1,4 +1,4 @@
-interface Entry {
+interface LogEntry {
   readonly level: number;
   readonly time: number;
   readonly msg?: string;
@@ -22,7 +22,7 @@ const levels: Readonly<Record<number, readonly [word: string, colour: number]>> 
  * @param line as pino writes it
  */
 export function terminalLine(line: string, { colours }: { readonly colours: boolean }): string {
-  const { level, time, msg = '', pid: _, err, ...facts } = JSON.parse(line) as Entry;
+  const { level, time, msg = '', pid: _, err, ...facts } = JSON.parse(line) as LogEntry;
   const [word, colour] = levels[level] ?? ['TRACE', 90];
   const label = word.padEnd(5);
   const shown = Object.entries(facts)
@@ -44,7 +44,7 @@ function valueText(value: unknown): string {
   return bare ? value : plain(JSON.stringify(value));
 }
 
-function errorText(err: Entry['err']): string {
+function errorText(err: LogEntry['err']): string {
   const text = err?.stack ?? err?.message;
   if (text === undefined) return '';
   return `${text
