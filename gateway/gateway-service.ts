@@ -7,7 +7,6 @@ import type { ProcessServices, ServiceFactory } from '#process/lifecycle/service
 import { noQuota, type Quota, StorageQuota, storageUse } from './access/storage-quota.ts';
 import { UploadKeys } from './access/upload-keys.ts';
 import type { CloudFiles } from './catalogue/cloud-files.ts';
-import { StoreCheck } from './check-store.ts';
 import { FileDigests, noDigests } from './digest/file-digests.ts';
 import { gatewayExamples } from './examples.ts';
 import { fileAddresses } from './files/file-addresses.ts';
@@ -20,15 +19,21 @@ import { UploadMemory } from './memory/upload-memory.ts';
 import { openStores } from './open-stores.ts';
 import { ResumableUploads } from './resumable/resumable-uploads.ts';
 import { StateStore } from './resumable/state-store.ts';
-import { aloneLeases, redisLeases, type SharedLeases, unknownLeases } from './resumable/upload-leases.ts';
+import {
+  localLeases,
+  redisLeases,
+  type SharedLeases,
+  uncoordinatedLeases,
+} from './resumable/upload-leases.ts';
 import { gatewayRoutes } from './routes.ts';
+import { StoreCheck } from './store-check.ts';
 
 /** Less than the time limit of a whole stop. Milliseconds. */
 const takeBackTimeout = 10_000;
 
 /**
- * Fewer than the connections for reads of the S3 store, and the files that a process may open. While all are taken,
- * a client that reads less than 8 KiB a second over 10 s, or waits for more than 20 s, is given up.
+ * Fewer than the read connections of the S3 store, and the files that a process may open. While all slots are taken, a
+ * client that reads less than 8 KiB a second over 10 s, or waits longer than 20 s, is cut.
  */
 const downloadLimits = {
   limit: 1000,
@@ -40,7 +45,7 @@ const downloadLimits = {
   lendsAll: true,
 };
 
-/** The upload gateway on the stores of its process. */
+/** Wires the upload gateway to the stores of its process. */
 export const gatewayService: ServiceFactory = async (services, baseUrl) => {
   const { config, log, db, database, deployment, authenticate, projects, uploads, usage } = services;
   const { store, cloudFiles, smallFiles, largestPart, objectUrl, closeRows, ...stores } =
@@ -51,12 +56,20 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
     return (await cloudFiles.list(query, signal)).length > 0;
   });
   const { memory, downloads } = openLimits(services, largestPart);
-  const quota = quotaOf(config, { cloudFiles, states });
-  const { locks, leases, linkUses } = otherGateways(services);
+  const quota = openQuota(config, { cloudFiles, states });
+  const { locks, leases, linkUses } = openCoordination(services);
   const keys = createStoredKeys({ db, database });
   const digests = config.digest === 'sha-256' ? new FileDigests() : noDigests;
   const resumable = new ResumableUploads({
-    ...{ store, states, cloudFiles, projects, memory, digests, quota, usage, log },
+    store,
+    states,
+    cloudFiles,
+    projects,
+    memory,
+    digests,
+    quota,
+    usage,
+    log,
     deploymentId: deployment.id,
     maxUploadBytes: config.maxUploadBytes,
     maxOpenUploads: config.maxOpenUploads,
@@ -64,7 +77,13 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
     leases,
   });
   const janitor = new Janitor({
-    ...{ store, cloudFiles, digests, resumable, deployment, uploads, log },
+    store,
+    cloudFiles,
+    digests,
+    resumable,
+    deployment,
+    uploads,
+    log,
     staleAfter: config.janitorStaleAfter,
     grace: config.janitorGrace,
     interval: config.janitorInterval,
@@ -104,9 +123,9 @@ export const gatewayService: ServiceFactory = async (services, baseUrl) => {
     },
     commands: { janitor: janitorCommand(janitor) },
     async close() {
-      // an upload that was given up has had its answer, and may still be removing the parts that it stored
+      // a failed upload has been answered, but may still be removing its parts
       if (!(await uploads.untilIdle(takeBackTimeout))) {
-        log.warn({ uploads: uploads.open }, 'the stop leaves uploads to the janitor');
+        log.warn({ uploads: uploads.open }, 'uploads under way are left to the janitor');
       }
       await resumable.close(takeBackTimeout);
       await janitor.close();
@@ -138,20 +157,20 @@ function openLimits(
 }
 
 /** Coordination with other gateways on the same stores. */
-function otherGateways({ config, redis, log }: ProcessServices): {
+function openCoordination({ config, redis, log }: ProcessServices): {
   readonly locks: Locks;
   readonly leases: SharedLeases;
   readonly linkUses: LinkUses;
 } {
-  // the embedded stores are this process's alone
+  // no other process uses the embedded stores
   if (config.clickhouse === undefined)
-    return { locks: ownLocks(), leases: aloneLeases, linkUses: new OwnLinkUses() };
-  if (redis === undefined) return { locks: ownLocks(), leases: unknownLeases, linkUses: noLinkUses };
+    return { locks: ownLocks(), leases: localLeases, linkUses: new OwnLinkUses() };
+  if (redis === undefined) return { locks: ownLocks(), leases: uncoordinatedLeases, linkUses: noLinkUses };
   const shared = { redis, log };
   return { locks: redisLocks(shared), leases: redisLeases(shared), linkUses: new RedisLinkUses(redis) };
 }
 
-function quotaOf(
+function openQuota(
   { storageQuota: limits }: Config,
   stored: { readonly cloudFiles: CloudFiles; readonly states: StateStore },
 ): Quota {
@@ -165,7 +184,7 @@ function janitorCommand(janitor: Janitor): (order: unknown) => Promise<string> {
     try {
       return JSON.stringify(await janitor.run({ dryRun }), null, 2);
     } catch (error) {
-      if (error instanceof LockRefused) throw new CommandError(`the janitor does not run: ${error.message}`);
+      if (error instanceof LockRefused) throw new CommandError(`the janitor did not run: ${error.message}`);
       throw error;
     }
   };

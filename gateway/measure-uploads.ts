@@ -5,13 +5,13 @@ import type { ObjectStore, ObjectWriter } from '#objects/object-store.ts';
 import type { RunningUploads } from '#process/lifecycle/workers/running-uploads.ts';
 import type { UploadMemory } from './memory/upload-memory.ts';
 
-/** Adds the metrics of the gateway to those of its process. */
+/** Adds the metrics of the gateway. */
 export function measureUploads(
   metrics: Metrics,
   args: {
     readonly uploads: RunningUploads;
     readonly memory: UploadMemory;
-    /** Most bytes that it may hold. */
+    /** The limit of `memory`. */
     readonly memoryBytes: number;
     readonly downloads: ReaderSlots;
   },
@@ -19,20 +19,20 @@ export function measureUploads(
   const { uploads, memory, memoryBytes, downloads } = args;
   metrics.gauge(
     'sluice_uploads_in_flight',
-    'Uploads whose file has begun, and which are not over',
+    'Uploads whose file has begun and that are under way',
     () => uploads.open,
   );
   metrics.gauge(
     'sluice_upload_memory_used_bytes',
-    'Memory that uploads hold; sluice_upload_memory_limit_bytes is the most',
+    'Memory held by uploads; the limit is sluice_upload_memory_limit_bytes',
     () => memory.used,
   );
   metrics.gauge('sluice_upload_memory_limit_bytes', 'UPLOAD_MEMORY_BYTES', () => memoryBytes);
-  metrics.gauge('sluice_uploads_waiting', 'Uploads that wait for memory', () => memory.waiting);
+  metrics.gauge('sluice_uploads_waiting', 'Uploads waiting for memory', () => memory.waiting);
   metrics.gauge('sluice_downloads_in_flight', 'Downloads that hold a slot', () => downloads.inFlight);
   metrics.gauge(
     'sluice_downloads_waiting',
-    'Accounts and addresses that wait for a slot',
+    'Accounts and addresses waiting for a slot',
     () => downloads.waiting,
   );
 }
@@ -40,7 +40,7 @@ export function measureUploads(
 /** Metrics for the calls of an object store. */
 export function countedCalls(metrics: Metrics): { observe: ObserveCall; onRetry: () => void } {
   let retries = 0;
-  metrics.counter('sluice_s3_retries_total', 'Requests to S3 that were sent again', () => retries);
+  metrics.counter('sluice_s3_retries_total', 'Retried requests to S3', () => retries);
   return {
     observe: metrics.observeCall,
     onRetry() {
@@ -49,16 +49,12 @@ export function countedCalls(metrics: Metrics): { observe: ObserveCall; onRetry:
   };
 }
 
-/** A store that counts the parts of uploads, the stored files, and the uploads that end without one. */
+/** A store that counts stored parts, stored files and aborted uploads. */
 export function measuredStore(store: ObjectStore, metrics: Metrics): ObjectStore {
   const counts = { parts: 0, stored: 0, aborted: 0 };
-  metrics.counter('sluice_upload_parts_total', 'Parts that were stored', () => counts.parts);
-  metrics.counter('sluice_uploads_stored_total', 'Files that were stored', () => counts.stored);
-  metrics.counter(
-    'sluice_uploads_aborted_total',
-    'Files that were begun and taken back',
-    () => counts.aborted,
-  );
+  metrics.counter('sluice_upload_parts_total', 'Stored parts', () => counts.parts);
+  metrics.counter('sluice_uploads_stored_total', 'Stored files', () => counts.stored);
+  metrics.counter('sluice_uploads_aborted_total', 'Files begun and then aborted', () => counts.aborted);
   return {
     ...store,
     async create(key, description, signal) {

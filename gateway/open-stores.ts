@@ -8,24 +8,27 @@ import { LoggedFiles } from './catalogue/logged-files.ts';
 import { SmallFiles } from './download/small-files.ts';
 import { countedCalls, measuredStore } from './measure-uploads.ts';
 
-/** The stores of the gateway's files: of their bytes, and of their rows. */
+/** The stores of the gateway: for bytes, and for rows. */
 export interface GatewayStores extends Omit<OpenedObjectStore, 'store'> {
   readonly store: ObjectStore;
-  /** The same without metrics, for objects that are no files. */
+  /** The same store without metrics, for objects that are not files. */
   readonly states: ObjectStore;
   readonly cloudFiles: CloudFiles;
   readonly smallFiles: SmallFiles;
-  /** Puts waiting rows into the table. The object store is closed separately, after all its users. */
+  /** Flushes waiting rows into the table. The object store is closed separately, after all its users. */
   closeRows(): Promise<void>;
 }
 
 export async function openStores(services: ProcessServices): Promise<GatewayStores> {
   const { config, log, db, database, metrics, invalidation } = services;
   const opened = await openObjectStore(config, log, countedCalls(metrics));
-  // the embedded engine is this process's alone, so nobody misses rows that it has yet to get
+  // no other process reads the embedded engine, so none misses rows that are only in the log
   const singleWriter = config.clickhouse === undefined;
   const table = createCloudFiles({
-    ...{ db, database, singleWriter, metrics },
+    db,
+    database,
+    singleWriter,
+    metrics,
     pace: sharedPace(services, 'files'),
   });
   const wal = singleWriter

@@ -25,7 +25,7 @@ export type OperationDeps = UploadDeps &
   DeleteFileDeps &
   UploadLinkDeps;
 
-/** A line of the table of operations. */
+/** A row of the table of operations. */
 interface GatewayOperation
   extends Pick<Route, 'method' | 'path' | 'transfersBytes' | 'compressed'>,
     OperationDefinition<OperationDeps> {
@@ -37,7 +37,7 @@ const resumable = `${project}/resumable`;
 const file = `${project}/:name`;
 const transfersBytes = true;
 
-/** All operations of the gateway: routes and their descriptions follow from this table. */
+/** All operations of the gateway. Routes and OpenAPI are derived from this table. */
 export const gatewayOperations: readonly GatewayOperation[] = [
   { name: 'upload', method: 'POST', path: `${project}/upload`, transfersBytes, ...upload },
   { name: 'uploadLink', method: 'POST', path: `${project}/upload-link`, ...uploadLink },

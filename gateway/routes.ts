@@ -7,12 +7,17 @@ import { tusOptions } from './resumable/tus-headers.ts';
 export type GatewayDeps = Omit<OperationDeps, 'access'> & UploadAccessDeps;
 
 /** Every address of the upload gateway. */
-export function gatewayRoutes(needed: GatewayDeps): Route[] {
-  const deps = { ...needed, access: new UploadAccess(needed) };
+export function gatewayRoutes(gatewayDeps: GatewayDeps): Route[] {
+  const deps = { ...gatewayDeps, access: new UploadAccess(gatewayDeps) };
   return gatewayOperations.map(
-    ({ name, method, path, transfersBytes = false, compressed = false, handler, ...described }) => ({
-      ...{ operation: name, method, path, transfersBytes, compressed, handler: handler(deps) },
-      api: { id: name, tag: 'Files', ...described },
+    ({ name, method, path, transfersBytes = false, compressed = false, handler, ...description }) => ({
+      operation: name,
+      method,
+      path,
+      transfersBytes,
+      compressed,
+      handler: handler(deps),
+      api: { id: name, tag: 'Files', ...description },
       ...(path.includes('/resumable')
         ? { optionsHeaders: { ...tusOptions(deps.maxUploadBytes), ...draftLimit(deps.maxUploadBytes) } }
         : {}),

@@ -1,7 +1,7 @@
 import { maxOriginalCharacters } from '#gateway/files/file-name.ts';
 import { maxParts } from '#gateway/multipart/multipart-parser.ts';
 import { maxFieldBytes } from '#gateway/multipart/receive-file.ts';
-import { longestLife } from '#gateway/operations/link.ts';
+import { longestLifetime } from '#gateway/operations/link.ts';
 import { formOverheadBytes } from '#gateway/operations/upload.ts';
 import { files, limits as quotas, records } from '#kernel/config/settings.ts';
 import type { Variable } from '#kernel/config/variable.ts';
@@ -110,7 +110,11 @@ export const limits: readonly Limit[] = [
     'the rest is counted',
   ],
   ['the address of a webhook', `${count(longestUrl)} characters`, '400 `invalid_structure`'],
-  ['expiry of a link, also for uploads', `1 second to ${longestLife / 86_400} days`, '400 `invalid_body`'],
+  [
+    'expiry of a link, also for uploads',
+    `1 second to ${longestLifetime / 86_400} days`,
+    '400 `invalid_body`',
+  ],
 ];
 
 /** Rows of "Limits" of docs/live.md. */

@@ -4,17 +4,17 @@ import { AccountQuota } from '#kernel/limits/account-quota.ts';
 import type { StorageUse } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 
-/** Reports that a file that was counted is stored, or will not be. */
+/** Reports that a counted file is stored, or that it won't be. */
 export type CountedFile = (stored: boolean) => void;
 /**
- * Reports how many of the counted bytes, or more, are stored by now. @param over no more of them come
- * @returns the reason against more; null: there is none
+ * Reports how many bytes are stored by now, which may be more than were counted. @param over no more will come
+ * @returns the error that refuses more; null: continue
  */
 export type CountedBytes = (stored: number, over: boolean) => Error | null;
 
 export type Quota = Pick<StorageQuota, 'check' | 'claim' | 'claimBytes' | 'freed'>;
 
-/** Accounts may store as much as they like. */
+/** For a server without quotas. */
 export const noQuota: Quota = {
   async check() {},
   claim: async () => () => {},
@@ -26,7 +26,7 @@ export const noQuota: Quota = {
 export class StorageQuota {
   readonly #quota: AccountQuota;
 
-  /** @param args.limits 0: none @param args.use asks the store */
+  /** @param args.limits 0: no limit @param args.use asks the store */
   constructor(args: {
     limits: Config['storageQuota'];
     use: (account: string, signal: AbortSignal) => Promise<StorageUse>;
@@ -48,12 +48,12 @@ export class StorageQuota {
     });
   }
 
-  /** Throws 403 when a file of this many bytes would be too much. */
+  /** Throws 403 when a file of this size would exceed the quota. */
   check(owner: string, bytes: number, signal: AbortSignal): Promise<void> {
     return this.#quota.check(owner, 1, bytes, signal);
   }
 
-  /** The same, and counts the file. */
+  /** Like `check`, and counts the file. */
   async claim(owner: string, bytes: number, signal: AbortSignal): Promise<CountedFile> {
     const tally = await this.#quota.claim(owner, 1, bytes, signal);
     return (stored) => {
@@ -62,7 +62,7 @@ export class StorageQuota {
     };
   }
 
-  /** Throws 403 when more bytes of an upload would be too much, and counts them. */
+  /** Counts more bytes of an upload. Throws 403 when they would exceed the quota. */
   async claimBytes(owner: string, bytes: number, signal: AbortSignal): Promise<CountedBytes> {
     const tally = await this.#quota.claim(owner, 0, bytes, signal);
     let claimed = bytes;
@@ -77,7 +77,7 @@ export class StorageQuota {
     };
   }
 
-  /** Files or bytes of the account are gone. */
+  /** Files or bytes of the account were removed. */
   freed(owner: string): void {
     this.#quota.freed(owner);
   }
@@ -92,7 +92,7 @@ export function storageUse({
   readonly states: { bytesOf(account: string, signal: AbortSignal): Promise<number> };
 }): (account: string, signal: AbortSignal) => Promise<StorageUse> {
   return async (account, signal) => {
-    // in this order: an upload that becomes a file meanwhile counts twice for a moment, and is not left out
+    // in this order: an upload that becomes a file in between counts twice for a moment, but is never missed
     const unfinished = await states.bytesOf(account, signal);
     const { files, bytes } = await cloudFiles.usedBy(account, signal);
     return { files, bytes: bytes + unfinished };

@@ -12,27 +12,27 @@ export interface UploadAccessDeps {
   readonly log: Pick<Log, 'warn'>;
 }
 
-/** The owner of a file to be stored, and its limits. */
+/** The owner of a new file, and its limits. */
 export interface UploadGrant {
   readonly userId: string;
   readonly maxBytes: number;
   /** Absent: the request has a token. */
   readonly link?: UploadLink;
-  /** Of the token; absent: everything. */
+  /** The grants of the token; absent: all. */
   readonly grants?: Grants | undefined;
 }
 
 /** The right to upload: with a token, or by a link. */
 export class UploadAccess {
   readonly #deps: UploadAccessDeps;
-  /** Links used by requests that are not over. */
+  /** Links used by requests under way. */
   readonly #used = new WeakMap<HttpRequest, UploadLink>();
 
   constructor(deps: UploadAccessDeps) {
     this.#deps = deps;
   }
 
-  /** For a request that begins an upload: from then on it counts as a use of its link. Throws 401 or 403. */
+  /** Authorizes a request that begins an upload, and counts it as a use of its link. Throws 401 or 403. */
   async begin(request: HttpRequest, projectSlug: string): Promise<UploadGrant> {
     const { authenticate, uploadLinks, maxUploadBytes } = this.#deps;
     const value = parameter(request, 'link');
@@ -48,8 +48,8 @@ export class UploadAccess {
     return { userId: link.ownerId, maxBytes, link };
   }
 
-  /** For a request about an upload that was begun: its owner. The link that began it may be over. */
-  async goOn(request: HttpRequest, projectSlug: string, name: string): Promise<string> {
+  /** The owner of an upload under way. The link that began it may have expired. */
+  async ownerOfUpload(request: HttpRequest, projectSlug: string, name: string): Promise<string> {
     const value = parameter(request, 'upload');
     if (value === undefined) return (await this.#deps.authenticate(request)).userId;
     const ownerId = await this.#deps.uploadLinks.readUpload(value, projectSlug, name);
@@ -57,13 +57,13 @@ export class UploadAccess {
     return ownerId;
   }
 
-  /** The query of an upload's address, so that a client that began it by a link can continue. */
+  /** The query of an upload's address, with which a client without a token can continue it. */
   async addressQuery({ link }: UploadGrant, name: string): Promise<string> {
     return link === undefined ? '' : `?upload=${await this.#deps.uploadLinks.signUpload(link, name)}`;
   }
 
-  /** An upload that fails is no use of its link. */
-  counting(handler: Handler): Handler {
+  /** A failed upload does not count as a use of its link. */
+  refundOnFailure(handler: Handler): Handler {
     return async (request) => {
       try {
         return await handler(request);
@@ -80,17 +80,17 @@ export class UploadAccess {
       await this.#deps.uploadLinks.giveBack(link);
     } catch (err) {
       // the client gets the first error; its link has one use less
-      this.#deps.log.warn({ err, link: link.id }, 'a failed upload counts as a use of its link');
+      this.#deps.log.warn({ err, link: link.id }, 'a failed upload still counts as a use of its link');
     }
   }
 }
 
-/** Throws 413 or 403 for a file that the grant does not let in. @param bytes of it, as far as they are known */
-export function mustFit({ maxBytes, link }: UploadGrant, contentType: string, bytes: number): void {
+/** Throws 413 or 403 for a file that the grant does not allow. @param bytes its size, as far as it is known */
+export function assertFits({ maxBytes, link }: UploadGrant, contentType: string, bytes: number): void {
   if (bytes > maxBytes) throw payloadTooLarge(maxBytes, 'File');
   const { type = '' } = link ?? {};
   const fits = type.endsWith('/') ? contentType.startsWith(type) : type === '' || contentType === type;
-  if (!fits) throw linkRefused(`The link takes files of type ${type}, and not ${contentType}`);
+  if (!fits) throw linkRefused(`The link takes files of type ${type}, not ${contentType}`);
 }
 
 function parameter({ query }: HttpRequest, wanted: string): string | undefined {

@@ -6,21 +6,21 @@ import type { HttpRequest } from '#server/http/http-types.ts';
 import { readIdempotencyKey } from '#server/http/idempotency-key.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
-import { type KeptProperties, KeptUpload } from './kept-upload.ts';
+import { type CopyProperties, CopyUpload } from './copy-upload.ts';
 import type { UploadGrant } from './upload-access.ts';
 
-/** The lock of a key is a lease: one of a gateway that dies expires. Milliseconds. */
+/** The lock of a key is a lease, which expires if its gateway dies. Milliseconds. */
 const lockTimes = { lease: 10_000, renewEvery: 3_000 };
 /** Characters of a UUID up to its random half. */
 const prefixLength = 18;
 
 /** An upload whose file an earlier request may have stored. */
 export interface RepeatedUpload {
-  /** Of the file, when it is stored now. */
+  /** The id of the file if this request stores it. */
   readonly id: string;
-  /** The file of the earlier request; null: there is none. */
+  /** The file that an earlier request stored; null: none. */
   earlier(signal: AbortSignal): Promise<CloudFile | null>;
-  /** The error for a file that is not the earlier one. */
+  /** The error for a file that differs from the earlier one. */
   isAnother(): Error;
 }
 
@@ -33,7 +33,7 @@ interface UploadKeysDeps {
 
 /**
  * Uploads with an `Idempotency-Key`. The id of their file begins with a hash of account, key and day, so the row of the
- * file is the only record of a key: it is there as soon as the file is, and is found by the order of the table.
+ * file is the only record of a key: it exists as soon as the file does, and the primary key finds it.
  */
 export class UploadKeys {
   readonly #deps: UploadKeysDeps;
@@ -43,33 +43,33 @@ export class UploadKeys {
   }
 
   /**
-   * Does the work of a request, one at a time for each key, or name that a copy keeps. Throws 409 while another one is under
-   * way.
+   * Does the work of a request, one at a time for each key, or for each name of a copy. Throws 409 while another
+   * request with it is under way.
    */
   async use<Result>(
     request: HttpRequest,
     { userId: ownerId, link }: Pick<UploadGrant, 'userId' | 'link'>,
     work: (upload: RepeatedUpload | null) => Promise<Result>,
-    kept: KeptProperties | null = null,
+    copy: CopyProperties | null = null,
   ): Promise<Result> {
     const key = readIdempotencyKey(request);
-    if (kept === null && key === undefined) return work(null);
-    // each link has keys of its own
-    const hash = kept === null ? hashOfTexts(ownerId, link?.id ?? '', key ?? '') : hashOfTexts(kept.name);
+    if (copy === null && key === undefined) return work(null);
+    // each link has its own keys
+    const hash = copy === null ? hashOfTexts(ownerId, link?.id ?? '', key ?? '') : hashOfTexts(copy.name);
     const lock = this.#deps.locks(`upload:${hash}`, lockTimes);
     const { cloudFiles } = this.#deps;
     try {
       return await lock.hold((lost) =>
         work(
-          kept === null
+          copy === null
             ? new KeyedUpload(this.#deps, { ownerId, hash, lost })
-            : new KeptUpload(cloudFiles, { ...kept, ownerId }),
+            : new CopyUpload(cloudFiles, { ...copy, ownerId }),
         ),
       );
     } catch (error) {
       if (!(error instanceof LockRefused)) throw error;
       if (error.reason === 'held') throw idempotencyKeyInUse();
-      throw unavailable('Uploads with an Idempotency-Key can not be stored at the moment', error);
+      throw unavailable('Uploads with an Idempotency-Key cannot be stored at the moment', error);
     }
   }
 }
@@ -90,7 +90,7 @@ export class KeyedUpload implements RepeatedUpload {
     this.id = this.#prefixes[0] + randomUUID().slice(prefixLength);
   }
 
-  /** The file that the first upload with the key stored, within a day; null: there is none. */
+  /** The file that the first upload with the key stored within the last day; null: none. */
   async earlier(signal: AbortSignal): Promise<CloudFile | null> {
     const { cloudFiles, now = Date.now } = this.#deps;
     const { ownerId, lost } = this.#key;
@@ -105,7 +105,7 @@ export class KeyedUpload implements RepeatedUpload {
   }
 }
 
-/** Whether it is the same file. Of its bytes, only their number and CRC-32 are kept for the comparison. */
+/** Whether it is the same file. Of the bytes, only the number and the CRC-32 can be compared. */
 export function isSame(earlier: CloudFile, file: Omit<CloudFile, 'createdAt' | 'updatedAt'>): boolean {
   const { projectSlug, originalName, contentType, size, crc32 } = earlier;
   return (
@@ -113,12 +113,12 @@ export function isSame(earlier: CloudFile, file: Omit<CloudFile, 'createdAt' | '
     originalName === file.originalName &&
     contentType === file.contentType &&
     size === file.size &&
-    // 0: the row was made from the object, which has no CRC-32
+    // 0: the janitor made the row from the object, which has no CRC-32
     (crc32 === file.crc32 || crc32 === 0)
   );
 }
 
-/** The prefix that the names of files with the same key share; null: the file has no key. */
+/** The prefix shared by the names of files with the same key; null: the file has no key. */
 export function keyPrefixOf({ id }: Pick<CloudFile, 'id'>): string | null {
   return id[14] === '8' ? id.slice(0, prefixLength) : null;
 }

@@ -1,4 +1,4 @@
-/** A stored file. It never changes once it is there. */
+/** A stored file. It never changes. */
 export interface CloudFile {
   /** UUID. */
   readonly id: string;
@@ -12,7 +12,7 @@ export interface CloudFile {
   /** Bytes. */
   readonly size: number;
   readonly crc32: number;
-  /** In lower-case hexadecimal digits; absent: it was not taken. */
+  /** Lower-case hexadecimal digits; absent: it was not computed. */
   readonly sha256?: string | undefined;
   readonly createdAt: Date;
   readonly updatedAt: Date;

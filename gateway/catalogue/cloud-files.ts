@@ -8,21 +8,24 @@ import { type Metrics, unmeasured } from '#kernel/telemetry/create-metrics.ts';
 import type { CloudFile, StorageUse } from './cloud-file.ts';
 import { countFiles, type FileQuery, fileListColumns, listFiles } from './file-list.ts';
 import { type FileRow, fileColumns, fileRow } from './file-row.ts';
+import { FileRowCache } from './file-row-cache.ts';
 import { FileStatements } from './file-statements.ts';
-import { GatheredNames } from './gathered-names.ts';
-import { KnownFiles } from './known-files.ts';
+import { NameBatcher } from './name-batcher.ts';
 
 export interface CloudFiles {
-  /** Announces a row, so that others wait for it a little. Call the returned function when it is over. */
+  /**
+   * Announces a row, so that an INSERT waits for it a little. Call the returned function when the row is stored or
+   * given up.
+   */
   announce(): () => void;
-  /** Resolves when the row is durable. After a rejection it may still appear, if the engine was at work on it. */
+  /** Resolves when the row is durable. After a rejection it may still appear, if the engine had begun to insert it. */
   insert(file: CloudFile, signal: AbortSignal): Promise<void>;
   findByName(name: string, signal: AbortSignal): Promise<CloudFile | null>;
-  /** Files whose names begin with one of these. */
+  /** Files whose names begin with one of the prefixes. */
   findByPrefixes(prefixes: readonly string[], signal: AbortSignal): Promise<readonly CloudFile[]>;
-  /** The names that have a row. @param names a few thousand at most */
+  /** The names that have a row. @param names at most a few thousand */
   namesWithRow(names: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>>;
-  /** Rows that were made between two times, newest first. */
+  /** Rows created between two times, newest first. */
   madeBetween(after: Date, before: Date, limit: number, signal: AbortSignal): Promise<readonly CloudFile[]>;
   /** A page of the files of a project, newest first unless the query says otherwise. */
   list(query: FileQuery, signal: AbortSignal): Promise<readonly CloudFile[]>;
@@ -33,34 +36,34 @@ export interface CloudFiles {
     file: Pick<CloudFile, 'ownerId' | 'projectSlug'> & { readonly sha256: string },
     signal: AbortSignal,
   ): Promise<CloudFile | null>;
-  /** Number and bytes of an account's files with durable rows. */
+  /** Number and total size of an account's files with durable rows. */
   usedBy(ownerId: string, signal: AbortSignal): Promise<StorageUse>;
   /**
-   * Removes the row of a file whose object is not there. From then on this process does not find it.
+   * Removes the row of a file whose object is gone. From then on this process does not find the file.
    * @returns whether there was a row
    */
   remove(name: string, signal: AbortSignal): Promise<boolean>;
 }
 
-/** Bytes of rows that may wait to be stored, and that are gathered for one INSERT. */
+/** Limits of rows that wait to be stored, and of one INSERT. Bytes. */
 const pendingLimit = 64 * 1024 * 1024;
 const insertLimit = 4 * 1024 * 1024;
-/** How long an INSERT waits for rows that were announced. Milliseconds (docs/decisions/009-rows-of-small-files.md). */
+/** How long an INSERT waits for announced rows. Milliseconds (docs/decisions/009-rows-of-small-files.md). */
 const gatherWait = 6;
 
-/** The table itself, for `LoggedFiles`, which keeps rows in a log first. */
+/** The table itself, for `LoggedFiles`, which writes rows to a log first. */
 export interface FileTable extends CloudFiles {
   /** Stores rows as one block, all or none. The name of each must be new. */
   insertRows(rows: readonly FileRow[]): Promise<void>;
-  /** Notes that the table has the file, so that nobody has to ask. */
+  /** Caches a file that the table has. */
   remember(file: CloudFile): void;
-  /** Filter of names that may be there. Right where no other process stores files, and each name is added before. */
+  /** A Bloom filter of the names in the table. Only for a single process, which adds each name before it is stored. */
   openFilter(log: Pick<Log, 'warn'>): IdFilter;
 }
 
 /**
  * @param args.database name of the database that holds the metadata tables
- * @param args.alone whether no other process deletes files
+ * @param args.singleWriter no other process deletes files
  */
 export function createCloudFiles({
   db,
@@ -76,12 +79,12 @@ export function createCloudFiles({
   pace?: Pace | undefined;
 }): FileTable {
   const statements = new FileStatements(db, database);
-  const known = new KnownFiles({ statements, singleWriter, metrics });
+  const cache = new FileRowCache({ statements, singleWriter, metrics });
   // a DELETE writes two parts, however few its rows
-  const removals = new GatheredNames((names, signal) => statements.delete(names, signal));
-  const announced = new Announced();
+  const removals = new NameBatcher((names, signal) => statements.delete(names, signal));
+  const announced = new RowAnnouncements();
   const onInsert = metrics.batch('file_inserts');
-  // one INSERT costs milliseconds and a part, however few its rows: uploads that end together share one
+  // an INSERT costs milliseconds and a part, however few its rows: uploads that end together share one
   const gather = { expected: () => announced.count, wait: gatherWait };
   const groupCommit = new GroupCommit({ db, pendingLimit, insertLimit, gather, pace, onStatement: onInsert });
   const { table, list, home } = statements;
@@ -93,38 +96,38 @@ export function createCloudFiles({
         table,
         columns: fileColumns,
         lines: line,
-        // an upload that ends in between is not listed, because the file itself is not there
+        // if only this row is written, the file is not shown: listing looks up the row of the file itself
         before: { table: list, columns: fileListColumns, lines: listed },
         home,
         account: file.ownerId,
         proof: `SELECT 1 FROM ${table} WHERE name = ${textLiteral(file.name)} LIMIT 1`,
         signal,
       });
-      known.note(file);
+      cache.note(file);
     },
     async insertRows(rows) {
       onInsert?.(rows.length);
       await statements.insert(rows);
     },
-    remember: (file) => known.note(file),
+    remember: (file) => cache.note(file),
     openFilter: (log) => new IdFilter({ db, table, id: 'name', what: 'files', log }),
-    findByName: (name, signal) => known.find(name, signal),
+    findByName: (name, signal) => cache.find(name, signal),
     findByPrefixes: (prefixes, signal) => statements.byPrefixes(prefixes, signal),
     namesWithRow: (names, signal) => statements.namesWithRow(names, signal),
     madeBetween: (after, before, limit, signal) => statements.madeBetween(after, before, limit, signal),
     list(query, signal) {
-      const filesOf = (names: readonly string[]) => known.findAll(names, query.ownerId, signal);
+      const filesOf = (names: readonly string[]) => cache.findAll(names, query.ownerId, signal);
       return listFiles({ db, table: list, home, filesOf }, query, signal);
     },
     count: (query, signal) => countFiles({ db, table: list, home }, query, signal),
     findByDigest: (file, signal) => statements.byDigest(file, signal),
     usedBy: (ownerId, signal) => statements.usedBy(ownerId, signal),
-    remove: (name, signal) => known.removing(name, async () => (await removals.run(name, signal)).has(name)),
+    remove: (name, signal) => cache.removing(name, async () => (await removals.run(name, signal)).has(name)),
   };
 }
 
-/** Rows that will come soon. */
-class Announced {
+/** Counts rows that will be inserted soon. */
+class RowAnnouncements {
   count = 0;
 
   /** @returns ends the announcement; a second call does nothing */

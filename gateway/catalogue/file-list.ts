@@ -19,16 +19,16 @@ export interface FileQuery {
   readonly ownerId: string;
   readonly projectSlug: string;
   readonly limit: number;
-  /** Sorted by the original name in lower case, instead of by time. */
+  /** Sort by the original name in lower case instead of by time. */
   readonly byName?: boolean | undefined;
   readonly ascending?: boolean | undefined;
   /** The last file of the page before. */
   readonly after?: FileCursor | undefined;
-  /** Part of the original name, in whatever case. */
+  /** Part of the original name; letter case is ignored. */
   readonly name?: string | undefined;
   /** A media type, or the beginning of one up to its slash. */
   readonly type?: string | undefined;
-  /** The first and the last moment at which they were made. */
+  /** Created at or after, and at or before. */
   readonly from?: Date | undefined;
   readonly to?: Date | undefined;
 }
@@ -39,7 +39,7 @@ export interface FileCursor {
   readonly originalName: string;
 }
 
-interface Entry {
+interface ListedFile {
   readonly name: string;
   readonly originalName: string;
   readonly id: string;
@@ -48,8 +48,8 @@ interface Entry {
 }
 
 /**
- * A page of files by `table`, which knows their order (migrations/file-tables.ts). It may list files that are not stored:
- * a process ended before their upload or their removal did. Those are left out, and the next ones take their places, so
+ * A page of files, in the order of `table` (migrations/file-tables.ts). The table may list files that are not stored,
+ * if a process ended during their upload or removal. These are skipped, and the page is filled with the next files:
  * only the last page is short.
  * @param args.filesOf finds the stored files among the names
  */
@@ -70,9 +70,9 @@ export async function listFiles(
     const order = orderSql(query, after);
     const sql = `SELECT name, id, original_name AS originalName,
       toFloat64(toUnixTimestamp64Milli(created_at)) AS created
-      FROM ${table} WHERE ${[...conditionsSql(query), ...order.behind].join(' AND ')}
+      FROM ${table} WHERE ${[...conditionsSql(query), ...order.conditions].join(' AND ')}
       ORDER BY ${order.by} LIMIT ${limit}`;
-    const entries = await db.rows<Entry>({ sql, signal, home, account });
+    const entries = await db.rows<ListedFile>({ sql, signal, home, account });
     const stored = await filesOf(entries.map(({ name }) => name));
     for (const { name } of entries) {
       const file = stored.get(name);
@@ -85,7 +85,7 @@ export async function listFiles(
   return [...page.values()];
 }
 
-/** Number of matching files, whatever the size of a page; it may count a few that are not stored. */
+/** Number of matching files on all pages; may include a few that are not stored. */
 export async function countFiles(
   { db, table, home }: { readonly db: Database; readonly table: string; readonly home: string },
   query: FileQuery,
@@ -96,27 +96,27 @@ export async function countFiles(
   return row?.files ?? 0;
 }
 
-/** The order, and the condition for the files behind a given one. */
+/** The ORDER BY, and the conditions for files after the cursor. */
 function orderSql(
   { byName = false, ascending = false }: FileQuery,
   after: FileCursor | undefined,
-): { readonly by: string; readonly behind: readonly string[] } {
-  const way = ascending ? 'ASC' : 'DESC';
+): { readonly by: string; readonly conditions: readonly string[] } {
+  const direction = ascending ? 'ASC' : 'DESC';
   const sign = ascending ? '>' : '<';
-  const by = (key: string): string => `${key} ${way}, id ${way}`;
+  const by = (key: string): string => `${key} ${direction}, id ${direction}`;
   if (byName) {
     const key = 'lowerUTF8(original_name)';
     const last = after && `(lowerUTF8(${textLiteral(after.originalName)}), ${textLiteral(after.id)})`;
-    return { by: by(key), behind: last === undefined ? [] : [`(${key}, id) ${sign} ${last}`] };
+    return { by: by(key), conditions: last === undefined ? [] : [`(${key}, id) ${sign} ${last}`] };
   }
-  if (after === undefined) return { by: by('created_at'), behind: [] };
+  if (after === undefined) return { by: by('created_at'), conditions: [] };
   const time = timeLiteral(after.createdAt);
-  // the primary key can use the first of the two
-  const behind = [
+  // the primary key can only use the first condition
+  const conditions = [
     `created_at ${sign}= ${time}`,
     `(created_at ${sign} ${time} OR id ${sign} ${textLiteral(after.id)})`,
   ];
-  return { by: by('created_at'), behind };
+  return { by: by('created_at'), conditions };
 }
 
 function conditionsSql({ ownerId, projectSlug, name, type, from, to }: FileQuery): string[] {

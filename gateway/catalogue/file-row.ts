@@ -45,14 +45,14 @@ export function fileRow(file: CloudFile): FileRow {
   return { name: file.name, line: rowLine(values), listed: listedLine(values) };
 }
 
-/** A row from the line that was made of it. */
+/** Parses a line that `fileRow` wrote. */
 export function fileRowOfLine(line: Uint8Array): FileRow {
   const values = JSON.parse(Buffer.from(line).toString('utf8')) as (string | number)[];
   const name = values[fileColumns.indexOf('name')];
-  // of a version before files had digests
+  // written by a version without digests
   if (values.length === fileColumns.length - 1) values.push('');
   if (values.length !== fileColumns.length || typeof name !== 'string') {
-    throw new Error('a row in the write-ahead log of files is not one of this version');
+    throw new Error('the write-ahead log of files has a row of an unknown format');
   }
   return { name, line: rowLine(values), listed: listedLine(values) };
 }

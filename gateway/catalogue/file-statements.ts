@@ -24,10 +24,10 @@ interface Row {
   updated: number;
 }
 
-/** Without this, a DELETE is a mutation, and waits for merges. */
+/** Otherwise a DELETE is a mutation, which waits for merges. */
 const deleteSettings = `SETTINGS lightweight_delete_mode = 'lightweight_update_force'`;
 
-/** The statements about cloud_files, and about file_list, which has the order of a project's files. */
+/** The statements on cloud_files, and on file_list, which is sorted by project. */
 export class FileStatements {
   readonly table: string;
   readonly list: string;
@@ -42,7 +42,7 @@ export class FileStatements {
     this.list = `${database}.file_list`;
   }
 
-  /** @param account the account whose share of the engine it takes; absent: none's */
+  /** @param account the account whose share of the engine it takes; absent: no account's */
   async byNames(
     names: readonly string[],
     signal: AbortSignal,
@@ -98,7 +98,9 @@ export class FileStatements {
     return row ?? { files: 0, bytes: 0 };
   }
 
-  /** All or none. The list comes first, as in the group commit: a row in the list alone is not shown. */
+  /**
+   * Inserts all rows or none. file_list comes first, as in the group commit: a row that only the list has is not shown.
+   */
   async insert(rows: readonly FileRow[]): Promise<void> {
     const { home } = this;
     const listed = Buffer.concat(rows.map((row) => row.listed));
@@ -127,7 +129,7 @@ function isAmong(names: readonly string[]): string {
   return `name IN (${names.map(textLiteral).join(', ')})`;
 }
 
-/** An id is unique; the other columns let the primary key find it, and cost a fifth of as many ORs. */
+/** Ids are unique; the other columns let the primary key find them, at a fifth of the cost of an OR for each file. */
 function areListed(files: readonly CloudFile[]): string {
   const among = (column: string, literal: (file: CloudFile) => string): string =>
     `${column} IN (${[...new Set(files.map(literal))].join(', ')})`;

@@ -13,9 +13,9 @@ const namesTimeout = 30_000;
 const rowsAtOnce = 10_000;
 
 /**
- * Rows of files, durable in a write-ahead log before the table has them, so that an upload costs one small write and
- * not a part of the table (docs/decisions/017-write-ahead-log-of-file-rows.md). For a table that nobody else reads:
- * the embedded engine's. The answers are those of the table with the log's rows in it.
+ * Rows of files, durable in a write-ahead log before the table has them, so that an upload costs one small write
+ * instead of a part of the table (docs/decisions/017-write-ahead-log-of-file-rows.md). Only for the embedded engine,
+ * whose table nobody else reads. Answers include the rows of the log.
  */
 export class LoggedFiles implements CloudFiles {
   readonly #table: FileTable;
@@ -40,7 +40,7 @@ export class LoggedFiles implements CloudFiles {
 
   /**
    * Flushes the entries of an earlier process into the table first.
-   * @param args.directory of the write-ahead log @param args.flushAfter milliseconds that a row waits for others
+   * @param args.directory of the write-ahead log @param args.flushAfter milliseconds a row waits for others
    * @param args.pendingLimit bytes of rows that may wait for the table
    */
   static async open(args: {
@@ -52,18 +52,21 @@ export class LoggedFiles implements CloudFiles {
   }): Promise<LoggedFiles> {
     const { table, directory, log, flushAfter = 1000, pendingLimit = 64 * 1024 * 1024 } = args;
     const flushed = await FlushedLog.open<FileRow>({
-      ...{ what: 'files', directory, log, entryOf: fileRowOfLine },
+      what: 'files',
+      directory,
+      log,
+      entryOf: fileRowOfLine,
       store: (rows, again) => (again ? storeMissing(table, rows) : storeAll(table, rows)),
-      // nothing is written before it is open
+      // called only after a write, so `files` is set
       stored: (rows) => files.#stored(rows),
       times: { flushAfter, retryAfter: flushAfter },
     });
-    // once the entries of an earlier process are in the table
+    // the filter reads the table, which has the entries of an earlier process by now
     const files = new LoggedFiles({ table, flushed, filter: table.openFilter(log), pendingLimit });
     return files;
   }
 
-  /** A write to the write-ahead log costs little: nothing is worth waiting for. */
+  /** A write to the log is cheap, so no INSERT has to wait for announced rows. */
   announce(): () => void {
     return () => {};
   }
@@ -95,7 +98,7 @@ export class LoggedFiles implements CloudFiles {
   }
 
   async findByPrefixes(prefixes: readonly string[], signal: AbortSignal): Promise<readonly CloudFile[]> {
-    // before the table is asked, which has a row no later than it is gone from here
+    // read this first: a row leaves #pending only once the table has it
     const waiting = [...this.#pending.values()].filter(({ name }) =>
       prefixes.some((prefix) => name.startsWith(prefix)),
     );
@@ -121,7 +124,7 @@ export class LoggedFiles implements CloudFiles {
     return this.#flushed.close();
   }
 
-  /** The table, with all that is in the log now, acknowledged or not. */
+  /** The table, after a flush of everything that is in the log now. */
   async #wholeTable(): Promise<FileTable> {
     await this.#flushed.flush(Number.POSITIVE_INFINITY);
     return this.#table;

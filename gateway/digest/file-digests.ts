@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { Worker } from 'node:worker_threads';
 import type { Part } from '#objects/object-store.ts';
 
-/** Bytes that the thread gets at a time, and the number of such pieces for all files. */
+/** Bytes of one message to the thread, and the number of such buffers for all files. */
 const pieceBytes = 1024 * 1024;
 const mostPieces = 16;
-/** Files up to this size are hashed on the main thread: the other one would cost more. Bytes. */
+/** Files up to this size are hashed on the main thread, which is cheaper. Bytes. */
 const smallBytes = 64 * 1024;
 
-/** The thread's code as text: the same wherever the process runs from. Each message has one answer, in order. */
+/** The thread's code, as text so that it needs no path. Each message has one answer, in order. */
 const program = `
 const { createHash } = require('node:crypto');
 const { parentPort, workerData } = require('node:worker_threads');
@@ -24,7 +24,7 @@ parentPort.on('message', ({ id, at, bytes, over }) => {
 });`;
 
 /** A message that the thread has yet to answer. */
-interface Asked {
+interface PendingMessage {
   readonly resolve: (sha256: string | null) => void;
   readonly reject: (error: Error) => void;
   readonly piece: Uint8Array | null;
@@ -34,7 +34,7 @@ interface Asked {
 export interface Digests {
   /** Begins a file. */
   begin(): Digest;
-  /** Reads bytes for their digest. Undefined, with nothing read, where files have no digests. */
+  /** Digest of these bytes. Undefined, without reading them, where files have no digests. */
   of(chunks: AsyncIterable<Uint8Array>): Promise<string | undefined>;
   close(): Promise<void>;
 }
@@ -43,9 +43,9 @@ export interface Digests {
 export interface Digest {
   /** Resolves when the bytes may be reused. */
   update(part: Pick<Part, 'chunks' | 'size'>): Promise<void>;
-  /** @param last null: all bytes have come before */
+  /** @param last the last bytes; null: `update` had them all */
   end(last: Pick<Part, 'chunks' | 'size'> | null): Promise<string | undefined>;
-  /** The file is given up. */
+  /** Gives up the file. */
   drop(): void;
 }
 
@@ -54,12 +54,12 @@ const noDigest: Digest = { async update() {}, end: async () => undefined, drop()
 /** For a process whose files have no digests. */
 export const noDigests: Digests = { begin: () => noDigest, of: async () => undefined, async close() {} };
 
-/** Computes digests: those of larger files in a worker thread. */
+/** Computes digests, of larger files in a worker thread. */
 export class FileDigests implements Digests {
   #worker: Worker | null = null;
   /** Messages without an answer, in order. */
-  #asked: Asked[] = [];
-  /** Shared with the thread: memory that moves between threads would be counted as garbage of both. */
+  #pending: PendingMessage[] = [];
+  /** Shared with the thread: transferred memory would count as garbage in both. */
   readonly #memory = new SharedArrayBuffer(mostPieces * pieceBytes);
   readonly #free: Uint8Array[] = Array.from(
     { length: mostPieces },
@@ -67,7 +67,7 @@ export class FileDigests implements Digests {
   );
   readonly #waiting: (() => void)[] = [];
   #files = 0;
-  /** Files with a smaller id had begun when a thread died: their digests are lost. */
+  /** Files with a smaller id began before a thread died: their digests are lost. */
   #lostFiles = 0;
 
   begin(): FileDigest {
@@ -76,7 +76,7 @@ export class FileDigests implements Digests {
 
   async of(chunks: AsyncIterable<Uint8Array>): Promise<string> {
     const digest = this.begin();
-    // a message for each chunk would cost more than its copy
+    // a message for each chunk costs more than copying it
     let some: Uint8Array[] = [];
     let size = 0;
     try {
@@ -95,12 +95,12 @@ export class FileDigests implements Digests {
     }
   }
 
-  /** Hands bytes to the thread, as soon as there is room. @internal */
+  /** Sends bytes to the thread as soon as a buffer is free. @internal */
   async add(id: number, { chunks }: Pick<Part, 'chunks'>): Promise<void> {
     let piece: Uint8Array | null = null;
     let filled = 0;
     const send = (full: Uint8Array): void => {
-      // its answer releases the piece; a loss shows at the end
+      // the answer releases the piece; a lost thread shows in `end`
       this.#ask(id, { piece: full, bytes: filled, over: false }).catch(() => {});
       piece = null;
       filled = 0;
@@ -134,10 +134,10 @@ export class FileDigests implements Digests {
     return new Promise((resolve, reject) => {
       if (id < this.#lostFiles) {
         this.#give(piece);
-        throw new Error('the thread of digests ended');
+        throw new Error('the digest thread ended');
       }
       const worker = this.#started();
-      this.#asked.push({ resolve, reject, piece });
+      this.#pending.push({ resolve, reject, piece });
       worker.postMessage({ id, at: piece?.byteOffset ?? 0, bytes, over });
     });
   }
@@ -148,9 +148,9 @@ export class FileDigests implements Digests {
     const worker = new Worker(program, options);
     worker.unref();
     worker.on('message', (sha256: string | null) => {
-      const asked = this.#asked.shift();
-      this.#give(asked?.piece ?? null);
-      asked?.resolve(sha256);
+      const message = this.#pending.shift();
+      this.#give(message?.piece ?? null);
+      message?.resolve(sha256);
     });
     worker.on('error', () => {});
     worker.on('exit', () => this.#lost());
@@ -158,13 +158,13 @@ export class FileDigests implements Digests {
     return worker;
   }
 
-  /** The thread died: its pending digests fail. The next file starts a new one. */
+  /** The thread died: its pending digests fail. The next file starts a new thread. */
   #lost(): void {
     this.#worker = null;
     this.#lostFiles = this.#files;
-    for (const { reject, piece } of this.#asked.splice(0)) {
+    for (const { reject, piece } of this.#pending.splice(0)) {
       this.#give(piece);
-      reject(new Error('the thread of digests ended'));
+      reject(new Error('the digest thread ended'));
     }
   }
 
@@ -198,7 +198,7 @@ class FileDigest implements Digest {
     this.#bytes += part.size;
     const added = (this.#added ?? Promise.resolve()).then(() => this.#digests.add(this.#id, part));
     this.#added = added;
-    // it rejects for its caller, and at the end
+    // the caller, and `end`, see the rejection
     added.catch(() => {});
     return added;
   }
@@ -211,7 +211,7 @@ class FileDigest implements Digest {
     }
     await (last === null ? this.#added : this.update(last));
     const sha256 = await this.#digests.end(this.#id);
-    if (sha256 === null) throw new Error(`the thread of digests does not know ${this.#bytes} bytes`);
+    if (sha256 === null) throw new Error(`the digest thread lost ${this.#bytes} bytes`);
     return sha256;
   }
 

@@ -5,8 +5,8 @@ import type { ByteRange } from '#objects/object-store.ts';
 const singleRange = /^bytes=[ \t,]*(?:(\d+)-(\d*)|-(\d+))[ \t,]*$/i;
 
 /**
- * The bytes that a Range header asks for, or null to serve the whole file: no header, another unit, several ranges
- * or a broken header (RFC 9110 section 14.2 lets a server ignore it). Throws 416 when it lies outside the file.
+ * The range of a Range header; null, to serve the whole file: no header, another unit, several ranges or a malformed
+ * header (RFC 9110 section 14.2 lets a server ignore it). Throws 416 when the range lies outside the file.
  * @param size bytes
  */
 export function parseRange(header: string | undefined, size: number): ByteRange | null {

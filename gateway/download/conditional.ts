@@ -11,7 +11,7 @@ export interface Validators {
 const entityTag = /(?:W\/)?"[\x21\x23-\x7e\u0080-\uffff]*"/y;
 const separator = /[ \t]*(?:,[ \t]*|$)/y;
 
-/** The file under a name never changes. */
+/** A file never changes, so its id is its version. */
 export function validatorsOf({ id, createdAt }: Pick<CloudFile, 'id' | 'createdAt'>): Validators {
   return { etag: `"${id}"`, lastModified: createdAt };
 }
@@ -19,9 +19,9 @@ export function validatorsOf({ id, createdAt }: Pick<CloudFile, 'id' | 'createdA
 type Header = (name: string) => string | undefined;
 
 /**
- * What the preconditions of a request say of its file, in the order of RFC 9110 section 13.2.2. Throws a 412 where they
- * want another one, or none.
- * @param state null: there is none @param reads GET and HEAD, whose answer is 304 where the client's copy is still good
+ * Checks the preconditions of a request in the order of RFC 9110 section 13.2.2. Throws 412 when the file does not meet
+ * them.
+ * @param state null: no file @param reads GET or HEAD, which answer 304 instead while the client's copy is good
  */
 export function assertPreconditions(header: Header, state: Validators | null, reads = false): void {
   const match = header('if-match');
@@ -36,14 +36,14 @@ export function assertPreconditions(header: Header, state: Validators | null, re
   if (listsTag(noneMatch, state.etag)) throw preconditionFailed('If-None-Match');
 }
 
-/** Whether a request says what its file should be: most say nothing. */
+/** Whether a request has preconditions at all, which is rare. */
 export function hasPreconditions(header: Header): boolean {
   return ['if-match', 'if-unmodified-since', 'if-none-match'].some((name) => header(name) !== undefined);
 }
 
 /**
- * Whether the client's copy is still good, so that the answer is 304 (RFC 9110 section 13.2.2): If-None-Match
- * decides, and If-Modified-Since only without it.
+ * Whether the client's copy is still good, so that the answer is 304 (RFC 9110 section 13.2.2). If-None-Match takes
+ * precedence over If-Modified-Since.
  */
 export function isNotModified(header: Header, state: Validators): boolean {
   const noneMatch = header('if-none-match');
@@ -61,7 +61,7 @@ function isWeak(tag: string, etag: string): boolean {
   return tag.replace(/^W\//, '') === etag;
 }
 
-/** RFC 9110 section 13.1.1 and 13.1.2: `*`, or any tag of the list. A broken list matches nothing. */
+/** RFC 9110 sections 13.1.1 and 13.1.2: `*`, or any tag of the list. A malformed list matches nothing. */
 function listsTag(list: string, etag: string, isEqual = isWeak): boolean {
   const text = list.trim();
   if (text === '*') return true;
@@ -85,8 +85,8 @@ function matchAt(pattern: RegExp, text: string, position: number): string | null
 }
 
 /**
- * Whether a Range is still about the file that the client has a piece of (RFC 9110 section 13.1.5): a strong
- * comparison of tags, or a date that is exactly Last-Modified. True without If-Range.
+ * Whether a Range still applies to the version that the client has a piece of (RFC 9110 section 13.1.5): by a strong
+ * comparison of tags, or a date equal to Last-Modified. True without If-Range.
  */
 export function rangeApplies(ifRange: string | undefined, state: Validators): boolean {
   if (ifRange === undefined) return true;
@@ -95,14 +95,14 @@ export function rangeApplies(ifRange: string | undefined, state: Validators): bo
   return parseHttpDate(value) === wholeSeconds(state.lastModified);
 }
 
-/** Last-Modified and the like have no fractions of a second. */
+/** HTTP dates have no fractions of a second. */
 function wholeSeconds(time: Date): number {
   return Math.floor(time.getTime() / 1000);
 }
 
 const dayName = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)/;
 
-/** Seconds since 1970 of an HTTP-date (RFC 9110 section 5.6.7), or null when it is none. */
+/** Seconds since 1970 of an HTTP-date (RFC 9110 section 5.6.7), or null when it is malformed. */
 function parseHttpDate(text: string | undefined): number | null {
   if (text === undefined || !dayName.test(text)) return null;
   // the obsolete asctime form names no zone, and means UTC

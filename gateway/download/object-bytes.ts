@@ -4,8 +4,8 @@ import type { ByteRange, ObjectStore } from '#objects/object-store.ts';
 export const fileNotFound = () => notFound('There is no such file');
 
 /**
- * The bytes of a file that has a row. When its object is missing they fail with 404 before the first chunk; only a
- * failure costs the store a second call.
+ * The bytes of a file that has a row. Fails with 404 before the first chunk when the object is missing; only a failure
+ * costs a second call to the store.
  */
 export async function* objectBytes(
   store: ObjectStore,
@@ -21,7 +21,7 @@ export async function* objectBytes(
     }
   } catch (error) {
     if (begun || signal.aborted) throw error;
-    // a store that can't say whether the object is there keeps its own error
+    // if the store can't tell whether the object exists, its own error stays
     const found = await store.head(key, signal).catch(() => undefined);
     throw found === null ? fileNotFound() : error;
   }

@@ -5,15 +5,15 @@ import { CacheCounts } from '#kernel/telemetry/cache-counts.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 
-/** The largest file that is kept. */
+/** The largest file that is cached. Bytes. */
 export const smallFileBytes = 64 * 1024;
 
 /**
- * Lifetime of a kept file. Milliseconds. Deletions are announced; this bounds the rest: an object that was removed from
- * the store directly, and a deletion by a process that Redis does not answer while it answers this one.
+ * Lifetime of a cached file. Milliseconds. Deletions are announced; this bounds the rest: an object that was removed
+ * directly from the store, and a deletion by a process that has lost Redis while this one has not.
  */
-const keptFor = { singleWriter: 60_000, shared: 5000 } as const;
-/** Bytes of a file besides its own: its row, its headers and its place here. */
+const lifetimes = { singleWriter: 60_000, shared: 5000 } as const;
+/** Memory of a file besides its bytes: its row, its headers and the cache entry. */
 const entryBytes = 2048;
 
 /** The constant parts of the answers to a file's downloads. */
@@ -27,26 +27,26 @@ export interface ServedFile {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-interface Kept {
+interface CachedFile {
   readonly served: ServedFile;
   readonly bytes: Buffer;
   readonly read: ReadMoment;
 }
 
 /**
- * A cache of small files that are read often, ready to be sent. Files never change. Once a deletion is answered, this
- * process does not have the file, and others keep it no longer than a revoked token
+ * A cache of small files, ready to be sent. Files never change. Once a deletion is answered, this process no longer has
+ * the file, and others keep it no longer than a revoked token
  * (docs/decisions/011-token-cache-and-invalidation.md). Readers are authorised elsewhere.
  */
 export class SmallFiles {
-  readonly #kept: LRUCache<string, Kept> | null;
+  readonly #cache: LRUCache<string, CachedFile> | null;
   readonly #freshness: Freshness;
   readonly #counts: CacheCounts;
 
   /**
-   * @param args.bytes memory for all of them; 0: none are kept
-   * @param args.alone no other process deletes files
-   * @param args.invalidation announcements of others' deletions; without them, none are kept
+   * @param args.bytes memory of the cache; 0: no cache
+   * @param args.singleWriter no other process deletes files
+   * @param args.invalidation announces deletions by other processes; without it nothing is cached
    */
   constructor(args: {
     readonly bytes: number;
@@ -56,40 +56,42 @@ export class SmallFiles {
   }) {
     const { bytes, singleWriter, invalidation = unannounced, counts = new CacheCounts() } = args;
     const keeps = bytes > 0 && (singleWriter || invalidation.announces);
-    const ttl = singleWriter ? keptFor.singleWriter : keptFor.shared;
-    this.#kept = keeps
+    const ttl = singleWriter ? lifetimes.singleWriter : lifetimes.shared;
+    this.#cache = keeps
       ? new LRUCache({
-          ...{ maxSize: bytes, ttl, ttlResolution: 1000 },
-          sizeCalculation: (kept) => kept.bytes.byteLength + entryBytes,
+          maxSize: bytes,
+          ttl,
+          ttlResolution: 1000,
+          sizeCalculation: (cached) => cached.bytes.byteLength + entryBytes,
         })
       : null;
     this.#freshness = new Freshness({
       invalidation,
-      announcedFor: keptFor.shared,
+      announcedFor: lifetimes.shared,
       otherwiseFor: singleWriter ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY,
     });
     this.#counts = counts;
   }
 
-  get(name: string): Kept | undefined {
-    const kept = this.#kept?.get(name);
-    if (kept === undefined || !this.#freshness.isFresh(idOf(name), kept.read)) return undefined;
+  get(name: string): CachedFile | undefined {
+    const cached = this.#cache?.get(name);
+    if (cached === undefined || !this.#freshness.isFresh(idOf(name), cached.read)) return undefined;
     this.#counts.hits++;
-    return kept;
+    return cached;
   }
 
-  /** To be called before the look-up of a file. */
+  /** Call before looking up a file. */
   begin(): ReadMoment {
     return this.#freshness.begin();
   }
 
-  /** Keeps a file that was found after `begin`, unless one was removed meanwhile. */
+  /** Caches a file that was found after `begin`, unless it may have been removed meanwhile. */
   keep(served: ServedFile, bytes: Buffer, read: ReadMoment): void {
     this.#counts.misses++;
-    if (this.#freshness.mayKeep(read)) this.#kept?.set(served.file.name, { served, bytes, read });
+    if (this.#freshness.mayKeep(read)) this.#cache?.set(served.file.name, { served, bytes, read });
   }
 
-  /** Wraps `remove`, so that a file is gone from here before its removal is answered. */
+  /** Wraps `remove`, so that a file leaves the cache before its removal is answered. */
   over<Files extends CloudFiles>(files: Files): Files {
     const remove = files.remove.bind(files);
     return Object.assign(files, {
@@ -97,7 +99,7 @@ export class SmallFiles {
         try {
           return await remove(name, signal);
         } finally {
-          this.#kept?.delete(name);
+          this.#cache?.delete(name);
           await this.#freshness.changed(idOf(name));
         }
       },

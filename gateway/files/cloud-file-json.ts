@@ -1,7 +1,7 @@
 import { count, dateTime, exactObject, named, string } from '#kernel/json/schema.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 
-/** A CloudFile as clients get it: the seven fields of interface.md section 2.1, and two or three more. */
+/** A CloudFile for clients: the seven fields of interface.md section 2.1, then our own. */
 export function cloudFileJson(file: CloudFile, s3Link: string) {
   return {
     _id: file.id,
@@ -17,7 +17,7 @@ export function cloudFileJson(file: CloudFile, s3Link: string) {
   };
 }
 
-/** Its schema in the description of the API. */
+/** Its schema in the OpenAPI document. */
 export const cloudFile = named(
   'CloudFile',
   exactObject(
@@ -34,7 +34,7 @@ export const cloudFile = named(
       sha256: {
         type: 'string',
         pattern: '^[0-9a-f]{64}$',
-        description: 'Of its bytes. Only with DIGEST=sha-256',
+        description: 'SHA-256 of the file. Only with DIGEST=sha-256',
       },
     },
     { optional: ['sha256'] },

@@ -1,7 +1,7 @@
 import { contentDisposition } from '#server/http/content-disposition.ts';
 import { unknownMediaType } from './media-type.ts';
 
-/** Types that a browser shows without running anything in them. */
+/** Types that a browser shows without running scripts. */
 const inert = new Set([
   'audio/aac',
   'audio/flac',
@@ -24,7 +24,7 @@ const inert = new Set([
   'video/webm',
 ]);
 
-/** Types that are safe to name to a client that saves them; none is a script, a style sheet, markup or a font. */
+/** Types that are safe in a Content-Type when the file is saved; no scripts, style sheets, markup or fonts. */
 const downloads = new Set([
   'application/gzip',
   'application/json',
@@ -43,8 +43,8 @@ const downloads = new Set([
 ]);
 
 /**
- * The headers a stored file is served under, so that nothing a user uploaded can act in our origin: only listed
- * types are shown, everything else is saved; nothing is sniffed, and a file that is shown all the same is sandboxed.
+ * The headers of a served file, so that no uploaded file can run scripts in our origin: only listed types are shown,
+ * everything else is saved; nothing is sniffed, and a file that is shown anyway is sandboxed.
  */
 export function servingHeaders(contentType: string, originalName: string): Record<string, string> {
   const [type, disposition] = servedAs(contentType);
@@ -59,14 +59,14 @@ export function servingHeaders(contentType: string, originalName: string): Recor
 /** Header values of S3 objects share 2 KB with other things (https://docs.aws.amazon.com/AmazonS3/latest/userguide/UsingMetadata.html). */
 const maxDispositionBytes = 1024;
 
-/** The same for readers of the store itself, which sends these two headers only. @param name as it is stored */
+/** The same for direct reads from the store, which sends only these two headers. @param name the stored name */
 export function storedHeaders(
   contentType: string,
   originalName: string,
   name: string,
 ): { contentType: string; contentDisposition: string } {
   const [type, disposition] = servedAs(contentType);
-  // two spaces are signed as one by some servers, and as two by others
+  // servers disagree on whether two spaces are signed as one
   const full = contentDisposition(disposition, originalName.replace(/ {2,}/g, ' '));
   const short = full.length <= maxDispositionBytes ? full : contentDisposition(disposition, name);
   return { contentType: type, contentDisposition: short };

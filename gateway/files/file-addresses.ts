@@ -7,13 +7,13 @@ export interface FileAddresses {
   filesUrl(projectSlug: string): string;
   /** Address of a file at this gateway. */
   downloadUrl(file: CloudFile): string;
-  /** Address of a file in its CloudFile: at this gateway, in the bucket, or at a CDN before it. */
+  /** The `s3Link` of a file: at this gateway, in the bucket, or at a CDN in front of it. */
   fileUrl(file: CloudFile): string;
 }
 
 /**
  * @param args.baseUrl of the process, without trailing slash
- * @param args.objectUrl an object's own address; null where it has none
+ * @param args.objectUrl an object's own address; null: objects have none
  */
 export function fileAddresses(args: {
   readonly config: Pick<Config, 'publicFilesUrl' | 's3'>;
@@ -31,7 +31,7 @@ export function fileAddresses(args: {
       if (config.publicFilesUrl !== undefined) {
         return `${config.publicFilesUrl}/${file.objectKey.split('/').map(encodeURIComponent).join('/')}`;
       }
-      // in a private bucket an address answers 403 without credentials
+      // an object in a private bucket is a 403 without credentials
       return config.s3?.publicBucket === true && objectUrl !== null
         ? objectUrl(file.objectKey)
         : downloadUrl(file);

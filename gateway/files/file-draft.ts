@@ -1,12 +1,14 @@
 import { fileKey } from '#catalogue/file-key.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
-import { cleanOriginalName, storedName } from './file-name.ts';
+import { checkOriginalName, storedName } from './file-name.ts';
 import { mediaTypeOf } from './media-type.ts';
 
 /** The properties of a file that are known before its bytes. */
 export type FileDraft = Omit<CloudFile, 'size' | 'crc32' | 'sha256' | 'createdAt' | 'updatedAt'>;
 
-/** @param sent name and type as the client sent them; throws 400 for an invalid name; `name`: that of a copy */
+/**
+ * Throws 400 for an invalid name. @param sent name and type as the client sent them; `name`: the stored name of a copy
+ */
 export function draftFile(
   sent: {
     readonly fileName: string;
@@ -20,7 +22,7 @@ export function draftFile(
     projectSlug,
   }: Pick<FileDraft, 'id' | 'ownerId' | 'projectSlug'> & { readonly deploymentId: string },
 ): FileDraft {
-  const originalName = cleanOriginalName(sent.fileName);
+  const originalName = checkOriginalName(sent.fileName);
   const name = sent.name ?? storedName(id, originalName);
   const contentType = mediaTypeOf(sent.contentType, originalName);
   return {

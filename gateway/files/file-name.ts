@@ -6,13 +6,12 @@ const maxCleanedBytes = 100;
 const extensionPattern = /(?<=[^.])\.([A-Za-z0-9]{1,16})$/;
 
 /**
- * The name as the client sent it, as `originalName` has it (interface.md section 2.1). Nothing in it is changed: a path
- * stays a path. Throws 400 when it is empty, longer than 1,000 characters, or has control characters other than line
- * breaks.
+ * Checks the client's name for `originalName` (interface.md section 2.1). It is not changed: a path stays a path.
+ * Throws 400 when it is empty, longer than 1,000 characters, or has control characters other than line breaks.
  */
-export function cleanOriginalName(raw: string): string {
+export function checkOriginalName(raw: string): string {
   if (raw.trim() === '') throw invalidMultipart('The file has no name');
-  // browsers send line breaks, which a name on Linux or macOS may have
+  // browsers send line breaks, which names on Linux and macOS may have
   if (/[^\P{Cc}\r\n]/u.test(raw)) throw invalidMultipart('The file name has control characters');
   if (raw.length > maxOriginalCharacters && [...raw].length > maxOriginalCharacters) {
     throw invalidMultipart(`The file name is longer than ${maxOriginalCharacters} characters`);

@@ -10,13 +10,13 @@ const mediaTypePattern = new RegExp(`^(${restrictedName}/${restrictedName})[ \\t
 const usualNames: Readonly<Record<string, string>> = { 'audio/x-flac': 'audio/flac' };
 
 /**
- * The media type to store a file under, in lower case and without parameters: the part's own when it says something,
- * else the one its file extension suggests.
+ * The media type of a stored file, in lower case and without parameters: the type of the part, if it has a specific
+ * one, else the type of the file extension.
  */
 export function mediaTypeOf(partContentType: string | undefined, originalName: string): string {
   const declared = mediaTypePattern.exec(partContentType?.trim() ?? '')?.[1]?.toLowerCase();
   if (declared !== undefined && declared !== unknownMediaType) return declared;
-  // the library takes a name without a dot for an extension
+  // the library treats a name without a dot as an extension
   const extension = /\.[A-Za-z0-9]+$/.exec(originalName)?.[0] ?? '';
   const type = lookup(extension) || unknownMediaType;
   return usualNames[type] ?? type;
@@ -24,7 +24,7 @@ export function mediaTypeOf(partContentType: string | undefined, originalName: s
 
 export const filterPattern = new RegExp(`^${restrictedName}/(?:${restrictedName})?$`);
 
-/** Null for a good filter, which is a media type, or the beginning of one up to its slash; else the problem with it. */
+/** The problem with a filter; null for a media type, or the beginning of one up to its slash. */
 export function mediaTypeFilterProblem(text: string): string | null {
   return filterPattern.test(text)
     ? null

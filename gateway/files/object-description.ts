@@ -3,7 +3,7 @@ import { storedHeaders } from './content-type-policy.ts';
 import type { FileDraft } from './file-draft.ts';
 import { objectMetadata } from './object-metadata.ts';
 
-/** The description of a file that the store keeps beside its bytes. */
+/** The description that the store keeps with the bytes of a file. */
 export function objectDescription(file: FileDraft): ObjectDescription {
   return {
     contentType: file.contentType,

@@ -1,11 +1,11 @@
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 
-/** S3 takes 2 KB of metadata in all. */
+/** S3 limits all metadata to 2 KB. */
 const maxNameBytes = 1024;
 
 /**
- * Metadata kept beside an object, so that its row can be made again. Values are ASCII: S3 sends them as headers.
- * A name that would take too much room loses its end.
+ * Metadata of an object, from which its row can be made again. Values are ASCII, because S3 sends them as headers.
+ * A name that is too long loses its end.
  */
 export function objectMetadata(
   file: Pick<CloudFile, 'id' | 'originalName' | 'ownerId' | 'projectSlug'>,
@@ -29,7 +29,7 @@ function encodedStart(text: string, limit: number): string {
   return encoded;
 }
 
-/** The values that `objectMetadata` wrote; null when some are missing: the object is none of ours. */
+/** The values that `objectMetadata` wrote; null when some are missing, because the object is not ours. */
 export function readObjectMetadata(
   metadata: Readonly<Record<string, string>>,
 ): Pick<CloudFile, 'id' | 'originalName' | 'ownerId' | 'projectSlug'> | null {
@@ -42,7 +42,7 @@ export function readObjectMetadata(
   try {
     return { id, originalName: decodeURIComponent(name), ownerId, projectSlug };
   } catch {
-    // a name that was encoded elsewhere
+    // the name was encoded by another program
     return null;
   }
 }

@@ -8,16 +8,16 @@ import type { JanitorRun } from './janitor-run.ts';
 export interface StaleUploadDeps {
   readonly store: Pick<ObjectStore, 'listOpenUploads' | 'lastWrittenAt' | 'isUploadOf' | 'abortUpload'>;
   readonly uploads: Pick<RunningUploads, 'openKeys'>;
-  /** Knows the resumable uploads, however old their last bytes are. */
+  /** Tells resumable uploads apart, however old their last bytes are. */
   readonly resumable: Pick<ResumableUploads, 'isOpen'>;
-  /** Milliseconds without a sign of life after which an upload is dead. */
+  /** Milliseconds without new parts after which an upload is stale. */
   readonly staleAfter: number;
 }
 
-/** Most uploads that a run examines. */
+/** Most uploads that one run examines. */
 const candidatesPerRun = 10_000;
 
-/** Aborts uploads of this deployment that nobody writes to any more. @param deployment its id */
+/** Aborts uploads of this deployment that get no more parts. @param deployment its id */
 export async function abortStaleUploads(
   { store, uploads, resumable, staleAfter }: StaleUploadDeps,
   deployment: string,
@@ -32,7 +32,7 @@ export async function abortStaleUploads(
     if (upload.since.getTime() > limit || !isOurs(upload)) continue;
     if (++candidates > candidatesPerRun) return;
     await run.attempt('abort an upload', async () => {
-      // a long upload may have begun before the limit, and still get parts
+      // a long upload may have begun before the limit and still be getting parts
       const written = await store.lastWrittenAt(upload, signal);
       if (written === null || written.getTime() > limit) return;
       if (uploads.openKeys.some((key) => store.isUploadOf(upload, key))) return;

@@ -13,8 +13,8 @@ export interface AdoptDeps {
 }
 
 /**
- * Gives an object without a row the row that its metadata describes. When it describes none, or another object, the
- * object is left as it is: it may be somebody's only copy.
+ * Inserts the row that an object's metadata describes. If the metadata describes no row, or another object, the object
+ * is left as it is: it may be an only copy.
  */
 export async function adoptObject(
   { store, cloudFiles, digests }: AdoptDeps,
@@ -23,31 +23,35 @@ export async function adoptObject(
 ): Promise<'row made' | 'object left' | 'nothing there'> {
   const stored = await store.head(key, signal);
   if (stored === null) return 'nothing there';
-  const known = readObjectMetadata(stored.metadata);
+  const metadata = readObjectMetadata(stored.metadata);
   const parts = readFileKey(key);
-  if (known === null || known.ownerId !== parts?.ownerId || known.projectSlug !== parts.projectSlug) {
+  if (
+    metadata === null ||
+    metadata.ownerId !== parts?.ownerId ||
+    metadata.projectSlug !== parts.projectSlug
+  ) {
     return 'object left';
   }
-  const prefix = keyPrefixOf(known);
+  const prefix = keyPrefixOf(metadata);
   if (prefix !== null && (await cloudFiles.findByPrefixes([prefix], signal)).length > 0) {
-    // this one was never acknowledged, and the next request with its Idempotency-Key stored the file
+    // this upload was never acknowledged, and a later one with its Idempotency-Key stored the file
     if (!dryRun) await store.delete(key, signal);
     return 'nothing there';
   }
   const sha256 = dryRun ? undefined : await digests.of(store.read(key, null, signal));
   const file: CloudFile = {
-    ...known,
+    ...metadata,
     name: parts.name,
     objectKey: key,
     contentType: stored.contentType,
     size: stored.size,
-    // no checksum is kept beside the object, and the bytes are not read for one
+    // objects have no checksum, and the bytes are not read for one
     crc32: 0,
     sha256,
     createdAt: stored.lastModified,
     updatedAt: stored.lastModified,
   };
-  // the read may have taken long
+  // the row may have been inserted during a long read
   if (sha256 !== undefined && (await cloudFiles.namesWithRow([parts.name], signal)).size > 0)
     return 'nothing there';
   if (!dryRun) await cloudFiles.insert(file, signal);

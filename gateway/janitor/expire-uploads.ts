@@ -5,15 +5,15 @@ import type { JanitorRun } from './janitor-run.ts';
 
 export interface ExpireDeps {
   readonly store: Pick<ObjectStore, 'list' | 'delete'>;
-  readonly resumable: Pick<ResumableUploads, 'expire' | 'isLeft'>;
+  readonly resumable: Pick<ResumableUploads, 'expire' | 'isOrphaned'>;
   /** Milliseconds without new bytes after which a resumable upload expires. */
   readonly staleAfter: number;
 }
 
-/** Most uploads that a run examines. */
+/** Most uploads that one run examines. */
 const candidatesPerRun = 10_000;
 
-/** Drops resumable uploads that got no bytes for long. @param deployment its id */
+/** Drops resumable uploads that have had no new bytes for too long. @param deployment its id */
 export async function expireUploads(
   { store, resumable, staleAfter }: ExpireDeps,
   deployment: string,
@@ -31,7 +31,7 @@ export async function expireUploads(
         if (!upload.isRest) report.uploadsExpired++;
       } else if (!upload.isRest) {
         if (await resumable.expire(upload, signal)) report.uploadsExpired++;
-      } else if (await resumable.isLeft(upload, key, signal)) {
+      } else if (await resumable.isOrphaned(upload, key, signal)) {
         await store.delete(key, signal);
       }
     });

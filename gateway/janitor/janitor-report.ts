@@ -1,23 +1,23 @@
-/** Findings and actions of a run of the janitor; with dryRun, the actions that it would have taken. */
+/** Findings and actions of one run of the janitor; with dryRun, the actions that it would have taken. */
 export interface JanitorReport {
   readonly dryRun: boolean;
-  /** Uploads of this deployment that were begun long ago, never ended, and got no part for long. */
+  /** Unfinished uploads of this deployment that have had no new part for too long. */
   uploadsAborted: number;
-  /** Resumable uploads that got no bytes for long. */
+  /** Resumable uploads that have had no new bytes for too long. */
   uploadsExpired: number;
   objectsSeen: number;
-  /** The run saw as many as it may: the next one continues there. */
+  /** The run reached its limit of objects: the next one continues there. */
   objectsGoOn: boolean;
-  /** Objects that an interrupted upload left without a row: their row was made from their metadata. */
+  /** Objects that an interrupted upload left without a row, which was made from their metadata. */
   rowsMade: number;
-  /** Objects without a row whose metadata describes none. They are never removed. */
+  /** Objects with neither a row nor metadata for one. They are never removed. */
   objectsLeft: number;
   rowsChecked: number;
   /** Rows whose object was missing. */
   rowsWithoutObject: number;
-  /** Rows among them whose object an earlier run had missed as well. */
+  /** Rows without an object in an earlier run too, which were removed. */
   rowsRemoved: number;
-  /** Actions that failed; the next run tries them again. */
+  /** Failed actions; the next run retries them. */
   failures: number;
   milliseconds: number;
 }

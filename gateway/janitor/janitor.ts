@@ -10,55 +10,55 @@ import { abortStaleUploads } from './abort-stale-uploads.ts';
 import { expireUploads } from './expire-uploads.ts';
 import type { JanitorReport } from './janitor-report.ts';
 import { runSteps } from './janitor-run.ts';
-import { ObjectMatch } from './match-objects.ts';
-import { RowMatch } from './match-rows.ts';
+import { ObjectReconciler } from './object-reconciler.ts';
+import { RowReconciler } from './row-reconciler.ts';
 
 export interface JanitorOptions {
   readonly store: ObjectStore;
   readonly cloudFiles: CloudFiles;
   readonly digests: Digests;
   readonly deployment: Pick<Deployment, 'id'>;
-  /** Uploads of this process are alive, whatever the store says about them. */
+  /** Uploads of this process are not stale, whatever the store says. */
   readonly uploads: Pick<RunningUploads, 'openKeys'>;
-  readonly resumable: Pick<ResumableUploads, 'expire' | 'isLeft' | 'isOpen'>;
+  readonly resumable: Pick<ResumableUploads, 'expire' | 'isOrphaned' | 'isOpen'>;
   readonly log: Log;
-  /** Milliseconds without a sign of life after which an upload that was begun is aborted. */
+  /** Milliseconds without new parts after which an upload is aborted. */
   readonly staleAfter: number;
   /**
-   * Age in milliseconds below which nothing is touched. Longer than an upload takes from its complete object to its
-   * row, so that a run beside live uploads takes nothing from them.
+   * Age in milliseconds below which nothing is touched. Longer than an upload needs from its complete object to its
+   * row, so that a run does not interfere with uploads under way.
    */
   readonly grace: number;
   /** Milliseconds between runs. */
   readonly interval: number;
-  /** Most objects that a run on the timer examines: a thousand are one request to S3. */
+  /** Most objects that a scheduled run examines; listing takes one S3 request for each thousand. */
   readonly objectsPerRun?: number;
-  /** Keeps runs of several processes apart. A dry run needs no lock. */
+  /** Lets only one process run at a time. A dry run needs no lock. */
   readonly lock: ProcessLock;
 }
 
 /**
- * Cleans up after interrupted uploads: uploads that never ended, objects without a row, rows without an object. Only
- * keys made by uploads of this deployment are examined, and no object that may be an only copy is removed.
+ * Cleans up after interrupted uploads: unfinished uploads, objects without a row, rows without an object. It examines
+ * only keys of this deployment, and never removes an object that may be an only copy.
  */
 export class Janitor {
   readonly #options: JanitorOptions;
   readonly #closing = new AbortController();
-  readonly #objects: ObjectMatch;
-  readonly #rows: RowMatch;
+  readonly #objects: ObjectReconciler;
+  readonly #rows: RowReconciler;
   #last: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: JanitorOptions) {
     const { objectsPerRun = 1_000_000 } = options;
     this.#options = options;
-    this.#objects = new ObjectMatch({ ...options, objectsPerRun, signal: this.#closing.signal });
-    this.#rows = new RowMatch(options);
+    this.#objects = new ObjectReconciler({ ...options, objectsPerRun, signal: this.#closing.signal });
+    this.#rows = new RowReconciler(options);
   }
 
   /**
-   * Looks at everything once. Runs do not overlap: a call during a run of this process waits for its turn, and one during
-   * a run of another process throws a LockRefused.
+   * Examines everything once. Runs do not overlap: a call during a run of this process waits for it, and a call during
+   * a run of another process throws LockRefused.
    */
   run({ dryRun }: { dryRun: boolean }): Promise<JanitorReport> {
     return this.#schedule({ dryRun, whole: true });
@@ -66,18 +66,18 @@ export class Janitor {
 
   /** Runs now and on a timer. */
   start(): void {
-    this.#runByItself();
-    this.#timer = setInterval(() => this.#runByItself(), this.#options.interval).unref();
+    this.#runScheduled();
+    this.#timer = setInterval(() => this.#runScheduled(), this.#options.interval).unref();
   }
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    this.#closing.abort(new Error('the server stops'));
+    this.#closing.abort(new Error('the server is stopping'));
     await this.#last;
     await this.#objects.close();
   }
 
-  /** Waits for the last run of this process. A run that is not dry takes the lock as well. */
+  /** Waits for the last run of this process; unless it is a dry run, takes the lock as well. */
   #schedule(args: { dryRun: boolean; whole: boolean }): Promise<JanitorReport> {
     const closing = this.#closing.signal;
     const next = this.#last.then(() => {
@@ -103,7 +103,7 @@ export class Janitor {
     );
   }
 
-  #runByItself(): void {
+  #runScheduled(): void {
     const { log } = this.#options;
     this.#schedule({ dryRun: false, whole: false }).catch((error: unknown) => {
       if (!this.#closing.signal.aborted) logMissedRun(log, error);
@@ -113,9 +113,9 @@ export class Janitor {
 
 function logMissedRun(log: Log, error: unknown): void {
   if (!(error instanceof LockRefused)) log.error({ err: error }, 'the janitor failed');
-  else if (error.reason === 'held') log.info('another process runs the janitor: this run is left out');
+  else if (error.reason === 'held') log.info('another process runs the janitor: this run is skipped');
   else {
-    const text = 'it is not known whether another process runs the janitor: this run is left out';
+    const text = 'unknown whether another process runs the janitor: this run is skipped';
     log.warn({ err: error }, text);
   }
 }

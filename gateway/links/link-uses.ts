@@ -3,16 +3,16 @@ import { type RedisConnection, redisScript } from '#coordination/redis/redis-con
 import { invalidBody, unavailable } from '#kernel/errors/catalogue.ts';
 import { upTo } from '#kernel/limits/up-to.ts';
 
-/** Counts how often upload links may still be used, by their ids. */
+/** Counts the remaining uses of upload links, by their ids. */
 export interface LinkUses {
-  /** Throws 400 where they can't be counted. @param lifetime of the link, in milliseconds */
+  /** Throws 400 where uses can't be counted. @param lifetime of the link, in milliseconds */
   allow(id: string, times: number, lifetime: number): Promise<void>;
-  /** False: no uses are left. */
+  /** False: no use is left. */
   take(id: string): Promise<boolean>;
   giveBack(id: string): Promise<void>;
 }
 
-/** Most links of a process that has its store to itself: more end the oldest. */
+/** Most links that one process counts; beyond this the oldest stop working. */
 const rememberedLinks = 100_000;
 
 /** Counts in this process. */
@@ -39,10 +39,10 @@ export class OwnLinkUses implements LinkUses {
   }
 }
 
-/** For several processes without Redis, which can't count together. */
+/** For several processes without Redis, which can't share a count. */
 export const noLinkUses: LinkUses = {
   async allow() {
-    throw invalidBody('times needs REDIS_URL: the processes of this server count together');
+    throw invalidBody('times needs REDIS_URL: several processes share the count');
   },
   take: async () => false,
   async giveBack() {},
@@ -55,7 +55,7 @@ redis.call('SET', KEYS[1], left + ARGV[1], 'KEEPTTL')
 return 1
 `);
 
-/** Counts for all processes, in Redis. Throws 503 while it is away. */
+/** Counts for all processes, in Redis. Throws 503 while Redis is down. */
 export class RedisLinkUses implements LinkUses {
   readonly #redis: RedisConnection;
 

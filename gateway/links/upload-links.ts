@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { SigningKeys } from '#auth/signing-keys.ts';
 import { linkRefused } from '#kernel/errors/catalogue.ts';
 import type { LinkUses } from './link-uses.ts';
-import { TextSigner } from './signed-text.ts';
+import { TextSigner } from './text-signer.ts';
 
 /** The owner, the project and the limits of an upload link. */
 export interface UploadLink {
@@ -21,8 +21,8 @@ export interface UploadLink {
 type Uploader = Pick<UploadLink, 'ownerId' | 'projectSlug'>;
 
 /**
- * Links for uploads without a token. A key alone is enough to check them; only the number of remaining uses is stored.
- * Where that is forgotten, the link has ended.
+ * Links for uploads without a token. Checking one needs only a key; only the number of remaining uses is stored. If
+ * that number is lost, the link is void.
  */
 export class UploadLinks {
   readonly #links: TextSigner;
@@ -30,7 +30,7 @@ export class UploadLinks {
   readonly #uses: LinkUses;
   readonly #now: () => number;
 
-  /** @param args.keys of the store, so that every gateway accepts links that another has signed */
+  /** @param args.keys of the store, so that every gateway accepts every link */
   constructor(args: { keys: SigningKeys; uses: LinkUses; now?: () => number }) {
     this.#links = new TextSigner(args.keys, 'sluice upload link 1');
     this.#uploads = new TextSigner(args.keys, 'sluice upload by link 1');
@@ -39,14 +39,14 @@ export class UploadLinks {
   }
 
   /** The value of the parameter `link`. */
-  async sign(about: Omit<UploadLink, 'id'>): Promise<string> {
-    const link = { id: randomUUID(), ...about };
+  async sign(terms: Omit<UploadLink, 'id'>): Promise<string> {
+    const link = { id: randomUUID(), ...terms };
     if (link.times > 0) await this.#uses.allow(link.id, link.times, link.expires * 1000 - this.#now());
     const text = Buffer.from(JSON.stringify(link)).toString('base64url');
     return `${text}.${await this.#links.sign([text])}`;
   }
 
-  /** Throws 403 when the link has expired, was not signed by this store's keys, or is for another project. */
+  /** Throws 403 when the link has expired, has a wrong signature, or is for another project. */
   async read(value: string, projectSlug: string): Promise<UploadLink> {
     const dot = value.indexOf('.');
     const text = value.slice(0, dot);
@@ -56,7 +56,7 @@ export class UploadLinks {
     return link;
   }
 
-  /** Throws 403 when no uses are left, and 503 while Redis is away. */
+  /** Throws 403 when no use is left, and 503 while Redis is down. */
   async use(link: UploadLink): Promise<void> {
     if (link.times > 0 && !(await this.#uses.take(link.id))) throw linkRefused('The link has been used');
   }
@@ -66,12 +66,12 @@ export class UploadLinks {
     if (link.times > 0) await this.#uses.giveBack(link.id);
   }
 
-  /** The value of the parameter `upload`, which lets a client continue one upload that a link began. */
+  /** The value of the parameter `upload`, with which a client continues an upload that it began with a link. */
   async signUpload({ ownerId, projectSlug }: Uploader, name: string): Promise<string> {
     return `${ownerId}.${await this.#uploads.sign([ownerId, projectSlug, name])}`;
   }
 
-  /** The owner of the upload; throws 403 for the value of another one. */
+  /** The owner of the upload. Throws 403 for the value of another upload. */
   async readUpload(value: string, projectSlug: string, name: string): Promise<string> {
     const ownerId = value.slice(0, 36);
     if (!(await this.#uploads.isGood(value.slice(37), [ownerId, projectSlug, name]))) throw linkRefused();

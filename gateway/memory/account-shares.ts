@@ -1,24 +1,25 @@
-import { AccountShare, type MemoryLease } from './memory-lease.ts';
+import { AccountShare } from './account-share.ts';
+import type { MemoryLease } from './memory-lease.ts';
 
-/** Limit of an account, as a share of the bytes that the others leave: a new account always finds room. */
+/** Limit of an account, as a share of the memory that other accounts leave, so that a new account always finds room. */
 const accountShare = 7 / 8;
 
 /** The scheduler of upload memory: the accounts with uploads, and which upload continues next. */
-export class AccountShares implements Iterable<AccountShare> {
+export class AccountShares implements Iterable<AccountShare<MemoryLease>> {
   readonly #bytes: number;
-  readonly #shares = new Map<string, AccountShare>();
-  /** Accounts with uploads that wait, the least recently served first. */
-  readonly #waiting = new Set<AccountShare>();
+  readonly #shares = new Map<string, AccountShare<MemoryLease>>();
+  /** Accounts with waiting uploads, the least recently served first. */
+  readonly #waiting = new Set<AccountShare<MemoryLease>>();
 
-  /** @param bytes of the memory that they share */
+  /** @param bytes of the shared memory */
   constructor(bytes: number) {
     this.#bytes = bytes;
   }
 
-  /** Uploads that wait. */
+  /** Number of waiting uploads. */
   get waiting(): number {
     let waiting = 0;
-    for (const { line } of this.#waiting) waiting += line.size;
+    for (const { queues } of this.#waiting) waiting += queues.size;
     return waiting;
   }
 
@@ -26,13 +27,13 @@ export class AccountShares implements Iterable<AccountShare> {
     return this.#waiting.size > 0;
   }
 
-  [Symbol.iterator](): Iterator<AccountShare> {
+  [Symbol.iterator](): Iterator<AccountShare<MemoryLease>> {
     return [...this.#shares.values()].values();
   }
 
-  /** The share of an account, which has one while it has uploads. */
-  of(account: string): AccountShare {
-    const share = this.#shares.get(account) ?? new AccountShare(account);
+  /** The share of an account, which exists while the account has uploads. */
+  of(account: string): AccountShare<MemoryLease> {
+    const share = this.#shares.get(account) ?? new AccountShare<MemoryLease>(account);
     this.#shares.set(account, share);
     return share;
   }
@@ -41,37 +42,37 @@ export class AccountShares implements Iterable<AccountShare> {
     if (account.leases.size === 0) this.#shares.delete(account.name);
   }
 
-  joinLine(lease: MemoryLease): void {
-    lease.line = lease.account.line.add(lease);
+  enqueue(lease: MemoryLease): void {
+    lease.queue = lease.account.queues.add(lease);
     this.#waiting.add(lease.account);
   }
 
-  leaveLine(lease: MemoryLease): void {
-    lease.line?.delete(lease);
-    lease.line = null;
-    if (lease.account.line.size === 0) this.#waiting.delete(lease.account);
+  dequeue(lease: MemoryLease): void {
+    lease.queue?.delete(lease);
+    lease.queue = null;
+    if (lease.account.queues.size === 0) this.#waiting.delete(lease.account);
   }
 
-  /** Whether an account's uploads wait, beside those of this one. */
-  othersWait(account: AccountShare): boolean {
+  /** Whether uploads of any other account wait. */
+  othersWait(account: AccountShare<MemoryLease>): boolean {
     return this.#waiting.size > (this.#waiting.has(account) ? 1 : 0);
   }
 
-  /** The account that gathers most. */
-  get largest(): AccountShare | undefined {
-    let largest: AccountShare | undefined;
+  /** The account that gathers the most. */
+  get largest(): AccountShare<MemoryLease> | undefined {
+    let largest: AccountShare<MemoryLease> | undefined;
     for (const share of this.#shares.values()) {
       if (largest === undefined || share.gathering > largest.gathering) largest = share;
     }
     return largest;
   }
 
-  /** Bytes that an account may gather. @param gathered bytes of all accounts, with those that they may still take */
-  limitOf({ gathering }: AccountShare, gathered: number): number {
+  /** Bytes that an account may gather. @param gathered bytes that all accounts gather, including their claims */
+  limitOf({ gathering }: AccountShare<MemoryLease>, gathered: number): number {
     return (this.#bytes - gathered + gathering) * accountShare;
   }
 
-  /** The next upload of the account that holds least, among the accounts that may gather more. */
+  /** The next upload: of the account that holds least among those that may gather more. */
   next(gathered: number): MemoryLease | undefined {
     let next: MemoryLease | undefined;
     for (const account of this.#waiting) {
@@ -81,9 +82,9 @@ export class AccountShares implements Iterable<AccountShare> {
     return next;
   }
 
-  /** Notes that an upload continues: among accounts that hold the same, its own comes last. */
-  served({ account, line }: MemoryLease): void {
-    if (line !== null) account.line.served(line);
+  /** Notes that an upload continues, so that its account comes last among accounts that hold the same. */
+  served({ account, queue }: MemoryLease): void {
+    if (queue !== null) account.queues.served(queue);
     this.#waiting.delete(account);
     this.#waiting.add(account);
   }

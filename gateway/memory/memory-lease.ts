@@ -1,20 +1,20 @@
+import { type AccountShare, type AccountSums, emptySums } from './account-share.ts';
 import { slabBytes } from './slab-pool.ts';
-import { WaitingUploads } from './waiting-uploads.ts';
 
-/** The callbacks of an upload for its memory. */
+/** Callbacks from the memory to an upload. */
 export interface MemoryClient {
   /** There is room: the upload may read until its part is full. */
   resume(): void;
   /**
-   * Others wait for the memory of its part, and it brings too little: it sends its bytes to the store, and asks again
-   * for those to come. False where the store takes whole parts only.
+   * Others wait for the memory of its part, and it is too slow: it sends its bytes to the store, and asks for room for
+   * the rest. False if the store takes only whole parts.
    */
   flush(): boolean;
-  /** Ends the upload: it was slow and could not flush, or nothing has moved for too long while it waited. */
+  /** Ends the upload: it was slow and could not flush, or it waited while nothing moved for too long. */
   cut(reason: 'slow' | 'waited'): void;
 }
 
-/** The memory behind a lease: its requests and reports. */
+/** The calls of a lease to the memory behind it. */
 interface LeasedMemory {
   readonly contended: boolean;
   take(lease: MemoryLease): Buffer;
@@ -32,66 +32,48 @@ type LeaseState = 'idle' | 'waiting' | 'reading' | 'closed';
 /** The longest interval between TCP's retransmissions (TCP_RTO_MAX of Linux). Milliseconds. */
 const longestRetry = 120_000;
 
-const sums = ['gathering', 'readers', 'waiting', 'slowReading', 'slowWaiting'] as const;
-
-/** New uploads begin up to this share of the account's limit; the rest is for begun and small ones. */
-const beginningShare = 7 / 8;
-/** They begin while uploads that wait for their next part hold less than this share, so that those stay few. */
-const waitingShare = 1 / 12;
-/** Limit of an account's slow uploads while others wait, as a share of the account's limit. */
-export const slowShare = 1 / 2;
-
-/** The part of one lease in the sums of its account. */
-type CountedSums = Record<(typeof sums)[number], number>;
-const nothingCounted: CountedSums = {
-  gathering: 0,
-  readers: 0,
-  waiting: 0,
-  slowReading: 0,
-  slowWaiting: 0,
-};
-
 /** One upload's share of the memory. */
 export class MemoryLease {
   readonly client: MemoryClient;
   readonly #memory: LeasedMemory;
   /** @internal of UploadMemory, like all fields below */
-  readonly account: AccountShare;
+  readonly account: AccountShare<MemoryLease>;
   state: LeaseState = 'idle';
-  line: Set<MemoryLease> | null = null;
+  /** The queue in which it waits. */
+  queue: Set<MemoryLease> | null = null;
   waitingSince = 0;
   /** Bytes of slabs that it may still take. */
   claim = 0;
-  /** Bytes of slabs that it asked for. */
+  /** Bytes of slabs that it has asked for. */
   need = 0;
-  /** It asked for room for all its remaining bytes, and will not ask for more. */
+  /** It has asked for room for all its remaining bytes. */
   needsNoMore = false;
   /** Bytes of slabs in the part that is being gathered. */
   gathered = 0;
-  /** The part of the claim is with the store. */
+  /** The store has the part that the claim was for. */
   shippedClaim = false;
   slow = false;
-  /** Its bytes have stopped, or nearly, while others waited. */
+  /** It has stalled, or nearly, while others waited. */
   silent = false;
   /** It has read before. */
   begun = false;
-  /** It waits because its room was taken back: its socket is open, and nothing has come since. */
+  /** It waits because its room was taken back; its socket is still open, and no bytes have come since. */
   stopped = false;
   /** Bytes that have come since `readSince`, when it was allowed to read. */
   readBytes = 0;
   readSince = 0;
-  /** Bytes since the last watch. */
+  /** Bytes since the last check. */
   recentBytes = 0;
-  /** Bytes of the period over which its rate is measured. */
+  /** Bytes in the period over which its rate is measured. */
   rateBytes = 0;
   /** The start of that period; null until the first bytes come. */
   rateSince: number | null = null;
   /** Its rate does not count before this time. */
-  goesOnBy = 0;
-  /** Its part in the sums of its account. */
-  counted: CountedSums = nothingCounted;
+  rateStarts = 0;
+  /** What it contributes to the sums of its account. */
+  counted: AccountSums = emptySums;
 
-  constructor(memory: LeasedMemory, account: AccountShare, client: MemoryClient) {
+  constructor(memory: LeasedMemory, account: AccountShare<MemoryLease>, client: MemoryClient) {
     this.#memory = memory;
     this.account = account;
     this.client = client;
@@ -102,12 +84,12 @@ export class MemoryLease {
     return this.state === 'reading';
   }
 
-  /** Whether uploads wait for memory, so that none should hold memory in vain. */
+  /** Whether uploads wait for memory, so that no other should hold memory idly. */
   get contended(): boolean {
     return this.#memory.contended;
   }
 
-  /** A slab for bytes that have arrived. There is always one: only the permission to read more is scarce. */
+  /** A slab for bytes that have arrived. Never fails: only the permission to read more is limited. */
   take(): Buffer {
     return this.#memory.take(this);
   }
@@ -127,83 +109,31 @@ export class MemoryLease {
   }
 
   /**
-   * The upload asks to read until its part is full. It continues at once while its part has room that it was granted;
-   * else it waits, and `resume` is called when there is room, which may be before this returns.
-   * @param bytes that the part can still take, or that are still to come; @param last nothing comes after them
+   * Asks to read until the part is full. The upload continues while its part has granted room; otherwise it waits until
+   * `resume` is called, which may happen before this returns.
+   * @param bytes the room of the part, or all remaining bytes; @param last no bytes follow
    */
   want(bytes: number, last: boolean): void {
     this.#memory.want(this, Math.ceil(bytes / slabBytes) * slabBytes, last);
   }
 
-  /** The upload reads no more for now, for a reason of its own. */
+  /** The upload stops reading for now, for a reason other than memory. */
   idle(): void {
     this.#memory.idle(this);
   }
 
   /**
-   * @internal of UploadMemory. It may read again after a pause. TCP probes a closed window, and resends dropped bytes,
-   * at intervals that double: so the client's next try may be as far off as the pause was long.
+   * Restarts the measured rate after a pause. TCP probes a closed window, and retransmits, at intervals that double:
+   * the client's next attempt may take as long as the pause was. @internal of UploadMemory
    */
-  goesOn(): void {
+  restartRate(): void {
     this.rateBytes = 0;
     this.rateSince = null;
-    this.goesOnBy = this.readSince + Math.min(longestRetry, this.readSince - this.waitingSince);
+    this.rateStarts = this.readSince + Math.min(longestRetry, this.readSince - this.waitingSince);
   }
 
   /** Ends the upload. All slabs must have been released. */
   close(): void {
     this.#memory.end(this);
-  }
-}
-
-/** Memory of the uploads of one account. Bytes of slabs. */
-export class AccountShare {
-  readonly name: string;
-  readonly line = new WaitingUploads<MemoryLease>();
-  /** Its uploads that are not over. */
-  readonly leases = new Set<MemoryLease>();
-  /** Slabs that they hold, those with the store included, and slabs that they may still take. */
-  held = 0;
-  /** The same without those with the store, which come back by themselves. */
-  gathering = 0;
-  /** Uploads that read. */
-  readers = 0;
-  /** Slabs held by uploads that wait, by slow ones that read, and by slow ones that wait. */
-  waiting = 0;
-  slowReading = 0;
-  slowWaiting = 0;
-
-  constructor(name: string) {
-    this.name = name;
-  }
-
-  /** The upload that continues next, if one may. @param limit bytes that the account may gather */
-  next(limit: number): MemoryLease | undefined {
-    return this.line.next((lease) => {
-      const { slow, gathered, need } = lease;
-      const begins = !(slow || lease.begun || lease.needsNoMore);
-      if (begins && this.waiting > limit * waitingShare) return false;
-      // one of them may read in any case
-      if (this.readers === 0) return true;
-      if (this.gathering + need > limit * (begins ? beginningShare : 1)) return false;
-      if (!slow || this.line.fastSize === 0 || this.slowReading === 0) return true;
-      return this.slowReading + gathered + need <= limit * slowShare;
-    });
-  }
-
-  /** Called after every change of a lease. */
-  count(lease: MemoryLease): void {
-    const { state, slow, gathered, claim, counted } = lease;
-    const reading = state === 'reading';
-    const waits = state === 'waiting' ? gathered : 0;
-    const now = {
-      gathering: gathered + claim,
-      readers: reading ? 1 : 0,
-      waiting: slow ? 0 : waits,
-      slowReading: reading && slow ? gathered + claim : 0,
-      slowWaiting: slow ? waits : 0,
-    };
-    for (const sum of sums) this[sum] += now[sum] - counted[sum];
-    lease.counted = now;
   }
 }

@@ -1,10 +1,10 @@
 import { MessageChannel } from 'node:worker_threads';
 
-/** Bytes of one slab, the unit that an upload takes, so that a slow one holds little more than its arrived bytes. */
+/** Bytes of one slab. Uploads take single slabs, so that a slow one holds little more than the bytes that arrived. */
 export const slabBytes = 64 * 1024;
 /**
- * malloc always returns blocks above 32 MiB to the system when they are freed (mallopt(3), M_MMAP_THRESHOLD); smaller
- * ones may stay in its arenas. Only pages that were written to are resident.
+ * malloc returns freed blocks above 32 MiB to the system (mallopt(3), M_MMAP_THRESHOLD); smaller ones may stay in its
+ * arenas. Only pages that were written to are resident.
  */
 const slabsInABlock = 513;
 
@@ -12,13 +12,13 @@ interface Block {
   readonly memory: ArrayBuffer;
   readonly slabs: number;
   readonly free: Buffer[];
-  /** No slab of it has been taken since all were free at the last `trim`. */
+  /** All slabs were free at the last `trim`, and none has been taken since. */
   unused: boolean;
 }
 
 /**
- * A slab allocator over large blocks. The first block that has room is used first, so that the others empty once a burst
- * is over; a block that stays empty from one `trim` to the next goes back to the system.
+ * A slab allocator over large blocks. It takes slabs from the first block with room, so that the others empty after a
+ * burst; a block that stays empty from one `trim` to the next is returned to the system.
  */
 export class SlabPool {
   readonly #blocks: Block[] = [];
@@ -68,8 +68,8 @@ const { port1: closedPort, port2 } = new MessageChannel();
 port2.close();
 
 /**
- * Frees the memory at once. An idle garbage collector would take hours to come for it. A message takes its transferred
- * memory away from here, and one that nobody can receive is dropped.
+ * Frees the memory at once: the garbage collector of an idle process may take hours. A message takes its transferred
+ * memory along, and a message to a closed port is dropped.
  */
 function release(memory: ArrayBuffer): void {
   closedPort.postMessage(null, [memory]);

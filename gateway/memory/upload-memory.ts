@@ -1,34 +1,35 @@
+import type { AccountShare } from './account-share.ts';
 import { AccountShares } from './account-shares.ts';
-import { type AccountShare, type MemoryClient, MemoryLease } from './memory-lease.ts';
+import { type MemoryClient, MemoryLease } from './memory-lease.ts';
 import { SlabPool, slabBytes } from './slab-pool.ts';
-import { bringsLittle, type RateLimit, stopSlowOnes, takeBack, watchInterval } from './take-back.ts';
+import { isSlow, type RateLimit, stopSlowUploads, takeBack, watchInterval } from './take-back.ts';
 
-/** Most bytes of one read: the native receive buffer. They may be the beginning of the next part. */
+/** Most bytes of one read: the native receive buffer. A read may reach into the next part. */
 export const largestRead = 512 * 1024;
-/** Parts may be large while less than this share of the budget is taken. */
+/** Parts may be large while less than this share of the budget is in use. */
 const plentyShare = 1 / 4;
 
 export interface UploadMemoryOptions extends RateLimit {
   /** The budget of the process. */
   readonly bytes: number;
-  /** The largest part that an upload may have to gather. */
+  /** The largest part of any upload. */
   readonly largestPart: number;
-  /** Milliseconds for which nothing may move while uploads wait. */
+  /** Longest time without progress while uploads wait. Milliseconds. */
   readonly waitLimit: number;
   /** Milliseconds of a monotonic clock. */
   readonly now?: () => number;
 }
 
 /**
- * The memory budget of a process' uploads, and their backpressure. An upload reads once it has reserved memory for its
- * whole part, or for all its remaining bytes, until the store has the part. So each part that is begun gets full, and
- * memory lies in parts that are on their way, not in parts that wait for each other. The others wait their turn with
- * their sockets paused, and hold at most the bytes that one read brought beyond the part before.
+ * The memory budget of a process' uploads, and their backpressure. An upload reads only once it has reserved memory for
+ * a whole part, or for all its remaining bytes. So every part that is begun can be filled, and memory is held by parts
+ * that make progress, not by parts that wait for each other. The other uploads wait with their sockets paused, and hold
+ * at most the bytes of one read beyond their last part.
  *
- * Accounts share it: the one that holds least goes first, and none gathers so much that nothing is left for the next.
- * While others wait, slow uploads keep to half of their account's limit, and uploads whose bytes have stopped release
- * their memory. See docs/decisions/018-whole-parts.md and 043-upload-memory-by-account.md;
- * test/unit/upload-memory-*.test.ts simulate it.
+ * Accounts share it: the one that holds least is served first, and none may gather so much that nothing is left for the
+ * next. While others wait, slow uploads are limited to half of their account's limit, and stalled uploads release their
+ * memory. See docs/decisions/018-whole-parts.md and 043-upload-memory-by-account.md; test/unit/upload-memory-*.test.ts
+ * simulate it.
  */
 export class UploadMemory {
   readonly #options: UploadMemoryOptions;
@@ -42,7 +43,7 @@ export class UploadMemory {
   /** Bytes of slabs that reading uploads may still take. */
   #promised = 0;
   #readers = 0;
-  /** The last time when bytes came, or slabs came back. */
+  /** The last time that bytes arrived or slabs were returned. */
   #movedAt: number;
   #admitting = false;
 
@@ -63,7 +64,7 @@ export class UploadMemory {
     return this.#used;
   }
 
-  /** Bytes of all slabs: those that uploads hold, and free ones. */
+  /** Bytes of all slabs, in use or free. */
   get allocated(): number {
     return this.#pool.bytes;
   }
@@ -83,7 +84,7 @@ export class UploadMemory {
     return this.contended || this.#used + this.#promised > this.#options.bytes * plentyShare;
   }
 
-  /** Begins an upload. It may not read before it has asked by `want`, and its client's `resume` is called. */
+  /** Begins an upload. It may read once it has called `want`, and its client's `resume` was called. */
   open(account: string, client: MemoryClient): MemoryLease {
     const share = this.#accounts.of(account);
     const lease = new MemoryLease(this, share, client);
@@ -142,11 +143,11 @@ export class UploadMemory {
     if (state === 'reading') this.#stopReading(lease);
     lease.need = need === 0 || last ? need : need + largestRead;
     lease.needsNoMore = last;
-    // there is nothing to wait for
+    // nothing to wait for
     if (need === 0) this.#startReading(lease);
     else if (state !== 'waiting') this.#wait(lease);
     this.#admit();
-    if (lease.line !== null && !lease.slow && !this.#admitting) this.#makeRoom(lease.account);
+    if (lease.queue !== null && !lease.slow && !this.#admitting) this.#makeRoom(lease.account);
   }
 
   /** @internal of MemoryLease */
@@ -170,8 +171,8 @@ export class UploadMemory {
   }
 
   /**
-   * Takes memory that others wait for back from uploads that bring too little, and cuts uploads that wait although
-   * nothing moves. Called by a timer.
+   * Takes memory that others wait for back from slow uploads, and cuts waiting uploads when nothing moves. Called by a
+   * timer.
    */
   watch(): void {
     const now = this.#now();
@@ -196,17 +197,20 @@ export class UploadMemory {
     this.#pool.trim();
   }
 
-  /** An upload waits: slow ones of its account, and of the account that gathers most, keep to their share at once. */
-  #makeRoom(account: AccountShare): void {
+  /**
+   * For an upload that waits: slow uploads of its account, and of the largest account, are reduced to their share at
+   * once.
+   */
+  #makeRoom(account: AccountShare<MemoryLease>): void {
     this.#changeAll(() => {
       for (const one of new Set([account, this.#accounts.largest ?? account])) {
-        stopSlowOnes(one, this.#limitOf(one), (lease) => this.#stop(lease));
+        stopSlowUploads(one, this.#limitOf(one), (lease) => this.#stop(lease));
       }
     });
   }
 
   /**
-   * Gives the room of an upload to others; it waits in line, and one more read of it is accepted.
+   * Gives the room of an upload to others. The upload is queued; one more read of it is accepted.
    * @returns whether it released the memory of its part
    */
   #stop(lease: MemoryLease): boolean {
@@ -219,11 +223,11 @@ export class UploadMemory {
     return lease.client.flush();
   }
 
-  #limitOf(account: AccountShare): number {
+  #limitOf(account: AccountShare<MemoryLease>): number {
     return this.#accounts.limitOf(account, this.#gathered + this.#promised);
   }
 
-  /** Makes several changes. No upload is let in before their end. */
+  /** Makes several changes, and admits uploads only afterwards. */
   #changeAll(change: () => void): void {
     this.#admitting = true;
     change();
@@ -231,15 +235,15 @@ export class UploadMemory {
     this.#admit();
   }
 
-  /** Lets waiting uploads read, in turn, as far as memory reaches. */
+  /** Lets waiting uploads read, in turn, as far as the memory goes. */
   #admit(): void {
-    // an upload that is let in may ask for more before `resume` returns
+    // an admitted upload may call `want` before `resume` returns
     if (this.#admitting) return;
     this.#admitting = true;
     for (;;) {
       const next = this.#accounts.next(this.#gathered + this.#promised);
       if (next === undefined) break;
-      // no memory will come back: there is nothing to wait for
+      // no memory is about to come back, so waiting would not help
       const stuck = this.#readers === 0 && this.#used === this.#gathered;
       if (!stuck && this.#used + this.#promised + next.need > this.#options.bytes) break;
       this.#accounts.served(next);
@@ -260,14 +264,14 @@ export class UploadMemory {
     lease.account.held += lease.claim;
     lease.readBytes = 0;
     lease.readSince = this.#now();
-    if (!stopped) lease.goesOn();
+    if (!stopped) lease.restartRate();
     lease.account.count(lease);
     lease.client.resume();
   }
 
   #stopReading(lease: MemoryLease): void {
     // a part that arrived in one read is judged like any other
-    if (lease.shippedClaim) lease.slow &&= bringsLittle(lease, this.#now());
+    if (lease.shippedClaim) lease.slow &&= isSlow(lease, this.#now());
     this.#readers--;
     this.#promised -= lease.claim;
     lease.account.held -= lease.claim;
@@ -280,12 +284,12 @@ export class UploadMemory {
   #wait(lease: MemoryLease): void {
     lease.state = 'waiting';
     lease.waitingSince = this.#now();
-    this.#accounts.joinLine(lease);
+    this.#accounts.enqueue(lease);
     lease.account.count(lease);
   }
 
   #leave(lease: MemoryLease): void {
-    this.#accounts.leaveLine(lease);
+    this.#accounts.dequeue(lease);
     lease.stopped = false;
     if (lease.state === 'reading') this.#stopReading(lease);
     lease.state = 'idle';

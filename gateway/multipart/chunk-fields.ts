@@ -1,6 +1,6 @@
 import { chunksUnsupported } from '#kernel/errors/catalogue.ts';
 
-/** Fields in which upload libraries number the chunks of a file, each sent as a form: its index, and their count. */
+/** Form fields in which upload libraries send the index of a chunk, and the number of chunks. */
 const numbering: readonly (readonly [index: string, total: string])[] = [
   ['dzchunkindex', 'dztotalchunkcount'],
   ['resumableChunkNumber', 'resumableTotalChunks'],
@@ -10,7 +10,7 @@ const numbering: readonly (readonly [index: string, total: string])[] = [
 
 export const chunkFields: ReadonlySet<string> = new Set(numbering.flat());
 
-/** Throws 400 for a form that holds a chunk, which would be stored as a file. One that is the whole file passes. */
+/** Throws 400 for a form with a chunk of a file, which would be stored as a file. A single chunk is a whole file. */
 export function refuseChunk(value: (field: string) => string | undefined): void {
   const found = numbering.find(([index, total]) => value(index) !== undefined && value(total) !== '1');
   if (found !== undefined) throw chunksUnsupported(`the field ${found[0]}`);

@@ -1,6 +1,6 @@
 const token = /^[ \t]*([!#$%&'*+.^_`|~0-9A-Za-z/-]+)[ \t]*/;
 const parameterName = /;[ \t]*(?:([!#$%&'*+.^_`|~0-9A-Za-z-]+)=)?/y;
-// two readings of a quoted value: with the escapes of RFC 9110 section 5.6.4, and with every backslash literal
+// a quoted value is read with the escapes of RFC 9110 section 5.6.4, or else with literal backslashes
 const escapedValue = /"((?:\\.|[^"\\])*)"[ \t]*(?=;|$)/y;
 const literalValue = /"([^"]*)"[ \t]*(?=;|$)/y;
 const bareValue = /([^;"]*)(?=;|$)/y;
@@ -47,7 +47,7 @@ function matchAt(pattern: RegExp, text: string, position: number): RegExpExecArr
   return pattern.exec(text);
 }
 
-/** Senders of file names use only `\"` and `\\` as escapes: elsewhere a backslash separates Windows folders. */
+/** In file names only `\"` and `\\` are escapes; any other backslash separates folders on Windows. */
 function unescapeQuoted(text: string): string {
   return text.replace(/\\(["\\])/g, '$1');
 }

@@ -3,21 +3,21 @@ import { invalidMultipart } from '#kernel/errors/catalogue.ts';
 import { type PartHead, type RawHeaders, readPartHead } from './part-head.ts';
 
 export const maxParts = 100;
-/** Room for a name of 1,000 four-byte characters that is percent-encoded. */
+/** Room for a percent-encoded name of 1,000 four-byte characters. */
 const maxHeaderBytes = 16 * 1024;
 
 export interface MultipartEvents {
-  /** A part begins. Returns the consumer of its bytes; a chunk is only valid during the call. Errors fail `feed`. */
+  /** A part begins. Returns the consumer of its bytes; a chunk is valid only during the call. Errors fail `feed`. */
   onPart(head: PartHead): (chunk: Uint8Array) => void;
-  /** The closing boundary has been seen and all parts have been handed out. */
+  /** All parts have been delivered, and the closing boundary was seen. */
   onEnd(): void;
-  /** The body is broken in a way that shows only afterwards: 400. */
+  /** The body turned out to be malformed at its end: 400. */
   onError(error: Error): void;
 }
 
 /**
- * Splits a multipart body into its parts while it arrives (RFC 2046 section 5.1). Every byte passes within `feed`,
- * without a copy and without waiting anywhere: a chunk may be reused as soon as `feed` returns.
+ * Splits a multipart body into its parts as it arrives (RFC 2046 section 5.1). All bytes are delivered within `feed`,
+ * without a copy: a chunk may be reused as soon as `feed` returns.
  */
 export class MultipartParser {
   readonly #dicer: Dicer;
@@ -30,7 +30,7 @@ export class MultipartParser {
 
   constructor(boundary: string, events: MultipartEvents) {
     this.#events = events;
-    // the parser cuts headers off at its limit in silence, so its limit is beyond the one that is checked
+    // the parser silently truncates headers at its limit, so that limit is above ours
     const limits = { boundary, maxHeaderPairs: maxHeaderBytes, maxHeaderSize: 2 * maxHeaderBytes };
     this.#dicer = new Dicer(limits);
     this.#dicer.on('part', (part) => this.#begin(part));
@@ -40,7 +40,7 @@ export class MultipartParser {
 
   /** Takes the next bytes of the body. Throws a 400, or the error of a part's consumer. */
   feed(chunk: Uint8Array): void {
-    // after the closing boundary comes an epilogue, which is ignored (RFC 2046 section 5.1.1)
+    // an epilogue after the closing boundary is ignored (RFC 2046 section 5.1.1)
     if (this.#ended) return;
     this.#fed += chunk.byteLength;
     this.#dicer.write(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
@@ -49,7 +49,7 @@ export class MultipartParser {
     }
   }
 
-  /** The body is over: `onEnd` or `onError` follows, unless it has been called. */
+  /** The body has ended: calls `onEnd` or `onError`, unless one was called before. */
   end(): void {
     if (!this.#ended) this.#dicer.end();
   }
@@ -65,9 +65,9 @@ export class MultipartParser {
       consume = this.#events.onPart(readPartHead(headers as RawHeaders, maxHeaderBytes));
     });
     part.on('data', (chunk) => consume(chunk as Buffer));
-    // a truncated part fails the whole body, which is reported by the parser itself
+    // the parser itself reports that a truncated part fails the whole body
     part.on('error', () => {});
-    // a stream that was read once hands on new chunks at once; before, it would keep them for the next tick
+    // once a stream was read, it emits new chunks at once, not in the next tick
     part.read(0);
   }
 

@@ -4,23 +4,23 @@ import { parseParameters } from './header-parameters.ts';
 
 /** The headers of one part. */
 export interface PartHead {
-  /** Name of the form's field. */
+  /** Name of the form field. */
   readonly name: string;
-  /** As sent; undefined when the part is no file. */
+  /** As sent; undefined when the part is not a file. */
   readonly fileName: string | undefined;
   /** As sent. */
   readonly contentType: string | undefined;
-  /** All headers, for those that only a file's part may have. */
+  /** All headers, for those that only the part of a file may have. */
   readonly headers: RawHeaders;
 }
 
-/** Headers by lower-case name; a byte is a character. */
+/** Headers by lower-case name; each byte is one character. */
 export type RawHeaders = Readonly<Record<string, readonly string[]>>;
 
-// RFC 7578 section 4.7: other encodings are deprecated, and their text would be stored in place of the file
+// RFC 7578 section 4.7: other encodings are deprecated, and the encoded text would be stored as the file
 const plainEncodings = ['7bit', '8bit', 'binary'];
 
-/** Throws 400 unless the part is a named field of a form (RFC 7578 section 4.2). @param limit bytes of all headers */
+/** Throws 400 unless the part is a named form field (RFC 7578 section 4.2). @param limit bytes of all headers */
 export function readPartHead(headers: RawHeaders, limit: number): PartHead {
   if (headerBytes(headers) > limit) {
     throw invalidMultipart(`The headers of a part are longer than ${limit} bytes`);
@@ -55,8 +55,8 @@ function headerBytes(headers: RawHeaders): number {
 }
 
 /**
- * The file name of a Content-Disposition. RFC 6266 section 4.3: `filename*` goes before `filename`. RFC 7578 section
- * 4.2 rules it out in forms, and some clients send it all the same.
+ * The file name of a Content-Disposition. RFC 6266 section 4.3: `filename*` takes precedence over `filename`. RFC 7578
+ * section 4.2 forbids it in forms, but some clients send it.
  */
 export function readFileName(parameters: ReadonlyMap<string, string>): string | undefined {
   const extended = parameters.get('filename*');
@@ -68,7 +68,7 @@ export function readFileName(parameters: ReadonlyMap<string, string>): string | 
   return undefined;
 }
 
-/** RFC 8187 section 3.2.1. Undefined when it is malformed or in a charset that recipients need not support. */
+/** RFC 8187 section 3.2.1. Undefined when it is malformed, or in a charset that recipients need not support. */
 function decodeExtValue(value: string): string | undefined {
   const match = /^(utf-8|iso-8859-1)'[^']*'((?:[^%]|%[0-9A-Fa-f]{2})*)$/i.exec(value);
   if (match === null) return undefined;
@@ -81,14 +81,14 @@ function decodeExtValue(value: string): string | undefined {
 }
 
 /**
- * A name as browsers encode it: only these three, and no percent sign, so that a real `%22` in a name looks the same.
- * https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data
+ * Decodes a name as browsers encode it: only these three characters, not the percent sign, so a literal `%22` is
+ * ambiguous. https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data
  */
 function decodeName(bytes: string): string {
   return decodeText(bytes).replace(/%(?:22|0D|0A)/g, decodeURIComponent);
 }
 
-/** RFC 7578 section 5.1: names are UTF-8 as a rule; others are read as ISO 8859-1. */
+/** RFC 7578 section 5.1: names should be UTF-8; others are read as ISO 8859-1. */
 function decodeText(bytes: string): string {
   const buffer = Buffer.from(bytes, 'latin1');
   return isUtf8(buffer) ? buffer.toString('utf8') : bytes;

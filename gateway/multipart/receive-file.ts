@@ -12,10 +12,10 @@ import { type ChecksumName, checksumNames, type FileChecksums } from './file-che
 import { MultipartParser } from './multipart-parser.ts';
 import type { PartHead } from './part-head.ts';
 
-/** Name of the part that is stored (interface.md section 4.1). */
+/** Name of the part with the file (interface.md section 4.1). */
 const filePartName = 'file';
 export const maxFieldBytes = 1024 * 1024;
-/** Most characters of a field that is read: longer values are not valid. */
+/** Most characters kept of a field: longer values are invalid. */
 const maxKnownField = 100;
 
 export interface FilePart {
@@ -32,7 +32,7 @@ export interface ReceivedFile extends ReceivedObject {
 export interface ReceiveFileArgs extends Omit<ReceiveBodyArgs, 'reader'> {
   readonly boundary: string;
   readonly maxFileBytes: number;
-  /** The checksums that the request announced; those of its form are added. */
+  /** Checksums from the headers of the request; those of the form are added. */
   readonly checksums: FileChecksums;
   /** Checksums of the whole form. */
   readonly bodyChecksums?: FileChecksums;
@@ -41,8 +41,8 @@ export interface ReceiveFileArgs extends Omit<ReceiveBodyArgs, 'reader'> {
 }
 
 /**
- * Takes a multipart body and stores the bytes of its part named `file`. Resolves when the body was a whole form with
- * one file. Rejects with 400, 408, 413, 503 or the error of the store or the body, and then leaves nothing.
+ * Reads a multipart body and stores the part named `file`. Resolves when the body was a complete form with one file.
+ * Rejects with 400, 408, 413, 503 or an error of the store or the body, and then leaves nothing.
  */
 export async function receiveFile(args: ReceiveFileArgs): Promise<ReceivedFile> {
   const found: { part?: FilePart } = {};
@@ -62,7 +62,7 @@ class FormReader implements BodyReader {
   readonly #object: ObjectStage;
   readonly #onFile: (file: FilePart) => void;
   readonly #parser: MultipartParser;
-  /** Fields that are read, with their values so far. */
+  /** Known fields, with their values so far. */
   readonly #fields: { readonly name: string; value: string }[] = [];
   #hasFile = false;
   #fileBytes = 0;
@@ -120,7 +120,7 @@ class FormReader implements BodyReader {
     };
   }
 
-  /** Takes checksums from the fields so far, and refuses a chunk of a file. */
+  /** Reads checksums from the fields so far, and refuses a chunk of a file. */
   #takeFields(): void {
     const fields = this.#fields.splice(0);
     refuseChunk((field) => fields.find(({ name }) => name === field)?.value);
@@ -157,7 +157,7 @@ function isChecksum(name: string): name is ChecksumName {
   return (checksumNames as readonly string[]).includes(name);
 }
 
-/** Skips a part. A file is bounded by the body; a field is not meant to be large. */
+/** Skips a part. The limit of the body bounds files; fields should be small. */
 function skip(head: PartHead): (chunk: Uint8Array) => void {
   let bytes = 0;
   return (chunk) => {

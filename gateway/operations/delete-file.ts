@@ -17,12 +17,12 @@ export interface DeleteFileDeps {
   readonly quota: Pick<Quota, 'freed'>;
 }
 
-/** Time limit of the stores for a deletion that has begun. Milliseconds. */
+/** Time limit of a deletion in the stores. Milliseconds. */
 export const deletionDeadline = 30_000;
 
 export const deleteFile: OperationDefinition<DeleteFileDeps> = {
   summary: 'Delete a file',
-  description: 'Deletes its bytes and its metadata. Copies in caches and CDNs stay.',
+  description: 'Deletes the bytes and the metadata of the file. Copies in caches and CDNs stay.',
   access: 'token',
   needs: { grant: 'files:delete', touches: 'beside spaces' },
   pathParameters: fileName,
@@ -33,11 +33,10 @@ export const deleteFile: OperationDefinition<DeleteFileDeps> = {
 };
 
 /**
- * DELETE /_f_/{project_slug}/{name}: the object goes first, then the row. A process that dies in between leaves a row
- * without an object: a download answers 404, the file can be deleted again, and the janitor removes the row of a young
- * file. The other way round it would leave an object without a row, which the janitor gives a row again: the file would
- * be back. For the same reason the janitor asks for the row before it looks at the object: so it takes no object for one
- * without a row while this is under way.
+ * DELETE /_f_/{project_slug}/{name}: deletes the object, then the row. A process that dies in between leaves a row
+ * without an object: a download answers 404, the file can be deleted again, and the janitor removes the row if the file
+ * is recent. The other order would leave an object without a row, and the janitor would restore the file. For the same
+ * reason the janitor looks up rows before objects: it never mistakes a deletion under way for a missing row.
  */
 function deleteFileOperation({ authenticate, cloudFiles, store, quota }: DeleteFileDeps): Handler {
   return async (request) => {
@@ -46,10 +45,10 @@ function deleteFileOperation({ authenticate, cloudFiles, store, quota }: DeleteF
     const file = isStoredName(name) ? await cloudFiles.findByName(name, request.signal) : null;
     if (file === null || file.projectSlug !== project || file.ownerId !== userId) throw fileNotFound();
     assertPreconditions((name) => request.header(name), validatorsOf(file));
-    // a client that goes away does not leave half of it
+    // the deletion completes even if the client disconnects
     const signal = AbortSignal.timeout(deletionDeadline);
     await store.delete(file.objectKey, signal);
-    // the row that was found may be older than a removal by another process
+    // another process may have removed the row meanwhile
     if (!(await cloudFiles.remove(name, signal))) throw fileNotFound();
     quota.freed(userId);
     return { status: 204, headers: { 'cache-control': 'no-store' } };

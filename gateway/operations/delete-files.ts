@@ -23,7 +23,7 @@ interface Failure {
 const deletions = named(
   'Deletions',
   exactObject({
-    deleted: { ...count, description: 'How many were deleted' },
+    deleted: { ...count, description: 'Number of deleted files' },
     failed: {
       type: 'array',
       items: exactObject({
@@ -31,7 +31,7 @@ const deletions = named(
         code: { type: 'string', enum: ['not_found', 'unavailable'] },
         message: string,
       }),
-      description: 'Those that were not deleted',
+      description: 'Files that were not deleted',
     },
   }),
 );
@@ -39,7 +39,7 @@ const deletions = named(
 export const deleteFiles: OperationDefinition<DeleteFileDeps> = {
   summary: 'Delete files by their names',
   description:
-    'Deletes each as the deletion of a single file does. Those that can’t be deleted are listed; the others are gone.',
+    'Deletes each file like a single deletion. Files that can’t be deleted are listed; all others are deleted.',
   access: 'token',
   needs: { grant: 'files:delete', touches: 'beside spaces' },
   body: {
@@ -60,7 +60,7 @@ export const deleteFiles: OperationDefinition<DeleteFileDeps> = {
       { names: ['0197a5c8-7c1e-4d3a-9b52-0c9f6e1d2a34_hello.txt'] },
     ),
   },
-  answers: { 200: jsonAnswer('How many were deleted, and which were not', deletions) },
+  answers: { 200: jsonAnswer('The number of deleted files, and the failures', deletions) },
   errors: [...accountErrors, ...bodyErrors, 'invalid_slug', 'unavailable'],
   sample: (base) =>
     nameOfUpload(base) +
@@ -84,7 +84,7 @@ function deleteFilesOperation({ authenticate, cloudFiles, store, quota }: Delete
       if (file?.projectSlug === project && file.ownerId === userId) files.push(file);
       else missing(names[index] as string);
     }
-    // a client that goes away does not leave half of it
+    // the deletion completes even if the client disconnects
     const signal = AbortSignal.timeout(deletionDeadline);
     const left = new Set(
       await store.deleteAll(
@@ -112,7 +112,7 @@ function readNames(body: unknown): readonly string[] {
   const names: unknown = (body as { names?: unknown } | null)?.names;
   const fits = Array.isArray(names) && names.length > 0 && names.length <= mostNames;
   if (!fits || !names.every((name): name is string => typeof name === 'string' && name.length <= 200)) {
-    throw invalidBody(`names should be an array of 1 to ${mostNames} names of files`);
+    throw invalidBody(`names should be an array of 1 to ${mostNames} file names`);
   }
   return [...new Set(names)];
 }

@@ -24,16 +24,19 @@ import {
   uploadStateOperation,
 } from './resumable.ts';
 
-const uploadParameter = queryParameter('upload', 'Of an upload that a link began, instead of a token');
+const uploadParameter = queryParameter(
+  'upload',
+  'Instead of a token: authorizes an upload that was begun with a link',
+);
 
 const tusHeader: ApiParameter = headerParameter(
   'Tus-Resumable',
-  'The version of tus. Absent: the request speaks the draft Resumable Uploads for HTTP',
+  'The version of tus. Absent: the request uses the draft Resumable Uploads for HTTP',
   { type: 'string', enum: [tusVersion] },
 );
 const completeHeader: ApiParameter = headerParameter(
   'Upload-Complete',
-  'Of the draft: ?1 when the upload ends where the body does, else ?0',
+  'Draft only: ?1 when the upload ends with this body, else ?0',
   { type: 'string', enum: ['?0', '?1'] },
 );
 const overrides = { type: 'string', enum: ['PATCH', 'HEAD', 'DELETE'] } as const;
@@ -41,9 +44,11 @@ const uploadName = {
   name: { description: 'The last segment of the upload’s address', schema: { type: 'string', minLength: 1 } },
 } as const;
 const tusAnswer = { 'Tus-Resumable': { description: tusVersion, schema: string }, ...noStore };
-const complete = { 'Upload-Complete': header('?1 when all bytes have come, else ?0') };
-const expires = { 'Upload-Expires': { description: 'When it ends, unless more bytes come', schema: string } };
-const offsetAnswer = { 'Upload-Offset': { description: 'Bytes that are stored', schema: string } };
+const complete = { 'Upload-Complete': header('?1 when all bytes have arrived, else ?0') };
+const expires = {
+  'Upload-Expires': { description: 'When the upload expires, unless more bytes come', schema: string },
+};
+const offsetAnswer = { 'Upload-Offset': { description: 'Number of stored bytes', schema: string } };
 const tusErrors: readonly ErrorCode[] = [
   ...accountErrors,
   'invalid_slug',
@@ -68,11 +73,11 @@ const chunkParameters: readonly ApiParameter[] = [
   completeHeader,
   headerParameter('Content-Digest', 'RFC 9530: sha-256 or sha-512 of the body'),
   headerParameter('Repr-Digest', 'RFC 9530: sha-256 or sha-512 of the whole file'),
-  headerParameter('Upload-Checksum', 'sha1, sha256 or crc32 of the body, and the checksum in base64'),
+  headerParameter('Upload-Checksum', 'sha1, sha256 or crc32, and the checksum of the body in base64'),
 ];
 const chunkBody = { [chunkType]: { schema: bytes }, [partialType]: { schema: bytes } };
 
-function beginning(base: string): string {
+function createSample(base: string): string {
   const more = [`-H 'Tus-Resumable: ${tusVersion}' -H 'Upload-Length: 6' -D headers.txt`];
   return curl({ method: 'POST', url: `${base}/_f_/demo/resumable`, more });
 }
@@ -80,55 +85,55 @@ function beginning(base: string): string {
 function atUpload(base: string, method: string, more: readonly string[] = []): string {
   const url = `${base}$UPLOAD`;
   const take = `UPLOAD=$(sed -n 's/^location: *//p' headers.txt | tr -d '\\r')`;
-  return `${beginning(base)}\n${take}\n${curl({ method, url, more: [`-H 'Tus-Resumable: ${tusVersion}'`, ...more] })}`;
+  return `${createSample(base)}\n${take}\n${curl({ method, url, more: [`-H 'Tus-Resumable: ${tusVersion}'`, ...more] })}`;
 }
 
 export const createUpload: OperationDefinition<ResumableDeps> = {
-  summary: 'Begin an upload that can go on',
+  summary: 'Begin a resumable upload',
   description:
-    'tus 1.0 (https://tus.io/protocols/resumable-upload) or the draft Resumable Uploads for HTTP, with the first bytes in the body if there are any. Answers the address of the upload; when all bytes have come, the CloudFile too.',
+    'tus 1.0 (https://tus.io/protocols/resumable-upload) or the draft Resumable Uploads for HTTP, with the first bytes in the body, if any. Answers the address of the upload and, once all bytes have arrived, the CloudFile.',
   access: 'optional',
   needs: { grant: 'files:write', touches: 'beside spaces' },
   parameters: [
     linkParameter,
     ...chunkParameters,
-    headerParameter('Upload-Length', 'Bytes in all', count),
-    headerParameter('Upload-Defer-Length', '1: the length follows later'),
+    headerParameter('Upload-Length', 'Total size in bytes', count),
+    headerParameter('Upload-Defer-Length', '1: the length is sent later'),
     headerParameter(
       'Upload-Concat',
-      '`partial`, or `final;` and the addresses of partial uploads that become one file',
+      '`partial`, or `final;` and the addresses of the partial uploads to join',
     ),
     headerParameter(
       'Upload-Metadata',
-      'Names with values in base64: `filename` and `filetype` are those of the file',
+      'Names with values in base64: `filename` and `filetype` describe the file',
     ),
   ],
   answers: {
     201: {
-      description: 'It is begun; with the CloudFile if it is complete',
+      description: 'The upload has begun; with the CloudFile if it is complete',
       headers: {
         ...tusAnswer,
         ...complete,
         ...expires,
         ...offsetAnswer,
-        Location: header('Of the upload'),
+        Location: header('Address of the upload'),
       },
       content: jsonContent(cloudFile),
     },
   },
   errors: [...chunkErrors, 'too_many_uploads'],
-  sample: beginning,
-  handler: (deps) => deps.access.counting(createUploadOperation(deps)),
+  sample: createSample,
+  handler: (deps) => deps.access.refundOnFailure(createUploadOperation(deps)),
 };
 
 export const uploadState: OperationDefinition<ResumableDeps> = {
-  summary: 'The file that an upload became',
-  description: '404 while it is not complete.',
+  summary: 'Get the file of a complete upload',
+  description: '404 while the upload is incomplete.',
   access: 'optional',
   needs: { grant: 'files:write', touches: 'beside spaces' },
   pathParameters: uploadName,
   parameters: [uploadParameter],
-  answers: { 200: jsonAnswer('What is known of the file', cloudFile) },
+  answers: { 200: jsonAnswer('The stored file', cloudFile) },
   errors: [
     ...tusErrors,
     'not_found',
@@ -137,22 +142,22 @@ export const uploadState: OperationDefinition<ResumableDeps> = {
     'too_many_projects',
     'quota_exceeded',
   ],
-  head: { summary: 'How many bytes of an upload are stored', statuses: [200, 204] },
+  head: { summary: 'Get the offset of an upload', statuses: [200, 204] },
   handler: uploadStateOperation,
 };
 
 export const append: OperationDefinition<ResumableDeps> = {
   summary: 'Send more bytes of an upload',
   description:
-    'Bytes that are acknowledged survive whatever happens to a server. A request that breaks off counts as far as it came, unless it has a checksum. The newest request to an upload ends the one before.',
+    'Acknowledged bytes survive any failure of a server. The bytes of an interrupted request count as far as they arrived, unless it has a checksum. A new request to an upload ends the previous one.',
   access: 'optional',
   needs: { grant: 'files:write', touches: 'beside spaces' },
   pathParameters: uploadName,
   parameters: [
     uploadParameter,
     ...chunkParameters,
-    { ...headerParameter('Upload-Offset', 'Where the bytes begin', count), required: true },
-    headerParameter('Upload-Length', 'Bytes in all, if that was deferred', count),
+    { ...headerParameter('Upload-Offset', 'Offset of the first byte', count), required: true },
+    headerParameter('Upload-Length', 'Total size in bytes, if it was deferred', count),
   ],
   body: { description: 'The bytes', content: chunkBody },
   answers: {
@@ -176,12 +181,12 @@ export const append: OperationDefinition<ResumableDeps> = {
 };
 
 export const dropUpload: OperationDefinition<ResumableDeps> = {
-  summary: 'Drop an upload that is not complete',
+  summary: 'Drop an incomplete upload',
   access: 'optional',
   needs: { grant: 'files:write', touches: 'beside spaces' },
   pathParameters: uploadName,
   parameters: [uploadParameter, tusHeader],
-  answers: { 204: { description: 'It is gone', headers: tusAnswer } },
+  answers: { 204: { description: 'The upload is dropped', headers: tusAnswer } },
   errors: [...tusErrors, 'not_found', 'upload_conflict'],
   sample: (base) => atUpload(base, 'DELETE'),
   handler: dropUploadOperation,
@@ -189,18 +194,18 @@ export const dropUpload: OperationDefinition<ResumableDeps> = {
 
 export const overridden: OperationDefinition<ResumableDeps> = {
   ...append,
-  summary: 'PATCH, HEAD or DELETE an upload from where only POST is possible',
-  description: 'The header X-HTTP-Method-Override of tus says which.',
+  summary: 'PATCH, HEAD or DELETE an upload by POST',
+  description: 'For clients that can only POST. The header X-HTTP-Method-Override of tus names the method.',
   parameters: [
     { ...headerParameter('X-HTTP-Method-Override', 'PATCH, HEAD or DELETE', overrides), required: true },
     uploadParameter,
     ...chunkParameters,
-    headerParameter('Upload-Offset', 'For PATCH: where the bytes begin', count),
-    headerParameter('Upload-Length', 'Bytes in all, if that was deferred', count),
+    headerParameter('Upload-Offset', 'For PATCH: offset of the first byte', count),
+    headerParameter('Upload-Length', 'Total size in bytes, if it was deferred', count),
   ],
   answers: {
-    200: { ...append.answers[200], description: 'As the method answers' },
-    204: { ...append.answers[204], description: 'As the method answers' },
+    200: { ...append.answers[200], description: 'The answer of the method' },
+    204: { ...append.answers[204], description: 'The answer of the method' },
   },
   sample: (base) =>
     atUpload(base, 'POST', [

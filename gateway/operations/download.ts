@@ -37,31 +37,31 @@ export interface DownloadDeps {
   readonly fileLinks: 'public' | 'private';
 }
 
-/** The client that asks for a file. */
-interface Asker {
-  /** It has a link that expires. */
+/** The client of a download. */
+interface Reader {
+  /** It has an expiring link. */
   readonly linked: boolean;
-  /** The account of its token; null: it needs none. */
+  /** The account of its token; null: no token is needed. */
   readonly userId: string | null;
 }
 
-/** The bytes of a range of a file; null: of the whole file. */
+/** The bytes of a range; null: of the whole file. */
 type BytesOf = (range: ByteRange | null) => Uint8Array | StreamBody;
 
-// the file under a name never changes
-const forAll = 'public, max-age=31536000, immutable';
-const forOne = 'private, no-cache';
+// a file never changes
+const publicCaching = 'public, max-age=31536000, immutable';
+const privateCaching = 'private, no-cache';
 
 const versionHeaders = {
   ETag: header('Of the file, which never changes'),
-  'Last-Modified': header('When it was uploaded'),
-  'Cache-Control': header('Whether others may keep it'),
+  'Last-Modified': header('When the file was uploaded'),
+  'Cache-Control': header('Whether shared caches may store the file'),
 };
 
 function fileAnswer(description: string, more: Readonly<Record<string, ApiHeader>> = {}): ApiAnswer {
   const served = {
-    'Content-Disposition': header('inline for media that cannot run scripts, else attachment'),
-    'Content-Security-Policy': header('Scripts in the file cannot run'),
+    'Content-Disposition': header('inline for media types without scripts, else attachment'),
+    'Content-Security-Policy': header('Keeps scripts in the file from running'),
     'X-Content-Type-Options': header('nosniff'),
     'Accept-Ranges': header('bytes'),
   };
@@ -72,24 +72,26 @@ function fileAnswer(description: string, more: Readonly<Record<string, ApiHeader
 export const download: OperationDefinition<DownloadDeps> = {
   summary: 'Download a file',
   description:
-    'The `s3Link` of a CloudFile. With FILE_LINKS=private it needs the token of the owner, or a link that expires.',
+    'The `s3Link` of a CloudFile. With FILE_LINKS=private it needs the token of the owner or an expiring link.',
   access: 'optional',
   needs: { grant: 'files:read', touches: 'beside spaces' },
   pathParameters: fileName,
   parameters: [
-    queryParameter('expires', 'Of a link that expires'),
-    queryParameter('signature', 'Of a link that expires'),
+    queryParameter('expires', 'Of an expiring link'),
+    queryParameter('signature', 'Of an expiring link'),
     headerParameter('Range', 'A single range of bytes, such as `bytes=0-99`'),
-    headerParameter('If-Range', 'An ETag or a time: another version is sent as a whole'),
-    headerParameter('If-Match', 'ETags: 412 when it is none of them'),
+    headerParameter('If-Range', 'An ETag or a time: Range applies only to this version'),
+    headerParameter('If-Match', 'ETags: 412 when none of them matches'),
     headerParameter('If-Unmodified-Since', 'A time: 412 when the file is newer'),
-    headerParameter('If-None-Match', 'ETags: 304 when it is one of them'),
-    headerParameter('If-Modified-Since', 'A time: 304 when there is nothing newer'),
+    headerParameter('If-None-Match', 'ETags: 304 when one of them matches'),
+    headerParameter('If-Modified-Since', 'A time: 304 when the file is not newer'),
   ],
   answers: {
     200: fileAnswer('The file'),
-    206: fileAnswer('A part of it', { 'Content-Range': header('Which part, and the size of the whole') }),
-    304: { description: 'The client has it', headers: versionHeaders },
+    206: fileAnswer('A range of the file', {
+      'Content-Range': header('The range, and the size of the file'),
+    }),
+    304: { description: 'The client’s copy is current', headers: versionHeaders },
   },
   errors: [
     ...accountErrors,
@@ -99,46 +101,46 @@ export const download: OperationDefinition<DownloadDeps> = {
     'range_not_satisfiable',
     'unavailable',
   ],
-  head: { summary: 'Ask about a file', statuses: [200, 304] },
+  head: { summary: 'Get the headers of a file', statuses: [200, 304] },
   sample: (base) => nameOfUpload(base) + curl({ url: `${base}/_f_/demo/$NAME` }),
   handler: downloadOperation,
 };
 
-/** GET /_f_/{project_slug}/{name}: a stored file, whole or in part. */
+/** GET /_f_/{project_slug}/{name}: a stored file, or a range of it. */
 export function downloadOperation(deps: DownloadDeps): Handler {
   return (request) =>
     continueWith(isLinked(deps, request), (linked) =>
       continueWith(identify(deps, request, linked), (userId) => {
-        const asker = { linked, userId };
-        const kept = deps.smallFiles.get(request.params.name ?? '');
-        if (kept === undefined) return fromStore(deps, request, asker);
-        const { served, bytes } = kept;
-        mayRead(served.file, request, asker);
-        return answer(request, served, asker, (range) =>
+        const reader = { linked, userId };
+        const cached = deps.smallFiles.get(request.params.name ?? '');
+        if (cached === undefined) return fromStore(deps, request, reader);
+        const { served, bytes } = cached;
+        assertMayRead(served.file, request, reader);
+        return answer(request, served, reader, (range) =>
           range === null ? bytes : bytes.subarray(range.start, range.end + 1),
         );
       }),
     );
 }
 
-async function fromStore(deps: DownloadDeps, request: HttpRequest, asker: Asker): Promise<HttpResponse> {
+async function fromStore(deps: DownloadDeps, request: HttpRequest, reader: Reader): Promise<HttpResponse> {
   const { cloudFiles, downloads, fileLinks, smallFiles } = deps;
   const { signal } = request;
   const { name = '' } = request.params;
-  const ticket = smallFiles.begin();
+  const moment = smallFiles.begin();
   const file = isStoredName(name) ? await cloudFiles.findByName(name, signal) : null;
   if (file === null) throw fileNotFound();
-  mayRead(file, request, asker);
-  const owner = asker.userId ?? addressOwner(request.address);
+  assertMayRead(file, request, reader);
+  const owner = reader.userId ?? addressOwner(request.address);
   const read = (range: ByteRange | null) => objectBytes(deps.store, file.objectKey, range, signal);
-  const served = servedFile(file, fileLinks === 'public' ? forAll : forOne);
-  const response = answer(request, served, asker, (range) => ({
+  const served = servedFile(file, fileLinks === 'public' ? publicCaching : privateCaching);
+  const response = answer(request, served, reader, (range) => ({
     ...inTurn(downloads, owner, request, () => read(range)),
     length: range === null ? file.size : range.end - range.start + 1,
   }));
   if (response.status !== 200 || request.method !== 'GET' || file.size > smallFileBytes) return response;
   const bytes = await wholeFile((response.body as StreamBody).chunks, file.size);
-  smallFiles.keep(served, bytes, ticket);
+  smallFiles.keep(served, bytes, moment);
   return { ...response, body: bytes };
 }
 
@@ -153,7 +155,7 @@ function servedFile(file: CloudFile, cacheControl: string): ServedFile {
     ...servingHeaders(file.contentType, file.originalName),
     ...copyHeaders,
     'accept-ranges': 'bytes',
-    // RFC 9530 section 3: of the whole file, also where only a part is sent
+    // RFC 9530 section 3: of the whole file, even if a range is sent
     ...(file.sha256 === undefined
       ? {}
       : { 'repr-digest': `sha-256=:${Buffer.from(file.sha256, 'hex').toString('base64')}:` }),
@@ -161,10 +163,10 @@ function servedFile(file: CloudFile, cacheControl: string): ServedFile {
   return { file, etag, lastModified, copyHeaders, headers };
 }
 
-function answer(request: HttpRequest, served: ServedFile, { linked }: Asker, bytes: BytesOf): HttpResponse {
+function answer(request: HttpRequest, served: ServedFile, { linked }: Reader, bytes: BytesOf): HttpResponse {
   const { size } = served.file;
   const header = (name: string) => request.header(name);
-  const own = linked ? { 'cache-control': forOne } : undefined;
+  const own = linked ? { 'cache-control': privateCaching } : undefined;
   // RFC 9110 section 13.2.2: preconditions come before Range
   assertPreconditions(header, served, true);
   if (isNotModified(header, served)) return { status: 304, headers: { ...served.copyHeaders, ...own } };
@@ -175,7 +177,7 @@ function answer(request: HttpRequest, served: ServedFile, { linked }: Asker, byt
   return { status: 206, headers: { ...headers, 'content-range': contentRange }, body: bytes(range) };
 }
 
-/** Joins a few chunks. Throws unless they have this size. */
+/** Joins chunks. Throws unless their total is `size`. */
 async function wholeFile(chunks: AsyncIterable<Uint8Array>, size: number): Promise<Buffer> {
   const bytes = Buffer.allocUnsafeSlow(size);
   let filled = 0;
@@ -188,7 +190,7 @@ async function wholeFile(chunks: AsyncIterable<Uint8Array>, size: number): Promi
   return bytes;
 }
 
-/** The bytes, once the download has a slot; it holds that until the last byte is taken. */
+/** Reads once the download has a slot, which it holds until the last byte is taken. */
 function inTurn(
   downloads: ReaderSlots,
   owner: string,
@@ -214,12 +216,12 @@ function inTurn(
   return { chunks: chunks(), cut: cut.signal };
 }
 
-/** RFC 9110 section 14.2: Range means something for GET only. */
+/** RFC 9110 section 14.2: Range only applies to GET. */
 function readRange(request: HttpRequest, size: number, applies: boolean): ByteRange | null {
   return request.method === 'GET' && applies ? parseRange(request.header('range'), size) : null;
 }
 
-/** Whether a signed link takes the place of a token. Throws 403 when it has expired, or is not ours. */
+/** Whether a signed link replaces the token. Throws 403 when the link has expired or was not signed by us. */
 function isLinked({ links }: DownloadDeps, request: HttpRequest): boolean | Promise<boolean> {
   if (request.query.length === 0) return false;
   const values = (wanted: string) =>
@@ -235,7 +237,7 @@ function isLinked({ links }: DownloadDeps, request: HttpRequest): boolean | Prom
   });
 }
 
-/** The account of the request's token; null: none is needed. Throws 401 for a bad one. */
+/** The account of the token; null: no token is needed. Throws 401 for an invalid token. */
 function identify(
   { authenticate, fileLinks }: DownloadDeps,
   request: HttpRequest,
@@ -245,8 +247,8 @@ function identify(
   return identified ? continueWith(authenticate(request), ({ userId }) => userId) : null;
 }
 
-/** Throws 404 for a file that belongs to somebody else, as for one that does not exist. */
-function mayRead(file: CloudFile, { params }: HttpRequest, { userId }: Asker): void {
+/** Throws 404 for another account's file, as for a missing one. */
+function assertMayRead(file: CloudFile, { params }: HttpRequest, { userId }: Reader): void {
   if (file.projectSlug !== params.project || (userId !== null && userId !== file.ownerId))
     throw fileNotFound();
 }

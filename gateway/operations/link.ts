@@ -17,17 +17,17 @@ export interface LinkDeps {
   readonly authenticate: Authenticate;
   readonly cloudFiles: Pick<CloudFiles, 'findByName'>;
   readonly links: FileLinks;
-  /** Address of the download route, also where s3Link is another one. */
+  /** Address of the download route, even if s3Link is a different address. */
   readonly downloadUrl: (file: CloudFile) => string;
 }
 
 const maxBodyBytes = 1024;
-/** The longest life of S3's own links. Seconds. */
-export const longestLife = 7 * 24 * 3600;
+/** The longest lifetime of S3's presigned links. Seconds. */
+export const longestLifetime = 7 * 24 * 3600;
 
 export const link: OperationDefinition<LinkDeps> = {
-  summary: 'Create a link that expires',
-  description: 'Anyone who has the link can read this one file until then, also with FILE_LINKS=private.',
+  summary: 'Create an expiring link',
+  description: 'Anyone with the link can read this file until it expires, even with FILE_LINKS=private.',
   access: 'token',
   needs: { grant: 'files:read', touches: 'beside spaces' },
   pathParameters: fileName,
@@ -38,7 +38,7 @@ export const link: OperationDefinition<LinkDeps> = {
         type: 'object',
         required: ['expiresIn'],
         properties: {
-          expiresIn: { type: 'integer', minimum: 1, maximum: longestLife, description: 'Seconds' },
+          expiresIn: { type: 'integer', minimum: 1, maximum: longestLifetime, description: 'Seconds' },
         },
       },
       { expiresIn: 3600 },
@@ -56,7 +56,7 @@ export const link: OperationDefinition<LinkDeps> = {
   handler: linkOperation,
 };
 
-/** POST /_f_/{project_slug}/{name}/link: an address that opens the file for a while, also without a token. */
+/** POST /_f_/{project_slug}/{name}/link: an address that opens the file without a token until it expires. */
 export function linkOperation({ authenticate, cloudFiles, links, downloadUrl }: LinkDeps): Handler {
   return async (request) => {
     const { userId } = await authenticate(request);
@@ -74,8 +74,8 @@ export function linkOperation({ authenticate, cloudFiles, links, downloadUrl }: 
 function readLifetime(body: unknown): number {
   const seconds: unknown =
     typeof body === 'object' && body !== null ? (body as { expiresIn?: unknown }).expiresIn : undefined;
-  if (typeof seconds !== 'number' || !Number.isInteger(seconds) || seconds < 1 || seconds > longestLife) {
-    throw invalidBody(`expiresIn should be a whole number of seconds from 1 to ${longestLife}`);
+  if (typeof seconds !== 'number' || !Number.isInteger(seconds) || seconds < 1 || seconds > longestLifetime) {
+    throw invalidBody(`expiresIn should be a whole number of seconds from 1 to ${longestLifetime}`);
   }
   return seconds;
 }

@@ -58,11 +58,11 @@ const parameters = {
   ),
   order: choiceParameter('Ascending or descending', ['asc', 'desc'], 'desc'),
   sha256: textParameter(
-    'The file with this SHA-256 alone, or 404 (HEAD asks only whether it is there). Only with DIGEST=sha-256',
+    'Only the file with this SHA-256, or 404 (HEAD checks whether it exists). Only with DIGEST=sha-256',
     { pattern: digestPattern.source },
     (text) => (digestPattern.test(text) ? null : 'should be 64 hexadecimal digits in lower case'),
   ),
-  count: choiceParameter('Whether the answer says how many files match in all', ['true', 'false'], 'false'),
+  count: choiceParameter('Whether to count all matching files', ['true', 'false'], 'false'),
 };
 
 const filePage = named(
@@ -71,7 +71,7 @@ const filePage = named(
     {
       files: arrayOf(cloudFile),
       next: nextPage,
-      count: { ...count, description: 'How many match in all; there when it was asked for' },
+      count: { ...count, description: 'Number of matching files on all pages, if `count` is true' },
     },
     { optional: ['count'] },
   ),
@@ -84,7 +84,7 @@ export const listFiles: OperationDefinition<ListFilesDeps> = {
   access: 'token',
   needs: { grant: 'files:read', touches: 'beside spaces' },
   parameters: describeList(parameters),
-  answers: { 200: jsonAnswer('A page of them', filePage) },
+  answers: { 200: jsonAnswer('A page of files', filePage) },
   errors: [...accountErrors, 'invalid_slug', 'invalid_condition', 'project_not_found', 'not_found'],
   sample: (base) => `${uploadSample(base)}\n${curl({ url: `${base}/_f_/demo?limit=10&type=text/` })}`,
   handler: listFilesOperation,
@@ -96,14 +96,14 @@ function listFilesOperation({ authenticate, projects, cloudFiles, fileUrl }: Lis
     const { userId: ownerId } = await authenticate(request);
     const { signal } = request;
     const projectSlug = readProjectSlug(request);
-    const { counts, sha256, ...asked } = readQuery(request.query);
+    const { counts, sha256, ...filter } = readQuery(request.query);
     if (sha256 !== undefined) {
       const file = await cloudFiles.findByDigest({ ownerId, projectSlug, sha256 }, signal);
       if (file === null) throw fileNotFound();
       return noStoreJson({ files: [cloudFileJson(file, fileUrl(file))], next: null });
     }
-    const query = { ...asked, ownerId, projectSlug };
-    // one more file than the limit shows that there is another page
+    const query = { ...filter, ownerId, projectSlug };
+    // read one more than the limit, to know whether there is another page
     const [found, count] = await Promise.all([
       cloudFiles.list({ ...query, limit: query.limit + 1 }, signal),
       counts ? cloudFiles.count(query, signal) : undefined,
@@ -121,12 +121,12 @@ function listFilesOperation({ authenticate, projects, cloudFiles, fileUrl }: Lis
   };
 }
 
-type Asked = Omit<FileQuery, 'ownerId' | 'projectSlug'> & {
+type ListFilesQuery = Omit<FileQuery, 'ownerId' | 'projectSlug'> & {
   readonly counts: boolean;
   readonly sha256: string | undefined;
 };
 
-function readQuery(pairs: QueryPairs): Asked {
+function readQuery(pairs: QueryPairs): ListFilesQuery {
   const { after: cursor, type, sort, order, count, ...read } = readListQuery(parameters, pairs);
   const byName = sort === 'name';
   const after = cursor === undefined ? undefined : readCursor(cursor, byName);
@@ -135,7 +135,7 @@ function readQuery(pairs: QueryPairs): Asked {
   return { ...read, type: type?.toLowerCase(), byName, ascending, after, counts: count === 'true' };
 }
 
-/** The cursor has the name only where the order needs it. */
+/** The cursor contains the name only if the order needs it. */
 function cursorOf({ createdAt, id, originalName }: CloudFile, { byName }: Pick<FileQuery, 'byName'>): string {
   const place = `${createdAt.toISOString()}_${id}`;
   return byName ? `${place}_${Buffer.from(originalName).toString('hex')}` : place;

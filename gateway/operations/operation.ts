@@ -14,7 +14,7 @@ import {
 import { curl, keeping } from '#server/openapi/curl.ts';
 import { cloudFile } from '../files/cloud-file-json.ts';
 
-/** An operation as its own file defines it: its handler and its description. The table has its address. */
+/** An operation as its file defines it: handler and description. The table of operations has its address. */
 export interface OperationDefinition<Deps> extends Omit<ApiOperation, 'id' | 'tag'> {
   readonly handler: (deps: Deps) => Handler;
 }
@@ -23,25 +23,25 @@ export const fileName = {
   name: { description: 'The `name` of a CloudFile', schema: { type: 'string', minLength: 1 } },
 } as const;
 
-/** For requests that a link lets in without a token. */
-export const linkParameter = queryParameter('link', 'Of an upload link, instead of a token');
+/** For requests with a link instead of a token. */
+export const linkParameter = queryParameter('link', 'Instead of a token: the value from an upload link');
 
 /** Checksums of a file: headers of its part, headers of the request, or fields of the form. */
 export const checksums = {
-  'Content-MD5': { description: 'Base64; a file with other bytes is refused', schema: string },
-  'x-checksum-crc32': { description: 'Base64 of four bytes, or eight hexadecimal digits', schema: string },
+  'Content-MD5': { description: 'MD5 in base64; a file that does not match is refused', schema: string },
+  'x-checksum-crc32': { description: 'Four bytes in base64, or eight hexadecimal digits', schema: string },
   'Content-Digest': { description: 'RFC 9530: sha-256 and sha-512 are checked', schema: string },
-  'Repr-Digest': { description: 'The same', schema: string },
+  'Repr-Digest': { description: 'Like Content-Digest', schema: string },
 } as const;
 
-/** Parameters of every way to send a file at once. */
+/** Parameters of all uploads in one request. */
 export const sendingParameters = [
   linkParameter,
   ...Object.entries(checksums).map(([name, { description }]) => headerParameter(name, description)),
   keyParameter,
 ];
 
-/** Errors of every way to store a file. */
+/** Errors of all uploads. */
 export const storingErrors: readonly ErrorCode[] = [
   ...accountErrors,
   'invalid_slug',
@@ -52,7 +52,7 @@ export const storingErrors: readonly ErrorCode[] = [
   'unavailable',
 ];
 
-/** Errors of every way to send a file at once. */
+/** Errors of all uploads in one request. */
 export const sendingErrors: readonly ErrorCode[] = [
   ...storingErrors,
   ...keyErrors,
@@ -64,7 +64,7 @@ export const sendingErrors: readonly ErrorCode[] = [
   'link_refused',
 ];
 
-/** The answer of every way to send a file at once. */
+/** The answer to all uploads in one request. */
 export function storedAnswer(description: string): ApiOperation['answers'] {
   return { 200: { description, headers: replayedHeaders, content: jsonContent(cloudFile) } };
 }
@@ -74,7 +74,7 @@ export function uploadSample(base: string): string {
   return `echo hello > hello.txt\n${curl({ url, more: [`-F 'file=@hello.txt'`] })}`;
 }
 
-/** Leaves the name of a new file in NAME. */
+/** A shell sample that uploads a file and keeps its name in NAME. */
 export function nameOfUpload(base: string): string {
   const [make, ...send] = uploadSample(base).split('\n');
   return `${make}\n${keeping('NAME', 'name', send.join('\n'))}\n`;

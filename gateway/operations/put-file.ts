@@ -4,8 +4,8 @@ import { chunksUnsupported, payloadTooLarge, wrongContentType } from '#kernel/er
 import { bytes } from '#kernel/json/schema.ts';
 import type { Handler, HttpRequest } from '#server/http/http-types.ts';
 import { curl } from '#server/openapi/curl.ts';
-import { keptParameters, mustMayKeep, readKept } from '../access/kept-upload.ts';
-import { mustFit } from '../access/upload-access.ts';
+import { assertMayCopy, copyParameters, readCopy } from '../access/copy-upload.ts';
+import { assertFits } from '../access/upload-access.ts';
 import type { RepeatedUpload } from '../access/upload-keys.ts';
 import { assertPreconditions, hasPreconditions, validatorsOf } from '../download/conditional.ts';
 import { draftFile } from '../files/file-draft.ts';
@@ -19,60 +19,62 @@ import {
   sendingParameters,
   storedAnswer,
 } from './operation.ts';
-import { announcedChecksums, cleaningUp, storeFile, type UploadDeps } from './upload.ts';
+import { announcedChecksums, storeFile, trackUpload, type UploadDeps } from './upload.ts';
 
 export const putFile: OperationDefinition<UploadDeps> = {
   summary: 'Upload a file as a plain body',
   description:
-    'As `curl -T` does. The name in the address is the original name; each request stores a file of its own. Files called `upload`, `upload-link`, `resumable` or `_delete_` need another way.',
+    'As `curl -T` does. The name in the address is the original name; each request stores a new file. Files called `upload`, `upload-link`, `resumable` or `_delete_` have to be uploaded another way.',
   access: 'optional',
   needs: { grant: 'files:write', touches: 'beside spaces' },
-  parameters: [...sendingParameters, ...keptParameters],
+  parameters: [...sendingParameters, ...copyParameters],
   pathParameters: {
     name: {
-      description: 'The name of the file to be stored',
+      description: 'The original name of the file',
       schema: { type: 'string', minLength: 1, maxLength: 1000 },
     },
   },
   body: { description: 'The bytes', content: { '*/*': { schema: bytes } } },
-  answers: storedAnswer('What is known of the file'),
+  answers: storedAnswer('The stored file'),
   errors: [...sendingErrors, 'invalid_options', 'precondition_failed', 'upload_conflict'],
   sample: (base) =>
     `echo hello > hello.txt\n${curl({ url: `${base}/_f_/demo/hello.txt`, more: ['-T hello.txt'] })}`,
-  handler: (deps) => deps.access.counting(putFileOperation(deps)),
+  handler: (deps) => deps.access.refundOnFailure(putFileOperation(deps)),
 };
 
 /** PUT /_f_/{project_slug}/{original name}: the body is the file, as `curl -T` sends it. */
 function putFileOperation(deps: UploadDeps): Handler {
   const { maxUploadBytes } = deps;
-  return cleaningUp(deps, async (request, behind) => {
+  return trackUpload(deps, async (request, onCleanup) => {
     const { body, signal } = request;
     const projectSlug = readProjectSlug(request);
-    const kept = readKept(request);
+    const copy = readCopy(request);
     const sent = request.header('content-type');
-    // curl gives this type to everything that it sends by --data-binary
+    // curl sends this type with every --data-binary
     const contentType =
-      kept === null && sent?.trim() === 'application/x-www-form-urlencoded' ? undefined : sent;
-    if (kept === null && contentType !== undefined && /^\s*multipart\//i.test(contentType))
-      throw wrongContentType('that of the file: a form is sent by POST');
-    // RFC 9110 section 14.5: a PUT of a part would be stored as a whole
+      copy === null && sent?.trim() === 'application/x-www-form-urlencoded' ? undefined : sent;
+    if (copy === null && contentType !== undefined && /^\s*multipart\//i.test(contentType))
+      throw wrongContentType('the type of the file; send a form by POST');
+    // RFC 9110 section 14.5: a partial PUT would be stored as a whole file
     if (request.header('content-range') !== undefined) throw chunksUnsupported('the header Content-Range');
     const checksums = announcedChecksums(request);
     const length = body.contentLength ?? 0;
     if (length > maxUploadBytes) throw payloadTooLarge(maxUploadBytes, 'File');
     const grant = await deps.access.begin(request, projectSlug);
-    if (kept !== null) mustMayKeep(grant, projectSlug);
+    if (copy !== null) assertMayCopy(grant, projectSlug);
     const { userId } = grant;
     await checkPreconditions(deps, request, { userId, projectSlug });
     const store = async (keyed: RepeatedUpload | null) => {
       const draft = draftFile(
-        { fileName: kept?.originalName ?? request.params.name ?? '', contentType, name: kept?.name },
+        { fileName: copy?.originalName ?? request.params.name ?? '', contentType, name: copy?.name },
         { id: keyed?.id ?? randomUUID(), deploymentId: deps.deploymentId, ownerId: userId, projectSlug },
       );
-      mustFit(grant, draft.contentType, length);
+      assertFits(grant, draft.contentType, length);
       if (keyed === null) await deps.quota.check(userId, length, signal);
       const received = await receiveBody({
-        ...{ body, signal, behind },
+        body,
+        signal,
+        onCleanup,
         rules: deps.store,
         memory: deps.memory,
         digests: deps.digests,
@@ -84,13 +86,13 @@ function putFileOperation(deps: UploadDeps): Handler {
           return plainReader(object, checksums);
         },
       });
-      return storeFile(deps, request, { received, draft, behind, keyed, createdAt: kept?.createdAt });
+      return storeFile(deps, request, { received, draft, onCleanup, keyed, createdAt: copy?.createdAt });
     };
-    return deps.keys.use(request, grant, store, kept);
+    return deps.keys.use(request, grant, store, copy);
   });
 }
 
-/** What a request says of the file at its address: there is one where that is the name of a stored file. */
+/** Checks preconditions, which are about the file whose stored name is in the address, if there is one. */
 async function checkPreconditions(
   { cloudFiles }: Pick<UploadDeps, 'cloudFiles'>,
   request: HttpRequest,
@@ -104,7 +106,7 @@ async function checkPreconditions(
   assertPreconditions(header, isOwn ? validatorsOf(file) : null);
 }
 
-/** Every byte of the body is one of the file. */
+/** A reader for a body that is the file itself. */
 function plainReader(object: ObjectStage, checksums: FileChecksums): BodyReader {
   checksums.begin();
   return {

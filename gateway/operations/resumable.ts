@@ -3,7 +3,7 @@ import { ApiError } from '#kernel/errors/api-error.ts';
 import { invalidHeader, payloadTooLarge } from '#kernel/errors/catalogue.ts';
 import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
 import type { Handler, HttpRequest, HttpResponse } from '#server/http/http-types.ts';
-import { mustFit, type UploadAccess } from '../access/upload-access.ts';
+import { assertFits, type UploadAccess } from '../access/upload-access.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 import { cloudFileJson } from '../files/cloud-file-json.ts';
 import { draftFile, type FileDraft } from '../files/file-draft.ts';
@@ -15,7 +15,7 @@ import {
   requirePartialType,
   speaksDraft,
 } from '../resumable/draft-headers.ts';
-import type { ResumableUploads, Whose } from '../resumable/resumable-uploads.ts';
+import type { ResumableUploads, UploadReference } from '../resumable/resumable-uploads.ts';
 import {
   readChunkCheck,
   readConcat,
@@ -39,7 +39,7 @@ export interface ResumableDeps {
 }
 
 const noStore = { 'cache-control': 'no-store' };
-/** Name of an upload whose client gives none. */
+/** Name of a file whose client sends none. */
 const unnamed = 'file';
 
 /**
@@ -48,12 +48,12 @@ const unnamed = 'file';
  */
 export function createUploadOperation(deps: ResumableDeps): Handler {
   const { access, resumable } = deps;
-  return spoken(deps, async (request, isDraft) => {
+  return inProtocol(deps, async (request, isDraft) => {
     const projectSlug = readProjectSlug(request);
     const concat = isDraft ? undefined : readConcat(request, projectSlug);
     const { metadata, sent } = readFileSent(request, isDraft);
     const reprDigest = readReprDigest(request);
-    const about = { metadata, ...(reprDigest && { reprDigest }) };
+    const properties = { metadata, ...(reprDigest && { reprDigest }) };
     const isFinal = typeof concat === 'object';
     const { length, isLast } = isDraft
       ? readDraftLength(request, 0)
@@ -63,32 +63,32 @@ export function createUploadOperation(deps: ResumableDeps): Handler {
     const grant = await access.begin(request, projectSlug);
     const { userId: ownerId, maxBytes, link } = grant;
     if (link !== undefined && concat !== undefined)
-      throw invalidHeader(['The header Upload-Concat needs a token: a link takes no partial uploads']);
-    // a client that asks again for a file of the same parts continues it
+      throw invalidHeader(['The header Upload-Concat needs a token: a link allows no partial uploads']);
+    // the same parts give the same id, so that a repeated request continues the file
     const id = isFinal ? uuidV5(ownerId, sent.fileName, ...concat) : randomUUID();
     const { deploymentId } = resumable;
     const file = draftFile(sent, { id, deploymentId, ownerId, projectSlug });
     if (isFinal) {
-      const made = await resumable.concatenate(file, concat, about, request.signal);
-      return answer(201, made, deps, { location: addressOf(file) });
+      const joined = await resumable.concatenate(file, concat, properties, request.signal);
+      return answer(201, joined, deps, { location: addressOf(file) });
     }
-    mustFit(grant, file.contentType, Math.max(length ?? 0, chunk?.body.contentLength ?? 0));
+    assertFits(grant, file.contentType, Math.max(length ?? 0, chunk?.body.contentLength ?? 0));
     const more = { length, ...(concat && { concat }), ...(link && { maxBytes }) };
-    const progress = await resumable.create(file, { ...about, ...more }, request.signal, chunk);
+    const progress = await resumable.create(file, { ...properties, ...more }, request.signal, chunk);
     const location = addressOf(file) + (await access.addressQuery(grant, file.name));
     const offset = chunk === null ? {} : { 'upload-offset': `${offsetAfter(progress)}` };
     return answer(201, progress, deps, { location, ...offset });
   });
 }
 
-/** Name and type of the file, as they were sent. */
+/** Name and type of the file as sent. */
 function readFileSent(request: HttpRequest, isDraft: boolean) {
   const metadata = request.header('upload-metadata') ?? '';
-  const known = readMetadata(metadata);
+  const pairs = readMetadata(metadata);
   const { fileName, contentType } = isDraft ? readDraftFile(request) : {};
   const sent = {
-    fileName: known.get('filename') || known.get('name') || fileName || unnamed,
-    contentType: known.get('filetype') || known.get('type') || contentType,
+    fileName: pairs.get('filename') || pairs.get('name') || fileName || unnamed,
+    contentType: pairs.get('filetype') || pairs.get('type') || contentType,
   };
   return { metadata, sent };
 }
@@ -97,7 +97,7 @@ function addressOf({ projectSlug, name }: Pick<FileDraft, 'projectSlug' | 'name'
   return `/_f_/${projectSlug}/resumable/${name}`;
 }
 
-/** Null: the request brings no bytes. */
+/** Null: the request has no bytes. */
 function firstChunk(
   request: HttpRequest,
   length: number | null,
@@ -107,7 +107,7 @@ function firstChunk(
   const limit = Math.min(length ?? most, most);
   if (Math.max(length ?? 0, body.contentLength ?? 0) > limit) throw payloadTooLarge(limit, 'The upload');
   if (body.contentLength === 0) return null;
-  // in the draft the Content-Type is that of the file
+  // in the draft, the Content-Type describes the file
   if (!isDraft) requireChunkType(request);
   return { body, check: readChunkCheck(request) };
 }
@@ -115,7 +115,7 @@ function firstChunk(
 /** PATCH /_f_/{project_slug}/resumable/{name} */
 export function appendOperation(deps: ResumableDeps): Handler {
   const { access, resumable } = deps;
-  return spoken(deps, async (request, isDraft) => {
+  return inProtocol(deps, async (request, isDraft) => {
     if (isDraft) requirePartialType(request);
     else requireChunkType(request);
     const offset = readCount(request, 'Upload-Offset');
@@ -126,11 +126,12 @@ export function appendOperation(deps: ResumableDeps): Handler {
     const { maxUploadBytes } = resumable;
     const end = offset + (request.body.contentLength ?? 0);
     if (Math.max(length ?? 0, end) > maxUploadBytes) throw payloadTooLarge(maxUploadBytes, 'The upload');
-    const [check, reprDigest] = [readChunkCheck(request), readReprDigest(request)];
-    const whose = await whoseUpload(access, request);
+    const check = readChunkCheck(request);
+    const reprDigest = readReprDigest(request);
+    const upload = await readUploadReference(access, request);
     const { body, signal } = request;
     const chunk = { body, check, isLast };
-    const progress = await resumable.append(whose, { offset, length, reprDigest, signal, ...chunk });
+    const progress = await resumable.append(upload, { offset, length, reprDigest, signal, ...chunk });
     const headers = { 'upload-offset': `${offsetAfter(progress)}` };
     return answer(progress.file === null ? 204 : 200, progress, deps, headers);
   });
@@ -139,23 +140,23 @@ export function appendOperation(deps: ResumableDeps): Handler {
 /** HEAD /_f_/{project_slug}/resumable/{name}: the offset of the upload. */
 export function uploadOffsetOperation(deps: ResumableDeps): Handler {
   const { access, resumable } = deps;
-  return spoken(deps, async (request, isDraft) => {
-    const progress = await resumable.find(await whoseUpload(access, request), request.signal);
+  return inProtocol(deps, async (request, isDraft) => {
+    const progress = await resumable.find(await readUploadReference(access, request), request.signal);
     const headers = progress.file === null ? stateHeaders(progress.state) : fileHeaders(progress.file);
     if (!isDraft) return answer(200, progress, deps, headers);
-    const { headers: answered } = answer(204, progress, deps, headers);
-    return { status: 204, headers: { ...answered } };
+    const response = answer(204, progress, deps, headers);
+    return { status: 204, headers: { ...response.headers } };
   });
 }
 
-/** GET /_f_/{project_slug}/resumable/{name}: the file that the upload became. */
+/** GET /_f_/{project_slug}/resumable/{name}: the file of a complete upload. */
 export function uploadStateOperation(deps: ResumableDeps): Handler {
   const { access, resumable } = deps;
   const offset = uploadOffsetOperation(deps);
   return async (request) => {
     if (request.method === 'HEAD') return offset(request);
     if (request.header('tus-resumable') !== undefined) requireTus(request);
-    const file = await resumable.fileOf(await whoseUpload(access, request), request.signal);
+    const file = await resumable.fileOf(await readUploadReference(access, request), request.signal);
     return answer(200, { file }, deps, {});
   };
 }
@@ -163,8 +164,8 @@ export function uploadStateOperation(deps: ResumableDeps): Handler {
 /** DELETE /_f_/{project_slug}/resumable/{name} */
 export function dropUploadOperation(deps: ResumableDeps): Handler {
   const { access, resumable } = deps;
-  return spoken(deps, async (request) => {
-    await resumable.drop(await whoseUpload(access, request), request.signal);
+  return inProtocol(deps, async (request) => {
+    await resumable.drop(await readUploadReference(access, request), request.signal);
     return { status: 204, headers: noStore };
   });
 }
@@ -181,7 +182,7 @@ function stateHeaders(state: UploadState): Record<string, string> {
   };
 }
 
-/** Headers of a complete upload, whose state is gone. */
+/** Headers of a complete upload, whose state was removed. */
 function fileHeaders({ size, originalName, contentType }: CloudFile): Record<string, string> {
   const metadata = `filename ${base64(originalName)},filetype ${base64(contentType)}`;
   return { 'upload-offset': `${size}`, 'upload-length': `${size}`, 'upload-metadata': metadata };
@@ -194,7 +195,7 @@ export function overriddenOperation(deps: ResumableDeps): Handler {
     ['HEAD', uploadOffsetOperation(deps)],
     ['DELETE', dropUploadOperation(deps)],
   ]);
-  return spoken(deps, async (request) => {
+  return inProtocol(deps, async (request) => {
     const handler = handlers.get(request.header('x-http-method-override') ?? '');
     if (handler === undefined)
       throw invalidHeader([
@@ -204,10 +205,10 @@ export function overriddenOperation(deps: ResumableDeps): Handler {
   });
 }
 
-async function whoseUpload(access: UploadAccess, request: HttpRequest): Promise<Whose> {
+async function readUploadReference(access: UploadAccess, request: HttpRequest): Promise<UploadReference> {
   const projectSlug = readProjectSlug(request);
   const { name = '' } = request.params;
-  return { ownerId: await access.goOn(request, projectSlug, name), projectSlug, name };
+  return { ownerId: await access.ownerOfUpload(request, projectSlug, name), projectSlug, name };
 }
 
 function offsetAfter(progress: Progress): number {
@@ -218,7 +219,7 @@ const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 const jsonType = { 'content-type': 'application/json; charset=utf-8' };
 
-/** Answers with the file, once the upload is complete. */
+/** The answer has the file once the upload is complete. */
 function answer(
   status: number,
   progress: Progress,
@@ -239,7 +240,7 @@ function answer(
  * Answers in the protocol of the request. In tus: "The Tus-Resumable header MUST be included in every request and
  * response".
  */
-function spoken(
+function inProtocol(
   { resumable }: ResumableDeps,
   handler: (request: HttpRequest, isDraft: boolean) => Promise<HttpResponse>,
 ): Handler {

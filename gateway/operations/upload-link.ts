@@ -8,7 +8,7 @@ import { accountErrors, bodyErrors, jsonAnswer, jsonContent } from '#server/open
 import { curl } from '#server/openapi/curl.ts';
 import { filterPattern, mediaTypeFilterProblem } from '../files/media-type.ts';
 import type { UploadLink, UploadLinks } from '../links/upload-links.ts';
-import { longestLife } from './link.ts';
+import { longestLifetime } from './link.ts';
 import { type OperationDefinition, readProjectSlug } from './operation.ts';
 
 export interface UploadLinkDeps {
@@ -20,54 +20,60 @@ export interface UploadLinkDeps {
 }
 
 const maxBodyBytes = 1024;
-/** The highest limit of uploads by one link. */
+/** Most uploads that a link may be limited to. */
 const mostTimes = 1_000_000;
 
-const wishes: Readonly<Record<string, Schema>> = {
-  expiresIn: { type: 'integer', minimum: 1, maximum: longestLife, description: 'Seconds' },
-  maxBytes: { ...count, description: 'Of a file' },
+const termsSchema: Readonly<Record<string, Schema>> = {
+  expiresIn: { type: 'integer', minimum: 1, maximum: longestLifetime, description: 'Seconds' },
+  maxBytes: { ...count, description: 'Largest file, in bytes' },
   type: {
     type: 'string',
     pattern: filterPattern.source,
     description: 'A media type, or the beginning of one up to its slash, such as `image/`',
   },
-  times: { type: 'integer', minimum: 1, maximum: mostTimes, description: 'How many uploads' },
+  times: { type: 'integer', minimum: 1, maximum: mostTimes, description: 'Number of uploads' },
 };
-const addresses: Readonly<Record<string, Schema>> = {
+const addressesSchema: Readonly<Record<string, Schema>> = {
   form: { type: 'string', format: 'uri', description: 'For a form' },
   resumable: { type: 'string', format: 'uri', description: 'The endpoint for tus' },
-  put: { type: 'string', description: 'For a plain body: `{name}` is that of the file' },
+  put: { type: 'string', description: 'For a plain body: replace `{name}` with the name of the file' },
 };
 
 export const uploadLink: OperationDefinition<UploadLinkDeps> = {
   summary: 'Create a link for uploads',
   description:
-    'Anyone who has one of the addresses can upload to the project until then. The files belong to the account that made the link.',
+    'Anyone with one of the addresses can upload to the project until the link expires. The files belong to the account that made the link.',
   access: 'token',
   needs: { grant: 'files:write', touches: 'beside spaces' },
   body: {
-    description: 'What the link lets in',
-    content: jsonContent(exactObject(wishes, { optional: ['maxBytes', 'type', 'times'] }), {
-      ...{ expiresIn: 600, maxBytes: 5_000_000, type: 'image/', times: 1 },
+    description: 'What the link allows',
+    content: jsonContent(exactObject(termsSchema, { optional: ['maxBytes', 'type', 'times'] }), {
+      expiresIn: 600,
+      maxBytes: 5_000_000,
+      type: 'image/',
+      times: 1,
     }),
   },
   answers: {
-    200: jsonAnswer('The link', named('UploadLink', exactObject({ ...addresses, expiresAt: dateTime }))),
+    200: jsonAnswer(
+      'The link',
+      named('UploadLink', exactObject({ ...addressesSchema, expiresAt: dateTime })),
+    ),
   },
   errors: [...accountErrors, ...bodyErrors, 'invalid_slug', 'unavailable'],
   sample: (base) => curl({ url: `${base}/_f_/demo/upload-link`, body: { expiresIn: 600, times: 1 } }),
   handler: uploadLinkOperation,
 };
 
-/** POST /_f_/{project_slug}/upload-link: addresses to which somebody without a token may upload for a while. */
+/** POST /_f_/{project_slug}/upload-link: addresses that accept uploads without a token until the link expires. */
 function uploadLinkOperation(deps: UploadLinkDeps): Handler {
   const { authenticate, uploadLinks, maxUploadBytes, filesUrl } = deps;
   return async (request) => {
     const projectSlug = readProjectSlug(request);
     const { userId: ownerId } = await authenticate(request);
-    const { expiresIn, ...asked } = readWishes(await readJson(request, maxBodyBytes), maxUploadBytes);
+    const { expiresIn, ...terms } = readTerms(await readJson(request, maxBodyBytes), maxUploadBytes);
     const expires = Math.ceil(Date.now() / 1000 + expiresIn);
-    const link = `link=${await uploadLinks.sign({ ...asked, ownerId, projectSlug, expires })}`;
+    const link = `link=${await uploadLinks.sign({ ...terms, ownerId, projectSlug, expires })}`;
     const base = filesUrl(projectSlug);
     return noStoreJson({
       form: `${base}/upload?${link}`,
@@ -78,26 +84,26 @@ function uploadLinkOperation(deps: UploadLinkDeps): Handler {
   };
 }
 
-type Wishes = Pick<UploadLink, 'maxBytes' | 'type' | 'times'> & { readonly expiresIn: number };
+type LinkTerms = Pick<UploadLink, 'maxBytes' | 'type' | 'times'> & { readonly expiresIn: number };
 
-function readWishes(body: unknown, maxUploadBytes: number): Wishes {
-  const wishes = (typeof body === 'object' ? body : null) ?? {};
-  const { expiresIn, maxBytes = maxUploadBytes, type = '', times = 0, ...others } = wishes as Wishes;
+function readTerms(body: unknown, maxUploadBytes: number): LinkTerms {
+  const sent = (typeof body === 'object' ? body : null) ?? {};
+  const { expiresIn, maxBytes = maxUploadBytes, type = '', times = 0, ...others } = sent as LinkTerms;
   const problems: string[] = [];
   const number = (name: string, value: unknown, least: number, most: number): void => {
     if (!Number.isInteger(value) || (value as number) < least || (value as number) > most)
       problems.push(`${name} should be a whole number from ${least} to ${most}`);
   };
-  number('expiresIn', expiresIn, 1, longestLife);
+  number('expiresIn', expiresIn, 1, longestLifetime);
   number('maxBytes', maxBytes, 0, Number.MAX_SAFE_INTEGER);
-  if ('times' in wishes) number('times', times, 1, mostTimes);
-  if ('type' in wishes) {
-    const problem = typeof type === 'string' ? mediaTypeFilterProblem(type) : 'should be a text';
+  if ('times' in sent) number('times', times, 1, mostTimes);
+  if ('type' in sent) {
+    const problem = typeof type === 'string' ? mediaTypeFilterProblem(type) : 'should be a string';
     if (problem !== null) problems.push(`type ${problem}`);
   }
-  // a limit that is misspelled would be none
+  // a misspelled limit would not limit anything
   for (const name of Object.keys(others).slice(0, 3))
-    problems.push(`${JSON.stringify(name.slice(0, 80))} is none of expiresIn, maxBytes, type and times`);
+    problems.push(`${JSON.stringify(name.slice(0, 80))} is not one of expiresIn, maxBytes, type and times`);
   if (problems.length > 0) throw invalidBody(problems);
   return { expiresIn, maxBytes, type: type.toLowerCase(), times };
 }

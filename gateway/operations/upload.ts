@@ -12,7 +12,7 @@ import { declaredCoding } from '#server/http/content-coding.ts';
 import type { Handler, HttpRequest, HttpResponse } from '#server/http/http-types.ts';
 import { replayedHeader } from '#server/http/idempotency-key.ts';
 import type { CountedFile, Quota } from '../access/storage-quota.ts';
-import { mustFit, type UploadAccess, type UploadGrant } from '../access/upload-access.ts';
+import { assertFits, type UploadAccess, type UploadGrant } from '../access/upload-access.ts';
 import { isSame, type RepeatedUpload, type UploadKeys } from '../access/upload-keys.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
@@ -35,16 +35,16 @@ import {
   uploadSample,
 } from './operation.ts';
 
-/** Most bytes of a form beside its file: boundaries, headers, other fields. */
+/** Most bytes of a form besides its file: boundaries, headers, other fields. */
 export const formOverheadBytes = 1024 * 1024;
-/** Headers of a form that are about its file, and not about the form. */
+/** Headers of the request that describe the file, not the whole form. */
 const formHeaders = ['content-md5', 'x-checksum-crc32'] as const;
-/** Time limit for storing a file's row, or for removing its object again. Milliseconds. */
+/** Time limit for inserting the row, or else for removing the object. Milliseconds. */
 const commitTimeout = 30_000;
 const commitDeadline = createSharedDeadline(commitTimeout);
 
 export interface UploadDeps {
-  /** Begins the key of every object. */
+  /** The first segment of every object key. */
   readonly deploymentId: string;
   readonly access: UploadAccess;
   readonly projects: Pick<Projects, 'ensure'>;
@@ -65,12 +65,12 @@ export interface UploadDeps {
 export const upload: OperationDefinition<UploadDeps> = {
   summary: 'Upload a file',
   description:
-    'The file is durable when the answer comes. Other parts of the form are ignored. The project is created if it does not exist.',
+    'The file is durable once the request is answered. Other parts of the form are ignored. The project is created if it does not exist.',
   access: 'optional',
   needs: { grant: 'files:write', touches: 'beside spaces' },
   parameters: sendingParameters,
   body: {
-    description: 'A form with the file, and its file name, in the part `file`',
+    description: 'A form with the file and its file name in the part `file`',
     content: {
       'multipart/form-data': {
         schema: {
@@ -85,24 +85,24 @@ export const upload: OperationDefinition<UploadDeps> = {
   answers: storedAnswer('The stored file'),
   errors: [...sendingErrors, 'missing_file_part', 'unsupported_media_type'],
   sample: uploadSample,
-  handler: (deps) => deps.access.counting(uploadOperation(deps)),
+  handler: (deps) => deps.access.refundOnFailure(uploadOperation(deps)),
 };
 
 /** POST /_f_/{project_slug}/upload (interface.md section 4.1). */
 export function uploadOperation(deps: UploadDeps): Handler {
-  return cleaningUp(deps, (request, behind) => storeUpload(deps, request, behind));
+  return trackUpload(deps, (request, onCleanup) => storeUpload(deps, request, onCleanup));
 }
 
-/** Takes the cleanup that continues after a failure, and never rejects. */
-export type Behind = (cleanup: Promise<void>) => void;
+/** Gets the cleanup that continues after a failed request; it never rejects. */
+export type OnCleanup = (cleanup: Promise<void>) => void;
 
-/** Counts an upload as running until its cleanups have ended. */
-export function cleaningUp(
+/** Counts an upload as under way until its cleanups have ended. */
+export function trackUpload(
   { uploads }: Pick<UploadDeps, 'uploads'>,
-  store: (request: HttpRequest, behind: Behind) => Promise<HttpResponse>,
+  store: (request: HttpRequest, onCleanup: OnCleanup) => Promise<HttpResponse>,
 ): Handler {
   return async (request) => {
-    // no answer waits for the cleanups after a failure; until they end the upload is not over
+    // the answer does not wait for cleanups after a failure, but the upload is under way until they end
     const cleanups: Promise<void>[] = [];
     try {
       return await store(request, (cleanup) => cleanups.push(cleanup));
@@ -113,7 +113,11 @@ export function cleaningUp(
   };
 }
 
-async function storeUpload(deps: UploadDeps, request: HttpRequest, behind: Behind): Promise<HttpResponse> {
+async function storeUpload(
+  deps: UploadDeps,
+  request: HttpRequest,
+  onCleanup: OnCleanup,
+): Promise<HttpResponse> {
   const projectSlug = readProjectSlug(request);
   const boundary = readBoundary(request.header('content-type'));
   if (request.header('content-range') !== undefined) throw chunksUnsupported('the header Content-Range');
@@ -122,28 +126,28 @@ async function storeUpload(deps: UploadDeps, request: HttpRequest, behind: Behin
   const bodyChecksums = announcedChecksums(request, digestNames);
   const maxBodyBytes = deps.maxUploadBytes + formOverheadBytes;
   if ((request.body.contentLength ?? 0) > maxBodyBytes) throw payloadTooLarge(deps.maxUploadBytes, 'File');
-  // nothing of the body is read before the token is known to be good
+  // the body is not read before the token has been checked
   const grant = await deps.access.begin(request, projectSlug);
-  const form = { grant, projectSlug, boundary, checksums, bodyChecksums, maxBodyBytes, behind };
+  const form = { grant, projectSlug, boundary, checksums, bodyChecksums, maxBodyBytes, onCleanup };
   return deps.keys.use(request, grant, (keyed) => storeForm(deps, request, { keyed, ...form }));
 }
 
-interface Form {
+interface FormUpload {
   readonly grant: UploadGrant;
   readonly projectSlug: string;
   readonly boundary: string;
   readonly checksums: FileChecksums;
   readonly bodyChecksums: FileChecksums;
   readonly maxBodyBytes: number;
-  readonly behind: Behind;
+  readonly onCleanup: OnCleanup;
   readonly keyed: RepeatedUpload | null;
 }
 
-async function storeForm(deps: UploadDeps, request: HttpRequest, form: Form): Promise<HttpResponse> {
-  const { grant, projectSlug, boundary, checksums, bodyChecksums, maxBodyBytes, behind, keyed } = form;
+async function storeForm(deps: UploadDeps, request: HttpRequest, form: FormUpload): Promise<HttpResponse> {
+  const { grant, projectSlug, boundary, checksums, bodyChecksums, maxBodyBytes, onCleanup, keyed } = form;
   const { userId } = grant;
   const leastBytes = Math.max(0, (request.body.contentLength ?? 0) - formOverheadBytes);
-  // a file that the key stored before is counted already
+  // with a key the file may be stored, and counted, already
   if (keyed === null) await deps.quota.check(userId, leastBytes, request.signal);
 
   const id = keyed?.id ?? randomUUID();
@@ -162,35 +166,35 @@ async function storeForm(deps: UploadDeps, request: HttpRequest, form: Form): Pr
     maxFileBytes: grant.maxBytes,
     maxBodyBytes,
     signal: request.signal,
-    behind,
+    onCleanup,
     begin: async (part, signal) => {
       const draft = describe(part);
-      mustFit(grant, draft.contentType, leastBytes);
+      assertFits(grant, draft.contentType, leastBytes);
       deps.uploads.begin(request, draft.objectKey);
       return deps.store.create(draft.objectKey, objectDescription(draft), signal);
     },
   });
-  return storeFile(deps, request, { received, draft: describe(received.part), behind, keyed });
+  return storeFile(deps, request, { received, draft: describe(received.part), onCleanup, keyed });
 }
 
-interface Received {
+interface ReceivedUpload {
   readonly received: ReceivedObject;
   readonly draft: FileDraft;
-  readonly behind: Behind;
-  /** Null: the request has no `Idempotency-Key`, and is no copy. */
+  readonly onCleanup: OnCleanup;
+  /** Null: the request has no `Idempotency-Key` and is not a copy. */
   readonly keyed: RepeatedUpload | null;
-  /** Of a copy; absent: now. */
+  /** For a copy; absent: now. */
   readonly createdAt?: Date | undefined;
 }
 
-/** Makes a file of an object whose bytes have all come. */
+/** Makes a file of an object whose bytes have all arrived. */
 export async function storeFile(
   deps: UploadDeps,
   request: HttpRequest,
-  upload: Received,
+  upload: ReceivedUpload,
 ): Promise<HttpResponse> {
   const { draft, received, keyed, createdAt = new Date() } = upload;
-  const earlier = keyed === null ? null : await storedBefore(keyed, upload, request.signal);
+  const earlier = keyed === null ? null : await findEarlier(keyed, upload, request.signal);
   if (earlier !== null) return answer(earlier, deps.fileUrl(earlier), replayedHeader);
   const rowIsOver = deps.cloudFiles.announce();
   let counted: CountedFile | undefined;
@@ -209,10 +213,10 @@ export async function storeFile(
   }
 }
 
-/** The file of an earlier request with the same key or name. This one must be the same; its bytes are dropped. */
-async function storedBefore(
+/** The file of an earlier request with the same key or name. This upload must match it, and is then dropped. */
+async function findEarlier(
   keyed: RepeatedUpload,
-  { draft, received: { size, crc32, writer, release }, behind }: Received,
+  { draft, received: { size, crc32, writer, release }, onCleanup }: ReceivedUpload,
   signal: AbortSignal,
 ): Promise<CloudFile | null> {
   let first = false;
@@ -222,7 +226,7 @@ async function storedBefore(
     if (earlier !== null && !isSame(earlier, { ...draft, size, crc32 })) throw keyed.isAnother();
     return earlier;
   } finally {
-    if (!first) behind(writer.abort().then(release));
+    if (!first) onCleanup(writer.abort().then(release));
   }
 }
 
@@ -240,13 +244,13 @@ export function announcedChecksums(
 }
 
 /**
- * Makes the object visible, in a project that exists, and counts it to its owner's quota. Until then a client that has
- * gone away leaves nothing.
+ * Makes the object visible, creates its project, and counts it against its owner's quota. A client that disconnects
+ * before this leaves nothing.
  */
 async function completeObject(
   { projects, quota }: UploadDeps,
   { signal }: HttpRequest,
-  { received, draft, behind }: Received,
+  { received, draft, onCleanup }: ReceivedUpload,
 ): Promise<CountedFile> {
   const { writer, last, size, release } = received;
   let counted: CountedFile | undefined;
@@ -259,15 +263,15 @@ async function completeObject(
     return counted;
   } catch (error) {
     counted?.(false);
-    // until then the store may still read the memory
-    behind(writer.abort().then(release));
+    // the store may read the memory until the abort ends
+    onCleanup(writer.abort().then(release));
     throw error;
   }
 }
 
 /**
- * Stores the row, or removes the object again. The request's own signal has no say here: an insert that is given up
- * may still succeed, and would leave a row without an object for no reason but a closed connection.
+ * Inserts the row, or else removes the object. It ignores the request's signal: an aborted insert may still succeed, so
+ * a closed connection could leave a row without an object.
  */
 async function storeRow(
   { cloudFiles, store, uploads, log }: UploadDeps,
@@ -277,7 +281,7 @@ async function storeRow(
   try {
     await cloudFiles.insert(file, commitDeadline());
   } catch (cause) {
-    // the upload counts as open until the removal ends; the answer does not wait for it
+    // the answer does not wait for the removal, but the upload is under way until it ends
     uploads.begin(file, file.objectKey);
     store
       .delete(file.objectKey, AbortSignal.timeout(commitTimeout))

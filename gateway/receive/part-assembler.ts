@@ -9,31 +9,31 @@ export interface PartRules {
   readonly concurrentParts: number;
   /** A part may be shorter than `partBytes`. */
   readonly shortParts: boolean;
-  /** @param small as small as the store can do with, because memory is short */
+  /** @param small the smallest size that the store accepts, because memory is short */
   partBytes(index: number, maxBytes: number, small: boolean): number;
 }
 
 /**
- * An object whose bytes have all arrived. A single part has yet to be stored, by `complete`; after several, the last is
- * empty, because the store has them all.
+ * An object whose bytes have all arrived. A single part is stored by `complete`; after several parts, `last` is empty,
+ * because the store has them all.
  */
-export interface Assembled {
+export interface AssembledObject {
   readonly writer: ObjectWriter;
   readonly last: Part;
   /** Bytes. */
   readonly size: number;
   readonly crc32: number;
-  /** undefined: files have no digest of their own. */
+  /** undefined: files have no digests. */
   readonly sha256: string | undefined;
 }
 
-interface Slabs extends Part {
+interface SlabPart extends Part {
   readonly slabs: readonly Buffer[];
 }
 
 /**
- * Copies the bytes of one object, once, into slabs, and hands full parts to the store while the next one fills.
- * A full part is held until more bytes come, because the last one is stored together with completing the object.
+ * Copies the bytes of one object into slabs, and sends full parts to the store while the next part fills. A full part
+ * is held until more bytes come, because completing the object stores the last one.
  */
 export class PartAssembler {
   readonly #args: PartAssemblerArgs;
@@ -46,11 +46,11 @@ export class PartAssembler {
   #index = 0;
   #partBytes: number;
   #writer: Promise<ObjectWriter> | null = null;
-  /** Full parts that wait for the end of one under way. */
-  readonly #ready: Slabs[] = [];
+  /** Full parts that wait while others are being stored. */
+  readonly #ready: SlabPart[] = [];
   readonly #underWay = new Set<Promise<void>>();
-  /** The part that `finish` took, until its caller has it. */
-  #last: Slabs | null = null;
+  /** The part that `finish` has taken but not yet returned. */
+  #last: SlabPart | null = null;
   #stopped = false;
 
   constructor(args: PartAssemblerArgs) {
@@ -59,15 +59,15 @@ export class PartAssembler {
   }
 
   /**
-   * Whether the store must catch up before more is read. Where memory is plenty, the next part is gathered meanwhile;
-   * where others wait for it, it would lie there for nothing.
+   * Whether the store must catch up before more is read. With plenty of memory the next part is gathered meanwhile;
+   * while others wait for memory, it would only sit there.
    */
   get blocked(): boolean {
     const { memory, rules } = this.#args;
     return this.#ready.length > 0 || (memory.contended && this.#underWay.size >= rules.concurrentParts);
   }
 
-  /** Bytes until the part that is being gathered is full, or the one after it when it is. */
+  /** Bytes until the current part is full; if it is full, the bytes of the next one. */
   get room(): number {
     return this.#filled === this.#partBytes ? this.#partBytes : this.#partBytes - this.#filled;
   }
@@ -78,7 +78,7 @@ export class PartAssembler {
     writer.catch((error: unknown) => this.#args.onError(error));
   }
 
-  /** Copies the bytes; their memory may be reused when the call returns. */
+  /** Copies the bytes: their memory may be reused when the call returns. */
   write(bytes: Uint8Array): void {
     let rest = bytes;
     while (rest.byteLength > 0) {
@@ -99,23 +99,23 @@ export class PartAssembler {
     }
   }
 
-  /** Sends an unfinished part to the store. False where the store takes whole parts only. */
+  /** Sends an unfinished part to the store. False if the store takes only whole parts. */
   flush(): boolean {
     if (this.#args.rules.shortParts && this.#filled > 0) this.#ship();
     return this.#args.rules.shortParts;
   }
 
   /**
-   * No more bytes come. Resolves when the store has every part, or there is only one.
+   * Ends the object. Resolves when the store has every part, or when there is only one.
    * @param check gets the CRC32 of all bytes; its error fails the object
    */
-  async finish(check: (crc32: number) => void): Promise<Assembled> {
+  async finish(check: (crc32: number) => void): Promise<AssembledObject> {
     if (this.#writer === null) throw new Error('no object has begun');
     let last = this.#takePart();
     this.#last = last;
     check(this.#sizeChecksum);
     if (this.#index > 0) {
-      // it need not wait for the parts before it, nor its memory for the end of the object
+      // store it at once, so that its memory is not held until the object is complete
       this.#last = null;
       this.#ready.push(last);
       this.#pump();
@@ -130,8 +130,8 @@ export class PartAssembler {
   }
 
   /**
-   * Stores nothing more, releases parts that the store does not have, and drops the object. Resolves once the store is
-   * done with the rest. Never rejects.
+   * Stores nothing more, releases parts that the store does not have, and aborts the object. Resolves once the store is
+   * done with the other parts. Never rejects.
    */
   async abort(): Promise<void> {
     this.#stopped = true;
@@ -147,10 +147,10 @@ export class PartAssembler {
 
   /** Releases the memory of a part. */
   release(part: Part): void {
-    this.#args.memory.give((part as Slabs).slabs);
+    this.#args.memory.give((part as SlabPart).slabs);
   }
 
-  #takePart(): Slabs {
+  #takePart(): SlabPart {
     const { memory } = this.#args;
     const slabs = this.#slabs;
     const chunks = slabs.map((slab, index) =>
@@ -182,7 +182,7 @@ export class PartAssembler {
   #pump(): void {
     const { rules, onRoom, onError } = this.#args;
     while (!this.#stopped && this.#ready.length > 0 && this.#underWay.size < rules.concurrentParts) {
-      const part = this.#ready.shift() as Slabs;
+      const part = this.#ready.shift() as SlabPart;
       const stored: Promise<void> = this.#store(part).finally(() => {
         this.#underWay.delete(stored);
         this.release(part);
@@ -204,13 +204,13 @@ export class PartAssembler {
 
 export interface PartAssemblerArgs {
   readonly rules: PartRules;
-  /** The object is known to be no longer than this many bytes; Infinity when nothing is known. */
+  /** The object has at most this many bytes; Infinity if unknown. */
   readonly maxBytes: number;
-  /** Memory is short. Decided once for an object, because some stores take parts of one size only. */
+  /** Memory is short. Decided once for each object, because some stores need parts of equal size. */
   readonly smallParts: boolean;
   readonly digest: Digest;
   readonly memory: Pick<MemoryLease, 'take' | 'give' | 'shipped' | 'contended'>;
-  /** The store has taken a part: `blocked` may have changed. */
+  /** The store has finished a part: `blocked` may have changed. */
   readonly onRoom: () => void;
   readonly onError: (error: unknown) => void;
 }

@@ -4,29 +4,29 @@ import type { BodySink, RequestBody } from '#server/http/http-types.ts';
 import type { Digests } from '../digest/file-digests.ts';
 import type { MemoryLease } from '../memory/memory-lease.ts';
 import type { UploadMemory } from '../memory/upload-memory.ts';
-import { type Assembled, PartAssembler, type PartRules } from './part-assembler.ts';
+import { type AssembledObject, PartAssembler, type PartRules } from './part-assembler.ts';
 
-/** An object whose bytes have all arrived: its writer waits for `complete` with the last part, or for `abort`. */
-export interface ReceivedObject extends Assembled {
-  /** Releases the memory of the last part. To be called in any case, once the writer is done with it. */
+/** An object whose bytes have all arrived: call `complete` of its writer with the last part, or `abort`. */
+export interface ReceivedObject extends AssembledObject {
+  /** Releases the memory of the last part. Always call it, once the writer is done with it. */
   readonly release: () => void;
 }
 
-/** Finds the object's bytes in a body. Errors of its calls fail the upload. */
+/** Finds the object's bytes in a body. Errors that it throws fail the upload. */
 export interface BodyReader {
   /** The next bytes of the body. Their memory may be reused when the call returns. */
   feed(chunk: Uint8Array): void;
-  /** The body is over: `finish` or `fail` follows, now or later. */
+  /** The body has ended: calls `finish` or `fail`, now or later. */
   end(): void;
 }
 
-/** Takes the object that a reader finds. */
+/** Receives the object that a reader finds. */
 export interface ObjectStage {
   /** Begins the object. Its signal is aborted as soon as the upload fails. */
   begin(open: (signal: AbortSignal) => Promise<ObjectWriter>): void;
   /** The next bytes of the object. */
   write(bytes: Uint8Array): void;
-  /** The object is whole. @param check gets the CRC32 of its bytes; its error fails the upload */
+  /** The object is complete. @param check gets the CRC32 of its bytes; its error fails the upload */
   finish(check: (crc32: number) => void): void;
   fail(error: unknown): void;
 }
@@ -40,16 +40,16 @@ export interface ReceiveBodyArgs {
   readonly account: string;
   readonly maxBodyBytes: number;
   readonly signal: AbortSignal;
-  /** Takes the cleanup that continues after a failure, and never rejects. Absent: the failure waits for it. */
-  readonly behind?: (cleanup: Promise<void>) => void;
-  /** Makes the reader of a form, or of the bytes as they come. */
+  /** Gets the cleanup that continues after a failure; it never rejects. Absent: the failure waits for the cleanup. */
+  readonly onCleanup?: (cleanup: Promise<void>) => void;
+  /** Makes the reader of the body. */
   readonly reader: (object: ObjectStage) => BodyReader;
 }
 
 /**
- * Takes a body and stores the object that its reader finds in it, no faster than store and memory allow; nothing is
- * read before there is memory for it. Rejects with 408, 413, 503 or the error of the reader, the store or the body; the
- * object is aborted as well, so that nothing is left.
+ * Reads a body and stores the object that the reader finds in it, no faster than store and memory allow; nothing is
+ * read before there is memory for it. Rejects with 408, 413, 503 or an error of the reader, the store or the body, and
+ * then aborts the object.
  */
 export function receiveBody(args: ReceiveBodyArgs): Promise<ReceivedObject> {
   return new Promise((resolve, reject) => {
@@ -86,12 +86,12 @@ class BodyReception {
     this.#resolve = resolve;
     this.#reject = reject;
     const { memory } = args;
-    // before its own lease counts
+    // before this upload's own lease counts
     const smallParts = memory.short;
     this.#lease = memory.open(args.account, {
-      resume: () => this.#goOn(),
+      resume: () => this.#continue(),
       flush: () => this.#flush(),
-      cut: (reason) => this.#fail(reason === 'slow' ? tooSlow() : overloaded('no upload memory comes free')),
+      cut: (reason) => this.#fail(reason === 'slow' ? tooSlow() : overloaded('no upload memory became free')),
     });
     this.#parts = new PartAssembler({
       rules: args.rules,
@@ -116,7 +116,7 @@ class BodyReception {
     const { signal } = this.#args;
     const onAbort = (): void => {
       this.#fail(signal.reason);
-      // also when all has been received: the object has yet to be completed
+      // even if everything was received: the object has yet to be completed
       this.#stopped.abort(signal.reason);
     };
     signal.addEventListener('abort', onAbort, { once: true });
@@ -124,13 +124,13 @@ class BodyReception {
     else this.#want();
   }
 
-  /** Asks for room, and continues when there is some, which may be at once. */
+  /** Asks for room, and continues once there is some, which may be at once. */
   #want(): void {
     const { contentLength } = this.#args.body;
     const { room } = this.#parts;
     const rest = contentLength === undefined ? Number.POSITIVE_INFINITY : contentLength - this.#bodyBytes;
     this.#lease.want(Math.min(room, rest), rest <= room);
-    this.#goOn();
+    this.#continue();
   }
 
   #flush(): boolean {
@@ -139,7 +139,7 @@ class BodyReception {
     return flushed;
   }
 
-  #goOn(): void {
+  #continue(): void {
     if (!this.#lease.reading || this.#parts.blocked) return;
     if (this.#state === 'waiting') {
       this.#state = 'consuming';
@@ -151,7 +151,7 @@ class BodyReception {
   }
 
   #read(chunk: Uint8Array): boolean {
-    // an upload that has failed reads no more; the answer to the request decides about the rest
+    // a failed upload reads no more; the answer to the request decides what happens to the rest
     if (this.#state === 'settled') return false;
     this.#bodyBytes += chunk.byteLength;
     const { maxBodyBytes } = this.#args;
@@ -163,7 +163,7 @@ class BodyReception {
       return false;
     }
     this.#lease.arrived(chunk.byteLength);
-    // the store must catch up first: memory is for uploads that can use it
+    // the store must catch up first, so leave the memory to others
     if (this.#parts.blocked) this.#lease.idle();
     else this.#want();
     this.#paused = !this.#lease.reading;
@@ -200,10 +200,10 @@ class BodyReception {
     this.#state = 'settled';
     this.#stopped.abort(error);
     this.#lease.idle();
-    const { behind } = this.#args;
+    const { onCleanup } = this.#args;
     const dropped = this.#parts.abort().then(() => this.#lease.close());
-    behind?.(dropped);
-    if (behind !== undefined) this.#reject(error);
+    onCleanup?.(dropped);
+    if (onCleanup !== undefined) this.#reject(error);
     else void dropped.then(() => this.#reject(error));
   }
 }

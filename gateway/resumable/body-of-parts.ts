@@ -1,7 +1,7 @@
 import { type Body, RestThenBody } from './rest-then-body.ts';
 import { offsetOf, type Remainder, type UploadState } from './upload-state.ts';
 
-/** The bytes of partial uploads from an offset on, as if a client sent them. */
+/** The bytes of partial uploads from an offset, as the body of a request. */
 export function bodyOfParts(
   parts: readonly UploadState[],
   offset: number,
@@ -16,6 +16,6 @@ export function bodyOfParts(
     }
   };
   const bytes = parts.reduce((sum, part) => sum + offsetOf(part), -offset);
-  const nothing: Body = { contentLength: 0, consume: (sink) => sink.end(), resume() {} };
-  return new RestThenBody({ bytes, chunks: chunks() }, nothing);
+  const emptyBody: Body = { contentLength: 0, consume: (sink) => sink.end(), resume() {} };
+  return new RestThenBody({ bytes, chunks: chunks() }, emptyBody);
 }

@@ -20,7 +20,7 @@ import { offsetOf, type Remainder, type UploadState } from './upload-state.ts';
 const saveEvery = 1000;
 /** Time limit of the stores for the end of a request whose client may be gone. Milliseconds. */
 const endTimeout = 60_000;
-/** Time limit for work under way when another request takes the upload over. Milliseconds. */
+/** How long a request may finish its work once another request takes over the upload. Milliseconds. */
 const yieldTimeout = 1500;
 
 export interface ChunkReceiverDeps {
@@ -34,13 +34,13 @@ export interface ChunkReceiverArgs {
   readonly state: UploadState;
   readonly lease: UploadLease;
   readonly body: Pick<RequestBody, 'contentLength' | 'consume' | 'resume'>;
-  /** Check of the bytes of this request; without one, the bytes of a body that broke off count. */
+  /** Checks the bytes of this request. Null: bytes of an incomplete body count. */
   readonly check: ChunkCheck | null;
   /** The upload ends where the body does. */
   readonly isLast?: boolean;
   /** Limit of an upload without a known length. */
   readonly maxBytes: number;
-  /** Called with every offset that is saved. @returns the reason against more bytes; null: they may come */
+  /** Called with every saved offset. @returns the error that refuses more bytes; null: continue */
   readonly onSaved: (offset: number) => Error | null;
 }
 
@@ -50,16 +50,16 @@ export type Chunk = Pick<ChunkReceiverArgs, 'body' | 'check' | 'isLast'>;
 /** An upload after one request. */
 export interface ReceivedChunk {
   readonly state: UploadState;
-  /** All bytes have come, and the object is complete, where it took no more than one request of the store. */
+  /** Set when all bytes have arrived and a single request stored the whole object. */
   readonly stored: { readonly crc32: number } | null;
-  /** Digest of all bytes, where they came by this request and files have digests. */
+  /** Digest of all bytes, if this request brought them all and files have digests. */
   readonly sha256?: string | undefined;
-  /** The error that kept more bytes from coming; null: there was none. */
+  /** Why no more bytes came; null: the body was complete. */
   readonly failure: unknown;
 }
 
 /**
- * Appends the bytes of one request to an upload, through the same stages as a form's, in parts at fixed places. Stored
+ * Appends the bytes of one request to an upload, through the same stages as a form, in parts at fixed offsets. Stored
  * bytes survive the request, however it ends, and count once their offset is saved.
  */
 export class ChunkReceiver {
@@ -82,7 +82,7 @@ export class ChunkReceiver {
     this.#state = args.state;
   }
 
-  /** Rejects only when the new bytes could not be saved; then the upload is where it was. */
+  /** Rejects only when the new bytes could not be saved; the upload is then unchanged. */
   async run(): Promise<ReceivedChunk> {
     const { state, lease, body } = this.#args;
     const { rest } = state;
@@ -93,7 +93,7 @@ export class ChunkReceiver {
     const whole = new RestThenBody(before, body);
     this.#whole = whole;
     let yielding: NodeJS.Timeout | undefined;
-    lease.onTaken = () => {
+    lease.onYield = () => {
       const reason = takenOver();
       if (!whole.stop(reason)) this.#stopped.abort(reason);
       yielding = setTimeout(() => this.#stopped.abort(reason), yieldTimeout);
@@ -156,7 +156,7 @@ export class ChunkReceiver {
       end: () => {
         if (isLast && whole.failure === null)
           this.#state = { ...this.#state, length: offsetOf(state) + this.#received };
-        // "If [...] the checksum does not match, the chunk MUST be discarded": so is one that is not all there
+        // "If [...] the checksum does not match, the chunk MUST be discarded": so is an incomplete one
         if (whole.failure !== null && check !== null) object.fail(whole.failure);
         else object.finish(() => check?.finish());
       },
@@ -189,7 +189,7 @@ export class ChunkReceiver {
       return;
     }
     await writer.writePart(part);
-    // nobody knows yet whether these bytes are right
+    // these bytes have yet to be verified
     if (this.#args.check !== null) return;
     this.#saveTimer ??= setTimeout(() => {
       this.#saveTimer = undefined;
@@ -197,7 +197,7 @@ export class ChunkReceiver {
     }, saveEvery);
   }
 
-  /** All bytes of the upload have come. */
+  /** Whether all bytes of the upload have arrived. */
   get #isAll(): boolean {
     return offsetOf(this.#args.state) + this.#received === this.#state.length;
   }
@@ -207,36 +207,36 @@ export class ChunkReceiver {
     const writer = this.#writer as ResumableWriter;
     const begun = state.written !== null && state.written.size > 0;
     if (this.#isAll && !begun && received.last.size === received.size) {
-      // nothing of it is stored: it is complete by one request, or not at all
-      if (!(await this.#args.lease.keep())) throw takenOver();
+      // nothing is stored yet: one request stores the whole object or nothing
+      if (!(await this.#args.lease.pin())) throw takenOver();
       await writer.complete(received.last);
       return { state: this.#state, stored: { crc32: received.crc32 }, failure };
     }
-    // a request without bytes may bring the length
-    const goesOn = this.#received > 0 || this.#isAll;
-    if (goesOn) await this.#store(writer, received.last);
+    // a request without bytes may set the length
+    const advances = this.#received > 0 || this.#isAll;
+    if (advances) await this.#store(writer, received.last);
     await this.#suspend();
     const written = await writer.written();
-    const rest = goesOn ? this.#rest : state.rest;
+    const rest = advances ? this.#rest : state.rest;
     const end = offsetOf(state) + this.#received;
     if (written.size + (rest?.size ?? 0) !== end)
-      throw new Error('the store has other bytes than it was given');
-    if (goesOn) await this.#save({ written, rest });
+      throw new Error('the store has a different number of bytes than it received');
+    if (advances) await this.#save({ written, rest });
     return { state: this.#state, stored: null, failure };
   }
 
-  /** After a failure: parts that are stored without a gap count, unless nobody knows whether they are right. */
+  /** After a failure, parts that are stored without a gap count, unless a checksum has yet to verify them. */
   async #keep(failure: unknown): Promise<ReceivedChunk> {
     const { check, state } = this.#args;
     await this.#suspend();
     if (this.#writer !== null && check === null) await this.#saveProgress(this.#writer).catch(() => {});
     const { rest } = this.#state;
-    if (this.#received === 0 && rest !== null && rest === state.rest && !(await this.#isThere(rest))) {
+    if (this.#received === 0 && rest !== null && rest === state.rest && !(await this.#hasRest(rest))) {
       await this.#save({ written: state.written, rest: null });
       return {
         state: this.#state,
         stored: null,
-        failure: uploadConflict('The last bytes have to come again'),
+        failure: uploadConflict('The last bytes have to be sent again'),
       };
     }
     return { state: this.#state, stored: null, failure };
@@ -248,13 +248,13 @@ export class ChunkReceiver {
     await this.#saving;
   }
 
-  async #isThere(rest: Remainder): Promise<boolean> {
-    return this.#deps.states.isThere(rest, AbortSignal.timeout(endTimeout)).catch(() => true);
+  async #hasRest(rest: Remainder): Promise<boolean> {
+    return this.#deps.states.hasRest(rest, AbortSignal.timeout(endTimeout)).catch(() => true);
   }
 
   async #saveProgress(writer: ResumableWriter): Promise<void> {
     const written = await writer.written();
-    // the remainder lies behind the parts that there were before
+    // the remainder comes after the earlier parts
     if (written.size > offsetOf(this.#state)) await this.#save({ written, rest: null });
   }
 

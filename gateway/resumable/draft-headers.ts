@@ -4,9 +4,9 @@ import { parseParameters } from '../multipart/header-parameters.ts';
 import { readFileName } from '../multipart/part-head.ts';
 import { readCount } from './tus-headers.ts';
 
-/** https://datatracker.ietf.org/doc/draft-ietf-httpbis-resumable-upload/: until it is an RFC it may change. */
+/** https://datatracker.ietf.org/doc/draft-ietf-httpbis-resumable-upload/, which may change until it is an RFC. */
 export const partialType = 'application/partial-upload';
-/** Interop versions of drafts without that type. */
+/** Interop versions whose drafts had no such type. */
 const untyped = ['3', '4', '5'];
 
 /** Header of answers, and of OPTIONS. */
@@ -16,7 +16,7 @@ export function draftLimit(maxUploadBytes: number): Readonly<Record<string, stri
 
 type Request = Pick<HttpRequest, 'method' | 'header' | 'body'>;
 
-/** Whether a request speaks the draft, and not tus. */
+/** Whether a request uses the draft, not tus. */
 export function speaksDraft(request: Pick<Request, 'method' | 'header'>): boolean {
   if (request.header('tus-resumable') !== undefined) return false;
   // "The request MUST NOT include an Upload-Offset, Upload-Complete or Upload-Length": no header marks it
@@ -26,15 +26,15 @@ export function speaksDraft(request: Pick<Request, 'method' | 'header'>): boolea
   );
 }
 
-/** The length of an upload, as a request gives it. */
+/** The length of an upload, according to a request. */
 export interface DraftLength {
-  /** Null: nothing yet. */
+  /** Null: not yet known. */
   readonly length: number | null;
-  /** The upload ends where the body does. */
+  /** The upload ends with the body. */
   readonly isLast: boolean;
 }
 
-/** @param offset of the body */
+/** @param offset of the body in the upload */
 export function readDraftLength(request: Request, offset: number): DraftLength {
   const complete = request.header('upload-complete')?.trim();
   if (complete !== '?1' && complete !== '?0')
@@ -55,7 +55,7 @@ export function requirePartialType(request: Pick<Request, 'header'>): void {
   throw unsupportedMediaType(partialType);
 }
 
-/** The file that an upload becomes, by the headers that a form's part has. */
+/** Name and type of the file, from the headers that a form would have for its part. */
 export function readDraftFile(request: Pick<Request, 'header'>): {
   readonly fileName: string | undefined;
   readonly contentType: string | undefined;

@@ -9,7 +9,7 @@ export interface ReceiveChunkDeps extends ChunkReceiverDeps, UploadEndsDeps {
   readonly maxUploadBytes: number;
 }
 
-/** Takes the bytes of one request, within the quota, and makes a file of the upload when it has all. */
+/** Receives the bytes of one request, within the quota, and makes a file of a complete upload. */
 export async function receiveChunk(
   deps: ReceiveChunkDeps,
   {
@@ -27,10 +27,11 @@ export async function receiveChunk(
   const { maxUploadBytes, quota } = deps;
   const maxBytes = state.maxBytes ?? maxUploadBytes;
   const before = offsetOf(state);
-  // without a length bytes count as they are saved; with a check none are before the end, so the most is claimed
+  // without a length, bytes count as they are saved; with a check nothing is saved before the end: claim the most
+  // possible
   const most = chunk.body.contentLength ?? (chunk.check === null ? 0 : (state.length ?? maxBytes) - before);
   const signal = AbortSignal.timeout(finishTimeout);
-  // bytes of partial uploads count already
+  // the bytes of partial uploads are counted already
   const claimed = state.concat === 'final' ? noQuota : quota;
   const counted = await claimed.claimBytes(state.file.ownerId, most, signal);
   let end = before;
@@ -45,11 +46,11 @@ export async function receiveChunk(
   } finally {
     counted(end - before, true);
   }
-  // its bytes are stored again, before the new ones
+  // the new part begins with these bytes
   if (state.rest !== null && received.state.rest !== state.rest) ends.removeRest(state.rest);
   if (received.stored !== null) return ends.store(received.state, received.stored.crc32, received.sha256);
   if (isWhole(received.state)) return ends.finish(received.state, lease, received.sha256);
   if (received.failure !== null) throw received.failure;
-  if (end > before) lease.left = received.state;
+  if (end > before) lease.stateAfter = received.state;
   return { state: received.state, file: null };
 }

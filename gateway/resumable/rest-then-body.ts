@@ -3,8 +3,8 @@ import type { BodySink, RequestBody } from '#server/http/http-types.ts';
 export type Body = Pick<RequestBody, 'contentLength' | 'consume' | 'resume'>;
 
 /**
- * The bytes that an earlier request left, and then those of this one, as one body. A body that breaks off ends: its
- * bytes count, and `failure` says why no more came.
+ * The bytes that an earlier request left, followed by the bytes of this one, as one body. An interrupted body ends like
+ * a complete one, because its bytes count; `failure` has the reason.
  */
 export class RestThenBody implements Body {
   readonly contentLength: number | undefined;
@@ -33,14 +33,14 @@ export class RestThenBody implements Body {
     else this.#resumed?.();
   }
 
-  /** Ends the body here. Returns false when nobody reads it yet. */
+  /** Ends the body here. Returns false if it is not being read yet. */
   stop(reason: Error): boolean {
     if (this.#sink === null || this.#state === 'rest') return false;
     if (this.#state === 'body') this.#end(reason);
     return true;
   }
 
-  /** Reads no more: its reader has ended. */
+  /** Stops reading: the consumer has ended. */
   close(): void {
     this.#state = 'over';
     this.#resumed?.();
@@ -53,7 +53,7 @@ export class RestThenBody implements Body {
           this.#resumed = resolve;
         });
         if (!sink.write(chunk)) await resumed;
-        // leaving the loop ends the reading
+        // leaving the loop closes the iterator
         if (this.#state === 'over') return;
       }
     } catch (error) {

@@ -18,15 +18,15 @@ import { type ReceiveChunkDeps, receiveChunk } from './receive-chunk.ts';
 import { finishTimeout, type Progress, UploadEnds } from './upload-ends.ts';
 import { type SharedLeases, type UploadLease, UploadLeases } from './upload-leases.ts';
 import {
-  type About,
-  goesOnAt,
   isFinal,
   isWhole,
   isWholePart,
   offsetOf,
   partKey,
   readUploadKey,
+  stateAt,
   type UploadAddress,
+  type UploadProperties,
   type UploadState,
   withLength,
 } from './upload-state.ts';
@@ -42,9 +42,9 @@ export interface ResumableUploadsDeps extends ReceiveChunkDeps {
 }
 
 /** Owner, project and name of an upload. */
-export type Whose = Omit<UploadAddress, 'deploymentId'>;
+export type UploadReference = Omit<UploadAddress, 'deploymentId'>;
 
-/** Uploads that continue after any interruption, at any gateway (docs/decisions/045-resumable-uploads.md). */
+/** Uploads that can be resumed after any interruption, at any gateway (docs/decisions/045-resumable-uploads.md). */
 export class ResumableUploads {
   readonly #deps: ResumableUploadsDeps;
   readonly #leases: UploadLeases;
@@ -78,33 +78,38 @@ export class ResumableUploads {
   }
 
   /** Begins an upload. @param chunk its first bytes, if there are any */
-  async create(draft: FileDraft, about: About, signal: AbortSignal, chunk: Chunk | null): Promise<Progress> {
+  async create(
+    draft: FileDraft,
+    properties: UploadProperties,
+    signal: AbortSignal,
+    chunk: Chunk | null,
+  ): Promise<Progress> {
     const { quota } = this.#deps;
-    await quota?.check(draft.ownerId, about.length ?? chunk?.body.contentLength ?? 0, signal);
+    await quota?.check(draft.ownerId, properties.length ?? chunk?.body.contentLength ?? 0, signal);
     await this.#open.add(draft.ownerId, signal);
-    const state = await this.#begin(draft, about, signal);
-    if (about.length !== 0 && chunk === null) return { state, file: null };
+    const state = await this.#begin(draft, properties, signal);
+    if (properties.length !== 0 && chunk === null) return { state, file: null };
     return this.#exclusive(draft, async (lease) => {
       try {
         return await (chunk === null ? this.#ends.finish(state, lease) : this.#receive(state, lease, chunk));
       } catch (error) {
-        // no answer gave its address, so nobody can continue it
+        // the client never got the address, so nobody can continue it
         const until = AbortSignal.timeout(finishTimeout);
-        const left = await this.#deps.states.load(this.#addressOf(draft), until).catch(() => null);
-        if (left !== null && !isWhole(left)) await this.#ends.drop(left, until).catch(() => {});
+        const rest = await this.#deps.states.load(this.#addressOf(draft), until).catch(() => null);
+        if (rest !== null && !isWhole(rest)) await this.#ends.drop(rest, until).catch(() => {});
         throw error;
       }
     });
   }
 
   /**
-   * Makes a file of the bytes of partial uploads, in this order, and drops these. A repeated call continues the file.
+   * Joins partial uploads to a file, in this order, and drops them. A repeated call continues the join.
    * @param names of the uploads
    */
   async concatenate(
     draft: FileDraft,
     names: readonly string[],
-    sent: Pick<About, 'metadata' | 'reprDigest'>,
+    sent: Pick<UploadProperties, 'metadata' | 'reprDigest'>,
     signal: AbortSignal,
   ): Promise<Progress> {
     const file = await this.#stored(draft, signal);
@@ -116,9 +121,10 @@ export class ResumableUploads {
     if (length > maxUploadBytes) throw payloadTooLarge(maxUploadBytes, 'The upload');
     for (const { into, file } of parts) if (into === undefined) await this.#join(file, draft.name, signal);
     const done = await this.#exclusive(draft, async (lease) => {
-      const about = { ...sent, length, concat: 'final', parts: names } as const;
+      const properties = { ...sent, length, concat: 'final', parts: names } as const;
       const state =
-        (await this.#load(draft, signal)) ?? (await lease.save((until) => this.#begin(draft, about, until)));
+        (await this.#load(draft, signal)) ??
+        (await lease.save((until) => this.#begin(draft, properties, until)));
       if (isWhole(state)) return this.#ends.finish(state, lease);
       const body = bodyOfParts(parts, offsetOf(state), (part, start) => states.readRest(part, signal, start));
       return this.#receive(state, lease, { body, check: null }).finally(() => body.close());
@@ -130,9 +136,9 @@ export class ResumableUploads {
     return done;
   }
 
-  /** Takes more bytes. Throws 409 when they do not begin at the offset of the upload. */
+  /** Receives more bytes. Throws 409 unless they begin at the offset of the upload. */
   async append(
-    whose: Whose,
+    upload: UploadReference,
     {
       offset,
       length,
@@ -140,112 +146,115 @@ export class ResumableUploads {
       ...chunk
     }: Chunk & {
       readonly offset: number;
-      /** Length of an upload that deferred it; null: it still does. */
+      /** The length, if it was deferred; null: the request has none. */
       readonly length: number | null;
-      /** undefined: the digest announced before holds. */
+      /** undefined: an earlier digest remains valid. */
       readonly reprDigest: string | undefined;
       readonly signal: AbortSignal;
     },
   ): Promise<Progress> {
-    if (isFinal(whose.name)) {
-      await this.#find(whose, null, chunk.signal);
+    if (isFinal(upload.name)) {
+      await this.#find(upload, null, chunk.signal);
       // "The Server MUST respond with the 403 Forbidden status to PATCH requests against a final upload URL"
       throw finalUpload();
     }
-    return this.#exclusive(whose, async (lease) => {
-      const known = goesOnAt(lease.found, whose, offset);
-      const progress = await this.#find(whose, lease, chunk.signal, known);
+    return this.#exclusive(upload, async (lease) => {
+      const known = stateAt(lease.stateBefore, upload, offset);
+      const progress = await this.#find(upload, lease, chunk.signal, known);
       const complete = 'The upload is complete';
       if (progress.file !== null) throw uploadConflict(complete, progress.file.size);
       if (isWholePart(progress.state)) throw uploadConflict(complete, offsetOf(progress.state));
       const at = offsetOf(progress.state);
-      if (offset !== at) throw uploadConflict(`The upload has ${at} bytes, and not ${offset}`, at);
+      if (offset !== at) throw uploadConflict(`The upload has ${at} bytes, not ${offset}`, at);
       const state = withLength(progress.state, length);
       return this.#receive(reprDigest === undefined ? state : { ...state, reprDigest }, lease, chunk);
     });
   }
 
-  /** Progress of an upload. Ends a request that writes to it, so that it stays so, but no join of partial ones. */
-  find(whose: Whose, signal: AbortSignal): Promise<Progress> {
-    if (isFinal(whose.name)) return this.#find(whose, null, signal);
-    return this.#exclusive(whose, (lease) => this.#find(whose, lease, signal));
+  /** Progress of an upload. Ends a request that writes to it, so that the offset stays valid; never ends a join. */
+  find(upload: UploadReference, signal: AbortSignal): Promise<Progress> {
+    if (isFinal(upload.name)) return this.#find(upload, null, signal);
+    return this.#exclusive(upload, (lease) => this.#find(upload, lease, signal));
   }
 
-  /** Its file; throws 404 while there is none. */
-  async fileOf(whose: Whose, signal: AbortSignal): Promise<CloudFile> {
-    const file = await this.#stored(whose, signal);
+  /** The file of a complete upload. Throws 404 while it is incomplete. */
+  async fileOf(upload: UploadReference, signal: AbortSignal): Promise<CloudFile> {
+    const file = await this.#stored(upload, signal);
     if (file !== null) return file;
-    const state = await this.#load(whose, signal);
+    const state = await this.#load(upload, signal);
     if (state === null) throw noUpload();
-    const all = state.length ?? 'an unknown number of';
-    throw notFound(`The upload has ${offsetOf(state)} of ${all} bytes: it is no file yet`);
+    const total = state.length ?? 'an unknown number of';
+    throw notFound(`The upload has ${offsetOf(state)} of ${total} bytes: it is not a file yet`);
   }
 
-  /** Drops an upload that is not complete. */
-  drop(whose: Whose, signal: AbortSignal): Promise<void> {
-    return this.#exclusive(whose, async () => {
-      const state = await this.#deps.states.load(this.#addressOf(whose), signal);
-      if (state === null && (await this.#stored(whose, signal)) !== null)
+  /** Drops an incomplete upload. */
+  drop(upload: UploadReference, signal: AbortSignal): Promise<void> {
+    return this.#exclusive(upload, async () => {
+      const state = await this.#deps.states.load(this.#addressOf(upload), signal);
+      if (state === null && (await this.#stored(upload, signal)) !== null)
         throw uploadConflict('The upload is complete: it is a file now');
       if (state === null) throw noUpload();
       await this.#ends.drop(state, AbortSignal.timeout(finishTimeout));
     });
   }
 
-  /** Drops an upload that has expired; false: it has not, or is gone. */
-  expire(whose: Whose, signal: AbortSignal): Promise<boolean> {
-    return this.#exclusive(whose, async () => {
-      const state = await this.#deps.states.load(this.#addressOf(whose), signal);
+  /** Drops an upload that has expired. False: it has not expired, or no longer exists. */
+  expire(upload: UploadReference, signal: AbortSignal): Promise<boolean> {
+    return this.#exclusive(upload, async () => {
+      const state = await this.#deps.states.load(this.#addressOf(upload), signal);
       if (state === null || this.expiryOf(state).getTime() > Date.now()) return false;
       await this.#ends.drop(state, signal);
       return true;
     });
   }
 
-  /** Whether a remainder belongs to no upload any more. */
-  async isLeft(whose: Whose, key: string, signal: AbortSignal): Promise<boolean> {
-    const state = await this.#deps.states.load(this.#addressOf(whose), signal);
+  /** Whether no upload uses the remainder any more. */
+  async isOrphaned(upload: UploadReference, key: string, signal: AbortSignal): Promise<boolean> {
+    const state = await this.#deps.states.load(this.#addressOf(upload), signal);
     return state === null || (state.rest?.key !== key && state.file.objectKey !== key);
   }
 
-  /** Whether an upload is on its way to become this object. */
+  /** Whether an upload under way will become this object. */
   async isOpen(objectKey: string, signal: AbortSignal): Promise<boolean> {
     const address = readFileKey(objectKey) ?? readUploadKey(objectKey);
     return address !== null && this.#deps.states.has(address, signal);
   }
 
-  /** Waits for requests whose clients are gone, for this many milliseconds at most. */
+  /** Waits for requests of disconnected clients, for at most this many milliseconds. */
   async close(milliseconds: number): Promise<void> {
     await settledWithin(Promise.allSettled(this.#work), milliseconds);
   }
 
-  async #begin(draft: FileDraft, about: About, signal: AbortSignal): Promise<UploadState> {
+  async #begin(draft: FileDraft, properties: UploadProperties, signal: AbortSignal): Promise<UploadState> {
     const { states, store, maxUploadBytes } = this.#deps;
-    const isPart = about.concat === 'partial';
+    const isPart = properties.concat === 'partial';
     const file = isPart ? { ...draft, objectKey: partKey(states.addressOf(draft)) } : draft;
-    const partBytes = store.partBytes(0, about.length ?? maxUploadBytes);
-    const state = { ...about, file, partBytes, written: null, rest: null, savedAt: Date.now() };
+    const partBytes = store.partBytes(0, properties.length ?? maxUploadBytes);
+    const state = { ...properties, file, partBytes, written: null, rest: null, savedAt: Date.now() };
     await states.save(state, signal);
     return state;
   }
 
-  /** A partial upload that is complete, and joined to no other file. */
-  async #part(whose: Whose, into: string, signal: AbortSignal): Promise<UploadState> {
-    const part = await this.#load(whose, signal);
+  /** A complete partial upload that is not joined to another file. Throws 404 or 409. */
+  async #part(upload: UploadReference, into: string, signal: AbortSignal): Promise<UploadState> {
+    const part = await this.#load(upload, signal);
     if (part === null) throw noUpload();
-    if (!isWholePart(part)) throw uploadConflict(`${whose.name} is no partial upload that is complete`);
-    if ((part.into ?? into) !== into) throw uploadConflict(`${whose.name} belongs to another file`);
+    if (!isWholePart(part)) throw uploadConflict(`${upload.name} is not a complete partial upload`);
+    if ((part.into ?? into) !== into) throw uploadConflict(`${upload.name} belongs to another file`);
     return part;
   }
 
-  #join(whose: Whose, into: string, signal: AbortSignal): Promise<void> {
-    return this.#exclusive(whose, async (lease) => {
-      const part = await this.#part(whose, into, signal);
+  #join(upload: UploadReference, into: string, signal: AbortSignal): Promise<void> {
+    return this.#exclusive(upload, async (lease) => {
+      const part = await this.#part(upload, into, signal);
       await lease.save((until) => this.#deps.states.save({ ...part, into, savedAt: Date.now() }, until));
     });
   }
 
-  async #exclusive<Result>({ name }: Whose, work: (lease: UploadLease) => Promise<Result>): Promise<Result> {
+  async #exclusive<Result>(
+    { name }: UploadReference,
+    work: (lease: UploadLease) => Promise<Result>,
+  ): Promise<Result> {
     const lease = await this.#leases.take(name);
     const done = work(lease).finally(() => {
       this.#work.delete(done);
@@ -255,29 +264,36 @@ export class ResumableUploads {
     return done;
   }
 
-  /** @param lease null: it only looks; else it completes an upload with all its bytes */
+  /** @param lease null: only reads; otherwise completes an upload that has all its bytes */
   async #find(
-    whose: Whose,
+    upload: UploadReference,
     lease: UploadLease | null,
     signal: AbortSignal,
     known?: UploadState,
   ): Promise<Progress> {
-    const state = await this.#load(whose, signal, known);
+    const state = await this.#load(upload, signal, known);
     if (state !== null)
       return lease !== null && isWhole(state) ? this.#ends.finish(state, lease) : { state, file: null };
-    const file = await this.#stored(whose, signal);
+    const file = await this.#stored(upload, signal);
     if (file === null) throw noUpload();
     return { file };
   }
 
-  /** Null: there is none. Throws 410 when it has expired. */
-  async #load(whose: Whose, signal: AbortSignal, known?: UploadState): Promise<UploadState | null> {
-    const state = known ?? (await this.#deps.states.load(this.#addressOf(whose), signal));
+  /** Null: no such upload. Throws 410 when it has expired. */
+  async #load(
+    upload: UploadReference,
+    signal: AbortSignal,
+    known?: UploadState,
+  ): Promise<UploadState | null> {
+    const state = known ?? (await this.#deps.states.load(this.#addressOf(upload), signal));
     if (state !== null && this.expiryOf(state).getTime() < Date.now()) throw uploadExpired();
     return state;
   }
 
-  async #stored({ ownerId, projectSlug, name }: Whose, signal: AbortSignal): Promise<CloudFile | null> {
+  async #stored(
+    { ownerId, projectSlug, name }: UploadReference,
+    signal: AbortSignal,
+  ): Promise<CloudFile | null> {
     const file = await this.#deps.cloudFiles.findByName(name, signal);
     return file?.ownerId === ownerId && file.projectSlug === projectSlug ? file : null;
   }
@@ -286,9 +302,9 @@ export class ResumableUploads {
     return receiveChunk(this.#deps, { ends: this.#ends, state, lease, chunk });
   }
 
-  #addressOf(whose: Whose): UploadAddress {
-    if (!isStoredName(whose.name)) throw noUpload();
-    return this.#deps.states.addressOf(whose);
+  #addressOf(upload: UploadReference): UploadAddress {
+    if (!isStoredName(upload.name)) throw noUpload();
+    return this.#deps.states.addressOf(upload);
   }
 }
 

@@ -13,15 +13,15 @@ import {
 
 type Store = Pick<ObjectStore, 'create' | 'read' | 'head' | 'delete' | 'list'>;
 
-/** A state of 10,000 parts has half a megabyte. */
+/** The state of 10,000 parts is half a megabyte. Bytes. */
 const largestState = 4 * 1024 * 1024;
-const readAtOnce = 16;
-/** The file system keeps no description of such an object. */
-const nothingToSay = { contentType: 'application/octet-stream', metadata: {}, replaces: true } as const;
+const readsAtOnce = 16;
+/** States have no metadata. */
+const stateDescription = { contentType: 'application/octet-stream', metadata: {}, replaces: true } as const;
 
 /**
- * Keeps the states of uploads as objects beside their bytes, so that a gateway with the one has the other. Saving a
- * state is one atomic write: an offset counts from then on.
+ * Keeps the states of uploads as objects in the store of their bytes, so that every gateway with the bytes has the
+ * state. Saving a state is one atomic write, which makes its offset count.
  */
 export class StateStore {
   readonly #store: Store;
@@ -36,7 +36,7 @@ export class StateStore {
     return { deploymentId: this.#deploymentId, ownerId, projectSlug, name };
   }
 
-  /** The uploads of an account that are not complete. */
+  /** The incomplete uploads of an account. */
   async uploadsOf(ownerId: string, signal: AbortSignal): Promise<readonly UploadAddress[]> {
     const uploads: UploadAddress[] = [];
     for await (const { key } of this.#store.list(`${uploadsPrefix(this.#deploymentId)}${ownerId}/`, signal)) {
@@ -46,14 +46,14 @@ export class StateStore {
     return uploads;
   }
 
-  /** Stored bytes of these uploads. */
+  /** Stored bytes of the incomplete uploads of an account. */
   async bytesOf(ownerId: string, signal: AbortSignal): Promise<number> {
     const uploads = [...(await this.uploadsOf(ownerId, signal))];
     let bytes = 0;
     while (uploads.length > 0) {
-      const some = uploads.splice(-readAtOnce).map((upload) => this.load(upload, signal));
+      const some = uploads.splice(-readsAtOnce).map((upload) => this.load(upload, signal));
       for (const state of await Promise.all(some)) {
-        // the bytes of partial uploads count already
+        // the bytes of partial uploads are counted already
         if (state !== null && state.concat !== 'final') bytes += offsetOf(state);
       }
     }
@@ -71,7 +71,7 @@ export class StateStore {
     try {
       for await (const chunk of this.#store.read(key, null, signal)) {
         bytes += chunk.byteLength;
-        if (bytes > largestState) throw new Error(`${key} is no state of an upload`);
+        if (bytes > largestState) throw new Error(`${key} is not the state of an upload`);
         chunks.push(chunk);
       }
     } catch (error) {
@@ -88,7 +88,7 @@ export class StateStore {
     await this.#put(stateKey(this.addressOf(state.file)), whole, signal);
   }
 
-  /** @param offset of the end of these bytes */
+  /** @param offset where the bytes end */
   async saveRest(
     { file }: UploadState,
     bytes: Part,
@@ -100,12 +100,12 @@ export class StateStore {
     return { key, size: bytes.size };
   }
 
-  /** @param start the first byte that is wanted */
+  /** @param start the first byte to read */
   readRest({ key, size }: Remainder, signal: AbortSignal, start = 0): AsyncIterable<Uint8Array> {
     return this.#store.read(key, start === 0 ? null : { start, end: size - 1 }, signal);
   }
 
-  async isThere({ key }: Remainder, signal: AbortSignal): Promise<boolean> {
+  async hasRest({ key }: Remainder, signal: AbortSignal): Promise<boolean> {
     return (await this.#store.head(key, signal)) !== null;
   }
 
@@ -118,7 +118,7 @@ export class StateStore {
   }
 
   async #put(key: string, bytes: Part, signal: AbortSignal): Promise<void> {
-    const writer = await this.#store.create(key, nothingToSay, signal);
+    const writer = await this.#store.create(key, stateDescription, signal);
     await writer.complete(bytes);
   }
 }

@@ -40,7 +40,7 @@ export function requireChunkType(request: Headers): void {
     throw unsupportedMediaType(chunkType);
 }
 
-/** undefined: it is not there. */
+/** undefined: no such header. */
 export function readCount(request: Headers, name: 'Upload-Offset' | 'Upload-Length'): number | undefined {
   const text = request.header(name.toLowerCase());
   if (text === undefined) return undefined;
@@ -49,7 +49,7 @@ export function readCount(request: Headers, name: 'Upload-Offset' | 'Upload-Leng
   return count;
 }
 
-/** null: it is deferred. */
+/** null: the length is deferred. */
 export function readLength(request: Headers): number | null {
   const length = readCount(request, 'Upload-Length');
   const deferred = request.header('upload-defer-length');
@@ -60,11 +60,11 @@ export function readLength(request: Headers): number | null {
   return length ?? null;
 }
 
-/** Most partial uploads of one file. */
+/** Most partial uploads that one file may join. */
 const mostParts = 100;
 const uploadAddress = /\/_f_\/([^/?#]+)\/resumable\/([^/?#]+)(?:\?[^#]*)?$/;
 
-/** Upload-Concat: a partial upload, or a file of these, by their names. undefined: neither. */
+/** Upload-Concat: `partial`, or the names of the partial uploads to join. undefined: no such header. */
 export function readConcat(request: Headers, project: string): 'partial' | readonly string[] | undefined {
   const text = request.header('upload-concat')?.trim();
   if (text === undefined || text === 'partial') return text;
@@ -93,7 +93,7 @@ export function readMetadata(text: string): ReadonlyMap<string, string> {
   for (const piece of text.split(',')) {
     const [, key, value = ''] = pairPattern.exec(piece.trim()) ?? [];
     if (key === undefined)
-      throw invalidHeader(['The header Upload-Metadata should be names, each with a value']);
+      throw invalidHeader(['The header Upload-Metadata should be pairs of a name and a value']);
     if (pairs.has(key)) throw invalidHeader([`The header Upload-Metadata has ${key} twice`]);
     if (!base64.test(value))
       throw invalidHeader([`The value of ${key} in the header Upload-Metadata should be base64`]);
@@ -117,7 +117,7 @@ export interface ChunkCheck {
   finish(): void;
 }
 
-/** Upload-Checksum and Content-Digest; null: there is neither. */
+/** Upload-Checksum and Content-Digest; null: neither was sent. */
 export function readChunkCheck(request: Headers): ChunkCheck | null {
   const checks = [readUploadChecksum(request), readContentDigest(request)].filter((check) => check !== null);
   if (checks.length === 0) return null;
@@ -140,7 +140,7 @@ function readContentDigest(request: Headers): ChunkCheck | null {
   return { update: (bytes) => checksums.update(bytes), finish: () => checksums.finish(0) };
 }
 
-/** Repr-Digest: of all bytes of the upload, to be checked once they have come. undefined: there is none to check. */
+/** Repr-Digest, which covers the whole upload and is checked at its end. undefined: nothing to check. */
 export function readReprDigest(request: Headers): string | undefined {
   const text = request.header('repr-digest');
   if (text === undefined) return undefined;
@@ -155,7 +155,7 @@ function readUploadChecksum(request: Headers): ChunkCheck | null {
   const [, name = '', value = ''] = /^(\S+) +(\S+)$/.exec(text.trim()) ?? [];
   if (!Object.hasOwn(checksumBytes, name)) {
     const known = Object.keys(checksumBytes).join(', ');
-    throw invalidHeader([`The header Upload-Checksum should be one of ${known}, and a checksum in base64`]);
+    throw invalidHeader([`The header Upload-Checksum should be one of ${known} and a checksum in base64`]);
   }
   const algorithm = name as Algorithm;
   const wanted = Buffer.from(base64.test(value) ? value : '', 'base64');

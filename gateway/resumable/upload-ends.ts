@@ -26,13 +26,13 @@ export interface UploadEndsDeps {
   readonly log: Log;
 }
 
-/** Time limit of the stores once all bytes have come. Milliseconds. */
+/** Time limit of the stores once all bytes have arrived. Milliseconds. */
 export const finishTimeout = 60_000;
-/** The slowest read of the object store. Bytes per millisecond. */
+/** The slowest expected read from the object store. Bytes per millisecond. */
 const slowestRead = 1000;
 const finishDeadline = createSharedDeadline(finishTimeout);
 
-/** Progress of an upload after a request. `file`: it is complete. */
+/** Progress of an upload; `file` is set once it is complete. */
 export type Progress = { readonly state: UploadState; readonly file: null } | { readonly file: CloudFile };
 
 /** Ends uploads: makes files of them, or drops them. */
@@ -41,7 +41,7 @@ export class UploadEnds {
   readonly #open: Pick<AccountQuota, 'freed'>;
   readonly #work: Set<Promise<unknown>>;
 
-  /** @param args.open counts uploads that have not ended @param args.work a stop waits for it, and no answer does */
+  /** @param args.open counts incomplete uploads @param args.work no answer waits for it, but a stop does */
   constructor(
     deps: UploadEndsDeps,
     { open, work }: { open: Pick<AccountQuota, 'freed'>; work: Set<Promise<unknown>> },
@@ -51,11 +51,11 @@ export class UploadEnds {
     this.#work = work;
   }
 
-  /** Makes an object of the written bytes, unless it was made before, and a file of the object. */
+  /** Makes an object of the written bytes, unless it exists already, and a file of the object. */
   async finish(state: UploadState, lease: UploadLease, sha256?: string): Promise<Progress> {
     const { store } = this.#deps;
     const { file, written } = state;
-    if (!(await lease.keep())) throw uploadConflict('Another request completes the upload');
+    if (!(await lease.pin())) throw uploadConflict('Another request is completing the upload');
     const signal = AbortSignal.timeout(finishTimeout);
     if ((await store.head(file.objectKey, signal)) === null) {
       const writer = await store.resume(file.objectKey, objectDescription(file), written, signal);
@@ -65,10 +65,10 @@ export class UploadEnds {
   }
 
   /**
-   * Makes the row of an object that is there, and removes its upload. A partial upload waits for the others.
-   * @param taken SHA-256 of bytes that all came by one request; else they are read again for it
+   * Makes the row of a stored object, and removes the state of its upload. A partial upload waits to be joined.
+   * @param known SHA-256, if one request brought all bytes; otherwise they are read again
    */
-  async store(state: UploadState, crc32: number, taken?: string): Promise<Progress> {
+  async store(state: UploadState, crc32: number, known?: string): Promise<Progress> {
     let signal = finishDeadline();
     if (state.concat === 'partial') {
       await this.#digestOf(state, crc32);
@@ -79,23 +79,23 @@ export class UploadEnds {
     const size = state.length ?? 0;
     let file = await this.#deps.cloudFiles.findByName(name, signal);
     if (file === null) {
-      const sha256 = await this.#digestOf(state, crc32, taken);
+      const sha256 = await this.#digestOf(state, crc32, known);
       // the digest may have taken longer
       signal = finishDeadline();
       const now = new Date();
       file = { ...state.file, size, crc32, sha256, createdAt: now, updatedAt: now };
       let counted: CountedFile;
       try {
-        // its bytes have been counted since they came
+        // its bytes have been counted since they arrived
         counted = await this.#deps.quota.claim(ownerId, 0, signal);
       } catch (error) {
-        // other files have come meanwhile
+        // other files have used up the quota meanwhile
         await this.#takeBack(state, signal);
         throw error;
       }
       await this.#insert(file, counted, signal);
     }
-    // the file is there: remains of its upload do no harm
+    // the file exists: leftovers of its upload do no harm
     await this.#forget(state, signal).catch((err: unknown) => {
       this.#deps.log.warn({ err, name }, 'the state of an upload is left to the janitor');
     });
@@ -103,10 +103,10 @@ export class UploadEnds {
   }
 
   /**
-   * The SHA-256, where files have one. Throws 400, and keeps no bytes, when they do not match the client's digest. They
-   * are read once for both, and the deadline grows with their number: no retry of a large file would meet a fixed one.
+   * The SHA-256, if files have digests. Throws 400, and removes the bytes, when they do not match the client's digest.
+   * One read serves both. The deadline grows with the size: with a fixed one, a large file would fail on every retry.
    */
-  async #digestOf(state: UploadState, crc32: number, taken?: string): Promise<string | undefined> {
+  async #digestOf(state: UploadState, crc32: number, known?: string): Promise<string | undefined> {
     const { digests, store } = this.#deps;
     const { file, length, reprDigest, concat } = state;
     const checksums = new FileChecksums();
@@ -115,8 +115,8 @@ export class UploadEnds {
     const limit = finishTimeout + Math.ceil((length ?? 0) / slowestRead);
     const read = () => store.read(file.objectKey, null, AbortSignal.timeout(limit));
     const bytes = checking(read, checksums);
-    const sha256 = taken ?? (concat === 'partial' ? undefined : await digests.of(bytes));
-    // after a digest no bytes are left to read
+    const sha256 = known ?? (concat === 'partial' ? undefined : await digests.of(bytes));
+    // reads nothing if a digest was computed above
     if (checksums.any) for await (const _ of bytes);
     try {
       checksums.finish(crc32);
@@ -127,7 +127,7 @@ export class UploadEnds {
     return sha256;
   }
 
-  /** Removes an object that must not become a file, with its upload. */
+  /** Removes an object that must not become a file, and the state of its upload. */
   async #takeBack(state: UploadState, signal: AbortSignal): Promise<void> {
     await this.#deps.store.delete(state.file.objectKey, signal);
     await this.#forget(state, signal);
@@ -141,7 +141,7 @@ export class UploadEnds {
     return { state: whole, file: null };
   }
 
-  /** The state goes last: while it is there, the rest can be found. */
+  /** Drops an upload. The state is removed last, because it names the rest. */
   async drop(state: UploadState, signal: AbortSignal): Promise<void> {
     const { file, written, rest } = state;
     await this.#deps.store.dropWritten(file.objectKey, written, signal);
@@ -149,7 +149,7 @@ export class UploadEnds {
     await this.#remove(state, signal);
   }
 
-  /** No answer waits for it. */
+  /** Continues in the background. */
   removeRest(rest: Remainder): void {
     const removed = this.#deps.states
       .removeRest(rest, AbortSignal.timeout(finishTimeout))
@@ -183,12 +183,12 @@ export class UploadEnds {
     const { states, quota } = this.#deps;
     await states.remove(states.addressOf(file), signal);
     if (concat !== 'final') this.#open.freed(file.ownerId, 1);
-    // its bytes are a file's now, or gone: an earlier answer of the store may count them twice
+    // its bytes now belong to a file, or are removed: an earlier count may have them twice
     quota.freed(file.ownerId);
   }
 }
 
-/** Reads nothing before it is asked for a chunk. */
+/** Adds chunks to the checksums as they are read. Reads nothing before the first chunk is taken. */
 async function* checking(
   read: () => AsyncIterable<Uint8Array>,
   checksums: FileChecksums,

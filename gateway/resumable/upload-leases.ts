@@ -12,17 +12,17 @@ import type { UploadState } from './upload-state.ts';
 /** Lifetime of a lease without renewal. Milliseconds. */
 const lifetime = 5_000;
 const renewEvery = 1_500;
-/** Time that a request waits for the holder of a lease. Milliseconds. */
+/** How long a request waits for the holder of a lease. Milliseconds. */
 const patience = 10_000;
 const pollEvery = 100;
-/** Time limit of the store for saving a state. Milliseconds. */
+/** Time limit for saving a state. Milliseconds. */
 const saveTimeout = 60_000;
-/** Less than the lifetime of a lease, where other gateways wait for it. */
+/** The same where other gateways wait for the lease: less than its lifetime. Milliseconds. */
 const sharedSaveTimeout = 4_000;
-/** States that are kept for the next request, and the parts that they list: some 10 MB. */
-const leftStates = { max: 5_000, maxSize: 50_000, ttl: lifetime };
+/** Limits of the states cached for the next request; size in parts. Some 10 MB. */
+const stateCacheLimits = { max: 5_000, maxSize: 50_000, ttl: lifetime };
 
-/** Takes the lease from its holder, or its last one, unless that one completes the upload. */
+/** Takes over the lease, unless its holder has pinned it. */
 const takeScript = redisScript(`
 local holder = redis.call('GET', KEYS[1])
 if holder and string.sub(holder, 1, 1) == '!' then return 0 end
@@ -40,23 +40,23 @@ if redis.call('GET', KEYS[1]) ~= '!' .. ARGV[1] then return 0 end
 return redis.call('DEL', KEYS[1])
 `);
 
-/** The lease of an upload among gateways. Null answers count as yes. */
+/** The lease of an upload among gateways. Null answers count as success. */
 interface SharedLease {
   readonly id: string | undefined;
   readonly saveTimeout: number;
-  /** Milliseconds; infinite: it needs no renewal. */
+  /** Milliseconds; infinite: no renewal. */
   readonly renewEvery: number;
-  /** @returns the id of the last holder; null: that is not known */
+  /** @returns the id of the last holder; null: unknown */
   take(): Promise<unknown>;
-  /** @param keeps nobody may take it over @returns whether nobody has */
-  renew(keeps: boolean): Promise<boolean>;
+  /** @param pinned nobody may take it over @returns whether nobody has */
+  renew(pinned: boolean): Promise<boolean>;
   release(): void;
 }
 
-/** Makes the lease of an upload, by the means that its gateways share. */
+/** Makes the lease of an upload. */
 export type SharedLeases = (upload: string) => SharedLease;
 
-const lastHolderIs = (id: undefined | null): SharedLease => ({
+const fixedLease = (id: undefined | null): SharedLease => ({
   id: undefined,
   saveTimeout,
   renewEvery: Number.POSITIVE_INFINITY,
@@ -64,28 +64,28 @@ const lastHolderIs = (id: undefined | null): SharedLease => ({
   renew: async () => true,
   release() {},
 });
-/** For a gateway that is alone. */
-export const aloneLeases: SharedLeases = () => lastHolderIs(undefined);
-/** For gateways that know nothing about each other. */
-export const unknownLeases: SharedLeases = () => lastHolderIs(null);
+/** For a single gateway. */
+export const localLeases: SharedLeases = () => fixedLease(undefined);
+/** For gateways without Redis, which can't coordinate. */
+export const uncoordinatedLeases: SharedLeases = () => fixedLease(null);
 /** For gateways that share a Redis. */
 export const redisLeases: (deps: { redis: RedisConnection; log: Log }) => SharedLeases = (deps) => (upload) =>
   new RedisLease(deps, upload);
 
-/** A lease to write to an upload, which the next request takes over. */
+/** The right to write to an upload, until the next request takes over. */
 export class UploadLease {
   readonly over: Promise<void>;
-  /** The stored state, where the request before ran in this process and no other gateway has written since. */
-  found: UploadState | undefined;
-  /** The stored state after this request, for the next one to find. */
-  left: UploadState | undefined;
+  /** The stored state, if the previous request ran in this process and no other gateway has written since. */
+  stateBefore: UploadState | undefined;
+  /** The stored state after this request, cached for the next one. */
+  stateAfter: UploadState | undefined;
   readonly #shared: SharedLease;
   readonly #onRelease: () => void;
   #timer: NodeJS.Timeout | undefined;
-  #taken = false;
-  #onTaken: (() => void) | null = null;
+  #yieldRequested = false;
+  #onYield: (() => void) | null = null;
   #lost = false;
-  #keeps = false;
+  #pinned = false;
   #saving = false;
   #resolve: () => void = () => {};
 
@@ -98,19 +98,19 @@ export class UploadLease {
     });
   }
 
-  /** Renews it from now on: while a request still waits for it, it would seem to be lost. @internal of UploadLeases */
+  /** Starts renewals. Not earlier: a renewal before the lease is taken looks like a loss. @internal of UploadLeases */
   begin(): void {
     const { renewEvery } = this.#shared;
     if (Number.isFinite(renewEvery)) this.#timer = setInterval(() => void this.maySave(), renewEvery).unref();
   }
 
-  /** Another request takes over: called at most once, and immediately if one already has. */
-  set onTaken(listener: () => void) {
-    this.#onTaken = listener;
-    if (this.#taken) listener();
+  /** Called at most once, when another request takes over; at once if one already has. */
+  set onYield(listener: () => void) {
+    this.#onYield = listener;
+    if (this.#yieldRequested) listener();
   }
 
-  /** Saves something, unless another gateway has taken over. None does meanwhile: a late write would undo its own. */
+  /** Saves something, unless another gateway has taken over. None can during the save, which would undo its writes. */
   async save<Saved>(work: (signal: AbortSignal) => Promise<Saved>): Promise<Saved> {
     let saved: Saved;
     const signal = AbortSignal.timeout(this.#shared.saveTimeout);
@@ -119,37 +119,39 @@ export class UploadLease {
       if (!(await this.maySave())) throw takenOver();
       saved = await work(signal);
     } catch (error) {
-      throw signal.aborted ? unavailable('The object store does not take the upload’s state', error) : error;
+      throw signal.aborted
+        ? unavailable('The object store did not save the state of the upload', error)
+        : error;
     } finally {
       this.#saving = false;
     }
-    // a process that stood still has lost the lease
+    // a process that was suspended has lost the lease
     if (!(await this.maySave())) throw takenOver();
     return saved;
   }
 
-  /** Whether no other gateway has taken over. A request in this process waits for the end. */
+  /** Whether no other gateway has taken over. A request in this process waits until this one ends. */
   async maySave(): Promise<boolean> {
-    if (!this.#lost && !(await this.#shared.renew(this.#keeps || this.#saving))) {
+    if (!this.#lost && !(await this.#shared.renew(this.#pinned || this.#saving))) {
       this.#lost = true;
-      this.#keeps = false;
-      this.take();
+      this.#pinned = false;
+      this.requestYield();
     }
     return !this.#lost;
   }
 
-  /** From now on nobody takes it over. Returns false when somebody has. */
-  async keep(): Promise<boolean> {
-    if (this.#taken) return false;
-    this.#keeps = true;
+  /** From now on nobody can take over. Returns false if somebody has. */
+  async pin(): Promise<boolean> {
+    if (this.#yieldRequested) return false;
+    this.#pinned = true;
     return this.maySave();
   }
 
-  /** Asks its holder to end, unless that one keeps it. */
-  take(): void {
-    if (this.#taken || this.#keeps) return;
-    this.#taken = true;
-    this.#onTaken?.();
+  /** Asks the holder to stop; ignored once the lease is pinned, because the upload is being completed. */
+  requestYield(): void {
+    if (this.#yieldRequested || this.#pinned) return;
+    this.#yieldRequested = true;
+    this.#onYield?.();
   }
 
   release(): void {
@@ -161,43 +163,45 @@ export class UploadLease {
 }
 
 /**
- * Leases that leave an upload one writer: the newest. Within a process the one before has ended when the next begins; one
- * in another gateway notices before it saves anything. While Redis is away gateways do not know about each other: then
- * the parts, which lie at the same places in every gateway, and the checksum of the whole keep the bytes right.
+ * Leases that make the newest request the only writer of an upload. Within a process the previous writer has ended when
+ * the next begins; a writer in another gateway notices before it saves anything. While Redis is down, gateways can't
+ * coordinate: then parts at fixed offsets, and the checksum of the whole, keep the bytes correct.
  */
 export class UploadLeases {
   readonly #shared: SharedLeases;
-  readonly #held = new Map<string, UploadLease>();
-  /** States by upload, each with the holder of its lease at that time. */
-  readonly #left = new LRUCache<string, { readonly holder: string | undefined; readonly state: UploadState }>(
-    {
-      ...leftStates,
-      sizeCalculation: ({ state: { written, partBytes } }) => 1 + Math.ceil((written?.size ?? 0) / partBytes),
-    },
-  );
+  readonly #leases = new Map<string, UploadLease>();
+  /** Stored states by upload, each with the holder of the lease at that time. */
+  readonly #states = new LRUCache<
+    string,
+    { readonly holder: string | undefined; readonly state: UploadState }
+  >({
+    ...stateCacheLimits,
+    sizeCalculation: ({ state: { written, partBytes } }) => 1 + Math.ceil((written?.size ?? 0) / partBytes),
+  });
 
   constructor(shared: SharedLeases) {
     this.#shared = shared;
   }
 
-  /** Throws 503 when its holder does not release it. */
+  /** Throws 503 when the holder does not release the lease. */
   async take(upload: string): Promise<UploadLease> {
-    for (let holder = this.#held.get(upload); holder !== undefined; holder = this.#held.get(upload)) {
-      holder.take();
+    for (let holder = this.#leases.get(upload); holder !== undefined; holder = this.#leases.get(upload)) {
+      holder.requestYield();
       if (!(await settledWithin(holder.over, patience))) throw heldByAnother();
     }
     const shared = this.#shared(upload);
     const lease = new UploadLease(shared, () => {
-      if (this.#held.get(upload) === lease) this.#held.delete(upload);
-      if (lease.left !== undefined) this.#left.set(upload, { holder: shared.id, state: lease.left });
+      if (this.#leases.get(upload) === lease) this.#leases.delete(upload);
+      if (lease.stateAfter !== undefined)
+        this.#states.set(upload, { holder: shared.id, state: lease.stateAfter });
     });
-    this.#held.set(upload, lease);
-    const left = this.#left.get(upload);
-    this.#left.delete(upload);
+    this.#leases.set(upload, lease);
+    const cached = this.#states.get(upload);
+    this.#states.delete(upload);
     try {
       const before = await shared.take();
       lease.begin();
-      if (left !== undefined && left.holder === before) lease.found = left.state;
+      if (cached !== undefined && cached.holder === before) lease.stateBefore = cached.state;
       return lease;
     } catch (error) {
       lease.release();
@@ -213,7 +217,7 @@ class RedisLease implements SharedLease {
   readonly id: string = randomUUID();
   readonly saveTimeout = sharedSaveTimeout;
   readonly renewEvery = renewEvery;
-  #kept = false;
+  #isPinned = false;
 
   constructor({ redis, log }: { redis: RedisConnection; log: Log }, upload: string) {
     this.#redis = redis;
@@ -231,14 +235,17 @@ class RedisLease implements SharedLease {
     }
   }
 
-  async renew(keeps: boolean): Promise<boolean> {
-    this.#kept = keeps;
-    return (await this.#run(renewScript, [this.id, keeps ? `!${this.id}` : this.id, lifetime])) !== 0;
+  async renew(pinned: boolean): Promise<boolean> {
+    this.#isPinned = pinned;
+    return (await this.#run(renewScript, [this.id, pinned ? `!${this.id}` : this.id, lifetime])) !== 0;
   }
 
-  /** A lease that is not kept can be taken anyway, and its value shows whether it was. */
+  /**
+   * Only a pinned lease has to be deleted. Any other can be taken over, and its value tells the next holder about this
+   * one.
+   */
   release(): void {
-    if (this.#kept) void this.#run(releaseScript, [this.id]);
+    if (this.#isPinned) void this.#run(releaseScript, [this.id]);
   }
 
   #run(script: ReturnType<typeof redisScript>, args: (string | number)[]): Promise<unknown> {
@@ -248,5 +255,5 @@ class RedisLease implements SharedLease {
   }
 }
 
-export const takenOver = () => uploadConflict('Another request went on with the upload');
-const heldByAnother = () => overloaded('another request completes this upload');
+export const takenOver = () => uploadConflict('Another request continued the upload');
+const heldByAnother = () => overloaded('another request is completing this upload');

@@ -3,7 +3,7 @@ import { payloadTooLarge, uploadConflict } from '#kernel/errors/catalogue.ts';
 import type { WrittenBytes } from '#objects/object-store.ts';
 import type { FileDraft } from '../files/file-draft.ts';
 
-/** Bytes behind the written parts, too few for another one: an object of their own. */
+/** The bytes after the written parts, too few for another part: stored as a separate object. */
 export interface Remainder {
   readonly key: string;
   readonly size: number;
@@ -19,7 +19,7 @@ export interface UploadState {
   readonly length: number | null;
   /** Absent: MAX_UPLOAD_BYTES. */
   readonly maxBytes?: number;
-  /** The size of every part but the last: parts lie at the same places in every gateway. */
+  /** The size of every part but the last: part boundaries are the same in every gateway. */
   readonly partBytes: number;
   readonly written: WrittenBytes | null;
   readonly rest: Remainder | null;
@@ -27,23 +27,26 @@ export interface UploadState {
   readonly savedAt: number;
   /** The last Repr-Digest, which covers all bytes. */
   readonly reprDigest?: string;
-  /** partial: its bytes become part of a file. final: it joins such uploads. */
+  /** partial: its bytes become part of a file. final: it joins partial uploads. */
   readonly concat?: 'partial' | 'final';
-  /** Names of the partial uploads that a final one joins. */
+  /** Names of the partial uploads that a final upload joins. */
   readonly parts?: readonly string[];
-  /** Name of the file that a partial upload is joined to, and to no other one, so that its bytes count once. */
+  /** Name of the only file that a partial upload may be joined to, so that its bytes count once. */
   readonly into?: string;
 }
 
-/** The state of an upload as its first request gives it. */
-export type About = Omit<UploadState, 'file' | 'partBytes' | 'written' | 'rest' | 'savedAt' | 'into'>;
+/** The properties that the first request of an upload sets. */
+export type UploadProperties = Omit<
+  UploadState,
+  'file' | 'partBytes' | 'written' | 'rest' | 'savedAt' | 'into'
+>;
 
-/** All bytes of a partial upload have come: they are an object, which is its remainder. */
+/** Whether all bytes of a partial upload have arrived: they are then one object, its remainder. */
 export function isWholePart({ concat, rest, file }: UploadState): boolean {
   return concat === 'partial' && rest?.key === file.objectKey;
 }
 
-/** An upload of partial ones: its id follows from theirs (UUIDv5), and other files have another kind of id. */
+/** Whether an upload joins partial ones: only its id is a UUIDv5, derived from theirs. */
 export function isFinal(name: string): boolean {
   return name[14] === '5';
 }
@@ -53,12 +56,15 @@ export function offsetOf({ written, rest }: UploadState): number {
   return (written?.size ?? 0) + (rest?.size ?? 0);
 }
 
-/** All bytes are written: only the object and its row are missing. */
+/** Whether all bytes are written, so that only the object and its row are missing. */
 export function isWhole({ length, written }: UploadState): boolean {
   return length !== null && length === (written?.size ?? 0);
 }
 
-/** @param length in a request, perhaps the first with one; throws 409 for a different one */
+/**
+ * Sets the length, if it was deferred. Throws 409 for a length that differs from an earlier one. @param length of the
+ * request; null: it has none
+ */
 export function withLength(state: UploadState, length: number | null): UploadState {
   if (length === null || length === state.length) return state;
   if (state.length !== null)
@@ -68,8 +74,8 @@ export function withLength(state: UploadState, length: number | null): UploadSta
   return { ...state, length };
 }
 
-/** The state, if it is that of this upload at this offset: another account may ask for one of the same name. */
-export function goesOnAt(
+/** The state, if it belongs to this upload at this offset: another account may send the same name. */
+export function stateAt(
   state: UploadState | undefined,
   { ownerId, projectSlug }: Pick<UploadAddress, 'ownerId' | 'projectSlug'>,
   offset: number,
@@ -82,11 +88,11 @@ export interface UploadAddress {
   readonly deploymentId: string;
   readonly ownerId: string;
   readonly projectSlug: string;
-  /** Stored name of the file to be. */
+  /** Stored name of the future file. */
   readonly name: string;
 }
 
-/** No file's key has five segments, and no file's owner has this name. */
+/** Keys of uploads have five segments, keys of files four; no account has this id. */
 const folder = '_resumable';
 
 export function uploadsPrefix(deploymentId: string): string {

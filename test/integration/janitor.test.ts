@@ -164,7 +164,7 @@ t.test('a row without its object goes with the second run to miss it, but not ma
   for (let run = 0; run < 3; run++) {
     t.match(await janitor.run({ dryRun: false }), { rowsChecked: 20, rowsRemoved: 0, failures: 1 });
   }
-  t.match(log.failures.join(), /not in the store/);
+  t.match(log.failures.join(), /missing from the store/);
 });
 
 t.test('a row whose object is back begins anew; two runs within the grace period are one', async (t) => {

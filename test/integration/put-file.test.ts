@@ -181,7 +181,7 @@ t.test('a copy needs all that it is to keep', async (t) => {
   const { put: plainPut, rows } = await setUp(t);
   const put: typeof plainPut = (name, body, headers = {}) => plainPut(name, body, { ...granted, ...headers });
   for (const [address, message] of [
-    [addressOf({ originalName: 'a' }), /createdAt should be a time of the past/],
+    [addressOf({ originalName: 'a' }), /createdAt should be a time in the past/],
     [addressOf({ createdAt: copyOf.createdAt }), /originalName is missing/],
     [addressOf({ ...copyOf, createdAt: '2999-01-01T00:00:00.000Z' }), /createdAt/],
     [addressOf({ ...copyOf, createdAt: 'today' }), /createdAt/],

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
-import { StoreCheck } from '#gateway/check-store.ts';
+import { StoreCheck } from '#gateway/store-check.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 import type { S3Timing } from '#objects/s3/s3-options.ts';
 import { createS3Store } from '#objects/s3/s3-store.ts';
@@ -127,7 +127,7 @@ t.test(
     const away = stub.fault({ action: { kind: 'error', status: 503, code: 'SlowDown' } });
     const check = checkOf({ store, log }, { pause: 0 });
     await check.run();
-    t.match(log.failures, [/the object store fails a first check/]);
+    t.match(log.failures, [/the object store failed its check/]);
     await t.rejects(readyzOf(check)(), { status: 503, message: 'the object store does not answer' });
     away.remove();
     const parts = stub.fault({

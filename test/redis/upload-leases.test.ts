@@ -3,7 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { openRedis } from '#coordination/redis/open-redis.ts';
 import { draftFile } from '#gateway/files/file-draft.ts';
-import { aloneLeases, redisLeases, UploadLeases, unknownLeases } from '#gateway/resumable/upload-leases.ts';
+import {
+  localLeases,
+  redisLeases,
+  UploadLeases,
+  uncoordinatedLeases,
+} from '#gateway/resumable/upload-leases.ts';
 import type { UploadState } from '#gateway/resumable/upload-state.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 import { patternBytes } from '../integration/object-store-contract.ts';
@@ -43,13 +48,13 @@ t.test('a new gateway takes an upload over at once, and the other saves nothing 
   const [one, two] = [await gateway(t), await gateway(t)];
   const first = await one.leases.take('upload');
   let taken = 0;
-  first.onTaken = () => {
+  first.onYield = () => {
     taken++;
   };
   t.equal(await first.maySave(), true);
   const second = await two.leases.take('upload');
   t.equal(await first.maySave(), false);
-  t.equal(await first.keep(), false);
+  t.equal(await first.pin(), false);
   t.equal(taken, 1);
   t.equal(await second.maySave(), true);
   // what it gives back is not its own any more
@@ -62,7 +67,7 @@ t.test('a new gateway takes an upload over at once, and the other saves nothing 
 t.test('nobody takes over an upload that is being completed', async (t) => {
   const [one, two] = [await gateway(t), await gateway(t)];
   const first = await one.leases.take('whole');
-  t.equal(await first.keep(), true);
+  t.equal(await first.pin(), true);
   let came = false;
   const second = two.leases.take('whole').then((lease) => {
     came = true;
@@ -92,10 +97,10 @@ t.test('a gateway that died keeps nobody out', async (t) => {
 t.test('who waited for a gateway that died while it completed an upload has the lease then', async (t) => {
   const [one, two] = [await gateway(t), await gateway(t)];
   const first = await one.leases.take('half complete');
-  t.equal(await first.keep(), true);
+  t.equal(await first.pin(), true);
   await one.redis.close();
   const second = await two.leases.take('half complete');
-  t.equal(await second.keep(), true);
+  t.equal(await second.pin(), true);
   second.release();
   first.release();
 });
@@ -104,10 +109,10 @@ t.test('a gateway remembers what it left of an upload until another one takes it
   const [one, two] = [await gateway(t), await gateway(t)];
   const leave = async (at: typeof one) => {
     const lease = await at.leases.take('left');
-    const { found } = lease;
-    lease.left = state;
+    const { stateBefore } = lease;
+    lease.stateAfter = state;
     lease.release();
-    return found;
+    return stateBefore;
   };
   t.equal(await leave(one), undefined);
   t.equal(await leave(one), state);
@@ -189,21 +194,21 @@ t.test('what was saved counts only if no other gateway took over meanwhile', asy
 });
 
 t.test('a gateway that knows of no other one remembers nothing', async (t) => {
-  const leases = new UploadLeases(unknownLeases);
+  const leases = new UploadLeases(uncoordinatedLeases);
   for (let i = 0; i < 2; i++) {
     const lease = await leases.take('left');
-    t.equal(lease.found, undefined);
-    lease.left = state;
+    t.equal(lease.stateBefore, undefined);
+    lease.stateAfter = state;
     lease.release();
   }
 });
 
 t.test('a request that is taken over before its first byte ends at once', async (t) => {
-  const leases = new UploadLeases(aloneLeases);
+  const leases = new UploadLeases(localLeases);
   const first = await leases.take('early');
   const second = leases.take('early');
   let taken = 0;
-  first.onTaken = () => {
+  first.onYield = () => {
     taken++;
     first.release();
   };
@@ -215,7 +220,7 @@ t.test('within a gateway the next one waits for the end of the one before', asyn
   const { leases } = await gateway(t);
   const first = await leases.take('here');
   let ended = false;
-  first.onTaken = () => {
+  first.onYield = () => {
     setTimeout(() => {
       ended = true;
       first.release();

@@ -3,7 +3,7 @@ import type { CloudFiles } from '#gateway/catalogue/cloud-files.ts';
 import { noDigests } from '#gateway/digest/file-digests.ts';
 import { ResumableUploads, type ResumableUploadsDeps } from '#gateway/resumable/resumable-uploads.ts';
 import { StateStore } from '#gateway/resumable/state-store.ts';
-import { aloneLeases } from '#gateway/resumable/upload-leases.ts';
+import { localLeases } from '#gateway/resumable/upload-leases.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 import { testDeployment } from './new-file.ts';
 import { silentLog } from './silent-log.ts';
@@ -11,7 +11,7 @@ import { silentLog } from './silent-log.ts';
 /** For a janitor over a store without uploads that can go on. */
 export const noResumableUploads = {
   expire: async () => false,
-  isLeft: async () => false,
+  isOrphaned: async () => false,
   isOpen: async () => false,
 };
 
@@ -30,7 +30,7 @@ export function resumableUploadsOn(
     maxUploadBytes: 100_000_000,
     maxOpenUploads: 100,
     expireAfter: 86_400_000,
-    ...{ usage: noUsage, digests: noDigests, quota: noQuota, leases: aloneLeases },
+    ...{ usage: noUsage, digests: noDigests, quota: noQuota, leases: localLeases },
     log: silentLog(),
     ...deps,
   });

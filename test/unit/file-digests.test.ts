@@ -48,7 +48,7 @@ t.test('a file whose thread ended has none, and the next one does', async (t) =>
   await digests.close();
   // what is given to it all the same takes no room from others
   for (let i = 0; i < 20; i++) await digest.update(partOf(bytes));
-  await t.rejects(digest.end(partOf(bytes)), { message: 'the thread of digests ended' });
+  await t.rejects(digest.end(partOf(bytes)), { message: 'the digest thread ended' });
   const next = digests.begin();
   t.equal(await next.end(partOf(bytes)), sha256(bytes));
   await digests.close();

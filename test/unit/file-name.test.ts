@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import t from 'tap';
 import { isStoredName } from '#catalogue/file-key.ts';
-import { cleanOriginalName, storedName } from '#gateway/files/file-name.ts';
+import { checkOriginalName, storedName } from '#gateway/files/file-name.ts';
 import { sized } from '../services/test-size.ts';
 
 const id = '0b8f0a52-5a0e-4d53-9d6c-0f4d0d8d9f11';
@@ -79,14 +79,14 @@ t.test('original names are kept as sent', async (t) => {
     'x'.repeat(1000),
     '😀'.repeat(1000),
   ]) {
-    t.equal(cleanOriginalName(name), name);
+    t.equal(checkOriginalName(name), name);
   }
 });
 
 t.test('original names that are empty, too long or hold control characters are refused', async (t) => {
   const refused = (name: string, message: RegExp) =>
     t.throws(
-      () => cleanOriginalName(name),
+      () => checkOriginalName(name),
       { code: 'invalid_multipart', status: 400, message },
       JSON.stringify(name),
     );

@@ -5,11 +5,11 @@ import type { CloudFile } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import type { JanitorRun } from './janitor-run.ts';
 
-export interface RowDeps {
+export interface RowReconcilerDeps {
   readonly store: Pick<ObjectStore, 'head'>;
   readonly cloudFiles: Pick<CloudFiles, 'madeBetween' | 'remove'>;
   readonly log: Log;
-  /** Milliseconds: the age below which a row is left alone, and the time between two misses of its object. */
+  /** Age below which a row is ignored, and the least time between the two runs that miss its object. Milliseconds. */
   readonly grace: number;
 }
 
@@ -19,13 +19,13 @@ const rowWindow = 48 * 3600 * 1000;
 const headsAtOnce = 8;
 const fewRows = 10;
 
-/** Removes rows whose object is missing, once a later run misses it as well. */
-export class RowMatch {
-  readonly #deps: RowDeps;
-  /** Time when the object of a row was first missed, by the file's name. Only for objects that the last run missed. */
+/** Removes rows whose object is missing, once a later run misses it too. */
+export class RowReconciler {
+  readonly #deps: RowReconcilerDeps;
+  /** When the object of a row was first missed, by file name; only objects that the last run missed. */
   #missedSince = new Map<string, number>();
 
-  constructor(deps: RowDeps) {
+  constructor(deps: RowReconcilerDeps) {
     this.#deps = deps;
   }
 
@@ -40,11 +40,11 @@ export class RowMatch {
       ({ name }) => this.#missedSince.has(name) && now - (since.get(name) ?? now) >= grace,
     );
     if (!run.dryRun) this.#missedSince = since;
-    // interrupted uploads leave few; many missing objects rather mean that this is the wrong store
+    // interrupted uploads leave few; many missing objects suggest the wrong store
     if (missing.length > fewRows && missing.length > report.rowsChecked / 10) {
       report.failures++;
       const counts = { missing: missing.length, checked: report.rowsChecked };
-      log.error(counts, 'too many files are not in the store: their rows are kept');
+      log.error(counts, 'too many files are missing from the store: their rows are kept');
       return;
     }
     for (const file of due) await run.attempt('remove a row', () => this.#remove(file, run));

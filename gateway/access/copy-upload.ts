@@ -8,8 +8,8 @@ import type { CloudFile } from '../catalogue/cloud-file.ts';
 import type { CloudFiles } from '../catalogue/cloud-files.ts';
 import type { UploadGrant } from './upload-access.ts';
 
-/** What a copy of a file keeps: its `name`, which is in the address, and two of its properties. */
-export interface KeptProperties {
+/** What the copy of a file keeps: its `name`, which is in the address, and two of its properties. */
+export interface CopyProperties {
   readonly id: string;
   readonly name: string;
   readonly originalName: string;
@@ -19,7 +19,7 @@ export interface KeptProperties {
 const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const idLength = 36;
 
-export const keptParameters = [
+export const copyParameters = [
   queryParameter(
     'originalName',
     'Of a copy: the file is stored under the `name` in the address, which a gateway made. Needs the grant `backup`',
@@ -27,10 +27,11 @@ export const keptParameters = [
   queryParameter('createdAt', 'Of a copy: when the file was uploaded'),
 ];
 
-/** Null: the file is a new one. Throws 400 for parts of a copy alone. */
-export function readKept({ query, params }: HttpRequest): KeptProperties | null {
-  const asked = (wanted: string) => query.find(([name]) => name === wanted)?.[1];
-  const [originalName, createdAt] = [asked('originalName'), asked('createdAt')];
+/** Null: the file is new. Throws 400 if only some of the properties are sent. */
+export function readCopy({ query, params }: HttpRequest): CopyProperties | null {
+  const parameter = (wanted: string) => query.find(([name]) => name === wanted)?.[1];
+  const originalName = parameter('originalName');
+  const createdAt = parameter('createdAt');
   if (originalName === undefined && createdAt === undefined) return null;
   const { name = '' } = params;
   const problems: string[] = [];
@@ -38,20 +39,20 @@ export function readKept({ query, params }: HttpRequest): KeptProperties | null 
   if (originalName === undefined) problems.push('originalName is missing');
   const time = timePattern.test(createdAt ?? '') ? Date.parse(createdAt as string) : Number.NaN;
   if (!(time >= 0 && time <= Date.now()))
-    problems.push('createdAt should be a time of the past, such as 2026-11-27T13:57:26.150Z');
+    problems.push('createdAt should be a time in the past, such as 2026-11-27T13:57:26.150Z');
   if (problems.length > 0) throw invalidOptions(problems);
   const id = name.slice(0, idLength);
   return { id, name, originalName: originalName as string, createdAt: new Date(time) };
 }
 
 /** Throws 403 unless the sender may choose the name of a file. */
-export function mustMayKeep({ link, grants }: UploadGrant, project: string): void {
-  if (link !== undefined) throw linkRefused('The link is for new files');
+export function assertMayCopy({ link, grants }: UploadGrant, project: string): void {
+  if (link !== undefined) throw linkRefused('The link only takes new files');
   assertBackup(grants, 'beside spaces', { project });
 }
 
-/** An idempotent upload of a copy: the same one may come again. */
-export class KeptUpload {
+/** An idempotent upload of a copy: it may be repeated. */
+export class CopyUpload {
   readonly id: string;
   readonly #name: string;
   readonly #cloudFiles: Pick<CloudFiles, 'findByPrefixes'>;
@@ -67,7 +68,7 @@ export class KeptUpload {
     this.#ownerId = ownerId;
   }
 
-  /** The file that has the name. Throws 409 when it is of another account; null: there is none. */
+  /** The stored file of this name; null: none. Throws 409 when it belongs to another account. */
   async earlier(signal: AbortSignal): Promise<CloudFile | null> {
     const files = await this.#cloudFiles.findByPrefixes([this.#name], signal);
     const file = files.find(({ name }) => name === this.#name) ?? null;
@@ -75,7 +76,7 @@ export class KeptUpload {
     return file;
   }
 
-  /** The error for a file that is not the earlier one. */
+  /** The error for a file that differs from the stored one. */
   isAnother(): Error {
     return uploadConflict(`There is another file called ${shownName(this.#name)}`);
   }

@@ -8,35 +8,35 @@ import type { ObjectStore } from '#objects/object-store.ts';
 
 /** Time limit of the whole check: longer than the store's own attempts. Milliseconds. */
 const checkTimeout = 60_000;
-/** A check that failed is made again after that many milliseconds, when somebody asks whether the store is ready. */
+/** A failed check is repeated after this pause, on the next readiness probe. Milliseconds. */
 const usualPause = 60_000;
 
 export interface StoreCheckDeps {
   readonly store: Pick<ObjectStore, 'ready' | 'create' | 'delete' | 'partBytes' | 'shortParts'>;
   readonly deploymentId: string;
-  /** An object's own address, where s3Links are such addresses; null elsewhere. */
+  /** An object's own address, if s3Links are such addresses; else null. */
   readonly publicUrl: ((key: string) => string) | null;
   readonly log: Pick<Log, 'warn'>;
   readonly pause?: number;
 }
 
 /**
- * Stores an object of two parts at the start, and says what the store refuses of it: many servers answer HeadBucket
- * and lack the rest. The process serves nevertheless: /readyz keeps requests away until the store takes such an object.
+ * Stores an object of two parts at the start, and logs what the store refuses: many servers answer HeadBucket and lack
+ * the rest. The process serves in any case; /readyz keeps requests away until the store accepts such an object.
  */
 export class StoreCheck {
   readonly #deps: StoreCheckDeps;
   #running: Promise<void> | null = null;
   #began = 0;
   #isDone = false;
-  /** What the store refuses. */
+  /** Why the last check failed. */
   #problem: StoreUnavailable | null = null;
 
   constructor(deps: StoreCheckDeps) {
     this.#deps = deps;
   }
 
-  /** Begins the check, and resolves at its end. Never rejects. */
+  /** Resolves at the end of the check. Never rejects. */
   run(): Promise<void> {
     this.#running ??= this.#check().finally(() => {
       this.#running = null;
@@ -44,7 +44,7 @@ export class StoreCheck {
     return this.#running;
   }
 
-  /** Rejects when the store can't take a write now, or refused its last check. Waits for a check that may find that out. */
+  /** Rejects when the store can't take a write now, or failed its last check. Waits for a check under way. */
   async ready(signal: AbortSignal): Promise<void> {
     await this.#deps.store.ready(signal);
     const { pause = usualPause } = this.#deps;
@@ -62,8 +62,8 @@ export class StoreCheck {
     try {
       await store.ready(signal);
     } catch (err) {
-      // the store itself has said what its operator has to fix
-      if (!isExplained(err)) log.warn({ err }, 'the object store fails a first check');
+      // the store has already logged what its operator has to fix
+      if (!isExplained(err)) log.warn({ err }, 'the object store failed its check');
       return;
     }
     try {
@@ -73,15 +73,15 @@ export class StoreCheck {
     } catch (err) {
       const { problem } = isExplained(err) ? err : {};
       this.#problem = isExplained(err) ? err : null;
-      // it is made again and again
+      // the check is repeated: log each problem once
       if (problem === undefined || problem !== before)
-        log.warn({ err }, problem ?? 'the object store fails a first check');
+        log.warn({ err }, problem ?? 'the object store failed its check');
     }
   }
 
   async #store(signal: AbortSignal): Promise<void> {
     const { store, deploymentId, publicUrl, log } = this.#deps;
-    // parts of a file are writes to a file: there is nothing to refuse
+    // in a file system parts are plain writes: there is nothing to refuse
     if (store.shortParts && publicUrl === null) return;
     const key = checkKey(deploymentId, randomUUID());
     const description = { contentType: 'application/octet-stream', metadata: {} };
@@ -98,13 +98,13 @@ export class StoreCheck {
       if (publicUrl !== null) await checkPublic(publicUrl(key), signal, log);
     } finally {
       await store.delete(key, signal).catch((err: unknown) => {
-        log.warn({ err, key }, 'the object of a first check could not be removed: the janitor tries again');
+        log.warn({ err, key }, 'the object of the check could not be removed: the janitor will retry');
       });
     }
   }
 }
 
-/** Checks with the object of the check: a server that shows strangers no list answers 403 for a missing object. */
+/** Reads the object of the check: a missing one would be a 403 too, where listing is forbidden. */
 async function checkPublic(url: string, signal: AbortSignal, log: StoreCheckDeps['log']): Promise<void> {
   const { status } = await fetch(url, { method: 'HEAD', signal });
   if (status !== 401 && status !== 403) return;

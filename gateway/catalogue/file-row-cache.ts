@@ -4,28 +4,28 @@ import type { CacheCounts } from '#kernel/telemetry/cache-counts.ts';
 import type { Metrics } from '#kernel/telemetry/create-metrics.ts';
 import type { CloudFile } from './cloud-file.ts';
 import type { FileStatements } from './file-statements.ts';
-import { GatheredNames } from './gathered-names.ts';
+import { NameBatcher } from './name-batcher.ts';
 
 const cachedFiles = 10_000;
-/** How long a file is known without another read where other processes may delete it. Milliseconds. */
-const knownFor = 60_000;
-/** Names that are remembered as missing, however often they are asked for, and for how long. Milliseconds. */
+/** How long a row is cached where other processes may delete it. Milliseconds. */
+const cachedFor = 60_000;
+/** How many missing names are cached, and for how long. Milliseconds. */
 const missingNames = 10_000;
 const missingFor = 1000;
 /** Longer than a lookup takes. Milliseconds. */
 const removedFor = 60_000;
 
-/** A cache of files in front of the table. Files never change until they are removed. */
-export class KnownFiles {
+/** A cache of rows in front of the table. A row never changes until it is removed. */
+export class FileRowCache {
   readonly #statements: Pick<FileStatements, 'byNames'>;
   readonly #counts: CacheCounts;
-  readonly #lookups: GatheredNames<ReadonlyMap<string, CloudFile>>;
-  readonly #known: LRUCache<string, CloudFile>;
+  readonly #lookups: NameBatcher<ReadonlyMap<string, CloudFile>>;
+  readonly #files: LRUCache<string, CloudFile>;
   readonly #missing = new LRUCache<string, true>({ ...upTo(missingNames), ttl: missingFor });
   /** A lookup that began before the removal may end after it. Only a copy has a name that was removed. */
   readonly #removed = new LRUCache<string, true>({ ...upTo(cachedFiles), ttl: removedFor });
 
-  /** @param args.alone whether no other process deletes files */
+  /** @param args.singleWriter no other process deletes files */
   constructor(args: {
     readonly statements: Pick<FileStatements, 'byNames'>;
     readonly singleWriter: boolean;
@@ -35,45 +35,45 @@ export class KnownFiles {
     const onLookup = metrics.batch('file_lookups');
     this.#statements = statements;
     this.#counts = metrics.cache('files');
-    this.#known = new LRUCache({ ...upTo(cachedFiles), ttl: singleWriter ? 0 : knownFor });
-    this.#lookups = new GatheredNames((names, signal) => {
+    this.#files = new LRUCache({ ...upTo(cachedFiles), ttl: singleWriter ? 0 : cachedFor });
+    this.#lookups = new NameBatcher((names, signal) => {
       onLookup(names.length);
       return statements.byNames(names, signal);
     });
   }
 
-  /** Notes that the table has the file now. */
+  /** Caches a file that the table has now. */
   note(file: CloudFile): void {
-    this.#known.set(file.name, file);
+    this.#files.set(file.name, file);
     this.#missing.delete(file.name);
     this.#removed.delete(file.name);
   }
 
   async find(name: string, signal: AbortSignal): Promise<CloudFile | null> {
-    const cached = this.#counts.count(this.#known.get(name));
+    const cached = this.#counts.count(this.#files.get(name));
     if (cached !== undefined) return cached;
     signal.throwIfAborted();
     if (this.#removed.has(name) || this.#missing.has(name)) return null;
     const file = (await this.#lookups.run(name, signal)).get(name);
     if (file === undefined) this.#missing.set(name, true);
     if (file === undefined || this.#removed.has(name)) return null;
-    this.#known.set(name, file);
+    this.#files.set(name, file);
     return file;
   }
 
-  /** The stored files among the names. Names lie anywhere in the table: nothing is read for known ones. */
+  /** The stored files among the names. Cached ones are not read again: names are spread all over the table. */
   async findAll(
     names: readonly string[],
     account: string,
     signal: AbortSignal,
   ): Promise<ReadonlyMap<string, CloudFile>> {
     const files = new Map(
-      names.flatMap((name) => this.#known.get(name) ?? []).map((file) => [file.name, file]),
+      names.flatMap((name) => this.#files.get(name) ?? []).map((file) => [file.name, file]),
     );
     const others = names.filter((name) => !files.has(name) && !this.#removed.has(name));
     for (const [name, file] of await this.#statements.byNames(others, signal, account)) {
       if (this.#removed.has(name)) continue;
-      this.#known.set(name, file);
+      this.#files.set(name, file);
       files.set(name, file);
     }
     return files;
@@ -82,7 +82,7 @@ export class KnownFiles {
   /** Hides the file from now on, unless the removal fails: a second attempt has to find it. */
   async removing(name: string, remove: () => Promise<boolean>): Promise<boolean> {
     this.#removed.set(name, true);
-    this.#known.delete(name);
+    this.#files.delete(name);
     try {
       return await remove();
     } catch (error) {

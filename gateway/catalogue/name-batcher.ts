@@ -4,26 +4,26 @@ import { untilAborted } from '#kernel/limits/deadline.ts';
 const statementLimit = 30_000;
 const namesAtOnce = 500;
 
-interface Gathered<Answer> {
+interface NameBatch<Answer> {
   readonly names: Set<string>;
   readonly answer: Promise<Answer>;
 }
 
 /**
- * Batches statements about names. One name costs milliseconds, many cost little more: names that come while a statement
- * runs gather for the next.
+ * Batches statements about names. A statement costs milliseconds, however few its names: names that arrive while one
+ * runs are gathered for the next.
  */
-export class GatheredNames<Answer> {
+export class NameBatcher<Answer> {
   readonly #run: (names: readonly string[], signal: AbortSignal) => Promise<Answer>;
   #last: Promise<unknown> = Promise.resolve();
-  #next: Gathered<Answer> | null = null;
+  #next: NameBatch<Answer> | null = null;
 
   /** @param run one statement for all names */
   constructor(run: (names: readonly string[], signal: AbortSignal) => Promise<Answer>) {
     this.#run = run;
   }
 
-  /** @returns the answer to the statement that this name is in */
+  /** @returns the answer to the whole batch of this name */
   async run(name: string, signal: AbortSignal): Promise<Answer> {
     signal.throwIfAborted();
     if (this.#next === null || this.#next.names.size >= namesAtOnce) this.#next = this.#prepare();
@@ -31,12 +31,12 @@ export class GatheredNames<Answer> {
     return untilAborted(this.#next.answer, signal);
   }
 
-  #prepare(): Gathered<Answer> {
+  #prepare(): NameBatch<Answer> {
     const names = new Set<string>();
     const answer = this.#last
       .catch(() => {})
       .then(() => {
-        // requests from now on need the next one
+        // names from now on go into the next batch
         if (this.#next?.names === names) this.#next = null;
         return this.#run([...names], AbortSignal.timeout(statementLimit));
       });

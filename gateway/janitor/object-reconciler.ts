@@ -4,26 +4,29 @@ import type { ObjectInfo, ObjectStore } from '#objects/object-store.ts';
 import { type AdoptDeps, adoptObject } from './adopt-object.ts';
 import type { JanitorRun } from './janitor-run.ts';
 
-export interface ObjectDeps extends AdoptDeps {
+export interface ObjectReconcilerDeps extends AdoptDeps {
   readonly store: AdoptDeps['store'] & Pick<ObjectStore, 'list' | 'delete'>;
   readonly log: Log;
-  /** Age in milliseconds below which an object without a row is left alone. */
+  /** Age in milliseconds below which an object without a row is ignored. */
   readonly grace: number;
-  /** Most objects of one run on the timer. */
+  /** Most objects that a scheduled run examines. */
   readonly objectsPerRun: number;
-  /** Aborted with the process: a walk lasts longer than a run. */
+  /** Aborted when the process stops: a walk outlasts a run. */
   readonly signal: AbortSignal;
 }
 
-/** Objects that are looked up with one statement. */
+/** Objects looked up by one statement. */
 const batchSize = 1000;
 
-/** Gives objects of this deployment their missing rows, and removes those of checks that a process did not end. Each run continues where the one before it stopped. */
-export class ObjectMatch {
-  readonly #deps: ObjectDeps;
+/**
+ * Makes missing rows for objects of this deployment, and removes objects that an interrupted store check left. Each
+ * scheduled run continues where the last one stopped.
+ */
+export class ObjectReconciler {
+  readonly #deps: ObjectReconcilerDeps;
   #walk: AsyncIterator<ObjectInfo> | null = null;
 
-  constructor(deps: ObjectDeps) {
+  constructor(deps: ObjectReconcilerDeps) {
     this.#deps = deps;
   }
 
@@ -81,7 +84,7 @@ export class ObjectMatch {
       const withRow = await cloudFiles.namesWithRow(keys.map(nameOf), signal);
       for (const key of keys) {
         if (withRow.has(nameOf(key))) continue;
-        await run.attempt('give an object its row', async () => {
+        await run.attempt('make the row of an object', async () => {
           const done = await adoptObject(this.#deps, key, { dryRun, signal });
           if (done === 'row made') report.rowsMade++;
           if (done !== 'object left') return;

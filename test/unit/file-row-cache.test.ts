@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { CloudFile } from '#gateway/catalogue/cloud-file.ts';
-import { KnownFiles } from '#gateway/catalogue/known-files.ts';
+import { FileRowCache } from '#gateway/catalogue/file-row-cache.ts';
 import { unmeasured } from '#kernel/telemetry/create-metrics.ts';
 
 const never = new AbortController().signal;
@@ -18,7 +18,7 @@ function openTable(present: Iterable<string> = []) {
     if (state.fail) throw new Error('the table is away');
     return new Map(names.filter((name) => rows.has(name)).map((name) => [name, fileOf(name)]));
   };
-  const known = new KnownFiles({ statements: { byNames }, singleWriter: true, metrics: unmeasured });
+  const known = new FileRowCache({ statements: { byNames }, singleWriter: true, metrics: unmeasured });
   const find = async (name: string, signal: AbortSignal) => (await known.find(name, signal))?.name ?? null;
   return { rows, statements, state, find, known };
 }
