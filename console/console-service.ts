@@ -11,7 +11,7 @@ import { consoleRoutes } from './routes.ts';
 import { createSessionCookie } from './sessions/session-cookie.ts';
 import { Sessions } from './sessions/sessions.ts';
 
-/** The output of `npm run build:console`; beside this file also in the image. */
+/** The output of `npm run build:console`, also in the image. */
 const webApp = join(import.meta.dirname, 'web', 'dist');
 
 /** The dashboard on the stores of its process. */
@@ -19,7 +19,7 @@ export const consoleService: ServiceFactory = async (services, baseUrl) => {
   const { config, users, tokens, tokenCheck, sessions: store, deployment, limiters } = services;
   const hasher = createHasher();
   const throttle = await openLoginThrottle(services);
-  // every cookie has a checksum
+  // every cookie has a checksum, so no unsealed hash needs to be known
   const gate = createTokenGate({ tokens: { unsealedHashes: async () => [] }, deployment });
   const fileOrigins = await originsOfFiles(config);
   return {
@@ -28,10 +28,13 @@ export const consoleService: ServiceFactory = async (services, baseUrl) => {
       cookie: createSessionCookie({ tls: config.tls !== undefined }),
       passwords: new Passwords({ users, hasher, throttle }),
       registration: new Registration({ users, hasher, tokenCheck, mode: config.registration }),
-      ...{ tokens, tokenCheck, webApp },
+      tokens,
+      tokenCheck,
+      webApp,
       readLimits: { maxRows: config.readMaxRows || 1e15, timeout: config.readLimits.timeout },
       mode: config.registration,
       apiUrl: config.consoleApiUrl ?? '',
+      filesArePublic: config.publicFilesUrl !== undefined || config.fileLinks === 'public',
       publicUrl: config.publicUrl,
       limiter: limiters.token,
       origins: () => originsOf(config, baseUrl(), fileOrigins),
@@ -44,11 +47,11 @@ export const consoleService: ServiceFactory = async (services, baseUrl) => {
 
 function originsOf({ consoleApiUrl }: Config, baseUrl: string, files: readonly string[]): OtherOrigins {
   const api = consoleApiUrl === undefined ? [] : [new URL(consoleApiUrl).origin];
-  // a page that was opened by another name of this machine shows files by their links all the same
+  // the page may have been opened by another host name, and still has to show files by their links
   return { api, files: [new URL(baseUrl).origin, ...files] };
 }
 
-/** Where links to files lead, if not to the gateway. */
+/** Origins of links to files that do not lead to the gateway. */
 async function originsOfFiles({ publicFilesUrl, s3 }: Config): Promise<readonly string[]> {
   if (publicFilesUrl !== undefined) return [new URL(publicFilesUrl).origin];
   if (s3?.publicBucket !== true) return [];

@@ -10,7 +10,9 @@ import { logOut } from './operations/log-out.ts';
 import { register } from './operations/register.ts';
 import { revokeToken } from './operations/revoke-token.ts';
 
-/** A line of the table of operations. A method other than GET is a change, and has to come from a page of the dashboard. */
+/**
+ * A row of the table of operations. A method other than GET is a change, and must come from a page of the dashboard.
+ */
 export type ConsoleOperation = Pick<Route, 'method' | 'path'> & {
   readonly operation: string;
 } & (
@@ -23,8 +25,8 @@ const open = { needs: 'nothing' } as const;
 const own = { needs: 'session' } as const;
 
 /**
- * All operations of the dashboard's own API, about accounts, sessions and access tokens. It is for its pages alone, so
- * the description of the API leaves it out. All else is done by the public API.
+ * All operations of the dashboard's own API, for accounts, sessions and access tokens. Only its pages use it, so
+ * OpenAPI leaves it out. Everything else uses the public API.
  */
 export const consoleOperations = (): readonly ConsoleOperation[] => [
   { operation: 'getDashboardSession', method: 'GET', path: `${api}/session`, ...open, run: getSession },

@@ -10,9 +10,9 @@ import { checkCsrfToken, checkSameOrigin } from './sessions/csrf.ts';
 import type { OpenSession } from './sessions/sessions.ts';
 
 export interface ConsoleRouteDeps extends ConsoleDeps, WebAppDeps {
-  /** Where clients see the process, if that is configured. */
+  /** The public address of the process, if configured. */
   readonly publicUrl: string | undefined;
-  /** Of the requests of one session, which counts as one access token. */
+  /** Limits the requests of a session, like those of an access token. */
   readonly limiter: Limiter;
 }
 
@@ -41,7 +41,7 @@ function handlerOf({ method, needs, run }: ConsoleOperation, deps: ConsoleRouteD
       body: () => readJson(request, maxBodyBytes),
     };
     if (needs === 'nothing') return run({ ...call, session }, deps);
-    if (session === null) throw unauthorized('This needs a session of the dashboard: log in');
+    if (session === null) throw unauthorized('Log in to the dashboard first');
     if (isChange) checkCsrfToken(request, session.cookie);
     return run({ ...call, session }, deps);
   };

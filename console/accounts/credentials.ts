@@ -3,7 +3,7 @@ import { longestName, nameProblem } from '#kernel/ids/slug.ts';
 
 export const passwordLength = { min: 8, max: 256 } as const;
 export const longestEmail = 254;
-/** As loose as it can be: whether an address is one, only a mail to it tells. */
+/** Deliberately loose: only sending a mail shows whether an address exists. */
 export const emailPattern = /^[^\s@\p{Cc}\p{Surrogate}]+@[^\s@\p{Cc}\p{Surrogate}]+$/u;
 
 /** The e-mail address and password of a login. */
@@ -15,23 +15,23 @@ export interface Credentials {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Throws 400 if the body is no JSON object. */
+/** Throws 400 unless the body is a JSON object. */
 export function readFields(body: unknown): Fields {
   if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body as Fields;
   throw invalidBody('The request body should be a JSON object');
 }
 
-/** Of a login: an impossible value is refused like a wrong one. Throws 400 when there are no two texts. */
+/** Reads a login. Invalid values are refused later, like wrong ones; throws 400 only unless both are strings. */
 export function readLogin(body: unknown): Credentials {
   const fields = readFields(body);
   const problems = ['email', 'password'].filter((key) => typeof fields[key] !== 'string');
   if (problems.length > 0) throw invalidBody(problems.map((key) => `${key} should be a text`));
-  // one character more than any account has is enough to be nobody's, and the throttle keeps it for a while
+  // cut longer texts: they match no account anyway, and the throttle remembers them for a while
   const email = emailOf(fields.email as string).slice(0, longestEmail + 1);
   return { email, password: normal(fields.password as string) };
 }
 
-/** Of a new account. Throws 400 that names every problem. */
+/** Reads a registration. Throws 400 with every problem. */
 export function readRegistration(
   body: unknown,
 ): Credentials & { readonly name: string; readonly claimToken: string | null } {
@@ -62,7 +62,7 @@ function emailOf(text: string): string {
   return text.trim().normalize('NFC').toLowerCase();
 }
 
-/** NIST SP 800-63B section 3.1.1.2: the same password is the same however a keyboard composes it. */
+/** NIST SP 800-63B section 3.1.1.2: normalize, because keyboards compose the same characters differently. */
 function normal(password: string): string {
   return password.normalize('NFKC');
 }
@@ -77,7 +77,7 @@ function emailProblem(email: unknown): string | null {
 function passwordProblem(key: string, password: unknown): string | null {
   const { min, max } = passwordLength;
   if (typeof password !== 'string') return `${key} should be a text`;
-  // characters as people count them, nearly
+  // roughly the characters that people count
   const length = [...normal(password)].length;
   return length >= min && length <= max ? null : `${key} should have ${min} to ${max} characters`;
 }

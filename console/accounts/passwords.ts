@@ -4,7 +4,7 @@ import type { LoginThrottle } from '#auth/login-throttle.ts';
 import type { Account, Users } from '#catalogue/users.ts';
 import type { Credentials } from './credentials.ts';
 
-/** The throttle's key of an account: one for all that asks for its password, so that failures add up. */
+/** The throttle's key of an account, shared by all operations that check its password, so that failures add up. */
 function identityOf(email: string): string {
   return `console account\n${email}`;
 }
@@ -16,8 +16,8 @@ interface PasswordsDeps {
 }
 
 /**
- * Checks passwords, behind the throttle. The work is always the same: without an account, a hash is verified that
- * nothing fits. So neither time nor answer shows whether there is one.
+ * Checks passwords, behind the throttle. The work is always the same: without an account, it verifies a dummy hash that
+ * nothing matches. So neither the time nor the answer shows whether an account exists.
  */
 export class Passwords {
   readonly #deps: PasswordsDeps;
@@ -29,13 +29,13 @@ export class Passwords {
 
   /**
    * The account, or null. Rejects with 429 when it is too early for another attempt.
-   * @param sender the one for whom a password is verified
+   * @param sender the client, for fair shares of the hasher
    */
   check({ email, password }: Credentials, sender: string, signal: AbortSignal): Promise<Account | null> {
     return this.#deps.throttle.run(
       identityOf(email),
       async () => {
-        // made before the first account is read, so that the first attempt of all shows nothing either
+        // made before the account is read, so that even the first attempt reveals nothing
         const dummy = await this.#dummyHash();
         const account = await this.#deps.users.findByEmail(email, signal);
         const stored = account?.passwordHash ?? '';
@@ -46,7 +46,7 @@ export class Passwords {
     );
   }
 
-  /** Gives an account another password. Null: it has changed meanwhile, and nothing was stored. */
+  /** Changes the password of an account. Null: the account changed meanwhile, and nothing was stored. */
   async change(
     account: Account,
     password: string,

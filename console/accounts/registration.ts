@@ -10,15 +10,15 @@ import type { Credentials } from './credentials.ts';
 /** Whether people may register at the moment. */
 export interface RegistrationState {
   readonly canRegister: boolean;
-  /** The account of the first start can still be taken over with its access token. */
+  /** The account of the first start can still be claimed with its access token. */
   readonly canClaim: boolean;
 }
 
 export type NewAccount = Credentials & { readonly name: string };
 
-/** One answer of the store is good for so long, however many strangers ask. Milliseconds. */
+/** How long an answer of the store is reused, so that many visitors cost one read. Milliseconds. */
 const readInterval = 1000;
-/** Of the row of the first registered account, where only one may register. */
+/** Id of the row that reserves the first account, where only one may register. */
 const firstId = uuidV5('first account');
 
 interface RegistrationDeps {
@@ -29,9 +29,9 @@ interface RegistrationDeps {
 }
 
 /**
- * Makes accounts. Several requests and processes may do so at once: the store takes one row of each id and version, and ids
- * follow from e-mail addresses (common/catalogue/users.ts). Every refusal is the same, so that none says whether an
- * address is taken.
+ * Makes accounts. Several requests and processes may do so at once: the store accepts one row for each id and version,
+ * and ids are derived from e-mail addresses (common/catalogue/users.ts). All refusals are alike, so that none reveals
+ * whether an address is taken.
  */
 export class Registration {
   readonly #deps: RegistrationDeps;
@@ -41,7 +41,7 @@ export class Registration {
     this.#deps = deps;
   }
 
-  /** As it was a second ago at most. */
+  /** At most a second old. */
   state(): Promise<RegistrationState> {
     const now = performance.now();
     if (this.#lastRead === null || now - this.#lastRead.began > readInterval) {
@@ -54,17 +54,17 @@ export class Registration {
     return this.#lastRead.state;
   }
 
-  /** @param sender the one for whom a password is hashed */
+  /** @param sender the client, for fair shares of the hasher */
   async register(account: NewAccount, sender: string, signal: AbortSignal): Promise<Account> {
     if (!(await this.#mayRegister())) throw registrationRefused();
     const row = await this.#rowOf(account, sender, signal);
     await this.#refuseTaken(account.email);
     if (this.#deps.mode === 'first' && !(await this.#reserve(firstId, row.id))) throw registrationRefused();
-    // from here on nothing hangs on whether the client is still there
+    // from here on it completes even if the client disconnects
     return this.#store(row);
   }
 
-  /** Gives the account of the first start an e-mail address and a password, once. Its data stays its own. */
+  /** Gives the account of the first start an e-mail address and a password, once. It keeps its data. */
   async claim(
     account: NewAccount,
     claimToken: string,
@@ -77,7 +77,7 @@ export class Registration {
     if (claimed === null || claimed.email !== developerEmail) throw registrationRefused();
     const { email, name, passwordHash, id } = await this.#rowOf(account, sender, signal);
     await this.#refuseTaken(email);
-    // nobody can register with the address, or as the first, while this goes on
+    // meanwhile nobody can register with the address, or as the first account
     if (!(await this.#reserve(id, claimed.id))) throw registrationRefused();
     await this.#reserve(firstId, claimed.id);
     return this.#store({ ...claimed, email, name, passwordHash, version: claimed.version + 1 });
@@ -111,18 +111,20 @@ export class Registration {
     const [passwordHash] = await this.#deps.hasher.hashValues([password], signal, sender);
     return {
       id: userIdOf(email),
-      ...{ email, name, passwordHash: passwordHash as string },
+      email,
+      name,
+      passwordHash: passwordHash as string,
       createdAt: new Date(),
       version: 0,
     };
   }
 
-  /** Keeps an id for an account. False: it is another one's. */
+  /** Reserves an id for an account. False: another account has it. */
   async #reserve(id: string, holder: string): Promise<boolean> {
     const row = { id, email: '', name: holder, passwordHash: '', createdAt: new Date(), version: 0 };
     if (await this.#deps.users.store(row)) return true;
-    // an attempt that broke off may have left it
-    const there = await this.#deps.users.findById(id);
-    return there?.email === '' && there.name === holder;
+    // an interrupted attempt may have reserved it
+    const reserved = await this.#deps.users.findById(id);
+    return reserved?.email === '' && reserved.name === holder;
   }
 }

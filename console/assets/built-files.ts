@@ -5,10 +5,10 @@ import { extname, join } from 'node:path';
 /** A file of the built web app. */
 export interface BuiltFile {
   readonly type: string;
-  /** Of the plain bytes; weak, because the compressed ones have the same. */
+  /** Of the plain bytes; weak, because the compressed bytes have the same tag. */
   readonly etag: string;
   readonly plain: Uint8Array;
-  /** The same compressed, where the build did so. */
+  /** The compressed bytes, if the build made them. */
   readonly gzip: Uint8Array | undefined;
 }
 
@@ -21,8 +21,8 @@ const types: Readonly<Record<string, string>> = {
 export const indexFile = 'index.html';
 
 /**
- * All files of the web app by their paths below its folder, such as `assets/main-ABC.js`. They are read once: a request only
- * names one of them, and no path of it reaches the file system. Null: it is not built.
+ * All files of the web app by their paths below its folder, such as `assets/main-ABC.js`. They are read once, so no
+ * path of a request reaches the file system. Null: the web app is not built.
  */
 export async function readBuiltFiles(folder: string): Promise<ReadonlyMap<string, BuiltFile> | null> {
   const names = await namesIn(folder);

@@ -3,7 +3,7 @@ import { preferredCoding } from '#server/http/content-coding.ts';
 import type { HttpRequest, HttpResponse, Route } from '#server/http/http-types.ts';
 import { type BuiltFile, builtFile, indexFile, readBuiltFiles } from './built-files.ts';
 
-/** Other origins that the page of the dashboard works with. */
+/** Other origins that the dashboard's page uses. */
 export interface OtherOrigins {
   /** Of the API. */
   readonly api: readonly string[];
@@ -14,7 +14,7 @@ export interface OtherOrigins {
 export interface WebAppDeps {
   /** Absolute path of the output of `npm run build:console`. */
   readonly webApp: string;
-  /** Asked for each page: where the process listens is known late. */
+  /** Called for each page, because the process learns its address late. */
   readonly origins: () => OtherOrigins;
 }
 
@@ -29,8 +29,7 @@ const placeholder = `<!doctype html>
 `;
 
 /**
- * The web app below /_console_/: its files by their names, and its one page at any other address, which the page itself
- * reads.
+ * The web app below /_console_/: its files, and its single page at any other address, which the page's router reads.
  */
 export function webAppRoutes({ webApp, origins }: WebAppDeps): Route[] {
   const notBuilt = builtFile('text/html; charset=utf-8', Buffer.from(placeholder));
@@ -50,11 +49,11 @@ export function webAppRoutes({ webApp, origins }: WebAppDeps): Route[] {
       withoutCors: true,
       async handler(request) {
         const { rest = '' } = request.params;
-        // it may be built while the process runs
+        // the web app may be built while the process runs
         built ??= await readBuiltFiles(webApp);
         const file = built?.get(rest);
         if (file !== undefined && rest !== indexFile) return fileAnswer(request, rest, file, origins());
-        // a page that still names a file of an earlier build must not take a page for it
+        // an old page may ask for a file of an earlier build, and must not get the page instead
         if (rest.startsWith('assets/') || rest === 'api' || rest.startsWith('api/')) throw nothingHere();
         return fileAnswer(request, indexFile, built?.get(indexFile) ?? notBuilt, origins());
       },
@@ -70,7 +69,7 @@ function fileAnswer(
 ): HttpResponse {
   const headers = {
     ...pageHeaders(origins),
-    // the build puts a hash into the name of each file there
+    // the build puts a hash into each of these names
     'cache-control': name.startsWith('assets/') ? 'public, max-age=31536000, immutable' : 'no-cache',
     vary: 'accept-encoding',
     etag,
@@ -91,7 +90,7 @@ function hasVersion(header: string | undefined, etag: string): boolean {
   return header?.split(',').some((tag) => tag.trim() === '*' || opaque(tag) === opaque(etag)) === true;
 }
 
-/** https://www.w3.org/TR/CSP3/: only the build's own scripts may run, and nobody may frame it. */
+/** https://www.w3.org/TR/CSP3/: only the build's own scripts may run, and no other page may frame it. */
 function pageHeaders({ api, files }: OtherOrigins): Readonly<Record<string, string>> {
   const media = ["'self'", 'data:', 'blob:', ...new Set([...api, ...files])].join(' ');
   const policy = [
@@ -111,7 +110,7 @@ function pageHeaders({ api, files }: OtherOrigins): Readonly<Record<string, stri
     'cross-origin-resource-policy': 'same-origin',
     'referrer-policy': 'no-referrer',
     'x-content-type-options': 'nosniff',
-    // for browsers that do not know frame-ancestors
+    // for browsers without frame-ancestors
     'x-frame-options': 'DENY',
   };
 }

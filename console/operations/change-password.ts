@@ -2,7 +2,10 @@ import { wrongPassword } from '#kernel/errors/catalogue.ts';
 import { readPasswordChange } from '../accounts/credentials.ts';
 import { emptyAnswer, type SessionHandler } from './console-call.ts';
 
-/** POST /_console_/api/password: ends all sessions of the account and their access tokens. This one gets a new cookie. */
+/**
+ * POST /_console_/api/password: ends all sessions of the account and their access tokens. The current session gets a
+ * new cookie.
+ */
 export const changePassword: SessionHandler = async ({ request, session, sender, body }, deps) => {
   const { passwords, sessions, cookie } = deps;
   const { current, next } = readPasswordChange(await body());

@@ -15,11 +15,13 @@ export interface ConsoleDeps {
   readonly registration: Registration;
   readonly tokens: AccessTokens;
   readonly tokenCheck: Pick<TokenCheck, 'invalidate'>;
-  /** The upper limits of reads; a token may be given less. */
+  /** The upper limits of reads; a token may have lower ones. */
   readonly readLimits: Required<ReadLimitsOfToken>;
   readonly mode: Config['registration'];
   /** Base address of the API; empty: the dashboard's own. */
   readonly apiUrl: string;
+  /** Whether anyone with the permanent link of a file can read it. */
+  readonly filesArePublic: boolean;
 }
 
 /** A request of the dashboard's API with its session. */
@@ -32,8 +34,9 @@ export interface ConsoleCall<Session extends OpenSession | null = OpenSession | 
   body(): Promise<unknown>;
 }
 
-/** Operations that need a session get one. */
+/** Handles an operation that works without a session. */
 export type ConsoleHandler = (call: ConsoleCall, deps: ConsoleDeps) => Promise<HttpResponse>;
+/** Handles an operation that needs a session. */
 export type SessionHandler = (call: ConsoleCall<OpenSession>, deps: ConsoleDeps) => Promise<HttpResponse>;
 
 const headers = {
@@ -54,11 +57,11 @@ export function emptyAnswer(more: HttpResponse['headers'] = {}): HttpResponse {
   return { status: 204, headers: { ...headers, ...more } };
 }
 
-/** The facts of a session that a page needs. @param begun its cookie is new */
+/** The session, and what a page needs to know about the server. @param begun the request, if it began the session */
 export async function sessionAnswer(
   status: number,
   session: OpenSession | null,
-  { registration, mode, apiUrl, cookie }: ConsoleDeps,
+  { registration, mode, apiUrl, filesArePublic, cookie }: ConsoleDeps,
   begun?: HttpRequest,
 ): Promise<HttpResponse> {
   const { canRegister, canClaim } = await registration.state();
@@ -70,6 +73,7 @@ export async function sessionAnswer(
     canRegister,
     canClaim,
     apiUrl,
+    filesArePublic,
   };
   const isNew = begun !== undefined && session !== null;
   return jsonAnswer(status, value, isNew ? { 'set-cookie': cookie.set(begun, session.cookie) } : {});

@@ -5,15 +5,15 @@ import { nameProblem } from '#kernel/ids/slug.ts';
 import { KeyedLock } from '#kernel/limits/keyed-lock.ts';
 import { readFields } from '../accounts/credentials.ts';
 import { type ConsoleDeps, jsonAnswer, type SessionHandler } from './console-call.ts';
-import { endOf, tokenShown } from './list-tokens.ts';
+import { endOf, tokenJson } from './list-tokens.ts';
 
-/** Access tokens of an account that have not ended. */
+/** Most active access tokens of an account. */
 export const tokensPerAccount = 500;
-const longestLife = 10 * 366 * 24 * 3_600_000;
-// RFC 3339 section 5.6, with its seconds
+const longestLifetime = 10 * 366 * 24 * 3_600_000;
+// RFC 3339 section 5.6, with seconds
 const dateTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/i;
 
-/** POST /_console_/api/tokens: an access token, which is in this answer and nowhere else. */
+/** POST /_console_/api/tokens: a new access token, which only this answer contains. */
 export function createTokenOperation(): SessionHandler {
   const lock = new KeyedLock();
   return async ({ request, session, body }, { tokens, tokenCheck, readLimits }) => {
@@ -29,18 +29,18 @@ export function createTokenOperation(): SessionHandler {
       request.signal,
     );
     await tokenCheck.invalidate(made.stored.hash);
-    return jsonAnswer(201, { token: made.token, ...tokenShown(made.stored, null) });
+    return jsonAnswer(201, { token: made.token, ...tokenJson(made.stored, null) });
   };
 }
 
-interface OrderedToken {
+interface TokenRequest {
   readonly name: string;
   readonly expiresAt: Date | null;
   readonly limits: ReadLimitsOfToken | undefined;
   readonly grants: Grants | undefined;
 }
 
-function readToken(body: unknown, most: ConsoleDeps['readLimits']): OrderedToken {
+function readToken(body: unknown, most: ConsoleDeps['readLimits']): TokenRequest {
   const { name, expiresAt = null, readMaxRows = null, readTimeoutMs = null, ...more } = readFields(body);
   const problems: string[] = [];
   const nameIs = typeof name === 'string' ? nameProblem(name) : 'should be a text';
@@ -55,7 +55,7 @@ function readToken(body: unknown, most: ConsoleDeps['readLimits']): OrderedToken
   return { name: name as string, expiresAt: expiry as Date | null, limits, grants };
 }
 
-/** None may allow more than the operator does. */
+/** A token may not exceed the operator's limits. */
 function readLimit(
   name: string,
   value: unknown,
@@ -68,12 +68,14 @@ function readLimit(
   return null;
 }
 
-/** The time, or its problem. */
+/** The time, or the problem with it. */
 function readExpiry(value: unknown): Date | string {
   const time = typeof value === 'string' && dateTime.test(value) ? new Date(value) : null;
   if (time === null || Number.isNaN(time.getTime())) {
     return 'expiresAt should be a time such as 2030-01-31T12:00:00Z, or null';
   }
-  const life = time.getTime() - Date.now();
-  return life > 0 && life <= longestLife ? time : 'expiresAt should be in the future, within ten years';
+  const lifetime = time.getTime() - Date.now();
+  return lifetime > 0 && lifetime <= longestLifetime
+    ? time
+    : 'expiresAt should be in the future, within ten years';
 }

@@ -1,4 +1,4 @@
 import { type ConsoleHandler, sessionAnswer } from './console-call.ts';
 
-/** GET /_console_/api/session: the person, and the facts that a page without a session needs. */
+/** GET /_console_/api/session: the account, and what a page needs to know without one. */
 export const getSession: ConsoleHandler = ({ session }, deps) => sessionAnswer(200, session, deps);

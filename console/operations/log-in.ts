@@ -2,7 +2,7 @@ import { unauthorized } from '#kernel/errors/catalogue.ts';
 import { readLogin } from '../accounts/credentials.ts';
 import { type ConsoleHandler, sessionAnswer } from './console-call.ts';
 
-/** POST /_console_/api/login. The session is a new one, whatever cookie the request brings. */
+/** POST /_console_/api/login. Always begins a new session, whatever cookie was sent. */
 export const logIn: ConsoleHandler = async ({ request, session, sender, body }, deps) => {
   const account = await deps.passwords.check(readLogin(await body()), sender, request.signal);
   if (account === null) throw unauthorized('The e-mail address or the password is wrong');

@@ -1,7 +1,7 @@
 import { readRegistration } from '../accounts/credentials.ts';
 import { type ConsoleHandler, sessionAnswer } from './console-call.ts';
 
-/** POST /_console_/api/register: a new account; with a claim token, the one of the first start. */
+/** POST /_console_/api/register: makes an account or, with a claim token, takes over the account of the first start. */
 export const register: ConsoleHandler = async ({ request, session, sender, body }, deps) => {
   const { claimToken, ...fields } = readRegistration(await body());
   const { registration, sessions } = deps;

@@ -3,7 +3,7 @@ import { emptyAnswer, type SessionHandler } from './console-call.ts';
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** DELETE /_console_/api/tokens/{id}. Doing so again does no harm, and tells other processes again. */
+/** DELETE /_console_/api/tokens/{id}. Repeating it is harmless, and invalidates the token in other processes again. */
 export const revokeToken: SessionHandler = async ({ request, session }, { tokens, tokenCheck }) => {
   const { id = '' } = request.params;
   const token = uuid.test(id) ? await tokens.findById(id, request.signal) : null;
@@ -11,6 +11,6 @@ export const revokeToken: SessionHandler = async ({ request, session }, { tokens
   if (token.revokedAt === null) await tokens.revoke(token);
   if (await tokenCheck.invalidate(token.hash)) return emptyAnswer();
   throw unavailable(
-    'The token is revoked, but Redis could not be told: processes that reach it may take the token for 70 seconds at most',
+    'The token is revoked, but Redis did not answer: processes that do reach it may accept the token for up to 70 seconds',
   );
 };

@@ -9,24 +9,25 @@ export function csrfTokenOf(cookie: string): string {
 
 /** Throws 403 unless the request carries the token of its session. */
 export function checkCsrfToken(request: HttpRequest, cookie: string): void {
-  const given = Buffer.from(request.header('x-csrf-token') ?? '');
+  const sent = Buffer.from(request.header('x-csrf-token') ?? '');
   const expected = Buffer.from(csrfTokenOf(cookie));
-  if (given.length === expected.length && timingSafeEqual(given, expected)) return;
-  throw csrfRefused('The header X-CSRF-Token is not that of the session');
+  if (sent.length === expected.length && timingSafeEqual(sent, expected)) return;
+  throw csrfRefused('The header X-CSRF-Token does not belong to this session');
 }
 
 /**
- * Throws when a page of another origin sends a change. It can't send JSON without asking (a preflight, which is never
- * granted), and browsers say where a request comes from: Sec-Fetch-Site, or Origin where they are old. Other clients say
- * nothing, and have no cookies of anybody. That the host is ours is known here: by the certificate, or without TLS by its name.
- * @param publicUrl where clients see the process, if that is configured
+ * Throws when a page of another origin sends a change. Such a page can't send JSON without a preflight, which is never
+ * granted, and browsers name the origin: by Sec-Fetch-Site, old ones by Origin. Clients that send neither are not
+ * browsers, and have nobody's cookies. The host has been checked before: by the certificate, or without TLS by its
+ * name.
+ * @param publicUrl the public address of the process, if configured
  */
 export function checkSameOrigin(request: HttpRequest, publicUrl: string | undefined): void {
   const site = request.header('sec-fetch-site');
   const origin = request.header('origin');
   const same =
     site !== undefined ? site === 'same-origin' : origin === undefined || isOwn(origin, request, publicUrl);
-  if (!same) throw csrfRefused('A change is only taken from a page of the same origin');
+  if (!same) throw csrfRefused('Changes are only accepted from pages of the same origin');
   const type = request.header('content-type')?.split(';')[0]?.trim().toLowerCase();
   if (request.method === 'POST' && type !== 'application/json') throw wrongContentType('application/json');
 }

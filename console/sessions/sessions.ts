@@ -13,24 +13,27 @@ export interface OpenSession extends LiveSession {
   readonly cookie: string;
 }
 
-/** Sessions of one account; the one that was not used for longest ends when there are more. */
+/** Most sessions of one account; beyond this the least recently used one ends. */
 export const sessionsPerAccount = 20;
 /** Milliseconds. */
 const tokenLifetime = 15 * 60_000;
-/** Access tokens of one session that have not expired. */
+/** Most unexpired access tokens of one session. */
 export const tokensPerSession = 200;
-/** A use is noted when the last one was noted so long ago. Milliseconds, far below the idle timeout. */
+/** A use is recorded at most this often. Milliseconds, far below the idle timeout. */
 const noteEvery = 60_000;
 
 interface SessionsDeps {
   readonly store: SessionStore;
-  /** Keeps made-up cookies from the store. */
+  /** Rejects made-up cookies before they reach the store. */
   readonly gate: TokenGate;
   readonly deployment: Pick<Deployment, 'secret'>;
   readonly now?: () => Date;
 }
 
-/** Begins, finds and ends sessions of the dashboard. Every call asks the store, so that an end counts at once. */
+/**
+ * Begins, finds and ends sessions of the dashboard. Every call reads the store, so that an ended session is refused at
+ * once.
+ */
 export class Sessions {
   readonly #deps: SessionsDeps;
   readonly #now: () => Date;
@@ -77,7 +80,7 @@ export class Sessions {
     return this.#deps.store.end(session);
   }
 
-  /** An access token that is good for a while, and not longer than its session. Rejects with 429 when it has too many. */
+  /** Issues an access token, which never outlives the session. Rejects with 429 when the session has too many. */
   issueToken({ session }: OpenSession, signal: AbortSignal): Promise<{ token: string; expiresAt: Date }> {
     return this.#lock.run(
       session.hash,
@@ -91,8 +94,10 @@ export class Sessions {
         const token = sealedToken(this.#deps.deployment.secret, 'web');
         const expiresAt = new Date(Math.min(now.getTime() + tokenLifetime, session.expiresAt.getTime()));
         await this.#deps.store.putToken({
-          ...{ hash: hashToken(token), session: session.hash },
-          ...{ createdAt: now, expiresAt },
+          hash: hashToken(token),
+          session: session.hash,
+          createdAt: now,
+          expiresAt,
         });
         return { token, expiresAt };
       },

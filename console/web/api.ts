@@ -1,5 +1,5 @@
 import { effect } from '@preact/signals';
-import { type Call, callConsole, jsonOf, send, session, succeeded } from './session.ts';
+import { type Call, callConsole, jsonOf, requireOk, send, session } from './session.ts';
 
 /** A token this close to its end is renewed before it is used. */
 const renewBeforeMs = 60_000;
@@ -25,7 +25,7 @@ export async function callApi(path: string, call: ApiCall = {}): Promise<Respons
     await response.body?.cancel();
     response = await sendWith(await accessToken({ renew: true }));
   }
-  return succeeded(response);
+  return requireOk(response);
 }
 
 export async function callJson<T>(path: string, call: ApiCall = {}): Promise<T> {

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { Button } from './parts/button.tsx';
-import { ConfirmHost } from './parts/confirm.tsx';
+import { ConfirmHost } from './parts/confirm-host.tsx';
 import { useLoad } from './parts/load.ts';
 import { Catch, ProblemNote } from './parts/problem-note.tsx';
 import { Shell } from './parts/shell.tsx';
@@ -94,9 +94,9 @@ function useFocusOnHeading(path: string | null): void {
 function NotFound(): JSX.Element {
   return (
     <main class="outside" id="main">
-      <h1 tabIndex={-1}>There is no such page</h1>
+      <h1 tabIndex={-1}>Page not found</h1>
       <p>
-        The address may be wrong, or the page has moved. <a href={to`/projects`}>Go to your projects</a>
+        The address may be wrong, or the page may have moved. <a href={to`/projects`}>Go to your projects</a>
       </p>
     </main>
   );

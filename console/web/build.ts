@@ -1,6 +1,6 @@
 /**
- * Builds the web app into console/web/dist: index.html, and its scripts and styles under names that carry their hash, each also gzipped.
- * `npm run build:console` runs it, and so does `npm ci` (the script `prepare`).
+ * Builds the web app into console/web/dist: index.html, and its scripts and styles under names that carry their hash,
+ * each also gzipped. `npm run build:console` runs it, and so does `npm ci` (the script `prepare`).
  */
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -16,6 +16,8 @@ export interface Session {
   readonly canClaim: boolean;
   /** Base address of the API; empty for this origin. */
   readonly apiUrl: string;
+  /** Whether anyone with the permanent link of a file can read it. */
+  readonly filesArePublic: boolean;
 }
 
 /** null until the server has answered. */
@@ -29,11 +31,11 @@ export interface Call {
   /** sent as it is */
   readonly body?: Blob | FormData | string;
   readonly signal?: AbortSignal | undefined;
-  /** Until the first byte of an answer. */
+  /** Time limit for the first byte of the answer. */
   readonly timeoutMs?: number;
 }
 
-/** @param credentials whether cookies go with it */
+/** @param credentials whether cookies are sent */
 export function send(url: string, call: Call, credentials: RequestCredentials): Promise<Response> {
   const { method = 'GET', headers = {}, json, body = null, signal, timeoutMs = 60_000 } = call;
   const deadline = AbortSignal.timeout(timeoutMs);
@@ -57,7 +59,7 @@ export async function jsonOf<T>(response: Response): Promise<T> {
 }
 
 /** Throws a Problem unless 2xx. */
-export async function succeeded(response: Response): Promise<Response> {
+export async function requireOk(response: Response): Promise<Response> {
   if (response.ok) return response;
   throw problemOf(response.status, await response.text(), (name) => response.headers.get(name));
 }
@@ -69,16 +71,16 @@ export async function callConsole<T>(path: string, call: Call = {}): Promise<T> 
   const changes = method === 'GET' ? {} : { headers, json };
   const sent = { ...call, ...changes, timeoutMs: 30_000 };
   const response = await send(`/_console_/api${path}`, sent, 'same-origin');
-  // the session is over; login itself says 401 for a wrong password
+  // the session has ended; a login also answers 401, for a wrong password
   if (response.status === 401 && session.value?.account) forgetSession();
-  return jsonOf<T>(await succeeded(response));
+  return jsonOf<T>(await requireOk(response));
 }
 
 export async function loadSession(): Promise<void> {
   session.value = await callConsole<Session>('/session');
 }
 
-/** Back to nobody: the app shows the login page, and comes back here afterwards. */
+/** Forgets the account: the app shows the login page, and returns here after the login. */
 export function forgetSession(): void {
   if (session.value !== null) session.value = { ...session.value, account: null, csrfToken: null };
 }

@@ -32,7 +32,7 @@ export const samples: { readonly [Name in keyof typeof catalogue]: ApiError } = 
   notGranted: catalogue.notGranted('The access token is not granted insert in the record space orders'),
   httpsRequired: catalogue.httpsRequired(),
   unknownHost: catalogue.unknownHost(),
-  csrfRefused: catalogue.csrfRefused('The header X-CSRF-Token is not that of the session'),
+  csrfRefused: catalogue.csrfRefused('The header X-CSRF-Token does not belong to this session'),
   registrationRefused: catalogue.registrationRefused(),
   wrongPassword: catalogue.wrongPassword(),
   linkRefused: catalogue.linkRefused(),

@@ -57,7 +57,7 @@ t.test('another password ends the other sessions, and this one goes on', async (
   await here.page.getByLabel('Current password').fill(person.password);
   await here.page.getByLabel('New password').fill(next);
   await here.page.getByRole('button', { name: 'Change the password' }).click();
-  await here.page.getByText('The password is changed.').waitFor();
+  await here.page.getByText('Password changed.').waitFor();
   await main(here.page).getByRole('link', { name: 'Tokens' }).click();
   await here.page.getByRole('button', { name: 'New token' }).first().click();
   await here.page.getByLabel('Name').fill('after the change');
@@ -107,6 +107,6 @@ t.test('the theme is kept', async (t) => {
   await page.reload();
   await page.getByRole('heading', { name: 'Log in' }).waitFor();
   await eventuallyEqual(t, () => page.evaluate(ground), 'rgb(16, 21, 23)');
-  await page.getByLabel('Theme: as the system').check({ force: true });
+  await page.getByLabel('Theme: system').check({ force: true });
   await eventuallyEqual(t, () => page.evaluate(ground), 'rgb(245, 247, 247)');
 });

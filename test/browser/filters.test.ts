@@ -223,6 +223,6 @@ t.test('a summary that can not be: nothing matches, a wrong time zone, too much 
   await page.getByText('It would read 9 rows').waitFor();
   await page.unrouteAll();
   await page.getByRole('button', { name: 'Try again' }).click();
-  await page.getByText('These are the first 500 groups.').waitFor();
+  await page.getByText('Only the first 500 groups are shown.').waitFor();
   for (const problem of problems.splice(0)) t.match(problem, /400|422/);
 });

@@ -31,7 +31,7 @@ for (const [screen, viewport] of Object.entries({
 
     await page.getByRole('button', { name: 'New token' }).first().click();
     await page.getByLabel('Name').fill('test');
-    await page.getByText('Limit what its reads may cost').click();
+    await page.getByText('Limit the cost of its reads').click();
     await page.getByRole('textbox', { name: /^Records/ }).fill('1000000');
     await page.getByLabel('Milliseconds').fill('500');
     await page.getByRole('button', { name: 'Create the token' }).click();
@@ -50,7 +50,7 @@ for (const [screen, viewport] of Object.entries({
     await page.getByText('reads up to 1,000,000 records, for up to 500 ms').waitFor();
     await page.getByRole('button', { name: 'Revoke test' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke the token' }).click();
-    await page.getByText('test is revoked.').waitFor();
+    await page.getByText('test revoked.').waitFor();
     t.equal(await answerTo(server, token), 401, 'the API takes it no more');
     t.equal(await page.getByText(token).count(), 0, 'and it is nowhere on the page');
     await noSidewaysScroll(t, page);
@@ -158,7 +158,7 @@ t.test('register, token, upload, revoke, log out: by the keyboard alone', async 
   await page.locator('dialog:focus-within').waitFor();
   await focusOn(page, 'Revoke the token');
   await keys.press('Enter');
-  await page.getByText('keys is revoked.').waitFor();
+  await page.getByText('keys revoked.').waitFor();
   t.equal(await answerTo(server, token), 401);
 
   await focusOn(page, 'Log out');

@@ -63,7 +63,7 @@ t.test('a file with problems: all or nothing, or without them', async (t) => {
   await dialog.getByText('All 2 columns go to a field').waitFor();
   await dialog.getByLabel('Records with problems').selectOption('skip');
   await start();
-  await dialog.getByText('Done: 2 records stored, 2 left out').waitFor();
+  await dialog.getByText('Done: 2 records imported, 2 skipped').waitFor();
   await dialog.getByRole('row').filter({ hasText: '4name' }).waitFor();
   await close();
   await grid.getByText('Grace').waitFor();
@@ -89,7 +89,7 @@ t.test('columns go to the fields that are chosen', async (t) => {
   await dialog.getByRole('cell', { name: "'=1", exact: true }).waitFor();
   t.equal(await field('First name').inputValue(), 'name', 'it stays');
   await start();
-  await dialog.getByText('Done: 1 record stored, 0 left out').waitFor();
+  await dialog.getByText('Done: 1 record imported, 0 skipped').waitFor();
   await close();
   t.match(await stored('mapped'), [{ name: "'=1", age: null }]);
   noProblems(t);
@@ -107,7 +107,7 @@ t.test('a space without fields gets those of the file', async (t) => {
   await dialog.getByLabel('Type of active').selectOption('');
   await dialog.getByText('4 of 6 columns become fields').waitFor();
   await dialog.getByRole('button', { name: 'Create the fields and import' }).click();
-  await dialog.getByText('Done: 2 records stored, 0 left out').waitFor();
+  await dialog.getByText('Done: 2 records imported, 0 skipped').waitFor();
   await close();
   await grid.getByText('Grace').waitFor();
   const { fields } = await api<{ fields: object[] }>('GET', `/_projects_/${project}/spaces/fresh`);
@@ -145,7 +145,7 @@ t.test('an export is imported again, in all its formats', async (t) => {
     await choose(`people.${format}`, file);
     await dialog.getByText('2 of 5 columns go to a field').waitFor();
     await start();
-    await dialog.getByText('Done: 2 records stored, 0 left out').waitFor();
+    await dialog.getByText('Done: 2 records imported, 0 skipped').waitFor();
     await close();
     t.match((await stored(format)).map(({ name }) => name).sort(), ['Ada', 'Grace'], format);
   }
@@ -194,7 +194,7 @@ t.test('more than the preview needs is sent once', async (t) => {
   await dialog.getByText('All 2 columns go to a field').waitFor();
   t.equal(await dialog.getByText('problem', { exact: false }).filter({ hasText: 'Line' }).count(), 0);
   await start();
-  await dialog.getByText('Done: 30,000 records stored, 0 left out').waitFor();
+  await dialog.getByText('Done: 30,000 records imported, 0 skipped').waitFor();
   await close();
   t.equal(sizes.length, 2);
   noProblems(t);
@@ -203,7 +203,7 @@ t.test('more than the preview needs is sent once', async (t) => {
 t.test('what can not be imported says why', async (t) => {
   await open('people');
   await choose('people.xlsx', Buffer.from([0x50, 0x4b, 3, 4]));
-  await dialog.getByText('Save it there as “CSV UTF-8”').waitFor();
+  await dialog.getByText('Save it as “CSV UTF-8”').waitFor();
   await choose('people.exe', 'MZ');
   await dialog.getByText('Files of this kind can’t be imported').waitFor();
   await choose('empty.csv', 'name,age\n');

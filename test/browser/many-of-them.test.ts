@@ -79,7 +79,7 @@ t.test('Escape threw away the name of a new space, and ended an import', async (
   await page.keyboard.press('Escape');
   await closeByEscape(question('Stop the import?'));
   letGo();
-  await dialog.getByText('Done: 1 record stored').waitFor();
+  await dialog.getByText('Done: 1 record imported').waitFor();
   await page.unrouteAll();
   await dialog.getByRole('button', { name: 'Close' }).last().click();
   await grid.getByText('imported').waitFor();
@@ -184,7 +184,7 @@ t.test('files came fifty by fifty, in one order, and nobody said how many there 
   await page.getByLabel('10 files').check();
   await button('Delete 10 files').click();
   await dialog.getByRole('button', { name: 'Delete 10 files' }).click();
-  await page.getByText('No file matches').waitFor();
+  await page.getByText('No matching files').waitFor();
 });
 
 t.test('a project with files could be dropped when each of them was deleted by hand', async (t) => {
@@ -209,7 +209,7 @@ t.test('a project with files could be dropped when each of them was deleted by h
   const bar = dialog.getByRole('progressbar');
   t.strictSame([await bar.getAttribute('value'), await bar.getAttribute('max')], ['200', '220']);
   letGo();
-  await page.getByText('The project album is dropped.').waitFor();
+  await page.getByText('Project album dropped.').waitFor();
   t.equal(requests, 2);
   await page.unroute('**/_f_/album/_delete_');
   t.match(await api('GET', '/_projects_'), { projects: [{ slug: project }] });

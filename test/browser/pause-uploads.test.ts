@@ -85,7 +85,7 @@ t.test('one that a reload ended goes on when its file is chosen again', async (t
   const { path, bytes } = await newFile('holiday.mov');
   await sendSome(t, path, 'holiday.mov');
   await page.reload();
-  await page.getByText('12 MB · unfinished: choose the file again to go on').waitFor();
+  await page.getByText('12 MB · unfinished: choose the file again to resume').waitFor();
   await slowDown(-1);
   asked.length = 0;
   await input.setInputFiles(path);

@@ -120,7 +120,7 @@ t.test('a file with bad rows is imported, and what is exported is the same again
   await dialog.getByText('Line 12: age should be a valid number').waitFor();
   await dialog.getByLabel('Records with problems').selectOption('skip');
   await dialog.getByRole('button', { name: 'Import', exact: true }).click();
-  await dialog.getByText('Done: 2,499 records stored, 2 left out').waitFor();
+  await dialog.getByText('Done: 2,499 records imported, 2 skipped').waitFor();
   const report = /12ageshould be a valid number.*2002nameis unique/;
   t.match(await dialog.getByRole('table').filter({ hasText: report }).textContent(), report);
   await dialog.getByRole('button', { name: 'Close' }).last().click();
@@ -233,12 +233,12 @@ t.test('a field is changed and dropped; spaces are found, and dropped with the p
   await button('Edit age').click();
   await dialog.getByLabel('Required').check();
   await button('Save').click();
-  await page.getByText('The field age is changed.').waitFor();
+  await page.getByText('Field age saved.').waitFor();
   await page.getByRole('row', { name: 'age' }).getByRole('cell', { name: 'yes' }).waitFor();
   await page.getByRole('button', { name: 'Drop age' }).click();
   await dialog.getByLabel('Type age to confirm').fill('age');
   await button('Drop the field').click();
-  await page.getByText('The field age is dropped.').waitFor();
+  await page.getByText('Field age dropped.').waitFor();
   const options = { pagination: { limit: 1, page: 1 } };
   const [first] = await api<object[]>('GET', `/${project}/import`, { options });
   t.strictSame(Object.keys(first ?? {}), ['id', 'name', 'tags', 'createdAt', 'updatedAt']);
@@ -248,7 +248,7 @@ t.test('a field is changed and dropped; spaces are found, and dropped with the p
   await page.getByRole('button', { name: 'Drop import' }).click();
   await dialog.getByLabel('Type import to confirm').fill('import');
   await dialog.getByRole('button', { name: 'Drop the record space' }).click();
-  await page.getByText('The record space import is dropped.').waitFor();
+  await page.getByText('Record space import dropped.').waitFor();
   const { spaces } = await api<{ spaces: { slug: string }[] }>('GET', `/_projects_/${project}/spaces`);
   t.strictSame(
     spaces.map(({ slug }) => slug),

@@ -222,7 +222,7 @@ t.test('a filter stands in the address', async (t) => {
   await page.getByRole('row', { name: /file-3/ }).waitFor();
   await eventuallyEqual(t, () => rows.count(), 2);
   await page.getByLabel('Type').selectOption('Images');
-  await page.getByRole('heading', { name: 'No file matches' }).waitFor();
+  await page.getByRole('heading', { name: 'No matching files' }).waitFor();
   await page.getByRole('button', { name: 'Clear the filter' }).click();
   await page.getByRole('row', { name: /file-4/ }).waitFor();
 });

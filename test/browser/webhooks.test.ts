@@ -36,7 +36,7 @@ t.test('calls are listed, and one is made again', async (t) => {
   await row.getByText('answered 204').waitFor();
   t.equal(await page.locator('main img').count(), 0, 'an address is text');
   await row.getByRole('button', { name: /^Send again/ }).click();
-  await page.getByText('The call is sent again.').waitFor();
+  await page.getByText('Call sent again.').waitFor();
   await receiver.count(2);
   t.equal(receiver.received[1]?.text, receiver.received[0]?.text);
   await page.getByRole('button', { name: 'Signing key' }).click();
@@ -72,7 +72,7 @@ t.test('an address that answered 410 is shown, and switched on again', async (t)
   await page.reload();
   await page.getByText('are switched off: it answered 410 Gone').waitFor();
   await page.getByRole('button', { name: `Switch on: ${receiver.url}/gone` }).click();
-  await page.getByText('The address is switched on.').waitFor();
+  await page.getByText('Address switched on.').waitFor();
   await insert();
   await receiver.count(2);
   t.strictSame(problems, []);

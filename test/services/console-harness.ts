@@ -103,6 +103,7 @@ export async function serveConsole(
         ...{ tokens, tokenCheck, mode },
         readLimits: { maxRows: 5000, timeout: 30_000 },
         apiUrl: '',
+        filesArePublic: true,
         publicUrl: undefined,
         limiter: options.limiter ?? unlimited,
         webApp: options.webApp ?? join(tmpdir(), 'sluice-has-no-such-folder'),

@@ -2,8 +2,8 @@
 import t from 'tap';
 import type { Field } from '#console/web/projects/structure.ts';
 import { gridColumns } from '#console/web/records/grid-columns.ts';
-import { gridKey } from '#console/web/records/grid-keys.ts';
-import { extended, toggled } from '#console/web/records/selection.ts';
+import { gridKey } from '#console/web/records/grid-key.ts';
+import { extendSelection, toggleRecord } from '#console/web/records/record-selection.ts';
 
 const extent = { pageRows: 10, lastRow: 500, lastColumn: 7 };
 const none = { ctrlKey: false, metaKey: false, shiftKey: false, altKey: false };
@@ -34,9 +34,9 @@ t.test('keys of a grid', async (t) => {
 
 t.test('rows are selected one by one, and from one to another', async (t) => {
   const idAt = (row: number) => (row === 3 ? null : `r${row}`);
-  t.strictSame([...toggled(new Set(['a']), 'b')], ['a', 'b']);
-  t.strictSame([...toggled(new Set(['a', 'b']), 'a')], ['b']);
-  t.strictSame([...extended(new Set(['a']), 4, 2, idAt)], ['a', 'r2', 'r4']);
+  t.strictSame([...toggleRecord(new Set(['a']), 'b')], ['a', 'b']);
+  t.strictSame([...toggleRecord(new Set(['a', 'b']), 'a')], ['b']);
+  t.strictSame([...extendSelection(new Set(['a']), 4, 2, idAt)], ['a', 'r2', 'r4']);
 });
 
 t.test('columns are the fields that can be read, and those of the service', async (t) => {

@@ -1,13 +1,13 @@
 /** Records page by page: each begins behind the one before, few are kept, and what was deleted leaves no hole. */
 import t from 'tap';
 import { pagesOfView } from '#console/web/records/pages-of-view.ts';
-import type { ReadRecord } from '#console/web/records/record-form.ts';
+import type { StoredRecord } from '#console/web/records/record-form.ts';
 import { nextLimit, RecordPages } from '#console/web/records/record-pages.ts';
 import { cursorOf, type PageRequest } from '#console/web/records/record-view.ts';
 
 /** A space of records `r0`, `r1` ... in this order, as the API pages through it. */
 function simulatedSpace(count: number, columns: number) {
-  let records: ReadRecord[] = Array.from({ length: count }, (_, index) => ({ id: `r${index}`, c0: index }));
+  let records: StoredRecord[] = Array.from({ length: count }, (_, index) => ({ id: `r${index}`, c0: index }));
   const requests: PageRequest[] = [];
   let failures = 0;
   const load = async (request: PageRequest) => {

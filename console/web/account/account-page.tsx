@@ -36,7 +36,7 @@ function PasswordForm(): JSX.Element {
   const form = useForm(async (signal) => {
     await callConsole('/password', { method: 'POST', json: values, signal });
     change({ current: '', next: '' });
-    toast('The password is changed. Every other session has ended.');
+    toast('Password changed. All other sessions have ended.');
     // the change may have given this session another CSRF token
     await loadSession();
   });
@@ -44,7 +44,7 @@ function PasswordForm(): JSX.Element {
     <section class="card narrow stack" aria-labelledby="change-password">
       <div>
         <h2 id="change-password">Change the password</h2>
-        <p class="quiet">This ends all other sessions. Access tokens stay as they are.</p>
+        <p class="quiet">This ends all other sessions. Access tokens stay valid.</p>
       </div>
       <form class="stack" onSubmit={form.submit}>
         {form.problem !== null && <ProblemNote problem={form.problem} />}

@@ -5,7 +5,7 @@ import { ProblemNote } from '../parts/problem-note.tsx';
 import { to } from '../router.ts';
 import { callConsole, type Session, session } from '../session.ts';
 import { EmailField, PasswordField } from './credential-fields.tsx';
-import { Door } from './door.tsx';
+import { SignedOutPage } from './signed-out-page.tsx';
 
 export function LoginPage(): JSX.Element {
   const { values, text } = useFields({ email: '', password: '' });
@@ -19,7 +19,7 @@ export function LoginPage(): JSX.Element {
   });
   const known = session.value;
   return (
-    <Door
+    <SignedOutPage
       title="Log in"
       foot={
         known !== null && (known.canRegister || known.canClaim) ? <RegisterLink known={known} /> : undefined
@@ -33,7 +33,7 @@ export function LoginPage(): JSX.Element {
           Log in
         </Button>
       </form>
-    </Door>
+    </SignedOutPage>
   );
 }
 
@@ -44,7 +44,7 @@ function RegisterLink({ known }: { readonly known: Session }): JSX.Element {
     </>
   ) : (
     <>
-      You have the first access token? <a href={to`/register`}>Claim its account</a>
+      Have the first access token? <a href={to`/register`}>Claim its account</a>
     </>
   );
 }

@@ -7,7 +7,7 @@ import { ProblemNote } from '../parts/problem-note.tsx';
 import { to } from '../router.ts';
 import { callConsole, type Session, session } from '../session.ts';
 import { EmailField, PasswordField } from './credential-fields.tsx';
-import { Door } from './door.tsx';
+import { SignedOutPage } from './signed-out-page.tsx';
 
 /** Makes an account, or claims the one that the first start made. */
 export function RegisterPage(): JSX.Element {
@@ -24,19 +24,19 @@ export function RegisterPage(): JSX.Element {
   );
   if (!canClaim && !known?.canRegister) {
     return (
-      <Door title="Registration is closed" foot={foot}>
+      <SignedOutPage title="Registration is closed" foot={foot}>
         <p>
-          New accounts are not open to everybody here. Ask the person who runs this server for one, or to
-          start it with <code>REGISTRATION=open</code>.
+          This server does not accept new accounts. Ask its operator for one, or to start it with{' '}
+          <code>REGISTRATION=open</code>.
         </p>
-      </Door>
+      </SignedOutPage>
     );
   }
   return (
-    <Door title={title} foot={foot}>
+    <SignedOutPage title={title} foot={foot}>
       {canClaim && <Claim claims={claims} canChange={!mustClaim} onChange={setClaims} />}
       <RegisterForm claims={claims} />
-    </Door>
+    </SignedOutPage>
   );
 }
 
@@ -52,7 +52,7 @@ function Claim({ claims, canChange, onChange }: ClaimProps): JSX.Element {
       <p class="quiet">
         {claims
           ? 'The first start printed an access token. Enter it to take over that account and its data.'
-          : 'This server already has an account: the one of the access token that its first start printed. A new one begins empty.'}
+          : 'This server already has an account, which belongs to the access token that its first start printed. A new account starts empty.'}
       </p>
       {canChange && (
         <Button small onClick={() => onChange(!claims)}>

@@ -3,18 +3,18 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { toast, toastProblem } from '../parts/toast.tsx';
-import { addUploads, type ChosenFile } from './uploads.ts';
+import { addUploads, type LocalFile } from './uploads.ts';
 
 /** More in one drop is surely a mistake, such as a home directory. */
 const mostFiles = 5_000;
 
-function chosenFile(file: File): ChosenFile {
+function chosenFile(file: File): LocalFile {
   return { file, path: file.webkitRelativePath || file.name };
 }
 
-function take(project: string, chosen: readonly ChosenFile[]): void {
+function take(project: string, chosen: readonly LocalFile[]): void {
   if (chosen.length === 0) {
-    toast('There are no files in what was dropped.');
+    toast('Nothing to upload: no files were dropped.');
     return;
   }
   if (chosen.length > mostFiles)
@@ -94,17 +94,17 @@ export function DropZone({ project }: { readonly project: string }): JSX.Element
 }
 
 /** The files of a drop, with those of its folders. The entries have to be taken before the event ends. */
-async function droppedFiles(transfer: DataTransfer): Promise<ChosenFile[]> {
+async function droppedFiles(transfer: DataTransfer): Promise<LocalFile[]> {
   const entries = [...transfer.items]
     .map((item) => item.webkitGetAsEntry())
     .filter((entry) => entry !== null);
   if (entries.length === 0) return [...transfer.files].map(chosenFile);
-  const found: ChosenFile[] = [];
+  const found: LocalFile[] = [];
   for (const entry of entries) await collect(entry, found);
   return found;
 }
 
-async function collect(entry: FileSystemEntry, found: ChosenFile[]): Promise<void> {
+async function collect(entry: FileSystemEntry, found: LocalFile[]): Promise<void> {
   if (found.length >= mostFiles) return;
   if (entry.isFile) {
     const file = await new Promise<File>((...settle) => (entry as FileSystemFileEntry).file(...settle));

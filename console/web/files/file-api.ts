@@ -83,11 +83,11 @@ function momentOf(day: string, { end = false }: { end?: boolean } = {}): string 
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
 }
 
-interface Work {
+interface Deletion {
   readonly signal: AbortSignal;
   readonly progress: ShowProgress;
-  /** Called with each that is gone. */
-  readonly gone?: (name: string) => void;
+  /** Called with each that is onDeleted. */
+  readonly onDeleted?: (name: string) => void;
 }
 
 /** Files that one request deletes: few enough for the bar to move. */
@@ -98,16 +98,16 @@ interface Deletions {
 }
 
 /** Deletes these; one that somebody else has deleted is fine. */
-export async function deleteNamed(project: string, names: readonly string[], work: Work): Promise<void> {
-  const { signal, progress, gone } = work;
+export async function deleteNamed(project: string, names: readonly string[], work: Deletion): Promise<void> {
+  const { signal, progress, onDeleted } = work;
   progress(0, names.length);
   for (let done = 0; done < names.length; ) {
     const some = names.slice(done, done + deletedAtOnce);
     const call = { method: 'POST', json: { names: some }, signal };
     const { failed } = await callJson<Deletions>(address`/_f_/${project}/_delete_`, call);
     const left = failed.filter(({ code }) => code !== 'not_found');
-    const kept = new Set(left.map(({ name }) => name));
-    for (const name of some) if (!kept.has(name)) gone?.(name);
+    const sources = new Set(left.map(({ name }) => name));
+    for (const name of some) if (!sources.has(name)) onDeleted?.(name);
     if (left[0] !== undefined) throw new Problem(left[0].message, { code: left[0].code });
     done += some.length;
     progress(done, names.length);
@@ -115,7 +115,7 @@ export async function deleteNamed(project: string, names: readonly string[], wor
 }
 
 /** Deletes all that match, a page at a time, with those that are uploaded meanwhile. */
-export async function deleteFiles(project: string, filter: FileFilter, work: Work): Promise<void> {
+export async function deleteFiles(project: string, filter: FileFilter, work: Deletion): Promise<void> {
   for (let before = 0; ; ) {
     const page = { after: null, limit: deletedAtOnce, signal: work.signal };
     const { items, total = 0 } = await listFiles(project, filter, page);
@@ -146,24 +146,24 @@ export function createLink(
   return callJson(address`/_f_/${project}/${name}/link`, { method: 'POST', json: { expiresIn }, signal });
 }
 
-const previewLife = 3600;
+const previewLifetime = 3600;
 /** Created again well before it ends. */
-const usableMs = (previewLife / 2) * 1000;
-const mostKept = 500;
-const kept = new Map<string, { source: Promise<string>; until: number }>();
+const usableMs = (previewLifetime / 2) * 1000;
+const mostSources = 500;
+const sources = new Map<string, { source: Promise<string>; until: number }>();
 
 /** An address for <img>, <audio> and <video>, which can't send a token. Works whether files are public or private. */
 export function mediaSource(project: string, name: string): Promise<string> {
   const file = address`/_f_/${project}/${name}`;
-  const known = kept.get(file);
+  const known = sources.get(file);
   if (known !== undefined && known.until > Date.now()) return known.source;
   // at the API's address as this page knows it: its policy allows no other origin
-  const source = createLink(project, name, previewLife).then(
+  const source = createLink(project, name, previewLifetime).then(
     ({ link }) => apiAddress(file) + new URL(link).search,
   );
-  source.catch(() => kept.delete(file));
-  if (kept.size >= mostKept) kept.clear();
-  kept.set(file, { source, until: Date.now() + usableMs });
+  source.catch(() => sources.delete(file));
+  if (sources.size >= mostSources) sources.clear();
+  sources.set(file, { source, until: Date.now() + usableMs });
   return source;
 }
 

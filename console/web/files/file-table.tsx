@@ -7,12 +7,12 @@ import type { StoredFile } from './file-api.ts';
 import { Thumbnail } from './thumbnail.tsx';
 
 /** Names of files, or all that match the filter. */
-export type Selected = ReadonlySet<string> | 'all';
+export type FileSelection = ReadonlySet<string> | 'all';
 
 export interface FileTableProps {
   readonly project: string;
   readonly files: readonly StoredFile[] | null;
-  readonly selected: Selected;
+  readonly selected: FileSelection;
   readonly onSelect: (name: string, selected: boolean) => void;
   readonly onOpen: (file: StoredFile) => void;
   readonly onDelete: (file: StoredFile) => void;

@@ -13,12 +13,12 @@ import type { PageProps } from '../router.ts';
 import { ChooseFiles, DropZone } from './choose-files.tsx';
 import { deleteFiles, deleteNamed, type FileFilter, listFiles, type StoredFile } from './file-api.ts';
 import { clearFilter, currentFilter, currentOrder, FilterRow, isFiltered } from './file-filter.tsx';
-import { FileTable, type Selected } from './file-table.tsx';
+import { type FileSelection, FileTable } from './file-table.tsx';
 import { PreviewDialog } from './preview-dialog.tsx';
 import { UploadPanel } from './upload-panel.tsx';
 import { onStored } from './uploads.ts';
 
-const nothing: Selected = new Set();
+const nothing: FileSelection = new Set();
 
 export function FilesPage({ params }: PageProps): JSX.Element {
   const project = params.project ?? '';
@@ -27,7 +27,7 @@ export function FilesPage({ params }: PageProps): JSX.Element {
   const order = currentOrder();
   const inputs = [project, order, ...Object.values(filter)];
   const files = usePages((after, signal) => listFiles(project, filter, { after, order, signal }), inputs);
-  const [selected, setSelected] = useState<Selected>(nothing);
+  const [selected, setSelected] = useState<FileSelection>(nothing);
   const [open, setOpen] = useState<StoredFile | null>(null);
   useEffect(() => setSelected(nothing), inputs);
   useEffect(
@@ -48,8 +48,8 @@ export function FilesPage({ params }: PageProps): JSX.Element {
     else next.delete(name);
     setSelected(next);
   };
-  const remove = async (doomed: Selected): Promise<void> => {
-    const gone = await removeFiles(project, filter, files, doomed);
+  const remove = async (targets: FileSelection): Promise<void> => {
+    const gone = await removeFiles(project, filter, files, targets);
     if (gone.size === 0) return;
     setSelected(nothing);
     setOpen(null);
@@ -103,19 +103,19 @@ async function removeFiles(
   project: string,
   filter: FileFilter,
   { items, total = 0 }: Pages<StoredFile>,
-  doomed: Selected,
+  targets: FileSelection,
 ): Promise<ReadonlySet<string>> {
   const gone = new Set<string>();
-  const count = doomed === 'all' ? total : doomed.size;
-  const first = items?.find(({ name }) => doomed !== 'all' && doomed.has(name));
+  const count = targets === 'all' ? total : targets.size;
+  const first = items?.find(({ name }) => targets !== 'all' && targets.has(name));
   await confirmed({
     title: `Delete ${count === 1 && first ? first.originalName : countOf(count, 'file')}?`,
-    body: 'The stored bytes are removed, and every link stops working. This can’t be undone.',
+    body: 'All links stop working. This can’t be undone.',
     confirm: `Delete ${countOf(count, 'file')}`,
     async run(signal, progress) {
-      const work = { signal, progress, gone: (name: string) => void gone.add(name) };
-      if (doomed === 'all') return deleteFiles(project, filter, work);
-      const left = [...doomed].filter((name) => !gone.has(name));
+      const work = { signal, progress, onDeleted: (name: string) => void gone.add(name) };
+      if (targets === 'all') return deleteFiles(project, filter, work);
+      const left = [...targets].filter((name) => !gone.has(name));
       await deleteNamed(project, left, work);
     },
   });
@@ -125,8 +125,8 @@ async function removeFiles(
 
 interface SelectionBarProps {
   readonly files: Pages<StoredFile>;
-  readonly selected: Selected;
-  readonly onSelect: (selected: Selected) => void;
+  readonly selected: FileSelection;
+  readonly onSelect: (selected: FileSelection) => void;
   readonly onDelete: () => void;
 }
 
@@ -136,7 +136,7 @@ function SelectionBar({ files, selected, onSelect, onDelete }: SelectionBarProps
   const count = selected === 'all' ? total : selected.size;
   return (
     <fieldset class={`row${count > 0 ? ' selection' : ''}`}>
-      <legend class="unseen">Selected files</legend>
+      <legend class="unseen">FileSelection files</legend>
       <CheckboxField
         label={
           count === 0
@@ -167,8 +167,8 @@ function SelectionBar({ files, selected, onSelect, onDelete }: SelectionBarProps
 
 function NoFiles({ filtered }: { readonly filtered: boolean }): JSX.Element {
   return filtered ? (
-    <EmptyState icon="search" title="No file matches">
-      <p>Try a part of the name, another type, or other days.</p>
+    <EmptyState icon="search" title="No matching files">
+      <p>Try part of the name, another type or other dates.</p>
       <Button onClick={clearFilter}>Clear the filter</Button>
     </EmptyState>
   ) : (

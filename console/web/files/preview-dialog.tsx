@@ -11,6 +11,7 @@ import { useLoad } from '../parts/load.ts';
 import { ProblemNote } from '../parts/problem-note.tsx';
 import { Skeleton } from '../parts/skeleton.tsx';
 import { toast } from '../parts/toast.tsx';
+import { session } from '../session.ts';
 import { createLink, type ExpiringLink, type FileProps, mediaSource, readBeginning } from './file-api.ts';
 import { mediaKind } from './media-kind.ts';
 
@@ -19,7 +20,7 @@ interface PreviewDialogProps extends FileProps {
   readonly onDelete: () => void;
 }
 
-/** A file: its content as far as a browser shows it, its facts, its links. */
+/** A file: a preview, its properties and its links. */
 export function PreviewDialog({ project, file, onClose, onDelete }: PreviewDialogProps): JSX.Element {
   return (
     <Dialog
@@ -56,8 +57,7 @@ export function PreviewDialog({ project, file, onClose, onDelete }: PreviewDialo
 function Content({ project, file }: FileProps): JSX.Element {
   const kind = mediaKind(file);
   if (kind === 'text') return <TextContent project={project} file={file} />;
-  if (kind === 'file')
-    return <p class="quiet">There is no preview of this type. Download the file to open it.</p>;
+  if (kind === 'file') return <p class="quiet">No preview for this type. Download the file to open it.</p>;
   return <MediaContent project={project} file={file} kind={kind} />;
 }
 
@@ -89,7 +89,7 @@ function MediaContent({
 
 const previewBytes = 65_536;
 
-/** As text, whatever it is: markup is shown, never rendered. */
+/** Shows any content as text: markup is never rendered. */
 function TextContent({ project, file }: FileProps): JSX.Element {
   const { data, problem, reload } = useLoad(
     (signal) =>
@@ -119,7 +119,7 @@ function TextContent({ project, file }: FileProps): JSX.Element {
 
 function DownloadLink({ project, file }: FileProps): JSX.Element {
   const { data } = useLoad(() => mediaSource(project, file.name), [project, file.name]);
-  // without an address it is a button that can't be pressed yet
+  // until there is an address, show a disabled button
   if (data === null) return <Button disabled>Download</Button>;
   return (
     <a class="button primary" href={data} download={file.originalName}>
@@ -129,14 +129,14 @@ function DownloadLink({ project, file }: FileProps): JSX.Element {
   );
 }
 
-/** By seconds. */
-const lives = Object.entries({ 3600: '1 hour', 86400: '1 day', 604800: '7 days' });
+/** Lifetimes of links, by seconds. */
+const lifetimes = Object.entries({ 3600: '1 hour', 86400: '1 day', 604800: '7 days' });
 
 function LinkFields({ project, file }: FileProps): JSX.Element {
-  const [life, setLife] = useState('3600');
+  const [lifetime, setLifetime] = useState('3600');
   const [created, setCreated] = useState<ExpiringLink | null>(null);
   const form = useForm(async (signal) => {
-    const link = await createLink(project, file.name, Number(life), signal);
+    const link = await createLink(project, file.name, Number(lifetime), signal);
     setCreated(link);
     await copyText(link.link);
     toast('The link was created and copied.');
@@ -145,16 +145,26 @@ function LinkFields({ project, file }: FileProps): JSX.Element {
     <div class="stack">
       <div class="field">
         <h3>Permanent link</h3>
-        <p class="hint">Anyone who has it can read the file, unless this server keeps files private.</p>
+        <p class="hint">
+          {session.value?.filesArePublic
+            ? 'Anyone with this link can read the file.'
+            : 'This server keeps files private: reading it takes an access token of this account.'}
+        </p>
         <CodeBlock code={file.s3Link} label="Copy the link" />
       </div>
       <div class="field">
-        <h3>Link that expires</h3>
+        <h3>Expiring link</h3>
         <p class="hint">Anyone with this link can open the file until it expires. It can't be revoked.</p>
         {form.problem !== null && <ProblemNote problem={form.problem} />}
         <form class="row" onSubmit={form.submit}>
           <div class="grow">
-            <SelectField label="Good for" hideLabel value={life} onInput={setLife} options={lives} />
+            <SelectField
+              label="Valid for"
+              hideLabel
+              value={lifetime}
+              onInput={setLifetime}
+              options={lifetimes}
+            />
           </div>
           <Button type="submit" busy={form.busy}>
             Create and copy
@@ -162,7 +172,7 @@ function LinkFields({ project, file }: FileProps): JSX.Element {
         </form>
         {created !== null && (
           <>
-            <CodeBlock code={created.link} label="Copy the link that expires" />
+            <CodeBlock code={created.link} label="Copy the expiring link" />
             <p class="hint">Until {formatTime(created.expiresAt)}.</p>
           </>
         )}

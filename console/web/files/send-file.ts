@@ -47,7 +47,7 @@ async function whyUnsent(file: File): Promise<Problem> {
     await file.slice(0, 1).arrayBuffer();
     return noAnswer();
   } catch {
-    const message = 'The file can’t be read: it was changed, moved or deleted since. Choose it again.';
+    const message = 'The file can’t be read: it was changed, moved or deleted. Choose it again.';
     return new Problem(message, { code: 'unreadable' });
   }
 }
@@ -72,7 +72,7 @@ function send(
       stalled = window.setTimeout(
         giveUp,
         stallMs,
-        new Problem('The upload stood still for two minutes. Check the connection, then try again.'),
+        new Problem('The upload stalled for two minutes. Check the connection, then try again.'),
       );
     };
     const finish = (): void => {

@@ -26,7 +26,8 @@ export async function sendInChunks<T>(target: ChunkTarget, options: SendOptions)
   let most = 0;
   for (;;) {
     try {
-      const offset = target.address === null ? await begin(target, options) : await reached(target, options);
+      const offset =
+        target.address === null ? await begin(target, options) : await storedOffset(target, options);
       if (offset > most) tries = 0;
       most = Math.max(most, offset);
       return await sendFrom<T>(target, offset, options);
@@ -34,9 +35,9 @@ export async function sendInChunks<T>(target: ChunkTarget, options: SendOptions)
       options.signal.throwIfAborted();
       const problem = toProblem(thrown);
       const pause = pausesMs[tries++];
-      if (pause === undefined || !mayPass(problem)) throw problem;
-      const asked = Math.min((problem.retryAfter ?? 0) * 1000, longestPauseMs);
-      await wait(Math.max(pause, asked), options.signal);
+      if (pause === undefined || !mayRetry(problem)) throw problem;
+      const requested = Math.min((problem.retryAfter ?? 0) * 1000, longestPauseMs);
+      await wait(Math.max(pause, requested), options.signal);
     }
   }
 }
@@ -47,7 +48,7 @@ export async function dropUpload(path: string): Promise<void> {
 }
 
 /** Whether the same request may be answered in another way later. */
-export function mayPass({ status, code }: Problem): boolean {
+export function mayRetry({ status, code }: Problem): boolean {
   return code !== 'unreadable' && (status === 0 || status >= 500 || status === 408 || status === 429);
 }
 
@@ -65,7 +66,7 @@ async function begin(target: ChunkTarget, { signal }: SendOptions): Promise<numb
 }
 
 /** HEAD: bytes that the server has. One that has expired, or was dropped, begins again. */
-async function reached(target: ChunkTarget, options: SendOptions): Promise<number> {
+async function storedOffset(target: ChunkTarget, options: SendOptions): Promise<number> {
   try {
     const { signal } = options;
     const { headers } = await callApi(target.address ?? '', { method: 'HEAD', headers: tus, signal });

@@ -127,7 +127,7 @@ function UnfinishedBar({ upload }: { readonly upload: UnfinishedUpload }): JSX.E
           onClick={() => void dropUnfinished(address)}
         />
       </span>
-      <span class="hint bar-state">{formatBytes(size)} · unfinished: choose the file again to go on</span>
+      <span class="hint bar-state">{formatBytes(size)} · unfinished: choose the file again to resume</span>
     </li>
   );
 }

@@ -5,7 +5,7 @@ import { type Problem, toProblem } from '../problem.ts';
 import { session } from '../session.ts';
 import type { StoredFile } from './file-api.ts';
 import { type SendOptions, sendForm } from './send-file.ts';
-import { dropUpload, mayPass, sendInChunks } from './send-in-chunks.ts';
+import { dropUpload, mayRetry, sendInChunks } from './send-in-chunks.ts';
 import { forget, type UnfinishedUpload, unfinishedUploads } from './unfinished-uploads.ts';
 
 export type UploadState = 'waiting' | 'sending' | 'paused' | 'done' | 'failed' | 'cancelled';
@@ -26,15 +26,15 @@ export interface Upload {
   address: string | null;
 }
 
-export interface ChosenFile {
+export interface LocalFile {
   readonly file: File;
   readonly path: string;
 }
 
 const atOnce = 3;
 /**
- * A file of up to a part is sent as one form: one request, and after a break or a cancel the server has nothing of it. A
- * larger one is sent by tus, so that it goes on.
+ * A file of up to a part is sent as one form: one request, and after a break or a cancel the server has nothing of it.
+ * A larger one is sent by tus, so that it goes on.
  */
 const formBytes = 8 * 1024 * 1024;
 /** The weight of the newest speed in the exponential moving average. */
@@ -54,7 +54,7 @@ export function onStored(listener: (project: string, file: StoredFile) => void):
   return () => listeners.delete(listener);
 }
 
-export function addUploads(project: string, chosen: readonly ChosenFile[]): void {
+export function addUploads(project: string, chosen: readonly LocalFile[]): void {
   const added = chosen.map(({ file, path }): Upload => {
     lastId += 1;
     return {
@@ -112,7 +112,7 @@ export function unfinishedOf(project: string): readonly UnfinishedUpload[] {
 /** Whether another try may end in another way: not where the server refuses this file as it is. */
 export function canRetry({ state, problem }: Upload): boolean {
   if (state.value !== 'failed' || problem.value === null) return state.value === 'cancelled';
-  return mayPass(problem.value) || [401, 403, 409].includes(problem.value.status);
+  return mayRetry(problem.value) || [401, 403, 409].includes(problem.value.status);
 }
 
 export function canPause(upload: Upload): boolean {
@@ -153,7 +153,7 @@ async function run(upload: Upload): Promise<void> {
   upload.state.value = 'sending';
   try {
     const { project, file } = upload;
-    const options = { signal: controller.signal, onProgress: measured(upload) };
+    const options = { signal: controller.signal, onProgress: trackProgress(upload) };
     const stored = await (file.size > formBytes
       ? sendLarge(upload, options)
       : sendForm<StoredFile>(project, file, options));
@@ -171,7 +171,7 @@ async function run(upload: Upload): Promise<void> {
   } finally {
     running.delete(upload);
     startNext();
-    if (running.size === 0 && !isOpen(upload)) sayWhatBecame(upload.project);
+    if (running.size === 0 && !isOpen(upload)) announceOutcome(upload.project);
   }
 }
 
@@ -186,7 +186,7 @@ async function sendLarge(upload: Upload, options: SendOptions): Promise<StoredFi
   return sendInChunks<StoredFile>(upload, options);
 }
 
-function measured(upload: Upload): (sent: number) => void {
+function trackProgress(upload: Upload): (sent: number) => void {
   let before: number | null = null;
   let since = 0;
   return (sent) => {
@@ -205,7 +205,7 @@ function measured(upload: Upload): (sent: number) => void {
   };
 }
 
-function sayWhatBecame(project: string): void {
+function announceOutcome(project: string): void {
   const mine = uploads.value.filter((upload) => upload.project === project);
   const done = mine.filter(({ state }) => state.value === 'done').length;
   const failed = mine.filter(({ state }) => state.value === 'failed').length;

@@ -18,22 +18,22 @@ export interface Question {
   readonly done?: string;
 }
 
-export interface Asked {
+export interface OpenQuestion {
   readonly question: Question;
   readonly answer: (yes: boolean) => void;
 }
 
-export const asked = signal<Asked | null>(null);
+export const openQuestion = signal<OpenQuestion | null>(null);
 
 /** Asks before something is destroyed, and destroys it. @returns whether that is done */
 export function confirmed(question: Question): Promise<boolean> {
-  asked.value?.answer(false);
+  openQuestion.value?.answer(false);
   return new Promise((resolve) => {
     const answer = (yes: boolean): void => {
-      asked.value = null;
+      openQuestion.value = null;
       resolve(yes);
     };
-    asked.value = { question, answer };
+    openQuestion.value = { question, answer };
   });
 }
 

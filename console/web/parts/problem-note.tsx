@@ -25,7 +25,7 @@ export function ProblemNote({ problem, onRetry, children }: ProblemNoteProps): J
         )}
         {problem.status >= 500 && problem.requestId !== undefined && (
           <p class="quiet">
-            In the log of the server: <code>{problem.requestId}</code>
+            Request id in the server log: <code>{problem.requestId}</code>
           </p>
         )}
         {children}
@@ -51,7 +51,7 @@ export class Catch extends Component<{ children: ComponentChildren }, { thrown: 
     if (this.state.thrown === undefined) return this.props.children;
     return (
       <main class="outside">
-        <h1 tabIndex={-1}>This page has failed</h1>
+        <h1 tabIndex={-1}>This page failed</h1>
         <ProblemNote
           problem={toProblem(this.state.thrown)}
           onRetry={() => this.setState({ thrown: undefined })}

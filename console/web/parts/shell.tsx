@@ -76,7 +76,7 @@ export function Brand(): JSX.Element {
 }
 
 const themes: readonly { value: Theme; label: string; icon: IconName }[] = [
-  { value: 'system', label: 'Theme: as the system', icon: 'system' },
+  { value: 'system', label: 'Theme: system', icon: 'system' },
   { value: 'light', label: 'Theme: light', icon: 'sun' },
   { value: 'dark', label: 'Theme: dark', icon: 'moon' },
 ];

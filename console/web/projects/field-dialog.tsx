@@ -33,10 +33,10 @@ export function FieldDialog({ project, structure, field, onClose, onSaved }: Fie
     };
     const clash = structure.fields.find(({ slug, name }) => slug === changed.slug || name === changed.name);
     if (field === null && clash !== undefined) {
-      throw new Problem(`There is already a field ${clash.name}, with the slug ${clash.slug}.`);
+      throw new Problem(`The field ${clash.name} already exists, with the slug ${clash.slug}.`);
     }
     await changeStructure(project, structure, [changed]);
-    toast(`The field ${changed.name} is ${field === null ? 'added' : 'changed'}.`);
+    toast(`Field ${changed.name} ${field === null ? 'added' : 'saved'}.`);
     onSaved();
   };
   return (
@@ -48,7 +48,7 @@ export function FieldDialog({ project, structure, field, onClose, onSaved }: Fie
     >
       <NameField
         label="Name"
-        hint={`Records have it as their key. Slug: ${field?.slug ?? (slugOfName(draft.name) || '–')}`}
+        hint={`The key in records. Slug: ${field?.slug ?? (slugOfName(draft.name) || '–')}`}
         autoFocus
         spellcheck={false}
         {...text('name')}
@@ -64,27 +64,27 @@ export function FieldDialog({ project, structure, field, onClose, onSaved }: Fie
         label="Required"
         hint={`A record without a value is refused. ${
           field === null
-            ? 'Records that are already stored keep having none.'
+            ? 'Stored records without a value stay as they are.'
             : 'This can only be switched on if every stored record has a value.'
         }`}
         {...flag('required')}
       />
       <CheckboxField
         label="Unique"
-        hint="No two records have the same value. It can’t be combined with Hashed."
+        hint="No two records may have the same value. Can’t be combined with Hashed."
         disabled={draft.hashed}
         {...flag('unique')}
       />
       <CheckboxField
         label="Normalized"
-        hint="Spaces at the ends and letter case make no difference, as in an email address. For TEXT."
+        hint="Ignores letter case and spaces at the ends, as for email addresses. TEXT only."
         disabled={draft.type !== 'TEXT'}
         checked={normalizeOf(draft).length > 0}
         onChange={(checked) => change({ normalize: checked ? ['trim', 'lower', 'nfc'] : [] })}
       />
       <CheckboxField
         label="Hashed"
-        hint="For passwords: the value is stored as its hash, and never shown. It can’t be changed later."
+        hint="For passwords: only a hash of the value is stored, and it is never shown. This setting can’t be changed later."
         disabled={field !== null || draft.unique}
         {...flag('hashed')}
       />
@@ -115,8 +115,8 @@ function normalizeOf({ type, normalize = [] }: Field): readonly string[] {
 /** The API's conditions for a change of type. It refuses a change and names the values in the way. */
 function conversion({ type, hashed }: Field, to: FieldType): string {
   const rule = hashed ? undefined : conversions[`${type} ${to}`];
-  if (rule === undefined) return 'Stored values do not convert: no record may have a value in this field.';
-  return rule === conversions['NUMBER TEXT'] ? rule : `${rule} If one is not, nothing changes.`;
+  if (rule === undefined) return 'Stored values can’t be converted: the field must be empty in every record.';
+  return rule === conversions['NUMBER TEXT'] ? rule : `${rule} Otherwise nothing changes.`;
 }
 
 function textOfDefault(field: Field): string {

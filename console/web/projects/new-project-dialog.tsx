@@ -37,14 +37,14 @@ export function NewProjectDialog({ onClose }: { readonly onClose: () => void }):
         onInput={(value) => change({ slug: value.replace(/\s+/g, '-') })}
       />
       <SelectField
-        label="It begins with"
+        label="Start with"
         {...text('first')}
         options={Object.entries({ space: 'a record space', files: 'files' })}
       />
       {first === 'space' ? (
         <NameField
           label="Name of the record space"
-          hint="A kind of record, such as People. Its fields come next."
+          hint="A kind of record, such as People. You add its fields next."
           {...text('name')}
         />
       ) : (

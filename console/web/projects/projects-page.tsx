@@ -29,14 +29,14 @@ export function ProjectsPage(): JSX.Element {
   const dropIfConfirmed = async (project: Project): Promise<void> => {
     const dropped = await confirmed({
       title: `Drop the project ${project.slug}?`,
-      body: `This deletes its files, which takes a while if there are thousands, and then ${countOf(project.spaces, 'record space')} with all records. It can’t be undone.`,
+      body: `This deletes all its files, then ${countOf(project.spaces, 'record space')} with all records. Thousands of files take a while. This can’t be undone.`,
       confirm: 'Drop the project',
       typed: project.slug,
       async run(signal, progress) {
         await deleteFiles(project.slug, noFilter, { signal, progress });
         await drop(address`/${project.slug}`);
       },
-      done: `The project ${project.slug} is dropped.`,
+      done: `Project ${project.slug} dropped.`,
     });
     if (dropped) pages.change((projects) => projects.filter(({ slug }) => slug !== project.slug));
   };
@@ -71,7 +71,7 @@ export function ProjectsPage(): JSX.Element {
       )}
       {pages.items?.length === 0 ? (
         <EmptyState icon="projects" title="No projects yet">
-          <p>Create the first one here. The first record or file that names a project creates it, too.</p>
+          <p>Create one here. Storing a record or a file also creates its project.</p>
           {createButton}
         </EmptyState>
       ) : found?.length === 0 && !pages.hasMore ? (

@@ -12,7 +12,7 @@ export interface SpaceRules {
   readonly user: Reach;
 }
 
-export interface TriedRecord {
+export interface RuleTrial {
   /** Null: it would be a new one. */
   readonly id: string | null;
   readonly allowed: boolean;
@@ -42,8 +42,8 @@ export function setRules(
 export function tryRules(
   project: string,
   space: string,
-  asked: object,
+  trial: object,
   signal: AbortSignal,
-): Promise<{ readonly records: readonly TriedRecord[] }> {
-  return callJson(`${rulesOf(project, space)}/try`, { method: 'POST', json: asked, signal });
+): Promise<{ readonly records: readonly RuleTrial[] }> {
+  return callJson(`${rulesOf(project, space)}/try`, { method: 'POST', json: trial, signal });
 }

@@ -12,7 +12,7 @@ import { Problem } from '../problem.ts';
 import type { PageProps } from '../router.ts';
 import { SpacePage } from './frames.tsx';
 import { getSpace } from './projects-api.ts';
-import { getRules, type Reach, type SpaceRules, setRules, type TriedRecord, tryRules } from './rules-api.ts';
+import { getRules, type Reach, type RuleTrial, type SpaceRules, setRules, tryRules } from './rules-api.ts';
 
 const operations = Object.entries({
   find: 'find records',
@@ -38,7 +38,7 @@ export function RulesPage({ params: { project = '', space = '' } }: PageProps): 
     <SpacePage
       {...{ project, space, structure: structure.data }}
       current="Rules"
-      intro="What web pages with a publishable token, and servers that act for a user, may do here. Other access tokens are not bound."
+      intro="Rules limit web pages with a publishable token, and servers that act for a user. They do not apply to other access tokens."
     >
       {loaded.problem !== null && <ProblemNote problem={loaded.problem} onRetry={loaded.reload} />}
       {loaded.data !== null && rules !== null && (
@@ -66,7 +66,7 @@ function Rules({ project, space, first, rules, onSaved }: RulesProps): JSX.Eleme
   const [text, setText] = useState(first.rules === null ? '' : JSON.stringify(first.rules, null, 2));
   const form = useForm(async (signal) => {
     onSaved(await setRules(project, space, text.trim() === '' ? null : jsonOf(text, 'The rules'), signal));
-    toast('The rules hold from now on.');
+    toast('Rules saved. They apply at once.');
   });
   return (
     <>
@@ -104,7 +104,7 @@ function Rules({ project, space, first, rules, onSaved }: RulesProps): JSX.Eleme
           rowKey={(name) => name}
         />
       )}
-      <SeeAs {...{ project, space, text }} />
+      <TryRules {...{ project, space, text }} />
     </>
   );
 }
@@ -112,8 +112,8 @@ function Rules({ project, space, first, rules, onSaved }: RulesProps): JSX.Eleme
 function reachColumns({ stranger, user }: SpaceRules): readonly Column<string>[] {
   return [
     { label: 'Operation', cell: (name) => name },
-    { label: 'A stranger', cell: (name) => reachText(stranger[name]) },
-    { label: 'A user who has logged in', cell: (name) => reachText(user[name]) },
+    { label: 'Not logged in', cell: (name) => reachText(stranger[name]) },
+    { label: 'Logged in', cell: (name) => reachText(user[name]) },
   ];
 }
 
@@ -122,7 +122,7 @@ function reachText(reach: Reach[string] | undefined): string {
 }
 
 /** Tries the rules as they are written, saved or not. */
-function SeeAs({
+function TryRules({
   project,
   space,
   text: rules,
@@ -132,24 +132,24 @@ function SeeAs({
   text: string;
 }): JSX.Element {
   const { values, text } = useFields({ user: '', operation: 'find', record: '' });
-  const [records, setRecords] = useState<readonly TriedRecord[] | null>(null);
+  const [records, setRecords] = useState<readonly RuleTrial[] | null>(null);
   const { user, operation, record } = values;
   const hasRecord = operation === 'insert' || operation === 'update';
   const form = useForm(async (signal) => {
-    const asked = {
+    const trial = {
       ...{ operation, user: user.trim() === '' ? null : user.trim() },
       ...(rules.trim() === '' ? {} : { rules: jsonOf(rules, 'The rules') }),
       ...(hasRecord && record.trim() !== '' ? { record: jsonOf(record, 'The record') } : {}),
     };
-    setRecords((await tryRules(project, space, asked, signal)).records);
+    setRecords((await tryRules(project, space, trial, signal)).records);
   });
   return (
-    <section class="stack" aria-labelledby="see-as">
-      <h2 id="see-as">See as …</h2>
+    <section class="stack" aria-labelledby="try-rules">
+      <h2 id="try-rules">Try the rules as a user</h2>
       <form class="stack" onSubmit={form.submit}>
         <TextField
           label="User"
-          hint="The id of a user. Empty: a stranger."
+          hint="The id of a user. Empty: not logged in."
           maxLength={200}
           mono
           {...text('user')}
@@ -177,12 +177,12 @@ function SeeAs({
   );
 }
 
-const triedColumns: readonly Column<TriedRecord>[] = [
-  { label: 'Record', cell: ({ id }) => <code>{id ?? 'the new one'}</code> },
+const triedColumns: readonly Column<RuleTrial>[] = [
+  { label: 'Record', cell: ({ id }) => <code>{id ?? 'new record'}</code> },
   { label: 'Allowed', cell: ({ allowed }) => (allowed ? 'yes' : 'no') },
   { label: 'Why', cell: ({ why }) => why.join('; ') },
   {
-    label: 'Seen',
+    label: 'Visible as',
     cell: ({ record }) => (record === null ? '–' : <code>{JSON.stringify(record).slice(0, 200)}</code>),
   },
 ];

@@ -37,7 +37,7 @@ export function SpaceDialog({ project, space, onClose, onSaved }: SpaceDialogPro
       ...(called ? { webhooks: { onInsertUrl, onUpdateUrl } } : {}),
       ...(active || authOptions ? { authOptions: { active, space: users.trim(), scope } } : {}),
     });
-    toast(`The record space ${space.slug} is changed.`);
+    toast(`Record space ${space.slug} saved.`);
     onSaved();
   };
   return (
@@ -46,14 +46,14 @@ export function SpaceDialog({ project, space, onClose, onSaved }: SpaceDialogPro
       <TextField label="Description" {...text('description')} />
       <TextField
         label="Call after inserts"
-        hint="An address that gets each new record: a webhook."
+        hint="Webhook: this address gets each new record."
         type="url"
         {...text('onInsertUrl')}
       />
       <TextField label="Call after updates" type="url" {...text('onUpdateUrl')} />
       <CheckboxField
         label="For logged-in users only"
-        hint="Operations then need the login token of a user of your application, beside the access token."
+        hint="Operations then also need the login token of a user of your application."
         {...flag('active')}
       />
       {draft.active && (

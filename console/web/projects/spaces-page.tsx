@@ -10,7 +10,7 @@ import { More } from '../parts/more.tsx';
 import { Time } from '../parts/time.tsx';
 import { useDraft } from '../parts/use-draft.ts';
 import { type PageProps, place, setQuery, to } from '../router.ts';
-import { dropSpaceIfConfirmed } from './drop-space.tsx';
+import { dropSpaceIfConfirmed } from './drop-space-if-confirmed.ts';
 import { ProjectPage } from './frames.tsx';
 import { NewSpaceDialog } from './new-space-dialog.tsx';
 import { listSpaces, type Space } from './projects-api.ts';
@@ -20,8 +20,8 @@ const settleMs = 250;
 export function SpacesPage({ params: { project = '' } }: PageProps): JSX.Element {
   const search = place.value.query.get('search') ?? '';
   const draft = useDraft(search, (text) => setQuery({ search: text }), settleMs);
-  const asked = search.trim();
-  const pages = usePages((after, signal) => listSpaces(project, asked, after, signal), [project, asked]);
+  const term = search.trim();
+  const pages = usePages((after, signal) => listSpaces(project, term, after, signal), [project, term]);
   const [creating, setCreating] = useState(false);
   const none = pages.items?.length === 0;
   const missing = pages.problem?.status === 404;
@@ -38,24 +38,24 @@ export function SpacesPage({ params: { project = '' } }: PageProps): JSX.Element
   );
   return (
     <ProjectPage project={project} current="Record spaces" actions={createButton}>
-      {!missing && (!none || asked !== '') && (
+      {!missing && (!none || term !== '') && (
         <div class="list-tools">
           <SearchField label="Search record spaces" value={draft.text} onInput={draft.setText} />
         </div>
       )}
-      {missing || (none && asked === '') ? (
+      {missing || (none && term === '') ? (
         <EmptyState
           icon="projects"
           title={missing ? `There is no project ${project}` : 'No record spaces yet'}
         >
           <p>
-            {missing && 'Its first record space or file creates it. '}A record space is a list of records with
+            {missing && 'The first record space or file creates it. '}A record space is a list of records with
             the same fields, such as People or Orders.
           </p>
           {createButton}
         </EmptyState>
       ) : none ? (
-        <p role="status">No record space’s name contains “{asked}”.</p>
+        <p role="status">No record space’s name contains “{term}”.</p>
       ) : (
         <DataTable
           caption={`Record spaces of ${project}`}
@@ -79,7 +79,7 @@ const storeColumn: Column<Space> = {
   cell: ({ store }) => (
     <>
       {store?.name}
-      {store?.available === false && <span class="quiet"> is away</span>}
+      {store?.available === false && <span class="quiet"> is unavailable</span>}
     </>
   ),
 };

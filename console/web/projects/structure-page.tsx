@@ -8,7 +8,7 @@ import { EmptyState } from '../parts/empty-state.tsx';
 import { useLoad } from '../parts/load.ts';
 import { ProblemNote } from '../parts/problem-note.tsx';
 import { navigate, type PageProps, to } from '../router.ts';
-import { dropSpaceIfConfirmed } from './drop-space.tsx';
+import { dropSpaceIfConfirmed } from './drop-space-if-confirmed.ts';
 import { FieldDialog } from './field-dialog.tsx';
 import { SpacePage } from './frames.tsx';
 import { drop, getSpace } from './projects-api.ts';
@@ -23,11 +23,11 @@ export function StructurePage({ params: { project = '', space = '' } }: PageProp
   const dropIfConfirmed = async (field: Field): Promise<void> => {
     const dropped = await confirmed({
       title: `Drop the field ${field.name}?`,
-      body: 'This deletes the field and all its values. It can’t be undone.',
+      body: 'This deletes the field and all its values. This can’t be undone.',
       confirm: 'Drop the field',
       typed: field.name,
       run: () => drop(address`/${project}/spaces/${space}/fields/${field.slug}`),
-      done: `The field ${field.name} is dropped.`,
+      done: `Field ${field.name} dropped.`,
     });
     if (dropped) loaded.reload();
   };
@@ -61,7 +61,7 @@ export function StructurePage({ params: { project = '', space = '' } }: PageProp
       {loaded.problem !== null && <ProblemNote problem={loaded.problem} onRetry={loaded.reload} />}
       {structure?.fields.length === 0 ? (
         <EmptyState icon="projects" title="No fields yet">
-          <p>Add the fields that a record of this space has. Each has a name and a type.</p>
+          <p>Add the fields of this record space. Each has a name and a type.</p>
           {addButton}
         </EmptyState>
       ) : (

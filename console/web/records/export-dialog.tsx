@@ -6,16 +6,16 @@ import { FormDialog } from '../parts/form-dialog.tsx';
 import { formatNumber } from '../parts/format.ts';
 import { toast } from '../parts/toast.tsx';
 import type { Space } from '../projects/projects-api.ts';
+import type { RecordSelection } from './record-selection.ts';
 import { isBare, type RecordView } from './record-view.ts';
 import type { ExportFormat, RecordsApi } from './records-api.ts';
 import { saveFile } from './save-file.ts';
-import type { Selected } from './selection.ts';
 
 export interface ExportDialogProps {
   readonly api: RecordsApi;
   readonly space: Space;
   readonly view: RecordView;
-  readonly selected: Selected;
+  readonly selected: RecordSelection;
   readonly onClose: () => void;
 }
 
@@ -46,7 +46,7 @@ export function ExportDialog({ api, space, view, selected, onClose }: ExportDial
     const answer = await api.export({ format, view, fields: space.fields, ids: which, query }, signal);
     const file = await collected(answer, (bytes) => progress(bytes, null));
     saveFile(file, `${space.slug}.${format}`);
-    toast(`${space.slug}.${format} is saved.`);
+    toast(`Saved ${space.slug}.${format}.`);
     onClose();
   };
   return (
@@ -64,12 +64,12 @@ export function ExportDialog({ api, space, view, selected, onClose }: ExportDial
         <>
           <CheckboxField
             label="Put an apostrophe before formulas"
-            hint="For files that are opened in a spreadsheet: it would run texts that begin with = + - @, a tab or a line break. An import here takes the apostrophe off again. Switch this off for other programs, which get the texts as they are."
+            hint="For spreadsheets, which run texts that begin with = + - @, a tab or a line break. An import here removes the apostrophe again. Switch this off for other programs."
             {...flag('guard')}
           />
           <CheckboxField
             label="Begin with a byte order mark"
-            hint="Excel needs it to read letters beyond ASCII. Other programs may take it for a part of the first column’s name."
+            hint="Excel needs it for characters beyond ASCII. Other programs may read it as part of the first column’s name."
             {...flag('mark')}
           />
           <p class="quiet">Arrays and objects are JSON in their cells.</p>

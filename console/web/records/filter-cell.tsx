@@ -24,7 +24,10 @@ const placeholders: Partial<Record<FilterOperator, string>> = {
   ...{ in: 'a, b, …', nin: 'a, b, …', hasAny: 'a, b, …', hasAll: 'a, b, …', path: 'path = value' },
 };
 
-/** The condition of a column: an operator of its type, and a value. It counts when Enter is pressed, or nobody types any more. */
+/**
+ * The condition of a column: an operator of its type, and a value. It counts when Enter is pressed, or nobody types any
+ * more.
+ */
 export function FilterCell({ column, filter, problem, onFilter }: FilterCellProps): JSX.Element {
   const { name, type } = column;
   const [usual] = operatorsOf[type];

@@ -81,11 +81,11 @@ export function textOfRange(from: string, to: string): string {
   return from === '' && to === '' ? '' : `${from}..${to}`;
 }
 
-export type FilterReading = { readonly where: Where } | { readonly problem: string };
+export type ParsedFilter = { readonly where: Where } | { readonly problem: string };
 
 /** The condition of a filter, or its problem. */
-export function readFilter(name: string, type: ColumnType, { operator, text }: Filter): FilterReading {
-  if (!operatorsOf[type].includes(operator)) return { problem: 'There is no such filter for this field.' };
+export function readFilter(name: string, type: ColumnType, { operator, text }: Filter): ParsedFilter {
+  if (!operatorsOf[type].includes(operator)) return { problem: 'This filter does not apply to the field.' };
   try {
     return { where: conditionsOf(name, type, operator, text) };
   } catch (thrown) {

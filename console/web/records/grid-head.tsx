@@ -62,7 +62,7 @@ function NameCell({ column, at, style, view, onSort }: NameCellProps): JSX.Eleme
   const place = view.sorts.findIndex(({ by }) => by === column.name);
   const order = view.sorts[place]?.order ?? null;
   const several = order !== null && view.sorts.length > 1;
-  const next = order === null ? 'Sort ascending' : order === 'asc' ? 'Sort descending' : 'Do not sort';
+  const next = order === null ? 'Sort ascending' : order === 'asc' ? 'Sort descending' : 'Remove the sort';
   return (
     // biome-ignore lint/a11y: a table can't leave out the columns that are not seen
     <div
@@ -75,7 +75,7 @@ function NameCell({ column, at, style, view, onSort }: NameCellProps): JSX.Eleme
       <button
         type="button"
         class="grid-name"
-        title={`${column.name} (${column.type}): ${next}; with Shift beside the others`}
+        title={`${column.name} (${column.type}): ${next}. Shift-click to sort by several columns.`}
         onClick={(event) => onSort(column.name, event.shiftKey)}
       >
         <span class="cut">{column.name}</span>

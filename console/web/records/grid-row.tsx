@@ -50,7 +50,8 @@ export function GridRow(props: GridRowProps): JSX.Element {
   const { index, row, selected } = props;
   const there = row !== null && row !== 'gone';
   return (
-    // biome-ignore lint/a11y/useSemanticElements lint/a11y/useFocusableInteractive: the grid has the focus, and says which cell is meant
+    // biome-ignore lint/a11y/useSemanticElements lint/a11y/useFocusableInteractive: the grid has the focus, and says
+    // which cell is meant
     <div
       role="row"
       class={`grid-row${selected ? ' selected' : ''}`}
@@ -105,7 +106,7 @@ function GridCell({
       }}
     >
       {row === null && <span class="skeleton" />}
-      {row === 'gone' && at === 0 && <span class="quiet">deleted meanwhile</span>}
+      {row === 'gone' && at === 0 && <span class="quiet">deleted</span>}
       {there && (cell === null || cell === undefined) && <span class="none">no value</span>}
       {cell && (
         <>

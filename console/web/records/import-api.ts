@@ -1,7 +1,7 @@
 import { address } from '../address.ts';
 import { callApi, callJson } from '../api.ts';
 import { sendBytes } from '../files/send-file.ts';
-import { mayPass } from '../files/send-in-chunks.ts';
+import { mayRetry } from '../files/send-in-chunks.ts';
 import { isAbort, Problem, toProblem } from '../problem.ts';
 import type { Field } from '../projects/structure.ts';
 import { jsonOf } from '../session.ts';
@@ -58,7 +58,7 @@ export interface ImportOrder {
 }
 
 /** Of a file whose first records can't be seen without sending much of it. */
-export const unseen: ImportPreview = {
+export const noPreview: ImportPreview = {
   ...{ structure: { recordStructure: [] }, columns: [], rows: [], records: 0, problems: [] },
 };
 
@@ -78,8 +78,8 @@ export function formatOf(name: string): string {
   if (format !== undefined) return format;
   throw new Problem(
     /^(?:xlsx?|ods|numbers)$/.test(end)
-      ? 'This is a spreadsheet’s own format. Save it there as “CSV UTF-8”, then import that file.'
-      : `Files of this kind can’t be imported. Those that can end with ${acceptedFiles.join(', ')}.`,
+      ? 'This is a spreadsheet file. Save it as “CSV UTF-8” in your spreadsheet program, then import that file.'
+      : `Files of this kind can’t be imported. Supported: ${acceptedFiles.join(', ')}.`,
   );
 }
 
@@ -92,14 +92,14 @@ export async function previewFile(
 ): Promise<ImportPreview> {
   const format = formatOf(file.name);
   const isTable = format === 'parquet' || format === 'arrow';
-  if (isTable && file.size > largestWhole) return unseen;
+  if (isTable && file.size > largestWhole) return noPreview;
   const isWhole = isTable || file.size <= beginningBytes;
   const query = { format, dryRun: isWhole ? 'true' : 'start', unescapeFormulas };
   const body = isWhole ? file : file.slice(0, beginningBytes);
   const call = { method: 'POST', headers, query, body, signal, timeoutMs };
   const preview = await jsonOf<ImportPreview>(await callApi(path, call));
   // a first record may be larger than that
-  return !isWhole && preview.columns.length + preview.problems.length === 0 ? unseen : preview;
+  return !isWhole && preview.columns.length + preview.problems.length === 0 ? noPreview : preview;
 }
 
 /** @param key the same one for each attempt: an answer that was lost does not become a second import */
@@ -110,7 +110,7 @@ export interface ImportCall extends ImportOrder {
 }
 
 /** What there is of a job before the service has the file. */
-export function unsentJob(state: 'uploading' | 'cancelled', { size }: File, sent: number): ImportJob {
+export function localJob(state: 'uploading' | 'cancelled', { size }: File, sent: number): ImportJob {
   return {
     ...{ state, bytes: size, bytesRead: sent, records: 0, skipped: 0, inserted: 0, perSecond: null },
     ...{ problems: [], problemCount: 0, error: null },
@@ -123,8 +123,8 @@ export async function runImport(
   signal: AbortSignal,
   show: (job: ImportJob) => void,
 ): Promise<void> {
-  const asked = { ...choices, format: formatOf(file.name), columns: JSON.stringify(columns) };
-  const query = new URLSearchParams(asked);
+  const options = { ...choices, format: formatOf(file.name), columns: JSON.stringify(columns) };
+  const query = new URLSearchParams(options);
   const sentHeaders = { ...headers, 'idempotency-key': key };
   const upload = new AbortController();
   let sent = 0;
@@ -140,7 +140,7 @@ export async function runImport(
         signal: upload.signal,
         onProgress(bytes) {
           sent = bytes;
-          show(unsentJob('uploading', file, sent));
+          show(localJob('uploading', file, sent));
         },
       },
     );
@@ -148,7 +148,7 @@ export async function runImport(
     await followJob(address`/_jobs_/${id}`, signal, show);
   } catch (thrown) {
     if (!isAbort(thrown)) throw thrown;
-    show(unsentJob('cancelled', file, sent));
+    show(localJob('cancelled', file, sent));
   }
 }
 
@@ -160,7 +160,7 @@ async function followJob(path: string, signal: AbortSignal, show: (job: ImportJo
       if (isOver(job)) return;
     } catch (thrown) {
       // the import goes on while the connection is away
-      if (!mayPass(toProblem(thrown))) throw thrown;
+      if (!mayRetry(toProblem(thrown))) throw thrown;
     }
     await new Promise((resolve) => setTimeout(resolve, followEveryMs));
   }

@@ -8,7 +8,7 @@ import { useLoad } from '../parts/load.ts';
 import { ProblemNote } from '../parts/problem-note.tsx';
 import { type Field, type FieldType, systemKeys, typeWords } from '../projects/structure.ts';
 import { cellText } from './cell-text.ts';
-import { formatOf, type ImportOrder, type ImportPreview, previewFile, unseen } from './import-api.ts';
+import { formatOf, type ImportOrder, type ImportPreview, noPreview, previewFile } from './import-api.ts';
 
 export interface ImportChoicesProps {
   readonly path: string;
@@ -21,7 +21,7 @@ export interface ImportChoicesProps {
 }
 
 /** A column of the file. */
-interface ChosenColumn {
+interface ColumnChoice {
   readonly name: string;
   /** That of the same name; null: there is none. */
   readonly field: Field | null;
@@ -30,8 +30,8 @@ interface ChosenColumn {
 }
 
 const onErrorWords: Readonly<Record<ImportOrder['onError'], string>> = {
-  stop: 'stop the import: all records are stored, or none',
-  skip: 'are left out, and the others are stored',
+  stop: 'stop the import: store all records or none',
+  skip: 'skip them and store the others',
 };
 
 /** The first rows of the file, and the field that each of its columns goes to. */
@@ -44,7 +44,7 @@ export function ImportChoices({ path, file, isNew, onBack, onStart }: ImportChoi
     (signal) => previewFile(path, file, unescapeFormulas, signal),
     [unescapes],
   );
-  const columns = columnsOf(data ?? unseen, chosen, isNew);
+  const columns = columnsOf(data ?? noPreview, chosen, isNew);
   const used = columns.filter(({ choice }) => choice !== '');
   const choose: Choose = (name, choice) => {
     const next = new Map(chosen).set(name, choice);
@@ -53,7 +53,7 @@ export function ImportChoices({ path, file, isNew, onBack, onStart }: ImportChoi
       if (other.name !== name && other.choice === choice) next.set(other.name, '');
     setChosen(next);
   };
-  const canStart = data === unseen ? !isNew : used.length > 0;
+  const canStart = data === noPreview ? !isNew : used.length > 0;
   return (
     <div class="stack">
       {problem !== null && <ProblemNote problem={problem} onRetry={reload} />}
@@ -99,7 +99,7 @@ function columnsOf(
   { structure, columns }: ImportPreview,
   chosen: ReadonlyMap<string, string>,
   isNew: boolean,
-): readonly ChosenColumn[] {
+): readonly ColumnChoice[] {
   return columns.map(({ name, field: slug }) => {
     const field = structure.recordStructure.find((one) => one.slug === slug) ?? null;
     return { name, field, choice: chosen.get(name) ?? (isNew ? field?.type : field?.slug) ?? '' };
@@ -114,19 +114,19 @@ function summaryOf(preview: ImportPreview, used: number, isNew: boolean): string
     const rest = all - used;
     return `${used} of ${countOf(all, 'column')} ${goal}; ${rest} ${rest === 1 ? 'is' : 'are'} left out.`;
   }
-  if (preview !== unseen) return 'there is nothing in it to import.';
+  if (preview !== noPreview) return 'it has nothing to import.';
   return isNew
-    ? 'its beginning can’t be shown. Add the fields of a record first.'
-    : 'its beginning can’t be shown. Each column goes to the field of its name.';
+    ? 'no preview is available. Add the fields of the record space first.'
+    : 'no preview is available. Each column goes to the field of the same name.';
 }
 
 /** What the names of columns do not say already. */
-function mapOf(columns: readonly ChosenColumn[], isNew: boolean): ImportOrder['columns'] {
+function mapOf(columns: readonly ColumnChoice[], isNew: boolean): ImportOrder['columns'] {
   const other = columns.filter(({ field, choice }) => choice === '' || (!isNew && choice !== field?.slug));
   return Object.fromEntries(other.map(({ name, choice }) => [name, choice === '' ? null : choice]));
 }
 
-function newFields(used: readonly ChosenColumn[]): readonly Field[] {
+function newFields(used: readonly ColumnChoice[]): readonly Field[] {
   return used.flatMap(({ field, choice }) =>
     field === null ? [] : [{ ...field, slug: slugOfName(field.name), type: choice as FieldType }],
   );
@@ -138,7 +138,7 @@ type Choose = (column: string, choice: string) => void;
 
 interface PreviewTableProps {
   readonly preview: ImportPreview;
-  readonly columns: readonly ChosenColumn[];
+  readonly columns: readonly ColumnChoice[];
   readonly isNew: boolean;
   readonly choose: Choose;
 }

@@ -14,8 +14,8 @@ import {
   type ImportJob,
   type ImportOrder,
   isOver,
+  localJob,
   runImport,
-  unsentJob,
 } from './import-api.ts';
 import { ImportChoices } from './import-choices.tsx';
 import { ImportReport } from './import-report.tsx';
@@ -57,7 +57,7 @@ export function ImportDialog(props: ImportDialogProps): JSX.Element {
     abort.current = controller;
     let inserted = 0;
     setProblem(null);
-    setJob(unsentJob('uploading', chosen, 0));
+    setJob(localJob('uploading', chosen, 0));
     try {
       if (isNew) await changeStructure(project, space, fields);
       await runImport({ ...order, path, file: chosen, key }, controller.signal, (next) => {
@@ -119,9 +119,9 @@ function FileChoice({ onChoose, onClose }: FileChoiceProps): JSX.Element {
       {problem !== null && <ProblemNote problem={problem} />}
       <label class="stack">
         <span>
-          A file of <strong>CSV</strong> with names of columns in its first line, <strong>JSON</strong> with
-          an array of records, <strong>NDJSON</strong> with a record on each line, <strong>Parquet</strong> or{' '}
-          <strong>Arrow</strong>. Choose it, or drop it here.
+          A <strong>CSV</strong> file with column names in its first line, a <strong>JSON</strong> array of
+          records, <strong>NDJSON</strong> with one record on each line, <strong>Parquet</strong> or{' '}
+          <strong>Arrow</strong>. Choose a file or drop it here.
         </span>
         <input
           type="file"

@@ -53,9 +53,9 @@ function statusOf({ state, bytes, bytesRead, records, skipped, inserted, perSeco
     case 'uploading':
       return `Uploading: ${formatBytes(bytesRead)} of ${formatBytes(bytes)}.`;
     case 'waiting':
-      return 'Waiting for its turn.';
+      return 'Waiting for other imports.';
     case 'done':
-      return `Done: ${countOf(inserted, 'record')} stored, ${formatNumber(skipped)} left out${rate}.`;
+      return `Done: ${countOf(inserted, 'record')} imported, ${formatNumber(skipped)} skipped${rate}.`;
     case 'failed':
       return 'Failed: nothing was imported.';
     case 'cancelled':

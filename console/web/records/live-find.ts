@@ -60,7 +60,7 @@ export class LiveFind {
         if (code === 'too_many_records' && this.#narrow()) continue;
       }
       this.#failures += 1;
-      await passed(Math.min(retryMs.most, this.#retryMs * this.#failures), signal);
+      await sleep(Math.min(retryMs.most, this.#retryMs * this.#failures), signal);
     }
   }
 
@@ -85,8 +85,8 @@ export class LiveFind {
     const looks = since === null ? 0 : window.setInterval(() => onChange(null), lookMs);
     try {
       onBytes();
-      const asked: Where = since === null ? where : [...where, ['updatedAt', 'gt', since]];
-      const body = await open(asked, this.#place, AbortSignal.any([signal, silence.signal]));
+      const conditions: Where = since === null ? where : [...where, ['updatedAt', 'gt', since]];
+      const body = await open(conditions, this.#place, AbortSignal.any([signal, silence.signal]));
       const reader = body.getReader();
       const read = async () => {
         const step = await reader.read();
@@ -116,7 +116,7 @@ export class LiveFind {
 }
 
 /** Resolves after some time, or when the signal says so. */
-export async function passed(milliseconds: number, signal: AbortSignal): Promise<void> {
+export async function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
   await new Promise<void>((resolve) => {
     const done = (): void => {

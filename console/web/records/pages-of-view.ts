@@ -1,5 +1,5 @@
-import type { ReadRecord } from './record-form.ts';
-import type { AnsweredPage } from './record-pages.ts';
+import type { StoredRecord } from './record-form.ts';
+import type { PageResponse } from './record-pages.ts';
 import { type Cursor, cursorOf, type PageRequest } from './record-view.ts';
 
 const firstLimit = 100;
@@ -9,10 +9,10 @@ const pageSize = 4_000_000;
 
 /** All records of a view, one page in memory at a time. */
 export async function* pagesOfView(
-  load: (request: PageRequest, signal: AbortSignal) => Promise<AnsweredPage>,
+  load: (request: PageRequest, signal: AbortSignal) => Promise<PageResponse>,
   sortBy: readonly string[],
   signal: AbortSignal,
-): AsyncGenerator<readonly ReadRecord[]> {
+): AsyncGenerator<readonly StoredRecord[]> {
   let after: Cursor | null = null;
   let limit = firstLimit;
   for (;;) {

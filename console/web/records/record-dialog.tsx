@@ -8,7 +8,7 @@ import { formatBytes } from '../parts/format.ts';
 import { useLoad } from '../parts/load.ts';
 import { ProblemNote } from '../parts/problem-note.tsx';
 import { Skeleton } from '../parts/skeleton.tsx';
-import type { ReadRecord } from './record-form.ts';
+import type { StoredRecord } from './record-form.ts';
 import { type RecordDialogProps, RecordFormView } from './record-form-view.tsx';
 
 /** One record: as a form, and as JSON. The table has only what its cells show, so it is read anew. */
@@ -37,7 +37,7 @@ export function RecordDialog(props: RecordDialogProps): JSX.Element {
         </div>
       )}
       {loaded.problem !== null && <ProblemNote problem={loaded.problem} onRetry={loaded.reload} />}
-      {missing && <p role="status">There is no such record any more.</p>}
+      {missing && <p role="status">This record no longer exists.</p>}
       {id !== null && loaded.loading && record === null && <Skeleton lines={6} />}
       {record !== null && tab === 'json' && <JsonView record={record} />}
       {(id === null || record !== null) && (
@@ -61,7 +61,7 @@ export function RecordDialog(props: RecordDialogProps): JSX.Element {
 const shownAtFirst = 50_000;
 
 /** The record as the API answers it. */
-function JsonView({ record }: { readonly record: ReadRecord }): JSX.Element {
+function JsonView({ record }: { readonly record: StoredRecord }): JSX.Element {
   const text = useMemo(() => JSON.stringify(record, null, 2), [record]);
   const [whole, setWhole] = useState(text.length <= shownAtFirst);
   const box = useRef<HTMLDivElement>(null);

@@ -111,9 +111,7 @@ function lines(text: string): number {
 function hintOf(field: Field, isNew: boolean): string | undefined {
   const parts = [field.description ?? ''];
   if (field.hashed)
-    parts.push(
-      isNew ? 'Stored as a hash: it is never shown.' : 'It is never shown. What you write here replaces it.',
-    );
+    parts.push(isNew ? 'Stored as a hash and never shown.' : 'Never shown. A new value replaces it.');
   if (field.type === 'ARRAY') parts.push('JSON, such as ["a", "b"].');
   if (field.type === 'OBJECT') parts.push('JSON, such as {"city": "London"}.');
   return parts.filter(Boolean).join(' ') || undefined;

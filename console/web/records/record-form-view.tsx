@@ -8,7 +8,7 @@ import { announce, toast } from '../parts/toast.tsx';
 import { Problem } from '../problem.ts';
 import type { Field } from '../projects/structure.ts';
 import { RecordField } from './record-field.tsx';
-import { type FormEntry, fieldProblems, formOf, type ReadRecord, readForm } from './record-form.ts';
+import { type FormEntry, fieldProblems, formOf, readForm, type StoredRecord } from './record-form.ts';
 import type { RecordsApi } from './records-api.ts';
 
 export interface RecordDialogProps {
@@ -20,12 +20,12 @@ export interface RecordDialogProps {
   readonly focus: string | null;
   readonly onClose: () => void;
   readonly onAdded: () => void;
-  readonly onChanged: (record: ReadRecord) => void;
+  readonly onChanged: (record: StoredRecord) => void;
   readonly onDelete: (id: string) => void;
 }
 
 interface RecordFormProps extends RecordDialogProps {
-  readonly record: ReadRecord | null;
+  readonly record: StoredRecord | null;
   readonly onEdit: () => void;
   /** Closes it whatever was edited. */
   readonly onSaved: () => void;
@@ -53,10 +53,10 @@ export function RecordFormView(props: RecordFormProps): JSX.Element {
       if (record === null) {
         await api.add(reading.body, signal);
         props.onAdded();
-        toast('The record is added.');
+        toast('Record added.');
       } else {
         props.onChanged(await api.change(String(record.id), reading.body, signal));
-        toast('The record is changed.');
+        toast('Record saved.');
       }
     } catch (thrown) {
       if (!(thrown instanceof Problem)) throw thrown;
@@ -72,7 +72,7 @@ export function RecordFormView(props: RecordFormProps): JSX.Element {
     setProblems(found);
     const index = fields.findIndex(({ name }) => found.has(name));
     if (index < 0) return;
-    announce('Some fields have to be corrected.');
+    announce('Some fields need to be corrected.');
     focusField(element.current, index);
   };
   // the field that was opened, or the first; a key that follows at once goes there

@@ -8,16 +8,16 @@ export interface FormEntry {
 }
 
 export type Form = ReadonlyMap<string, FormEntry>;
-export type ReadRecord = Readonly<Record<string, unknown>>;
+export type StoredRecord = Readonly<Record<string, unknown>>;
 
 const noValue: FormEntry = { text: '', none: true };
 
 /** The form of a new record, or of one that is there. Hashed fields can only be written: they begin empty. */
-export function formOf(fields: readonly Field[], record: ReadRecord | null): Form {
+export function formOf(fields: readonly Field[], record: StoredRecord | null): Form {
   return new Map(fields.map((field) => [field.name, entryOf(field, record)]));
 }
 
-function entryOf(field: Field, record: ReadRecord | null): FormEntry {
+function entryOf(field: Field, record: StoredRecord | null): FormEntry {
   if (field.hashed) return noValue;
   const value = record === null ? field.defaultValue : record[field.name];
   if (value === null || value === undefined) return noValue;
@@ -26,7 +26,7 @@ function entryOf(field: Field, record: ReadRecord | null): FormEntry {
 }
 
 /** The body of the request, and the problems of the form by field. */
-export function readForm(fields: readonly Field[], form: Form, before: ReadRecord | null) {
+export function readForm(fields: readonly Field[], form: Form, before: StoredRecord | null) {
   const initial = formOf(fields, before);
   const entries: [string, unknown][] = [];
   const problems = new Map<string, string>();
@@ -40,12 +40,12 @@ export function readForm(fields: readonly Field[], form: Form, before: ReadRecor
     else if (reading.value !== undefined) entries.push([field.name, reading.value]);
   }
   // not by assignment: a field may be called __proto__
-  return { body: Object.fromEntries(entries) as ReadRecord, problems };
+  return { body: Object.fromEntries(entries) as StoredRecord, problems };
 }
 
-type EntryReading = { readonly value: unknown } | { readonly problem: string };
+type ParsedValue = { readonly value: unknown } | { readonly problem: string };
 
-function readEntry(field: Field, { text, none }: FormEntry, changes: boolean): EntryReading {
+function readEntry(field: Field, { text, none }: FormEntry, changes: boolean): ParsedValue {
   if (none) {
     if (field.required && (changes || !hasDefault(field))) return { problem: 'This field is required.' };
     return { value: changes ? null : undefined };
@@ -54,7 +54,7 @@ function readEntry(field: Field, { text, none }: FormEntry, changes: boolean): E
 }
 
 /** A value as people write it, by the type of its field. Also for cells of CSV. */
-export function readText(type: Field['type'], text: string): EntryReading {
+export function readText(type: Field['type'], text: string): ParsedValue {
   switch (type) {
     case 'TEXT':
       return { value: text };
@@ -78,7 +78,7 @@ export function readText(type: Field['type'], text: string): EntryReading {
   }
 }
 
-function readJson(type: 'ARRAY' | 'OBJECT', text: string): EntryReading {
+function readJson(type: 'ARRAY' | 'OBJECT', text: string): ParsedValue {
   let value: unknown;
   try {
     value = parseExactly(text);

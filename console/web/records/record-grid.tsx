@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
 import { GridHead, type GridHeadProps } from './grid-head.tsx';
-import { gridKey } from './grid-keys.ts';
+import { gridKey } from './grid-key.ts';
 import { GridRow, rowWidth } from './grid-row.tsx';
 import { type GridSelection, type GridSelectionProps, useGridSelection } from './use-grid-selection.ts';
 import { type GridWindow, type GridWindowProps, rowHeight, useGridWindow } from './use-grid-window.ts';

@@ -10,12 +10,12 @@ import {
   spreadList,
   withoutRecords,
 } from './page-list.ts';
-import type { ReadRecord } from './record-form.ts';
+import type { StoredRecord } from './record-form.ts';
 import { cursorOf, type PageRequest } from './record-view.ts';
 import type { Span } from './row-window.ts';
 
-export interface AnsweredPage {
-  readonly records: readonly ReadRecord[];
+export interface PageResponse {
+  readonly records: readonly StoredRecord[];
   /** Length of the answer, by which the next page is measured. */
   readonly size: number;
 }
@@ -24,7 +24,7 @@ export interface RecordPagesInput {
   readonly columns: readonly string[];
   /** The order of records. */
   readonly sortBy: readonly string[];
-  readonly load: (request: PageRequest, signal: AbortSignal) => Promise<AnsweredPage>;
+  readonly load: (request: PageRequest, signal: AbortSignal) => Promise<PageResponse>;
   readonly changed: () => void;
 }
 
@@ -113,8 +113,8 @@ export class RecordPages {
   }
 
   /**
-   * Gives the last row a place: where it is known how many there are, all pages get theirs, and are read by their numbers
-   * when they are seen; or it is read on to the end.
+   * Gives the last row a place: where it is known how many there are, all pages get theirs, and are read by their
+   * numbers when they are seen; or it is read on to the end.
    */
   toEnd(total: number | null): void {
     if (this.#list.complete) return;
@@ -136,7 +136,7 @@ export class RecordPages {
   }
 
   /** A record that was changed: its row shows it as it is now, where it was. */
-  replace(record: ReadRecord): void {
+  replace(record: StoredRecord): void {
     const row = this.#rowOf(record);
     for (const { rows } of this.#list.pages) {
       const index = rows?.findIndex(({ id }) => id === row.id) ?? -1;
@@ -208,7 +208,10 @@ export class RecordPages {
     this.#limit = nextLimit(records.length, size, this.#readsOn ? passedLimit : largestLimit);
   }
 
-  /** From the first page that is seen on. Those behind it are forgotten, and those before it are read when they are seen. */
+  /**
+   * From the first page that is seen on. Those behind it are forgotten, and those before it are read when they are
+   * seen.
+   */
   async #readAgain(): Promise<void> {
     const first = pageAt(this.#list, this.#wanted.first);
     this.#isStale = false;
@@ -248,7 +251,7 @@ export class RecordPages {
     if (records.length < count || page === this.#list.pages.at(-1)) this.#endAt(page, records, request.limit);
   }
 
-  #endAt(page: Page, records: readonly ReadRecord[], limit: number): void {
+  #endAt(page: Page, records: readonly StoredRecord[], limit: number): void {
     const last = records.at(-1);
     page.count = records.length;
     page.rows = records.map((record) => this.#rowOf(record));
@@ -276,7 +279,7 @@ export class RecordPages {
     }
   }
 
-  #rowOf(record: ReadRecord): Row {
+  #rowOf(record: StoredRecord): Row {
     return { id: String(record.id), cells: this.#input.columns.map((column) => cellText(record[column])) };
   }
 }

@@ -4,21 +4,23 @@ import {
   type Condition,
   type Filter,
   type FilterOperator,
-  type FilterReading,
   isActive,
   operatorWords,
+  type ParsedFilter,
   readFilter,
   type Where,
 } from './filters.ts';
 import { columnType } from './grid-columns.ts';
-import type { ReadRecord } from './record-form.ts';
+import type { StoredRecord } from './record-form.ts';
 
 export interface Sort {
   readonly by: string;
   readonly order: 'asc' | 'desc';
 }
 
-/** The view of a space on the screen. It stands in the address, so that it can be sent to somebody, and Back undoes it. */
+/**
+ * The view of a space on the screen. It stands in the address, so that it can be sent to somebody, and Back undoes it.
+ */
 export interface RecordView {
   /** By the name of their field, in the order of the address. */
   readonly filters: ReadonlyMap<string, Filter>;
@@ -83,10 +85,10 @@ export function nextSorts(sorts: readonly Sort[], by: string, adds: boolean): re
 function* readings(
   { filters }: RecordView,
   fields: readonly Field[],
-): Generator<readonly [name: string, reading: FilterReading]> {
+): Generator<readonly [name: string, reading: ParsedFilter]> {
   for (const [name, filter] of filters) {
     const type = columnType(name, fields);
-    if (type === undefined) yield [name, { problem: 'There is no such field any more.' }];
+    if (type === undefined) yield [name, { problem: 'This field no longer exists.' }];
     else if (isActive(filter)) yield [name, readFilter(name, type, filter)];
   }
 }
@@ -127,7 +129,7 @@ export interface Cursor {
   readonly values?: readonly unknown[];
 }
 
-export function cursorOf(record: ReadRecord, sortBy: readonly string[]): Cursor {
+export function cursorOf(record: StoredRecord, sortBy: readonly string[]): Cursor {
   const id = String(record.id);
   const values = sortBy.map((name) => (name === 'id' ? null : (record[name] ?? null)));
   if (values.length > 1) return { id, values };

@@ -4,8 +4,8 @@ import { noAnswer, Problem, toProblem } from '../problem.ts';
 import type { Field } from '../projects/structure.ts';
 import { jsonOf } from '../session.ts';
 import type { Where } from './filters.ts';
-import type { ReadRecord } from './record-form.ts';
-import type { AnsweredPage } from './record-pages.ts';
+import type { StoredRecord } from './record-form.ts';
+import type { PageResponse } from './record-pages.ts';
 import { headerJson, type PageRequest, type RecordView, viewOptions, whereOf } from './record-view.ts';
 
 const headers = {
@@ -25,7 +25,7 @@ const liveMs = 2 ** 31 - 1;
 
 export type ExportFormat = 'json' | 'ndjson' | 'csv' | 'parquet' | 'arrow';
 
-export interface AskedExport {
+export interface ExportRequest {
   readonly format: ExportFormat;
   readonly view: RecordView;
   readonly fields: readonly Field[];
@@ -53,22 +53,22 @@ export class RecordsApi {
     fields: readonly Field[],
     request: PageRequest,
     signal: AbortSignal,
-  ): Promise<AnsweredPage> {
+  ): Promise<PageResponse> {
     const options = headerJson(viewOptions(view, request));
     // the value that the page before ended with is in there
     if (options.length > longestOptions) {
       throw new Problem(
-        'A value of the field by which records are sorted is too long to go on from. Sort by another one.',
+        'A value of the sorted field is too long to load the next page. Sort by another field.',
       );
     }
     const call = { headers: { options }, json: whereOf(view, fields), signal };
     const text = await (await this.#post('/_find_', call)).text();
-    return { records: JSON.parse(text) as ReadRecord[], size: text.length };
+    return { records: JSON.parse(text) as StoredRecord[], size: text.length };
   }
 
   /**
-   * The events of a live find. The table reads what it shows; only what is selected here makes an event when it changes,
-   * and every write changes `updatedAt`. @param place of the last one
+   * The events of a live find. The table reads what it shows; only what is selected here makes an event when it
+   * changes, and every write changes `updatedAt`. @param place of the last one
    */
   async live(
     json: Where,
@@ -84,12 +84,12 @@ export class RecordsApi {
   }
 
   /** @param json the body of an aggregation; see docs/api.md */
-  async aggregate(json: object, signal: AbortSignal): Promise<readonly ReadRecord[]> {
+  async aggregate(json: object, signal: AbortSignal): Promise<readonly StoredRecord[]> {
     return jsonOf(await this.#post('/_aggregate_', { json, signal }));
   }
 
   /** Chosen records, or all of a view, as a file. Null: no ids are chosen. */
-  export({ format, view, fields, ids, query }: AskedExport, signal: AbortSignal): Promise<Response> {
+  export({ format, view, fields, ids, query }: ExportRequest, signal: AbortSignal): Promise<Response> {
     const options = headerJson(viewOptions(view, {}));
     const json = ids === null ? whereOf(view, fields) : [['id', 'in', ids]];
     const flags = Object.fromEntries(Object.entries(query).map(([name, value]) => [name, String(value)]));
@@ -103,15 +103,15 @@ export class RecordsApi {
   }
 
   /** Null when it is gone. */
-  async one(id: string, signal: AbortSignal): Promise<ReadRecord | null> {
+  async one(id: string, signal: AbortSignal): Promise<StoredRecord | null> {
     return jsonOf(await this.#post('/_single_', { method: 'GET', query: { id }, signal }));
   }
 
-  async add(record: ReadRecord, signal: AbortSignal): Promise<void> {
+  async add(record: StoredRecord, signal: AbortSignal): Promise<void> {
     await this.#post('/_single_', { json: record, signal });
   }
 
-  async change(id: string, changes: ReadRecord, signal: AbortSignal): Promise<ReadRecord> {
+  async change(id: string, changes: StoredRecord, signal: AbortSignal): Promise<StoredRecord> {
     return jsonOf(await this.#post('/update-by-id', { query: { id }, json: changes, signal }));
   }
 

@@ -34,7 +34,7 @@ export function RecordsPage({ params: { project = '', space = '' } }: PageProps)
           <Skeleton lines={8} />
         ) : structure.fields.length === 0 ? (
           <EmptyState icon="projects" title="No fields yet">
-            <p>Add the fields of a record, or import a file: its columns become fields once you agree.</p>
+            <p>Add fields, or import a file whose columns become fields.</p>
             <div class="row">
               <a class="button primary" href={to`/projects/${project}/spaces/${space}/structure`}>
                 Go to the structure

@@ -12,6 +12,7 @@ import { gridColumns } from './grid-columns.ts';
 import { RecordDialog } from './record-dialog.tsx';
 import { RecordGrid } from './record-grid.tsx';
 import { RecordPages } from './record-pages.ts';
+import type { RecordSelection } from './record-selection.ts';
 import {
   emptyView,
   filterProblems,
@@ -26,7 +27,6 @@ import type { RecordsApi } from './records-api.ts';
 import { RecordsFooter } from './records-footer.tsx';
 import { RecordsToolbar } from './records-toolbar.tsx';
 import { removeRecords } from './remove-records.tsx';
-import type { Selected } from './selection.ts';
 import { showView } from './show-view.ts';
 import { SnippetsDialog } from './snippets-dialog.tsx';
 import { useLiveRecords } from './use-live-records.ts';
@@ -43,7 +43,7 @@ export interface RecordsTableProps {
   readonly reload: () => void;
 }
 
-const nothing: Selected = new Set();
+const nothing: RecordSelection = new Set();
 
 /** The record that is open, by its address: the Back button closes it. */
 const openKey = 'record';
@@ -53,7 +53,7 @@ export function RecordsTable(props: RecordsTableProps): JSX.Element {
   const { view, opened, problems, refused } = useViewOfAddress(space);
   const columns = useMemo(() => gridColumns(space.fields), [space]);
   const pages = usePagesOfView(view, space, api, refused);
-  const [selected, setSelected] = useState<Selected>(nothing);
+  const [selected, setSelected] = useState<RecordSelection>(nothing);
   const [jumps, setJumps] = useState(0);
   const [sums, setSums] = useState(false);
   const [changes, countChange] = useReducer<number, void>((count) => count + 1, 0);
@@ -63,10 +63,10 @@ export function RecordsTable(props: RecordsTableProps): JSX.Element {
   const live = useLiveRecords({ on: isLive, api, where, pages });
   useEffect(() => setSelected(nothing), [view]);
 
-  const remove = async (doomed: Selected): Promise<void> => {
-    const gone = await removeRecords({ api, space, view }, doomed);
-    if (doomed === 'all') reload();
-    if (doomed !== 'all' && gone.size === 0) return;
+  const remove = async (targets: RecordSelection): Promise<void> => {
+    const gone = await removeRecords({ api, space, view }, targets);
+    if (targets === 'all') reload();
+    if (targets !== 'all' && gone.size === 0) return;
     pages.remove(gone);
     countChange();
     setSelected(nothing);
@@ -142,7 +142,7 @@ export function RecordsTable(props: RecordsTableProps): JSX.Element {
 function NoRecords({ setDialog }: Pick<RecordsTableProps, 'setDialog'>): JSX.Element {
   return (
     <EmptyState icon="text" title="No records yet">
-      <p>Add the first one, import a file of JSON or CSV, or send one from a program.</p>
+      <p>Add one, import a file such as JSON or CSV, or send one from a program.</p>
       <div class="row">
         <Button kind="primary" onClick={() => setDialog('add')}>
           Add a record

@@ -7,8 +7,8 @@ import type { Space } from '../projects/projects-api.ts';
 import { isActive } from './filters.ts';
 import { LiveSwitch, type LiveSwitchProps } from './live-switch.tsx';
 import type { RecordPages } from './record-pages.ts';
+import type { RecordSelection } from './record-selection.ts';
 import { emptyView, isBare, type RecordView, searchedFields } from './record-view.ts';
-import type { Selected } from './selection.ts';
 import { showView } from './show-view.ts';
 
 export interface RecordsToolbarProps extends LiveSwitchProps {
@@ -16,8 +16,8 @@ export interface RecordsToolbarProps extends LiveSwitchProps {
   readonly view: RecordView;
   readonly pages: RecordPages;
   readonly problems: ReadonlyMap<string, string>;
-  readonly selected: Selected;
-  readonly onSelect: (selected: Selected) => void;
+  readonly selected: RecordSelection;
+  readonly onSelect: (selected: RecordSelection) => void;
   readonly onExport: () => void;
   readonly onDelete: () => void;
   readonly onReload: () => void;
@@ -88,7 +88,7 @@ function SelectionBar(props: RecordsToolbarProps): JSX.Element {
     selected !== 'all' && selected.size >= pages.kept && !(pages.complete && pages.kept === pages.known);
   return (
     <fieldset class="row selection">
-      <legend class="unseen">Selected records</legend>
+      <legend class="unseen">RecordSelection records</legend>
       <strong>{selected === 'all' ? all : formatNumber(selected.size)} selected</strong>
       {canSelectAll && (
         <Button small onClick={() => onSelect('all')}>

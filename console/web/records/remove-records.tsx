@@ -2,9 +2,9 @@ import { confirmed, type ShowProgress } from '../parts/confirmed.ts';
 import { countOf } from '../parts/format.ts';
 import type { Space } from '../projects/projects-api.ts';
 import { pagesOfView } from './pages-of-view.ts';
+import type { RecordSelection } from './record-selection.ts';
 import { isBare, type PageRequest, type RecordView, sortedBy } from './record-view.ts';
 import type { RecordsApi } from './records-api.ts';
-import type { Selected } from './selection.ts';
 
 /** Records that one request deletes. */
 const atOnce = 5000;
@@ -15,7 +15,7 @@ const atOnce = 5000;
  */
 export async function removeRecords(
   { api, space, view }: { readonly api: RecordsApi; readonly space: Space; readonly view: RecordView },
-  selected: Selected,
+  selected: RecordSelection,
 ): Promise<ReadonlySet<string>> {
   const gone = new Set<string>();
   const clears = selected === 'all' && isBare(view);
@@ -52,7 +52,7 @@ export async function removeRecords(
         await remove(ids, signal, progress);
       }
     },
-    done: count === 1 ? 'The record is deleted.' : 'The records are deleted.',
+    done: count === 1 ? 'Record deleted.' : 'Records deleted.',
   });
   return gone;
 }

@@ -25,7 +25,7 @@ export function SnippetsDialog({ project, space, view, onClose }: SnippetsDialog
   const [wrong] = filterProblems(view, space.fields);
   if (wrong !== undefined) {
     return (
-      <Dialog title="Code for what is on the screen" onClose={onClose}>
+      <Dialog title="Code for this view" onClose={onClose}>
         <p role="status">{wrong.join(': ')}</p>
       </Dialog>
     );
@@ -33,7 +33,7 @@ export function SnippetsDialog({ project, space, view, onClose }: SnippetsDialog
   const input = { apiUrl: apiBase(), project, space, view, limit };
   const client = clientSnippet(input);
   return (
-    <Dialog title="Code for what is on the screen" wide onClose={onClose}>
+    <Dialog title="Code for this view" wide onClose={onClose}>
       <div class="row">
         {Object.entries(kinds).map(([value, label]) => (
           <Button
@@ -51,7 +51,7 @@ export function SnippetsDialog({ project, space, view, onClose }: SnippetsDialog
       {kind === 'client' &&
         ('code' in client ? <CodeBlock code={client.code} /> : <p role="status">{client.problem}</p>)}
       <p class="quiet">
-        Put an access token in the place of <code>ACCESS_TOKEN</code>. <a href={to`/tokens`}>Create one</a>.
+        Replace <code>ACCESS_TOKEN</code> with an access token. <a href={to`/tokens`}>Create one</a>.
       </p>
     </Dialog>
   );

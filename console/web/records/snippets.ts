@@ -143,7 +143,7 @@ function clientProblem({ space, view }: SnippetInput): string | null {
   }
   const other = space.fields.find(({ name, slug }) => trainCase(name) !== slug);
   if (other !== undefined) {
-    return `nobox-client makes slugs of fields from their names. The slug of “${other.name}” is another one.`;
+    return `nobox-client derives slugs of fields from their names, but “${other.name}” has a different slug.`;
   }
   // an object literal takes it for its prototype
   if (view.filters.has('__proto__')) return 'nobox-client can’t send a condition on a field of this name.';

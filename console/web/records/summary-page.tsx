@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
 import { EmptyState } from '../parts/empty-state.tsx';
+import { countOf } from '../parts/format.ts';
 import { useLoad } from '../parts/load.ts';
 import { ProblemNote } from '../parts/problem-note.tsx';
 import { Skeleton } from '../parts/skeleton.tsx';
@@ -58,6 +59,7 @@ function SummaryOfSpace({ project, space }: { project: string; space: Space }): 
       <SummaryFields {...{ fields, summary }} problems={refused} onChange={change} />
       <Filters
         view={view}
+        total={space.records}
         problem={wrongFilter?.join(': ')}
         onClear={() => show(new URLSearchParams(), summary)}
       />
@@ -67,7 +69,7 @@ function SummaryOfSpace({ project, space }: { project: string; space: Space }): 
       )}
       {isRight && problem === null && rows?.length === 0 && (
         <EmptyState icon="usage" title="No record matches">
-          <p>There is nothing to sum up. Take filters away, or add records.</p>
+          <p>There is nothing to summarize. Remove filters or add records.</p>
         </EmptyState>
       )}
       {isRight && <SummaryCode {...{ project, space: slug, body }} />}
@@ -77,12 +79,14 @@ function SummaryOfSpace({ project, space }: { project: string; space: Space }): 
 
 interface FiltersProps {
   readonly view: RecordView;
+  /** Records of the space; null: unknown. */
+  readonly total: number | null;
   readonly problem: string | undefined;
   readonly onClear: () => void;
 }
 
 /** Which records are meant. Filters are set in the table. */
-function Filters({ view, problem, onClear }: FiltersProps): JSX.Element {
+function Filters({ view, total, problem, onClear }: FiltersProps): JSX.Element {
   const words = [...view.filters].map(([name, { operator, text }]) =>
     `${name} ${operatorWords[operator]} ${text}`.trim(),
   );
@@ -90,7 +94,8 @@ function Filters({ view, problem, onClear }: FiltersProps): JSX.Element {
   const search = view.search === '' ? '' : `“${view.search}” in a text field`;
   const all = [joined, search].filter((text) => text !== '');
   if (queryOfView({ ...view, sorts: [] }) === '') {
-    return <p class="quiet">All records. Filters of the table apply here.</p>;
+    const records = total === null ? 'records' : countOf(total, 'record');
+    return <p class="quiet">All {records}. Filters of the table apply here.</p>;
   }
   return (
     <div class="row">

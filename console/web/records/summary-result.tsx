@@ -4,16 +4,16 @@ import { apiBase } from '../api.ts';
 import { CodeBlock } from '../parts/copy.tsx';
 import { type Column, DataTable } from '../parts/data-table.tsx';
 import { formatCompact, formatNumber } from '../parts/format.ts';
-import { Bars, Legend, WaitingCharts } from '../usage/bar-chart.tsx';
+import { Bars, ChartSkeletons, Legend } from '../usage/bar-chart.tsx';
 import { cellText } from './cell-text.ts';
-import type { ReadRecord } from './record-form.ts';
+import type { StoredRecord } from './record-form.ts';
 import { curl } from './snippets.ts';
 import { bucketText, chartOf, groupText, mostRows, type Summary, valueNames } from './summary.ts';
 
 export interface SummaryResultProps {
   readonly summary: Summary;
   /** Null: they are on their way. */
-  readonly rows: readonly ReadRecord[] | null;
+  readonly rows: readonly StoredRecord[] | null;
   readonly caption: string;
 }
 
@@ -23,7 +23,7 @@ export function SummaryResult({ summary, rows, caption }: SummaryResultProps): J
   const names = valueNames(summary);
   const shown = (name: string, value: unknown): string =>
     name === time ? bucketText(value, every) : shortText(groupText(value));
-  const columns: Column<{ row: ReadRecord; at: number }>[] = [time, ...groups]
+  const columns: Column<{ row: StoredRecord; at: number }>[] = [time, ...groups]
     .filter(Boolean)
     .map((name) => ({ label: name, cell: ({ row }) => shown(name, row[name]) }));
   for (const name of names) {
@@ -38,7 +38,7 @@ export function SummaryResult({ summary, rows, caption }: SummaryResultProps): J
   return (
     <>
       {columns.length > names.length &&
-        (rows === null ? <WaitingCharts count={names.length} /> : <Pictures summary={summary} rows={rows} />)}
+        (rows === null ? <ChartSkeletons count={names.length} /> : <Charts summary={summary} rows={rows} />)}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard has to reach it */}
       <section class="scrolls" tabIndex={0} aria-label={caption}>
         <DataTable
@@ -48,19 +48,19 @@ export function SummaryResult({ summary, rows, caption }: SummaryResultProps): J
           rowKey={({ at }) => String(at)}
         />
       </section>
-      {rows?.length === mostRows && <p class="quiet">These are the first {mostRows} groups.</p>}
+      {rows?.length === mostRows && <p class="quiet">Only the first {mostRows} groups are shown.</p>}
     </>
   );
 }
 
 const shortText = (text: string): string => cellText(text)?.text ?? '';
 
-interface PicturesProps {
+interface ChartsProps {
   readonly summary: Summary;
-  readonly rows: readonly ReadRecord[];
+  readonly rows: readonly StoredRecord[];
 }
 
-function Pictures({ summary, rows }: PicturesProps): JSX.Element {
+function Charts({ summary, rows }: ChartsProps): JSX.Element {
   const { values, time, every } = summary;
   const figures = valueNames(summary)
     .map((name, at) => ({ name, of: values[at]?.of ?? 'count' }))

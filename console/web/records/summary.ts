@@ -1,6 +1,6 @@
 import type { Field } from '../projects/structure.ts';
 import { columnType } from './grid-columns.ts';
-import type { ReadRecord } from './record-form.ts';
+import type { StoredRecord } from './record-form.ts';
 import { type RecordView, whereOf } from './record-view.ts';
 
 /** Of `_aggregate_`; quantiles by their usual names. */
@@ -10,7 +10,7 @@ export const functionWords = {
   avg: 'Average',
   min: 'Minimum',
   max: 'Maximum',
-  distinct: 'Different values',
+  distinct: 'Distinct values',
   p50: 'Median',
   p95: '95th percentile',
   p99: '99th percentile',
@@ -86,7 +86,7 @@ export function summaryProblems(
 ): ReadonlyMap<string, string> {
   const problems = new Map<string, string>();
   for (const name of groups)
-    if (columnType(name, fields) === undefined) problems.set(name, 'There is no such field any more.');
+    if (columnType(name, fields) === undefined) problems.set(name, 'This field no longer exists.');
   for (const { of, field } of values) {
     if (of === 'count' || fieldsOf(of, fields).includes(field)) continue;
     problems.set(
@@ -154,7 +154,7 @@ const mostSeries = 6;
 
 /** The first group, or the time, goes from left to right; the groups that are left are series. */
 export function chartOf(
-  rows: readonly ReadRecord[],
+  rows: readonly StoredRecord[],
   { groups, time }: Summary,
   values: readonly string[],
 ): SummaryChart {

@@ -2,15 +2,15 @@ import { useRef } from 'preact/hooks';
 import { formatNumber } from '../parts/format.ts';
 import { announce } from '../parts/toast.tsx';
 import type { GridColumn } from './grid-columns.ts';
-import type { GridKey } from './grid-keys.ts';
+import type { GridKey } from './grid-key.ts';
 import type { RecordPages } from './record-pages.ts';
-import { extended, type Selected, toggled } from './selection.ts';
+import { extendSelection, type RecordSelection, toggleRecord } from './record-selection.ts';
 import type { GridWindow } from './use-grid-window.ts';
 
 export interface GridSelectionProps {
   readonly pages: RecordPages;
   readonly columns: readonly GridColumn[];
-  readonly selected: Selected;
+  readonly selected: RecordSelection;
   readonly onSelect: (selected: ReadonlySet<string>) => void;
   readonly onOpen: (id: string, column: string) => void;
   readonly onDelete: (ids: readonly string[]) => void;
@@ -33,7 +33,7 @@ export function useGridSelection(props: GridSelectionProps, drawn: GridWindow) {
   const select = (row: number, range: boolean): void => {
     const id = idAt(row);
     if (id === null) return;
-    const next = range ? extended(selected, anchor.current, row, idAt) : toggled(selected, id);
+    const next = range ? extendSelection(selected, anchor.current, row, idAt) : toggleRecord(selected, id);
     anchor.current = row;
     onSelect(next);
     announce(`${formatNumber(next.size)} selected`);
@@ -46,7 +46,7 @@ export function useGridSelection(props: GridSelectionProps, drawn: GridWindow) {
     const to = { row: active.row + key.rows, column: active.column + key.columns };
     if (key.extend) {
       anchor.current = active.row;
-      onSelect(extended(selected, active.row, Math.max(0, Math.min(to.row, pages.known - 1)), idAt));
+      onSelect(extendSelection(selected, active.row, Math.max(0, Math.min(to.row, pages.known - 1)), idAt));
     }
     moveTo(to);
   };

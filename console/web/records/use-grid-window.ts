@@ -76,20 +76,20 @@ export function useGridWindow(grid: RefObject<HTMLDivElement | null>, props: Gri
     read();
   };
   const top = scrollTop > 0 ? base + Math.floor(scrollTop / rowHeight) : null;
-  useHeldRow(pages, active.row, (row) => setActive({ ...active, row }));
-  useHeldRow(pages, top, (row) => byRows(row - (top ?? row)));
+  useFollowedRow(pages, active.row, (row) => setActive({ ...active, row }));
+  useFollowedRow(pages, top, (row) => byRows(row - (top ?? row)));
   const jump = useJump(props, { base, rows, active, jumping, setBase, setJumping, moveTo });
   return { base, placed, bodyHeight, first, end, starts, shown, active, setActive, moveTo, jump };
 }
 
 /** Where other records come or go before the record of a row, it is followed. */
-function useHeldRow(pages: RecordPages, row: number | null, follow: (row: number) => void): void {
+function useFollowedRow(pages: RecordPages, row: number | null, follow: (row: number) => void): void {
   const found = row === null ? null : pages.row(row);
   const id = found === null || found === 'gone' ? null : found.id;
-  const held = useRef({ pages, row, id });
+  const previous = useRef({ pages, row, id });
   useLayoutEffect(() => {
-    const last = held.current;
-    held.current = { pages, row, id };
+    const last = previous.current;
+    previous.current = { pages, row, id };
     if (last.pages !== pages || last.row !== row || last.id === null || last.id === id) return;
     const now = pages.indexOf(last.id);
     if (now >= 0) follow(now);

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Where } from './filters.ts';
-import { LiveFind, type LiveState, passed } from './live-find.ts';
+import { LiveFind, type LiveState, sleep } from './live-find.ts';
 import type { RecordPages } from './record-pages.ts';
 import type { RecordsApi } from './records-api.ts';
 
@@ -20,7 +20,9 @@ export interface LiveRecordsProps {
 /** By the ids of records that came or changed just now; a later mark has a larger number. */
 export type Marks = ReadonlyMap<string, number>;
 
-/** Reads the pages again while records come, change and go. The place of a record in its order only the service knows. */
+/**
+ * Reads the pages again while records come, change and go. The place of a record in its order only the service knows.
+ */
 export function useLiveRecords({ on, api, where, pages }: LiveRecordsProps) {
   const [state, setState] = useState<LiveState>({ kind: 'off' });
   const [reads, setReads] = useState(0);
@@ -31,7 +33,7 @@ export function useLiveRecords({ on, api, where, pages }: LiveRecordsProps) {
     if (!on || where === null) return;
     const over = new AbortController();
     let changed = new Set<string>();
-    const read = paced(over.signal, async () => {
+    const read = coalesced(over.signal, async () => {
       const ids = changed;
       changed = new Set();
       await shown.current.refresh();
@@ -40,7 +42,7 @@ export function useLiveRecords({ on, api, where, pages }: LiveRecordsProps) {
     });
     const find = new LiveFind({
       where,
-      open: (asked, place, signal) => api.live(asked, place, signal),
+      open: (conditions, place, signal) => api.live(conditions, place, signal),
       onState: setState,
       onChange: (id) => {
         if (id !== null) changed.add(id);
@@ -74,20 +76,20 @@ function whileVisible(run: (signal: AbortSignal) => void): () => void {
 }
 
 /** Runs at once, and once more for all who ask meanwhile. */
-function paced(signal: AbortSignal, run: () => Promise<void>): () => void {
-  let isAsked = false;
+function coalesced(signal: AbortSignal, run: () => Promise<void>): () => void {
+  let isRequested = false;
   let isRunning = false;
   const runAll = async (): Promise<void> => {
     isRunning = true;
-    while (isAsked && !signal.aborted) {
-      isAsked = false;
+    while (isRequested && !signal.aborted) {
+      isRequested = false;
       await run();
-      await passed(gapMs, signal);
+      await sleep(gapMs, signal);
     }
     isRunning = false;
   };
   return () => {
-    isAsked = true;
+    isRequested = true;
     if (!isRunning) void runAll();
   };
 }

@@ -43,11 +43,11 @@ export function GrantsField({ grants, onChange }: GrantsFieldProps): JSX.Element
           />
         ))}
       </fieldset>
-      <TextField label="Projects" hint="Slugs, with commas. Empty: all." {...list('projects')} />
-      <TextField label="Record spaces" hint="Slugs, with commas. Empty: all." {...list('spaces')} />
+      <TextField label="Projects" hint="Slugs, separated by commas. Empty: all." {...list('projects')} />
+      <TextField label="Record spaces" hint="Slugs, separated by commas. Empty: all." {...list('spaces')} />
       <TextField
         label="Origins of web pages"
-        hint="Makes a publishable token for these pages, such as https://app.example.com, separated by commas. It reaches records of spaces with rules, as the rules allow, and nothing else. Leave empty for a secret token."
+        hint="Makes a publishable token for these pages, such as https://app.example.com, separated by commas. It reaches only records in spaces with rules, as far as the rules allow. Leave empty for a secret token."
         {...list('origins')}
       />
       <p class="hint" aria-live="polite">

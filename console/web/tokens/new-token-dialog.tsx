@@ -14,9 +14,9 @@ import type { NewToken } from './access-token.ts';
 import { GrantsField } from './grants-field.tsx';
 
 /** By days. */
-const lives = Object.entries({
+const lifetimes = Object.entries({
   ...{ 30: '30 days', 90: '90 days', 365: '1 year' },
-  ...{ never: 'Never', date: 'On a day of my choice' },
+  ...{ never: 'Never', date: 'On a chosen day' },
 });
 const dayMs = 86_400_000;
 const wholeNumber = { pattern: '[1-9][0-9]{0,14}', autoComplete: 'off', maxLength: 15 };
@@ -29,13 +29,13 @@ interface NewTokenDialogProps {
 /** Asks for a name, an expiry, grants and limits, then shows the token once. */
 export function NewTokenDialog({ onCreated, onClose }: NewTokenDialogProps): JSX.Element {
   const [created, setCreated] = useState<NewToken | null>(null);
-  const { values, text } = useFields({ name: '', life: '90', day: '', rows: '', time: '' });
+  const { values, text } = useFields({ name: '', lifetime: '90', day: '', rows: '', time: '' });
   const [grants, setGrants] = useState<Grants | null>(null);
-  if (created !== null) return <ShownOnce token={created} onClose={onClose} />;
+  if (created !== null) return <CreatedToken token={created} onClose={onClose} />;
   const send = async (signal: AbortSignal): Promise<void> => {
-    const { name, life, day, rows, time } = values;
+    const { name, lifetime, day, rows, time } = values;
     const limits = { readMaxRows: Number(rows) || null, readTimeoutMs: Number(time) || null };
-    const json = { name, expiresAt: expiryOf(life, day), grants, ...limits };
+    const json = { name, expiresAt: expiryOf(lifetime, day), grants, ...limits };
     setCreated(await callConsole('/tokens', { method: 'POST', json, signal }));
     onCreated();
   };
@@ -48,8 +48,8 @@ export function NewTokenDialog({ onCreated, onClose }: NewTokenDialogProps): JSX
         maxLength={100}
         {...text('name')}
       />
-      <SelectField label="Expires" {...text('life')} options={lives} />
-      {values.life === 'date' && (
+      <SelectField label="Expires" {...text('lifetime')} options={lifetimes} />
+      {values.lifetime === 'date' && (
         <TextField label="Last day" type="date" required min={isoDay(1)} {...text('day')} />
       )}
       <details>
@@ -57,17 +57,17 @@ export function NewTokenDialog({ onCreated, onClose }: NewTokenDialogProps): JSX
         <GrantsField grants={grants} onChange={setGrants} />
       </details>
       <details>
-        <summary>Limit what its reads may cost</summary>
+        <summary>Limit the cost of its reads</summary>
         <div class="stack">
           <TextField
             label="Records"
-            hint="That one query may read, at most. Empty: as many as the server allows."
+            hint="Most records that one query may read. Empty: the server’s limit."
             {...wholeNumber}
             {...text('rows')}
           />
           <TextField
             label="Milliseconds"
-            hint="That one query may take, at least 100. Empty: as long as the server allows."
+            hint="Longest time that one query may take, 100 or more. Empty: the server’s limit."
             {...wholeNumber}
             {...text('time')}
           />
@@ -81,18 +81,18 @@ function isoDay(daysFromNow: number): string {
   return new Date(Date.now() + daysFromNow * dayMs).toISOString().slice(0, 10);
 }
 
-function expiryOf(life: string, day: string): string | null {
-  if (life === 'never') return null;
-  if (life === 'date') return new Date(`${day}T23:59:59`).toISOString();
-  return new Date(Date.now() + Number(life) * dayMs).toISOString();
+function expiryOf(lifetime: string, day: string): string | null {
+  if (lifetime === 'never') return null;
+  if (lifetime === 'date') return new Date(`${day}T23:59:59`).toISOString();
+  return new Date(Date.now() + Number(lifetime) * dayMs).toISOString();
 }
 
-interface ShownOnceProps {
+interface CreatedTokenProps {
   readonly token: NewToken;
   readonly onClose: () => void;
 }
 
-function ShownOnce({ token, onClose }: ShownOnceProps): JSX.Element {
+function CreatedToken({ token, onClose }: CreatedTokenProps): JSX.Element {
   const start = useRef<HTMLParagraphElement>(null);
   // the button that was pressed is gone
   useLayoutEffect(() => start.current?.focus(), []);
@@ -114,7 +114,7 @@ function ShownOnce({ token, onClose }: ShownOnceProps): JSX.Element {
       <CodeBlock code={token.token} label="Copy the token" />
       <div class="field">
         <h3>Try it in a terminal</h3>
-        <p class="hint">Uploads a small file to the project “demo”, which is created with it.</p>
+        <p class="hint">Uploads a small file to the project “demo”, and creates the project if needed.</p>
         <CodeBlock code={curlLine(token.token)} label="Copy the command" />
       </div>
     </Dialog>

@@ -23,10 +23,10 @@ export function TokensPage(): JSX.Element {
   const revoke = async (token: AccessToken): Promise<void> => {
     const revoked = await confirmed({
       title: `Revoke ${token.name || 'this token'}?`,
-      body: 'Whatever uses it stops working within a second. This can’t be undone.',
+      body: 'Programs that use it stop working within a second. This can’t be undone.',
       confirm: 'Revoke the token',
       run: () => callConsole(`/tokens/${encodeURIComponent(token.id)}`, { method: 'DELETE' }),
-      done: `${token.name || 'The token'} is revoked.`,
+      done: `${token.name || 'Token'} revoked.`,
     });
     if (revoked) reload();
   };
@@ -38,7 +38,7 @@ export function TokensPage(): JSX.Element {
   return (
     <Page
       title="Access tokens"
-      intro="Programs send one with each request. It opens everything of this account unless it is limited, so give each program its own."
+      intro="Programs send a token with each request. Unless limited, it gives access to everything in this account, so create one for each program."
       actions={create}
     >
       {problem !== null && <ProblemNote problem={problem} onRetry={reload} />}

@@ -44,7 +44,7 @@ export function Legend(props: {
   );
 }
 
-export function WaitingCharts({ count }: { readonly count: number }): JSX.Element {
+export function ChartSkeletons({ count }: { readonly count: number }): JSX.Element {
   return (
     <div class="charts" aria-busy="true">
       {Array.from({ length: count }, (_, at) => (

@@ -7,10 +7,10 @@ import { useLoad } from '../parts/load.ts';
 import { Page } from '../parts/page.tsx';
 import { ProblemNote } from '../parts/problem-note.tsx';
 import { place, setQuery, to } from '../router.ts';
-import { BarChart, Legend, WaitingCharts } from './bar-chart.tsx';
+import { BarChart, ChartSkeletons, Legend } from './bar-chart.tsx';
 import { lastDays, type Measure, others, seriesOf, type UsageDay } from './series.ts';
 
-const pictures: readonly { measure: Measure; title: string; format: (value: number) => string }[] = [
+const measures: readonly { measure: Measure; title: string; format: (value: number) => string }[] = [
   { measure: 'requests', title: 'Requests', format: formatCompact },
   { measure: 'bytesIn', title: 'Bytes received', format: formatBytes },
   { measure: 'files', title: 'Files uploaded', format: formatCompact },
@@ -21,8 +21,8 @@ const periods = ['7', '30', '90', '365'];
 
 export function UsagePage(): JSX.Element {
   const { query } = place.value;
-  const asked = query.get('days') ?? '';
-  const period = periods.includes(asked) ? asked : '30';
+  const requested = query.get('days') ?? '';
+  const period = periods.includes(requested) ? requested : '30';
   const project = query.get('project') ?? '';
   const dates = lastDays(Number(period));
   const [from = '', until = ''] = [dates[0], dates.at(-1)];
@@ -52,32 +52,32 @@ export function UsagePage(): JSX.Element {
         />
       </div>
       {problem !== null && <ProblemNote problem={problem} onRetry={reload} />}
-      {data === null && problem === null && <WaitingCharts count={pictures.length} />}
-      {data !== null && <Pictures data={data.days} project={project} dates={dates} />}
+      {data === null && problem === null && <ChartSkeletons count={measures.length} />}
+      {data !== null && <Charts data={data.days} project={project} dates={dates} />}
     </Page>
   );
 }
 
-interface PicturesProps {
+interface ChartsProps {
   readonly data: readonly UsageDay[];
   readonly project: string;
   readonly dates: readonly string[];
 }
 
-function Pictures({ data, project, dates }: PicturesProps): JSX.Element {
+function Charts({ data, project, dates }: ChartsProps): JSX.Element {
   const shown = project === '' ? data : data.filter((day) => day.project === project);
   if (shown.length === 0) {
     return (
       <EmptyState icon="usage" title="Nothing in this period">
         <p>
-          Upload a file or write a record, and its figures are here within a minute.{' '}
+          Upload a file or write a record: its figures appear within a minute.{' '}
           <a href={to`/projects`}>Go to your projects</a>
         </p>
       </EmptyState>
     );
   }
-  const charts = pictures.map((picture) => ({ ...picture, series: seriesOf(shown, dates, picture.measure) }));
-  // a project has one colour in all pictures, by its first appearance
+  const charts = measures.map((each) => ({ ...each, series: seriesOf(shown, dates, each.measure) }));
+  // a project has one colour in all measures, by its first appearance
   const all = [...new Set(charts.flatMap(({ series }) => series.map((one) => one.project)))];
   const names = all.filter((name) => name !== others);
   const colour = (name: string): number =>

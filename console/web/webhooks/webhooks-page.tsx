@@ -55,7 +55,7 @@ export function WebhooksPage(): JSX.Element {
     setSending(delivery.id);
     try {
       await callApi(address`/_webhooks_/deliveries/${delivery.id}/send`, { method: 'POST' });
-      toast('The call is sent again.');
+      toast('Call sent again.');
     } catch (thrown) {
       toastProblem(thrown);
     } finally {
@@ -66,7 +66,7 @@ export function WebhooksPage(): JSX.Element {
   return (
     <Page
       title="Webhooks"
-      intro="Calls that record spaces send after a write, newest first."
+      intro="Calls sent after writes to record spaces, newest first."
       actions={
         <>
           <Button onClick={() => setKeyShown(true)}>Signing key</Button>
@@ -81,8 +81,9 @@ export function WebhooksPage(): JSX.Element {
       {data?.length === 0 ? (
         <EmptyState icon="webhooks" title="No calls yet">
           <p>
-            A record space calls an address of yours after each insert or update when its structure has{' '}
-            <code>webhooks</code> with an <code>onInsertUrl</code> or <code>onUpdateUrl</code>.
+            A record space can call an address after each insert or update. Open a space in your{' '}
+            <a href={to`/projects`}>projects</a>, and set the address under Structure &gt; Edit the record
+            space.
           </p>
         </EmptyState>
       ) : (
@@ -96,7 +97,7 @@ export function WebhooksPage(): JSX.Element {
         )
       )}
       {data?.length === shownDeliveries && (
-        <p class="quiet">These are the latest {shownDeliveries}. The API answers up to 500.</p>
+        <p class="quiet">Only the latest {shownDeliveries} are shown. The API returns up to 500.</p>
       )}
       {keyShown && <SigningKeyDialog onClose={() => setKeyShown(false)} />}
     </Page>
@@ -165,7 +166,7 @@ function DeadAddresses(): JSX.Element {
   const switchOn = async (url: string): Promise<void> => {
     try {
       await callApi('/_webhooks_/addresses/on', { method: 'POST', query: { url } });
-      toast('The address is switched on.');
+      toast('Address switched on.');
     } catch (thrown) {
       toastProblem(thrown);
     } finally {
@@ -199,7 +200,9 @@ function SigningKeyDialog({ onClose }: { readonly onClose: () => void }): JSX.El
   );
   return (
     <Dialog title="Signing key" onClose={onClose}>
-      <p>Calls are signed with it as Standard Webhooks says. Keep it where you keep your passwords.</p>
+      <p>
+        Calls are signed with this key, as Standard Webhooks defines. Keep it where you keep your passwords.
+      </p>
       {problem !== null && <ProblemNote problem={problem} onRetry={reload} />}
       {data !== null && <CodeBlock code={data.secret} label="Copy the signing key" />}
     </Dialog>

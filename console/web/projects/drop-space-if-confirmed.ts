@@ -6,10 +6,10 @@ import { drop } from './projects-api.ts';
 export function dropSpaceIfConfirmed(project: string, space: string): Promise<boolean> {
   return confirmed({
     title: `Drop the record space ${space}?`,
-    body: 'This deletes the space and all its records. It can’t be undone.',
+    body: 'This deletes the space and all its records. This can’t be undone.',
     confirm: 'Drop the record space',
     typed: space,
     run: () => drop(address`/${project}/spaces/${space}`),
-    done: `The record space ${space} is dropped.`,
+    done: `Record space ${space} dropped.`,
   });
 }

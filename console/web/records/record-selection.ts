@@ -1,15 +1,15 @@
 /** Ids of records, or all that match the view. */
-export type Selected = ReadonlySet<string> | 'all';
+export type RecordSelection = ReadonlySet<string> | 'all';
 
 /** Rows that a click or a key adds to a selection: with Shift from the last one on. */
-export function toggled(selected: ReadonlySet<string>, id: string): ReadonlySet<string> {
+export function toggleRecord(selected: ReadonlySet<string>, id: string): ReadonlySet<string> {
   const next = new Set(selected);
   if (!next.delete(id)) next.add(id);
   return next;
 }
 
 /** @param idAt the id of a row in memory, null for others */
-export function extended(
+export function extendSelection(
   selected: ReadonlySet<string>,
   from: number,
   to: number,

@@ -1,15 +1,15 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { type Asked, asked } from './confirmed.ts';
+import { type OpenQuestion, openQuestion } from './confirmed.ts';
 import { TextField } from './field.tsx';
 import { FormDialog } from './form-dialog.tsx';
 import { toast } from './toast.tsx';
 
 export function ConfirmHost(): JSX.Element | null {
-  return asked.value && <ConfirmDialog {...asked.value} />;
+  return openQuestion.value && <ConfirmDialog {...openQuestion.value} />;
 }
 
-function ConfirmDialog({ question, answer }: Asked): JSX.Element {
+function ConfirmDialog({ question, answer }: OpenQuestion): JSX.Element {
   const [typed, setTyped] = useState('');
   const { title, body, confirm, run, done } = question;
   return (

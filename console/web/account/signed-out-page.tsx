@@ -2,17 +2,17 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useTitle } from '../parts/page.tsx';
 import { Brand, ThemeSwitch } from '../parts/shell.tsx';
 
-interface DoorProps {
+interface SignedOutPageProps {
   readonly title: string;
   readonly children: ComponentChildren;
   readonly foot?: ComponentChildren;
 }
 
 /** The frame of the pages without a login. */
-export function Door({ title, children, foot }: DoorProps): JSX.Element {
+export function SignedOutPage({ title, children, foot }: SignedOutPageProps): JSX.Element {
   useTitle(title);
   return (
-    <main class="door" id="main">
+    <main class="signed-out" id="main">
       <div class="row apart">
         <Brand />
         <ThemeSwitch />
@@ -21,7 +21,7 @@ export function Door({ title, children, foot }: DoorProps): JSX.Element {
         <h1 tabIndex={-1}>{title}</h1>
         {children}
       </div>
-      {foot && <p class="door-foot quiet">{foot}</p>}
+      {foot && <p class="signed-out-foot quiet">{foot}</p>}
     </main>
   );
 }

@@ -11,7 +11,7 @@ const kinds: Readonly<Record<string, 'select' | 'open' | 'clear' | 'delete'>> = 
   Delete: 'delete',
 };
 
-interface Pressed {
+interface KeyPress {
   readonly key: string;
   readonly ctrlKey: boolean;
   readonly metaKey: boolean;
@@ -19,14 +19,14 @@ interface Pressed {
   readonly altKey: boolean;
 }
 
-interface Extent {
+interface GridExtent {
   readonly pageRows: number;
   readonly lastRow: number;
   readonly lastColumn: number;
 }
 
 /** Null: the key is not the grid's. */
-export function gridKey(event: Pressed, { pageRows, lastRow, lastColumn }: Extent): GridKey | null {
+export function gridKey(event: KeyPress, { pageRows, lastRow, lastColumn }: GridExtent): GridKey | null {
   const control = event.ctrlKey || event.metaKey;
   if (event.altKey) return null;
   const move = (rows: number, columns: number): GridKey => ({
