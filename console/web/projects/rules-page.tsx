@@ -104,7 +104,7 @@ function Rules({ project, space, first, rules, onSaved }: RulesProps): JSX.Eleme
           rowKey={(name) => name}
         />
       )}
-      <TryRules {...{ project, space, text }} />
+      <PreviewRules {...{ project, space, text }} />
     </>
   );
 }
@@ -122,7 +122,7 @@ function reachText(reach: Reach[string] | undefined): string {
 }
 
 /** Tries the rules as they are written, saved or not. */
-function TryRules({
+function PreviewRules({
   project,
   space,
   text: rules,
@@ -144,8 +144,8 @@ function TryRules({
     setRecords((await tryRules(project, space, trial, signal)).records);
   });
   return (
-    <section class="stack" aria-labelledby="try-rules">
-      <h2 id="try-rules">Try the rules as a user</h2>
+    <section class="stack" aria-labelledby="preview-rules">
+      <h2 id="preview-rules">Preview the rules</h2>
       <form class="stack" onSubmit={form.submit}>
         <TextField
           label="User"
