@@ -1,7 +1,7 @@
 import { effect } from '@preact/signals';
 import { type Call, callConsole, jsonOf, requireOk, send, session } from './session.ts';
 
-/** A token this close to its end is renewed before it is used. */
+/** A token this close to its expiry is renewed before use. */
 const renewBeforeMs = 60_000;
 
 export interface ApiCall extends Call {
@@ -14,14 +14,14 @@ export interface ApiCall extends Call {
  * @param path made by `address`, so that data can't change it
  */
 export async function callApi(path: string, call: ApiCall = {}): Promise<Response> {
-  const given = Object.entries(call.query ?? {}).filter((entry) => entry[1] !== undefined);
-  const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  const defined = Object.entries(call.query ?? {}).filter((entry) => entry[1] !== undefined);
+  const search = new URLSearchParams(defined.map(([name, value]) => [name, String(value)])).toString();
   const url = `${apiAddress(path)}${search === '' ? '' : `?${search}`}`;
   const sendWith = (token: string): Promise<Response> =>
     send(url, { ...call, headers: { ...call.headers, authorization: `Bearer ${token}` } }, 'omit');
   let response = await sendWith(await accessToken());
   if (response.status === 401) {
-    // revoked, or the clock of this machine is wrong: once more with a new one
+    // the token was revoked, or this machine's clock is wrong: try once more with a new token
     await response.body?.cancel();
     response = await sendWith(await accessToken({ renew: true }));
   }
@@ -32,12 +32,12 @@ export async function callJson<T>(path: string, call: ApiCall = {}): Promise<T> 
   return jsonOf<T>(await callApi(path, call));
 }
 
-/** The address of the API in texts to copy: absolute, without a slash at its end. */
+/** The base URL of the API for samples: absolute, without a trailing slash. */
 export function apiBase(): string {
   return (session.value?.apiUrl || window.location.origin).replace(/\/$/, '');
 }
 
-/** The full address of an operation, as requests of this app use it. */
+/** The address of an operation for requests of this app. */
 export function apiAddress(path: string): string {
   return `${(session.value?.apiUrl ?? '').replace(/\/$/, '')}${path}`;
 }
@@ -51,11 +51,11 @@ interface IssuedToken {
 let current: IssuedToken | null = null;
 let renewal: Promise<IssuedToken> | null = null;
 
-/** The token for requests to the public API; asks for one when there is none, or it is about to expire. */
+/** The token for requests to the public API. Requests a new one if there is none, or it is about to expire. */
 export async function accessToken({ renew = false }: { renew?: boolean } = {}): Promise<string> {
   const fresh = current !== null && Date.parse(current.expiresAt) - Date.now() > renewBeforeMs;
   if (current !== null && fresh && !renew) return current.token;
-  // one renewal for all requests that wait, and none of them can give it up for the others
+  // all waiting requests share one renewal, which none of them can abort
   renewal ??= callConsole<IssuedToken>('/token', { method: 'POST' }).finally(() => {
     renewal = null;
   });
@@ -64,7 +64,7 @@ export async function accessToken({ renew = false }: { renew?: boolean } = {}): 
 }
 
 effect(() => {
-  // another account, or none: its token goes with it
+  // the token belongs to the account
   session.value?.account?.id;
   current = null;
 });

@@ -20,7 +20,7 @@ export function App(): JSX.Element {
   );
 }
 
-/** Asks for the account, then shows the page. */
+/** Loads the session, then shows the page. */
 function Start(): JSX.Element {
   const { problem, reload } = useLoad(loadSession, []);
   if (problem !== null) {
@@ -45,7 +45,7 @@ function Pages(): JSX.Element | null {
   }, [redirect]);
   useFocusOnHeading(redirect === null ? path : null);
   if (redirect !== null) return null;
-  // keyed by its path: another project is another page, with nothing left of the one before
+  // keyed by path, so that another project starts with fresh state
   const page = (
     <Catch key={path}>{found === null ? <NotFound /> : <found.route.page params={found.params} />}</Catch>
   );
@@ -60,12 +60,12 @@ function findRoute(path: string): { route: Route; params: Readonly<Record<string
   return null;
 }
 
-/** Where to go instead; null to stay. */
+/** The address to redirect to; null: stay. */
 function redirection(path: string, inside: boolean, route: Route | undefined): string | null {
   if (inside) {
     if (path === '/') return to`/projects`;
     if (route?.outside === undefined) return null;
-    // only to a page of ours: an address from outside is not followed
+    // only to our own pages: `next` may come from outside
     const next = place.value.query.get('next') ?? '/projects';
     return to`` + (next.startsWith('/') && !next.startsWith('//') ? next : '/projects');
   }
@@ -76,16 +76,16 @@ function redirection(path: string, inside: boolean, route: Route | undefined): s
   return `${to`/login`}?next=${encodeURIComponent(`${path}${window.location.search}`)}`;
 }
 
-/** A new page begins at its heading, for a screen reader and for the keyboard. */
+/** Moves the focus to the heading of a new page, for screen readers and the keyboard. */
 function useFocusOnHeading(path: string | null): void {
   const last = useRef<string | null>(null);
-  // with the page: somebody who has pressed Tab meanwhile would be taken back
+  // before paint: later, it could undo a press of Tab
   useLayoutEffect(() => {
     if (path === null) return;
     const first = last.current === null;
     if (last.current === path) return;
     last.current = path;
-    // a field that wants the focus by itself keeps it
+    // a field with autofocus keeps it
     if (first || document.activeElement?.matches('input, select, textarea')) return;
     document.querySelector<HTMLElement>('h1')?.focus({ preventScroll: true });
   }, [path]);

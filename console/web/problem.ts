@@ -1,13 +1,13 @@
-/** An error, in words for the person in front of it. */
+/** An error in words for the user. */
 export class Problem extends Error {
   /** HTTP status; 0 when no answer came. */
   declare readonly status: number;
   /** The service's machine code, such as `payload_too_large`; see docs/errors.md. */
   declare readonly code: string;
-  /** One line for each thing that is wrong with the input. */
+  /** One line for each problem with the input. */
   declare readonly details: readonly string[];
   declare readonly requestId: string | undefined;
-  /** Seconds after which another try makes sense. */
+  /** Seconds to wait before a retry. */
   declare readonly retryAfter: number | undefined;
 
   constructor(message: string, parts: Partial<Omit<Problem, keyof Error>> = {}) {
@@ -37,7 +37,7 @@ function errorBody(text: string): Readonly<Record<string, unknown>> {
   try {
     return Object(JSON.parse(text));
   } catch {
-    // a proxy's page, perhaps
+    // perhaps the page of a proxy
     return {};
   }
 }
@@ -46,7 +46,7 @@ export function noAnswer(): Problem {
   return new Problem('The server did not answer. Check the connection, then try again.');
 }
 
-/** Whether the page itself gave the request up: nothing to show. */
+/** Whether the page itself aborted the request, so that there is nothing to show. */
 export function isAbort(thrown: unknown): boolean {
   return thrown instanceof DOMException && thrown.name === 'AbortError';
 }

@@ -10,7 +10,7 @@ export interface Place {
   readonly query: URLSearchParams;
 }
 
-/** Where we are. Changes by `navigate`, by links, and by the back button. */
+/** The current page. Changes by `navigate`, links, and the back button. */
 export const place = signal<Place>(readPlace());
 
 function readPlace(): Place {
@@ -35,7 +35,7 @@ export function samePage(query: string): string {
   return `${window.location.pathname}${query === '' ? '' : `?${query}`}`;
 }
 
-/** Keeps the state of a page (a filter, an order) in its address. An empty text takes a parameter away. */
+/** Keeps the state of a page (a filter, an order) in its URL. An empty text removes a parameter. */
 export function setQuery(changes: Readonly<Record<string, string>>, { replace = true } = {}): void {
   const query = new URLSearchParams(place.value.query);
   for (const [name, value] of Object.entries(changes)) {
@@ -67,7 +67,7 @@ export interface Route {
   readonly outside?: true;
 }
 
-/** @param pattern `/projects/:project/files`. null when the path is another one */
+/** @param pattern `/projects/:project/files`. null: the path does not match */
 export function matchPath(pattern: string, path: string): Params | null {
   const found = new RegExp(`^${pattern.replace(/:(\w+)/g, '(?<$1>[^/]+)')}$`).exec(path);
   if (found === null) return null;
@@ -75,12 +75,12 @@ export function matchPath(pattern: string, path: string): Params | null {
     const entries = Object.entries(found.groups ?? {});
     return Object.fromEntries(entries.map(([name, segment]) => [name, decodeURIComponent(segment)]));
   } catch {
-    // no percent-encoding of UTF-8
+    // invalid percent-encoding
     return null;
   }
 }
 
-/** Plain `<a href>` to our own pages changes the page without loading it anew. */
+/** Makes plain links to our own pages navigate without a reload. */
 export function startRouter(): void {
   window.addEventListener('popstate', () => {
     place.value = readPlace();

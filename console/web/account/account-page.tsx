@@ -37,7 +37,7 @@ function PasswordForm(): JSX.Element {
     await callConsole('/password', { method: 'POST', json: values, signal });
     change({ current: '', next: '' });
     toast('Password changed. All other sessions have ended.');
-    // the change may have given this session another CSRF token
+    // the change may have replaced the CSRF token of this session
     await loadSession();
   });
   return (

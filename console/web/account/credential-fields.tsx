@@ -8,14 +8,14 @@ export function EmailField(props: FieldProps): JSX.Element {
 }
 
 const rules = {
-  // as the server asks for
+  // the minimum of the server
   minLength: 8,
   hint: 'At least 8 characters. A few words in a row are easy to remember and hard to guess.',
 };
 
 interface PasswordFieldProps extends FieldProps {
   readonly label?: string;
-  /** It is chosen here. */
+  /** The field is for choosing a password. */
   readonly isNew?: boolean;
 }
 

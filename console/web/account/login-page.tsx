@@ -9,7 +9,7 @@ import { SignedOutPage } from './signed-out-page.tsx';
 
 export function LoginPage(): JSX.Element {
   const { values, text } = useFields({ email: '', password: '' });
-  // the page that was asked for opens by itself as soon as there is an account
+  // the requested page opens as soon as there is an account
   const form = useForm(async (signal) => {
     session.value = await callConsole<Session>('/login', {
       method: 'POST',

@@ -9,12 +9,12 @@ import { callConsole, type Session, session } from '../session.ts';
 import { EmailField, PasswordField } from './credential-fields.tsx';
 import { SignedOutPage } from './signed-out-page.tsx';
 
-/** Makes an account, or claims the one that the first start made. */
+/** Creates an account, or claims the account of the first start. */
 export function RegisterPage(): JSX.Element {
   const known = session.value;
   const canClaim = known?.canClaim ?? false;
   const mustClaim = canClaim && !(known?.canRegister ?? false);
-  // the person who sets a server up has the token: a new account would be a second one, without the first one's data
+  // whoever sets up the server has the token; a new account would not have the data of the first
   const [claims, setClaims] = useState(canClaim);
   const title = claims ? 'Claim the first account' : 'Create an account';
   const foot = (

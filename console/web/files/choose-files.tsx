@@ -5,7 +5,7 @@ import { Icon } from '../parts/icon.tsx';
 import { toast, toastProblem } from '../parts/toast.tsx';
 import { addUploads, type LocalFile } from './uploads.ts';
 
-/** More in one drop is surely a mistake, such as a home directory. */
+/** More in one drop is probably a mistake, such as a home directory. */
 const mostFiles = 5_000;
 
 function chosenFile(file: File): LocalFile {
@@ -28,7 +28,7 @@ export function ChooseFiles({ project }: { readonly project: string }): JSX.Elem
   const folder = useRef<HTMLInputElement | null>(null);
   const chosen = (input: HTMLInputElement): void => {
     if (input.files !== null && input.files.length > 0) take(project, [...input.files].map(chosenFile));
-    // the same file can be chosen again
+    // so that the same file can be chosen again
     input.value = '';
   };
   return (
@@ -41,7 +41,7 @@ export function ChooseFiles({ project }: { readonly project: string }): JSX.Elem
       <input
         ref={(input) => {
           folder.current = input;
-          // a property without an attribute in the types of JSX
+          // JSX has no type for this attribute
           if (input !== null) input.webkitdirectory = true;
         }}
         type="file"
@@ -55,15 +55,15 @@ export function ChooseFiles({ project }: { readonly project: string }): JSX.Elem
 
 const hasFiles = (event: DragEvent): boolean => event.dataTransfer?.types.includes('Files') ?? false;
 
-/** Takes files that are dropped anywhere on the page. */
+/** Accepts files that are dropped anywhere on the page. */
 export function DropZone({ project }: { readonly project: string }): JSX.Element | null {
   const [over, setOver] = useState(false);
   useEffect(() => {
-    // dragenter and dragleave come for each element below the pointer
+    // dragenter and dragleave fire for each element under the pointer
     let depth = 0;
     const move = (event: DragEvent): void => {
       if (!hasFiles(event)) return;
-      // without it the browser opens the file
+      // otherwise the browser opens the file
       if (event.type === 'dragover') event.preventDefault();
       else depth += event.type === 'dragenter' ? 1 : -1;
       setOver(depth > 0);
@@ -93,7 +93,7 @@ export function DropZone({ project }: { readonly project: string }): JSX.Element
   );
 }
 
-/** The files of a drop, with those of its folders. The entries have to be taken before the event ends. */
+/** The dropped files, including those in folders. Reads the entries before the event ends. */
 async function droppedFiles(transfer: DataTransfer): Promise<LocalFile[]> {
   const entries = [...transfer.items]
     .map((item) => item.webkitGetAsEntry())

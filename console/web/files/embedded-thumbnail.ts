@@ -1,7 +1,7 @@
 export interface EmbeddedThumbnail {
   /** A JPEG. */
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** How far it has to be turned clockwise, in degrees: it lies as the sensor did. */
+  /** Clockwise rotation for display, in degrees: the picture has the orientation of the sensor. */
   readonly degrees: number;
 }
 
@@ -9,7 +9,7 @@ const degreesOf: Readonly<Record<number, number>> = { 3: 180, 6: 90, 8: 270 };
 
 /**
  * The small picture that cameras and phones put at the beginning of a JPEG: CIPA DC-008 (Exif 2.32), 4.5.4 and 4.5.8.
- * @returns null when there is none, or it ends behind the bytes that were read
+ * @returns null if there is none, or it ends after these bytes
  */
 export function embeddedThumbnail(file: Uint8Array<ArrayBuffer>): EmbeddedThumbnail | null {
   try {
@@ -35,7 +35,7 @@ function ofTiff(tiff: Uint8Array<ArrayBuffer>): EmbeddedThumbnail | null {
   const [offset = 0, length = 0] = [small.get(0x0201), small.get(0x0202)];
   const bytes = tiff.slice(offset, offset + length);
   if (length === 0 || bytes.length < length) return null;
-  // a SHORT stands in the first two of the four bytes of its value
+  // a SHORT is in the first two of the four bytes
   const orientation = main.get(0x0112) ?? 1;
   return { bytes, degrees: degreesOf[little ? orientation & 0xffff : orientation >>> 16] ?? 0 };
 }

@@ -4,7 +4,7 @@ import type { ShowProgress } from '../parts/confirmed.ts';
 import type { KeysetPage } from '../parts/load.ts';
 import { Problem, toProblem } from '../problem.ts';
 
-/** A CloudFile as the list has it. */
+/** A CloudFile in a list. */
 export interface StoredFile {
   readonly _id: string;
   readonly name: string;
@@ -15,7 +15,7 @@ export interface StoredFile {
   readonly size: number;
 }
 
-/** Of what shows one file. */
+/** Props of components that show one file. */
 export interface FileProps {
   readonly project: string;
   readonly file: StoredFile;
@@ -33,7 +33,7 @@ export interface FileFilter {
 
 export const noFilter: FileFilter = { name: '', type: '', from: '', to: '' };
 
-/** By the parameters of the list, the first of them without any. */
+/** Orders by their query parameters; the first is the default. */
 export const fileOrders = {
   newest: { label: 'Newest first', query: {} },
   oldest: { label: 'Oldest first', query: { order: 'asc' } },
@@ -51,7 +51,7 @@ interface ListOptions {
 
 const pageSize = 100;
 
-/** A page; the first one says how many there are. A project that does not exist yet has none. */
+/** A page of files; the first has the total. A project that does not exist yet has no files. */
 export async function listFiles(
   project: string,
   filter: FileFilter,
@@ -77,7 +77,7 @@ export async function listFiles(
   }
 }
 
-/** The first or the last moment of a day as this person knows it. */
+/** The first or the last moment of a day in the local time zone. */
 function momentOf(day: string, { end = false }: { end?: boolean } = {}): string | undefined {
   const date = new Date(`${day}T${end ? '23:59:59.999' : '00:00:00'}`);
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
@@ -86,18 +86,18 @@ function momentOf(day: string, { end = false }: { end?: boolean } = {}): string 
 interface Deletion {
   readonly signal: AbortSignal;
   readonly progress: ShowProgress;
-  /** Called with each that is onDeleted. */
+  /** Called with each deleted name. */
   readonly onDeleted?: (name: string) => void;
 }
 
-/** Files that one request deletes: few enough for the bar to move. */
+/** Files that one request deletes: few enough for the progress bar to move. */
 const deletedAtOnce = 200;
 
 interface Deletions {
   readonly failed: readonly { readonly name: string; readonly code: string; readonly message: string }[];
 }
 
-/** Deletes these; one that somebody else has deleted is fine. */
+/** Deletes files by name; ignores files that are already deleted. */
 export async function deleteNamed(project: string, names: readonly string[], work: Deletion): Promise<void> {
   const { signal, progress, onDeleted } = work;
   progress(0, names.length);
@@ -106,15 +106,15 @@ export async function deleteNamed(project: string, names: readonly string[], wor
     const call = { method: 'POST', json: { names: some }, signal };
     const { failed } = await callJson<Deletions>(address`/_f_/${project}/_delete_`, call);
     const left = failed.filter(({ code }) => code !== 'not_found');
-    const sources = new Set(left.map(({ name }) => name));
-    for (const name of some) if (!sources.has(name)) onDeleted?.(name);
+    const leftNames = new Set(left.map(({ name }) => name));
+    for (const name of some) if (!leftNames.has(name)) onDeleted?.(name);
     if (left[0] !== undefined) throw new Problem(left[0].message, { code: left[0].code });
     done += some.length;
     progress(done, names.length);
   }
 }
 
-/** Deletes all that match, a page at a time, with those that are uploaded meanwhile. */
+/** Deletes all matching files, page by page, including files that are uploaded meanwhile. */
 export async function deleteFiles(project: string, filter: FileFilter, work: Deletion): Promise<void> {
   for (let before = 0; ; ) {
     const page = { after: null, limit: deletedAtOnce, signal: work.signal };
@@ -136,7 +136,7 @@ export interface ExpiringLink {
   readonly expiresAt: string;
 }
 
-/** @param expiresIn seconds, a week at most */
+/** @param expiresIn seconds, at most a week */
 export function createLink(
   project: string,
   name: string,
@@ -147,7 +147,7 @@ export function createLink(
 }
 
 const previewLifetime = 3600;
-/** Created again well before it ends. */
+/** A link is replaced well before it expires. */
 const usableMs = (previewLifetime / 2) * 1000;
 const mostSources = 500;
 const sources = new Map<string, { source: Promise<string>; until: number }>();
@@ -157,7 +157,7 @@ export function mediaSource(project: string, name: string): Promise<string> {
   const file = address`/_f_/${project}/${name}`;
   const known = sources.get(file);
   if (known !== undefined && known.until > Date.now()) return known.source;
-  // at the API's address as this page knows it: its policy allows no other origin
+  // use the API's address that this page uses: its policy allows no other origin
   const source = createLink(project, name, previewLifetime).then(
     ({ link }) => apiAddress(file) + new URL(link).search,
   );

@@ -15,7 +15,7 @@ const types = {
   'application/': 'Other documents',
 };
 
-/** The filter is in the address: a link shows the same files. */
+/** The filter is part of the URL, so that a link shows the same files. */
 export function currentFilter(): FileFilter {
   const { query } = place.value;
   const type = query.get('type') ?? '';

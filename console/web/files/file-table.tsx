@@ -6,7 +6,7 @@ import { Time } from '../parts/time.tsx';
 import type { StoredFile } from './file-api.ts';
 import { Thumbnail } from './thumbnail.tsx';
 
-/** Names of files, or all that match the filter. */
+/** Names of selected files, or all that match the filter. */
 export type FileSelection = ReadonlySet<string> | 'all';
 
 export interface FileTableProps {

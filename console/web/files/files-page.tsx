@@ -33,7 +33,7 @@ export function FilesPage({ params }: PageProps): JSX.Element {
   useEffect(
     () =>
       onStored((where, file) => {
-        // whether a filter lets it through, and where it stands, is the server's to say
+        // only the server knows whether it matches the filter, and its place in the order
         if (where !== project) return;
         if (filtered || order !== 'newest') files.reload();
         else files.change((known) => [file, ...known.filter(({ name }) => name !== file.name)]);
@@ -98,7 +98,7 @@ export function FilesPage({ params }: PageProps): JSX.Element {
   );
 }
 
-/** Deletes files once that is confirmed. @returns the names of those that are gone: some, where it was stopped */
+/** Deletes files after a confirmation. @returns the names of the deleted files: not all, if it was stopped */
 async function removeFiles(
   project: string,
   filter: FileFilter,

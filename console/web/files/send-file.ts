@@ -4,11 +4,11 @@ import { noAnswer, Problem, problemOf } from '../problem.ts';
 
 export interface SendOptions {
   readonly signal: AbortSignal;
-  /** Bytes of the file that have left. */
+  /** Called with the number of sent bytes of the file. */
   readonly onProgress: (sent: number) => void;
 }
 
-/** A request with bytes of a file as its body, or in a form. */
+/** A request whose body is, or contains, bytes of a file. */
 interface ByteRequest {
   readonly method: 'POST' | 'PATCH';
   /** made by `address`, or by the server */
@@ -20,7 +20,7 @@ interface ByteRequest {
   readonly size: number;
 }
 
-/** A connection on which nothing has moved for so long is given up. */
+/** A stalled upload fails after this time. */
 const stallMs = 120_000;
 
 /** POST /_f_/{project}/upload */
@@ -32,7 +32,7 @@ export async function sendForm<T>(project: string, file: File, options: SendOpti
   return JSON.parse(responseText) as T;
 }
 
-/** XMLHttpRequest, because fetch does not say how much it has sent. Throws a Problem unless 2xx. */
+/** Uses XMLHttpRequest, because fetch does not report upload progress. Throws a Problem unless 2xx. */
 export async function sendBytes(request: ByteRequest, options: SendOptions): Promise<XMLHttpRequest> {
   const first = await send(request, await accessToken(), options);
   const last =
@@ -41,7 +41,7 @@ export async function sendBytes(request: ByteRequest, options: SendOptions): Pro
   throw problemOf(last.status, last.responseText, (name) => last.getResponseHeader(name));
 }
 
-/** A browser reports a broken connection and a file that changed after it was chosen in the same way. */
+/** Browsers report a broken connection and a file that changed since it was chosen alike. */
 async function whyUnsent(file: File): Promise<Problem> {
   try {
     await file.slice(0, 1).arrayBuffer();
@@ -82,7 +82,7 @@ function send(
     signal.addEventListener('abort', aborted);
     request.upload.onprogress = ({ loaded, total }) => {
       moved();
-      // the form around the file is counted, too
+      // do not count the form around the file
       onProgress(Math.max(0, Math.min(size, loaded - Math.max(0, total - size))));
     };
     request.onload = () => {

@@ -6,21 +6,21 @@ import { forget, remember } from './unfinished-uploads.ts';
 
 /** https://tus.io/protocols/resumable-upload */
 const tus = { 'tus-resumable': '1.0.0' };
-/** Whole parts of an object store, and less than the 100 MB at which some proxies cut bodies. */
+/** A multiple of the store's part size, and below the 100 MB at which some proxies cut bodies. */
 const chunkBytes = 64 * 1024 * 1024;
-/** Before each new try after a break, until bytes are stored again. */
+/** Pauses before retries; they start over once more bytes are stored. */
 const pausesMs = [1_000, 3_000, 10_000, 30_000];
 const longestPauseMs = 60_000;
 
-/** An upload to the server that can go on. */
+/** A resumable upload. */
 export interface ChunkTarget {
   readonly project: string;
   readonly file: File;
-  /** Path of the upload at the API; null: it has not begun. */
+  /** Path of the upload; null: not yet begun. */
   address: string | null;
 }
 
-/** Sends a file by tus, from where the server has it, and goes on by itself after a break. */
+/** Sends a file by tus from the server's offset, and resumes after failures. */
 export async function sendInChunks<T>(target: ChunkTarget, options: SendOptions): Promise<T> {
   let tries = 0;
   let most = 0;
@@ -42,17 +42,17 @@ export async function sendInChunks<T>(target: ChunkTarget, options: SendOptions)
   }
 }
 
-/** Drops the server's part of an upload. */
+/** Drops an upload on the server. */
 export async function dropUpload(path: string): Promise<void> {
   await callApi(path, { method: 'DELETE', headers: tus });
 }
 
-/** Whether the same request may be answered in another way later. */
+/** Whether a retry may succeed. */
 export function mayRetry({ status, code }: Problem): boolean {
   return code !== 'unreadable' && (status === 0 || status >= 500 || status === 408 || status === 429);
 }
 
-/** POST /_f_/{project}/resumable. An upload that is begun by this and never known here expires by itself. */
+/** POST /_f_/{project}/resumable. If the response is lost, the upload expires by itself. */
 async function begin(target: ChunkTarget, { signal }: SendOptions): Promise<number> {
   const { project, file } = target;
   const { headers } = await callApi(address`/_f_/${project}/resumable`, {
@@ -65,7 +65,7 @@ async function begin(target: ChunkTarget, { signal }: SendOptions): Promise<numb
   return 0;
 }
 
-/** HEAD: bytes that the server has. One that has expired, or was dropped, begins again. */
+/** HEAD: the offset. Begins again if the upload has expired or was dropped. */
 async function storedOffset(target: ChunkTarget, options: SendOptions): Promise<number> {
   try {
     const { signal } = options;
@@ -96,17 +96,17 @@ async function sendFrom<T>(target: ChunkTarget, from: number, options: SendOptio
     if (answer === '') keep(target, request.getResponseHeader('upload-expires'));
   }
   forget(path);
-  // it was complete, and its last answer was lost
+  // the upload was complete, but its last response was lost
   return answer === '' ? callJson<T>(path, { signal }) : (JSON.parse(answer) as T);
 }
 
-/** Upload-Expires: until then it can go on. */
+/** Remembers the upload until Upload-Expires. */
 function keep({ project, file, address }: ChunkTarget, expires: string | null): void {
   const { name, size, lastModified } = file;
   if (address !== null && expires !== null) remember({ address, project, name, size, lastModified, expires });
 }
 
-/** Names, and values in base64. */
+/** Upload-Metadata: names, and values in base64. */
 function metadataOf({ name, type }: File): string {
   const pairs = { filename: name, ...(type !== '' && { filetype: type }) };
   return Object.entries(pairs)

@@ -5,9 +5,9 @@ import { embeddedThumbnail } from './embedded-thumbnail.ts';
 import { type FileProps, mediaSource, readBeginning } from './file-api.ts';
 import { mediaKind } from './media-kind.ts';
 
-/** A list of large pictures would be gigabytes: a file without a smaller picture inside has an icon. */
+/** A list of large pictures could be gigabytes: beyond this size, a file without an embedded thumbnail gets an icon. */
 const largestBytes = 1_000_000;
-/** Where a camera's small picture ends: an Exif segment has 64 KiB at most, and stands first. */
+/** An embedded thumbnail ends here at the latest: the Exif segment comes first, and has at most 64 KiB. */
 const beginningBytes = 68_000;
 
 interface Picture {
@@ -15,7 +15,7 @@ interface Picture {
   readonly degrees: number;
 }
 
-/** A small picture of an image, loaded when it comes into view; of anything else an icon. */
+/** A thumbnail of an image, loaded when it comes into view; an icon for other files. */
 export function Thumbnail({ project, file }: FileProps): JSX.Element {
   const box = useRef<HTMLSpanElement>(null);
   const [picture, setPicture] = useState<Picture | null>(null);
@@ -27,7 +27,7 @@ export function Thumbnail({ project, file }: FileProps): JSX.Element {
       ([entry]) => {
         if (!entry?.isIntersecting) return;
         observer.disconnect();
-        // where it fails, the icon stays
+        // on failure the icon stays
         pictureOf({ project, file }, gone.signal).then(setPicture, () => undefined);
       },
       { rootMargin: '200px' },
@@ -38,7 +38,7 @@ export function Thumbnail({ project, file }: FileProps): JSX.Element {
       observer.disconnect();
     };
   }, [project, file.name]);
-  // the name beside it says its content
+  // decorative: the name is next to it
   return (
     <span class="thumbnail" ref={box}>
       {picture === null ? (

@@ -1,30 +1,30 @@
 import { effect, signal } from '@preact/signals';
 import { session } from '../session.ts';
 
-/** An upload that the server has in part. The browser remembers it, so that it goes on after a reload. */
+/** An incomplete upload on the server. The browser remembers it, so that it can be resumed after a reload. */
 export interface UnfinishedUpload {
-  /** Path of the upload at the API. */
+  /** Path of the upload. */
   readonly address: string;
   readonly project: string;
-  /** Of the file: by these it is known again. */
+  /** Properties that identify the file. */
   readonly name: string;
   readonly size: number;
   readonly lastModified: number;
-  /** When the server forgets it. */
+  /** When the server drops it. */
   readonly expires: string;
 }
 
-/** Of the account that is logged in, also those of this page that go on. */
+/** Unfinished uploads of this account, including those under way on this page. */
 export const unfinishedUploads = signal<readonly UnfinishedUpload[]>([]);
 
-// a key each, so that pages that are open beside this one change nothing of each other
+// one key for each upload, so that several open pages do not overwrite each other
 const prefix = (): string => `upload ${session.peek()?.account?.id} `;
 
 export function remember(upload: UnfinishedUpload): void {
   try {
     localStorage.setItem(prefix() + upload.address, JSON.stringify(upload));
   } catch {
-    // the storage is full: it goes on after a pause, and not after a reload
+    // the storage is full: the upload can still be paused, but not resumed after a reload
   }
   read();
 }

@@ -20,10 +20,10 @@ import {
   uploads,
 } from './uploads.ts';
 
-/** A folder of thousands: the bars of those that matter now. */
+/** Most bars that are shown of a large folder. */
 const mostBars = 100;
 
-/** The uploads of a project, a bar each, and those of earlier pages that can go on. */
+/** The uploads of a project, and unfinished ones from earlier pages. */
 export function UploadPanel({ project }: { readonly project: string }): JSX.Element | null {
   const mine = uploads.value.filter((upload) => upload.project === project);
   const unfinished = unfinishedOf(project);
@@ -32,7 +32,7 @@ export function UploadPanel({ project }: { readonly project: string }): JSX.Elem
   const open = mine.filter(isOpen);
   const failed = mine.filter((upload) => upload.state.value === 'failed' && canRetry(upload));
   const done = mine.filter(({ state }) => state.value === 'done');
-  // in the order in which they were chosen; of too many, from the first on that is not done
+  // in the order of choice; if there are too many, starting with the first unfinished one
   const first = mine.findIndex(({ state }) => state.value !== 'done');
   const bars = mine.slice(Math.min(Math.max(0, first), Math.max(0, mine.length - mostBars)));
   return (
@@ -112,7 +112,7 @@ function Bar({ upload }: { readonly upload: Upload }): JSX.Element {
   );
 }
 
-/** Its file is not at hand: a page can't open a file that was chosen in an earlier one. */
+/** An upload without its file: a page can't open a file that was chosen on an earlier one. */
 function UnfinishedBar({ upload }: { readonly upload: UnfinishedUpload }): JSX.Element {
   const { address, name, size } = upload;
   return (
@@ -154,7 +154,7 @@ function stateWords({ state, sent, rate, file }: Upload): string {
   }
 }
 
-/** In the navigation, while something is on its way: how much, and where. */
+/** Progress in the navigation, with a link, while uploads are under way. */
 export function UploadStatus(): JSX.Element | null {
   const active = uploads.value.filter(isActive);
   const first = active[0];

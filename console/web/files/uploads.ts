@@ -10,19 +10,19 @@ import { forget, type UnfinishedUpload, unfinishedUploads } from './unfinished-u
 
 export type UploadState = 'waiting' | 'sending' | 'paused' | 'done' | 'failed' | 'cancelled';
 
-/** A file on its way. Signals, so that a step of one bar draws that bar alone. */
+/** An upload. Uses signals, so that progress only redraws its own bar. */
 export interface Upload {
   readonly id: number;
   readonly project: string;
   readonly file: File;
-  /** With its folder, as it was dropped. */
+  /** The path with its folder, as dropped. */
   readonly path: string;
   readonly state: Signal<UploadState>;
   readonly sent: Signal<number>;
-  /** Bytes a second; 0 until it is known. */
+  /** Bytes a second; 0: not yet known. */
   readonly rate: Signal<number>;
   readonly problem: Signal<Problem | null>;
-  /** Path of the upload at the API, of one that can go on and has begun. */
+  /** Path of a resumable upload that has begun. */
   address: string | null;
 }
 
@@ -33,22 +33,22 @@ export interface LocalFile {
 
 const atOnce = 3;
 /**
- * A file of up to a part is sent as one form: one request, and after a break or a cancel the server has nothing of it.
- * A larger one is sent by tus, so that it goes on.
+ * A file of up to one part is sent as a form: one request, which leaves nothing on the server if it fails. Larger files
+ * are resumable uploads by tus.
  */
 const formBytes = 8 * 1024 * 1024;
 /** The weight of the newest speed in the exponential moving average. */
 const smoothing = 0.3;
 const rateEveryMs = 500;
 
-/** All of this page's uploads, in the order they were chosen. They go on while other pages are open. */
+/** All uploads of this tab, in the order of choice. They continue while other pages are shown. */
 export const uploads = signal<readonly Upload[]>([]);
 
 const running = new Map<Upload, AbortController>();
 const listeners = new Set<(project: string, file: StoredFile) => void>();
 let lastId = 0;
 
-/** Calls back with each file that is stored. @returns ends that */
+/** Calls back with each stored file. @returns a function to unsubscribe */
 export function onStored(listener: (project: string, file: StoredFile) => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
@@ -81,12 +81,12 @@ export function cancelUpload(upload: Upload): void {
   if (address !== null) void dropUnfinished(address);
 }
 
-/** The server keeps the bytes that it has. */
+/** Pauses an upload; the server keeps its bytes. */
 export function pauseUpload(upload: Upload): void {
   if (canPause(upload)) stop(upload, 'paused');
 }
 
-/** Goes on with one that was paused, or tries one again; from where the server has it, if it is large. */
+/** Resumes a paused upload, or retries one; large files continue at the server's offset. */
 export function retryUpload(upload: Upload): void {
   if (!canRetry(upload) && upload.state.value !== 'paused') return;
   if (upload.address === null) upload.sent.value = 0;
@@ -96,20 +96,20 @@ export function retryUpload(upload: Upload): void {
   startNext();
 }
 
-/** Forgets an upload that is not complete, here and at the server. */
+/** Drops an incomplete upload, here and on the server. */
 export async function dropUnfinished(address: string): Promise<void> {
   forget(address);
   // an upload that can't be dropped now expires by itself
   await dropUpload(address).catch(() => {});
 }
 
-/** Those of a project that an earlier page began, or that were taken off the list. */
+/** Unfinished uploads of a project that are not in the list. */
 export function unfinishedOf(project: string): readonly UnfinishedUpload[] {
   const known = new Set(uploads.value.map(({ address }) => address));
   return unfinishedUploads.value.filter((upload) => upload.project === project && !known.has(upload.address));
 }
 
-/** Whether another try may end in another way: not where the server refuses this file as it is. */
+/** Whether a retry may succeed: not if the server refused the file itself. */
 export function canRetry({ state, problem }: Upload): boolean {
   if (state.value !== 'failed' || problem.value === null) return state.value === 'cancelled';
   return mayRetry(problem.value) || [401, 403, 409].includes(problem.value.status);
@@ -128,7 +128,7 @@ export function isActive({ state }: Upload): boolean {
   return state.value === 'waiting' || state.value === 'sending';
 }
 
-/** Not over: it goes on, or can be resumed. */
+/** Under way or paused. */
 export function isOpen(upload: Upload): boolean {
   return isActive(upload) || upload.state.value === 'paused';
 }
@@ -142,7 +142,7 @@ function stop(upload: Upload, state: 'cancelled' | 'paused'): void {
 function startNext(): void {
   for (const upload of uploads.value) {
     if (running.size >= atOnce) return;
-    // one that was stopped and is wanted again begins when its last try has ended
+    // a stopped and restarted upload begins once its last attempt has ended
     if (upload.state.value === 'waiting' && !running.has(upload)) void run(upload);
   }
 }
@@ -163,7 +163,7 @@ async function run(upload: Upload): Promise<void> {
       listener(project, { ...stored, contentType: file.type || 'application/octet-stream', size: file.size });
     }
   } catch (thrown) {
-    // one that was stopped says so already, and may even wait for its next try
+    // a stopped upload already has its state, and may even be waiting again
     if (!controller.signal.aborted) {
       upload.state.value = 'failed';
       upload.problem.value = toProblem(thrown);
@@ -175,7 +175,7 @@ async function run(upload: Upload): Promise<void> {
   }
 }
 
-/** Goes on with the server's part of the same file. */
+/** Sends a large file, continuing an unfinished upload of it. */
 async function sendLarge(upload: Upload, options: SendOptions): Promise<StoredFile> {
   const { project, file } = upload;
   const { name, size, lastModified } = file;
@@ -193,7 +193,7 @@ function trackProgress(upload: Upload): (sent: number) => void {
     upload.sent.value = sent;
     const now = performance.now();
     const elapsed = now - since;
-    // bytes of an earlier try are no speed
+    // bytes from an earlier attempt do not count
     if (before !== null && elapsed < rateEveryMs) return;
     if (before !== null) {
       const rate = (Math.max(0, sent - before) / elapsed) * 1000;

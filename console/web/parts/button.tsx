@@ -4,14 +4,14 @@ import { Icon, type IconName } from './icon.tsx';
 export interface ButtonProps {
   readonly icon?: IconName;
   readonly children?: ComponentChildren;
-  /** primary: the one thing that this page is for. danger: destroys. quiet: beside others, without a border. */
+  /** primary: the main action of the page. danger: destructive. quiet: without a border. */
   readonly kind?: 'primary' | 'plain' | 'danger' | 'quiet';
   readonly small?: boolean;
   readonly type?: 'button' | 'submit';
   readonly disabled?: boolean;
-  /** Under way: can't be pressed again, and says so. */
+  /** The action is under way, so the button can't be pressed. */
   readonly busy?: boolean;
-  /** Its label, where its text is an icon. */
+  /** The label of a button without text. */
   readonly label?: string | undefined;
   readonly onClick?: ((event: MouseEvent) => void) | undefined;
   readonly pressed?: boolean;
@@ -46,7 +46,7 @@ interface IconButtonProps extends Pick<ButtonProps, 'busy' | 'disabled' | 'onCli
   readonly label: string;
 }
 
-/** Beside others, without a border; its label is for screen readers, and for the pointer. */
+/** A quiet button with only an icon; its label is the tooltip and the accessible name. */
 export function IconButton(props: IconButtonProps): JSX.Element {
   return <Button kind="quiet" small {...props} />;
 }

@@ -1,20 +1,20 @@
 import { signal } from '@preact/signals';
 import { useRef } from 'preact/hooks';
 
-/** Shows how far something is. @param total null when nobody knows */
+/** Shows progress. @param total null: unknown */
 export type ShowProgress = (done: number, total: number | null) => void;
 
 export interface Question {
   readonly title: string;
-  /** Names the loss, and says that it can't be undone. */
+  /** Names what is lost, and that it can't be undone. */
   readonly body: string;
   /** The verb on the button: "Delete 3 files". */
   readonly confirm: string;
-  /** A text that has to be typed first, before much is destroyed. */
+  /** A text to type as an extra confirmation. */
   readonly typed?: string;
-  /** The work after the confirmation, while the dialog is open. */
+  /** Runs after the confirmation, while the dialog is open. */
   readonly run?: (signal: AbortSignal, progress: ShowProgress) => Promise<void>;
-  /** Said afterwards. */
+  /** The toast afterwards. */
   readonly done?: string;
 }
 
@@ -25,7 +25,7 @@ export interface OpenQuestion {
 
 export const openQuestion = signal<OpenQuestion | null>(null);
 
-/** Asks before something is destroyed, and destroys it. @returns whether that is done */
+/** Asks for a confirmation, then runs the action. @returns whether it was done */
 export function confirmed(question: Question): Promise<boolean> {
   openQuestion.value?.answer(false);
   return new Promise((resolve) => {
@@ -43,7 +43,7 @@ const discard = {
   confirm: 'Discard',
 };
 
-/** For a dialog: `edit` notes that something was filled in, and `close` asks before that is thrown away. */
+/** For a dialog: `edit` notes an edit, and `close` asks before discarding edits. */
 export function useEdits(onClose: () => void): { readonly edit: () => void; readonly close: () => void } {
   const edited = useRef(false);
   const close = async (): Promise<void> => {

@@ -44,7 +44,7 @@ function CopyButton({ text, label }: CopyButtonProps): JSX.Element {
 
 interface CodeBlockProps {
   readonly code: string;
-  /** Less of it, where it is large. */
+  /** A shorter text to show, if `code` is large. */
   readonly shown?: string;
   readonly label?: string;
 }

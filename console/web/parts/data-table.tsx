@@ -3,9 +3,9 @@ import type { ComponentChildren, JSX } from 'preact';
 export interface Column<Row> {
   readonly label: string;
   readonly cell: (row: Row) => ComponentChildren;
-  /** Aligned to the right, in figures of one width. */
+  /** Right-aligned, with tabular figures. */
   readonly numeric?: boolean;
-  /** Of buttons: its label is for screen readers alone. */
+  /** A column of buttons: only screen readers get its label. */
   readonly tools?: boolean;
 }
 
@@ -17,10 +17,10 @@ export interface DataTableProps<Row> {
   /** The contents of the table, for screen readers. */
   readonly caption: string;
   readonly columns: readonly Column<Row>[];
-  /** null while the first page loads: rows of the same height stand there instead. */
+  /** null while the first page loads: placeholder rows of the same height are shown. */
   readonly rows: readonly Row[] | null;
   readonly rowKey: (row: Row) => string;
-  /** On a narrow screen: each value on a line with its label, or all in one line where they speak for themselves. */
+  /** On a narrow screen: each value on a line with its label, or all values in one line without labels. */
   readonly cards?: 'labelled' | 'plain';
 }
 

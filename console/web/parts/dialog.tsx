@@ -8,15 +8,15 @@ export interface DialogProps {
   readonly actions?: ComponentChildren;
   /** For previews and tables. */
   readonly wide?: boolean;
-  /** By its button, Escape, or a click beside it. */
+  /** Called by its button, Escape, or a click outside. */
   readonly onClose: () => void;
 }
 
-/** A modal dialog: render it to open it. The browser keeps the focus inside, and gives it back afterwards. */
+/** A modal dialog: render it to open it. The browser keeps the focus inside, and restores it afterwards. */
 export function Dialog({ title, children, actions, wide = false, onClose }: DialogProps): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
-  // before anything else happens: a key that follows at once is the dialog's
+  // before paint, so that the next key press goes to the dialog
   useLayoutEffect(() => {
     const element = dialog.current;
     const before = document.activeElement;

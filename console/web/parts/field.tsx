@@ -2,20 +2,20 @@ import type { ComponentChildren, InputHTMLAttributes, JSX } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Button } from './button.tsx';
 
-interface Labelled {
+interface FieldLabels {
   readonly label: ComponentChildren;
-  /** Beside the label. */
+  /** Next to the label. */
   readonly aside?: ComponentChildren;
   /** Below the label: the expected value. */
   readonly hint?: ComponentChildren;
   readonly error?: string | undefined;
   readonly required?: boolean;
   readonly disabled?: boolean;
-  /** The label is for screen readers alone. */
+  /** Only screen readers get the label. */
   readonly hideLabel?: boolean;
 }
 
-export interface TextFieldProps extends Labelled, InputAttributes {
+export interface TextFieldProps extends FieldLabels, InputAttributes {
   readonly value: string;
   readonly onInput: (value: string) => void;
   readonly type?: 'text' | 'email' | 'password' | 'search' | 'date' | 'url';
@@ -28,15 +28,17 @@ type InputAttributes = Pick<
   'autoComplete' | 'placeholder' | 'maxLength' | 'minLength' | 'min' | 'spellcheck' | 'pattern' | 'inputMode'
 >;
 
-/** Attributes that join a control to its label, hint and error. */
+/** Attributes that connect a control with its label, hint and error. */
 export interface ControlIds {
   readonly id: string;
   readonly 'aria-describedby': string | undefined;
   readonly 'aria-invalid': true | undefined;
 }
 
-/** Joins label, hint and error to the control that `children` renders. */
-export function Labels(props: Labelled & { children: (ids: ControlIds) => ComponentChildren }): JSX.Element {
+/** Connects label, hint and error with the control that `children` renders. */
+export function Labels(
+  props: FieldLabels & { children: (ids: ControlIds) => ComponentChildren },
+): JSX.Element {
   const { label, aside, hint, error, required = false, hideLabel = false, children } = props;
   const id = useId();
   const described = [hint !== undefined && `${id}-hint`, error !== undefined && `${id}-error`];
@@ -82,7 +84,7 @@ export function TextField(props: TextFieldProps): JSX.Element {
   const { onInput, type = 'text', mono = false, ...attributes } = own;
   const [visible, setVisible] = useState(false);
   const control = useRef<HTMLInputElement>(null);
-  // before the effect of a dialog around it, which opens with the focus on the element with this attribute
+  // before the effect of the surrounding dialog, which focuses the element with this attribute
   useLayoutEffect(() => {
     if (!autoFocus || control.current === null) return;
     control.current.autofocus = true;
@@ -94,7 +96,7 @@ export function TextField(props: TextFieldProps): JSX.Element {
         const input = (
           <input
             ref={control}
-            // the types of JSX want a literal here
+            // the JSX types need a literal here
             type={(visible ? 'text' : type) as 'text'}
             class={mono ? 'mono' : undefined}
             spellcheck={!mono}
@@ -122,7 +124,7 @@ export function TextField(props: TextFieldProps): JSX.Element {
   );
 }
 
-/** For a name that somebody chooses, so that the browser suggests none. */
+/** For a new name, without suggestions of the browser. */
 export function NameField(props: TextFieldProps): JSX.Element {
   return <TextField required autoComplete="off" maxLength={200} {...props} />;
 }
@@ -133,7 +135,7 @@ export function SearchField(props: SearchFieldProps): JSX.Element {
   return <TextField hideLabel type="search" maxLength={200} placeholder={props.label} {...props} />;
 }
 
-export interface SelectFieldProps extends Labelled {
+export interface SelectFieldProps extends FieldLabels {
   readonly value: string;
   readonly onInput: (value: string) => void;
   readonly options: readonly (readonly [value: string, label: string])[];

@@ -11,10 +11,10 @@ export interface FormDialogProps {
   readonly title: string;
   readonly verb: string;
   readonly kind?: 'primary' | 'danger';
-  /** Before it is closed with something filled in that would be lost. */
+  /** Ask before closing with unsaved edits. */
   readonly asks?: boolean;
   readonly blocked?: boolean;
-  /** Its problem stands in the dialog; closing the dialog aborts it. */
+  /** The dialog shows its problem, and closing aborts it. */
   readonly send: NonNullable<Question['run']>;
   readonly onClose: () => void;
   readonly children: ComponentChildren;

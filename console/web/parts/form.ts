@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { isAbort, type Problem, toProblem } from '../problem.ts';
 
-/** Sends a form once at a time, and keeps its problem. */
+/** Sends a form, one request at a time, and keeps its problem. */
 export function useForm(send: (signal: AbortSignal) => Promise<void>) {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);

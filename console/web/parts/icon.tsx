@@ -37,7 +37,7 @@ const paths = {
 
 export type IconName = keyof typeof paths;
 
-/** Decoration: its meaning stands beside it, or in the label of its button. */
+/** Decorative: the meaning is in the text next to it, or in the label of its button. */
 export function Icon({ name }: { readonly name: IconName }): JSX.Element {
   return (
     <svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">

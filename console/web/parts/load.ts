@@ -5,12 +5,12 @@ export interface KeysetPage<Item> {
   readonly items: readonly Item[];
   /** The cursor of the next page; null at the end. */
   readonly next: string | null;
-  /** How many there are in all, where the first page says it. */
+  /** The total, if the first page has it. */
   readonly total?: number | undefined;
 }
 
 export interface Pages<Item> {
-  /** null until the first page is there. */
+  /** null until the first page has loaded. */
   readonly items: readonly Item[] | null;
   readonly total: number | undefined;
   readonly problem: Problem | null;
@@ -26,16 +26,20 @@ interface PagesState<Item> extends Pick<Pages<Item>, 'items' | 'total' | 'proble
   readonly next: string | null;
 }
 
-/** Loads a list page by page, from its beginning when `inputs` change. A load that nobody waits for is aborted. */
+/** Loads a list page by page, from its beginning when `inputs` change. Obsolete loads are aborted. */
 export function usePages<Item>(
   load: (after: string | null, signal: AbortSignal) => Promise<KeysetPage<Item>>,
   inputs: readonly unknown[],
 ): Pages<Item> {
   const [state, setState] = useState<PagesState<Item>>({
-    ...{ items: null, total: undefined, next: null, problem: null, loading: true },
+    items: null,
+    total: undefined,
+    next: null,
+    problem: null,
+    loading: true,
   });
   const [round, setRound] = useState(0);
-  /** Of the page that is on its way. */
+  /** The request under way. */
   const request = useRef<AbortController | null>(null);
 
   const loadAfter = (after: string | null): void => {
@@ -74,7 +78,7 @@ export function usePages<Item>(
     },
     reload: useCallback(() => setRound((last) => last + 1), []),
     change(change) {
-      // it may be from before the change
+      // the load under way may be from before the change
       if (request.current !== null) setRound((last) => last + 1);
       setState((last) => {
         if (last.items === null) return last;
@@ -87,11 +91,11 @@ export function usePages<Item>(
 }
 
 export interface Loaded<T> extends Pick<Pages<T>, 'problem' | 'loading' | 'reload'> {
-  /** null until it is there; the last one stays while it is loaded anew. */
+  /** null until loaded; stays while it is reloaded. */
   readonly data: T | null;
 }
 
-/** Loads the data of a component, anew when `inputs` change: a list of one page with one item. */
+/** Loads the data of a component, again when `inputs` change: a list of one page with one item. */
 export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, inputs: readonly unknown[]): Loaded<T> {
   const { items, ...state } = usePages(
     async (_, signal) => ({ items: [await load(signal)], next: null }),

@@ -3,7 +3,7 @@ import { Button } from './button.tsx';
 import type { Pages } from './load.ts';
 import { ProblemNote } from './problem-note.tsx';
 
-/** Below a list: its next page, or why there is none. */
+/** Below a list: a button for the next page, or the problem. */
 export function More<Item>({ pages }: { readonly pages: Pages<Item> }): JSX.Element | null {
   if (pages.problem !== null) {
     return (

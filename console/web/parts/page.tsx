@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks';
 
 export interface PageFrameProps {
   readonly title: string;
-  /** The pages above it, outermost first; addresses made by `to`. */
+  /** The parent pages, outermost first; addresses made by `to`. */
   readonly crumbs?: readonly (readonly [text: string, href: string])[];
   readonly actions?: ComponentChildren;
   readonly intro?: ComponentChildren;
@@ -12,7 +12,7 @@ export interface PageFrameProps {
   readonly children: ComponentChildren;
 }
 
-/** Of the window. */
+/** Sets the title of the window. */
 export function useTitle(title: string): void {
   useEffect(() => {
     document.title = `${title} – Sluice`;

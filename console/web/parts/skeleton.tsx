@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 
-/** Stands where text will be, as high as it. */
+/** A placeholder of the height of the coming text. */
 export function Skeleton({ lines = 1 }: { readonly lines?: number }): JSX.Element {
   return (
     <div class="skeletons" aria-hidden="true">

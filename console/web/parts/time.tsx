@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { formatSince, formatTime } from './format.ts';
 
-/** How long ago something was; exactly, when it is pointed at. */
+/** A relative time, with the exact time as its tooltip. */
 export function Time({ date }: { readonly date: string | null }): JSX.Element {
   if (date === null) return <span class="quiet">never</span>;
   return (

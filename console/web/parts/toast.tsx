@@ -16,19 +16,19 @@ const doneMs = 6_000;
 const mostShown = 4;
 let lastId = 0;
 
-/** Confirms an action, for a while. Screen readers say it, too. */
+/** Confirms an action for a while, also to screen readers. */
 export function toast(text: string): void {
   add(text, 'done');
 }
 
-/** Shows a failure; stays until it is closed. */
+/** Shows a failure until it is closed. */
 export function toastProblem(thrown: unknown): void {
   add(toProblem(thrown).message, 'failed');
 }
 
-/** For screen readers alone: "20 more files". */
+/** Only for screen readers: "20 more files". */
 export function announce(text: string): void {
-  // the same words twice are said twice
+  // makes a repeated text a new one, so that it is announced again
   spoken.value = spoken.value === text ? `${text}\u00a0` : text;
 }
 

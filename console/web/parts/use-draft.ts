@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 
-/** A debounced text: it counts once nobody has typed for a moment. A change from elsewhere, such as Back, is shown. */
+/** A debounced text, which is sent after a pause in typing. Shows changes from elsewhere, such as the back button. */
 export function useDraft(value: string, onSettled: (text: string) => void, settleMs: number) {
   const [text, setText] = useState(value);
   const sent = useRef(value);
@@ -9,7 +9,7 @@ export function useDraft(value: string, onSettled: (text: string) => void, settl
     if (sent.current !== value) setText(value);
     sent.current = value;
   }, [value]);
-  /** Without waiting any longer. */
+  /** Sends it at once. */
   const send = (): void => {
     if (sent.current === text) return;
     sent.current = text;

@@ -2,7 +2,7 @@ import { address } from '../address.ts';
 import { confirmed } from '../parts/confirmed.ts';
 import { drop } from './projects-api.ts';
 
-/** Drops a record space when that is really meant. @returns whether it is gone */
+/** Drops a record space after a confirmation. @returns whether it was dropped */
 export function dropSpaceIfConfirmed(project: string, space: string): Promise<boolean> {
   return confirmed({
     title: `Drop the record space ${space}?`,

@@ -13,7 +13,7 @@ import { type Field, type FieldType, hasDefault, type Structure, typeWords } fro
 interface FieldDialogProps {
   readonly project: string;
   readonly structure: Structure;
-  /** Null: a new one. */
+  /** Null: a new field. */
   readonly field: Field | null;
   readonly onClose: () => void;
   readonly onSaved: () => void;
@@ -112,7 +112,7 @@ function normalizeOf({ type, normalize = [] }: Field): readonly string[] {
   return type === 'TEXT' ? normalize : [];
 }
 
-/** The API's conditions for a change of type. It refuses a change and names the values in the way. */
+/** What the API requires for a change of type; its error names values that can't be converted. */
 function conversion({ type, hashed }: Field, to: FieldType): string {
   const rule = hashed ? undefined : conversions[`${type} ${to}`];
   if (rule === undefined) return 'Stored values can’t be converted: the field must be empty in every record.';

@@ -7,7 +7,7 @@ type Link = readonly [text: string, href: string];
 
 interface FrameProps extends Pick<PageFrameProps, 'actions' | 'intro' | 'full' | 'children'> {
   readonly project: string;
-  /** The text of the tab that is open. */
+  /** The label of the open tab. */
   readonly current: string;
 }
 
@@ -29,7 +29,7 @@ interface SpacePageProps extends FrameProps {
   readonly space: string;
   /** null while it is loaded. */
   readonly structure: Space | null;
-  /** The filters, which records and summary have in common. */
+  /** The filters, which records and summary share. */
   readonly query?: string;
 }
 

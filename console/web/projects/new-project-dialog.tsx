@@ -9,7 +9,7 @@ import { changeStructure } from './projects-api.ts';
 const slugHint = 'Letters, digits, - and _, beginning with a letter or digit.';
 const slugPattern = '[A-Za-z0-9][A-Za-z0-9_\\-]{0,62}';
 
-/** A project begins with its first space or file: there is no call that creates an empty one. */
+/** A project is created by its first space or file: the API can't create an empty one. */
 export function NewProjectDialog({ onClose }: { readonly onClose: () => void }): JSX.Element {
   const { values, change, text } = useFields({ slug: '', first: 'space', name: '' });
   const { slug, first, name } = values;

@@ -6,25 +6,25 @@ import type { Field, SpaceSettings, Structure } from './structure.ts';
 export interface Project {
   readonly slug: string;
   readonly createdAt: string;
-  /** How many record spaces it has. */
+  /** Number of record spaces. */
   readonly spaces: number;
 }
 
 export interface Space extends Structure {
   readonly createdAt: string;
-  /** As the engine knows them without counting. Null while their store is away. */
+  /** Null while the store is unavailable. */
   readonly records: number | null;
   readonly bytes: number | null;
-  /** Null where there is one. */
+  /** Null if there is only one store. */
   readonly store: { readonly name: string; readonly available: boolean } | null;
-  /** Of one that is asked for by itself. */
+  /** Only in `getSpace`. */
   readonly structure?: SpaceSettings;
 }
 
 /** A change of a field's type rewrites the records, for up to a minute. */
 const changeMs = 90_000;
 
-/** The most that the lists of the API answer at once. */
+/** The largest page of the API's lists. */
 const pageLimit = 200;
 
 export async function listProjects(after: string | null, signal: AbortSignal): Promise<KeysetPage<Project>> {

@@ -20,7 +20,7 @@ export function ProjectsPage(): JSX.Element {
   const pages = usePages(listProjects, []);
   const [creating, setCreating] = useState(false);
   const search = place.value.query.get('search') ?? '';
-  // an account has a thousand projects at most: all of them are looked through here
+  // an account has at most a thousand projects, so the search runs here
   useEffect(() => {
     if (search !== '') pages.loadMore();
   }, [search, pages.items]);

@@ -1,11 +1,11 @@
 import { address } from '../address.ts';
 import { callJson } from '../api.ts';
 
-/** For each operation the records that somebody may do it with. */
+/** The records that each operation may be applied to. */
 export type Reach = Readonly<Record<string, 'all' | 'none' | { readonly where: string }>>;
 
 export interface SpaceRules {
-  /** Null: there are none. */
+  /** Null: no rules. */
   readonly rules: object | null;
   readonly warnings: readonly string[];
   readonly stranger: Reach;
@@ -13,7 +13,7 @@ export interface SpaceRules {
 }
 
 export interface RuleTrial {
-  /** Null: it would be a new one. */
+  /** Null: a new record. */
   readonly id: string | null;
   readonly allowed: boolean;
   readonly why: readonly string[];
@@ -29,7 +29,7 @@ export function getRules(project: string, space: string, signal: AbortSignal): P
   return callJson(rulesOf(project, space), { signal });
 }
 
-/** @param rules null: there are to be none */
+/** @param rules null: remove the rules */
 export function setRules(
   project: string,
   space: string,

@@ -57,7 +57,7 @@ interface RulesProps {
   readonly project: string;
   readonly space: string;
   readonly first: SpaceRules;
-  /** As they were stored last. */
+  /** The stored rules. */
   readonly rules: SpaceRules;
   readonly onSaved: (rules: SpaceRules) => void;
 }
@@ -121,7 +121,7 @@ function reachText(reach: Reach[string] | undefined): string {
   return typeof reach === 'object' ? `where ${reach.where}` : (reach ?? 'none');
 }
 
-/** Tries the rules as they are written, saved or not. */
+/** Tries the rules in the text field, saved or not. */
 function PreviewRules({
   project,
   space,
@@ -137,7 +137,8 @@ function PreviewRules({
   const hasRecord = operation === 'insert' || operation === 'update';
   const form = useForm(async (signal) => {
     const trial = {
-      ...{ operation, user: user.trim() === '' ? null : user.trim() },
+      operation,
+      user: user.trim() === '' ? null : user.trim(),
       ...(rules.trim() === '' ? {} : { rules: jsonOf(rules, 'The rules') }),
       ...(hasRecord && record.trim() !== '' ? { record: jsonOf(record, 'The record') } : {}),
     };
@@ -212,7 +213,7 @@ function JsonField({ rows, value, onInput, placeholder, ...labels }: JsonFieldPr
   );
 }
 
-/** Throws a problem in words. */
+/** Throws a Problem unless the text is JSON. */
 function jsonOf(text: string, what: string): unknown {
   try {
     return JSON.parse(text);

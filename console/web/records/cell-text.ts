@@ -1,7 +1,7 @@
-/** The text of a cell: never more than fits, so that a value of a megabyte costs no more than a short one. */
+/** The text of a cell: cut, so that a value of a megabyte costs no more than a short one. */
 export interface CellText {
   readonly text: string;
-  /** There is more than the cell shows. */
+  /** The value is longer. */
   readonly cut: boolean;
 }
 
@@ -14,14 +14,14 @@ export function cellText(value: unknown): CellText | null {
   return { text: String(value), cut: false };
 }
 
-/** Line breaks and the like become spaces, and a pair of surrogates is not cut in two. */
+/** Replaces whitespace by spaces, and does not split surrogate pairs. */
 function cutText(text: string): CellText {
   const cut = text.length > longest;
   const shown = cut ? text.slice(0, longest).replace(/[\ud800-\udbff]$/, '') : text;
   return { text: shown.replace(/\s/g, ' '), cut };
 }
 
-/** The first characters of the JSON, without writing out the rest of it. */
+/** The first characters of the JSON, without serializing the rest. */
 function nestedText(value: object): CellText {
   let text = '';
   const write = (part: unknown): void => {

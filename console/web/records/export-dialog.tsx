@@ -35,8 +35,10 @@ export function ExportDialog({ api, space, view, selected, onClose }: ExportDial
   const ids = selected === 'all' ? [] : [...selected];
   const what: 'selected' | 'all' = ids.length > 0 ? 'selected' : 'all';
   const { values, text, flag } = useFields({
-    ...{ what, format: 'json' as ExportFormat },
-    ...{ guard: true, mark: false },
+    what,
+    format: 'json' as ExportFormat,
+    guard: true,
+    mark: false,
   });
   const { format } = values;
 

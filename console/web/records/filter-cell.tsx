@@ -21,7 +21,11 @@ export interface FilterCellProps {
 
 const settleMs = 500;
 const placeholders: Partial<Record<FilterOperator, string>> = {
-  ...{ in: 'a, b, …', nin: 'a, b, …', hasAny: 'a, b, …', hasAll: 'a, b, …', path: 'path = value' },
+  in: 'a, b, …',
+  nin: 'a, b, …',
+  hasAny: 'a, b, …',
+  hasAll: 'a, b, …',
+  path: 'path = value',
 };
 
 /**

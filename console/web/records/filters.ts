@@ -2,7 +2,7 @@ import { parseExactly, RoundedNumber } from '#kernel/json/rounded-number.ts';
 import type { ColumnType } from './grid-columns.ts';
 import { jsonProblem, readText } from './record-form.ts';
 
-/** Operators of the API, and three that are made of several: `between`, `empty` and `filled`. */
+/** Operators of the API, and three combined ones: `between`, `empty` and `filled`. */
 export const operatorWords = {
   eq: 'equals',
   icontains: 'contains',
@@ -34,7 +34,7 @@ const ordered = ['gt', 'gte', 'lt', 'lte'] as const;
 const presence = ['empty', 'filled'] as const;
 const lists = ['in', 'ne', 'nin'] as const;
 
-/** By the type of a column. The first one is the default. */
+/** Operators by type of column, the default first. */
 export const operatorsOf: Readonly<
   Record<ColumnType, readonly [FilterOperator, ...(readonly FilterOperator[])]>
 > = {
@@ -53,11 +53,11 @@ export const operatorsOf: Readonly<
 
 export interface Filter {
   readonly operator: FilterOperator;
-  /** As it was typed. Lists have commas, or are JSON; `..` stands between the ends of a range. */
+  /** As typed. Lists have commas, or are JSON; a range has `..` between its ends. */
   readonly text: string;
 }
 
-/** A part of a body of find. The conditions of a branch all have to hold. */
+/** A part of the body of find. All conditions of a branch have to hold. */
 export type Condition =
   | readonly [name: string, operator: string, value: unknown]
   | readonly [group: '$or' | '$not', branches: readonly Where[]];
@@ -67,7 +67,7 @@ export function takesText(operator: FilterOperator): boolean {
   return operator !== 'empty' && operator !== 'filled';
 }
 
-/** Whether it says anything yet: an operator may be chosen before its value is typed. */
+/** Whether the filter has an effect: an operator may be chosen before its value is typed. */
 export function isActive({ operator, text }: Filter): boolean {
   return text !== '' || !takesText(operator);
 }
@@ -129,7 +129,7 @@ function conditionsOf(name: string, type: ColumnType, operator: FilterOperator, 
   }
 }
 
-/** Either end may be missing. A day belongs to a range as a whole, in UTC. */
+/** Either end may be missing. A range includes whole days, in UTC. */
 function rangeConditions(name: string, type: ColumnType, text: string): Where {
   const [from, to] = rangeOf(text);
   const where: Condition[] = [];
@@ -151,7 +151,7 @@ function valueIn(type: ColumnType, text: string): unknown {
     if (/^\d{4}-\d\d-\d\d(t.+)?$/i.test(text) && !Number.isNaN(Date.parse(text))) return text;
     throw new Unreadable('Write a day or a time, such as 2026-01-31 or 2026-01-31T12:00:00Z.');
   }
-  // the words are the same as under a field of the form
+  // the same messages as in the form
   const reading = readText(type, text);
   if ('problem' in reading) throw new Unreadable(reading.problem);
   return reading.value;
@@ -164,7 +164,7 @@ function listIn(text: string): readonly string[] {
     if (Array.isArray(list)) return list.map((one) => (typeof one === 'string' ? one : JSON.stringify(one)));
   } catch (error) {
     if (error instanceof RoundedNumber) throw error;
-    // no JSON
+    // not JSON
   }
   return text
     .split(',')
@@ -172,7 +172,7 @@ function listIn(text: string): readonly string[] {
     .filter((one) => one !== '');
 }
 
-/** As in a query: a JSON number, true, false and a quoted string are that, and all else is text. */
+/** As in a query: JSON numbers, booleans and quoted strings have their type; anything else is text. */
 function elementIn(text: string): unknown {
   try {
     const value = parseExactly(text);

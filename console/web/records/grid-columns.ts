@@ -2,7 +2,7 @@ import type { Field, FieldType } from '../projects/structure.ts';
 
 export type ColumnType = FieldType | 'ID' | 'TIME';
 
-/** A column of the table: a field that is not hashed, or one of the service's own. */
+/** A column of the table: a field that is not hashed, or a system field. */
 export interface GridColumn {
   readonly name: string;
   readonly type: ColumnType;
@@ -10,7 +10,7 @@ export interface GridColumn {
   readonly width: number;
 }
 
-/** The width that a cell needs, or a filter beside its operator. */
+/** Widths of columns: enough for a cell, and for a filter with its operator. */
 const widths: Readonly<Record<ColumnType, number>> = {
   TEXT: 220,
   NUMBER: 210,
@@ -32,7 +32,7 @@ const systemColumns = [
   { name: 'id', type: 'ID' },
 ] as const;
 
-/** Also of a hashed field, which is no column; undefined: there is none. */
+/** The type of a field, even a hashed one, which has no column; undefined: no such field. */
 export function columnType(name: string, fields: readonly Field[]): ColumnType | undefined {
   return [...fields, ...systemColumns].find((column) => column.name === name)?.type;
 }

@@ -14,7 +14,7 @@ export interface GridHeadProps extends RowColumns {
   readonly onSelectAll: (all: boolean) => void;
 }
 
-/** Two rows that stay in sight: names, by which records are sorted, and filters. */
+/** Two sticky rows: column names, for sorting, and filters. */
 export function GridHead(props: GridHeadProps): JSX.Element {
   const { view, onSort } = props;
   const cells = cellsOf(props);

@@ -25,7 +25,7 @@ interface GridExtent {
   readonly lastColumn: number;
 }
 
-/** Null: the key is not the grid's. */
+/** Null: the grid does not handle the key. */
 export function gridKey(event: KeyPress, { pageRows, lastRow, lastColumn }: GridExtent): GridKey | null {
   const control = event.ctrlKey || event.metaKey;
   if (event.altKey) return null;
@@ -41,8 +41,14 @@ export function gridKey(event: KeyPress, { pageRows, lastRow, lastColumn }: Grid
     return event.key.toLowerCase() === 'a' ? { kind: 'selectAll' } : null;
   }
   const steps: Readonly<Record<string, readonly [rows: number, columns: number]>> = {
-    ...{ ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1] },
-    ...{ PageDown: [pageRows, 0], PageUp: [-pageRows, 0], Home: [0, -lastColumn], End: [0, lastColumn] },
+    ArrowDown: [1, 0],
+    ArrowUp: [-1, 0],
+    ArrowRight: [0, 1],
+    ArrowLeft: [0, -1],
+    PageDown: [pageRows, 0],
+    PageUp: [-pageRows, 0],
+    Home: [0, -lastColumn],
+    End: [0, lastColumn],
   };
   const step = steps[event.key];
   if (step !== undefined) return move(...step);

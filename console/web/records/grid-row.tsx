@@ -3,10 +3,10 @@ import type { GridColumn } from './grid-columns.ts';
 import type { Row } from './page-list.ts';
 import type { Span } from './row-window.ts';
 
-/** Of the column of checkboxes, in pixels; it stays in sight. */
+/** Width of the sticky column of checkboxes, in pixels. */
 export const selectWidth = 40;
 
-/** The columns of a row, those of them that are drawn, and where each begins. */
+/** The columns of a row, where each begins, and which are drawn. */
 export interface RowColumns {
   readonly columns: readonly GridColumn[];
   readonly starts: readonly number[];
@@ -19,7 +19,7 @@ export interface CellPlace {
   readonly style: CSSProperties;
 }
 
-/** The cells that are drawn; the first leaves room for those before it. */
+/** The drawn cells; the first has a margin in place of the cells before it. */
 export function cellsOf({ columns, starts, shown }: RowColumns): readonly CellPlace[] {
   return columns.slice(shown.first, shown.end).map((column, offset) => {
     const at = shown.first + offset;
@@ -35,10 +35,10 @@ export function rowWidth({ starts }: RowColumns): string {
 export interface GridRowProps extends RowColumns {
   readonly index: number;
   readonly top: number;
-  /** Null: it is not read yet. */
+  /** Null: not yet loaded. */
   readonly row: Row | null | 'gone';
   readonly selected: boolean;
-  /** Another number than before: it came or changed just now. */
+  /** A new number: the record was inserted or changed just now. */
   readonly mark: number | undefined;
   readonly activeColumn: number | null;
   readonly onSelect: (range: boolean) => void;
@@ -50,8 +50,7 @@ export function GridRow(props: GridRowProps): JSX.Element {
   const { index, row, selected } = props;
   const there = row !== null && row !== 'gone';
   return (
-    // biome-ignore lint/a11y/useSemanticElements lint/a11y/useFocusableInteractive: the grid has the focus, and says
-    // which cell is meant
+    // biome-ignore lint/a11y/useSemanticElements lint/a11y/useFocusableInteractive: the grid has the focus, and names the active cell
     <div
       role="row"
       class={`grid-row${selected ? ' selected' : ''}`}
@@ -101,7 +100,7 @@ function GridCell({
       aria-colindex={at + 2}
       style={style}
       onClick={() => {
-        // not when text was selected to be copied
+        // not if text was selected for copying
         if (there && window.getSelection()?.isCollapsed !== false) onOpen(at);
       }}
     >

@@ -6,38 +6,45 @@ import { isAbort, Problem, toProblem } from '../problem.ts';
 import type { Field } from '../projects/structure.ts';
 import { jsonOf } from '../session.ts';
 
-/** What the service reads, by the ends of names. */
+/** Formats of the service, by file name extension. */
 const formats: Readonly<Record<string, string>> = {
-  ...{ csv: 'csv', tsv: 'csv', txt: 'csv', json: 'json', jsonl: 'ndjson', ndjson: 'ndjson' },
-  ...{ parquet: 'parquet', arrow: 'arrow', feather: 'arrow' },
+  csv: 'csv',
+  tsv: 'csv',
+  txt: 'csv',
+  json: 'json',
+  jsonl: 'ndjson',
+  ndjson: 'ndjson',
+  parquet: 'parquet',
+  arrow: 'arrow',
+  feather: 'arrow',
 };
 
 export const acceptedFiles = [...Object.keys(formats), 'gz'].map((end) => `.${end}`);
 
 export interface ImportProblem {
-  /** Of the file, from 1; null: not of a line. */
+  /** Line of the file, from 1; null: no single line. */
   readonly line: number | null;
   readonly field: string | null;
   readonly reason: string;
 }
 
-/** What `dryRun` answers. */
+/** The response to `dryRun`. */
 export interface ImportPreview {
-  /** The stored one, or where the space has no fields the one that the file suggests. */
+  /** The stored structure, or an inferred one if the space has no fields. */
   readonly structure: { readonly recordStructure: readonly Field[] };
-  /** `field`: a slug; null: the column is no field. */
+  /** `field`: a slug; null: no field. */
   readonly columns: readonly { readonly name: string; readonly field: string | null }[];
   readonly rows: readonly { readonly line: number; readonly values: readonly unknown[] }[];
-  /** How many were looked at. */
+  /** Number of examined records. */
   readonly records: number;
   readonly problems: readonly ImportProblem[];
 }
 
-/** A job of the service; `uploading`: it does not have the file yet. */
+/** A job of the service; `uploading`: the file is still being sent. */
 export interface ImportJob {
   readonly state: 'uploading' | 'waiting' | 'running' | 'publishing' | 'done' | 'failed' | 'cancelled';
   readonly bytes: number;
-  /** Or sent. */
+  /** Sent bytes while uploading. */
   readonly bytesRead: number;
   readonly records: number;
   readonly skipped: number;
@@ -53,16 +60,20 @@ export interface ImportOrder {
   readonly onError: 'stop' | 'skip';
   /** Of CSV. */
   readonly unescapeFormulas: 'true' | 'false';
-  /** The field of each column that is not found by its own name; null: it is left out. */
+  /** The field of each column whose name does not match; null: ignore the column. */
   readonly columns: Readonly<Record<string, string | null>>;
 }
 
-/** Of a file whose first records can't be seen without sending much of it. */
+/** For a file that can't be previewed without sending most of it. */
 export const noPreview: ImportPreview = {
-  ...{ structure: { recordStructure: [] }, columns: [], rows: [], records: 0, problems: [] },
+  structure: { recordStructure: [] },
+  columns: [],
+  rows: [],
+  records: 0,
+  problems: [],
 };
 
-/** That much of a text is enough for a preview. */
+/** This much of a text is enough for a preview. */
 const beginningBytes = 512 * 1024;
 /** Parquet and Arrow have their index at the end: a preview needs the whole file. */
 const largestWhole = 64 * 1024 * 1024;
@@ -71,7 +82,7 @@ const followEveryMs = 500;
 
 const headers = { 'auto-create-record-space': 'false' };
 
-/** Throws a Problem where the name says of no format. */
+/** Throws a Problem for an unknown extension. */
 export function formatOf(name: string): string {
   const end = /\.([^.]+?)(?:\.gz)?$/i.exec(name)?.[1]?.toLowerCase() ?? '';
   const format = Object.hasOwn(formats, end) ? formats[end] : undefined;
@@ -83,7 +94,7 @@ export function formatOf(name: string): string {
   );
 }
 
-/** How the service reads the first records. */
+/** A preview of the first records by the service. */
 export async function previewFile(
   path: string,
   file: File,
@@ -98,26 +109,34 @@ export async function previewFile(
   const body = isWhole ? file : file.slice(0, beginningBytes);
   const call = { method: 'POST', headers, query, body, signal, timeoutMs };
   const preview = await jsonOf<ImportPreview>(await callApi(path, call));
-  // a first record may be larger than that
+  // the first record may be larger than the piece
   return !isWhole && preview.columns.length + preview.problems.length === 0 ? noPreview : preview;
 }
 
-/** @param key the same one for each attempt: an answer that was lost does not become a second import */
+/** @param key the same for each attempt, so that a lost response does not lead to a second import */
 export interface ImportCall extends ImportOrder {
   readonly path: string;
   readonly file: File;
   readonly key: string;
 }
 
-/** What there is of a job before the service has the file. */
+/** A job before the service has the file. */
 export function localJob(state: 'uploading' | 'cancelled', { size }: File, sent: number): ImportJob {
   return {
-    ...{ state, bytes: size, bytesRead: sent, records: 0, skipped: 0, inserted: 0, perSecond: null },
-    ...{ problems: [], problemCount: 0, error: null },
+    state,
+    bytes: size,
+    bytesRead: sent,
+    records: 0,
+    skipped: 0,
+    inserted: 0,
+    perSecond: null,
+    problems: [],
+    problemCount: 0,
+    error: null,
   };
 }
 
-/** Sends a file, and shows its job until that is over. An abort cancels it; where that comes too late, it is done. */
+/** Sends a file, and shows its job until it ends. An abort cancels the job, unless it comes too late. */
 export async function runImport(
   { path, file, key, columns, ...choices }: ImportCall,
   signal: AbortSignal,
@@ -128,7 +147,7 @@ export async function runImport(
   const sentHeaders = { ...headers, 'idempotency-key': key };
   const upload = new AbortController();
   let sent = 0;
-  // a server that has all of it makes it a job, and its answer says which one to cancel
+  // once the server has the whole file, wait for the id of the job to cancel
   signal.addEventListener('abort', () => {
     if (sent < file.size) upload.abort();
   });
@@ -159,7 +178,7 @@ async function followJob(path: string, signal: AbortSignal, show: (job: ImportJo
       show(job);
       if (isOver(job)) return;
     } catch (thrown) {
-      // the import goes on while the connection is away
+      // the import continues while the connection is down
       if (!mayRetry(toProblem(thrown))) throw thrown;
     }
     await new Promise((resolve) => setTimeout(resolve, followEveryMs));

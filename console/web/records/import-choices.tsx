@@ -13,19 +13,19 @@ import { formatOf, type ImportOrder, type ImportPreview, noPreview, previewFile 
 export interface ImportChoicesProps {
   readonly path: string;
   readonly file: File;
-  /** The space has no fields: it gets those that the file suggests. */
+  /** The space has no fields: it gets fields inferred from the file. */
   readonly isNew: boolean;
   readonly onBack: () => void;
-  /** @param fields those of a new space */
+  /** @param fields of a new space */
   readonly onStart: (order: ImportOrder, fields: readonly Field[]) => void;
 }
 
 /** A column of the file. */
 interface ColumnChoice {
   readonly name: string;
-  /** That of the same name; null: there is none. */
+  /** The field of the same name; null: none. */
   readonly field: Field | null;
-  /** The slug of a field, or in a new space a type. Empty: it is left out. */
+  /** The slug of a field, or in a new space a type. Empty: ignore the column. */
   readonly choice: string;
 }
 
@@ -48,7 +48,7 @@ export function ImportChoices({ path, file, isNew, onBack, onStart }: ImportChoi
   const used = columns.filter(({ choice }) => choice !== '');
   const choose: Choose = (name, choice) => {
     const next = new Map(chosen).set(name, choice);
-    // a field takes one column
+    // a field has at most one column
     for (const other of isNew || choice === '' ? [] : columns)
       if (other.name !== name && other.choice === choice) next.set(other.name, '');
     setChosen(next);
@@ -120,7 +120,7 @@ function summaryOf(preview: ImportPreview, used: number, isNew: boolean): string
     : 'no preview is available. Each column goes to the field of the same name.';
 }
 
-/** What the names of columns do not say already. */
+/** The mapping of columns whose names do not match. */
 function mapOf(columns: readonly ColumnChoice[], isNew: boolean): ImportOrder['columns'] {
   const other = columns.filter(({ field, choice }) => choice === '' || (!isNew && choice !== field?.slug));
   return Object.fromEntries(other.map(({ name, choice }) => [name, choice === '' ? null : choice]));

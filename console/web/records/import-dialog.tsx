@@ -36,7 +36,7 @@ const stop = {
 /** From a file to records: choose it, map its columns, and see how the service imports it. */
 export function ImportDialog(props: ImportDialogProps): JSX.Element {
   const { project, space, onClose, onImported } = props;
-  // another attempt makes the same fields again
+  // a repeated attempt creates the same fields again
   const [isNew] = useState(space.fields.length === 0);
   const path = address`/${project}/${space.slug}/_import_`;
   const [file, setFile] = useState<File | null>(null);
@@ -76,7 +76,7 @@ export function ImportDialog(props: ImportDialogProps): JSX.Element {
       {file === null ? (
         <FileChoice onChoose={choose} onClose={onClose} />
       ) : (
-        // the choices stay for another attempt
+        // keep the choices for another attempt
         <div hidden={job !== null}>
           <ImportChoices
             {...{ path, file, isNew }}

@@ -4,35 +4,35 @@ import type { Where } from './filters.ts';
 
 export type LiveState =
   | { readonly kind: 'off' | 'connecting' }
-  /** Narrowed: of too many records, it hears of those that change and not of those that go. */
+  /** Narrowed: with too many records, only changes are received, not deletions. */
   | { readonly kind: 'live'; readonly isNarrowed: boolean }
   | { readonly kind: 'refused'; readonly message: string };
 
 export interface LiveFindInput {
   readonly where: Where;
-  /** @param place of the last event that came; empty: none has */
+  /** @param place id of the last event; empty: none */
   readonly open: (
     where: Where,
     place: string,
     signal: AbortSignal,
   ) => Promise<ReadableStream<Uint8Array<ArrayBuffer>>>;
   readonly onState: (state: LiveState) => void;
-  /** @param id of a record that came, changed or went; null: it may have been any */
+  /** @param id of a record that was inserted, changed or removed; null: any */
   readonly onChange: (id: string | null) => void;
 }
 
-/** Milliseconds before another try. */
+/** Pauses before a reconnection. Milliseconds. */
 const retryMs = { least: 1000, most: 5000 };
-/** The server says every 15 s that it is there. */
+/** The server sends a comment every 15 s. */
 const silentMs = 40_000;
-/** Between two looks at records that may have gone. */
+/** Interval of reloads that find deletions. */
 const lookMs = 5000;
 
-/** A find that stays open, and is opened again where its connection is cut. */
+/** A live find that reconnects. */
 export class LiveFind {
   readonly #input: LiveFindInput;
   #place = '';
-  /** Only records that change from then on are watched. */
+  /** If set, only records that change after this are watched. */
   #since: string | null = null;
   #retryMs = retryMs.least;
   #failures = 0;
@@ -41,7 +41,7 @@ export class LiveFind {
     this.#input = input;
   }
 
-  /** Goes on where it was, until the signal or a refusal. */
+  /** Watches, and continues where it stopped, until the signal or a refusal. */
   async watch(signal: AbortSignal): Promise<void> {
     const { onState } = this.#input;
     this.#failures = 0;
@@ -55,7 +55,7 @@ export class LiveFind {
         const { status, code, message } = toProblem(thrown);
         const isRefused = status >= 400 && status < 500 && code !== 'too_many_records';
         onState(isRefused ? { kind: 'refused', message } : { kind: 'connecting' });
-        // too many requests, or streams, may be fewer soon
+        // after 429 a later attempt may succeed
         if (isRefused && status !== 429) return;
         if (code === 'too_many_records' && this.#narrow()) continue;
       }
@@ -64,7 +64,7 @@ export class LiveFind {
     }
   }
 
-  /** @returns whether it was not yet. Where this clock is ahead, changes are seen by looking alone for so long. */
+  /** @returns whether it was not narrowed before. If this clock is ahead, only reloads find changes for that long. */
   #narrow(): boolean {
     const isFirst = this.#since === null;
     this.#since = new Date().toISOString();
@@ -72,7 +72,7 @@ export class LiveFind {
     return isFirst;
   }
 
-  /** Resolves when the server ends it. */
+  /** Resolves when the server ends the stream. */
   async #connect(signal: AbortSignal): Promise<void> {
     const { where, open, onChange } = this.#input;
     const since = this.#since;
@@ -107,7 +107,7 @@ export class LiveFind {
     if (event === 'ready') {
       this.#failures = 0;
       onState({ kind: 'live', isNarrowed: this.#since !== null });
-      // what came before is not told
+      // earlier changes are not sent
       onChange(null);
     } else if (event === 'enter' || event === 'change' || event === 'leave') {
       onChange(String((JSON.parse(data as string) as { readonly id: string }).id));
@@ -115,7 +115,7 @@ export class LiveFind {
   }
 }
 
-/** Resolves after some time, or when the signal says so. */
+/** Resolves after some time, or when aborted. */
 export async function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
   await new Promise<void>((resolve) => {

@@ -8,7 +8,7 @@ export interface LiveSwitchProps {
   readonly onLive: (on: boolean) => void;
 }
 
-/** Whether the table shows records as they come. Its words have their room, so that nothing moves. */
+/** Switches live updates of the table. Its status has a fixed width, so that nothing moves. */
 export function LiveSwitch({ live, isLive, onLive }: LiveSwitchProps): JSX.Element {
   const id = useId();
   return (

@@ -2,7 +2,7 @@ import type { CellText } from './cell-text.ts';
 import type { Cursor } from './record-view.ts';
 import type { Span } from './row-window.ts';
 
-/** A record as the table has it: the texts of its cells, and no more. */
+/** A row of the table: only the texts of its cells. */
 export interface Row {
   readonly id: string;
   readonly cells: readonly (CellText | null)[];
@@ -10,17 +10,17 @@ export interface Row {
 
 export interface Page {
   readonly start: number;
-  /** How many rows it had when it was first read. */
+  /** Number of rows when it was first loaded. */
   count: number;
   readonly after: Cursor | null;
   readonly lastId: string;
-  /** From 1, of a page that was not come to from the one before. */
+  /** From 1; set if the page was not reached from the previous one. */
   readonly number?: number;
-  /** Null while nobody sees it. */
+  /** Null while out of sight. */
   rows: Row[] | null;
 }
 
-/** The pages that are known, and where the next one begins. */
+/** The known pages, and where the next one begins. */
 export interface PageList {
   pages: Page[];
   known: number;
@@ -28,10 +28,10 @@ export interface PageList {
   complete: boolean;
 }
 
-/** Rows that are read before the reader comes to them. */
+/** Rows that are loaded ahead of the viewport. */
 export const ahead = 100;
 
-/** Index of the last page that begins at the row or before it. */
+/** Index of the last page that begins at or before the row. */
 export function pageAt({ pages }: PageList, row: number): number {
   let low = 0;
   let high = pages.length - 1;
@@ -43,7 +43,7 @@ export function pageAt({ pages }: PageList, row: number): number {
   return low;
 }
 
-/** The row of a record that is here; -1: it is not. */
+/** The row of a loaded record; -1: not loaded. */
 export function rowOfRecord({ pages }: PageList, id: string): number {
   for (const { start, rows } of pages) {
     const at = rows?.findIndex((row) => row.id === id) ?? -1;
@@ -52,11 +52,15 @@ export function rowOfRecord({ pages }: PageList, id: string): number {
   return -1;
 }
 
-/** All pages of so many records, to be found by their numbers. */
+/** All pages of `total` records, by page number. */
 export function spreadList(total: number, limit: number): PageList {
   const pages = Array.from({ length: Math.ceil(total / limit) }, (_, index) => ({
-    ...{ start: index * limit, count: Math.min(limit, total - index * limit), number: index + 1 },
-    ...{ after: null, lastId: '', rows: null },
+    start: index * limit,
+    count: Math.min(limit, total - index * limit),
+    number: index + 1,
+    after: null,
+    lastId: '',
+    rows: null,
   }));
   return { pages, known: total, next: null, complete: true };
 }
@@ -73,7 +77,7 @@ export function withoutRecords(list: PageList, ids: ReadonlySet<string>): PageLi
   return { ...list, pages, known: start };
 }
 
-/** Whether a page is seen, or about to be. */
+/** Whether a page is visible, or about to be. */
 export function overlaps({ start, count }: Page, { first, end }: Span): boolean {
   return start < end + ahead && start + count > first - ahead;
 }

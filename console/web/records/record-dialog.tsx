@@ -11,7 +11,7 @@ import { Skeleton } from '../parts/skeleton.tsx';
 import type { StoredRecord } from './record-form.ts';
 import { type RecordDialogProps, RecordFormView } from './record-form-view.tsx';
 
-/** One record: as a form, and as JSON. The table has only what its cells show, so it is read anew. */
+/** One record: as a form, and as JSON. The table only has the texts of its cells, so the record is loaded. */
 export function RecordDialog(props: RecordDialogProps): JSX.Element {
   const { api, id, onClose } = props;
   const { edit, close } = useEdits(onClose);
@@ -41,7 +41,7 @@ export function RecordDialog(props: RecordDialogProps): JSX.Element {
       {id !== null && loaded.loading && record === null && <Skeleton lines={6} />}
       {record !== null && tab === 'json' && <JsonView record={record} />}
       {(id === null || record !== null) && (
-        // edits stay while the JSON is shown
+        // keep edits while the JSON is shown
         <div hidden={tab !== 'form'}>
           <RecordFormView
             {...props}
@@ -60,14 +60,14 @@ export function RecordDialog(props: RecordDialogProps): JSX.Element {
 /** More than this at once makes a page slow to scroll. */
 const shownAtFirst = 50_000;
 
-/** The record as the API answers it. */
+/** The record as the API returns it. */
 function JsonView({ record }: { readonly record: StoredRecord }): JSX.Element {
   const text = useMemo(() => JSON.stringify(record, null, 2), [record]);
   const [whole, setWhole] = useState(text.length <= shownAtFirst);
   const box = useRef<HTMLDivElement>(null);
   const showAll = (): void => {
     setWhole(true);
-    // the button that had the focus is gone
+    // the focused button was removed
     box.current?.querySelector('pre')?.focus();
   };
   return (

@@ -18,11 +18,11 @@ export interface RecordFieldProps {
 /** A text area with more than this takes long to open. */
 const largeText = 100_000;
 
-/** A field of the form, by its type, with a way to say that it has no value. */
+/** A field of the form, by type, which can be cleared to have no value. */
 export function RecordField(props: RecordFieldProps): JSX.Element {
   const { field, index, isNew, entry, problem, onChange } = props;
   const [unfolded, setUnfolded] = useState(false);
-  // the button that had the focus is gone
+  // the focused button was removed
   useLayoutEffect(() => {
     if (unfolded) document.querySelector<HTMLElement>(`[data-field="${index}"]`)?.focus();
   }, [unfolded]);
@@ -79,7 +79,7 @@ function Control({ field, entry, common, onChange }: ControlProps): JSX.Element 
   const plainText = field.type === 'TEXT' && !field.hashed;
   const onInput = (event: Event): void => {
     const text = (event.currentTarget as HTMLInputElement).value;
-    // the empty text is a value of TEXT alone
+    // only TEXT has the empty text as a value
     onChange({ text, none: text === '' && !plainText });
   };
   if (field.type === 'BOOLEAN') {

@@ -27,11 +27,11 @@ export interface RecordDialogProps {
 interface RecordFormProps extends RecordDialogProps {
   readonly record: StoredRecord | null;
   readonly onEdit: () => void;
-  /** Closes it whatever was edited. */
+  /** Closes the dialog without asking. */
   readonly onSaved: () => void;
 }
 
-/** A form by the structure. A refusal of the API stands at its field. */
+/** A form for the structure. Problems of the API are shown at their fields. */
 export function RecordFormView(props: RecordFormProps): JSX.Element {
   const { api, fields, record, focus } = props;
   const [values, setValues] = useState(() => formOf(fields, record));
@@ -75,7 +75,7 @@ export function RecordFormView(props: RecordFormProps): JSX.Element {
     announce('Some fields need to be corrected.');
     focusField(element.current, index);
   };
-  // the field that was opened, or the first; a key that follows at once goes there
+  // focus the opened field, or the first, before the next key press
   useLayoutEffect(() => {
     const index = fields.findIndex(({ name }) => name === focus);
     focusField(element.current, Math.max(0, index));
@@ -113,7 +113,7 @@ export function RecordFormView(props: RecordFormProps): JSX.Element {
 function focusField(form: HTMLFormElement | null, index: number): void {
   const control = form?.querySelector<HTMLElement>(`[data-field="${index}"]`);
   if (!control) return;
-  // a dialog that is not open yet opens with the focus on the element with this attribute
+  // a dialog that opens later focuses the element with this attribute
   control.autofocus = true;
   control.focus();
   control.scrollIntoView({ block: 'center' });

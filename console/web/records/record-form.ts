@@ -12,7 +12,7 @@ export type StoredRecord = Readonly<Record<string, unknown>>;
 
 const noValue: FormEntry = { text: '', none: true };
 
-/** The form of a new record, or of one that is there. Hashed fields can only be written: they begin empty. */
+/** The form of a new or a stored record. Hashed fields are write-only, so they begin empty. */
 export function formOf(fields: readonly Field[], record: StoredRecord | null): Form {
   return new Map(fields.map((field) => [field.name, entryOf(field, record)]));
 }
@@ -33,7 +33,7 @@ export function readForm(fields: readonly Field[], form: Form, before: StoredRec
   for (const field of fields) {
     const entry = form.get(field.name) ?? noValue;
     const start = initial.get(field.name) ?? noValue;
-    // a change sends only the person's changes, so that others' changes stay
+    // send only this user's changes, so that others' changes stay
     if (before !== null && entry.none === start.none && entry.text === start.text) continue;
     const reading = readEntry(field, entry, before !== null);
     if ('problem' in reading) problems.set(field.name, reading.problem);
@@ -53,7 +53,7 @@ function readEntry(field: Field, { text, none }: FormEntry, changes: boolean): P
   return readText(field.type, text);
 }
 
-/** A value as people write it, by the type of its field. Also for cells of CSV. */
+/** Parses a typed value by the type of its field. */
 export function readText(type: Field['type'], text: string): ParsedValue {
   switch (type) {
     case 'TEXT':
@@ -97,7 +97,7 @@ export function jsonProblem(error: unknown): string {
 }
 
 /**
- * The API's problems by field; those of no field stay apart.
+ * The API's problems by field, and the others.
  * @param problems the texts of an error's list `error`, such as `Body field: 'age' is required`
  */
 export function fieldProblems(problems: readonly string[], fields: readonly Field[]) {
@@ -113,7 +113,7 @@ export function fieldProblems(problems: readonly string[], fields: readonly Fiel
   return { byField, others };
 }
 
-/** As the service shows a name in its messages. */
+/** A name as in the service's messages. */
 function shown(name: string): string {
   return name.length > 100 ? `'${name.slice(0, 100)}…'` : `'${name}'`;
 }

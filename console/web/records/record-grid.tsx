@@ -15,7 +15,7 @@ export interface RecordGridProps
   readonly marks: Marks;
 }
 
-/** Records in a grid of the WAI-ARIA kind: one stop of the Tab key, arrows within; only what is seen is drawn. */
+/** Records in a grid of the WAI-ARIA kind: one tab stop, arrow keys within; only visible cells are drawn. */
 export function RecordGrid(props: RecordGridProps): JSX.Element {
   const { pages, columns } = props;
   const grid = useRef<HTMLDivElement>(null);
@@ -26,7 +26,7 @@ export function RecordGrid(props: RecordGridProps): JSX.Element {
   const activeShown =
     active.row >= first && active.row < end && active.column >= shown.first && active.column < shown.end;
   const onKeyDown = (event: KeyboardEvent): void => {
-    // the filters in the head have keys of their own
+    // filters in the head handle their own keys
     if (event.target !== event.currentTarget) return;
     const key = gridKey(event, {
       pageRows: Math.floor(drawn.bodyHeight / rowHeight) - 1,

@@ -16,7 +16,7 @@ import type { Span } from './row-window.ts';
 
 export interface PageResponse {
   readonly records: readonly StoredRecord[];
-  /** Length of the answer, by which the next page is measured. */
+  /** Length of the response, which determines the size of the next page. */
   readonly size: number;
 }
 
@@ -30,17 +30,17 @@ export interface RecordPagesInput {
 
 const firstLimit = 50;
 const largestLimit = 500;
-/** The same on the way to the end, where most rows are passed by. */
+/** The limit on the way to the end, where most rows are skipped. */
 const passedLimit = 5000;
-/** Characters of an answer, about: more would be felt when it is parsed. */
+/** Characters of a response, about: parsing more would be noticeable. */
 const pageSize = 1_000_000;
-/** Cells that are kept; at some 120 characters each this is 50 MB. */
+/** Most cells in memory: 50 MB at about 120 characters each. */
 const keptCells = 200_000;
 
 /**
- * The records of a view, by keyset pagination as the reader scrolls: each page begins behind the last record of the one
- * before, so nothing is counted and no page is slower than the first. Pages out of sight are forgotten, and read again
- * from the same record when the reader comes back.
+ * The records of a view, loaded by keyset pagination while scrolling: each page begins after the last record of the
+ * previous one, so nothing is counted and no page is slower than the first. Pages out of sight are dropped, and
+ * reloaded from the same record when they come back into view.
  */
 export class RecordPages {
   readonly #input: RecordPagesInput;
@@ -50,24 +50,24 @@ export class RecordPages {
   #wanted: Span = { first: 0, end: 1 };
   #loading = false;
   #readsOn = false;
-  /** Rows of a page that is found by its number; null while pages follow each other. */
+  /** Size of pages that are loaded by number; null while pages follow each other. */
   #spreadLimit: number | null = null;
   #error: unknown = null;
   #run = Promise.resolve();
-  /** What is seen is to be read again. */
+  /** The visible rows have to be reloaded. */
   #isStale = false;
-  /** Pages before this one are from before that. */
+  /** Pages before this index are stale. */
   #staleEnd = 0;
 
   constructor(input: RecordPagesInput) {
     this.#input = input;
   }
 
-  /** Rows that have been read so far. */
+  /** Rows known so far. */
   get known(): number {
     return this.#list.known;
   }
-  /** Whether there are no more. */
+  /** Whether all rows are known. */
   get complete(): boolean {
     return this.#list.complete;
   }
@@ -78,14 +78,14 @@ export class RecordPages {
     return this.#error;
   }
 
-  /** Null: it is not there yet. `gone`: it was deleted since. */
+  /** Null: not yet loaded. `gone`: deleted since. */
   row(index: number): Row | null | 'gone' {
     const page = this.#list.pages[pageAt(this.#list, index)];
     if (page === undefined || index >= page.start + page.count || page.rows === null) return null;
     return page.rows[index - page.start] ?? 'gone';
   }
 
-  /** Where a record is that is here; -1: it is not. */
+  /** The index of a loaded record; -1: not loaded. */
   indexOf(id: string): number {
     return rowOfRecord(this.#list, id);
   }
@@ -98,13 +98,13 @@ export class RecordPages {
     for (const { rows } of this.#list.pages) if (rows !== null) yield* rows;
   }
 
-  /** Says which rows are visible; reads the missing ones, and some more. */
+  /** Sets the visible rows; loads missing ones, and some ahead. */
   want(span: Span): void {
     this.#wanted = span;
     if (!this.#loading && this.#error === null) this.#run = this.#loadAll();
   }
 
-  /** Reads again what is seen, as records came, changed or went. Resolves when it is there. */
+  /** Reloads the visible rows after changes. Resolves when they are loaded. */
   async refresh(): Promise<void> {
     this.#isStale = true;
     this.#error = null;
@@ -113,8 +113,8 @@ export class RecordPages {
   }
 
   /**
-   * Gives the last row a place: where it is known how many there are, all pages get theirs, and are read by their
-   * numbers when they are seen; or it is read on to the end.
+   * Makes the last row reachable: if the total is known, all pages are placed, and loaded by number when they become
+   * visible; otherwise pages are loaded up to the end.
    */
   toEnd(total: number | null): void {
     if (this.#list.complete) return;
@@ -131,11 +131,11 @@ export class RecordPages {
   }
 
   retry(): void {
-    // what failed may have been to read it again
+    // the failed load may have been a reload
     void this.refresh();
   }
 
-  /** A record that was changed: its row shows it as it is now, where it was. */
+  /** Shows a changed record in its row, without moving it. */
   replace(record: StoredRecord): void {
     const row = this.#rowOf(record);
     for (const { rows } of this.#list.pages) {
@@ -147,13 +147,13 @@ export class RecordPages {
 
   remove(ids: ReadonlySet<string>): void {
     this.#list = withoutRecords(this.#list, ids);
-    // the records behind are in other pages now
+    // later records are in other pages now
     if (this.#spreadLimit !== null) this.#spread(this.#list.known, this.#spreadLimit);
     this.#input.changed();
     this.want(this.#wanted);
   }
 
-  /** Nothing is read any more. */
+  /** Stops all loads. */
   close(): void {
     this.#abort.abort();
   }
@@ -193,7 +193,7 @@ export class RecordPages {
     return !complete && this.#wanted.end + ahead > known;
   }
 
-  /** Adds a page. The list may be none any more meanwhile: some were deleted, or all pages have places now. */
+  /** Adds a page. The list may be replaced meanwhile, by a deletion or by a spread of all pages. */
   async #loadNext(list: PageList): Promise<void> {
     const { next: after, known: start } = list;
     const { records, size } = await this.#input.load({ limit: this.#limit, after }, this.#abort.signal);
@@ -209,8 +209,7 @@ export class RecordPages {
   }
 
   /**
-   * From the first page that is seen on. Those behind it are forgotten, and those before it are read when they are
-   * seen.
+   * Reloads from the first visible page. Later pages are dropped; earlier ones are reloaded when they become visible.
    */
   async #readAgain(): Promise<void> {
     const first = pageAt(this.#list, this.#wanted.first);
@@ -218,7 +217,7 @@ export class RecordPages {
     if (this.#spreadLimit !== null) {
       for (const page of this.#list.pages) {
         if (!overlaps(page, this.#wanted)) page.rows = null;
-        // the one before it may be the last by now
+        // an earlier page may be the last by now
         else if (this.#list.pages.includes(page)) await this.#reload(page);
       }
       return;
@@ -242,12 +241,12 @@ export class RecordPages {
       ? { limit: this.#spreadLimit ?? count, after, page: number }
       : { limit: count, after };
     const { records } = await this.#input.load(request, this.#abort.signal);
-    // where some were deleted, the answer goes on into the page behind
+    // after deletions, the response extends into the next page
     const last = records.findIndex(({ id }) => id === page.lastId);
     const own = last < 0 ? records : records.slice(0, last + 1);
     page.rows = own.slice(0, count).map((record) => this.#rowOf(record));
     if (number === undefined) return;
-    // there are fewer than were expected, or more
+    // there are fewer or more rows than expected
     if (records.length < count || page === this.#list.pages.at(-1)) this.#endAt(page, records, request.limit);
   }
 
@@ -263,7 +262,7 @@ export class RecordPages {
     };
   }
 
-  /** Forgets pages, the farthest first, until few enough cells are left. */
+  /** Drops pages, the farthest first, until few enough cells are left. */
   #forget(): void {
     const cells = (page: Page): number => (page.rows?.length ?? 0) * this.#input.columns.length;
     let kept = this.#list.pages.reduce((sum, page) => sum + cells(page), 0);
@@ -284,7 +283,7 @@ export class RecordPages {
   }
 }
 
-/** How many records are asked for next, so that an answer stays small however large the records are. */
+/** The next page size, so that a response stays small however large the records are. */
 export function nextLimit(count: number, size: number, largest = largestLimit): number {
   const fitting = Math.floor(pageSize / Math.max(1, size / Math.max(1, count)));
   return Math.max(1, Math.min(largest, fitting));

@@ -18,16 +18,14 @@ export interface Sort {
   readonly order: 'asc' | 'desc';
 }
 
-/**
- * The view of a space on the screen. It stands in the address, so that it can be sent to somebody, and Back undoes it.
- */
+/** The view of a space. It is part of the URL, so that it can be shared, and the back button undoes changes. */
 export interface RecordView {
-  /** By the name of their field, in the order of the address. */
+  /** By field name, in the order of the URL. */
   readonly filters: ReadonlyMap<string, Filter>;
   readonly match: 'all' | 'any';
-  /** Looked for in all TEXT fields, among the records that match the filters. */
+  /** Text to search for in all TEXT fields of records that match the filters. */
   readonly search: string;
-  /** The next one decides where one is equal. None: newest first. */
+  /** Later sorts apply to records that are equal in earlier ones. Empty: newest first. */
   readonly sorts: readonly Sort[];
 }
 
@@ -36,7 +34,7 @@ export const emptyView: RecordView = { filters: new Map(), match: 'all', search:
 /** `where.age` compares age for equality; `where-gte.age` has another operator. */
 const filterKey = /^where(?:-(\w+))?\.(.*)$/s;
 
-/** It ignores everything unknown: people type addresses. */
+/** Ignores anything unknown, because people edit URLs. */
 export function viewOfQuery(query: URLSearchParams): RecordView {
   const filters = new Map<string, Filter>();
   for (const [key, text] of query) {
@@ -72,7 +70,7 @@ export function queryOfView({ filters, match, search, sorts }: RecordView): stri
 
 /**
  * Ascending, descending, and back to the order of the page.
- * @param adds beside the others, which come first
+ * @param adds after the other sorts
  */
 export function nextSorts(sorts: readonly Sort[], by: string, adds: boolean): readonly Sort[] {
   const last = sorts.find((sort) => sort.by === by);
@@ -93,7 +91,7 @@ function* readings(
   }
 }
 
-/** The filters that the API would refuse, by name. */
+/** Problems of invalid filters, by name. */
 export function filterProblems(view: RecordView, fields: readonly Field[]): ReadonlyMap<string, string> {
   const problems = new Map<string, string>();
   for (const [name, reading] of readings(view, fields))
@@ -101,7 +99,7 @@ export function filterProblems(view: RecordView, fields: readonly Field[]): Read
   return problems;
 }
 
-/** The conditions of find. Throws a Problem: without one of its filters a view would be of other records. */
+/** The conditions of find. Throws a Problem for an invalid filter: leaving it out would show other records. */
 export function whereOf(view: RecordView, fields: readonly Field[]): Where {
   const filters: Where[] = [];
   for (const [name, reading] of readings(view, fields)) {
@@ -121,11 +119,11 @@ export function searchedFields(fields: readonly Field[]): readonly Field[] {
   return fields.filter(({ type, hashed }) => type === 'TEXT' && !hashed).slice(0, maxSearched);
 }
 
-/** The record of a page after which the next one begins. */
+/** The record after which the next page begins. */
 export interface Cursor {
   readonly id: string;
   readonly value?: unknown;
-  /** Of several sorts. */
+  /** With several sorts. */
   readonly values?: readonly unknown[];
 }
 
@@ -139,11 +137,11 @@ export function cursorOf(record: StoredRecord, sortBy: readonly string[]): Curso
 export interface PageRequest {
   readonly limit: number;
   readonly after: Cursor | null;
-  /** Its number from 1, where the record before it is not known. */
+  /** Page number from 1, if the record before it is unknown. */
   readonly page?: number;
 }
 
-/** The order that a request asks for; the newest records come first unless the reader sorts. */
+/** The sorts of a request; newest first by default. */
 function effectiveSorts({ sorts }: RecordView): readonly Sort[] {
   return sorts.length === 0 ? [{ by: 'id', order: 'desc' }] : sorts;
 }
@@ -167,7 +165,7 @@ export function isBare({ filters, search }: RecordView): boolean {
   return search === '' && ![...filters.values()].some(isActive);
 }
 
-/** JSON for a header, which holds no characters beyond Latin-1. */
+/** JSON for a header, which can't have characters beyond Latin-1. */
 export function headerJson(value: unknown): string {
   return JSON.stringify(value).replace(
     /[\u007f-\uffff]/g,

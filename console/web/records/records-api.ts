@@ -10,7 +10,7 @@ import { headerJson, type PageRequest, type RecordView, viewOptions, whereOf } f
 
 const headers = {
   'use-pre-stored-structure': 'true',
-  // a page of a space that somebody has dropped meanwhile does not create it again
+  // the page of a dropped space must not create it again
   'auto-create-project': 'false',
   'auto-create-record-space': 'false',
 };
@@ -18,9 +18,9 @@ const headers = {
 /** A request may have 64 KiB of headers. */
 const longestOptions = 48_000;
 
-/** A large answer takes longer than the first byte of a small one. */
+/** Large responses take longer. */
 const timeoutMs = 120_000;
-/** A live find goes on; this is the most that a timer can be set to. */
+/** A live find is endless; this is the longest possible timer. */
 const liveMs = 2 ** 31 - 1;
 
 export type ExportFormat = 'json' | 'ndjson' | 'csv' | 'parquet' | 'arrow';
@@ -30,11 +30,11 @@ export interface ExportRequest {
   readonly view: RecordView;
   readonly fields: readonly Field[];
   readonly ids: readonly string[] | null;
-  /** What only CSV knows. */
+  /** Options of CSV. */
   readonly query: Readonly<Record<string, boolean>>;
 }
 
-/** The record operations of one space, as the pages use them. */
+/** The record operations of one space. */
 export class RecordsApi {
   readonly #path: string;
 
@@ -55,7 +55,7 @@ export class RecordsApi {
     signal: AbortSignal,
   ): Promise<PageResponse> {
     const options = headerJson(viewOptions(view, request));
-    // the value that the page before ended with is in there
+    // they contain the last value of the previous page
     if (options.length > longestOptions) {
       throw new Problem(
         'A value of the sorted field is too long to load the next page. Sort by another field.',
@@ -67,8 +67,8 @@ export class RecordsApi {
   }
 
   /**
-   * The events of a live find. The table reads what it shows; only what is selected here makes an event when it
-   * changes, and every write changes `updatedAt`. @param place of the last one
+   * The events of a live find. The table loads its rows itself, so `updatedAt`, which changes with every write, is
+   * enough. @param place id of the last event
    */
   async live(
     json: Where,
@@ -88,7 +88,7 @@ export class RecordsApi {
     return jsonOf(await this.#post('/_aggregate_', { json, signal }));
   }
 
-  /** Chosen records, or all of a view, as a file. Null: no ids are chosen. */
+  /** Selected records, or all of a view, as a file. `ids` null: all. */
   export({ format, view, fields, ids, query }: ExportRequest, signal: AbortSignal): Promise<Response> {
     const options = headerJson(viewOptions(view, {}));
     const json = ids === null ? whereOf(view, fields) : [['id', 'in', ids]];
@@ -102,7 +102,7 @@ export class RecordsApi {
     });
   }
 
-  /** Null when it is gone. */
+  /** Null: deleted. */
   async one(id: string, signal: AbortSignal): Promise<StoredRecord | null> {
     return jsonOf(await this.#post('/_single_', { method: 'GET', query: { id }, signal }));
   }
@@ -115,7 +115,7 @@ export class RecordsApi {
     return jsonOf(await this.#post('/update-by-id', { query: { id }, json: changes, signal }));
   }
 
-  /** Deletes records with one request; those that are gone already are fine. Too large for one, they go in halves. */
+  /** Deletes records with one request, ignoring missing ones. Splits a request that is too large. */
   async remove(ids: readonly string[], signal: AbortSignal): Promise<void> {
     try {
       await this.#post('/_delete_', { json: { where: { id: { in: ids } } }, signal });

@@ -14,20 +14,20 @@ export interface RecordsFooterProps {
   readonly api: RecordsApi;
   readonly view: RecordView;
   readonly pages: RecordPages;
-  /** Of the pages, which change by themselves: with equal properties it would not be drawn again. */
+  /** Passed separately, because `pages` is mutable: equal props would not redraw. */
   readonly known: number;
   readonly complete: boolean;
   /** A filter can't be read. */
   readonly refused: boolean;
-  /** Grows with each change of a record. */
+  /** Increases with each change of a record. */
   readonly changes: number;
-  /** Grows while records come and go by themselves. */
+  /** Increases with each live reload. */
   readonly liveReads: number;
   readonly sums: boolean;
   readonly setSums: (sums: boolean) => void;
 }
 
-/** Two functions each; an aggregation may have 100. */
+/** Two functions for each field; an aggregation may have 100. */
 const mostSums = 49;
 
 /** How many records match and, when asked for, sums and averages of their numbers. One request answers both. */
@@ -56,7 +56,7 @@ export function RecordsFooter(props: RecordsFooterProps): JSX.Element {
     [key],
   );
   const read = useRef(liveReads);
-  // the last answer stands until the next is there, and each is waited for
+  // keep the last response until the next arrives, one request at a time
   useEffect(() => {
     if (loaded.loading || read.current === liveReads) return;
     read.current = liveReads;
@@ -91,7 +91,7 @@ export function RecordsFooter(props: RecordsFooterProps): JSX.Element {
   );
 }
 
-/** How much is here, and how much there is. */
+/** How many records are loaded, and how many there are. */
 function state(known: number, complete: boolean, total: number): string {
   if (complete) return countOf(known, 'record');
   if (known === 0) return 'Loading…';

@@ -45,7 +45,7 @@ export interface RecordsTableProps {
 
 const nothing: RecordSelection = new Set();
 
-/** The record that is open, by its address: the Back button closes it. */
+/** Query parameter of the open record, so that the back button closes it. */
 const openKey = 'record';
 
 export function RecordsTable(props: RecordsTableProps): JSX.Element {

@@ -11,7 +11,7 @@ const atOnce = 5000;
 
 /**
  * Asks, then deletes records: all of a space, or some by their ids.
- * @returns the ids of those that are gone; after it was stopped, of some
+ * @returns the ids of deleted records: not all, if it was stopped
  */
 export async function removeRecords(
   { api, space, view }: { readonly api: RecordsApi; readonly space: Space; readonly view: RecordView },

@@ -1,12 +1,12 @@
-/** The drawn part of a virtual list: from `first` on, and not `end` itself. */
+/** The drawn part of a virtual list: from `first` up to, but not including, `end`. */
 export interface Span {
   readonly first: number;
   readonly end: number;
 }
 
-/** A list of rows of one height that is scrolled. */
+/** A scrolled list of rows of equal height. */
 interface RowsView {
-  /** The first row that has a place. */
+  /** The first placed row. */
   readonly base: number;
   readonly scrollTop: number;
   readonly height: number;
@@ -23,7 +23,7 @@ export function rowSpan(view: Omit<RowsView, 'base'>, overscan: number): Span {
   return { first: Math.max(0, Math.min(top - overscan, end)), end };
 }
 
-/** Where each column begins, and at the end where the last one stops. */
+/** Where each column begins, and finally where the last one ends. */
 export function columnStarts(widths: readonly number[]): readonly number[] {
   const starts = [0];
   for (const width of widths) starts.push((starts.at(-1) ?? 0) + width);
@@ -40,17 +40,17 @@ export function columnSpan(starts: readonly number[], scrollLeft: number, width:
   return { first: Math.max(0, first - 1), end: Math.min(columns, end + 1) };
 }
 
-/** Browsers cut off what is higher than some 17 million pixels (Firefox): so many rows have a place at once. */
+/** Rows that are placed at once: browsers limit heights, Firefox to some 17 million pixels. */
 export const placedRows = 200_000;
 
 /**
- * The first row that has a place, and how far the list has to be scrolled by script so that nothing moves in front of
- * the reader's eyes. It changes when the reader comes near an end of the placed rows and there are more behind it.
+ * The first placed row, and how far to scroll so that the visible rows do not move. It changes when the viewport comes
+ * near an end of the placed rows and there are more beyond it.
  */
 export function placeRows(view: Omit<RowsView, 'height'>): { base: number; scrollBy: number } {
   const { base, scrollTop, rowHeight, rows } = view;
   const top = Math.floor(scrollTop / rowHeight);
-  // small enough that both ends of the way back have room
+  // small enough to leave room at both ends
   const step = placedRows / 4;
   if (top > placedRows * 0.9 && base + placedRows < rows)
     return { base: base + step, scrollBy: -step * rowHeight };
@@ -61,7 +61,7 @@ export function placeRows(view: Omit<RowsView, 'height'>): { base: number; scrol
   return { base, scrollBy: 0 };
 }
 
-/** How far to scroll so that the row can be seen whole: 0 when it can. */
+/** How far to scroll to make the whole row visible; 0 if it is. */
 export function scrollToRow(row: number, view: Omit<RowsView, 'rows'>): number {
   const { base, scrollTop, height, rowHeight } = view;
   const top = (row - base) * rowHeight;

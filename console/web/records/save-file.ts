@@ -1,12 +1,12 @@
 const keepMs = 60_000;
 
-/** Hands a file to the browser's downloads. */
+/** Saves a file through the browser's downloads. */
 export function saveFile(content: Blob, name: string): void {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(content);
-  // a slug of a space may be anything
+  // slugs may have any characters
   link.download = name.replace(/[\\/:*?"<>|]/g, '_');
   link.click();
-  // the browser may still be asking where to put it
+  // the browser may still be asking for a folder
   setTimeout(() => URL.revokeObjectURL(link.href), keepMs);
 }

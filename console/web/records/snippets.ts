@@ -12,7 +12,7 @@ export interface SnippetInput {
   readonly limit: number;
 }
 
-/** Stands where the access token belongs: tokens are shown once, when they are created. */
+/** Placeholder for the access token, because tokens are only shown when they are created. */
 const token = 'ACCESS_TOKEN';
 
 function addressOf({ apiUrl, project, space }: SnippetInput): string {
@@ -70,12 +70,12 @@ const constructors = {
   OBJECT: 'Object',
 };
 
-/** The same with the published client; or why it can't. */
+/** The same with nobox-client, or why that can't. */
 export function clientSnippet(input: SnippetInput): { readonly code: string } | { readonly problem: string } {
   const problem = clientProblem(input);
   if (problem !== null) return { problem };
   const { apiUrl, project, space } = input;
-  // the client's requests bring the stored structure to this one: it says everything that the stored one does
+  // the client's requests overwrite the stored structure, so include all of it
   const structure = space.fields.map((field) => `    ${JSON.stringify(field.name)}: ${definition(field)},`);
   return {
     code: `import { getSchemaCreator } from 'nobox-client';
@@ -99,10 +99,10 @@ function call({ view, space: { fields }, limit }: SnippetInput): string {
   return `find(${JSON.stringify(parameters(whereOf(view, fields)))}, ${options})`;
 }
 
-/** Conditions as the client takes them, which sends them in the query. */
+/** Conditions for the client, which sends them in the query. */
 function parameters(where: Where): object {
   const entries = new Map<string, unknown>();
-  // an object has each key once
+  // an object can have each key only once
   const others: object[] = [];
   for (const condition of where) {
     if (condition.length === 2) {
@@ -132,7 +132,7 @@ function definition(field: Field): string {
   return `{ ${parts.join(', ')} }`;
 }
 
-/** The client makes the slug from its name of the space. */
+/** The client derives the slug from this name. */
 function clientSpace({ slug, name }: Structure): string {
   return name.toLowerCase() === slug ? name : slug;
 }
@@ -145,7 +145,7 @@ function clientProblem({ space, view }: SnippetInput): string | null {
   if (other !== undefined) {
     return `nobox-client derives slugs of fields from their names, but “${other.name}” has a different slug.`;
   }
-  // an object literal takes it for its prototype
+  // in an object literal it sets the prototype
   if (view.filters.has('__proto__')) return 'nobox-client can’t send a condition on a field of this name.';
   return null;
 }

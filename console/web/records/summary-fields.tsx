@@ -14,7 +14,7 @@ import {
 export interface SummaryFieldsProps {
   readonly fields: readonly Field[];
   readonly summary: Summary;
-  /** By the text that a part of it has in the address, and `zone`. */
+  /** By the part's text in the URL, and `zone`. */
   readonly problems: ReadonlyMap<string, string>;
   readonly onChange: (changed: Partial<Summary>) => void;
 }
@@ -128,7 +128,7 @@ function ValueFields({ fields, value, problem, onChange, onRemove }: ValueFields
   );
 }
 
-/** Also the chosen one, where an address names a field that does not exist. */
+/** Includes the chosen name, even if the URL names a missing field. */
 function optionsOf(names: readonly string[], chosen: string, none = ''): [value: string, label: string][] {
   const all = names.includes(chosen) ? names : [...names, chosen];
   return all.map((value) => [value, value === '' ? none : value]);

@@ -16,7 +16,7 @@ import { type Summary, summaryBody, summaryOfQuery, summaryProblems, withSummary
 import { SummaryFields } from './summary-fields.tsx';
 import { SummaryCode, SummaryResult } from './summary-result.tsx';
 
-/** The records of a space in groups: by fields and by time, as a table and as pictures. */
+/** The records of a space grouped by fields and time, as a table and as charts. */
 export function SummaryPage({ params: { project = '', space = '' } }: PageProps): JSX.Element {
   const { data, problem, reload } = useLoad((signal) => getSpace(project, space, signal), [project, space]);
   const query = queryOfView(viewOfQuery(place.value.query));
@@ -85,7 +85,7 @@ interface FiltersProps {
   readonly onClear: () => void;
 }
 
-/** Which records are meant. Filters are set in the table. */
+/** Describes the filters, which are set in the table. */
 function Filters({ view, total, problem, onClear }: FiltersProps): JSX.Element {
   const words = [...view.filters].map(([name, { operator, text }]) =>
     `${name} ${operatorWords[operator]} ${text}`.trim(),

@@ -12,12 +12,12 @@ import { bucketText, chartOf, groupText, mostRows, type Summary, valueNames } fr
 
 export interface SummaryResultProps {
   readonly summary: Summary;
-  /** Null: they are on their way. */
+  /** Null: loading. */
   readonly rows: readonly StoredRecord[] | null;
   readonly caption: string;
 }
 
-/** The groups as pictures, one a figure, and as a table. */
+/** The groups as a chart for each figure, and as a table. */
 export function SummaryResult({ summary, rows, caption }: SummaryResultProps): JSX.Element {
   const { groups, time, every } = summary;
   const names = valueNames(summary);
@@ -28,7 +28,8 @@ export function SummaryResult({ summary, rows, caption }: SummaryResultProps): J
     .map((name) => ({ label: name, cell: ({ row }) => shown(name, row[name]) }));
   for (const name of names) {
     columns.push({
-      ...{ label: name, numeric: true },
+      label: name,
+      numeric: true,
       cell: ({ row }) => {
         const value = row[name];
         return typeof value === 'number' ? formatNumber(value) : value === null ? '–' : shown(name, value);

@@ -3,7 +3,7 @@ import { columnType } from './grid-columns.ts';
 import type { StoredRecord } from './record-form.ts';
 import { type RecordView, whereOf } from './record-view.ts';
 
-/** Of `_aggregate_`; quantiles by their usual names. */
+/** Functions of `_aggregate_`; quantiles have their usual names. */
 export const functionWords = {
   count: 'Count of records',
   sum: 'Sum',
@@ -20,11 +20,11 @@ export type SummaryFunction = keyof typeof functionWords;
 
 export interface SummaryValue {
   readonly of: SummaryFunction;
-  /** Empty: of a count. */
+  /** Empty for a count. */
   readonly field: string;
 }
 
-/** How records are summed up. It stands in the address beside the filters of the table. */
+/** How records are summarized. It is part of the URL, with the filters of the table. */
 export interface Summary {
   readonly groups: readonly string[];
   /** createdAt or updatedAt; empty: not by time. */
@@ -36,9 +36,14 @@ export interface Summary {
 
 const mostGroups = 2;
 export const periods: Readonly<Record<string, string>> = {
-  ...{ '1m': 'minute', '1h': 'hour', '1d': 'day', '1w': 'week', '1mo': 'month', '1y': 'year' },
+  '1m': 'minute',
+  '1h': 'hour',
+  '1d': 'day',
+  '1w': 'week',
+  '1mo': 'month',
+  '1y': 'year',
 };
-/** Rows that are asked for: more fit into no picture. */
+/** Most requested rows: more do not fit into a chart. */
 export const mostRows = 500;
 
 export function summaryOfQuery(query: URLSearchParams): Summary {
@@ -57,7 +62,7 @@ export function summaryOfQuery(query: URLSearchParams): Summary {
   };
 }
 
-/** Puts it into a query in place of the one that is there. */
+/** Replaces the summary in a query. */
 export function withSummary(query: URLSearchParams, { groups, time, every, zone, values }: Summary): string {
   const next = new URLSearchParams(query);
   for (const key of ['by', 'time', 'every', 'zone', 'value']) next.delete(key);
@@ -69,7 +74,7 @@ export function withSummary(query: URLSearchParams, { groups, time, every, zone,
 
 const numeric: readonly SummaryFunction[] = ['sum', 'avg', 'p50', 'p95', 'p99'];
 
-/** The fields that a function can be of. */
+/** The fields to which a function applies. */
 export function fieldsOf(of: SummaryFunction, fields: readonly Field[]): readonly string[] {
   if (of === 'count') return [];
   const readable = fields.filter(({ hashed }) => !hashed);
@@ -97,7 +102,7 @@ export function summaryProblems(
   return problems;
 }
 
-/** The names of values in answers, in their order: each name once. */
+/** The unique names of values in responses, in order. */
 export function valueNames({ groups, time, values }: Summary): readonly string[] {
   const names: string[] = [];
   for (const { of, field } of values) {
@@ -110,7 +115,9 @@ export function valueNames({ groups, time, values }: Summary): readonly string[]
 
 const levels: Readonly<Record<string, number>> = { p50: 0.5, p95: 0.95, p99: 0.99 };
 
-/** The body of `_aggregate_`. By time the newest come first, else the largest. Throws a Problem for a filter. */
+/**
+ * The body of `_aggregate_`. Sorted by time, newest first, else largest first. Throws a Problem for an invalid filter.
+ */
 export function summaryBody(summary: Summary, view: RecordView, fields: readonly Field[]): object {
   const { groups, time, every, zone, values } = summary;
   const names = valueNames(summary);
@@ -141,18 +148,18 @@ export function summaryBody(summary: Summary, view: RecordView, fields: readonly
 export interface SummaryChart {
   /** Left to right. */
   readonly places: readonly string[];
-  /** Of the series, the largest first. */
+  /** Names of the series, largest first. */
   readonly names: readonly string[];
   /** By value, series and place. */
   readonly figures: readonly (readonly (readonly number[])[])[];
-  /** How many series there is no colour for. */
+  /** Number of series without a colour. */
   readonly left: number;
 }
 
-/** Colours for so many. */
+/** There are colours for this many. */
 const mostSeries = 6;
 
-/** The first group, or the time, goes from left to right; the groups that are left are series. */
+/** The time, or else the first group, is the horizontal axis; the other groups are series. */
 export function chartOf(
   rows: readonly StoredRecord[],
   { groups, time }: Summary,
@@ -185,13 +192,13 @@ export function chartOf(
   };
 }
 
-/** A group as people read it; records without a value are a group, too. */
+/** The label of a group; records without a value are a group too. */
 export function groupText(value: unknown): string {
   if (value === null || value === undefined) return 'no value';
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-/** A bucket by its period: its first moment, as far as that says anything. */
+/** The label of a bucket: its first moment, at the precision of the period. */
 export function bucketText(value: unknown, every: string): string {
   const text = groupText(value);
   if (/^1[mh]$/.test(every)) return text.slice(0, 16).replace('T', ' ');

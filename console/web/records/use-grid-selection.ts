@@ -29,7 +29,7 @@ export function useGridSelection(props: GridSelectionProps, drawn: GridWindow) {
     const found = pages.row(row);
     return found === null || found === 'gone' ? null : found.id;
   };
-  /** @param range from the row that was selected last on */
+  /** @param range extends from the last selected row */
   const select = (row: number, range: boolean): void => {
     const id = idAt(row);
     if (id === null) return;

@@ -6,10 +6,10 @@ import type { RecordPages } from './record-pages.ts';
 import { columnSpan, columnStarts, placedRows, placeRows, rowSpan, scrollToRow } from './row-window.ts';
 
 export const rowHeight = 34;
-/** Of the two rows of the head; they stay in sight. */
+/** Height of the two sticky rows of the head. */
 const headHeight = 76;
 const overscan = 8;
-/** Rows that stand for those that are not read yet. */
+/** Placeholder rows for rows that are not loaded. */
 const expectedRows = 30;
 
 export interface GridPlace {
@@ -20,15 +20,15 @@ export interface GridPlace {
 export interface GridWindowProps {
   readonly pages: RecordPages;
   readonly columns: readonly GridColumn[];
-  /** How many records there are; null when that is not known. */
+  /** Number of records; null: unknown. */
   readonly total: number | null;
-  /** Grows when the last record is to be shown. */
+  /** Increases to show the last record. */
   readonly jumps: number;
 }
 
 export type GridWindow = ReturnType<typeof useGridWindow>;
 
-/** The rows and columns that are drawn, the active cell, and the ways to another one. */
+/** The drawn rows and columns, the active cell, and ways to move it. */
 export function useGridWindow(grid: RefObject<HTMLDivElement | null>, props: GridWindowProps) {
   const { pages, columns } = props;
   const { width, height, scrollTop, scrollLeft, read } = useViewport(grid);
@@ -53,7 +53,7 @@ export function useGridWindow(grid: RefObject<HTMLDivElement | null>, props: Gri
   useLayoutEffect(() => {
     const next = placeRows({ base, scrollTop, rowHeight, rows });
     if (next.base === base || jumping) return;
-    // both at once, so that the rows are drawn again where they were
+    // both at once, so that the rows do not move
     grid.current?.scrollBy({ top: next.scrollBy });
     read();
     setBase(next.base);
@@ -82,7 +82,7 @@ export function useGridWindow(grid: RefObject<HTMLDivElement | null>, props: Gri
   return { base, placed, bodyHeight, first, end, starts, shown, active, setActive, moveTo, jump };
 }
 
-/** Where other records come or go before the record of a row, it is followed. */
+/** Follows the record of a row when records are inserted or removed before it. */
 function useFollowedRow(pages: RecordPages, row: number | null, follow: (row: number) => void): void {
   const found = row === null ? null : pages.row(row);
   const id = found === null || found === 'gone' ? null : found.id;
@@ -106,7 +106,7 @@ interface JumpState {
   readonly moveTo: (place: GridPlace) => void;
 }
 
-/** Leads to the last record, over several renderings: it has to be read, and to have a place. */
+/** Jumps to the last record over several renderings: it has to be loaded and placed first. */
 function useJump({ pages, total, jumps }: GridWindowProps, state: JumpState): () => void {
   const { base, rows, active, jumping } = state;
   const jump = (): void => {
@@ -120,7 +120,7 @@ function useJump({ pages, total, jumps }: GridWindowProps, state: JumpState): ()
     if (!jumping || !(pages.complete || pages.error !== null)) return;
     const last = pages.known - 1;
     const lastBase = Math.max(0, rows - placedRows);
-    // the rows around the last one have to have a place before it can be scrolled to
+    // the last rows have to be placed before scrolling to them
     if (base !== lastBase) state.setBase(lastBase);
     else if (active.row !== last) state.moveTo({ row: last, column: active.column });
     else if (pages.row(last) !== null || pages.error !== null) state.setJumping(false);

@@ -4,9 +4,9 @@ import { LiveFind, type LiveState, sleep } from './live-find.ts';
 import type { RecordPages } from './record-pages.ts';
 import type { RecordsApi } from './records-api.ts';
 
-/** At most so often is the page read again. */
+/** Least interval between reloads. */
 const gapMs = 500;
-/** How long a row is marked: a little longer than the animation in records.css. */
+/** How long a row is highlighted: a little longer than the animation in records.css. */
 const markMs = 2500;
 
 export interface LiveRecordsProps {
@@ -17,12 +17,10 @@ export interface LiveRecordsProps {
   readonly pages: RecordPages;
 }
 
-/** By the ids of records that came or changed just now; a later mark has a larger number. */
+/** Marks of new and changed records by id; later marks have larger numbers. */
 export type Marks = ReadonlyMap<string, number>;
 
-/**
- * Reads the pages again while records come, change and go. The place of a record in its order only the service knows.
- */
+/** Reloads the pages when records change: only the service knows the place of a record in the order. */
 export function useLiveRecords({ on, api, where, pages }: LiveRecordsProps) {
   const [state, setState] = useState<LiveState>({ kind: 'off' });
   const [reads, setReads] = useState(0);
@@ -59,7 +57,7 @@ export function useLiveRecords({ on, api, where, pages }: LiveRecordsProps) {
   return { state, marks, reads };
 }
 
-/** Runs while somebody can see the page. @returns ends it */
+/** Runs while the page is visible. @returns a function to stop */
 function whileVisible(run: (signal: AbortSignal) => void): () => void {
   let seen = new AbortController();
   const follow = (): void => {
@@ -75,7 +73,7 @@ function whileVisible(run: (signal: AbortSignal) => void): () => void {
   };
 }
 
-/** Runs at once, and once more for all who ask meanwhile. */
+/** Runs at once, and once more for all calls meanwhile. */
 function coalesced(signal: AbortSignal, run: () => Promise<void>): () => void {
   let isRequested = false;
   let isRunning = false;

@@ -14,7 +14,7 @@ export interface AccessToken {
 }
 
 export interface NewToken extends AccessToken {
-  /** Shown once: the server keeps its hash alone. */
+  /** Shown once: the server only keeps its hash. */
   readonly token: string;
 }
 

@@ -8,7 +8,7 @@ interface GrantsFieldProps {
   readonly onChange: (grants: Grants | null) => void;
 }
 
-/** What a token is for, with a sentence that says so. */
+/** The grants of a token, with a sentence that describes them. */
 export function GrantsField({ grants, onChange }: GrantsFieldProps): JSX.Element {
   const change = (part: { readonly [Key in keyof Grants]: Grants[Key] | undefined }): void => {
     const entries = Object.entries({ ...grants, ...part }).filter(([, list]) => list !== undefined);

@@ -15,8 +15,11 @@ import { GrantsField } from './grants-field.tsx';
 
 /** By days. */
 const lifetimes = Object.entries({
-  ...{ 30: '30 days', 90: '90 days', 365: '1 year' },
-  ...{ never: 'Never', date: 'On a chosen day' },
+  30: '30 days',
+  90: '90 days',
+  365: '1 year',
+  never: 'Never',
+  date: 'On a chosen day',
 });
 const dayMs = 86_400_000;
 const wholeNumber = { pattern: '[1-9][0-9]{0,14}', autoComplete: 'off', maxLength: 15 };
@@ -94,7 +97,7 @@ interface CreatedTokenProps {
 
 function CreatedToken({ token, onClose }: CreatedTokenProps): JSX.Element {
   const start = useRef<HTMLParagraphElement>(null);
-  // the button that was pressed is gone
+  // the pressed button was removed
   useLayoutEffect(() => start.current?.focus(), []);
   return (
     <Dialog
@@ -121,7 +124,7 @@ function CreatedToken({ token, onClose }: CreatedTokenProps): JSX.Element {
   );
 }
 
-/** Works as pasted: the file is its standard input. */
+/** Can be pasted as it is: the file is the standard input. */
 function curlLine(token: string): string {
   return `echo hello | curl -H 'Authorization: Bearer ${token}' -F 'file=@-;filename=hello.txt' ${apiBase()}/_f_/demo/upload`;
 }

@@ -94,7 +94,7 @@ function Limits({
 }: {
   readonly token: AccessToken;
 }): JSX.Element | null {
-  // 0 is given by the operator alone
+  // only the operator can set 0
   const rows = readMaxRows === 0 ? 'any number of records' : `up to ${countOf(readMaxRows ?? 0, 'record')}`;
   const time = `for up to ${formatNumber(readTimeoutMs ?? 0)} ms`;
   const parts = [readMaxRows !== null && rows, readTimeoutMs !== null && time].filter(Boolean);

@@ -16,17 +16,17 @@ export interface BarChartProps {
   readonly dates: readonly string[];
   readonly series: readonly Series[];
   readonly format: (value: number) => string;
-  /** The colour of a project, the same in all pictures. */
+  /** The colour of a project, the same in all charts. */
   readonly colour: (project: string) => number;
 }
 
-/** Names of series beside their colours, where there are several. */
+/** A legend, if there are several series. */
 export function Legend(props: {
   readonly label: string;
   readonly names: readonly string[];
   readonly colour: (name: string) => number;
   readonly textOf?: (name: string) => string;
-  /** Other text there. */
+  /** More items. */
   readonly children?: ComponentChildren;
 }): JSX.Element | null {
   const { label, names, colour, textOf = String, children } = props;
@@ -56,7 +56,7 @@ export function ChartSkeletons({ count }: { readonly count: number }): JSX.Eleme
   );
 }
 
-/** Stacked bars, one a day; the same figures as a table below. */
+/** Stacked bars by day, with a table of the same figures below. */
 export function BarChart(props: BarChartProps): JSX.Element {
   const { title, series, format } = props;
   const total = sum(series.map((one) => one.total));
@@ -80,7 +80,7 @@ export function BarChart(props: BarChartProps): JSX.Element {
 interface BarsProps extends BarChartProps {
   /** The label below a bar. */
   readonly label?: (date: string) => string;
-  /** Beside each other, where a sum of them would mean nothing. */
+  /** Side by side, for values that can't be added. */
   readonly apart?: boolean;
 }
 
@@ -149,7 +149,7 @@ export function Bars(props: BarsProps): JSX.Element {
   );
 }
 
-/** The values of one place, from zero on or each on the one before. */
+/** The segments of one bar: stacked, or each from zero. */
 function barOf(values: readonly number[], apart: boolean) {
   let [above, below] = [0, 0];
   const parts = [...values.entries()].flatMap(([series, value]) => {
@@ -186,7 +186,7 @@ function Day({ x, step, parts, apart, colours, title, y }: DayProps): JSX.Elemen
           x={x + gap / 2 + (apart ? series * width : 0)}
           y={Math.min(y(from), y(to))}
           width={Math.max(1, width)}
-          // seen even where it is next to nothing
+          // visible even if tiny
           height={Math.max(1, Math.abs(y(from) - y(to)))}
         />
       ))}
@@ -194,7 +194,7 @@ function Day({ x, step, parts, apart, colours, title, y }: DayProps): JSX.Elemen
   );
 }
 
-/** As many days as there is room to name, the last one always. */
+/** Indexes of the labelled days, as many as fit. */
 function labelledDays(count: number, width: number): readonly number[] {
   const every = Math.max(1, Math.ceil(count / Math.max(1, Math.floor(width / 64))));
   const days: number[] = [];

@@ -27,7 +27,7 @@ export interface Series {
   readonly total: number;
 }
 
-/** Colours for so many; the rest are one series. */
+/** There are colours for this many; the rest are one series. */
 const mostSeries = 6;
 export const others = 'Other projects';
 
@@ -60,7 +60,7 @@ export function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
-/** A round number at or above the largest. Its half is a whole number as well. */
+/** A round number at or above the largest. Its half is a whole number too. */
 export function niceTop(largest: number): number {
   if (largest <= 0) return 1;
   const power = 10 ** Math.floor(Math.log10(largest));

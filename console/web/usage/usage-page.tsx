@@ -30,7 +30,7 @@ export function UsagePage(): JSX.Element {
     (signal) => callJson<{ days: UsageDay[] }>('/_usage_', { query: { from, to: until }, signal }),
     [from, until],
   );
-  // also the one that is chosen
+  // include the chosen project
   const projects = [...new Set([...(data?.days ?? []).map((day) => day.project), project])].sort();
   return (
     <Page
@@ -77,7 +77,7 @@ function Charts({ data, project, dates }: ChartsProps): JSX.Element {
     );
   }
   const charts = measures.map((each) => ({ ...each, series: seriesOf(shown, dates, each.measure) }));
-  // a project has one colour in all measures, by its first appearance
+  // a project has the same colour in all charts, by its first appearance
   const all = [...new Set(charts.flatMap(({ series }) => series.map((one) => one.project)))];
   const names = all.filter((name) => name !== others);
   const colour = (name: string): number =>
