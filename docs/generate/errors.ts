@@ -48,7 +48,7 @@ export const samples: { readonly [Name in keyof typeof catalogue]: ApiError } = 
   methodNotAllowed: catalogue.methodNotAllowed('PUT', ['GET', 'POST']),
   requestTimeout: catalogue.requestTimeout('The request body stalled for 60000 ms'),
   projectHasFiles: catalogue.projectHasFiles('shop'),
-  uploadConflict: catalogue.uploadConflict('The upload has 5242880 bytes, and not 0'),
+  uploadConflict: catalogue.uploadConflict('The upload has 5242880 bytes, not 0'),
   uploadExpired: catalogue.uploadExpired(),
   finalUpload: catalogue.finalUpload(),
   unsupportedVersion: catalogue.unsupportedVersion('1.0.0'),
