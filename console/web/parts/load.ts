@@ -26,18 +26,20 @@ interface PagesState<Item> extends Pick<Pages<Item>, 'items' | 'total' | 'proble
   readonly next: string | null;
 }
 
+const initialState = {
+  items: null,
+  total: undefined,
+  next: null,
+  problem: null,
+  loading: true,
+};
+
 /** Loads a list page by page, from its beginning when `inputs` change. Obsolete loads are aborted. */
 export function usePages<Item>(
   load: (after: string | null, signal: AbortSignal) => Promise<KeysetPage<Item>>,
   inputs: readonly unknown[],
 ): Pages<Item> {
-  const [state, setState] = useState<PagesState<Item>>({
-    items: null,
-    total: undefined,
-    next: null,
-    problem: null,
-    loading: true,
-  });
+  const [state, setState] = useState<PagesState<Item>>(initialState);
   const [round, setRound] = useState(0);
   /** The request under way. */
   const request = useRef<AbortController | null>(null);
