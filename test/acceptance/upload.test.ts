@@ -5,7 +5,9 @@ import t from 'tap';
 import { removeData, startSluice } from '../services/start-sluice.ts';
 import { uploadSuite } from './upload-suite.ts';
 
-const sluice = await startSluice();
+// the bound is counted in the same way whatever it is
+const mostBytes = 20_000_000;
+const sluice = await startSluice({ env: { MAX_UPLOAD_BYTES: String(mostBytes) } });
 const folder = await mkdtemp(join(tmpdir(), 'sluice-files-'));
 t.teardown(async () => {
   await sluice.stop();
@@ -16,8 +18,7 @@ const files = join(sluice.dataDir, 'files');
 
 t.test('the file system store', async (t) => {
   await uploadSuite(t, {
-    sluice,
-    folder,
+    ...{ sluice, folder, mostBytes },
     async leftovers(name) {
       const found = await readdir(files, { recursive: true });
       return found.filter((path) => path.includes(name) || path.startsWith('tmp/'));
