@@ -3,6 +3,7 @@ import t, { type Test } from 'tap';
 import { LiveClient, type LiveRecord } from '../services/live-client.ts';
 import { call, fieldsOf, structureOf } from '../services/record-client.ts';
 import { runToEnd, sluiceFor } from '../services/start-sluice.ts';
+import { full, sized } from '../services/test-size.ts';
 
 const sluice = await sluiceFor(t);
 const userFields = fieldsOf('name TEXT required unique, password TEXT hashed, team TEXT');
@@ -12,7 +13,7 @@ const structures = {
   notes: structureOf('app', 'notes', noteFields),
 };
 const origin = 'https://app.example.com';
-const changesOfRights = process.env.TEST_SIZE === 'full' ? 1000 : 200;
+const changesOfRights = full ? sized(1000, 200) : 30;
 
 /** A call of the account, which no rules bind. */
 async function send(path: string, body?: unknown, method?: string) {
