@@ -54,13 +54,21 @@ for (const [what, options] of [
         ({ status, code }) => [status, code],
       );
     };
-    await pages(t, ask, refused);
+    await pages(t, { ask, refused, isKept: what === 'in memory' });
   });
 
 async function pages(
   t: Test,
-  ask: (call: Partial<QueryCall>) => Promise<Page>,
-  refused: (call: Partial<QueryCall>) => Promise<unknown[]>,
+  {
+    ask,
+    refused,
+    isKept,
+  }: {
+    readonly ask: (call: Partial<QueryCall>) => Promise<Page>;
+    readonly refused: (call: Partial<QueryCall>) => Promise<unknown[]>;
+    /** Whether an answer may be a kept one. */
+    readonly isKept: boolean;
+  },
 ): Promise<void> {
   const idsOf = ({ records }: Page): string[] => records.map(({ id }) => id);
 
@@ -78,7 +86,7 @@ async function pages(
       while (query !== null) {
         const page: Page = await ask({ query });
         t.equal(page.after, null);
-        t.strictSame(await ask({ query }), page, 'asked again');
+        if (isKept) t.strictSame(await ask({ query }), page, 'asked again');
         t.equal(page.link !== null, page.records.length === $limit, 'a full page names the next one');
         walked.push(...idsOf(page));
         query = page.link;
@@ -87,7 +95,8 @@ async function pages(
       t.strictSame(walked, whole, `${conditions} ${$sort} by ${$limit}`);
       t.equal(count, Math.floor(whole.length / $limit) + 1);
 
-      for (const method of ['QUERY', 'POST']) {
+      // the ways to ask differ before the records are read
+      for (const method of isKept ? ['QUERY', 'POST'] : ['QUERY']) {
         const path = `/pages/people${method === 'POST' ? '/_find_' : ''}`;
         const inBody: string[] = [];
         let $after: string | null | undefined;
@@ -140,7 +149,7 @@ async function pages(
       const walked: string[] = [];
       for (let next: string | null = query; next !== null; ) {
         const page: Page = await ask({ query: next });
-        t.strictSame(await ask({ query: next }), page, 'asked again');
+        if (isKept) t.strictSame(await ask({ query: next }), page, 'asked again');
         t.equal(page.link !== null, page.records.length === size, `${next}: a full page names the next one`);
         walked.push(...idsOf(page));
         next = page.link;
