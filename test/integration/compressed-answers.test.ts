@@ -59,31 +59,36 @@ async function fill(sluice: Sluice, count: number): Promise<void> {
 await Promise.all([fill(kept, 2000), fill(streams, 20_000), fill(off, 100)]);
 
 t.test('what the client accepts decides', async (t) => {
-  const paths = ['/demo/people?$limit=60', '/demo/people?$limit=1000', '/demo/people?$limit=2000&$sort=-age'];
-  for (const path of paths) {
+  const accepts = [
+    ['gzip', 'gzip'],
+    ['gzip, deflate, br, zstd', best],
+    ['', undefined],
+    ['GZip;Q=0.5', 'gzip'],
+    ['x-gzip', 'gzip'],
+    ['gzip, deflate, br', 'gzip'],
+    ['gzip;q=1.0, zstd;q=0.9', 'gzip'],
+    ['*', best],
+    ['gzip;q=0, *;q=0.1', best === 'gzip' ? undefined : best],
+    ['identity;q=0, *', best],
+    ['identity, gzip;q=0.5', undefined],
+    ['gzip;q=0.000', undefined],
+    ['gzip;q=2', undefined],
+    ['gzip;x=1', undefined],
+    ['br, deflate', undefined],
+    ['*;q=0', undefined],
+    [';;,,=', undefined],
+  ] as const;
+  for (const [path, asked] of [
+    ['/demo/people?$limit=60', accepts],
+    // what is accepted is read before the answer is
+    ['/demo/people?$limit=1000', accepts.slice(0, 3)],
+    ['/demo/people?$limit=2000&$sort=-age', accepts.slice(0, 3)],
+  ] as const) {
     const plain = await get(kept, path);
     t.equal(plain.headers['content-encoding'], undefined);
     t.equal(plain.headers.vary, 'Accept-Encoding');
     // the third time it comes from those that are kept
-    for (const [accepted, coding] of [
-      ['gzip', 'gzip'],
-      ['GZip;Q=0.5', 'gzip'],
-      ['x-gzip', 'gzip'],
-      ['gzip, deflate, br', 'gzip'],
-      ['gzip, deflate, br, zstd', best],
-      ['gzip;q=1.0, zstd;q=0.9', 'gzip'],
-      ['*', best],
-      ['gzip;q=0, *;q=0.1', best === 'gzip' ? undefined : best],
-      ['identity;q=0, *', best],
-      ['identity, gzip;q=0.5', undefined],
-      ['gzip;q=0.000', undefined],
-      ['gzip;q=2', undefined],
-      ['gzip;x=1', undefined],
-      ['br, deflate', undefined],
-      ['*;q=0', undefined],
-      ['', undefined],
-      [';;,,=', undefined],
-    ] as const)
+    for (const [accepted, coding] of asked)
       for (const time of [1, 2, 3]) {
         const got = await get(kept, path, { 'accept-encoding': accepted });
         t.equal(got.headers['content-encoding'], coding, `${path} ${accepted} ${time}`);
@@ -144,7 +149,8 @@ t.test('streamed lists', async (t) => {
         .on('error', () => resolve())
         .end();
     });
-  for (let round = 0; round < 40; round++) await cut();
+  // more than the streams of an account
+  for (let round = 0; round < 12; round++) await cut();
   const got = await Promise.all(Array.from({ length: 8 }, () => get(streams, path, gzip)));
   for (const { headers, text, bytes } of got) {
     t.ok(text === plain.text, 'the same text');
@@ -154,7 +160,7 @@ t.test('streamed lists', async (t) => {
     got.some(({ headers }) => headers['content-encoding'] === 'gzip'),
     'those that were cut hold nothing',
   );
-  const crowd = await Promise.all(Array.from({ length: 30 }, () => get(streams, path, gzip)));
+  const crowd = await Promise.all(Array.from({ length: 12 }, () => get(streams, path, gzip)));
   t.ok(
     crowd.every(({ text }) => text === plain.text),
     'with or without',
