@@ -16,7 +16,7 @@ async function readAll(stream: ReadableStream<Uint8Array>): Promise<Buffer> {
 t.test('downloads', async (t) => {
   const sluice = await sluiceWithDigests(t);
   const client = clientOf(sluice);
-  const bytes = someBytes(30_000_000);
+  const bytes = someBytes(10_000_000);
   const file = await upload(client, bytes, { name: 'film.mp4', type: 'video/mp4' });
   const empty = await upload(client, '', { name: 'empty.txt' });
   const small = await upload(client, 'hello', { name: 'small.txt' });
@@ -27,16 +27,16 @@ t.test('downloads', async (t) => {
     t.strictSame({ size, type }, { size: bytes.length, type: 'video/mp4' });
     t.equal((await readAll((await download(client, empty)).stream)).length, 0);
     t.equal((await readAll((await download(client, small.name)).stream)).toString(), 'hello');
-    const rest = await download(client, file, { from: 29_000_000, etag });
+    const rest = await download(client, file, { from: 9_000_000, etag });
     t.equal(rest.size, bytes.length);
-    t.ok((await readAll(rest.stream)).equals(bytes.subarray(29_000_000)));
+    t.ok((await readAll(rest.stream)).equals(bytes.subarray(9_000_000)));
     await t.rejects(download(client, file, { from: 1, etag: '"another"' }), { code: 'file_changed' });
     await t.rejects(download(client, file, { from: bytes.length }), { code: 'range_not_satisfiable' });
     await t.rejects(download(client, 'none'), { code: 'not_found', status: 404 });
   });
 
   t.test('cut 20 times', async (t) => {
-    const after = (id: number): number => 300_000 + id * 100_000;
+    const after = (id: number): number => 100_000 + id * 33_000;
     const proxy = await cuttingProxy(t, sluice, { cuts: 20, after, direction: 'toClient' });
     const { stream } = await download(clientOf(sluice, { url: proxy.url }), file);
     t.equal(sha256(await readAll(stream)), file.sha256);
@@ -44,7 +44,7 @@ t.test('downloads', async (t) => {
   });
 
   t.test('cut, and then another file', async (t) => {
-    const proxy = await cuttingProxy(t, sluice, { cuts: 1, after: () => 3_000_000, direction: 'toClient' });
+    const proxy = await cuttingProxy(t, sluice, { cuts: 1, after: () => 1_000_000, direction: 'toClient' });
     let asked = 0;
     const other: typeof fetch = async (input, init) => {
       const answer = await fetch(input, init);
@@ -57,6 +57,29 @@ t.test('downloads', async (t) => {
     await t.rejects(readAll(stream), { code: 'file_changed' });
   });
 
+  t.test('a download that is stopped, or that nobody reads any more', async (t) => {
+    const proxy = await cuttingProxy(t, sluice, { cuts: 0, after: () => 0 });
+    const client = clientOf(sluice, { url: proxy.url });
+    // more than what lies on the way
+    const { name } = await upload(client, someBytes(20_000_000));
+    const stop = new AbortController();
+    const { stream } = await download(client, name, { signal: stop.signal });
+    const reader = stream.getReader();
+    await reader.read();
+    stop.abort(new Error('stopped'));
+    await t.rejects(
+      async () => {
+        while (!(await reader.read()).done);
+      },
+      { message: 'stopped' },
+    );
+
+    const left = await download(client, name);
+    await left.stream.cancel();
+    await setTimeout(100);
+    t.ok(proxy.forwarded('toClient') < 20_000_000);
+  });
+
   t.test('cut, and then gone, or away', async (t) => {
     for (const [change, expected] of [
       [(client: Client, name: string) => deleteFile(client, name), { code: 'not_found' }],
@@ -64,37 +87,13 @@ t.test('downloads', async (t) => {
     ] as const) {
       const { name } = await upload(client, bytes);
       const proxy = await cuttingProxy(t, sluice, {
-        ...{ cuts: 1, after: () => 3_000_000, direction: 'toClient' },
+        ...{ cuts: 1, after: () => 1_000_000, direction: 'toClient' },
       });
       const { stream } = await download(clientOf(sluice, { url: proxy.url, retries: 1 }), name);
       await change(client, name);
       await t.rejects(readAll(stream), expected);
     }
-    await sluice.restart();
   });
-});
-
-t.test('a download that is stopped, or that nobody reads any more', async (t) => {
-  const sluice = await sluiceWithDigests(t);
-  const proxy = await cuttingProxy(t, sluice, { cuts: 0, after: () => 0 });
-  const client = clientOf(sluice, { url: proxy.url });
-  const { name } = await upload(client, someBytes(20_000_000));
-  const stop = new AbortController();
-  const { stream } = await download(client, name, { signal: stop.signal });
-  const reader = stream.getReader();
-  await reader.read();
-  stop.abort(new Error('stopped'));
-  await t.rejects(
-    async () => {
-      while (!(await reader.read()).done);
-    },
-    { message: 'stopped' },
-  );
-
-  const left = await download(client, name);
-  await left.stream.cancel();
-  await setTimeout(100);
-  t.ok(proxy.forwarded('toClient') < 20_000_000);
 });
 
 t.test('lists, links and deletions', async (t) => {
