@@ -186,18 +186,21 @@ t.test('tables of other types', async (t) => {
       what,
     );
   }
-  // long texts, and many rows: several pages, groups of rows and blocks
-  const many = `SELECT toString(n) AS key, repeat(key, 50) AS text, n / 7 AS number FROM (SELECT number AS n FROM numbers(70000))`;
-  for (const format of ['Parquet', 'Arrow']) {
-    const space = await made(
-      `many-${format.toLowerCase()}`,
-      fieldsOf('key TEXT unique, text TEXT, number NUMBER'),
-    );
-    const settings = format === 'Arrow' ? `output_format_arrow_compression_method = 'lz4_frame'` : '';
-    t.match(await space.run(await fileOf(many, format, settings), `format=${format.toLowerCase()}`), {
-      inserted: 70_000,
-    });
-    t.match((await space.find('key=69999')).body, [{ text: '69999'.repeat(50), number: 69_999 / 7 }]);
+  // long texts: several groups of rows, of which one is read at twice, and their pages; and several batches and blocks
+  for (const [format, times, settings] of [
+    ['Parquet', 70_000, 'output_format_parquet_row_group_size = 90, max_block_size = 30'],
+    ['Arrow', 2000, `output_format_arrow_compression_method = 'lz4_frame', max_block_size = 30`],
+  ] as const) {
+    const slug = `many-${format.toLowerCase()}`;
+    const space = await made(slug, fieldsOf('key TEXT unique, text TEXT, number NUMBER'));
+    const many = `SELECT toString(n) AS key, repeat(key, ${times}) AS text, n / 7 AS number
+      FROM (SELECT number + 100 AS n FROM numbers(100))`;
+    const file = await fileOf(many, format, settings);
+    t.match(await space.run(file, `format=${format.toLowerCase()}`), { inserted: 100 });
+    for (const n of [100, 178, 179, 189, 190, 199]) {
+      const [found = {}] = (await space.find(`key=${n}`)).body;
+      t.ok(found.text === `${n}`.repeat(times) && found.number === n / 7, `${format} ${n}`);
+    }
   }
 });
 
@@ -235,21 +238,27 @@ t.test('tables that are none', async (t) => {
     state: 'failed',
     problems: [{ line: 1, field: 'n', reason: /more digits/ }],
   });
-  // half a gigabyte in some kilobytes
+  // more than the texts of a file may have, and more than a batch may, in some kilobytes
   const bombs = await made('bombs', fieldsOf('t TEXT'));
-  const texts = `SELECT repeat('a', 1000000) AS t FROM numbers(500)`;
-  for (const [format, settings] of [
-    ['Parquet', `output_format_parquet_compression_method = 'zstd'`],
-    ['Arrow', `output_format_arrow_compression_method = 'zstd', max_block_size = 10`],
+  for (const [format, texts, settings, reason] of [
+    ['Parquet', 100, `output_format_parquet_compression_method = 'zstd'`, /its texts have more than/],
     [
       'Arrow',
+      100,
+      `output_format_arrow_compression_method = 'zstd', max_block_size = 10`,
+      /its texts have more than/,
+    ],
+    [
+      'Arrow',
+      300,
       `output_format_arrow_compression_method = 'zstd', max_block_size = 500, preferred_block_size_bytes = 0`,
+      /a batch of its rows has more than/,
     ],
   ] as const) {
-    const bomb = await fileOf(texts, format, settings);
+    const bomb = await fileOf(`SELECT repeat('a', 1000000) AS t FROM numbers(${texts})`, format, settings);
     t.ok(bomb.byteLength < 500_000, `${bomb.byteLength} bytes`);
     const job = await bombs.run(bomb, `format=${format.toLowerCase()}`);
-    t.match(job, { state: 'failed', problems: [{ reason: /more than/ }] }, job.problems[0]?.reason);
+    t.match(job, { state: 'failed', problems: [{ reason }] }, job.problems[0]?.reason);
   }
   const wide = await fileOf(`SELECT repeat('a', 1000000) || repeat('a', 1000000) AS t`, 'Parquet');
   t.match(await space.run(wide, 'format=parquet'), {
