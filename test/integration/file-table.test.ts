@@ -159,9 +159,9 @@ t.test('the answers are those of the same data as records', async (t) => {
     },
   ];
   for (const [kind, name] of Object.entries(files)) {
-    // the others are read in the same way
+    // the rows of the others are asked in the same way, once they are read
     const isWhole = ['csv', 'ndjson', 'parquet'].includes(kind);
-    for (const question of questions.slice(0, isWhole ? undefined : 2)) {
+    for (const question of questions.slice(0, isWhole ? undefined : 1)) {
       const wanted = await harness.call({ method: 'QUERY', path, headers, body: question });
       const found = await ask(name, question);
       t.equal(found.status, 200, `${kind}: ${found.problems}`);
@@ -169,7 +169,7 @@ t.test('the answers are those of the same data as records', async (t) => {
       t.strictSame(fieldsOnly(found.body), given, `${kind} ${JSON.stringify(question)}`);
       t.ok(given.length > 0, 'there is something to compare');
     }
-    for (const body of groups.slice(isWhole ? 0 : -1)) {
+    for (const body of isWhole ? groups : []) {
       const wanted = await harness.call({ path: `${path}/_aggregate_`, headers, body });
       const found = await ask(name, body);
       t.strictSame(found.body, wanted.body, `${kind} ${JSON.stringify(body)} ${found.problems}`);
@@ -326,7 +326,7 @@ t.test('files that can not be read', async (t) => {
 });
 
 t.test('statements of one account wait for each other, and another account does not', async (t) => {
-  const sql = 'SELECT number AS n, toString(cityHash64(number)) AS t FROM numbers(1000000)';
+  const sql = 'SELECT number AS n, toString(cityHash64(number)) AS t FROM numbers(200000)';
   const file = await upload('many.csv', await csvFrom(sql));
   const most = { values: { most: { max: 't' } } };
   let atOnce = 0;
@@ -343,7 +343,7 @@ t.test('statements of one account wait for each other, and another account does 
   t.strictSame(theirs.body, [{ a: 1 }]);
   const waiting = ask(file, most);
   const chunks = (held.body as { chunks: AsyncIterable<Uint8Array> }).chunks;
-  t.equal(JSON.parse((await collect(chunks)).toString()).length, 1_000_000);
+  t.equal(JSON.parse((await collect(chunks)).toString()).length, 200_000);
   t.match(await waiting, { status: 200 });
 });
 
@@ -412,7 +412,8 @@ t.test('what costs too much is ended, and nothing is left of it', async (t) => {
   const zeros = gzipSync(Buffer.alloc(256 * 1024 ** 2));
   const bomb = await upload('bomb.csv.gz', Buffer.concat(Array.from({ length: 60 }, () => zeros)));
   t.match(await ask(bomb, {}), { status: 422, code: 'query_too_expensive' });
-  const sql = 'SELECT number AS n, toString(cityHash64(number)) AS t FROM numbers(3000000)';
+  // more than a million groups in one of two threads
+  const sql = 'SELECT number AS n, toString(cityHash64(number)) AS t FROM numbers(2200000)';
   const large = await upload('large.csv', await csvFrom(sql));
   t.match(await ask(large, { groupBy: ['t'], values: { n: 'count' } }), { status: 422 });
   const controller = new AbortController();
