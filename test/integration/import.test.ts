@@ -204,19 +204,20 @@ t.test('the same key imports once', async (t) => {
 
 t.test('imported records are changed, removed and found like others', async (t) => {
   const space = await made('changed', fieldsOf('key TEXT unique, number NUMBER, city TEXT'));
-  const lines = Array.from({ length: 120_000 }, (_, at) => `k${at},${at},c${at % 7}`);
+  // three blocks of a table: the third is made where the first was
+  const lines = Array.from({ length: 105_000 }, (_, at) => `k${at},${at},c${at % 7}`);
   const job = await space.run(`key,number,city\n${lines.join('\n')}`);
-  t.match(job, { state: 'done', inserted: 120_000 });
+  t.match(job, { state: 'done', inserted: 105_000 });
   const [{ id = '' } = {}] = (await space.find('key=k5')).body as { id: string }[];
   await space.updateOneById(id, { city: 'elsewhere' });
-  await space.updateOne([['key', 'k119999']], { number: -1 });
+  await space.updateOne([['key', 'k104999']], { number: -1 });
   await space.deleteOneById(((await space.find('key=k7')).body as { id: string }[])[0]?.id as string);
   for (const round of ['as they lie', 'merged']) {
     t.match((await space.find('city=elsewhere')).body, [{ key: 'k5', number: 5 }], round);
-    t.match((await space.find('key=k119999')).body, [{ number: -1, city: 'c5' }], round);
+    t.match((await space.find('key=k104999')).body, [{ number: -1, city: 'c6' }], round);
     t.strictSame((await space.find('key=k7')).body, [], round);
-    t.strictSame((await space.count()).body, { count: 119_999 }, round);
-    t.strictSame((await space.count('city=c3')).body, { count: 17_143 }, round);
+    t.strictSame((await space.count()).body, { count: 104_999 }, round);
+    t.strictSame((await space.count('city=c3')).body, { count: 15_000 }, round);
     await harness.db.command({ sql: 'OPTIMIZE TABLE sluice.records FINAL' });
   }
 });
