@@ -188,7 +188,7 @@ t.test('tables of other types', async (t) => {
   }
   // long texts: several groups of rows, of which one is read at twice, and their pages; and several batches and blocks
   for (const [format, times, settings] of [
-    ['Parquet', 70_000, 'output_format_parquet_row_group_size = 90, max_block_size = 30'],
+    ['Parquet', 70_000, 'output_format_parquet_row_group_size = 90, max_block_size = 90'],
     ['Arrow', 2000, `output_format_arrow_compression_method = 'lz4_frame', max_block_size = 30`],
   ] as const) {
     const slug = `many-${format.toLowerCase()}`;
