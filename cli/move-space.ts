@@ -11,7 +11,7 @@ import { failStart, helpIfAsked } from '#process/lifecycle/command-line.ts';
 import { openServices, type Services } from '#process/lifecycle/open-services.ts';
 import { CatalogueVersions } from '#query/space/catalogue-versions.ts';
 import { KnownSpaces } from '#query/space/known-spaces.ts';
-import { type MoveDeps, moveSpace } from '#query/space/move-space.ts';
+import { type MoveParts, moveSpace } from '#query/space/move-space.ts';
 import { freshnessOf } from '#query/space/spaces-deps.ts';
 import { TableCatalogue } from '#query/space/table-catalogue.ts';
 import { cacheShares } from '#records/store/cache-shares.ts';
@@ -66,7 +66,7 @@ interface MoveOrder {
   /** Host and port of one of its addresses. */
   readonly store: string;
   readonly email: string | undefined;
-  readonly report: MoveDeps['report'];
+  readonly report: MoveParts['report'];
 }
 
 /** Moves the space with this process's own stores. Throws a CommandError with one sentence. */

@@ -23,7 +23,7 @@ import { nextHeaders } from '../operations/next-headers.ts';
 import { formatOf } from './file-format.ts';
 import { type FileTables, isAggregation } from './file-tables.ts';
 
-interface Deps {
+interface FileRouteParts {
   readonly authenticate: Authenticate;
   readonly files: StoredFiles;
   readonly tables: FileTables;
@@ -79,7 +79,7 @@ function describe({ method, path, id, how, errors }: (typeof ways)[number]): Api
 }
 
 /** QUERY /_f_/{project}/{name}, and POST /_f_/{project}/{name}/_find_ for proxies that do not know QUERY. */
-export function fileRoutes(deps: Deps): Route[] {
+export function fileRoutes(deps: FileRouteParts): Route[] {
   return ways.map((way) => ({
     ...{ operation: way.id, method: way.method, path: way.path, api: describe(way) },
     ...(way.method === 'QUERY' ? { optionsHeaders: acceptQuery } : {}),
@@ -89,7 +89,7 @@ export function fileRoutes(deps: Deps): Route[] {
 }
 
 async function queryFile(
-  { authenticate, files, tables, config }: Deps,
+  { authenticate, files, tables, config }: FileRouteParts,
   request: HttpRequest,
 ): Promise<HttpResponse> {
   const { userId: ownerId, limits } = await authenticate(request);

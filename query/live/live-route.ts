@@ -16,7 +16,7 @@ import type { LiveStreams } from './live-streams.ts';
 
 export const livePath = '/:project/:space/_live_';
 
-interface Deps {
+interface LiveRouteParts {
   readonly live: LiveStreams;
   readonly openSpace: OpenSpace;
   readonly structures: StructureCache;
@@ -29,7 +29,7 @@ interface Deps {
  * @param request as it is to be seen @param asked its conditions; they are read when the space is open
  */
 export async function liveAnswer(
-  { live, openSpace, structures, operation }: Deps,
+  { live, openSpace, structures, operation }: LiveRouteParts,
   given: HttpRequest,
   {
     request,
@@ -59,7 +59,10 @@ function assertClearsNothing(request: HttpRequest, structures: StructureCache): 
 }
 
 /** GET /{project}/{space}/_live_?key=...: the stream of an address that `POST` there made. */
-export function liveRoute(deps: Deps & { readonly addresses: LiveAddresses }, address: ApiOperation): Route {
+export function liveRoute(
+  deps: LiveRouteParts & { readonly addresses: LiveAddresses },
+  address: ApiOperation,
+): Route {
   return {
     ...{ method: 'GET', path: livePath, operation: 'live', api: describe(address) },
     async handler(given) {

@@ -17,8 +17,8 @@ import { livePlan } from './live-plan.ts';
 import { LiveSpace } from './live-space.ts';
 import { LiveStream } from './live-stream.ts';
 import type { OpenStream } from './open-stream.ts';
-import { type SnapshotDeps, Snapshots } from './snapshots.ts';
-import { retryAfter, type StreamDeps, streamEvents } from './stream-events.ts';
+import { type SnapshotParts, Snapshots } from './snapshots.ts';
+import { retryAfter, type StreamParts, streamEvents } from './stream-events.ts';
 import { StreamPlaces } from './stream-places.ts';
 
 const listenTimeout = 5000;
@@ -32,7 +32,7 @@ const endFor = 1000;
 const spread = 5000;
 const { signal: never } = new AbortController();
 
-export interface LiveDeps extends SnapshotDeps {
+export interface LiveParts extends SnapshotParts {
   readonly store: RecordStore;
   /** Neither counts a request for rate limits. */
   readonly authenticate: Authenticate;
@@ -49,9 +49,9 @@ interface Listened {
 
 /** The live finds of a process (docs/live.md). */
 export class LiveStreams {
-  readonly #deps: LiveDeps;
+  readonly #deps: LiveParts;
   readonly #checks: LiveChecks;
-  readonly #parts: StreamDeps;
+  readonly #parts: StreamParts;
   /** By a key that streams with the same permissions share. */
   readonly #streams = new Map<string, Set<OpenStream>>();
   readonly #places: StreamPlaces;
@@ -65,7 +65,7 @@ export class LiveStreams {
   #isChecking = false;
   #isDraining = false;
 
-  constructor(deps: LiveDeps) {
+  constructor(deps: LiveParts) {
     this.#deps = deps;
     const { metrics, log, config } = deps;
     this.#checks = new LiveChecks(deps.openSpace);

@@ -17,7 +17,7 @@ export const mostBytes = 64 * 1024 * 1024;
 /** Reads that run at once in the process, and for one account. */
 const reads = { capacity: 16, share: 8, queueLimit: 20_000, full: 'too many snapshots wait' };
 
-export interface SnapshotDeps {
+export interface SnapshotParts {
   readonly store: Pick<RecordStore, 'lookUp'>;
   readonly reader: RecordReader;
 }
@@ -31,10 +31,10 @@ export interface Joined {
 
 /** Reads the records of live finds. No more of one are in memory than its client is about to get. */
 export class Snapshots {
-  readonly #deps: SnapshotDeps;
+  readonly #deps: SnapshotParts;
   readonly #turns = new FairShare({ ...reads, accountQueueLimit: reads.queueLimit });
 
-  constructor(deps: SnapshotDeps) {
+  constructor(deps: SnapshotParts) {
     this.#deps = deps;
   }
 

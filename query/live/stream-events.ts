@@ -17,7 +17,7 @@ const late = { share: 1 / 3, bytes: 512 * 1024 };
 /** Milliseconds after which a client comes back. */
 export const retryAfter = 1000;
 
-export interface StreamDeps {
+export interface StreamParts {
   readonly snapshots: Snapshots;
   readonly log: Pick<Log, 'error'>;
   readonly checks: Pick<LiveChecks, 'view' | 'maySend'>;
@@ -40,7 +40,7 @@ interface From {
 
 /** The bytes of a stream, for as long as it lasts. Rejects, before the first ones, as a find would. */
 export async function* streamEvents(
-  deps: StreamDeps,
+  deps: StreamParts,
   open: OpenStream,
   given: string,
 ): AsyncGenerator<Buffer> {
@@ -66,7 +66,7 @@ export async function* streamEvents(
 }
 
 /** The records, and what happens to them until they have to be read again. */
-async function* watch(deps: StreamDeps, open: OpenStream, from: From): AsyncGenerator<Buffer> {
+async function* watch(deps: StreamParts, open: OpenStream, from: From): AsyncGenerator<Buffer> {
   const { stream, request, asked } = open;
   const view = await deps.checks.view(open);
   open.view = view;
@@ -109,7 +109,7 @@ interface Beginning {
 
 /** The records, and what happened meanwhile; or what was missed. Ends early when the records have to be read again. */
 async function* beginning(
-  deps: StreamDeps,
+  deps: StreamParts,
   { open, from, view, plan, joined }: Beginning,
 ): AsyncGenerator<Buffer> {
   const { stream, request } = open;

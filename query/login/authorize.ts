@@ -16,11 +16,11 @@ import type { Spaces } from '../space/spaces.ts';
 
 const toFind = inSpace('find');
 
-export interface LoginDeps {
+export interface LoginParts {
   readonly loginTokens: LoginTokens;
 }
 
-export function createAuthorize(deps: LoginDeps & { reader: RecordReader; spaces: Spaces }): Authorize {
+export function createAuthorize(deps: LoginParts & { reader: RecordReader; spaces: Spaces }): Authorize {
   const { spaces } = deps;
 
   const isUser = async (
@@ -103,7 +103,7 @@ export function loginTokenOf(request: HttpRequest, { structure }: RecordSpace): 
  * another account, project or space, or when the user is gone.
  */
 export async function tokenOwner(
-  deps: LoginDeps & { reader: RecordReader },
+  deps: LoginParts & { reader: RecordReader },
   users: RecordSpace,
   token: string,
   signal: AbortSignal,
@@ -114,7 +114,7 @@ export async function tokenOwner(
 
 /** What a login token says of a user of this space; null: it does not. */
 export function loginClaims(
-  { loginTokens }: LoginDeps,
+  { loginTokens }: LoginParts,
   users: RecordSpace,
   token: string,
 ): LoginClaims | null | Promise<LoginClaims | null> {

@@ -13,10 +13,10 @@ import { addressOwner } from '#server/http/address-owner.ts';
 import type { HttpRequest } from '#server/http/http-types.ts';
 import { type BindSpace, nobodyMay } from '../space/open-space.ts';
 import type { Spaces } from '../space/spaces.ts';
-import { type LoginDeps, loginClaims, loginTokenOf } from './authorize.ts';
+import { type LoginParts, loginClaims, loginTokenOf } from './authorize.ts';
 import { boundBy, type Rules, type RuleValues, readRules } from './rules.ts';
 
-interface Deps extends LoginDeps {
+interface BoundSpacesParts extends LoginParts {
   readonly store: Pick<RecordStore, 'results'>;
   readonly reader: RecordReader;
   readonly spaces: Pick<Spaces, 'find' | 'findKnown'>;
@@ -58,7 +58,7 @@ type Asking = Pick<HttpRequest, 'signal'>;
 
 /** Applies the rules of spaces to requests: row-level security (docs/security.md#rules). */
 export class BoundSpaces {
-  readonly #deps: Deps;
+  readonly #deps: BoundSpacesParts;
   readonly #ruled = new WeakMap<RecordSpace, Ruled>();
   /** Users with their views. A user whose record is re-read unchanged keeps the same view objects. */
   readonly #kept = new LRUCache<string, User>({
@@ -69,7 +69,7 @@ export class BoundSpaces {
   });
   readonly #users = new WeakMap<Uint8Array, User | null>();
 
-  constructor(deps: Deps) {
+  constructor(deps: BoundSpacesParts) {
     this.#deps = deps;
   }
 
@@ -173,10 +173,20 @@ export class BoundSpaces {
         cache.keep(users, asked, conditions, now);
         return this.#read(users, id, now);
       }
-      const read = async () => Buffer.from((await reader.first(users, plan, asking.signal)) ?? 'null');
-      const loaded = cache.load(users, asked, conditions, read);
-      return loaded.then(async (record) => this.#read(users, id, record ?? (await read())));
+      const loaded = cache.underway(users, asked);
+      const shared =
+        loaded === null
+          ? cache.share(users, asked, conditions, this.#record(users, id, asking.signal))
+          : // the client of the other request may go away
+            loaded.catch(() => null);
+      return shared.then(async (record) =>
+        this.#read(users, id, record ?? (await this.#record(users, id, asking.signal))),
+      );
     });
+  }
+
+  async #record(users: RecordSpace, id: string, signal: AbortSignal): Promise<Uint8Array> {
+    return Buffer.from((await this.#deps.reader.byId(users, id, signal)) ?? 'null');
   }
 
   #read({ id: space, stored }: RecordSpace, id: string, record: Uint8Array): User | null {

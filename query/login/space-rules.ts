@@ -21,12 +21,12 @@ import { type Family, families } from '#records/structure/space-auth.ts';
 import type { Structure } from '#records/structure/structure.ts';
 import type { CatalogueEntry } from '../space/space-catalogue.ts';
 import type { Spaces } from '../space/spaces.ts';
-import type { SpacesDeps } from '../space/spaces-deps.ts';
+import type { SpacesParts } from '../space/spaces-deps.ts';
 import type { BoundSpaces } from './bind-space.ts';
 import { type Reach, reachOf, reasons, warningsOf } from './rule-words.ts';
 import { boundBy, exampleUser, type Rules, readRules, variableProblems } from './rules.ts';
 
-export interface SpaceRulesDeps extends Pick<SpacesDeps, 'catalogue' | 'store'> {
+export interface SpaceRulesParts extends Pick<SpacesParts, 'catalogue' | 'store'> {
   readonly spaces: Spaces;
   readonly reader: RecordReader;
   readonly boundSpaces: Pick<BoundSpaces, 'viewAs'>;
@@ -53,7 +53,7 @@ const usuallyTried = 20;
 
 /** Stores rules. Rejects with a 400 that lists every problem. @param given null: the space is to have none */
 export async function setRules(
-  deps: SpaceRulesDeps,
+  deps: SpaceRulesParts,
   entry: CatalogueEntry,
   given: unknown,
   signal: AbortSignal,
@@ -75,7 +75,7 @@ export async function setRules(
 
 /** The structure of the space that rules name for the users; null: there is none. */
 async function usersOf(
-  { catalogue }: SpaceRulesDeps,
+  { catalogue }: SpaceRulesParts,
   { ownerId, structure }: CatalogueEntry,
   rules: unknown,
   signal: AbortSignal,
@@ -99,7 +99,7 @@ function checked(
 
 /** The rules of a space, their warnings, and whom they let do what. */
 export async function shownRules(
-  deps: SpaceRulesDeps,
+  deps: SpaceRulesParts,
   entry: CatalogueEntry,
   signal: AbortSignal,
 ): Promise<ShownRules> {
@@ -155,7 +155,7 @@ function readTry(body: unknown): Try {
  * @param body of the request for it @param grants of its token, which is to reach the space of the users as well
  */
 export async function tryRules(
-  deps: SpaceRulesDeps,
+  deps: SpaceRulesParts,
   entry: CatalogueEntry,
   { body, grants }: { readonly body: unknown; readonly grants: Grants | undefined },
   signal: AbortSignal,
@@ -213,7 +213,7 @@ async function triedInsert(view: RecordSpace, record: unknown, signal: AbortSign
 }
 
 async function triedRecords(
-  { store, reader }: SpaceRulesDeps,
+  { store, reader }: SpaceRulesParts,
   { plain, view, given }: { readonly plain: RecordSpace; readonly view: RecordSpace; readonly given: Try },
   signal: AbortSignal,
 ): Promise<Tried[]> {

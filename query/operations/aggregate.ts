@@ -1,10 +1,9 @@
 import { arrayOf } from '#kernel/json/schema.ts';
-import { continueWith } from '#kernel/limits/continue-with.ts';
 import { moreGroups } from '#records/group-rows.ts';
 import type { AggregatePlan } from '#records/input/aggregate/aggregate-plan.ts';
 import type { KeptResults } from '#records/store/kept-results.ts';
-import type { RecordSpace } from '#records/structure/record-space.ts';
 import type { HttpResponse } from '#server/http/http-types.ts';
+import type { AskedConditions } from '../input/asked-conditions.ts';
 import { parseAggregate } from '../input/parse-aggregate.ts';
 import { requireQueryType } from '../input/query-media-type.ts';
 import { conditionErrors } from '../openapi/describe-operation.ts';
@@ -12,11 +11,11 @@ import { groupHeaders } from '../openapi/filter-schemas.ts';
 import { makePerson } from '../openapi/operation-sample.ts';
 import { jsonAnswer } from './json-answer.ts';
 import { type AnswerHeaders, type KeptPlan, KeptRead } from './kept-read.ts';
-import type { OperationCall, OperationDefinition, OperationDeps } from './operation.ts';
+import type { OperationDefinition } from './operation.ts';
 
 export const aggregate: OperationDefinition = {
   run(call, deps) {
-    return continueWith(call.open(), (space) => answerGroups(call, deps, space));
+    return new Groups(call, deps).answer();
   },
   summary: 'Count, sum and group records',
   description:
@@ -36,22 +35,20 @@ export const aggregate: OperationDefinition = {
   sample: { first: makePerson },
 };
 
-async function answerGroups(
-  call: OperationCall,
-  deps: OperationDeps,
-  space: RecordSpace,
-): Promise<HttpResponse> {
-  if (call.request.method === 'QUERY') requireQueryType(call.request);
-  const body = await call.body();
-  const asked = { body, key: `${call.request.rawQuery} ${JSON.stringify(body)}` };
-  return new Groups(call, deps, space, { name: 'aggregate', asked }).answer();
-}
-
 interface GroupsPlan extends KeptPlan {
   readonly read: AggregatePlan;
 }
 
 class Groups extends KeptRead<GroupsPlan> {
+  protected readonly name = 'aggregate';
+
+  protected override async conditions(): Promise<AskedConditions> {
+    const { request } = this.call;
+    if (request.method === 'QUERY') requireQueryType(request);
+    const body = await this.call.body();
+    return { body, key: `${request.rawQuery} ${JSON.stringify(body)}` };
+  }
+
   protected plan(): GroupsPlan {
     const read = parseAggregate(this.asked.body, this.call.request, this.space.structure);
     return { conditions: read.where, populate: null, counted: null, read };
@@ -62,13 +59,14 @@ class Groups extends KeptRead<GroupsPlan> {
   }
 
   protected async later(plan: GroupsPlan, cache: KeptResults): Promise<HttpResponse> {
-    const { space, key } = this;
-    const { signal } = this.call.request;
     // where there are no records there may be a row
-    const read = (): Promise<Uint8Array> => this.deps.reader.aggregate(space, plan.read, signal);
-    const isKept = !space.missing && this.mayKeep(plan);
-    const groups = isKept ? await cache.load(space, key, plan.conditions, read) : await read();
+    const isKept = !this.space.missing && this.mayKeep(plan);
+    const groups = isKept ? await this.shared(plan, cache) : await this.read(plan);
     return jsonAnswer(groups as Uint8Array, this.headersOfKept(groups as Uint8Array));
+  }
+
+  protected read(plan: GroupsPlan): Promise<Uint8Array> {
+    return this.deps.reader.aggregate(this.space, plan.read, this.call.request.signal);
   }
 
   protected override headersOfKept(groups: Uint8Array): AnswerHeaders {

@@ -1,14 +1,12 @@
 import { arrayOf } from '#kernel/json/schema.ts';
-import { continueWith } from '#kernel/limits/continue-with.ts';
 import { nextPage } from '#records/next-page.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
-import type { HttpResponse } from '#server/http/http-types.ts';
-import { askedConditions, parseAsked } from '../input/asked-conditions.ts';
+import { type AskedConditions, askedConditions, parseAsked } from '../input/asked-conditions.ts';
 import { eventStream } from '../live/live-events.ts';
 import { conditionErrors } from '../openapi/describe-operation.ts';
 import { controlParameters, foundHeaders, pageHeaders } from '../openapi/filter-schemas.ts';
 import { type ListPlan, ListRead } from './list-read.ts';
-import type { OperationCall, OperationDefinition, OperationDeps } from './operation.ts';
+import type { OperationCall, OperationDefinition, QueryParts } from './operation.ts';
 import { preparePopulate } from './populate.ts';
 import { type RecordPlan, RecordRead } from './record-read.ts';
 
@@ -27,7 +25,7 @@ export const find: OperationDefinition = {
   run(call, deps) {
     if (call.request.header('accept')?.includes(eventStream))
       return deps.live(call.request, () => askedConditions(call.request, call.body));
-    return continueWith(call.open(), (space) => answerFind(call, deps, space));
+    return new Find(call, deps).answer();
   },
   summary: 'Find records',
   description:
@@ -44,7 +42,7 @@ export const find: OperationDefinition = {
  */
 export const findOne: OperationDefinition = {
   run(call, deps) {
-    return continueWith(call.open(), (space) => answerFindOne(call, deps, space));
+    return new FindOne(call, deps).answer();
   },
   summary: 'Find one record',
   description: 'The first record that matches, or `null`.',
@@ -52,45 +50,35 @@ export const findOne: OperationDefinition = {
   answer: ({ foundOrNull }) => foundOrNull,
 };
 
-function answerFind(
-  call: OperationCall,
-  deps: OperationDeps,
-  space: RecordSpace,
-): HttpResponse | Promise<HttpResponse> {
-  const conditions = askedConditions(call.request, call.body);
-  return continueWith(conditions, (asked) => new Find(call, deps, space, { name: 'find', asked }).answer());
-}
-
-function answerFindOne(
-  call: OperationCall,
-  deps: OperationDeps,
-  space: RecordSpace,
-): HttpResponse | Promise<HttpResponse> {
-  const conditions = askedConditions(call.request, call.body);
-  return continueWith(conditions, (asked) =>
-    new FindOne(call, deps, space, { name: 'findOne', asked }).answer(),
-  );
-}
-
 class Find extends ListRead {
+  protected readonly name = 'find';
+
   protected plan(): ListPlan {
-    const { request, timing } = this.call;
-    const { options, conditions } = parseAsked(this.asked, request, this.space.structure);
-    const { sort, page, select, count } = options;
-    const populate = preparePopulate(this.deps, request, this.space, select);
-    const next = nextPage(options, this.space.structure);
-    const read = { sort, page, select: next === null ? select : next.select, conditions, tell: timing?.tell };
-    return { conditions, populate, counted: count ? read : null, read, next };
+    return planOf(this.asked, this.call, this.deps, this.space, true);
   }
 }
 
 class FindOne extends RecordRead {
+  protected readonly name = 'findOne';
+
   protected plan(): RecordPlan {
-    const { request, timing } = this.call;
-    const { options, conditions } = parseAsked(this.asked, request, this.space.structure);
-    const { sort, page, select, count } = options;
-    const populate = preparePopulate(this.deps, request, this.space, select);
-    const read = { sort, page, select, conditions, tell: timing?.tell };
-    return { conditions, populate, counted: count ? read : null, read };
+    return planOf(this.asked, this.call, this.deps, this.space, false);
   }
+}
+
+/** @param paged whether the answer says where the next page begins */
+function planOf(
+  asked: AskedConditions,
+  { request, timing }: OperationCall,
+  deps: QueryParts,
+  space: RecordSpace,
+  paged: boolean,
+): ListPlan {
+  const { structure } = space;
+  const { options, conditions } = parseAsked(asked, request, structure);
+  const { sort, page, select, count } = options;
+  const populate = preparePopulate(deps, request, space, select);
+  const next = paged ? nextPage(options, structure) : null;
+  const read = { sort, page, select: next === null ? select : next.select, conditions, trace: timing };
+  return { conditions, populate, counted: count ? read : null, read, next };
 }

@@ -33,7 +33,7 @@ import { readPath } from '../input/space-reference.ts';
 import { spaceErrors } from '../openapi/describe-operation.ts';
 import { makePerson } from '../openapi/operation-sample.ts';
 import { jsonHeaders } from './json-answer.ts';
-import type { OperationCall, OperationDefinition, OperationDeps } from './operation.ts';
+import type { OperationCall, OperationDefinition, QueryParts } from './operation.ts';
 
 /** POST /{project}/{space}/_import_: begins an import of the records of a file, and answers its job. */
 export const importFile: OperationDefinition = {
@@ -153,7 +153,7 @@ async function made(
 /** The structure by which the import would go. As with `dryRun` nothing may be changed, it is not made yet. */
 async function wouldBe(
   call: OperationCall,
-  { structures }: Pick<OperationDeps, 'structures'>,
+  { structures }: Pick<QueryParts, 'structures'>,
   path: SpacePath,
   stored: RecordSpace | null,
 ): Promise<Structure> {
@@ -185,7 +185,7 @@ interface Received {
 /** The file of an import on the disk: the body, or an uploaded file of the project. What can be refused is refused before. */
 async function receive(
   { request, authenticate }: OperationCall,
-  { imports, files }: Pick<OperationDeps, 'imports' | 'files'>,
+  { imports, files }: Pick<QueryParts, 'imports' | 'files'>,
   choices: ImportChoices,
   found: RecordSpace | null,
 ): Promise<Received> {

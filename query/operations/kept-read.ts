@@ -3,9 +3,9 @@ import type { ReadPlan } from '#records/input/read-plan.ts';
 import type { KeptResults } from '#records/store/kept-results.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
 import type { HttpResponse } from '#server/http/http-types.ts';
-import type { AskedConditions } from '../input/asked-conditions.ts';
+import { type AskedConditions, askedConditions } from '../input/asked-conditions.ts';
 import { jsonAnswer, queryableJson } from './json-answer.ts';
-import type { OperationCall, OperationDeps } from './operation.ts';
+import type { OperationCall, QueryParts } from './operation.ts';
 import type { Populate } from './populate.ts';
 import type { Timing } from './timing.ts';
 
@@ -21,15 +21,6 @@ export interface KeptPlan {
   readonly counted: ReadPlan | null;
 }
 
-/** What a request asks. */
-export interface Question {
-  /** Of the operation: others may be asked the same. */
-  readonly name: string;
-  readonly asked: AskedConditions;
-  /** Of its answer; absent: those of JSON where QUERY is a method as well. */
-  readonly headers?: AnswerHeaders;
-}
-
 const totalHeader = 'sluice-total-count';
 
 /**
@@ -37,26 +28,26 @@ const totalHeader = 'sluice-total-count';
  * memory (`now`), the engine (`later`). A subclass parses its request (`plan`) and reads; this class decides the order.
  */
 export abstract class KeptRead<Plan extends KeptPlan> {
+  /** Of the operation: a request for another one may have the same text. */
+  protected abstract readonly name: string;
+  /** Of the answer. By default those of JSON where QUERY is a method as well. */
+  protected readonly headers: AnswerHeaders = queryableJson;
   protected readonly call: OperationCall;
-  protected readonly deps: OperationDeps;
-  protected readonly space: RecordSpace;
-  protected readonly headers: AnswerHeaders;
-  protected readonly asked: AskedConditions;
-  /** The text of the question: a repeated one is answered by it, without parsing it again. */
-  protected readonly key: string;
+  protected readonly deps: QueryParts;
+  // known in this order, once `answer` is called
+  protected space!: RecordSpace;
+  protected asked!: AskedConditions;
+  /** The text of the request: a repeated one is answered by it, without parsing it again. */
+  protected key!: string;
 
-  constructor(
-    call: OperationCall,
-    deps: OperationDeps,
-    space: RecordSpace,
-    { name, asked, headers = queryableJson }: Question,
-  ) {
+  constructor(call: OperationCall, deps: QueryParts) {
     this.call = call;
     this.deps = deps;
-    this.space = space;
-    this.headers = headers;
-    this.asked = asked;
-    this.key = `${name} ${asked.key} ${call.request.header('options') ?? ''}`;
+  }
+
+  /** The conditions as they came. */
+  protected conditions(): AskedConditions | Promise<AskedConditions> {
+    return askedConditions(this.call.request, this.call.body);
   }
 
   /** Parses the request. Throws its problems. */
@@ -68,6 +59,19 @@ export abstract class KeptRead<Plan extends KeptPlan> {
   /** The answer of the engine, which is kept where it may be. */
   protected abstract later(plan: Plan, cache: KeptResults): Promise<HttpResponse>;
 
+  /** The result of the engine. Null: it has more bytes than may be kept. */
+  protected abstract read(plan: Plan, largest: number): Promise<Uint8Array | null>;
+
+  /** The same, read once for all requests that ask meanwhile, and kept. */
+  protected async shared(plan: Plan, cache: KeptResults): Promise<Uint8Array | null> {
+    const underway = cache.underway(this.space, this.key);
+    if (underway === null)
+      return cache.share(this.space, this.key, plan.conditions, this.read(plan, cache.largest));
+    // the client of the other request may go away
+    const result = await underway.catch(() => null);
+    return result ?? this.read(plan, cache.largest);
+  }
+
   /** Headers of an answer that was just read. */
   protected headersOf(_plan: Plan, _answer: Uint8Array): AnswerHeaders {
     return this.headers;
@@ -78,8 +82,21 @@ export abstract class KeptRead<Plan extends KeptPlan> {
     return this.headers;
   }
 
-  /** A promise only where it has to wait. */
+  /** Opens the space, and answers. A promise only where it has to wait. */
   answer(): HttpResponse | Promise<HttpResponse> {
+    const space = this.call.open();
+    return space instanceof Promise ? space.then((opened) => this.#answerIn(opened)) : this.#answerIn(space);
+  }
+
+  #answerIn(space: RecordSpace): HttpResponse | Promise<HttpResponse> {
+    this.space = space;
+    const asked = this.conditions();
+    return asked instanceof Promise ? asked.then((come) => this.#answerTo(come)) : this.#answerTo(asked);
+  }
+
+  #answerTo(asked: AskedConditions): HttpResponse | Promise<HttpResponse> {
+    this.asked = asked;
+    this.key = `${this.name} ${asked.key} ${this.call.request.header('options') ?? ''}`;
     const timing = this.#timing;
     timing?.begin();
     const cache = this.deps.store.results.at(this.space, this.key);

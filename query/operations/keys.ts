@@ -1,20 +1,20 @@
 import { notAllowed } from '#kernel/errors/catalogue.ts';
-import { continueWith } from '#kernel/limits/continue-with.ts';
 import { allRecords } from '#records/input/parse-conditions.ts';
 import { type Changes, firstValues, validateChanges } from '#records/input/validate-changes.ts';
 import { oldest } from '#records/record-reader.ts';
 import { ruledFor, unbound } from '#records/ruled.ts';
 import { newRecordJson } from '#records/sql/new-record.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
+import type { AskedConditions } from '../input/asked-conditions.ts';
 import { changedRecord, writeErrors } from '../openapi/describe-operation.ts';
 import { jsonAnswer, jsonHeaders } from './json-answer.ts';
-import type { OperationDefinition, OperationDeps } from './operation.ts';
+import type { OperationDefinition, QueryParts } from './operation.ts';
 import { type RecordPlan, RecordRead } from './record-read.ts';
 
 /** A key group is the one record of a space. */
 export const getKeys: OperationDefinition = {
   run(call, deps) {
-    return continueWith(call.open(), (space) => new KeyGroup(call, deps, space, question).answer());
+    return new KeyGroup(call, deps).answer();
   },
   summary: 'Get the keys of a key group',
   description: 'The one record of the space, or `null`.',
@@ -22,9 +22,16 @@ export const getKeys: OperationDefinition = {
   sample: {},
 };
 
-const question = { name: 'getKeys', asked: { body: undefined, key: '' }, headers: jsonHeaders };
+const noConditions: AskedConditions = { body: undefined, key: '' };
 
 class KeyGroup extends RecordRead {
+  protected readonly name = 'getKeys';
+  protected override readonly headers = jsonHeaders;
+
+  protected override conditions(): AskedConditions {
+    return noConditions;
+  }
+
   protected plan(): RecordPlan {
     return { conditions: null, populate: null, counted: null, read: oldest };
   }
@@ -56,7 +63,7 @@ export const setKeys: OperationDefinition = {
 
 /** Rejects with a 403: an update would answer that there is no such record, and this one is there. */
 async function assertMayChange(
-  { reader }: OperationDeps,
+  { reader }: QueryParts,
   space: RecordSpace,
   id: string,
   signal: AbortSignal,
@@ -67,7 +74,7 @@ async function assertMayChange(
 
 /** Null: there is a key group by now. */
 async function make(
-  deps: OperationDeps,
+  deps: QueryParts,
   space: RecordSpace,
   wanted: Changes,
   signal: AbortSignal,

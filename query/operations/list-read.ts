@@ -18,13 +18,16 @@ const headersOfPages = new WeakMap<Uint8Array, AnswerHeaders | null>();
 
 /** Answers with a list of records, which is streamed when it is too large to be kept. */
 export abstract class ListRead extends KeptRead<ListPlan> {
+  /** A list that is too large to be kept, as far as it was read. */
+  #large: List | null = null;
+
   protected now({ read, next }: ListPlan): Uint8Array | null {
     const list = this.deps.reader.listNow(this.space, read);
     return list === null || next === null ? list : next.shown(list);
   }
 
   protected async later(plan: ListPlan, cache: KeptResults): Promise<HttpResponse> {
-    const { space, key } = this;
+    const { space } = this;
     const populated = await plan.populate;
     if (space.missing) return jsonAnswer('[]', this.headers);
     if (populated !== null) {
@@ -32,14 +35,15 @@ export abstract class ListRead extends KeptRead<ListPlan> {
       return jsonList(populated.list(inPieces(list)), this.#pageHeaders(plan, list));
     }
     if (cache.largest === 0 || !this.mayKeep(plan)) return this.#answerOf(plan, await this.#list(plan));
-    let large: List | null = null;
-    const result = await cache.load(space, key, plan.conditions, async () => {
-      const begun = await atHand(await this.#list(plan), cache.largest);
-      if (begun instanceof Uint8Array && begun.byteLength <= cache.largest) return begun;
-      large = begun;
-      return null;
-    });
-    return this.#answerOf(plan, result ?? large ?? (await this.#list(plan)));
+    const result = await this.shared(plan, cache);
+    return this.#answerOf(plan, result ?? this.#large ?? (await this.#list(plan)));
+  }
+
+  protected async read(plan: ListPlan, largest: number): Promise<Uint8Array | null> {
+    const begun = await atHand(await this.#list(plan), largest);
+    if (begun instanceof Uint8Array && begun.byteLength <= largest) return begun;
+    this.#large = begun;
+    return null;
   }
 
   protected override headersOf(plan: ListPlan, list: Uint8Array): AnswerHeaders {

@@ -5,10 +5,10 @@ import type { RecordSpace } from '#records/structure/record-space.ts';
 import type { Route } from '#server/http/http-types.ts';
 import { readJson } from '#server/http/read-json.ts';
 import type { OpenSpace } from '../space/open-space.ts';
-import type { Operation, OperationCall, OperationDeps } from './operation.ts';
+import type { Operation, OperationCall, QueryParts } from './operation.ts';
 import { Timing } from './timing.ts';
 
-interface OperationRouteDeps {
+interface OperationRouteParts {
   readonly config: Pick<Config, 'maxRecordBytes' | 'maxRecordsBytes'>;
   readonly authenticate: Authenticate;
   readonly openSpace: OpenSpace;
@@ -18,8 +18,8 @@ interface OperationRouteDeps {
 /** How a request for an operation is answered, and counted as the account's use once it has succeeded. */
 export function operationRoute(
   operation: Operation,
-  { config, authenticate, openSpace, usage }: OperationRouteDeps,
-  deps: OperationDeps,
+  { config, authenticate, openSpace, usage }: OperationRouteParts,
+  deps: QueryParts,
 ): Route {
   const { name, family, method, path, run, body, bodyLimit = 'maxRecordBytes' } = operation;
   // a read has no record in its body

@@ -23,7 +23,7 @@ import type { Spaces } from '../space/spaces.ts';
 import type { Timing } from './timing.ts';
 
 /** Dependencies of operations. */
-export interface OperationDeps {
+export interface QueryParts {
   readonly spaces: Spaces;
   readonly authorize: Authorize;
   readonly bind: BindSpace;
@@ -76,7 +76,7 @@ export interface Operation extends DescribedOperation {
   readonly bodyLimit?: 'maxRecordsBytes';
   /** No structure can be inferred from its body. */
   readonly isRecord?: false;
-  readonly run: (call: OperationCall, deps: OperationDeps) => HttpResponse | Promise<HttpResponse>;
+  readonly run: (call: OperationCall, deps: QueryParts) => HttpResponse | Promise<HttpResponse>;
 }
 
 /** The part of an operation in its file: its work and its description. Its address is in the table. */

@@ -12,9 +12,9 @@ import type { HttpRequest } from '#server/http/http-types.ts';
 import { type Population, parsePopulate } from '../input/parse-populate.ts';
 import { findNamed } from '../login/authorize.ts';
 import { nobodyMay } from '../space/open-space.ts';
-import type { OperationDeps } from './operation.ts';
+import type { QueryParts } from './operation.ts';
 
-type PopulateDeps = Pick<OperationDeps, 'spaces' | 'authorize' | 'bind' | 'store'>;
+type PopulateParts = Pick<QueryParts, 'spaces' | 'authorize' | 'bind' | 'store'>;
 
 type JsonRecord = Record<string, unknown>;
 
@@ -32,7 +32,7 @@ const blockLength = 1024 ** 2;
  * those that the request may read. Throws 400 and 401.
  */
 export function preparePopulate(
-  deps: PopulateDeps,
+  deps: PopulateParts,
   request: HttpRequest,
   space: RecordSpace,
   select: Options['select'],
@@ -42,7 +42,7 @@ export function preparePopulate(
 }
 
 async function openSources(
-  { spaces, authorize, bind, store }: PopulateDeps,
+  { spaces, authorize, bind, store }: PopulateParts,
   request: HttpRequest,
   space: RecordSpace,
   populations: readonly Population[],

@@ -21,8 +21,11 @@ export abstract class RecordRead extends KeptRead<RecordPlan> {
     if (populated !== null)
       return jsonAnswer((await populated.one(await this.#first(plan))) ?? 'null', headers);
     if (!this.mayKeep(plan)) return jsonAnswer((await this.#first(plan)) ?? 'null', headers);
-    const read = async (): Promise<Uint8Array> => Buffer.from((await this.#first(plan)) ?? 'null');
-    return jsonAnswer((await cache.load(space, this.key, plan.conditions, read)) as Uint8Array, headers);
+    return jsonAnswer((await this.shared(plan, cache)) as Uint8Array, headers);
+  }
+
+  protected async read(plan: RecordPlan): Promise<Uint8Array> {
+    return Buffer.from((await this.#first(plan)) ?? 'null');
   }
 
   #first({ read }: RecordPlan): Promise<string | null> {

@@ -1,12 +1,11 @@
 import { invalidCondition } from '#kernel/errors/catalogue.ts';
 import { shownName } from '#kernel/errors/shown-name.ts';
 import { arrayOf } from '#kernel/json/schema.ts';
-import { continueWith } from '#kernel/limits/continue-with.ts';
 import { splitQuery } from '#records/input/controls.ts';
 import type { Filter } from '#records/input/filters/filter.ts';
 import { narrowed } from '#records/input/parse-conditions.ts';
 import { nextPage } from '#records/next-page.ts';
-import { askedParts } from '../input/asked-conditions.ts';
+import { type AskedConditions, askedParts } from '../input/asked-conditions.ts';
 import { givenInQuery } from '../input/given-in-query.ts';
 import { parseSearch, type Search, searchKeys } from '../input/parse-search.ts';
 import { PartReader } from '../input/part-reader.ts';
@@ -19,9 +18,7 @@ import { preparePopulate } from './populate.ts';
 /** GET /{project}/{space}/search. The text is taken literally; the empty one is contained in every value. */
 export const search: OperationDefinition = {
   run(call, deps) {
-    const asked = { body: undefined, key: call.request.rawQuery };
-    const question = { name: 'search', asked, headers: jsonHeaders };
-    return continueWith(call.open(), (space) => new SearchRead(call, deps, space, question).answer());
+    return new SearchRead(call, deps).answer();
   },
   summary: 'Search text fields',
   description: 'The records in which any of the fields contains the text, and that match the conditions.',
@@ -39,6 +36,13 @@ export const search: OperationDefinition = {
 };
 
 class SearchRead extends ListRead {
+  protected readonly name = 'search';
+  protected override readonly headers = jsonHeaders;
+
+  protected override conditions(): AskedConditions {
+    return { body: undefined, key: this.call.request.rawQuery };
+  }
+
   protected plan(): ListPlan {
     const { space, deps } = this;
     const { request } = this.call;

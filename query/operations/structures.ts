@@ -13,7 +13,7 @@ import type { ApiMedia } from '#server/openapi/api-operation.ts';
 import { readRecordHeaders } from '../input/record-headers.ts';
 import { readPath } from '../input/space-reference.ts';
 import { jsonAnswer } from './json-answer.ts';
-import type { OperationDefinition, OperationDeps } from './operation.ts';
+import type { OperationDefinition, QueryParts } from './operation.ts';
 
 function sampleRecord(): ApiMedia {
   return {
@@ -71,7 +71,7 @@ function settingStructure(
   read: (
     body: unknown,
     path: SpacePath,
-    deps: OperationDeps,
+    deps: QueryParts,
     of: { readonly ownerId: string; readonly signal: AbortSignal },
   ) => Promise<Structure>,
 ): Pick<OperationDefinition, 'run' | 'tag' | 'spaceHeaders' | 'answer'> {

@@ -1,4 +1,5 @@
 import type { ReadSource } from '#kernel/telemetry/create-metrics.ts';
+import type { ReadTrace } from '#records/input/read-plan.ts';
 
 const names = ['parse', 'cache', 'engine'] as const;
 
@@ -6,10 +7,10 @@ const names = ['parse', 'cache', 'engine'] as const;
  * The time of one request, in milliseconds, for clients that ask with `Sluice-Timing: true`: for reading it, for the
  * search in memory, and for the engine, up to the first record (https://www.w3.org/TR/server-timing/).
  */
-export class Timing {
+export class Timing implements ReadTrace {
   readonly #spent = { parse: 0, cache: 0, engine: 0 };
   #since = 0;
-  #source: ReadSource | null = null;
+  source: ReadSource | null = null;
 
   /** To be called where a part begins. */
   begin(): void {
@@ -23,14 +24,9 @@ export class Timing {
     this.#since = now;
   }
 
-  /** Where the records came from. */
-  readonly tell = (source: ReadSource): void => {
-    this.#source = source;
-  };
-
   get headers(): Readonly<Record<string, string>> {
     const spent = names.map((name) => `${name};dur=${this.#spent[name].toFixed(3)}`);
-    const source = this.#source === null ? [] : [`source;desc="${this.#source}"`];
+    const source = this.source === null ? [] : [`source;desc="${this.source}"`];
     return { 'server-timing': [...spent, ...source].join(', ') };
   }
 }

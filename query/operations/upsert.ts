@@ -1,7 +1,7 @@
 import { invalidBody } from '#kernel/errors/catalogue.ts';
 import { type Upsert, Upserts } from '#records/upserts.ts';
 import { manyLimits } from './many-records.ts';
-import type { OperationCall, OperationDeps } from './operation.ts';
+import type { OperationCall, QueryParts } from './operation.ts';
 
 /**
  * Stores the records of an insert, or changes those that are stored already, and answers the JSON of each in order. New
@@ -9,7 +9,7 @@ import type { OperationCall, OperationDeps } from './operation.ts';
  */
 export async function upsert(
   { request, wrote }: OperationCall,
-  deps: OperationDeps,
+  deps: QueryParts,
   upsert: Upsert,
 ): Promise<readonly string[]> {
   const { signal } = request;

@@ -2,11 +2,11 @@ import type { Project, Projects } from '#catalogue/projects.ts';
 import { noSuchProject, notFound, projectHasFiles, recordSpaceNotFound } from '#kernel/errors/catalogue.ts';
 import { forEachAtOnce } from '#kernel/limits/for-each-at-once.ts';
 import type { InFlightWrites } from '../space/in-flight-writes.ts';
-import { clearSlot, deleteDropped, type RemovalDeps } from '../space/removals.ts';
+import { clearSlot, deleteDropped, type RemovalParts } from '../space/removals.ts';
 import { droppedVersion } from '../space/space-catalogue.ts';
 import type { Spaces } from '../space/spaces.ts';
 
-export interface DropDeps extends RemovalDeps {
+export interface DropParts extends RemovalParts {
   readonly writes: InFlightWrites;
   readonly spaces: Spaces;
   readonly projects: Projects;
@@ -25,7 +25,7 @@ const rounds = 5;
  * the records are deleted. If that is cut off, the next start deletes them.
  */
 export async function dropSpace(
-  deps: DropDeps,
+  deps: DropParts,
   { id, slug }: { readonly id: string; readonly slug: string },
   signal: AbortSignal,
 ): Promise<void> {
@@ -41,7 +41,7 @@ export async function dropSpace(
  * are taken out of the records afterwards.
  */
 export async function dropField(
-  deps: DropDeps,
+  deps: DropParts,
   { id, field }: { readonly id: string; readonly field: string },
   signal: AbortSignal,
 ): Promise<void> {
@@ -53,7 +53,7 @@ export async function dropField(
 
 /** Drops all spaces of a project, and the project. Throws 409 while it has files. */
 export async function dropProject(
-  deps: DropDeps,
+  deps: DropParts,
   { ownerId, slug }: Pick<Project, 'ownerId' | 'slug'>,
   signal: AbortSignal,
 ): Promise<void> {
@@ -82,7 +82,7 @@ export async function dropProject(
 
 type Entry = NonNullable<Awaited<ReturnType<Spaces['drop']>>>;
 
-function deleteRecords(deps: DropDeps, entry: Entry, signal: AbortSignal): Promise<void> {
+function deleteRecords(deps: DropParts, entry: Entry, signal: AbortSignal): Promise<void> {
   const { id, ownerId, projectId, structure, store, version } = entry;
   const { projectSlug } = structure;
   const dropped = { id, ownerId, projectId, projectSlug, store, version: droppedVersion(version) };

@@ -37,17 +37,17 @@ import {
 } from '#server/openapi/api-operation.ts';
 import { curl } from '#server/openapi/curl.ts';
 import { readPath } from '../input/space-reference.ts';
-import type { SpaceRulesDeps } from '../login/space-rules.ts';
+import type { SpaceRulesParts } from '../login/space-rules.ts';
 import type { CatalogueEntry } from '../space/space-catalogue.ts';
 import { type SpaceFigures, SpaceSizes } from '../space/space-figures.ts';
-import { type DropDeps, dropField, dropProject, dropSpace } from './drop-space.ts';
+import { type DropParts, dropField, dropProject, dropSpace } from './drop-space.ts';
 import { ruleOperations, spaceOf } from './rule-routes.ts';
 
-type ProjectRouteDeps = DropDeps & SpaceRulesDeps & { readonly authenticate: Authenticate };
-type Deps = ProjectRouteDeps & { readonly sizes: SpaceSizes };
+type ProjectRouteParts = DropParts & SpaceRulesParts & { readonly authenticate: Authenticate };
+type ProjectParts = ProjectRouteParts & { readonly sizes: SpaceSizes };
 
 /** Projects and record spaces as their account may see and drop them. */
-export function projectRoutes(deps: ProjectRouteDeps): Route[] {
+export function projectRoutes(deps: ProjectRouteParts): Route[] {
   return accountRoutes('Projects', operations, { ...deps, sizes: new SpaceSizes(deps.store) });
 }
 
@@ -110,7 +110,7 @@ const paths = {
   space: '/_projects_/:project/spaces/:space',
 };
 
-const operations: readonly AccountOperation<Deps>[] = [
+const operations: readonly AccountOperation<ProjectParts>[] = [
   {
     ...{ name: 'listProjects', method: 'GET', path: paths.projects, run: listProjects },
     needs: { grant: 'structure', touches: 'granted spaces' },
@@ -199,7 +199,7 @@ const operations: readonly AccountOperation<Deps>[] = [
 ];
 
 async function listProjects(
-  { projects, catalogue }: Deps,
+  { projects, catalogue }: ProjectParts,
   { query, signal }: HttpRequest,
   ownerId: string,
   grants?: Grants,
@@ -221,7 +221,7 @@ async function listProjects(
 }
 
 async function listSpaces(
-  { projects, catalogue, sizes, store }: Deps,
+  { projects, catalogue, sizes, store }: ProjectParts,
   request: HttpRequest,
   ownerId: string,
   grants?: Grants,
@@ -247,7 +247,7 @@ async function listSpaces(
   });
 }
 
-async function getSpace(deps: Deps, request: HttpRequest, ownerId: string): Promise<HttpResponse> {
+async function getSpace(deps: ProjectParts, request: HttpRequest, ownerId: string): Promise<HttpResponse> {
   const { sizes, store } = deps;
   const entry = await spaceOf(deps, request, ownerId);
   const figures = await sizes.of([entry.recordsId], ownerId, request.signal);

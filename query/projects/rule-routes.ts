@@ -11,7 +11,7 @@ import { accountErrors, bodyErrors, jsonAnswer } from '#server/openapi/api-opera
 import { curl } from '#server/openapi/curl.ts';
 import { readPath } from '../input/space-reference.ts';
 import { longestRules } from '../login/rules.ts';
-import { mostTried, type SpaceRulesDeps, setRules, shownRules, tryRules } from '../login/space-rules.ts';
+import { mostTried, type SpaceRulesParts, setRules, shownRules, tryRules } from '../login/space-rules.ts';
 import type { CatalogueEntry } from '../space/space-catalogue.ts';
 
 const longestBody = 4 * longestRules;
@@ -70,7 +70,7 @@ function making(base: string): string {
 }
 
 /** The rules of a record space as its account sets, reads and tries them (docs/security.md#rules). */
-export const ruleOperations: readonly AccountOperation<SpaceRulesDeps>[] = [
+export const ruleOperations: readonly AccountOperation<SpaceRulesParts>[] = [
   {
     ...{ name: 'getRules', method: 'GET', path, needs },
     summary: 'Get the rules of a record space',
@@ -148,7 +148,7 @@ export const ruleOperations: readonly AccountOperation<SpaceRulesDeps>[] = [
 
 /** The space of a path. Rejects with a 404. */
 export async function spaceOf(
-  { catalogue }: Pick<SpaceRulesDeps, 'catalogue'>,
+  { catalogue }: Pick<SpaceRulesParts, 'catalogue'>,
   { params, signal }: HttpRequest,
   ownerId: string,
 ): Promise<CatalogueEntry> {

@@ -26,34 +26,28 @@ export function costFor({ limits }: RecordSpace, usual: ReadCost): ReadCost {
   return { ...usual, ...limits };
 }
 
-/** Runs a read whose statement has limits of its own. Throws a 422 when it would cost more. */
-export async function affordable<Result>(
+/** The error of a read whose statement has limits: a 422 when the read would cost more. */
+export function readError(
+  error: unknown,
   { structure, limits }: RecordSpace,
   conditions: Conditions,
   cost: ReadCost,
-  read: () => Promise<Result>,
-): Promise<Result> {
-  try {
-    return await read();
-  } catch (error) {
-    const limit = exceededLimit(error);
-    if (limit === null) throw error;
-    throw queryTooExpensive(
-      `${problemOf(limit, cost, limits)}: ${helpFor(limit, structure, conditions)}`,
-      error,
-    );
-  }
+): unknown {
+  const limit = exceededLimit(error);
+  if (limit === null) return error;
+  return queryTooExpensive(
+    `${problemOf(limit, cost, limits)}: ${helpFor(limit, structure, conditions)}`,
+    error,
+  );
 }
 
-/** A read that may be done early: where the engine plans to read more than the limit, it is stopped there. */
-export function untilDone<Result>(
-  maxRows: number,
-  read: (limits: StatementLimits) => Promise<Result>,
-): Promise<Result> {
-  return read({ maxRows }).catch((error: unknown) => {
-    if (exceededLimit(error)?.of !== 'rows') throw error;
-    return read({ maxRows: 0, counted: countedSql(maxRows) });
-  });
+/**
+ * Limits for a second try of a read that may end early: the engine planned to read more records than allowed, and is now
+ * stopped only when it has read that many. Null: another error, or the second try.
+ */
+export function nextLimits(error: unknown, { maxRows, counted }: StatementLimits): StatementLimits | null {
+  if (maxRows === null || counted !== undefined || exceededLimit(error)?.of !== 'rows') return null;
+  return { maxRows: 0, counted: countedSql(maxRows) };
 }
 
 /** Settings of a statement. @param space absent: a stream, because its reader may be slow */

@@ -1,6 +1,6 @@
 import { invalidCondition } from '#kernel/errors/catalogue.ts';
 import { shownName } from '#kernel/errors/shown-name.ts';
-import { affordable, costFor, costOf, type ReadCost, type StatementLimits, untilDone } from './affordable.ts';
+import { costFor, costOf, nextLimits, type ReadCost, readError, type StatementLimits } from './affordable.ts';
 import type { Candidate, HashChecks } from './hash-checks.ts';
 import type { Conditions } from './input/parse-conditions.ts';
 import { conditionsSql, idsSql, keyedConditions } from './sql/conditions-sql.ts';
@@ -17,7 +17,7 @@ export type Narrowed = Pick<Selection, 'where' | 'keyed'>;
 /** Checking one takes milliseconds of a core. */
 const maxCandidates = 10;
 
-interface Deps {
+interface CandidatesParts {
   readonly store: RecordStore;
   readonly checks: HashChecks;
   /** The limits of the search for them. */
@@ -26,10 +26,10 @@ interface Deps {
 
 /** Finds records by conditions on hashed fields: among the few that the other conditions leave. */
 export class Candidates {
-  readonly #deps: Deps;
+  readonly #parts: CandidatesParts;
 
-  constructor(deps: Deps) {
-    this.#deps = deps;
+  constructor(parts: CandidatesParts) {
+    this.#parts = parts;
   }
 
   /**
@@ -38,7 +38,7 @@ export class Candidates {
    */
   async login(space: RecordSpace, conditions: Conditions, signal: AbortSignal): Promise<StoredRow | null> {
     const oldest = () => this.#find(space, conditions, 1, signal);
-    const [right] = await this.#deps.checks.verified(space, conditions, oldest, signal);
+    const [right] = await this.#parts.checks.verified(space, conditions, oldest, signal);
     return right?.row ?? null;
   }
 
@@ -48,14 +48,14 @@ export class Candidates {
    */
   async narrow(space: RecordSpace, conditions: Conditions, signal: AbortSignal): Promise<Narrowed | null> {
     const where = conditionsSql(conditions);
-    const keyed = keyedConditions(conditions, await this.#deps.store.rare(space));
+    const keyed = keyedConditions(conditions, await this.#parts.store.rare(space));
     if (conditions.hashed.length === 0) return { where, keyed };
     const few = async (): Promise<readonly Candidate[]> => {
       const found = await this.#find(space, conditions, maxCandidates + 1, signal);
       if (found.length > maxCandidates) throw tooManyCandidates(conditions);
       return found;
     };
-    const right = await this.#deps.checks.verified(space, conditions, few, signal);
+    const right = await this.#parts.checks.verified(space, conditions, few, signal);
     const ids = right.map(({ row }) => row._id);
     // the other conditions stay: a record may have changed in between
     return ids.length === 0 ? null : { where: `${where} AND ${idsSql(ids)}` };
@@ -68,23 +68,27 @@ export class Candidates {
     limit: number,
     signal: AbortSignal,
   ): Promise<readonly Candidate[]> {
-    const { db, table } = this.#deps.store;
+    const { db, table } = this.#parts.store;
     const hashes = conditions.hashed.map(({ field }) => valueSql(field));
-    const keyed = keyedConditions(conditions, await this.#deps.store.rare(space));
-    const cost = costFor(space, this.#deps.cost);
-    const read = (limits: StatementLimits) =>
-      db.rows<StoredRow & { _hashes: (string | null)[] }>({
-        ...table.select(space.id, {
-          columns: `${rowColumns}, [${hashes.join(', ')}] AS _hashes`,
-          where: conditionsSql(conditions),
-          keyed,
-          ...limits,
-          tail: `ORDER BY _id LIMIT ${limit} SETTINGS ${costOf(limits, space)}`,
-        }),
-        ...{ signal, account: space.ownerId },
-      });
-    const rows = await affordable(space, conditions, cost, () => untilDone(cost.maxRows, read));
-    return rows.map((row) => ({ row, hashes: row._hashes }));
+    const keyed = keyedConditions(conditions, await this.#parts.store.rare(space));
+    const cost = costFor(space, this.#parts.cost);
+    const columns = `${rowColumns}, [${hashes.join(', ')}] AS _hashes`;
+    const where = conditionsSql(conditions);
+    for (let limits: StatementLimits = { maxRows: cost.maxRows }; ; ) {
+      const tail = `ORDER BY _id LIMIT ${limit} SETTINGS ${costOf(limits, space)}`;
+      try {
+        const rows = await db.rows<StoredRow & { _hashes: (string | null)[] }>({
+          ...table.select(space.id, { columns, where, keyed, tail, ...limits }),
+          signal,
+          account: space.ownerId,
+        });
+        return rows.map((row) => ({ row, hashes: row._hashes }));
+      } catch (error) {
+        const next = nextLimits(error, limits);
+        if (next === null) throw readError(error, space, conditions, cost);
+        limits = next;
+      }
+    }
   }
 }
 

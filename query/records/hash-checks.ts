@@ -15,7 +15,7 @@ export interface Candidate {
 /** Slows down guesses; null counts as a failure. */
 export type Throttle = Pick<LoginThrottle, 'run'>;
 
-interface Deps {
+interface HashChecksParts {
   readonly hasher: Hasher;
   readonly throttle: Throttle;
 }
@@ -30,11 +30,11 @@ const identities = 5;
  * nothing fits. So the time does not show whether there is one.
  */
 export class HashChecks {
-  readonly #deps: Deps;
+  readonly #parts: HashChecksParts;
   #dummy: Promise<string> | null = null;
 
-  constructor(deps: Deps) {
-    this.#deps = deps;
+  constructor(parts: HashChecksParts) {
+    this.#parts = parts;
   }
 
   /** The candidates with the values of all conditions on hashed fields. Rejects with 429 when it is too early. */
@@ -58,13 +58,13 @@ export class HashChecks {
         const attempt = async (): Promise<true | null> => (await fits(candidate.hashes)) || null;
         const fitting = keys.includes(key)
           ? await attempt()
-          : await this.#deps.throttle.run(key, attempt, signal);
+          : await this.#parts.throttle.run(key, attempt, signal);
         if (fitting) right.push(candidate);
       }
       return right.length === 0 ? null : right;
     };
     const throttled = keys.reduceRight<() => Promise<readonly Candidate[] | null>>(
-      (attempt, key) => () => this.#deps.throttle.run(key, attempt, signal),
+      (attempt, key) => () => this.#parts.throttle.run(key, attempt, signal),
       check,
     );
     return (await throttled()) ?? [];
@@ -80,14 +80,14 @@ export class HashChecks {
     let right = true;
     for (const [index, { value }] of hashed.entries()) {
       const stored = hashes[index] ?? null;
-      const verified = await this.#deps.hasher.verifyValue(stored ?? dummy, value, signal, ownerId);
+      const verified = await this.#parts.hasher.verifyValue(stored ?? dummy, value, signal, ownerId);
       right = right && stored !== null && verified;
     }
     return right;
   }
 
   #dummyHash(): Promise<string> {
-    this.#dummy ??= this.#deps.hasher
+    this.#dummy ??= this.#parts.hasher
       .hashValues([randomBytes(32).toString('base64')], new AbortController().signal, '')
       .then(([hash]) => hash as string);
     this.#dummy.catch(() => {

@@ -51,7 +51,7 @@ const noStructure = createStructure({
  * which is the same.
  */
 export class KeyedInsert {
-  readonly #deps: KeyedInsertDeps;
+  readonly #parts: InsertParts;
   /** Of the request. */
   readonly #digest: string;
   readonly #space: RecordSpace;
@@ -62,34 +62,34 @@ export class KeyedInsert {
   readonly reservation: string;
 
   static async of(
-    deps: KeyedInsertDeps,
+    parts: InsertParts,
     space: RecordSpace,
     { asked, signal }: { readonly asked: InsertKey; readonly signal: AbortSignal },
   ): Promise<KeyedInsert> {
     const digest = await digestOf(asked, signal);
-    return new KeyedInsert(deps, space, { texts: keyTexts(asked, digest), digest });
+    return new KeyedInsert(parts, space, { texts: keyTexts(asked, digest), digest });
   }
 
   private constructor(
-    deps: KeyedInsertDeps,
+    parts: InsertParts,
     space: RecordSpace,
     { texts, digest }: { readonly texts: readonly string[]; readonly digest: string },
   ) {
-    this.#deps = deps;
+    this.#parts = parts;
     this.#digest = digest;
     this.#space = space;
-    const id = deps.store.table.receiptsOf(space.id);
+    const id = parts.store.table.receiptsOf(space.id);
     const hash = hashOfTexts(space.ownerId, ...texts);
     // the same for all accounts: an ordinary space, with the share of an account in memory
     const ids = { id, catalogueId: id, ownerId: id, projectId: '' };
     this.#receipts = { ...ids, structure: noStructure, stored: noStructure };
-    this.#ids = daysOfKeys(deps.now()).map((day) => `${day}-${hash}`);
+    this.#ids = daysOfKeys(parts.now()).map((day) => `${day}-${hash}`);
     this.reservation = recordKey(this.#receipts, hash);
   }
 
   /** The receipt of the first request with the key; null: this is it. Throws 422 when that was another one. */
   async find(signal: AbortSignal): Promise<Receipt | null> {
-    const { store, now } = this.#deps;
+    const { store, now } = this.#parts;
     const rows = await Promise.all(this.#ids.map((id) => store.lookUp(this.#receipts, { id }, signal)));
     const since = now() - keyLifetime;
     const row = rows.flat().find(({ _created_at: createdAt }) => Date.parse(createdAt) > since);
@@ -106,7 +106,7 @@ export class KeyedInsert {
   }
 }
 
-interface KeyedInsertDeps {
+interface InsertParts {
   readonly store: Pick<RecordStore, 'table' | 'lookUp'>;
   readonly now: () => number;
 }

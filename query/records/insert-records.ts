@@ -38,7 +38,7 @@ interface HowToStore {
   readonly events?: RecordEvents | undefined;
 }
 
-interface Deps {
+interface RecordInsertsParts {
   readonly store: RecordStore;
   readonly reader: RecordReader;
   readonly hasher: Hasher;
@@ -49,10 +49,10 @@ interface Deps {
 }
 
 export class RecordInserts {
-  readonly #deps: Deps;
+  readonly #parts: RecordInsertsParts;
 
-  constructor(deps: Deps) {
-    this.#deps = deps;
+  constructor(parts: RecordInsertsParts) {
+    this.#parts = parts;
   }
 
   /**
@@ -68,7 +68,7 @@ export class RecordInserts {
     key: InsertKey | undefined,
     events?: RecordEvents,
   ): Promise<Inserted> {
-    const keyed = key && (await KeyedInsert.of(this.#deps, space, { asked: key, signal }));
+    const keyed = key && (await KeyedInsert.of(this.#parts, space, { asked: key, signal }));
     return (await this.#storeAll(space, records, signal, { keyed, events })) as Inserted;
   }
 
@@ -77,7 +77,7 @@ export class RecordInserts {
    * also by other processes that share reservations, one becomes the first.
    */
   async storeFirst(space: RecordSpace, record: RecordValues, signal: AbortSignal): Promise<NewRecord | null> {
-    const isTaken = async () => (await this.#deps.reader.oldestId(unbound(space), signal)) !== null;
+    const isTaken = async () => (await this.#parts.reader.oldestId(unbound(space), signal)) !== null;
     const first = { key: firstRecordKey(space), isTaken };
     return (await this.#storeAll(space, [record], signal, { first }))?.records[0] ?? null;
   }
@@ -89,7 +89,7 @@ export class RecordInserts {
     signal: AbortSignal,
     { first, keyed, events }: HowToStore,
   ): Promise<Inserted | null> {
-    const { store, hasher, reservations, writes, newId, now } = this.#deps;
+    const { store, hasher, reservations, writes, newId, now } = this.#parts;
     const records = await filledIn(space, given, new Date(now()).toISOString(), signal);
     const unique = await collectUniqueValues(space, records, signal);
     const hashed = await withHashes(hasher, space, records, signal);

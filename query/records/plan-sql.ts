@@ -1,4 +1,3 @@
-import { type StatementLimits, untilDone } from './affordable.ts';
 import type { Conditions } from './input/parse-conditions.ts';
 import type { Page } from './input/parse-options.ts';
 import type { ReadPlan } from './input/read-plan.ts';
@@ -30,17 +29,8 @@ export function isSearch({ conditions: { plain, others }, sort }: Omit<ReadPlan,
   return isSorted({ sort }) || plain.length + others.length > 0;
 }
 
-/** A read of at most so many records, as the engine plans it, or where it may be done before, as it reads them. @param maxRows null: any number */
-export function withinRows<Result>(
-  plan: Pick<ReadPlan, 'sort' | 'page'>,
-  maxRows: number | null,
-  read: (limits: StatementLimits) => Promise<Result>,
-): Promise<Result> {
-  return maxRows === null || !mayEndEarly(plan) ? read({ maxRows }) : untilDone(maxRows, read);
-}
-
-/** Whether the engine may be done before it has read all that it plans to read. */
-function mayEndEarly({ sort, page }: Pick<ReadPlan, 'sort' | 'page'>): boolean {
+/** Whether the engine may end before it has read all that it plans to read. */
+export function mayEndEarly({ sort, page }: Pick<ReadPlan, 'sort' | 'page'>): boolean {
   return page !== null && !isSorted({ sort });
 }
 

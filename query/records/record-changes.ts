@@ -48,7 +48,7 @@ const { signal: never } = new AbortController();
 /** Milliseconds that a change waits for other processes before it is made without them. */
 const patience = 2000;
 
-interface Deps {
+interface RecordChangesParts {
   readonly store: RecordStore;
   readonly hasher: Hasher;
   readonly reservations: UniqueReservations;
@@ -57,14 +57,14 @@ interface Deps {
 
 /** Changes of stored records. Those of one record are made one after the other. */
 export class RecordChanges {
-  readonly #deps: Deps;
+  readonly #parts: RecordChangesParts;
   readonly #lock = new KeyedLock();
   /** Changes of single records share a space; one of many has it alone. */
   readonly #spaces = new ReadWriteLock();
   readonly #counts = new Map<string, Counts>();
 
-  constructor(deps: Deps) {
-    this.#deps = deps;
+  constructor(parts: RecordChangesParts) {
+    this.#parts = parts;
   }
 
   /**
@@ -77,7 +77,7 @@ export class RecordChanges {
     changes: Changes,
     signal: AbortSignal,
   ): Promise<string | null> {
-    const { store } = this.#deps;
+    const { store } = this.#parts;
     assertWritable(space, [...changes.keys()]);
     const values = valuesSet(changes, space.structure);
     const unique = await collectUniqueValues(space, [values], signal);
@@ -88,7 +88,7 @@ export class RecordChanges {
       space.bound === undefined
         ? target.stillWanted
         : async () =>
-            (await mayChange(this.#deps.store, space, [id], assignments, signal)).length > 0 &&
+            (await mayChange(this.#parts.store, space, [id], assignments, signal)).length > 0 &&
             (target.stillWanted === undefined || (await target.stillWanted()));
     const isPlain = stillWanted === undefined && events === undefined;
     if (store.singleWriter && isPlain && assignments.every(({ value }) => isIncrement(value)))
@@ -114,7 +114,7 @@ export class RecordChanges {
   /** Deletes a record and resolves with its last state; null when there is no such record. */
   async remove(space: RecordSpace, id: string, signal: AbortSignal): Promise<string | null> {
     const change = async (): Promise<Outcome> => {
-      const ids = await mayChange(this.#deps.store, space, [id], null, signal);
+      const ids = await mayChange(this.#parts.store, space, [id], null, signal);
       return ids.length === 0
         ? untouched
         : this.#commit({ space, steps: [{ id, assignments: null }], signal });
@@ -140,15 +140,15 @@ export class RecordChanges {
         ? null
         : await this.#assignments(space, changes, valuesSet(changes, space.structure), signal);
     const change = async (found: readonly string[]): Promise<Changed> => {
-      const ids = await mayChange(this.#deps.store, space, found, assignments, signal);
+      const ids = await mayChange(this.#parts.store, space, found, assignments, signal);
       if (ids.length === 0) return { rows: [], invalidated: null };
       const steps = ids.map((id) => ({ id, assignments }));
-      return this.#deps.writes.change({ space, steps, signal });
+      return this.#parts.writes.change({ space, steps, signal });
     };
     const work = async (): Promise<Changed> => {
       signal.throwIfAborted();
       const ids = await find();
-      if (this.#deps.store.singleWriter || ids.length === 0) return change(ids);
+      if (this.#parts.store.singleWriter || ids.length === 0) return change(ids);
       const ours = new Set(ids);
       const stillThere = async () => (await find()).filter((id) => ours.has(id));
       return this.#exclusive(space, ids, async () => change(await stillThere()), signal);
@@ -164,12 +164,12 @@ export class RecordChanges {
     values: RecordValues,
     signal: AbortSignal,
   ): Promise<readonly Assignment[]> {
-    const [hashed] = await withHashes(this.#deps.hasher, space, [values], signal);
+    const [hashed] = await withHashes(this.#parts.hasher, space, [values], signal);
     return assignmentsOf(space, changes, hashed as RecordValues);
   }
 
   async #commit(change: RecordChange): Promise<Outcome> {
-    const { rows, invalidated } = await this.#deps.writes.change(change);
+    const { rows, invalidated } = await this.#parts.writes.change(change);
     return { row: rows[0] ?? null, invalidated };
   }
 
@@ -186,7 +186,7 @@ export class RecordChanges {
         const left = all.filter((one) => !one.signal.aborted);
         if (left.length === 0) return untouched;
         const steps = left.map((one) => one.step);
-        const { rows, invalidated } = await this.#deps.writes.change({ space, steps, signal: never });
+        const { rows, invalidated } = await this.#parts.writes.change({ space, steps, signal: never });
         left.forEach((one, at) => {
           one.row = rows[at] ?? null;
         });
@@ -228,7 +228,7 @@ export class RecordChanges {
     signal: AbortSignal,
   ): Promise<Result> {
     const keys = ids.map((id) => recordKey(space, id));
-    const reserving = this.#deps.reservations.reserve(keys, signal, patience);
+    const reserving = this.#parts.reservations.reserve(keys, signal, patience);
     const reserved = await reserving.catch((error: unknown) => {
       if (!(error instanceof ApiError) || error.status !== 503) throw error;
       return null;
@@ -249,8 +249,8 @@ export class RecordChanges {
   ): Promise<Reservation | null> {
     if (values.size === 0) return null;
     for (;;) {
-      const result = await this.#deps.reservations.reserve([...values.keys()], signal);
-      const finding = findStored(this.#deps.store, space, values, signal, id);
+      const result = await this.#parts.reservations.reserve([...values.keys()], signal);
+      const finding = findStored(this.#parts.store, space, values, signal, id);
       const taken = await finding.catch(async (error: unknown) => {
         if ('reservation' in result) await result.reservation.settle([]);
         throw error;

@@ -1,26 +1,16 @@
-import type { ReadSource } from '#kernel/telemetry/create-metrics.ts';
-import { affordable, costFor, costOf, type ReadCost, type StatementLimits } from './affordable.ts';
-import type { Candidates } from './candidates.ts';
+import { costFor, costOf, nextLimits, readError, type StatementLimits } from './affordable.ts';
 import type { ReadPlan } from './input/read-plan.ts';
-import { isSearch, tailOf, whereOf, withinRows } from './plan-sql.ts';
+import { isSearch, mayEndEarly, tailOf, whereOf } from './plan-sql.ts';
+import type { ReadParts } from './record-find.ts';
 import { ruledPlan } from './ruled.ts';
 import type { ExportColumns } from './sql/export-columns.ts';
-import type { RecordStore } from './store/record-store.ts';
 import type { RecordSpace } from './structure/record-space.ts';
 
-interface Deps {
-  readonly store: RecordStore;
-  readonly candidates: Candidates;
-  /** The bound of one statement. */
-  readonly cost: ReadCost;
-  readonly count: (source: ReadSource) => void;
-}
-
 export class RecordExports {
-  readonly #deps: Deps;
+  readonly #parts: ReadParts;
 
-  constructor(deps: Deps) {
-    this.#deps = deps;
+  constructor(parts: ReadParts) {
+    this.#parts = parts;
   }
 
   /**
@@ -33,19 +23,27 @@ export class RecordExports {
     { columns, format, settings }: ExportColumns,
     signal: AbortSignal,
   ): Promise<AsyncIterable<Uint8Array>> {
-    const { store, candidates, count } = this.#deps;
+    const { store, candidates, count } = this.#parts;
     const plan = ruledPlan(space, given);
     const narrowed = (await candidates.narrow(space, plan.conditions, signal)) ?? { where: 'false' };
     count(narrowed.keyed?.length ? 'index' : 'scan');
     const selection = { ...narrowed, where: whereOf(narrowed, plan), columns, tail: tailOf(plan) };
-    const read = (limits: StatementLimits) =>
-      store.db.stream({
-        ...store.table.select(space.id, { ...selection, ...limits }),
-        ...{ format, signal, account: space.ownerId, timeout: space.limits?.timeout },
-        settings: [settings, costOf(limits)].filter(Boolean).join(', '),
-      });
-    if (!isSearch(plan)) return read({ maxRows: null });
-    const cost = costFor(space, this.#deps.cost);
-    return affordable(space, given.conditions, cost, () => withinRows(plan, cost.maxRows, read));
+    const cost = costFor(space, this.#parts.cost);
+    for (let limits: StatementLimits = { maxRows: isSearch(plan) ? cost.maxRows : null }; ; ) {
+      try {
+        return await store.db.stream({
+          ...store.table.select(space.id, { ...selection, ...limits }),
+          format,
+          signal,
+          account: space.ownerId,
+          timeout: space.limits?.timeout,
+          settings: [settings, costOf(limits)].filter(Boolean).join(', '),
+        });
+      } catch (error) {
+        const next = mayEndEarly(plan) ? nextLimits(error, limits) : null;
+        if (next !== null) limits = next;
+        else throw limits.maxRows === null ? error : readError(error, space, given.conditions, cost);
+      }
+    }
   }
 }

@@ -29,7 +29,7 @@ export interface Upsert {
   readonly values: readonly RecordValues[];
 }
 
-export interface UpsertDeps {
+export interface UpsertParts {
   readonly store: RecordStore;
   readonly reader: RecordReader;
   readonly records: RecordInserts;
@@ -43,7 +43,7 @@ const atOnce = 100;
 
 /** Records that are stored, or change those that have a value of theirs already. */
 export class Upserts {
-  readonly #deps: UpsertDeps;
+  readonly #parts: UpsertParts;
   readonly #upsert: Upsert;
   readonly #signal: AbortSignal;
   /** The JSON of each record, as soon as it is done. */
@@ -51,11 +51,11 @@ export class Upserts {
   readonly #events: GatheredEvents;
   #written = 0;
 
-  constructor(deps: UpsertDeps, upsert: Upsert, signal: AbortSignal) {
-    this.#deps = deps;
+  constructor(parts: UpsertParts, upsert: Upsert, signal: AbortSignal) {
+    this.#parts = parts;
     this.#upsert = upsert;
     this.#signal = signal;
-    this.#events = new GatheredEvents(deps.events);
+    this.#events = new GatheredEvents(parts.events);
     this.#done = new Array(upsert.values.length).fill(undefined);
   }
 
@@ -116,7 +116,7 @@ export class Upserts {
     field: Field,
     values: readonly StoredValue[],
   ): Promise<ReadonlyMap<StoredValue, StoredRow>> {
-    const { store } = this.#deps;
+    const { store } = this.#parts;
     if (!field.keyed)
       return firstByValues(store, { space: unbound(space), target: field }, values, this.#signal);
     const find = (value: StoredValue) => store.lookUp(space, { slot: slotOf(field), value }, this.#signal);
@@ -133,7 +133,7 @@ export class Upserts {
     const { space, values } = this.#upsert;
     const records = places.map((at) => values[at] as RecordValues);
     try {
-      const stored = await this.#deps.records.store(space, records, this.#signal, undefined, this.#events);
+      const stored = await this.#parts.records.store(space, records, this.#signal, undefined, this.#events);
       for (const [index, record] of stored.records.entries()) {
         this.#done[places[index] as number] = newRecordJson(space.structure, record);
       }
@@ -156,9 +156,9 @@ export class Upserts {
     const plain = [equals(field, this.#valueAt(at) as StoredValue)];
     const conditions = { relationship: 'And', plain, others: [], hashed: [] } as const;
     const { _id: id } = row;
-    const stillWanted = () => this.#deps.reader.matches(space, conditions, id, this.#signal);
+    const stillWanted = () => this.#parts.reader.matches(space, conditions, id, this.#signal);
     const target = { id, stillWanted, events: this.#events };
-    const json = await this.#deps.changes.update(space, target, changes, this.#signal);
+    const json = await this.#parts.changes.update(space, target, changes, this.#signal);
     if (json === null) return;
     this.#done[at] = json;
     this.#written++;

@@ -7,9 +7,10 @@ import { createStructure, type Structure } from '#records/structure/structure.ts
 import { areToBeStored, begun, storeInitialRecords } from './initial-records.ts';
 import type { KnownSpaces } from './known-spaces.ts';
 import { type CatalogueEntry, type RetiredSlot, storedSpace } from './space-catalogue.ts';
-import type { SpacesDeps } from './spaces-deps.ts';
+import type { SpacesParts } from './spaces-deps.ts';
 
-interface Deps extends Pick<SpacesDeps, 'store' | 'catalogue' | 'invalidation' | 'freshness'> {
+interface CatalogueVersionsParts
+  extends Pick<SpacesParts, 'store' | 'catalogue' | 'invalidation' | 'freshness'> {
   readonly known: KnownSpaces;
 }
 
@@ -21,9 +22,9 @@ export const attempts = 20;
  * version that was read is kept. One call at a time for each space.
  */
 export class CatalogueVersions {
-  readonly #deps: Deps;
+  readonly #deps: CatalogueVersionsParts;
 
-  constructor(deps: Deps) {
+  constructor(deps: CatalogueVersionsParts) {
     this.#deps = deps;
   }
 

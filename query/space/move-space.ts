@@ -15,9 +15,9 @@ import {
   newMove,
   recordsIdOf,
 } from './space-catalogue.ts';
-import type { SpacesDeps } from './spaces-deps.ts';
+import type { SpacesParts } from './spaces-deps.ts';
 
-export interface MoveDeps extends Pick<SpacesDeps, 'store' | 'catalogue' | 'freshness'> {
+export interface MoveParts extends Pick<SpacesParts, 'store' | 'catalogue' | 'freshness'> {
   readonly versions: CatalogueVersions;
   /** Shows the operator how far it is. */
   readonly report: (text: string) => void;
@@ -43,7 +43,7 @@ const holdLimit = 60_000;
  * deleted later (removals.ts). Writes wait in step 2 and 3: up to 75 s when it was cut off there.
  */
 export async function moveSpace(
-  deps: MoveDeps,
+  deps: MoveParts,
   { id, store: target }: { readonly id: string; readonly store: number },
   signal: AbortSignal,
 ): Promise<void> {
@@ -68,7 +68,7 @@ export async function moveSpace(
 
 /** Copies what is left, and makes the space that of the other store, while writers wait. */
 async function arriveHeld(
-  deps: MoveDeps,
+  deps: MoveParts,
   {
     id,
     target,
@@ -120,7 +120,7 @@ async function arriveHeld(
 
 /** Notes where the copy will lie. */
 async function begin(
-  deps: MoveDeps,
+  deps: MoveParts,
   { id, target }: { readonly id: string; readonly target: number },
   signal: AbortSignal,
 ): Promise<CatalogueEntry> {
@@ -141,7 +141,7 @@ async function begin(
 
 /** Says that the space is in its new store, if nothing came in between. */
 async function arrive(
-  { catalogue, versions }: MoveDeps,
+  { catalogue, versions }: MoveParts,
   { id, move, to, target }: { id: string; move: string; to: string; target: number },
   signal: AbortSignal,
 ): Promise<void> {
@@ -161,7 +161,7 @@ async function arrive(
 
 /** So that an insert that is repeated with its key is known there, too. */
 async function copyReceipts(
-  { store }: Pick<MoveDeps, 'store'>,
+  { store }: Pick<MoveParts, 'store'>,
   { id, recordsId, leftRecords }: CatalogueEntry,
   signal: AbortSignal,
 ): Promise<void> {

@@ -204,11 +204,11 @@ async function refuse(
   throw error instanceof ApiError && error.status === 404 ? nobodyMay(operation) : error;
 }
 
-type ReferenceDeps = Parameters<typeof inferredReference>[0] & { readonly structures: StructureCache };
+type ReferenceParts = Parameters<typeof inferredReference>[0] & { readonly structures: StructureCache };
 
 /** The space that a request names by its path and headers. */
 function referenceOf(
-  deps: ReferenceDeps,
+  deps: ReferenceParts,
   { request, ownerId, headers, isBound }: Asked,
   body?: () => Promise<unknown>,
 ): SpaceReference | Promise<SpaceReference> {

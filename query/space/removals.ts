@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { outcomeUnknown } from '#kernel/errors/catalogue.ts';
 import type { RecordStore } from '#records/store/record-store.ts';
 import { type DroppedSpace, droppedRecordsId, isMoving, type RetiredSlot } from './space-catalogue.ts';
-import { outdatedAfter, type SpacesDeps } from './spaces-deps.ts';
+import { outdatedAfter, type SpacesParts } from './spaces-deps.ts';
 
-export type RemovalDeps = Pick<SpacesDeps, 'store' | 'catalogue' | 'log'>;
+export type RemovalParts = Pick<SpacesParts, 'store' | 'catalogue' | 'log'>;
 
 /** How long writes that began before may take. Milliseconds. */
 const idleLimit = 5_000;
@@ -32,7 +32,7 @@ export function clearSpace(
 
 /** The same of all spaces of a project (`clear-all-spaces: true`). */
 export async function clearProject(
-  { store, catalogue }: Pick<RemovalDeps, 'store' | 'catalogue'>,
+  { store, catalogue }: Pick<RemovalParts, 'store' | 'catalogue'>,
   projectId: string,
   signal: AbortSignal,
 ): Promise<void> {
@@ -60,7 +60,7 @@ export async function deleteAll(
  * before still goes on, the next start does it again.
  */
 export async function deleteDropped(
-  { store, catalogue, log, writes }: RemovalDeps & Pick<SpacesDeps, 'writes'>,
+  { store, catalogue, log, writes }: RemovalParts & Pick<SpacesParts, 'writes'>,
   dropped: DroppedSpace,
   signal: AbortSignal,
 ): Promise<void> {
@@ -83,7 +83,7 @@ export async function deleteDropped(
  * and the next start does the rest. Never rejects.
  */
 export async function clearSlot(
-  { store, log }: Pick<RemovalDeps, 'store' | 'log'>,
+  { store, log }: Pick<RemovalParts, 'store' | 'log'>,
   { recordsId, slot }: RetiredSlot,
   signal?: AbortSignal,
 ): Promise<void> {
@@ -108,7 +108,7 @@ export async function clearSlot(
 }
 
 /** Removes remains of dropped and moved spaces, and of fields, that earlier processes left. Never rejects. */
-export async function sweepLeft(deps: RemovalDeps, signal: AbortSignal): Promise<void> {
+export async function sweepLeft(deps: RemovalParts, signal: AbortSignal): Promise<void> {
   const { store, catalogue, log } = deps;
   const tried = async (work: () => Promise<void>): Promise<void> => {
     try {
@@ -134,7 +134,7 @@ export async function sweepLeft(deps: RemovalDeps, signal: AbortSignal): Promise
 
 /** Deletes the records that a move of a space left in the other store, or in the one that it did not get to. */
 export async function clearMoved(
-  { store, catalogue }: Pick<RemovalDeps, 'store' | 'catalogue'>,
+  { store, catalogue }: Pick<RemovalParts, 'store' | 'catalogue'>,
   id: string,
   signal: AbortSignal,
 ): Promise<void> {

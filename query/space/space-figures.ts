@@ -4,7 +4,7 @@ import { upTo } from '#kernel/limits/up-to.ts';
 import { recordOverhead } from '#records/record-quota.ts';
 import { storeOfRecords } from '#records/sql/id-in-store.ts';
 import type { RecordStore } from '#records/store/record-store.ts';
-import type { SpacesDeps } from './spaces-deps.ts';
+import type { SpacesParts } from './spaces-deps.ts';
 
 export interface SpaceFigures {
   readonly records: number;
@@ -89,7 +89,7 @@ export function isAvailable({ db }: Pick<RecordStore, 'db'>, recordsId: string):
 
 /** Asks the store how many bytes of records an account has, in all of its spaces that can be asked. */
 export async function countRecordBytes(
-  { store, catalogue }: Pick<SpacesDeps, 'store' | 'catalogue'>,
+  { store, catalogue }: Pick<SpacesParts, 'store' | 'catalogue'>,
   account: string,
   signal: AbortSignal,
 ): Promise<number> {

@@ -62,7 +62,7 @@ export function freshnessOf(
   return { freshFor: 5_000, staleAfter, heardAfter, outdatedAfter, others };
 }
 
-export interface SpacesDeps {
+export interface SpacesParts {
   readonly store: RecordStore;
   readonly catalogue: TableCatalogue;
   readonly projects: Projects;

@@ -28,7 +28,7 @@ import {
   recordsIdOf,
   storedSpace,
 } from './space-catalogue.ts';
-import type { SpaceRequest, SpacesDeps } from './spaces-deps.ts';
+import type { SpaceRequest, SpacesParts } from './spaces-deps.ts';
 import { StructureChanges } from './structure-changes.ts';
 import { type HeldUp, TypeChanges } from './type-changes.ts';
 
@@ -41,7 +41,7 @@ const patience = 20_000;
 
 /** Finds, makes and changes record spaces: each is a row of the catalogue. */
 export class Spaces {
-  readonly #deps: SpacesDeps;
+  readonly #deps: SpacesParts;
   readonly #known: KnownSpaces;
   readonly #versions: CatalogueVersions;
   readonly #changes: StructureChanges;
@@ -53,7 +53,7 @@ export class Spaces {
   /** Of spaces that were asked for: a hash of a path takes longer than the rest of a hit. */
   readonly #ids = new LRUCache<string, string>({ ...upTo(keptIds) });
 
-  constructor(deps: SpacesDeps) {
+  constructor(deps: SpacesParts) {
     this.#deps = deps;
     this.#counts = deps.metrics.cache('spaces');
     this.#limit = new AccountQuota({

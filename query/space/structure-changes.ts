@@ -7,10 +7,10 @@ import { begun, isEmpty, prepareInitialRecords } from './initial-records.ts';
 import type { KnownSpaces } from './known-spaces.ts';
 import { mergeStructure } from './merge-structure.ts';
 import type { CatalogueEntry } from './space-catalogue.ts';
-import type { SpaceRequest, SpacesDeps } from './spaces-deps.ts';
+import type { SpaceRequest, SpacesParts } from './spaces-deps.ts';
 import { agrees, agreesOnAuth, agreesOnTypes } from './structure-view.ts';
 
-interface Deps extends SpacesDeps {
+interface StructureChangesParts extends SpacesParts {
   readonly known: KnownSpaces;
   readonly versions: CatalogueVersions;
 }
@@ -21,10 +21,10 @@ const idleLimit = 10_000;
 const returnLimit = { per: 60_000, limit: 20 };
 
 export class StructureChanges {
-  readonly #deps: Deps;
+  readonly #deps: StructureChangesParts;
   readonly #returns = new ChangeLimit(returnLimit);
 
-  constructor(deps: Deps) {
+  constructor(deps: StructureChangesParts) {
     this.#deps = deps;
   }
 

@@ -19,10 +19,10 @@ import {
   withStoredTypes,
 } from './retyped-fields.ts';
 import { type CatalogueEntry, isAbandoned, isMoving, storedSpace } from './space-catalogue.ts';
-import type { SpaceRequest, SpacesDeps } from './spaces-deps.ts';
+import type { SpaceRequest, SpacesParts } from './spaces-deps.ts';
 import { agrees } from './structure-view.ts';
 
-export interface TypeChangesDeps extends Pick<SpacesDeps, 'store' | 'writes' | 'log' | 'freshness'> {
+export interface TypeChangesParts extends Pick<SpacesParts, 'store' | 'writes' | 'log' | 'freshness'> {
   /**
    * Stores the version of a space that `change` makes of the newest one; null: it stays as it is. Resolves with whether
    * it was stored.
@@ -64,13 +64,13 @@ const mostRetired = 1000;
  * A change that was cut off before step 3 never happened: the next request ends it, and its slot is never used.
  */
 export class TypeChanges {
-  readonly #deps: TypeChangesDeps;
+  readonly #deps: TypeChangesParts;
   readonly #limit = new ChangeLimit(limit);
   /** Changes that this process makes, by space. */
   readonly #running = new Map<string, Promise<void>>();
   readonly #checks = new Map<string, Promise<void>>();
 
-  constructor(deps: TypeChangesDeps) {
+  constructor(deps: TypeChangesParts) {
     this.#deps = deps;
   }
 

@@ -34,13 +34,13 @@ const usageDay = named(
   }),
 );
 
-interface UsageRouteDeps {
+interface UsageRouteParts {
   readonly usage: Pick<UsageCounts, 'of'>;
   readonly authenticate: Authenticate;
 }
 
 /** GET /_usage_: the usage of an account, by project and day. */
-const getUsage: AccountOperation<UsageRouteDeps> = {
+const getUsage: AccountOperation<UsageRouteParts> = {
   ...{ name: 'getUsage', method: 'GET', path: '/_usage_' },
   needs: { grant: 'usage', touches: 'beside spaces' },
   summary: 'Get what the account used',
@@ -58,7 +58,7 @@ const getUsage: AccountOperation<UsageRouteDeps> = {
   },
 };
 
-export function usageRoutes(deps: UsageRouteDeps): Route[] {
+export function usageRoutes(deps: UsageRouteParts): Route[] {
   return accountRoutes('Usage', [getUsage], deps);
 }
 

@@ -3,7 +3,7 @@ import t from 'tap';
 import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
 import type { ImportJob } from '#query/imports/jobs/import-job.ts';
 import { JobNotes } from '#query/imports/jobs/job-notes.ts';
-import { type ImportDeps, publishAgain } from '#query/imports/jobs/one-import.ts';
+import { type ImportParts, publishAgain } from '#query/imports/jobs/one-import.ts';
 import { StagedRecords } from '#records/sql/staged-records.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
@@ -41,7 +41,7 @@ async function cutOff(slug: string, attached: number) {
   const spaces = {
     hold: (_: string, work: (entry: null, own: AbortSignal) => unknown) => work(null, signal),
   };
-  const deps = { database: testDatabase, store: harness.store, spaces } as unknown as ImportDeps;
+  const deps = { database: testDatabase, store: harness.store, spaces } as unknown as ImportParts;
   await publishAgain(deps, notes, { id: recordsId } as RecordSpace, signal);
   await db.command(staged.drop());
   harness.forget();

@@ -30,6 +30,7 @@ import { SpacePreloads } from '#records/store-embedded/space-preloads.ts';
 import { SharedStore } from '#records/store-shared/shared-store.ts';
 import type { Field } from '#records/structure/field.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
+import { loadResult } from '../services/load-result.ts';
 import { createLocalVersions } from '../services/local-versions.ts';
 import { fieldsOf } from '../services/record-client.ts';
 import { silentLog } from '../services/silent-log.ts';
@@ -126,7 +127,7 @@ class Client {
     const kept = await this.store.results.at(space, 'read');
     const known = kept.get(space, 'read');
     if (known !== undefined) return Buffer.from(known).toString();
-    const result = await kept.load(space, 'read', null, async () => Buffer.from(answer));
+    const result = await loadResult(kept, space, 'read', null, async () => Buffer.from(answer));
     return Buffer.from(result ?? '').toString();
   }
 }

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { unmeasured } from '#kernel/telemetry/create-metrics.ts';
 import { LiveRequest } from '#query/live/live-request.ts';
-import { type LiveDeps, LiveStreams } from '#query/live/live-streams.ts';
+import { type LiveParts, LiveStreams } from '#query/live/live-streams.ts';
 import type { StoredRow } from '#records/sql/stored-row.ts';
 import type { ChangeListener, RowChange } from '#records/store/row-change.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
@@ -59,7 +59,7 @@ export function liveOver(t: { teardown(end: () => Promise<void>): void }, single
       },
       count: async () => rows.size,
     },
-  } as unknown as LiveDeps);
+  } as unknown as LiveParts);
   t.teardown(() => streams.close());
   const tell = (changes: Iterable<RowChange>, count = 1): void => {
     for (const listener of listeners) listener.changed(changes, count);

@@ -4,7 +4,7 @@ import { unannounced } from '#coordination/redis/invalidation.ts';
 import type { Database } from '#engine/database.ts';
 import { readLimitDefaults } from '#kernel/config/settings.ts';
 import { unmeasured } from '#kernel/telemetry/create-metrics.ts';
-import { type QueryDeps, queryRoutes } from '#query/query-service.ts';
+import { type QueryEnvironment, queryRoutes } from '#query/query-parts.ts';
 import { SharedStore } from '#records/store-shared/shared-store.ts';
 import { noVersions } from '#records/store-shared/space-versions.ts';
 import type { Route } from '#server/http/http-types.ts';
@@ -23,7 +23,7 @@ export function plainStore(db: Database, database = 'sluice'): SharedStore {
 }
 
 /** Of the query service, without limits that a test would meet. */
-export const queryConfig: QueryDeps['config'] = {
+export const queryConfig: QueryEnvironment['config'] = {
   ...{ maxSpaces: 10_000, recordCacheBytes: 0, maxRecordBytes: 1024 ** 2, maxRecordsBytes: 16 * 1024 ** 2 },
   ...{ maxStoredRecordBytes: 0, readMaxRows: 0, readLimits: readLimitDefaults },
   ...{ allowClearAllSpaces: false, publicUrl: undefined },
@@ -33,7 +33,7 @@ export const queryConfig: QueryDeps['config'] = {
 };
 
 /** The table of the query service. Nothing of it can be called, but for authentication. */
-export function untouchedQueryRoutes(authenticate?: QueryDeps['authenticate']): Route[] {
+export function untouchedQueryRoutes(authenticate?: QueryEnvironment['authenticate']): Route[] {
   const untouched = {
     authenticate,
     store: plainStore({} as never),
@@ -41,5 +41,5 @@ export function untouchedQueryRoutes(authenticate?: QueryDeps['authenticate']): 
     invalidation: unannounced,
   };
   const deps = { config: queryConfig, ...untouched, metrics: unmeasured };
-  return queryRoutes(deps as unknown as QueryDeps);
+  return queryRoutes(deps as unknown as QueryEnvironment);
 }

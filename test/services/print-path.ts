@@ -12,6 +12,7 @@ const root = new URL('../../', import.meta.url);
 const rooms = [
   ...[
     'query-service.ts',
+    'query-parts.ts',
     'operations.ts',
     'projects',
     'usage',

@@ -22,7 +22,7 @@ import { renderError, visibleError } from '#kernel/errors/render-error.ts';
 import { unmeasured } from '#kernel/telemetry/create-metrics.ts';
 import { createFileSystemStore } from '#objects/file-system/file-system-store.ts';
 import { StoredFiles } from '#query/imports/jobs/stored-files.ts';
-import { type QueryDeps, queryRoutes } from '#query/query-service.ts';
+import { type QueryEnvironment, queryRoutes } from '#query/query-parts.ts';
 import { LoggedCatalogue } from '#query/space/logged-catalogue.ts';
 import { freshnessOf } from '#query/space/spaces-deps.ts';
 import { TableCatalogue } from '#query/space/table-catalogue.ts';
@@ -108,7 +108,7 @@ export const testDatabase = 'sluice';
 /** Senders of requests with a publishable token, each as often as it was counted. */
 export const admitted: string[] = [];
 
-const authenticate: QueryDeps['authenticate'] = async (request, ruled) => {
+const authenticate: QueryEnvironment['authenticate'] = async (request, ruled) => {
   const [limits, grants] = ['test-limits', 'test-grants'].map((name) => request.header(name) ?? '');
   const principal: Principal = {
     userId: request.header('test-owner') ?? 'owner',
@@ -132,10 +132,10 @@ export function testWebhooks(
 
 export async function openQueryHarness(
   options: {
-    config?: Partial<QueryDeps['config']>;
+    config?: Partial<QueryEnvironment['config']>;
     /** Bytes of answers that are kept. */
     resultBytes?: number;
-    hasher?: QueryDeps['hasher'];
+    hasher?: QueryEnvironment['hasher'];
     /** Whether the routes are to take the store for theirs alone; absent: where it is embedded. */
     singleWriter?: boolean;
     /** What differs from the usual write-ahead log of records, and rows in memory. */
@@ -148,9 +148,9 @@ export async function openQueryHarness(
     /** What the routes keep results in. */
     cache?: () => ResultCache;
     /** What the routes, and each of `another`, reserve values of unique fields with; absent: memory of their own. */
-    reservations?: () => QueryDeps['reservations'];
+    reservations?: () => QueryEnvironment['reservations'];
     /** What differs from the usual. */
-    freshness?: Partial<QueryDeps['freshness']>;
+    freshness?: Partial<QueryEnvironment['freshness']>;
     now?: () => number;
     /** Opens another engine than the usual one, on a directory of its own. */
     open?: (dataDir: string) => Promise<Database>;

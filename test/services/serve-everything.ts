@@ -28,7 +28,7 @@ import { frontPageRoute } from '#process/process-routes/front-page-route.ts';
 import { healthRoutes } from '#process/process-routes/health-routes.ts';
 import { metricsRoute } from '#process/process-routes/metrics-route.ts';
 import { StoredFiles } from '#query/imports/jobs/stored-files.ts';
-import { queryRoutes } from '#query/query-service.ts';
+import { queryRoutes } from '#query/query-parts.ts';
 import { freshnessOf } from '#query/space/spaces-deps.ts';
 import { TableCatalogue } from '#query/space/table-catalogue.ts';
 import { EmbeddedStore } from '#records/store-embedded/embedded-store.ts';

@@ -23,7 +23,7 @@ const reasons: Readonly<Record<string, string>> = {
   'console/web/records/summary-fields.tsx SummaryFields': 'the fields of a form, in its order',
   'console/web/usage/bar-chart.tsx Bars': 'one picture: its scale, lines, bars and labels',
   'gateway/gateway-service.ts gatewayService': 'the wiring of a service',
-  'query/query-service.ts queryParts': 'the wiring of a service',
+  'query/query-parts.ts queryParts': 'the wiring of a service',
   'query/input/options-schema.ts optionsSchema': 'one schema, a key a line',
   'query/records/insert-records.ts #storeAll': 'an insert, step by step, over one state',
   'query/space/open-space.ts createOpenSpace': 'a lookup, with its ways to fail',

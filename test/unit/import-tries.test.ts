@@ -13,7 +13,7 @@ import { UnknownOutcome } from '#kernel/errors/unknown-outcome.ts';
 import { DeadlinePassed } from '#kernel/limits/deadline.ts';
 import { FileProblem } from '#query/imports/formats/file-problem.ts';
 import type { ImportJob, JobState } from '#query/imports/jobs/import-job.ts';
-import { JobRun, type JobRunDeps } from '#query/imports/jobs/job-run.ts';
+import { JobRun, type JobRunParts } from '#query/imports/jobs/job-run.ts';
 import { silentLog } from '../services/silent-log.ts';
 
 const forever = 3_600_000;
@@ -61,7 +61,7 @@ function runOf(
         throw error;
       },
     },
-  } as unknown as JobRunDeps;
+  } as unknown as JobRunParts;
   const run = new JobRun(deps, { id: 'job', state, version: 1 } as ImportJob);
   return { run, states, failed, closing, held: () => held };
 }

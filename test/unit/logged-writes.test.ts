@@ -6,6 +6,7 @@ import type { StoredRow } from '#records/sql/stored-row.ts';
 import { LoggedWrites } from '#records/store-embedded/logged-writes.ts';
 import { ResultCache } from '#records/store-embedded/result-cache.ts';
 import type { Field } from '#records/structure/field.ts';
+import { loadResult } from '../services/load-result.ts';
 import { spaceWith, storedStructure } from '../services/stored-structure.ts';
 
 const { signal } = new AbortController();
@@ -28,7 +29,7 @@ const results: Readonly<Record<string, Conditions | null>> = {
 async function keptAfter(write: (writes: LoggedWrites) => Promise<{ invalidated: Promise<void> | null }>) {
   const cache = new ResultCache(1024 ** 2);
   for (const [name, conditions] of Object.entries(results)) {
-    await cache.load(space, name, conditions, async () => Buffer.from(name));
+    await loadResult(cache, space, name, conditions, async () => Buffer.from(name));
   }
   const writes = new LoggedWrites({
     ...{ lock: new ReadWriteLock(), results: cache, listeners: new Map() },

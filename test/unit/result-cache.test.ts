@@ -4,6 +4,7 @@ import t from 'tap';
 import type { Conditions } from '#records/input/parse-conditions.ts';
 import { ResultCache } from '#records/store-embedded/result-cache.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
+import { loadResult } from '../services/load-result.ts';
 import { sized } from '../services/test-size.ts';
 
 const mebibyte = 1024 ** 2;
@@ -78,7 +79,7 @@ for (const { name, amount, request, conditions = () => null, result, view = () =
     await collect();
     const before = process.memoryUsage();
     for (let number = 0; number < amount; number++) {
-      await cache.load(view(number), request(number), conditions(number), async () => result(number));
+      await loadResult(cache, view(number), request(number), conditions(number), async () => result(number));
     }
     await collect();
     const after = process.memoryUsage();
@@ -103,7 +104,7 @@ t.test('a result that is dropped takes nothing any more', async (t) => {
   await collect();
   const before = process.memoryUsage().heapUsed;
   for (let number = 0; number < 20_000; number++) {
-    await cache.load(one, `find ${number}`, byId(`${number}`), async () => Buffer.from('[]'));
+    await loadResult(cache, one, `find ${number}`, byId(`${number}`), async () => Buffer.from('[]'));
   }
   cache.begin(one.id, null)();
   await collect();
@@ -114,7 +115,7 @@ t.test('a result that is dropped takes nothing any more', async (t) => {
 
 t.test('0 keeps nothing', async (t) => {
   const cache = new ResultCache(0);
-  await cache.load(one, 'find', null, async () => Buffer.from('[]'));
+  await loadResult(cache, one, 'find', null, async () => Buffer.from('[]'));
   t.equal(cache.get(one, 'find'), undefined);
 });
 
@@ -122,7 +123,7 @@ t.test('a result that was read while a write that it may show was under way is n
   for (const effects of [[{ _id: '1', _doc: {} }], null]) {
     const cache = new ResultCache(limit);
     const load = (request: string, conditions: Conditions | null) =>
-      cache.load(one, request, conditions, async () => Buffer.from('[]'));
+      loadResult(cache, one, request, conditions, async () => Buffer.from('[]'));
     const isKept = (request: string) => cache.get(one, request) !== undefined;
     const end = cache.begin(one.id, effects);
     await load('that', byId('1'));
@@ -142,7 +143,7 @@ t.test(
     for (const target of ['createdAt', 'updatedAt'] as const) {
       const cache = new ResultCache(limit);
       const at = { relationship: 'And', plain: [{ target, value: time }], others: [], hashed: [] } as const;
-      await cache.load(one, 'find', at, async () => Buffer.from('[]'));
+      await loadResult(cache, one, 'find', at, async () => Buffer.from('[]'));
       t.ok(cache.get(one, 'find'));
       cache.begin(one.id, [{ _id: '1', _doc: {} }])();
       t.equal(cache.get(one, 'find'), undefined, target);
@@ -171,7 +172,7 @@ t.test('a small result does not keep the larger buffer in memory that it is a pi
   const cache = new ResultCache(mebibyte);
   const piece = (text: string) => Buffer.from(`before ${text}`).subarray(7);
   cache.keep(one, 'kept', byId('a'), piece('kept'));
-  await cache.load(one, 'read', byId('a'), async () => piece('read'));
+  await loadResult(cache, one, 'read', byId('a'), async () => piece('read'));
   for (const asked of ['kept', 'read']) {
     const result = cache.get(one, asked) as Uint8Array;
     t.equal(Buffer.from(result).toString(), asked);
@@ -182,9 +183,9 @@ t.test('a small result does not keep the larger buffer in memory that it is a pi
 t.test('a result that is still read when a write begins is neither kept nor shared', async (t) => {
   const cache = new ResultCache(limit);
   let answer = (_: Buffer): void => {};
-  const early = cache.load(one, 'find', byId('1'), () => new Promise((resolve) => (answer = resolve)));
+  const early = loadResult(cache, one, 'find', byId('1'), () => new Promise((resolve) => (answer = resolve)));
   cache.begin(one.id, [{ _id: '1', _doc: {} }])();
-  const late = await cache.load(one, 'find', byId('1'), async () => Buffer.from('new'));
+  const late = await loadResult(cache, one, 'find', byId('1'), async () => Buffer.from('new'));
   answer(Buffer.from('old'));
   t.equal(`${await early}`, 'old', 'it was asked before');
   t.equal(`${late}`, 'new');

@@ -5,8 +5,8 @@ import type { Database } from '#engine/database.ts';
 import { createUuidV7 } from '#kernel/ids/uuid-v7.ts';
 import { unmeasured } from '#kernel/telemetry/create-metrics.ts';
 import { equals } from '#records/input/parse-conditions.ts';
-import type { StoredRow } from '#records/sql/stored-row.ts';
 import { SharedReads } from '#records/store/shared-reads.ts';
+import { StoreFind } from '#records/store/store-find.ts';
 import type { Field } from '#records/structure/field.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';
@@ -31,6 +31,24 @@ function gate() {
   return { open, opened };
 }
 
+class NamesFind extends StoreFind {
+  constructor(space: RecordSpace, values: Values) {
+    const plain = Object.entries(values).map(([of, value]) => equals(of === 'name' ? name : age, value));
+    const conditions = { relationship: 'And' as const, plain, others: [], hashed: [] };
+    super(space, { conditions, sort: null, page: null }, signal);
+  }
+
+  /** @returns names of the records that have the values, or what `unshared` gives where the find shares no statement */
+  async answer(reads: SharedReads, unshared: () => Promise<string>): Promise<string> {
+    try {
+      const found = await reads.find(this);
+      return found === null ? await unshared() : found.map(({ _doc }) => _doc.t0).join();
+    } finally {
+      this.end();
+    }
+  }
+}
+
 /** Reads of an engine with spaces. @param isHeld statements that wait until they are released */
 async function open(t: Test, isHeld: (sql: string) => boolean = () => false) {
   const { db, database } = await openMigratedChdb(t);
@@ -45,14 +63,8 @@ async function open(t: Test, isHeld: (sql: string) => boolean = () => false) {
     },
   };
   const reads = new SharedReads({ db: holding, database, metrics: unmeasured });
-  /** @returns names of the records that have the values, or what `unshared` gives for a find that shares no statement */
-  const find = (space: RecordSpace, values: Values, unshared = async () => 'alone'): Promise<string> => {
-    const plain = Object.entries(values).map(([of, value]) => equals(of === 'name' ? name : age, value));
-    const conditions = { relationship: 'And' as const, plain, others: [], hashed: [] };
-    const shared = (found: readonly StoredRow[]): string => found.map(({ _doc }) => _doc.t0).join();
-    const answers = { shared, unshared, tell() {}, settings: '', timeout: undefined };
-    return reads.find(space, { conditions, sort: null, page: null }, signal, answers);
-  };
+  const find = (space: RecordSpace, values: Values, unshared = async () => 'alone'): Promise<string> =>
+    new NamesFind(space, values).answer(reads, unshared);
   return {
     /** Of several finds each. */
     statements,

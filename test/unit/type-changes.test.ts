@@ -3,7 +3,7 @@ import { unannounced } from '#coordination/redis/invalidation.ts';
 import { beginTypeChange, endTypeChange, retypedFields } from '#query/space/retyped-fields.ts';
 import type { CatalogueEntry as Entry } from '#query/space/space-catalogue.ts';
 import { freshnessOf } from '#query/space/spaces-deps.ts';
-import { TypeChanges, type TypeChangesDeps } from '#query/space/type-changes.ts';
+import { TypeChanges, type TypeChangesParts } from '#query/space/type-changes.ts';
 import { parseStructure } from '#records/structure/parse-structure.ts';
 import { slotsText, typeChangeOf, withSlots } from '#records/structure/slots.ts';
 import { createStructure, type Structure } from '#records/structure/structure.ts';
@@ -37,7 +37,7 @@ function changesOf(singleWriter: boolean, entry = entryOf(stored)) {
       if (structure !== null) now = entryOf(structure);
       return structure !== null;
     },
-  } as unknown as TypeChangesDeps;
+  } as unknown as TypeChangesParts;
   const changes = new TypeChanges(deps);
   const before = (entry: Entry, request: { structure: Structure | null; stores: boolean }) => {
     now = entry;

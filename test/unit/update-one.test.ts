@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { OperationDeps } from '#query/operations/operation.ts';
+import type { QueryParts } from '#query/operations/operation.ts';
 import { updateOne } from '#query/operations/update-one.ts';
 import { fakeRequest } from '../services/fake-request.ts';
 import { spaceWith, storedStructure } from '../services/stored-structure.ts';
@@ -18,7 +18,7 @@ t.test('a record that matches and can never be changed keeps nobody from the eve
         return null;
       },
     },
-  } as unknown as OperationDeps;
+  } as unknown as QueryParts;
   const request = fakeRequest({ query: [['level', '1']], signal: controller.signal });
   const call = {
     request,

@@ -1,6 +1,7 @@
 import t from 'tap';
 import { VersionedCache } from '#records/store-shared/versioned-cache.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
+import { loadResult } from '../services/load-result.ts';
 import { createLocalVersions } from '../services/local-versions.ts';
 
 const mebibyte = 1024 ** 2;
@@ -16,7 +17,7 @@ function open(bytes = 8 * mebibyte) {
   const get = async (cache: VersionedCache, request: string) =>
     text((await askedAgain(cache, view, request)).get(view, request));
   const load = async (cache: VersionedCache, request: string, read: () => Promise<Uint8Array | null>) =>
-    text(await (await askedAgain(cache, view, request)).load(view, request, null, read));
+    text(await loadResult(await askedAgain(cache, view, request), view, request, null, read));
   return { versions, caches, view, get, load };
 }
 
@@ -44,7 +45,7 @@ t.test('a question that is asked once needs no version, and its result is not ke
     const results = await cache.at(view, request);
     const kept = results.get(view, request);
     if (kept !== undefined) return 'kept';
-    return text(await results.load(view, request, null, async () => Buffer.from('read')));
+    return text(await loadResult(results, view, request, null, async () => Buffer.from('read')));
   };
   for (let i = 0; i < 100; i++) t.equal(await ask(`find ${i}`), 'read');
   t.ok(asked < 10, 'some may look alike');
@@ -140,7 +141,7 @@ t.test('a small result does not keep the larger buffer in memory that it is a pi
   const cache = new VersionedCache({ versions: createLocalVersions(), bytes: mebibyte });
   const view = viewOf('one');
   const results = await askedAgain(cache, view, 'read');
-  await results.load(view, 'read', null, async () => Buffer.from('before read').subarray(7));
+  await loadResult(results, view, 'read', null, async () => Buffer.from('before read').subarray(7));
   t.equal(results.get(view, 'read')?.buffer.byteLength, 4);
 });
 
@@ -161,6 +162,6 @@ t.test('results are bounded in bytes, each and together; of 0 bytes nothing is k
     } as never,
   });
   const results = await askedAgain(none, viewOf('space'), 'find');
-  t.equal(text(await results.load(viewOf('space'), 'find', null, async () => Buffer.from('x'))), 'x');
+  t.equal(text(await loadResult(results, viewOf('space'), 'find', null, async () => Buffer.from('x'))), 'x');
   t.equal(results.get(viewOf('space'), 'find'), undefined);
 });

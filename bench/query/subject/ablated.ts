@@ -14,7 +14,8 @@ const nothingKept = {
   largest: 0,
   get: () => undefined,
   keep: () => {},
-  load: (_view: unknown, _request: string, _conditions: unknown, read: () => Promise<unknown>) => read(),
+  underway: () => null,
+  share: (_view: unknown, _request: string, _conditions: unknown, reading: Promise<unknown>) => reading,
 };
 /** A separate queue for each item, so that nothing is batched. */
 const apart = (is: (item: { readonly shape: string; readonly queue: string }) => boolean) => {
@@ -27,9 +28,9 @@ const apart = (is: (item: { readonly shape: string; readonly queue: string }) =>
 /** Finds without shared statements. */
 const alone = (is: (plan: ReadPlan) => boolean) => {
   const { find } = SharedReads.prototype;
-  SharedReads.prototype.find = function (this: SharedReads, space, plan, signal, answers) {
-    return is(plan) ? answers.unshared() : find.call(this, space, plan, signal, answers as never);
-  } as typeof find;
+  SharedReads.prototype.find = async function (waiting) {
+    return is(waiting.plan) ? null : find.call(this, waiting);
+  };
 };
 const parts: Readonly<Record<string, () => void>> = {
   results() {

@@ -4,14 +4,14 @@ import type { RecordEvents } from '#kernel/record-events/record-event.ts';
 import type { OnConflict } from '#records/input/parse-on-conflict.ts';
 import { validateRecord } from '#records/input/validate-record.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
-import { type UpsertDeps, Upserts } from '#records/upserts.ts';
+import { type UpsertParts, Upserts } from '#records/upserts.ts';
 import type { InFlightWrites } from '../../space/in-flight-writes.ts';
 import type { Spaces } from '../../space/spaces.ts';
 import type { RecordProblem } from '../thread/file-records.ts';
 import type { UpsertedRecord } from '../thread/thread-messages.ts';
 import { assertSame, Changed } from './changed.ts';
 
-export interface ApplyDeps extends Omit<UpsertDeps, 'events'> {
+export interface ApplyParts extends Omit<UpsertParts, 'events'> {
   readonly spaces: Pick<Spaces, 'hold' | 'endLeft' | 'find'>;
   readonly writes: Pick<InFlightWrites, 'counted'>;
 }
@@ -24,7 +24,7 @@ const unheard: RecordEvents = { async publish() {} };
 
 /** Updates stored records by a file's. Answers the problems, and throws Changed when the space is another by now. */
 export async function applyUpserts(
-  deps: ApplyDeps,
+  deps: ApplyParts,
   space: RecordSpace,
   onConflict: OnConflict,
   records: readonly UpsertedRecord[],
@@ -33,14 +33,14 @@ export async function applyUpserts(
   const problems: RecordProblem[] = [];
   const { fields } = space.structure;
   const { store, reader, records: inserts, changes } = deps;
-  const upsertDeps = { store, reader, records: inserts, changes, events: unheard };
+  const upsertParts = { store, reader, records: inserts, changes, events: unheard };
   const upsert = async ({ line, given }: UpsertedRecord): Promise<void> => {
     const record = Object.fromEntries(
       fields.flatMap(({ name }, place) => (given[place] === undefined ? [] : [[name, given[place]]])),
     );
     try {
       const values = validateRecord(record, space.structure);
-      await new Upserts(upsertDeps, { space, onConflict, given: [record], values: [values] }, signal).run();
+      await new Upserts(upsertParts, { space, onConflict, given: [record], values: [values] }, signal).run();
     } catch (error) {
       if (!(error instanceof ApiError) || error.status >= 500) throw error;
       problems.push({ line, field: null, reason: error.message });

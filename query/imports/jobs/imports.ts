@@ -7,13 +7,13 @@ import type { Log } from '#kernel/log/log.ts';
 import type { UniqueReservations } from '#records/unique/unique-reservations.ts';
 import { type Preview, type PreviewTask, runPreview } from '../thread/preview.ts';
 import { type AskedImport, type ImportJob, isOver, newJob } from './import-job.ts';
-import { JobRun, type JobRunDeps } from './job-run.ts';
+import { JobRun, type JobRunParts } from './job-run.ts';
 import { JobTable } from './job-table.ts';
-import { dropStage, type ImportDeps } from './one-import.ts';
-import { type ReceivedFile, ReceivedFiles, type ReceivedFilesDeps } from './received-files.ts';
+import { dropStage, type ImportParts } from './one-import.ts';
+import { type ReceivedFile, ReceivedFiles, type ReceivedFilesParts } from './received-files.ts';
 import type { Source } from './spool-body.ts';
 
-export interface ImportsDeps extends ImportDeps, ReceivedFilesDeps {
+export interface ImportsParts extends ImportParts, ReceivedFilesParts {
   readonly db: Database;
   readonly reservations: UniqueReservations;
   readonly usage: Pick<UsageCounts, 'add'>;
@@ -36,7 +36,7 @@ const stopsWithin = 10_000;
 
 /** Imports of records (docs/import-export.md). A file is kept on the disk of its process until its import is over. */
 export class Imports {
-  readonly #deps: ImportsDeps;
+  readonly #deps: ImportsParts;
   readonly #table: JobTable;
   readonly #files: ReceivedFiles;
   readonly #slots = new FairShare({ ...atOnce, queueLimit: 1000, full: 'too many imports wait' });
@@ -45,7 +45,7 @@ export class Imports {
     queueLimit: 100,
     full: 'too many files wait to be looked at',
   });
-  readonly #runDeps: JobRunDeps;
+  readonly #runParts: JobRunParts;
   readonly #running = new Map<string, JobRun>();
   readonly #closing = new AbortController();
   #looking: NodeJS.Timeout | undefined;
@@ -55,14 +55,14 @@ export class Imports {
   /** Of a file. */
   readonly mostBytes: number;
 
-  constructor(deps: ImportsDeps) {
+  constructor(deps: ImportsParts) {
     this.largestRecord = deps.largestRecord;
     this.mostBytes = deps.mostBytes;
     this.#deps = deps;
     this.#table = new JobTable(deps);
     this.#files = new ReceivedFiles(deps);
     const own = { table: this.#table, files: this.#files, slots: this.#slots, closing: this.#closing.signal };
-    this.#runDeps = { ...deps, ...own, tidy: (job) => this.#tidy(job) };
+    this.#runParts = { ...deps, ...own, tidy: (job) => this.#tidy(job) };
   }
 
   /** To be called before requests are served: ends imports that were cut off while they were published. */
@@ -193,7 +193,7 @@ export class Imports {
   }
 
   #runOf(job: ImportJob): JobRun {
-    return new JobRun(this.#runDeps, job);
+    return new JobRun(this.#runParts, job);
   }
 
   /** Never rejects: what is left is found by the next look. */

@@ -15,7 +15,7 @@ import { jobSchema } from './job-schema.ts';
 
 const toInsert = inSpace('insert');
 
-interface Deps {
+interface JobRouteParts {
   readonly imports: Imports;
   readonly authenticate: Authenticate;
 }
@@ -39,7 +39,7 @@ const usualLimit = 100;
 type JobRoute = Pick<Route, 'method' | 'path'> & {
   readonly name: string;
   readonly api: Omit<NonNullable<Route['api']>, 'id' | 'tag' | 'access' | 'needs'>;
-  run(deps: Deps, request: HttpRequest, may: May): Promise<HttpResponse>;
+  run(deps: JobRouteParts, request: HttpRequest, may: May): Promise<HttpResponse>;
 };
 
 /** The account of a request, and the jobs that its token is granted. */
@@ -122,7 +122,7 @@ const routes: readonly JobRoute[] = [
 ];
 
 /** Imports as their account sees them. A token sees those of the record spaces that it may insert into. */
-export function jobRoutes(deps: Deps): Route[] {
+export function jobRoutes(deps: JobRouteParts): Route[] {
   return routes.map(({ name, method, path, api, run }) => ({
     ...{ operation: name, method, path },
     api: {

@@ -7,10 +7,10 @@ import { type ImportJob, isOver, over } from './import-job.ts';
 import { isPassing } from './is-passing.ts';
 import { JobNotes } from './job-notes.ts';
 import type { JobTable } from './job-table.ts';
-import { type ImportDeps, importRecords, publishAgain, shownError } from './one-import.ts';
+import { type ImportParts, importRecords, publishAgain, shownError } from './one-import.ts';
 import type { ReceivedFiles } from './received-files.ts';
 
-export interface JobRunDeps extends ImportDeps {
+export interface JobRunParts extends ImportParts {
   readonly usage: Pick<UsageCounts, 'add'>;
   readonly log: Pick<Log, 'warn'>;
   readonly now: () => number;
@@ -42,12 +42,12 @@ const usualTries: TryTimes = { pause: 1000, longestPause: 60_000, during: 24 * 3
 
 /** The work of this process on a job, until that is over. */
 export class JobRun {
-  readonly #deps: JobRunDeps;
+  readonly #deps: JobRunParts;
   readonly #notes: JobNotes;
   readonly #stop = new AbortController();
   #over: Promise<void> | null = null;
 
-  constructor(deps: JobRunDeps, job: ImportJob) {
+  constructor(deps: JobRunParts, job: ImportJob) {
     this.#deps = deps;
     this.#notes = new JobNotes(job, deps.table);
   }

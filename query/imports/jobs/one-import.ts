@@ -16,9 +16,9 @@ import { assertSame, Changed } from './changed.ts';
 import { asDeclared } from './declared-structure.ts';
 import { type ImportJob, mostProblems, over } from './import-job.ts';
 import type { JobNotes } from './job-notes.ts';
-import { type StageDeps, stageRecords } from './run-import.ts';
+import { type StageParts, stageRecords } from './run-import.ts';
 
-export interface ImportDeps extends StageDeps {
+export interface ImportParts extends StageParts {
   readonly database: string;
   readonly structures: Pick<StructureCache, 'readParsed'>;
   /** Null: there is none. */
@@ -37,7 +37,7 @@ const patience = { times: 60, pause: 500 };
  * space when nobody writes to it. The last thing that it stores is the end of the job.
  */
 export async function importRecords(
-  deps: ImportDeps,
+  deps: ImportParts,
   notes: JobNotes,
   { path, space }: { readonly path: string; readonly space: RecordSpace },
   signal: AbortSignal,
@@ -62,14 +62,14 @@ export async function importRecords(
   }
 }
 
-function declaredBy({ structures }: Pick<ImportDeps, 'structures'>, job: ImportJob): Structure | null {
+function declaredBy({ structures }: Pick<ImportParts, 'structures'>, job: ImportJob): Structure | null {
   const { declared, project: projectSlug, space: slug } = job;
   return declared === undefined ? null : structures.readParsed(JSON.parse(declared), { projectSlug, slug });
 }
 
 /** Ends an import that was cut off while it was published: all of its records are there, or it begins again. */
 export async function publishAgain(
-  deps: ImportDeps,
+  deps: ImportParts,
   notes: JobNotes,
   space: RecordSpace,
   signal: AbortSignal,
@@ -88,14 +88,18 @@ export async function publishAgain(
 }
 
 export function dropStage(
-  deps: Pick<ImportDeps, 'store' | 'database'>,
+  deps: Pick<ImportParts, 'store' | 'database'>,
   recordsId: string,
   id: string,
 ): Promise<void> {
   return deps.store.db.command(stageOf(deps, recordsId, id).drop());
 }
 
-function stageOf({ database, store }: Pick<ImportDeps, 'store' | 'database'>, recordsId: string, id: string) {
+function stageOf(
+  { database, store }: Pick<ImportParts, 'store' | 'database'>,
+  recordsId: string,
+  id: string,
+) {
   return new StagedRecords(database, store.table, recordsId, id);
 }
 
@@ -106,7 +110,7 @@ interface Staged {
 
 /** Null: the job is over, and nothing is stored. */
 async function stage(
-  deps: ImportDeps,
+  deps: ImportParts,
   notes: JobNotes,
   { path, space, staged }: Staged & { readonly path: string },
   signal: AbortSignal,
@@ -157,7 +161,7 @@ function plainOf({ id, catalogueId, ownerId, projectId, structure, stored }: Rec
 }
 
 async function publish(
-  deps: ImportDeps,
+  deps: ImportParts,
   notes: JobNotes,
   { space, staged, records }: Staged & { readonly records: number },
   signal: AbortSignal,
@@ -191,7 +195,7 @@ async function publish(
 }
 
 async function waitToHold(
-  { spaces }: Pick<ImportDeps, 'spaces'>,
+  { spaces }: Pick<ImportParts, 'spaces'>,
   id: string,
   signal: AbortSignal,
   work: (entry: CatalogueEntry | null, own: AbortSignal) => Promise<void>,

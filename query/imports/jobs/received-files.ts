@@ -12,7 +12,7 @@ export interface ReceivedFile extends SpooledBody {
   readonly path: string;
 }
 
-export interface ReceivedFilesDeps {
+export interface ReceivedFilesParts {
   readonly folder: string;
   readonly newId: () => string;
   /** Of a file. */
@@ -24,11 +24,11 @@ const mostOfAccount = 10;
 
 /** The files of imports. Each is kept until its import is over. */
 export class ReceivedFiles {
-  readonly #deps: ReceivedFilesDeps;
+  readonly #deps: ReceivedFilesParts;
   /** Files of accounts that are being received. */
   readonly #coming = new Map<string, number>();
 
-  constructor(deps: ReceivedFilesDeps) {
+  constructor(deps: ReceivedFilesParts) {
     this.#deps = deps;
   }
 

@@ -27,10 +27,10 @@ import type {
   ToThread,
 } from '../thread/thread-messages.ts';
 import { startThread, threadFailure } from '../thread/worker-thread.ts';
-import { type ApplyDeps, applyUpserts } from './apply-upserts.ts';
+import { type ApplyParts, applyUpserts } from './apply-upserts.ts';
 import { assertRoom } from './spool-body.ts';
 
-export interface StageDeps extends ApplyDeps {
+export interface StageParts extends ApplyParts {
   readonly hasher: Hasher;
 }
 
@@ -51,7 +51,7 @@ const silence = 30_000;
  * rejects when the signal is aborted, and when the engine fails.
  */
 export async function stageRecords(
-  deps: StageDeps,
+  deps: StageParts,
   task: ThreadTask,
   { space, staged, conflict, report }: StageOrder,
   signal: AbortSignal,

@@ -11,7 +11,6 @@ import { RecordsTable } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
 import { cacheShares } from '../store/cache-shares.ts';
 import type {
-  FindAnswers,
   FoundNow,
   LookupKey,
   RecordStore,
@@ -22,6 +21,7 @@ import type {
 import type { ChangeListener } from '../store/row-change.ts';
 import { SharedReads } from '../store/shared-reads.ts';
 import { createStatementWrites, whileWriting } from '../store/statement-writes.ts';
+import type { StoreFind } from '../store/store-find.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { KeyFilter } from './key-filter.ts';
 import { KnownRecords } from './known-records.ts';
@@ -125,14 +125,15 @@ export class EmbeddedStore implements WritableStore {
     return table && numbers ? { table, numbers } : null;
   }
 
-  find<Result>(space: RecordSpace, plan: ReadPlan, signal: AbortSignal, answers: FindAnswers<Result>) {
+  find(find: StoreFind): Promise<readonly StoredRow[] | null> {
+    const { space, plan } = find;
     const { plain, others, hashed } = plan.conditions;
     const shapes = hashed.length === 0 ? shapesOf(plan) : [];
     // without an index only a small space is searched in memory
     const isScan = others.length > 0 && plain.length === 0 && shapes.length === 0;
     this.#preloads.missed(space, isScan ? 'look-up' : 'search');
     this.#tables.missed(space.id, shapes);
-    return this.#reads.find(space, plan, signal, answers);
+    return this.#reads.find(find);
   }
 
   rewrite<Result>(spaceId: string, work: () => Promise<Result>): Promise<Result> {

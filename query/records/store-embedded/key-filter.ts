@@ -13,15 +13,15 @@ const limits = { smallest: 1_000_000, largest: 32_000_000 };
  */
 export class KeyFilter implements StoredKeys {
   readonly #filter = new StreamedFilter(limits);
-  readonly #deps: Engine & { readonly log: Pick<Log, 'warn'> };
+  readonly #parts: Engine & { readonly log: Pick<Log, 'warn'> };
 
-  constructor(deps: Engine & { readonly log: Pick<Log, 'warn'> }) {
-    this.#deps = deps;
+  constructor(parts: Engine & { readonly log: Pick<Log, 'warn'> }) {
+    this.#parts = parts;
   }
 
   /** Called once. Until it is filled every value may be stored. */
   fillLater(): void {
-    const { db, table, log } = this.#deps;
+    const { db, table, log } = this.#parts;
     const source = {
       count: async () => (await db.rows<{ keys: number }>(table.countKeys()))[0]?.keys ?? 0,
       rows: () => db.stream({ ...table.allKeys(), format: 'RowBinary' }),
@@ -30,7 +30,7 @@ export class KeyFilter implements StoredKeys {
   }
 
   async addRows(rows: Sql): Promise<void> {
-    await this.#filter.addAll(await this.#deps.db.stream({ ...rows, format: 'RowBinary' }));
+    await this.#filter.addAll(await this.#parts.db.stream({ ...rows, format: 'RowBinary' }));
   }
 
   add(spaceId: string, hash: string): void {

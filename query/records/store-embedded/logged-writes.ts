@@ -23,7 +23,7 @@ import type { ResultCache } from './result-cache.ts';
 
 const noHashes = Object.freeze({});
 
-interface Deps {
+interface LoggedWritesParts {
   readonly pending: PendingRecords;
   readonly tables: MemoryTables;
   readonly lookUp: RecordStore['lookUp'];
@@ -40,17 +40,17 @@ interface Deps {
  * so it drops just the kept results that it concerns.
  */
 export class LoggedWrites implements RecordWrites {
-  readonly #deps: Deps;
+  readonly #parts: LoggedWritesParts;
   /** Of spaces with large inserts that have not ended: ids of records that were changed since each began. */
   readonly #overtaken = new Map<string, Set<Set<string>>>();
 
-  constructor(deps: Deps) {
-    this.#deps = deps;
+  constructor(parts: LoggedWritesParts) {
+    this.#parts = parts;
   }
 
   async insert(args: NewRecords): Promise<Pick<Changed, 'invalidated'>> {
     const { space, records, receipt, signal, permit } = args;
-    const { pending, lock, results, listeners } = this.#deps;
+    const { pending, lock, results, listeners } = this.#parts;
     if (records.length > manyRecords) return this.#insertMany(args);
     const unique = uniqueSlots(space.stored);
     const rows = records.map((record) => rowOf(space, record));
@@ -76,7 +76,7 @@ export class LoggedWrites implements RecordWrites {
     function* rows(): Generator<StoredRow> {
       for (const record of records) yield rowOf(space, record).row;
     }
-    const { statements, tables, listeners } = this.#deps;
+    const { statements, tables, listeners } = this.#parts;
     return tables.insert(space.id, rows(), async () => {
       const changed = new Set<string>();
       const inserts = this.#overtaken.get(space.id) ?? new Set();
@@ -102,7 +102,7 @@ export class LoggedWrites implements RecordWrites {
   }
 
   async change({ space, steps, signal, permit }: RecordChange): Promise<Changed> {
-    const { pending, lock, results, listeners } = this.#deps;
+    const { pending, lock, results, listeners } = this.#parts;
     const rows = await lock.whenShared(space.id, signal, async () => {
       const stored = await this.#find(space, steps, signal);
       const unique = uniqueSlots(space.stored);
@@ -149,13 +149,13 @@ export class LoggedWrites implements RecordWrites {
     const found = new Map<string, StoredRow>();
     const [first, second] = steps;
     if (first !== undefined && second === undefined) {
-      for (const row of await this.#deps.lookUp(space, first, signal)) found.set(row._id, row);
+      for (const row of await this.#parts.lookUp(space, first, signal)) found.set(row._id, row);
       return found;
     }
     const ids = [...new Set(steps.map(({ id }) => id))];
     for (let from = 0; from < ids.length; from += manyRecords) {
       const some = ids.slice(from, from + manyRecords);
-      const rows = await Promise.all(some.map((id) => this.#deps.lookUp(space, { id }, signal)));
+      const rows = await Promise.all(some.map((id) => this.#parts.lookUp(space, { id }, signal)));
       for (const row of rows.flat()) found.set(row._id, row);
     }
     return found;

@@ -102,24 +102,24 @@ export class ResultCache implements ReadCache, KeptResults {
     if (!entry.dropped) this.#keep(entry, result);
   }
 
-  async load(
+  underway(view: RecordSpace, request: string): Promise<Uint8Array | null> | null {
+    const entry = this.#spaces.get(view.id)?.byKey.get(this.#keys.of(view, request));
+    if (entry === undefined) return null;
+    return entry.result === null ? entry.reading : Promise.resolve(entry.result);
+  }
+
+  async share(
     view: RecordSpace,
     request: string,
     conditions: Conditions | null,
-    read: () => Promise<Uint8Array | null>,
+    reading: Promise<Uint8Array | null>,
   ): Promise<Uint8Array | null> {
-    if (this.#largest === 0) return read();
-    const key = this.#keys.of(view, request);
-    const space = this.#spaces.get(view.id);
-    const known = space?.byKey.get(key);
-    if (known?.result) return known.result;
-    // the client of the one that reads may go away
-    if (known?.reading) return known.reading.then((result) => result ?? read(), read);
-    const entry = this.#add(view.id, key, conditions);
-    if (entry.dropped) return read();
-    entry.reading = read();
+    if (this.#largest === 0) return reading;
+    const entry = this.#add(view.id, this.#keys.of(view, request), conditions);
+    if (entry.dropped) return reading;
+    entry.reading = reading;
     try {
-      const result = await entry.reading;
+      const result = await reading;
       if (!entry.dropped && result !== null && result.byteLength <= this.#largest) {
         this.#keep(entry, result);
       } else {

@@ -10,7 +10,7 @@ import type { RecordSpace } from '../structure/record-space.ts';
 import { uniqueSlots } from '../structure/slots.ts';
 import type { KnownRecords } from './known-records.ts';
 
-interface Deps extends Engine {
+interface SpacePreloadsParts extends Engine {
   readonly known: Pick<KnownRecords, 'load' | 'tables'>;
   readonly log: Pick<Log, 'warn'>;
   /** Look-ups that the table answers before a preload is thought of. */
@@ -47,21 +47,21 @@ const largestRest = 1024 * 1024;
  * in the background, in small pieces.
  */
 export class SpacePreloads {
-  readonly #deps: Deps;
+  readonly #parts: SpacePreloadsParts;
   readonly #misses = new LRUCache<string, Misses>({ ...upTo(keptSpaces) });
   readonly #fewest: number;
   #running: Promise<void> | null = null;
   #load: TableLoad | null = null;
   #closed = false;
 
-  constructor(deps: Deps) {
-    this.#deps = deps;
-    this.#fewest = deps.fewestMisses ?? usualFewest;
+  constructor(parts: SpacePreloadsParts) {
+    this.#parts = parts;
+    this.#fewest = parts.fewestMisses ?? usualFewest;
   }
 
   /** The engine had to be asked about the space. */
   missed(space: RecordSpace, kind: keyof typeof costs): void {
-    if (!this.#deps.known.tables.keeps || this.#deps.known.tables.has(space.id)) return;
+    if (!this.#parts.known.tables.keeps || this.#parts.known.tables.has(space.id)) return;
     let misses = this.#misses.get(space.id);
     if (misses === undefined) {
       misses = { count: 0, threshold: this.#fewest, notBefore: 0 };
@@ -83,7 +83,7 @@ export class SpacePreloads {
 
   /** Never rejects. */
   async #preload(space: RecordSpace, misses: Misses): Promise<void> {
-    const { tables } = this.#deps.known;
+    const { tables } = this.#parts.known;
     try {
       const some = await this.#sizesOf(space, sampledRecords);
       misses.threshold = Math.max(this.#fewest, some.count / recordsPerMiss);
@@ -101,20 +101,20 @@ export class SpacePreloads {
     } catch (error) {
       misses.notBefore = performance.now() + pause;
       if (!this.#closed)
-        this.#deps.log.warn({ err: error, space: space.id }, 'a space could not be preloaded');
+        this.#parts.log.warn({ err: error, space: space.id }, 'a space could not be preloaded');
     }
   }
 
   /** @param some number of records for an estimate */
   async #sizesOf({ id }: RecordSpace, some?: number): Promise<RowSizes> {
-    const { db, table } = this.#deps;
+    const { db, table } = this.#parts;
     const [sizes] = await db.rows<RowSizes>({ ...table.sizeOf(id, some), account: readsOfItsOwn });
     return sizes as RowSizes;
   }
 
   /** @returns whether there is room for all records */
   async #read({ id, ownerId, stored }: RecordSpace): Promise<boolean> {
-    const { db, table, known } = this.#deps;
+    const { db, table, known } = this.#parts;
     // before the reading begins: writes from here on replace the rows that are read
     const load = known.load(id, ownerId, uniqueSlots(stored));
     if (load === null || this.#closed) return true;

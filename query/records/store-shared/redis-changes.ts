@@ -57,7 +57,7 @@ if run ~= ARGV[1] or known < 0 or known > kept then return {run, last} end
 return {run, last, redis.call('LRANGE', KEYS[3], known + 1, known + ARGV[4])}
 `);
 
-interface Deps extends Engine {
+interface RedisChangesParts extends Engine {
   readonly redis: RedisConnection;
   readonly outages: Pick<CacheOutages, 'trusted' | 'period'>;
   readonly log: Pick<Log, 'warn' | 'error'>;
@@ -84,20 +84,20 @@ interface Heard {
  * were lost, a writer died, or somebody wrote without Redis.
  */
 export class RedisChanges {
-  readonly #deps: Deps;
+  readonly #parts: RedisChangesParts;
   readonly #times: ChangeTimes;
   /** By the key in Redis. */
   readonly #spaces = new Map<string, Heard>();
   #messages: RedisListener | undefined;
   #polling: NodeJS.Timeout | undefined;
 
-  constructor(deps: Deps) {
-    this.#deps = deps;
-    this.#times = { ...usualTimes, ...deps.times };
+  constructor(parts: RedisChangesParts) {
+    this.#parts = parts;
+    this.#times = { ...usualTimes, ...parts.times };
   }
 
   async listen(spaceId: string, listener: ChangeListener, signal: AbortSignal): Promise<StopListening> {
-    const { redis, outages } = this.#deps;
+    const { redis, outages } = this.#parts;
     this.#messages ??= redis.listen(changesChannel, (key) => this.#read(this.#spaces.get(key)));
     await this.#untilTrusted(signal);
     const state = { run: '', last: 0, period: outages.period, isReading: false, hasMore: false };
@@ -131,14 +131,14 @@ export class RedisChanges {
   /** Otherwise the listener would read all again as soon as it is known. */
   async #untilTrusted(signal: AbortSignal): Promise<void> {
     const deadline = performance.now() + this.#times.patience;
-    while (!this.#deps.outages.trusted() && performance.now() < deadline) {
+    while (!this.#parts.outages.trusted() && performance.now() < deadline) {
       await sleep(10);
       signal.throwIfAborted();
     }
   }
 
   #poll(): void {
-    const { outages } = this.#deps;
+    const { outages } = this.#parts;
     outages.trusted();
     for (const space of this.#spaces.values()) {
       if (space.period !== outages.period) {
@@ -167,7 +167,7 @@ export class RedisChanges {
       } catch (error) {
         // while Redis is away nothing is known, and it goes on from the same entry
         if (!(error instanceof RedisFailure))
-          this.#deps.log.error({ err: error }, 'changes could not be read');
+          this.#parts.log.error({ err: error }, 'changes could not be read');
       }
     }
     space.isReading = false;
@@ -176,7 +176,7 @@ export class RedisChanges {
   /** The entries behind the last one that is known; null: some were missed. */
   async #entries(space: Heard): Promise<readonly string[] | null> {
     const args = [space.run, space.last, this.#times.heard, limits.entries];
-    const answer = await this.#deps.redis.run(readScript, keysOf(space.spaceId), args);
+    const answer = await this.#parts.redis.run(readScript, keysOf(space.spaceId), args);
     const [run, last, entries] = answer as [string, string, string[]?];
     space.run = run;
     space.last = entries === undefined ? Number(last) : space.last + entries.length;
@@ -205,14 +205,14 @@ export class RedisChanges {
     const addresses = ids.map(([id]) => ({ spaceId, id }));
     for (let tries = 1; ; tries++) {
       try {
-        const rowOf = await rowsById(this.#deps, addresses, AbortSignal.timeout(this.#times.read));
+        const rowOf = await rowsById(this.#parts, addresses, AbortSignal.timeout(this.#times.read));
         return ids.map(([id, isNew]) => ({
           ...{ id, before: isNew ? null : undefined, after: rowOf({ spaceId, id }) },
         }));
       } catch (error) {
         if (tries < limits.tries) await sleep(this.#times.pause * tries);
         else {
-          this.#deps.log.warn({ err: error }, 'changed records could not be read: all are read again');
+          this.#parts.log.warn({ err: error }, 'changed records could not be read: all are read again');
           return null;
         }
       }

@@ -89,7 +89,7 @@ interface Writers {
   entries: string[];
 }
 
-interface Deps {
+interface RedisVersionsParts {
   readonly redis: RedisConnection;
   readonly outages: CacheOutages;
   readonly log: Log;
@@ -98,20 +98,20 @@ interface Deps {
 
 /** Versions of spaces in Redis. A writer that can't reach it tells all readers by ClickHouse. */
 export class RedisVersions implements SpaceVersions {
-  readonly #deps: Deps;
+  readonly #parts: RedisVersionsParts;
   readonly #times: VersionTimes;
   /** Requests of one turn of the event loop share a read. */
   readonly #reads = new Map<string, Promise<string | null>>();
   readonly #writers = new Map<string, Writers>();
   #renewing: NodeJS.Timeout | undefined;
 
-  constructor(deps: Deps) {
-    this.#deps = deps;
-    this.#times = { ...usualTimes, ...deps.times };
+  constructor(parts: RedisVersionsParts) {
+    this.#parts = parts;
+    this.#times = { ...usualTimes, ...parts.times };
   }
 
   async read(spaceId: string): Promise<string | null> {
-    if (!this.#deps.outages.trusted()) return null;
+    if (!this.#parts.outages.trusted()) return null;
     const shared = this.#reads.get(spaceId);
     if (shared !== undefined) return shared;
     const read = this.#read(spaceId);
@@ -126,7 +126,7 @@ export class RedisVersions implements SpaceVersions {
     const { lifetime, readPatience, settledAfter } = this.#times;
     // whole seconds; the first one may be short
     const seconds = Math.ceil(settledAfter / 1000) + Math.sign(settledAfter);
-    const version = this.#deps.redis.run(readScript, keysOf(spaceId), [randomUUID(), lifetime, seconds]);
+    const version = this.#parts.redis.run(readScript, keysOf(spaceId), [randomUUID(), lifetime, seconds]);
     return resultWithin(
       this.#unlessAway(version.then((text) => (text === null ? null : String(text)))),
       readPatience,
@@ -136,7 +136,7 @@ export class RedisVersions implements SpaceVersions {
   async begin(spaceId: string): Promise<EndWrite> {
     const writers = this.#join(spaceId);
     try {
-      if (this.#deps.outages.covered) void this.#coverUnless(writers.begun).catch(() => {});
+      if (this.#parts.outages.covered) void this.#coverUnless(writers.begun).catch(() => {});
       else await this.#coverUnless(writers.begun);
     } catch (error) {
       void this.#leave(spaceId, writers, []);
@@ -147,16 +147,16 @@ export class RedisVersions implements SpaceVersions {
 
   async #end(spaceId: string, writers: Writers, entries: readonly string[]): Promise<void> {
     const left = this.#leave(spaceId, writers, entries);
-    if (this.#deps.outages.covered || (await left)) return;
+    if (this.#parts.outages.covered || (await left)) return;
     const rest = this.#times.lifetime * (1 + marginShare);
     // without both, all versions that are there have to end by themselves
-    const covered = this.#deps.outages.cover().catch(() => sleep(rest));
+    const covered = this.#parts.outages.cover().catch(() => sleep(rest));
     await settledWithin(covered, rest);
   }
 
   /** Resolves when Redis has the write, or an outage is announced. */
   async #coverUnless(known: Promise<boolean>): Promise<void> {
-    if (!(await known)) await this.#deps.outages.cover();
+    if (!(await known)) await this.#parts.outages.cover();
   }
 
   #join(spaceId: string): Writers {
@@ -180,7 +180,7 @@ export class RedisVersions implements SpaceVersions {
 
   #sendBegin(spaceId: string, id: string): Promise<boolean> {
     return this.#isDone(
-      this.#deps.redis.run(beginScript, keysOf(spaceId).slice(1), [id, this.#times.writerLifetime]),
+      this.#parts.redis.run(beginScript, keysOf(spaceId).slice(1), [id, this.#times.writerLifetime]),
     );
   }
 
@@ -196,7 +196,7 @@ export class RedisVersions implements SpaceVersions {
       this.#renewing = undefined;
     }
     return this.#isDone(
-      this.#deps.redis.run(endScript, keysOf(spaceId), [writers.count === 0 ? writers.id : '', ...entries]),
+      this.#parts.redis.run(endScript, keysOf(spaceId), [writers.count === 0 ? writers.id : '', ...entries]),
     );
   }
 
@@ -214,7 +214,7 @@ export class RedisVersions implements SpaceVersions {
 
   #unlessAway<Answer>(command: Promise<Answer>): Promise<Answer | null> {
     return unlessAway(command, (error) =>
-      this.#deps.log.error({ err: error }, 'the version of a space failed'),
+      this.#parts.log.error({ err: error }, 'the version of a space failed'),
     );
   }
 }

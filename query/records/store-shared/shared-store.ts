@@ -6,10 +6,12 @@ import { notImplemented } from '#kernel/errors/catalogue.ts';
 import { ReadWriteLock } from '#kernel/limits/read-write-lock.ts';
 import type { Log } from '#kernel/log/log.ts';
 import type { Metrics } from '#kernel/telemetry/create-metrics.ts';
+import type { StoredRow } from '../sql/stored-row.ts';
 import { cacheShares } from '../store/cache-shares.ts';
 import type { ReadCache } from '../store/kept-results.ts';
 import type {
   Engine,
+  LookupKey,
   RecordStore,
   RecordWrites,
   StopListening,
@@ -19,6 +21,8 @@ import type {
 import type { ChangeListener } from '../store/row-change.ts';
 import { SharedReads } from '../store/shared-reads.ts';
 import { type BeginWrite, createStatementWrites, whileWriting } from '../store/statement-writes.ts';
+import type { StoreFind } from '../store/store-find.ts';
+import type { RecordSpace } from '../structure/record-space.ts';
 import { CacheOutages } from './cache-outages.ts';
 import { RedisChanges } from './redis-changes.ts';
 import { RedisVersions } from './redis-versions.ts';
@@ -40,10 +44,8 @@ export class SharedStore implements WritableStore {
   readonly keys = anyKeys;
   readonly insert: RecordWrites['insert'];
   readonly change: RecordWrites['change'];
-  readonly lookUp: RecordStore['lookUp'];
-  readonly find: RecordStore['find'];
-  readonly rare: RecordStore['rare'];
   readonly #lock = new ReadWriteLock();
+  readonly #reads: SharedReads;
   readonly #beginWrite: BeginWrite;
   readonly #changes: RedisChanges | undefined;
 
@@ -81,16 +83,13 @@ export class SharedStore implements WritableStore {
     readonly pace?: Pace | undefined;
   }) {
     const { db, versions, cacheBytes: bytes, metrics } = args;
-    const reads = new SharedReads(args);
-    const { table } = reads;
+    this.#reads = new SharedReads(args);
+    const { table } = this.#reads;
     this.db = db;
     this.table = table;
     this.#changes = args.changes?.(table);
     this.#beginWrite = (spaceId) => versions.begin(spaceId);
     this.results = new VersionedCache({ versions, bytes, counts: metrics.cache('records') });
-    this.lookUp = (...asked) => reads.lookUp(...asked);
-    this.find = (...asked) => reads.find(...asked);
-    this.rare = (space) => reads.rare(space);
     const writes = createStatementWrites({
       ...{ db, table, metrics, log: args.log },
       ...{ lock: this.#lock, beginWrite: this.#beginWrite, pace: args.pace },
@@ -101,6 +100,18 @@ export class SharedStore implements WritableStore {
 
   findNow(): null {
     return null;
+  }
+
+  find(find: StoreFind): Promise<readonly StoredRow[] | null> {
+    return this.#reads.find(find);
+  }
+
+  lookUp(space: RecordSpace, wanted: LookupKey, signal: AbortSignal): Promise<readonly StoredRow[]> {
+    return this.#reads.lookUp(space, wanted, signal);
+  }
+
+  rare(space: RecordSpace): ReturnType<RecordStore['rare']> {
+    return this.#reads.rare(space);
   }
 
   rewrite<Result>(spaceId: string, work: () => Promise<Result>): Promise<Result> {

@@ -18,7 +18,8 @@ const nothingKept: KeptResults = {
   largest: 0,
   get: () => undefined,
   keep: () => {},
-  load: (_view, _request, _conditions, read) => read(),
+  underway: () => null,
+  share: (_view, _request, _conditions, reading) => reading,
 };
 
 /**
@@ -66,7 +67,8 @@ export class VersionedCache implements ReadCache {
       get: (view, request) => this.#get(version, view, request),
       // processes that share a store have no rows in memory
       keep: () => {},
-      load: (view, request, _, read) => this.#load(version, this.#keys.of(view, request), read),
+      underway: (view, request) => this.#reading.get(`${version} ${this.#keys.of(view, request)}`) ?? null,
+      share: (view, request, _, reading) => this.#share(version, this.#keys.of(view, request), reading),
     };
   }
 
@@ -75,16 +77,12 @@ export class VersionedCache implements ReadCache {
     return this.#counts.count(kept?.version === version ? kept.bytes : undefined);
   }
 
-  async #load(
+  async #share(
     version: string,
     key: string,
-    read: () => Promise<Uint8Array | null>,
+    reading: Promise<Uint8Array | null>,
   ): Promise<Uint8Array | null> {
     const name = `${version} ${key}`;
-    const known = this.#reading.get(name);
-    // the client of the one that reads may go away
-    if (known !== undefined) return known.then((bytes) => bytes ?? read(), read);
-    const reading = read();
     this.#reading.set(name, reading);
     try {
       const bytes = await reading;

@@ -24,6 +24,7 @@ import { addToList } from './add-to-list.ts';
 import { timeout } from './lookup-statement.ts';
 import type { Engine } from './record-store.ts';
 import { rowTest } from './row-test.ts';
+import type { StoreFind } from './store-find.ts';
 
 /** Fields that are compared with a value each, in the order of their slots. Of finds by ranges and lists: none. */
 interface Compared {
@@ -32,7 +33,7 @@ interface Compared {
 }
 
 /** One request's find, in a statement that several share. */
-export interface Find extends StatementItem, Compared {
+export interface QueuedFind extends StatementItem, Compared {
   readonly space: RecordSpace;
   readonly plan: ReadPlan;
   /** Which fields it compares and how, and all else that one statement alone has (`formOf`). */
@@ -40,8 +41,7 @@ export interface Find extends StatementItem, Compared {
   /** Of the statement; those of one queue have the same. */
   readonly settings: string;
   readonly timeout: number | undefined;
-  /** Settles when the request has its answer, where it was left to a statement of its own. */
-  readonly over: Promise<void>;
+  readonly find: StoreFind;
 }
 
 export type Shared = Sql & { readonly settings?: string };
@@ -67,19 +67,19 @@ const mostCompared = { records: 2000, bytes: 1024 ** 2, values: 100, characters:
 const sharedOperators: readonly OperatorName[] = ['eq', 'in', 'gt', 'gte', 'lt', 'lte'];
 
 /** The records of a find; null: it has too many. */
-export type FoundRows = (find: Find) => readonly StoredRow[] | null;
+export type FoundRows = (find: QueuedFind) => readonly StoredRow[] | null;
 
 /** The records of each of several finds of one queue. Null: together they have too many, or too large ones. */
-export function readFinds(engine: Engine, finds: readonly Find[]): Promise<FoundRows | null> {
-  const [{ plan, fields }] = finds as [Find];
+export function readFinds(engine: Engine, finds: readonly QueuedFind[]): Promise<FoundRows | null> {
+  const [{ plan, fields }] = finds as [QueuedFind];
   if (fields.length === 0) return readCompared(engine, finds);
   return plan.page === null ? readEqual(engine, finds) : readPages(engine, finds);
 }
 
 /** All records that have the values of one of the finds, whatever their shapes. */
-async function readEqual(engine: Engine, finds: readonly Find[]): Promise<FoundRows | null> {
+async function readEqual(engine: Engine, finds: readonly QueuedFind[]): Promise<FoundRows | null> {
   const forms = [...findsByForm(finds)].map(([form, same]) => {
-    const [{ fields }] = same as [Find];
+    const [{ fields }] = same as [QueuedFind];
     return { form, fields, lists: [...askedIn(same).values()].map(({ values }) => values) };
   });
   const [{ fields }] = forms as [(typeof forms)[0]];
@@ -95,8 +95,8 @@ async function readEqual(engine: Engine, finds: readonly Find[]): Promise<FoundR
 }
 
 /** The engine numbers the ids of all records that have one of the values, and reads the records of the wanted pages alone. */
-async function readPages(engine: Engine, finds: readonly Find[]): Promise<FoundRows | null> {
-  const [{ space, plan, fields }] = finds as [Find];
+async function readPages(engine: Engine, finds: readonly QueuedFind[]): Promise<FoundRows | null> {
+  const [{ space, plan, fields }] = finds as [QueuedFind];
   const { limit } = plan.page as Page;
   const asked = askedIn(finds);
   const lists = [...asked.values()];
@@ -123,7 +123,7 @@ async function readPages(engine: Engine, finds: readonly Find[]): Promise<FoundR
 }
 
 /** All records that one of the finds has: each takes its own. */
-async function readCompared(engine: Engine, finds: readonly Find[]): Promise<FoundRows | null> {
+async function readCompared(engine: Engine, finds: readonly QueuedFind[]): Promise<FoundRows | null> {
   const where = [...new Set(finds.map(({ plan }) => conditionsSql(plan.conditions)))].join(' OR ');
   const statement = sorted(engine, finds, where, mostCompared.records + 1);
   const rows = await readRows(engine, finds, statement, mostCompared.bytes);
@@ -139,8 +139,13 @@ async function readCompared(engine: Engine, finds: readonly Find[]): Promise<Fou
  * the engine three times as much.
  * @param many the number behind LIMIT
  */
-function sorted({ table }: Engine, finds: readonly Find[], where: string, many: number | string): Shared {
-  const [{ space, plan }] = finds as [Find];
+function sorted(
+  { table }: Engine,
+  finds: readonly QueuedFind[],
+  where: string,
+  many: number | string,
+): Shared {
+  const [{ space, plan }] = finds as [QueuedFind];
   const columns = [rowColumns, ...orderColumns(plan.sort)].join(', ');
   const some = table.select(space.id, { columns, where: `(${where})`, tail: `LIMIT ${many}` });
   const sql = `SELECT ${rowColumns} FROM (${some.sql}) ORDER BY ${orderSql(plan.sort)}`;
@@ -150,11 +155,11 @@ function sorted({ table }: Engine, finds: readonly Find[], where: string, many: 
 /** Null: they have more than `most` bytes. */
 export async function readRows(
   { db }: Engine,
-  finds: readonly Pick<Find, 'space' | 'settings' | 'timeout'>[],
+  finds: readonly Pick<QueuedFind, 'space' | 'settings' | 'timeout'>[],
   { settings: own, ...statement }: Shared,
   most: number,
 ): Promise<readonly StoredRow[] | null> {
-  const [{ space, settings, timeout: within }] = finds as [Find];
+  const [{ space, settings, timeout: within }] = finds as [QueuedFind];
   const stream = await db.stream({
     ...{ ...statement, account: space.ownerId, timeout: within, format: 'RowBinary', fewRows: true },
     settings: [usualBlocks, own, settings].filter(Boolean).join(', '),
@@ -172,8 +177,8 @@ export async function readRows(
   return found;
 }
 
-function findsByForm(finds: readonly Find[]): ReadonlyMap<string, readonly Find[]> {
-  const forms = new Map<string, Find[]>();
+function findsByForm(finds: readonly QueuedFind[]): ReadonlyMap<string, readonly QueuedFind[]> {
+  const forms = new Map<string, QueuedFind[]>();
   for (const find of finds) addToList(forms, find.form, find);
   return forms;
 }
@@ -192,7 +197,7 @@ function rowsByValues(
 }
 
 /** Several finds, by their values. */
-function askedIn(finds: readonly Find[]): ReadonlyMap<string, Asked> {
+function askedIn(finds: readonly QueuedFind[]): ReadonlyMap<string, Asked> {
   const asked = new Map<string, Asked>();
   for (const { values, plan } of finds) {
     const key = keyOf(values);

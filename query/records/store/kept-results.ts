@@ -8,15 +8,17 @@ export interface KeptResults {
   get(view: RecordSpace, request: string): Uint8Array | undefined;
   /** Keeps a result that was made of rows in memory in this same step. */
   keep(view: RecordSpace, request: string, conditions: Conditions | null, result: Uint8Array): void;
+  /** The result that another request for the same is reading, or has just read; null: there is none. */
+  underway(view: RecordSpace, request: string): Promise<Uint8Array | null> | null;
   /**
-   * Reads a result, once for all requests that ask meanwhile, and keeps it. Null: the result is too large to be shared or kept.
-   * @param read answers null for such a result
+   * Keeps the result of a read, and shares it with all requests that ask meanwhile. To be called in the step in which the
+   * read begins. @param reading resolves with null when the result is too large to be shared or kept
    */
-  load(
+  share(
     view: RecordSpace,
     request: string,
     conditions: Conditions | null,
-    read: () => Promise<Uint8Array | null>,
+    reading: Promise<Uint8Array | null>,
   ): Promise<Uint8Array | null>;
 }
 

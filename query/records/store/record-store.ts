@@ -13,6 +13,7 @@ import type { Assignment } from '../sql/update-sql.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import type { ReadCache } from './kept-results.ts';
 import type { ChangeListener } from './row-change.ts';
+import type { StoreFind } from './store-find.ts';
 
 /**
  * Where the records of all spaces are. There are two: `store-embedded/` for a process that has its store to itself, and
@@ -37,13 +38,8 @@ export interface RecordStore {
   /** The records of a plan, if they are in memory; null: ask `find`. */
   findNow(space: RecordSpace, plan: ReadPlan): FoundNow | null;
 
-  /** The records of a plan, by a statement that requests may share. */
-  find<Result>(
-    space: RecordSpace,
-    plan: ReadPlan,
-    signal: AbortSignal,
-    answers: FindAnswers<Result>,
-  ): Promise<Result>;
+  /** The records of a find, by a statement that several share. Null: it needs a statement of its own. */
+  find(find: StoreFind): Promise<readonly StoredRow[] | null>;
 
   /**
    * Does work that changes records of a space by statements, while nobody writes to it here. Until it is done, and if its
@@ -89,18 +85,6 @@ export type LookupKey =
 export interface FoundNow {
   readonly numbers: readonly number[];
   readonly table: Pick<MemoryTable, 'list' | 'record' | 'rows'>;
-}
-
-export interface FindAnswers<Result> {
-  /** From rows of a statement that others share. */
-  shared(rows: readonly StoredRow[]): Result;
-  /** By a statement of its own, where nobody waits to share one, or it may have many records. */
-  unshared(): Promise<Result>;
-  /** Called with the way that the engine goes. */
-  tell(source: 'index' | 'scan'): void;
-  /** Of a statement that others share, as `StreamStatement` has them. */
-  readonly settings: string;
-  readonly timeout: number | undefined;
 }
 
 /** Which values of unique fields may be stored. */

@@ -4,18 +4,19 @@ import { exceededLimit } from '#engine/exceeded-limit.ts';
 import { type QueuedItem, StatementQueues, settleAll } from '#engine/statement-queues.ts';
 import { settledWithin } from '#kernel/limits/deadline.ts';
 import type { Metrics } from '#kernel/telemetry/create-metrics.ts';
-import type { ReadPlan } from '../input/read-plan.ts';
 import type { IsKey } from '../sql/conditions-sql.ts';
 import { RecordsTable } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
+import type { SlotValue } from '../sql/terms.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { CommonTerms } from './common-terms.ts';
-import { comparedIn, type Find, formOf, readFinds } from './find-statement.ts';
+import { comparedIn, formOf, type QueuedFind, readFinds } from './find-statement.ts';
 import { type Lookup, readLookups } from './lookup-statement.ts';
-import type { Engine, FindAnswers, LookupKey } from './record-store.ts';
+import type { Engine, LookupKey } from './record-store.ts';
+import type { StoreFind } from './store-find.ts';
 import { readByValues, type ValueFind, valueQueue, valuesIn } from './value-finds.ts';
 
-type WaitingFind = QueuedItem<Find, readonly StoredRow[] | null>;
+type WaitingFind = QueuedItem<QueuedFind, readonly StoredRow[] | null>;
 type WaitingValueFind = QueuedItem<ValueFind, readonly StoredRow[] | null>;
 
 /** Look-ups of one statement: 256 cost three times what one does. Finds: 64 cost twice. */
@@ -38,7 +39,7 @@ const linger = { part: 1, most: 20 };
 export class SharedReads {
   readonly table: RecordsTable;
   readonly #lookups: StatementQueues<Lookup, readonly StoredRow[]>;
-  readonly #finds: StatementQueues<Find, readonly StoredRow[] | null>;
+  readonly #finds: StatementQueues<QueuedFind, readonly StoredRow[] | null>;
   readonly #valueFinds: StatementQueues<ValueFind, readonly StoredRow[] | null>;
   readonly #common: CommonTerms;
   /** Find shapes, and queues, that returned too many rows lately: they run alone until this expires. */
@@ -99,60 +100,42 @@ export class SharedReads {
   }
 
   /**
-   * The records of a plan, together with finds of the same space and in the same order. Other spaces do not wait for it.
+   * The records of a find, together with finds of the same space and in the same order. Other spaces do not wait for it.
+   * Null: it needs a statement of its own.
    */
-  async find<Result>(
-    space: RecordSpace,
-    plan: ReadPlan,
-    signal: AbortSignal,
-    answers: FindAnswers<Result>,
-  ): Promise<Result> {
+  async find(find: StoreFind): Promise<readonly StoredRow[] | null> {
+    const { space, plan, signal, settings, timeout } = find;
     const common = this.#common.of(space);
-    const values = valuesIn(space, plan, typeof common === 'function' ? common : await common);
-    const { shared, unshared, settings, timeout } = answers;
-    answers.tell(values === null ? 'scan' : 'index');
-    if (values !== null) {
-      const rows = await this.#findByValues({ space, plan, values }, signal, answers);
-      return rows === null ? await unshared() : shared(rows);
-    }
+    const rare = valuesIn(space, plan, typeof common === 'function' ? common : await common);
+    find.source = rare === null ? 'scan' : 'index';
+    if (rare !== null) return this.#findByValues(find, rare);
     const compared = comparedIn(plan);
-    if (compared === null) return unshared();
+    if (compared === null) return null;
     // access tokens may have limits of their own
     const { form, together } = formOf(space, plan, compared, `${settings} ${timeout ?? ''}`);
-    if (this.#costly.has(form)) return unshared();
-    const queue = this.#costly.has(together) ? form : together;
-    let end = (): void => {};
-    const over = new Promise<void>((resolve) => {
-      end = resolve;
+    if (this.#costly.has(form)) return null;
+    const { fields, values } = compared;
+    return this.#finds.add({
+      queue: this.#costly.has(together) ? form : together,
+      shape: '',
+      size: 1,
+      account: space.ownerId,
+      signal,
+      fields,
+      values,
+      space,
+      plan,
+      form,
+      find,
+      settings,
+      timeout,
     });
-    try {
-      const { fields, values } = compared;
-      const rows = await this.#finds.add({
-        queue,
-        shape: '',
-        size: 1,
-        account: space.ownerId,
-        signal,
-        fields,
-        values,
-        space,
-        plan,
-        form,
-        over,
-        settings,
-        timeout,
-      });
-      return rows === null ? await unshared() : shared(rows);
-    } finally {
-      end();
-    }
   }
 
   /** Null: they are too many, or too large, for a statement that finds share. */
   async #findByValues(
-    { space, plan, values }: Pick<ValueFind, 'space' | 'plan' | 'values'>,
-    signal: AbortSignal,
-    { settings, timeout }: Pick<ValueFind, 'settings' | 'timeout'>,
+    { space, plan, signal, settings, timeout }: StoreFind,
+    values: readonly SlotValue[],
   ): Promise<readonly StoredRow[] | null> {
     const { queue, form } = valueQueue(space, plan, values, `${settings} ${timeout ?? ''}`);
     if (this.#costly.has(form)) return null;
@@ -200,7 +183,7 @@ export class SharedReads {
     if (finds.length === 1) {
       resolve(null);
       // requests gather meanwhile
-      return first.over;
+      return first.find.over();
     }
     const areAlike = finds.every(({ item }) => item.form === first.form);
     const read = readFinds(engine, itemsOf(finds)).catch((error: unknown) => {

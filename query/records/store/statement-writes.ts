@@ -52,7 +52,7 @@ const changeLimits = {
 
 /** Writes by statements that those of other requests share: for a store that several processes write to, and for large inserts. */
 export function createStatementWrites(
-  deps: Engine & {
+  parts: Engine & {
     /** By space; shared with others that change the same rows. */
     readonly lock: ReadWriteLock;
     readonly beginWrite: BeginWrite;
@@ -62,15 +62,15 @@ export function createStatementWrites(
     readonly pace?: Pace | undefined;
   },
 ): RecordWrites {
-  const { table, beginWrite, metrics, pace } = deps;
+  const { table, beginWrite, metrics, pace } = parts;
   const groupCommit = new GroupCommit({
-    ...{ ...deps, ...insertLimits, linger },
+    ...{ ...parts, ...insertLimits, linger },
     pace,
-    check: (batches) => takenIn(deps, batches as readonly Checked[]),
+    check: (batches) => takenIn(parts, batches as readonly Checked[]),
     onStatement: metrics.batch('record_inserts'),
   });
   const changeCommit = createChangeCommit({
-    ...{ ...deps, ...changeLimits, linger, pace, values: new UpdateValues(deps) },
+    ...{ ...parts, ...changeLimits, linger, pace, values: new UpdateValues(parts) },
   });
 
   return {

@@ -15,13 +15,13 @@ const timeout = 600_000;
  * entry in it. One space is tidied at a time, and nobody waits for it.
  */
 export class UpdateValues {
-  readonly #deps: Engine & { readonly log: Pick<Log, 'warn'>; readonly most: number };
+  readonly #parts: Engine & { readonly log: Pick<Log, 'warn'>; readonly most: number };
   readonly #written = new LRUCache<string, number>({ ...upTo(spaces) });
   #running: Promise<void> = Promise.resolve();
   readonly #waiting = new Set<string>();
 
-  constructor(deps: Engine & { readonly log: Pick<Log, 'warn'>; readonly most?: number }) {
-    this.#deps = { most, ...deps };
+  constructor(parts: Engine & { readonly log: Pick<Log, 'warn'>; readonly most?: number }) {
+    this.#parts = { most, ...parts };
   }
 
   /** To be called behind such writes. */
@@ -29,7 +29,7 @@ export class UpdateValues {
     for (const id of spaceIds) {
       const count = (this.#written.get(id) ?? 0) + 1;
       this.#written.set(id, count);
-      if (count < this.#deps.most || this.#waiting.has(id)) continue;
+      if (count < this.#parts.most || this.#waiting.has(id)) continue;
       this.#waiting.add(id);
       this.#running = this.#running.then(() => this.#tidy(id));
     }
@@ -41,7 +41,7 @@ export class UpdateValues {
   }
 
   async #tidy(id: string): Promise<void> {
-    const { db, table, log } = this.#deps;
+    const { db, table, log } = this.#parts;
     this.#waiting.delete(id);
     this.#written.set(id, 0);
     try {

@@ -65,7 +65,7 @@ const lookTimeout = 5000;
 /** Time for writes of clients that have gone, when the process ends. */
 const closeTimeout = 5000;
 
-interface Deps {
+interface LeaseSessionsParts {
   readonly reservations: ReservationStore;
   readonly times: LeaseTimes;
   /** Whether there may have been reservations before those that Redis has. */
@@ -78,7 +78,7 @@ interface Deps {
  * unknown, so the next write gets a new lease. The old one lasts until its writes are done, and its reservations end then.
  */
 export class LeaseSessions {
-  readonly #deps: Deps;
+  readonly #parts: LeaseSessionsParts;
   readonly #sessions = new Set<LeaseSession>();
   readonly #timer: NodeJS.Timeout;
   #current: LeaseSession | null = null;
@@ -87,9 +87,9 @@ export class LeaseSessions {
   #sweepCursor = '0';
   #closed = false;
 
-  constructor(deps: Deps) {
-    this.#deps = deps;
-    this.#timer = setInterval(() => this.keep(), deps.times.renewEvery).unref();
+  constructor(parts: LeaseSessionsParts) {
+    this.#parts = parts;
+    this.#timer = setInterval(() => this.keep(), parts.times.renewEvery).unref();
   }
 
   /** The session for a new write, which counts as held by it. Rejects with a RedisFailure. */
@@ -125,7 +125,8 @@ export class LeaseSessions {
     this.#renewing ??= this.#keep()
       // the connection reports its outages; leases that can't be renewed run out, and their writes don't begin
       .catch((error: unknown) => {
-        if (!(error instanceof RedisFailure)) this.#deps.log.error({ err: error }, 'leases were not renewed');
+        if (!(error instanceof RedisFailure))
+          this.#parts.log.error({ err: error }, 'leases were not renewed');
       })
       .finally(() => {
         this.#renewing = null;
@@ -141,14 +142,14 @@ export class LeaseSessions {
     await this.#renewing;
     const idle = [...this.#sessions].filter(({ held }) => held === 0).map(({ id }) => id);
     this.#sessions.clear();
-    if (idle.length > 0) await this.#deps.reservations.end(idle).catch(() => {});
+    if (idle.length > 0) await this.#parts.reservations.end(idle).catch(() => {});
   }
 
   async #keep(): Promise<void> {
     const sessions = [...this.#sessions];
     if (sessions.length > 0) {
       const sent = currentMoment();
-      const goOn = await this.#deps.reservations.renew(sessions.map(({ id }) => id));
+      const goOn = await this.#parts.reservations.renew(sessions.map(({ id }) => id));
       sessions.forEach((session, i) => {
         if (goOn[i] === true) session.sent = sent;
         else this.lose(session);
@@ -156,7 +157,7 @@ export class LeaseSessions {
     }
     // at once, and not with the next write: after a loss, this is when the wait begins
     if (this.#current === null && !this.#closed) await this.#open();
-    this.#sweepCursor = await this.#deps.reservations.sweep(this.#sweepCursor);
+    this.#sweepCursor = await this.#parts.reservations.sweep(this.#sweepCursor);
   }
 
   #open(): Promise<LeaseSession> {
@@ -167,8 +168,8 @@ export class LeaseSessions {
   }
 
   async #begin(): Promise<LeaseSession> {
-    const session = new LeaseSession(this.#deps.times, currentMoment);
-    const { began, epoch } = await this.#deps.reservations.open(session.id);
+    const session = new LeaseSession(this.#parts.times, currentMoment);
+    const { began, epoch } = await this.#parts.reservations.open(session.id);
     this.#sessions.add(session);
     this.#current = session;
     if (began) await this.#beginEpoch(epoch);
@@ -177,13 +178,13 @@ export class LeaseSessions {
 
   /** A space is in the catalogue before one of its values is reserved: without spaces there were no reservations. */
   async #beginEpoch(epoch: string): Promise<void> {
-    const used = await this.#deps.everUsed(AbortSignal.timeout(lookTimeout)).catch((error: unknown) => {
-      this.#deps.log.warn({ err: error }, 'it is not known whether there were reservations before');
+    const used = await this.#parts.everUsed(AbortSignal.timeout(lookTimeout)).catch((error: unknown) => {
+      this.#parts.log.warn({ err: error }, 'it is not known whether there were reservations before');
       return true;
     });
-    if (!used) return this.#deps.reservations.openEarly(epoch);
-    this.#deps.log.warn(
-      { wait: this.#deps.times.lease },
+    if (!used) return this.#parts.reservations.openEarly(epoch);
+    this.#parts.log.warn(
+      { wait: this.#parts.times.lease },
       'Redis has lost, or never had, the reservations of unique values: writes of such values wait for one lease',
     );
   }
@@ -191,6 +192,6 @@ export class LeaseSessions {
   #end(session: LeaseSession): void {
     if (!this.#sessions.delete(session) || session.lost) return;
     // if this does not arrive, the lease runs out
-    this.#deps.reservations.end([session.id]).catch(() => {});
+    this.#parts.reservations.end([session.id]).catch(() => {});
   }
 }

@@ -1,0 +1,291 @@
+import { join } from 'node:path';
+import { createLoginTokens } from '#auth/login-tokens.ts';
+import { createConfiguredKeys, createKeyedHash, createStoredKeys } from '#auth/signing-keys.ts';
+import type { UsageCounts } from '#catalogue/usage-counts.ts';
+import type { Config } from '#kernel/config/read-config.ts';
+import { createUuidV7 } from '#kernel/ids/uuid-v7.ts';
+import type { RecordEvents } from '#kernel/record-events/record-event.ts';
+import type { Metrics } from '#kernel/telemetry/create-metrics.ts';
+import type { ProcessServices } from '#process/lifecycle/service.ts';
+import { AnnouncedWrites } from '#records/announced-writes.ts';
+import { Candidates } from '#records/candidates.ts';
+import { HashChecks, type Throttle } from '#records/hash-checks.ts';
+import { RecordInserts } from '#records/insert-records.ts';
+import { RecordChanges } from '#records/record-changes.ts';
+import { RecordExports } from '#records/record-exports.ts';
+import { quotaWrites, RecordQuota } from '#records/record-quota.ts';
+import { RecordReader } from '#records/record-reader.ts';
+import { cacheShares } from '#records/store/cache-shares.ts';
+import type { WritableStore } from '#records/store/record-store.ts';
+import type { UniqueReservations } from '#records/unique/unique-reservations.ts';
+import type { Route } from '#server/http/http-types.ts';
+import { fileRoutes } from './files/file-routes.ts';
+import { FileTables } from './files/file-tables.ts';
+import { Imports } from './imports/jobs/imports.ts';
+import { jobRoutes } from './imports/jobs/job-routes.ts';
+import type { StoredFiles } from './imports/jobs/stored-files.ts';
+import { acceptQuery } from './input/query-media-type.ts';
+import { StructureCache } from './input/structure-cache.ts';
+import { LiveAddresses } from './live/live-addresses.ts';
+import { LiveRequest } from './live/live-request.ts';
+import { liveAnswer, liveRoute } from './live/live-route.ts';
+import { LiveStreams } from './live/live-streams.ts';
+import { createAuthorize } from './login/authorize.ts';
+import { BoundSpaces } from './login/bind-space.ts';
+import { describeOperation } from './openapi/describe-operation.ts';
+import { describeSpace } from './openapi/space-document.ts';
+import { anySpace } from './openapi/space-model.ts';
+import type { Operation, QueryParts } from './operations/operation.ts';
+import { operationRoute } from './operations/operation-route.ts';
+import { operations, scopes } from './operations.ts';
+import { projectRoutes } from './projects/project-routes.ts';
+import { currentWrites } from './space/current-writes.ts';
+import { InFlightWrites } from './space/in-flight-writes.ts';
+import { createOpenSpace, storesRecords } from './space/open-space.ts';
+import { countRecordBytes } from './space/space-figures.ts';
+import { Spaces } from './space/spaces.ts';
+import type { SpacesParts } from './space/spaces-deps.ts';
+import { usageRoutes } from './usage/usage-route.ts';
+
+/** Share of structures that requests bring; a space with its stored structure takes less. */
+const structureShare = 5 / 8;
+
+/** What the query service works with: the services of its process, and its stores. */
+export interface QueryEnvironment
+  extends Omit<SpacesParts, 'newId' | 'writes' | 'maxSpaces' | 'knownBytes' | 'metrics' | 'log'>,
+    Pick<ProcessServices, 'database' | 'authenticate' | 'authenticateAgain' | 'log'> {
+  readonly metrics: Pick<Metrics, 'cache' | 'reads' | 'gauge' | 'counter' | 'durations'>;
+  readonly config: Pick<
+    Config,
+    | 'maxSpaces'
+    | 'maxRecordBytes'
+    | 'maxRecordsBytes'
+    | 'maxStoredRecordBytes'
+    | 'allowClearAllSpaces'
+    | 'loginTokenSecret'
+    | 'loginTokenTtl'
+    | 'publicUrl'
+    | 'readMaxRows'
+    | 'readLimits'
+    | 'dataDir'
+    | 'recordCacheBytes'
+    | 'maxImportBytes'
+    | 'liveMaxStreams'
+    | 'liveMaxTokenStreams'
+  >;
+  readonly store: WritableStore;
+  readonly events: RecordEvents;
+  readonly now: () => number;
+  /** Slows down guesses of passwords. */
+  readonly throttle: Throttle;
+  readonly reservations: UniqueReservations;
+  readonly usage: Pick<UsageCounts, 'add' | 'of'>;
+  readonly files: StoredFiles;
+}
+
+function operationNamed(name: string): Operation {
+  return operations.find((operation) => operation.name === name) as Operation;
+}
+
+/** The routes of the query service. */
+export function queryRoutes(environment: QueryEnvironment): Route[] {
+  return queryParts(environment).routes;
+}
+
+/** The same, with the parts that have to be closed. */
+export function queryParts(environment: QueryEnvironment): {
+  readonly routes: Route[];
+  readonly imports: Imports;
+  readonly tables: FileTables;
+  readonly live: LiveStreams;
+} {
+  const { config, store, database, catalogue, projects, authenticate, authenticateAgain } = environment;
+  const { events, files, hasher, log, metrics, now, reservations, usage } = environment;
+  const reading = readingParts(environment);
+  const { structures, newId, inFlight, keys, loginTokens, candidates, reader, exports } = reading;
+  const { spaces, authorize, boundSpaces, quota } = reading;
+  const { records, changes } = writingParts(environment, reading);
+  const opening = {
+    store,
+    authenticate,
+    authorize,
+    bind: boundSpaces.bind,
+    structures,
+    spaces,
+    catalogue,
+    writes: inFlight,
+    clear: operationNamed('clear'),
+    allowClear: config.allowClearAllSpaces,
+  };
+  const openSpace = createOpenSpace(opening);
+  const live = new LiveStreams({
+    store,
+    reader,
+    authenticate: authenticateAgain,
+    openSpace: createOpenSpace({ ...opening, authenticate: authenticateAgain }),
+    config,
+    log,
+    metrics,
+  });
+  const liveFinds = { live, openSpace, structures, operation: operationNamed('find') };
+  const addresses = new LiveAddresses({ keyOf: createKeyedHash(keys, 'sluice live address 1'), now });
+  const imports = new Imports({
+    store,
+    db: store.db,
+    database,
+    reader,
+    records,
+    changes,
+    spaces,
+    writes: inFlight,
+    structures,
+    reservations,
+    hasher,
+    quota,
+    usage,
+    log,
+    newId,
+    now,
+    folder: join(config.dataDir, 'imports'),
+    mostBytes: config.maxImportBytes,
+    largestRecord: config.maxRecordBytes,
+  });
+  const parts: QueryParts = {
+    spaces,
+    authorize,
+    bind: boundSpaces.bind,
+    store,
+    reader,
+    exports,
+    records,
+    changes,
+    imports,
+    files,
+    structures,
+    loginTokens,
+    candidates,
+    events,
+    live: (request, asked) => liveAnswer(liveFinds, request, { request: new LiveRequest(request), asked }),
+    addresses,
+    describeSpace: (structure) => describeSpace(operations, structure, config.publicUrl ?? '/'),
+  };
+  const tables = new FileTables({ files, limits: config.readLimits, log });
+  const liveOperation = describeOperation(operationNamed('liveAddress'), anySpace(scopes));
+  const routes = [
+    ...recordRoutes({ config, authenticate, openSpace, usage }, parts, inFlight),
+    ...projectRoutes({
+      authenticate,
+      store,
+      catalogue,
+      projects,
+      spaces,
+      boundSpaces,
+      reader,
+      writes: inFlight,
+      log,
+    }),
+    liveRoute({ ...liveFinds, addresses }, liveOperation),
+    ...jobRoutes({ authenticate, imports }),
+    ...usageRoutes({ authenticate, usage }),
+    ...fileRoutes({ authenticate, files, tables, config }),
+  ];
+  return { routes, imports, tables, live };
+}
+
+/** The parts that writes need: reads of records, spaces, and who may do what in them. */
+function readingParts(environment: QueryEnvironment) {
+  const { config, store, catalogue, database, hasher, metrics, log } = environment;
+  const { descriptions } = cacheShares(config.recordCacheBytes);
+  const structures = new StructureCache({
+    scopes,
+    bytes: descriptions * structureShare,
+    counts: metrics.cache('structures'),
+  });
+  const newId = createUuidV7();
+  const inFlight = new InFlightWrites();
+  const keys = createStoredKeys({ db: store.db, database });
+  const loginTokens = createLoginTokens({
+    keys: config.loginTokenSecret === undefined ? keys : createConfiguredKeys(config.loginTokenSecret),
+    ttl: config.loginTokenTtl,
+  });
+  const cost = { maxRows: config.readMaxRows, timeout: config.readLimits.timeout };
+  const checks = new HashChecks({ hasher, throttle: environment.throttle });
+  const candidates = new Candidates({ store, checks, cost });
+  const reads = { store, candidates, cost, count: metrics.reads() };
+  const reader = new RecordReader(reads);
+  const exports = new RecordExports(reads);
+  const spaces = new Spaces({
+    store,
+    catalogue,
+    projects: environment.projects,
+    hasher,
+    newId,
+    writes: inFlight,
+    maxSpaces: config.maxSpaces,
+    knownBytes: Math.floor(descriptions * (1 - structureShare)),
+    log,
+    invalidation: environment.invalidation,
+    freshness: environment.freshness,
+    metrics,
+  });
+  const authorize = createAuthorize({ loginTokens, reader, spaces });
+  const boundSpaces = new BoundSpaces({ loginTokens, store, reader, spaces, now: environment.now });
+  const quota = openQuota(environment);
+  return {
+    structures,
+    newId,
+    inFlight,
+    keys,
+    loginTokens,
+    candidates,
+    reader,
+    exports,
+    spaces,
+    authorize,
+    boundSpaces,
+    quota,
+  };
+}
+
+/** What writes records of requests. Neither goes past the quota and the webhooks. */
+function writingParts(
+  { store, events, hasher, reservations, now }: QueryEnvironment,
+  { reader, spaces, quota, newId }: ReturnType<typeof readingParts>,
+) {
+  const counted = quota === null ? store : quotaWrites(store, quota);
+  // a write that is not acknowledged calls no webhook
+  const writes = new AnnouncedWrites(store.singleWriter ? counted : currentWrites(counted, spaces), events);
+  return {
+    records: new RecordInserts({ store, reader, hasher, reservations, writes, newId, now }),
+    changes: new RecordChanges({ store, hasher, reservations, writes }),
+  };
+}
+
+/** Null: accounts may store any number of bytes. */
+function openQuota({ config, store, catalogue, log }: QueryEnvironment): RecordQuota | null {
+  const { maxStoredRecordBytes: limit } = config;
+  if (limit === 0) return null;
+  const count = (account: string, signal: AbortSignal): Promise<number> =>
+    countRecordBytes({ store, catalogue }, account, signal);
+  return new RecordQuota({ limit, count, log });
+}
+
+/** The routes of the table of operations. */
+function recordRoutes(
+  opening: Parameters<typeof operationRoute>[1],
+  parts: QueryParts,
+  inFlight: InFlightWrites,
+): Route[] {
+  const model = anySpace(scopes);
+  return operations.flatMap((operation) => {
+    const route = operationRoute(operation, opening, parts);
+    const handler = storesRecords(operation) ? inFlight.tracked(route.handler) : route.handler;
+    const routes: Route[] = [{ ...route, handler, api: describeOperation(operation, model) }];
+    for (const other of operation.also ?? []) {
+      const api = describeOperation(operation, model, other);
+      const also = { ...route, ...other, handler, api };
+      routes.push(other.method === 'QUERY' ? { ...also, optionsHeaders: acceptQuery } : also);
+    }
+    return routes;
+  });
+}
