@@ -4,7 +4,7 @@ import type { RecordEvents } from '#kernel/record-events/record-event.ts';
 import { openObjectStore } from '#objects/open-object-store.ts';
 import type { Examples } from '#process/lifecycle/first-start-text.ts';
 import type { ProcessServices, Service, ServiceFactory } from '#process/lifecycle/service.ts';
-import { sweepReceipts } from '#records/insert-receipts.ts';
+import { sweepReceipts } from '#records/keyed-insert.ts';
 import type { WritableStore } from '#records/store/record-store.ts';
 import { EmbeddedStore } from '#records/store-embedded/embedded-store.ts';
 import { exampleStructure } from '#records/structure/example-structure.ts';

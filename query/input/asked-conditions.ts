@@ -1,5 +1,5 @@
 import { bothControls, type Controls, splitBody, splitQuery } from '#records/input/controls.ts';
-import type { Given } from '#records/input/filters/given-filter.ts';
+import type { GivenFilter } from '#records/input/filters/given-filter.ts';
 import { allRecords, type Conditions, parseConditions } from '#records/input/parse-conditions.ts';
 import { noOptions, type Options, parseOptions } from '#records/input/parse-options.ts';
 import type { Structure } from '#records/structure/structure.ts';
@@ -18,7 +18,7 @@ export interface AskedConditions {
 }
 
 export interface Asked {
-  readonly given: readonly Given[];
+  readonly given: readonly GivenFilter[];
   readonly controls: Controls;
 }
 

@@ -1,7 +1,12 @@
 import { invalidBody } from '#kernel/errors/catalogue.ts';
 import { shownName } from '#kernel/errors/shown-name.ts';
 import { filterLimits } from '#records/input/filters/filter.ts';
-import { type Given, type GivenGroup, groupNames, tooDeep } from '#records/input/filters/given-filter.ts';
+import {
+  type GivenFilter,
+  type GivenGroup,
+  groupNames,
+  tooDeep,
+} from '#records/input/filters/given-filter.ts';
 import { subjectOf } from '#records/input/filters/names.ts';
 import type { Structure } from '#records/structure/structure.ts';
 
@@ -9,7 +14,7 @@ import type { Structure } from '#records/structure/structure.ts';
  * Reads the JSON of a body: an object of conditions, or an array of [field, value] and [field, operator, value]. An object
  * under a field is operators, but under an OBJECT field a value. Throws a 400 where it is something else altogether.
  */
-export function givenInBody(input: unknown, structure: Structure): readonly Given[] {
+export function givenInBody(input: unknown, structure: Structure): readonly GivenFilter[] {
   const entries = entriesOf(input);
   if (entries === null) throw invalidBody(`Request body ${wanted}`);
   return entries.flatMap((entry) => givenBy(entry, structure, 0));
@@ -34,7 +39,11 @@ function isEntry(entry: unknown): entry is Entry {
   return entry.length === 2 || (entry.length === 3 && typeof entry[1] === 'string');
 }
 
-function givenBy([name, value, ...operand]: Entry, structure: Structure, level: number): readonly Given[] {
+function givenBy(
+  [name, value, ...operand]: Entry,
+  structure: Structure,
+  level: number,
+): readonly GivenFilter[] {
   if (operand.length > 0) return [{ name, operator: value as string, operand: { json: operand[0] } }];
   const subject = subjectOf(name, structure);
   const group = subject === null && Object.hasOwn(groupNames, name) ? groupNames[name] : undefined;
@@ -60,7 +69,7 @@ function groupBy(
   value: unknown,
   structure: Structure,
   level: number,
-): Given {
+): GivenFilter {
   if (level > filterLimits.levels) return tooDeep;
   const branches = Array.isArray(value) ? value.map(entriesOf) : [];
   // a client that leaves out undefined values should not get every record

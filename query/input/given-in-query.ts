@@ -1,8 +1,8 @@
 import { shownName } from '#kernel/errors/shown-name.ts';
 import { filterLimits } from '#records/input/filters/filter.ts';
 import {
-  type Given,
   type GivenComparison,
+  type GivenFilter,
   type GivenGroup,
   groupNames,
   tooDeep,
@@ -20,8 +20,8 @@ const grouped = /^(\$or|\$and|\$not)\[(\d+)\]/;
  * Reads the parameters of a query: `year[gte]=1800`, `id[in][0]=a`, `$or[0][title]=x&$or[1][year][gt]=2`. A key that is a
  * field's name as a whole means that field.
  */
-export function givenInQuery(pairs: QueryPairs, structure: Structure): readonly Given[] {
-  const given: Given[] = [];
+export function givenInQuery(pairs: QueryPairs, structure: Structure): readonly GivenFilter[] {
+  const given: GivenFilter[] = [];
   let reader: BracketReader | undefined;
   for (const [key, text] of pairs) {
     if (targetOf(key, structure) !== null) {
@@ -42,14 +42,14 @@ const groupForm = 'should have a number and a field, such as $or[0][title]=x and
 
 /** Keys with brackets: each member of a group or a list comes in a parameter of its own. */
 class BracketReader {
-  readonly #given: Given[];
+  readonly #given: GivenFilter[];
   readonly #structure: Structure;
   /** By the beginnings of keys: branches of groups by `$or`, conditions of a branch by `$or[0]`. */
-  readonly #groups = new Map<string, Given[][]>();
-  readonly #branches = new Map<string, Given[]>();
+  readonly #groups = new Map<string, GivenFilter[][]>();
+  readonly #branches = new Map<string, GivenFilter[]>();
   readonly #lists = new Map<string, string[]>();
 
-  constructor(given: Given[], structure: Structure) {
+  constructor(given: GivenFilter[], structure: Structure) {
     this.#given = given;
     this.#structure = structure;
   }
@@ -80,7 +80,7 @@ class BracketReader {
     else this.#addComparison(branch, path, comparison, text);
   }
 
-  #branchOf(outer: Given[], path: string, [whole, name = '']: RegExpExecArray): Given[] {
+  #branchOf(outer: GivenFilter[], path: string, [whole, name = '']: RegExpExecArray): GivenFilter[] {
     let branches = this.#groups.get(path + name);
     if (branches === undefined) {
       branches = [];
@@ -96,7 +96,7 @@ class BracketReader {
     return branch;
   }
 
-  #addComparison(branch: Given[], path: string, key: string, text: string): void {
+  #addComparison(branch: GivenFilter[], path: string, key: string, text: string): void {
     const match = targetOf(key, this.#structure) === null ? bracketed.exec(key) : null;
     if (match === null) {
       branch.push(equality(key, text));

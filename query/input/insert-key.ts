@@ -1,4 +1,4 @@
-import type { InsertKey } from '#records/insert-receipts.ts';
+import type { InsertKey } from '#records/keyed-insert.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
 import { addressOwner } from '#server/http/address-owner.ts';
 import type { HttpRequest } from '#server/http/http-types.ts';

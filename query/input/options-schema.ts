@@ -1,7 +1,7 @@
 import { longestName } from '#kernel/ids/slug.ts';
 import { nullable, type Schema } from '#kernel/json/schema.ts';
 import { maxSelected } from '#records/input/parse-select.ts';
-import { maxSorts } from '#records/input/parse-sort.ts';
+import { maxSorts } from '#records/input/parse-sorts.ts';
 import { systemKeys } from '#records/structure/field.ts';
 import { maxPopulations } from './parse-populate.ts';
 

@@ -11,9 +11,9 @@ import {
 import { functions, functionsFor } from '#records/input/aggregate/functions.ts';
 import { readEvery, TimeZone } from '#records/input/aggregate/time-bucket.ts';
 import { kindOfValue } from '#records/input/filters/filter.ts';
-import type { Given } from '#records/input/filters/given-filter.ts';
+import { kindWords } from '#records/input/filters/filter-reader.ts';
+import type { GivenFilter } from '#records/input/filters/given-filter.ts';
 import { nameOfSubject, type Subject, targetOf } from '#records/input/filters/names.ts';
-import { kindWords } from '#records/input/filters/read-filter.ts';
 import { allRecords, type Conditions, parseConditions } from '#records/input/parse-conditions.ts';
 import { SubjectReader } from '#records/input/subject-reader.ts';
 import type { Field, FieldType } from '#records/structure/field.ts';
@@ -262,9 +262,9 @@ function typeOf({ of }: Value): FieldType | null {
 }
 
 /** Conditions where each on something else than these values is a problem. */
-function onlyOfValues(given: readonly Given[], { fields, lookup }: Structure): readonly Given[] {
+function onlyOfValues(given: readonly GivenFilter[], { fields, lookup }: Structure): readonly GivenFilter[] {
   const known = fields.map(({ name }) => shownName(name)).join(', ') || 'none';
-  const checked = (one: Given): Given => {
+  const checked = (one: GivenFilter): GivenFilter => {
     if ('group' in one) return { ...one, branches: one.branches.map((items) => items.map(checked)) };
     if ('problem' in one || lookup.has(one.name)) return one;
     return {

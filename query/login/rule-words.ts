@@ -1,6 +1,6 @@
 import type { Filter } from '#records/input/filters/filter.ts';
 import { filterTest } from '#records/input/filters/filter-test.ts';
-import type { Given, GivenComparison } from '#records/input/filters/given-filter.ts';
+import type { GivenComparison, GivenFilter } from '#records/input/filters/given-filter.ts';
 import { asFilter, type Conditions } from '#records/input/parse-conditions.ts';
 import type { StoredRow } from '#records/sql/stored-row.ts';
 import { textIn, valueIn } from '#records/store/row-test.ts';
@@ -26,14 +26,14 @@ export function reachOf({ allow }: Pick<Rules, 'allow'>, isUser: boolean): Reach
 }
 
 /** Conditions in words, joined by `and`; empty: always met; null: never. */
-function wordsOf(given: readonly Given[], isUser: boolean, inGroup: boolean): string | null {
+function wordsOf(given: readonly GivenFilter[], isUser: boolean, inGroup: boolean): string | null {
   const parts = given.map((one) => partOf(one, isUser));
   if (parts.includes(null)) return null;
   const said = parts.filter((part) => part !== '');
   return inGroup && said.length > 1 ? `(${said.join(' and ')})` : said.join(' and ');
 }
 
-function partOf(given: Given, isUser: boolean): string | null {
+function partOf(given: GivenFilter, isUser: boolean): string | null {
   if ('problem' in given) return null;
   if (!('group' in given)) return comparisonWords(given, isUser);
   const branches = given.branches.map((branch) => wordsOf(branch, isUser, true));
@@ -55,7 +55,7 @@ function partOf(given: Given, isUser: boolean): string | null {
 }
 
 /** Whether a condition lacks its value: then its opposite is not met either. */
-function mentionsUser(given: Given, isUser: boolean): boolean {
+function mentionsUser(given: GivenFilter, isUser: boolean): boolean {
   if (isUser) return false;
   if ('group' in given)
     return given.branches.some((branch) => branch.some((one) => mentionsUser(one, isUser)));

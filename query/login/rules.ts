@@ -2,8 +2,8 @@ import { ApiError } from '#kernel/errors/api-error.ts';
 import { shownName } from '#kernel/errors/shown-name.ts';
 import { spaceSlugProblem } from '#kernel/ids/slug.ts';
 import {
-  type Given,
   type GivenComparison,
+  type GivenFilter,
   givenAlways,
   givenNever,
 } from '#records/input/filters/given-filter.ts';
@@ -21,7 +21,7 @@ import { givenInBody } from '../input/given-in-body.ts';
 /** The rules of a record space (docs/security.md#rules). */
 export interface Rules {
   /** Which records an operation is about: conditions, all (`true`), or none, which is to say nobody may. */
-  readonly allow: Readonly<Record<Family, readonly Given[] | true | null>>;
+  readonly allow: Readonly<Record<Family, readonly GivenFilter[] | true | null>>;
   /** Of the space whose login tokens count. */
   readonly users: string;
   readonly set: ReadonlyMap<Field, unknown>;
@@ -54,7 +54,7 @@ export function readRules(input: unknown, structure: Structure, problems: string
   const variables = new Set<string>();
   const allow = Object.fromEntries(
     families.map((name) => [name, readAllowed(name, given[name], structure, variables, problems)]),
-  ) as Record<Family, readonly Given[] | true | null>;
+  ) as Record<Family, readonly GivenFilter[] | true | null>;
   const { users = usersByDefault } = given;
   if (typeof users !== 'string' || spaceSlugProblem(users) !== null)
     problems.push('users should be the slug of the record space that holds the users');
@@ -72,7 +72,7 @@ function readAllowed(
   structure: Structure,
   variables: Set<string>,
   problems: string[],
-): readonly Given[] | true | null {
+): readonly GivenFilter[] | true | null {
   if (given === undefined || given === null || given === false) return null;
   if (given === true) return true;
   const refused = `${name} should be conditions, or true for all records, or be left out for none`;
@@ -80,7 +80,7 @@ function readAllowed(
     problems.push(refused);
     return null;
   }
-  let items: readonly Given[];
+  let items: readonly GivenFilter[];
   try {
     items = givenInBody(given, structure);
   } catch (error) {
@@ -134,7 +134,7 @@ function textsOf({ operand }: GivenComparison): readonly unknown[] {
   return Array.isArray(operand.json) ? (operand.json as readonly unknown[]) : [operand.json];
 }
 
-function* comparisonsIn(given: readonly Given[]): Generator<GivenComparison> {
+function* comparisonsIn(given: readonly GivenFilter[]): Generator<GivenComparison> {
   for (const one of given) {
     if ('group' in one) for (const branch of one.branches) yield* comparisonsIn(branch);
     else if (!('problem' in one)) yield one;
@@ -181,7 +181,12 @@ export function boundBy(rules: Rules, structure: Structure, values: RuleValues, 
  * A condition with the values of its variables. One whose variable has no value is never met, and neither is its opposite.
  * @param negated within an odd number of `$not`
  */
-function filledIn(given: Given, structure: Structure, values: RuleValues, negated: boolean): Given {
+function filledIn(
+  given: GivenFilter,
+  structure: Structure,
+  values: RuleValues,
+  negated: boolean,
+): GivenFilter {
   if ('problem' in given) return given;
   if ('group' in given) {
     const inner = given.group === 'none' ? !negated : negated;

@@ -1,7 +1,7 @@
 import { arrayOf, exactObject } from '#kernel/json/schema.ts';
 import { parseOnConflict } from '#records/input/parse-on-conflict.ts';
 import { validateRecord, validateRecords } from '#records/input/validate-record.ts';
-import type { Inserted } from '#records/insert-records.ts';
+import type { InsertOutcome } from '#records/record-inserts.ts';
 import { type NewRecord, newRecordJson, newRecordsJson } from '#records/sql/new-record.ts';
 import type { HttpResponse } from '#server/http/http-types.ts';
 import { keyErrors, keyParameter, replayedHeader, replayedHeaders } from '#server/http/idempotency-key.ts';
@@ -97,6 +97,6 @@ export const insertOne: OperationDefinition = {
 };
 
 /** The result of an insert, now or before. */
-function insertAnswer(body: string | Uint8Array, { replayed }: Inserted): HttpResponse {
+function insertAnswer(body: string | Uint8Array, { replayed }: InsertOutcome): HttpResponse {
   return jsonAnswer(body, replayed ? { ...jsonHeaders, ...replayedHeader } : jsonHeaders);
 }

@@ -2,14 +2,20 @@ import type { AnnouncedRecord, RecordEvent, RecordEvents } from '#kernel/record-
 import { newRecordJson } from './sql/new-record.ts';
 import { storedJson } from './sql/record-row.ts';
 import type { StoredRow } from './sql/stored-row.ts';
-import type { Changed, ChangeStep, NewRecords, RecordChange, RecordWrites } from './store/record-store.ts';
+import type {
+  ChangeOutcome,
+  ChangeStep,
+  NewRecords,
+  RecordChange,
+  RecordWrites,
+} from './store/record-store.ts';
 import type { RecordSpace } from './structure/record-space.ts';
 import type { Webhooks } from './structure/structure.ts';
 
-type Invalidated = Changed['invalidated'];
+type Invalidated = ChangeOutcome['invalidated'];
 
 /**
- * Writes that webhooks hear of. Every record that a request stores or changes passes here, so no operation can forget
+ * Writes that call webhooks. Every record that a request stores or changes passes through here, so no operation can forget
  * them. What `RecordStore.rewrite` does calls no address: imports, initial data and deletions of all records.
  */
 export class AnnouncedWrites implements RecordWrites {
@@ -26,7 +32,7 @@ export class AnnouncedWrites implements RecordWrites {
     return url === null ? this.#writes.insert(added) : this.#insert(added, url);
   }
 
-  change(change: RecordChange): Promise<Changed> {
+  change(change: RecordChange): Promise<ChangeOutcome> {
     const url = webhooksOf(change.space)?.onUpdateUrl ?? null;
     return url === null ? this.#writes.change(change) : this.#change(change, url);
   }
@@ -41,12 +47,12 @@ export class AnnouncedWrites implements RecordWrites {
     return { invalidated: published(invalidated, () => events.publish(event)) };
   }
 
-  async #change(change: RecordChange, url: string): Promise<Changed> {
+  async #change(change: RecordChange, url: string): Promise<ChangeOutcome> {
     const { space, steps, events = this.#events } = change;
     const { rows, invalidated } = await this.#writes.change(change);
     const updated = rows.filter((row, at): row is StoredRow => row !== null && !isRemoval(steps[at]));
     if (updated.length === 0) return { rows, invalidated };
-    // several steps of one record belong to several requests: each has a call of its own
+    // several steps of one record belong to several requests: each step has its own call
     const calls = steps[0]?.id === steps[1]?.id ? updated.map((row) => [row]) : [updated];
     const publish = async (): Promise<void> => {
       await Promise.all(calls.map((some) => events.publish(updatedEvent(space, url, some))));
@@ -78,10 +84,10 @@ function eventOf(
   return { type, ownerId, spaceId: id, project: structure.projectSlug, space: structure.slug, url, records };
 }
 
-/** Resolves when the write may be acknowledged. What is read by then is not older than the call. */
+/** Resolves when the write may be acknowledged. Caches are invalidated first, so the receiver of a call reads the new state. */
 function published(invalidated: Invalidated, publish: () => Promise<void>): Promise<void> {
   const done = invalidated === null ? publish() : invalidated.then(publish);
-  // the client may have gone, so that nobody waits for it any more
+  // the client may have disconnected, and then nobody waits for this
   done.catch(() => {});
   return done;
 }

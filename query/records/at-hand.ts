@@ -1,12 +1,12 @@
-/** All bytes of a list, or its pieces as they come. */
+/** All bytes of a list, or a stream of them. */
 export type List = Uint8Array | AsyncIterable<Uint8Array>;
 
-/** The same list: all of it, unless it is a stream of more bytes. */
+/** All bytes of the list, or a stream if it has more than `limit`. */
 export async function atHand(list: List, limit: number): Promise<List> {
   return list instanceof Uint8Array ? list : beginning(list, limit);
 }
 
-/** Reads a stream as far as it may be kept. It answers all of its bytes, or where they are more, the stream again. */
+/** Reads a stream up to the limit. Returns all of its bytes, or if there are more, a stream that begins with those read. */
 async function beginning(
   stream: AsyncIterable<Uint8Array>,
   limit: number,

@@ -1,8 +1,8 @@
 import { invalidCondition } from '#kernel/errors/catalogue.ts';
 import { shownName } from '#kernel/errors/shown-name.ts';
-import { costFor, costOf, nextLimits, type ReadCost, readError, type StatementLimits } from './affordable.ts';
 import type { Candidate, HashChecks } from './hash-checks.ts';
 import type { Conditions } from './input/parse-conditions.ts';
+import { costFor, costOf, nextLimits, type ReadCost, readError, type StatementLimits } from './read-cost.ts';
 import { conditionsSql, idsSql, keyedConditions } from './sql/conditions-sql.ts';
 import { rowColumns } from './sql/record-row.ts';
 import type { Selection } from './sql/records-table.ts';
@@ -11,8 +11,8 @@ import { valueSql } from './sql/value-sql.ts';
 import type { RecordStore } from './store/record-store.ts';
 import type { RecordSpace } from './structure/record-space.ts';
 
-/** The records, by all conditions but those on hashed fields. */
-export type Narrowed = Pick<Selection, 'where' | 'keyed'>;
+/** SQL for all conditions except those on hashed fields. */
+export type NarrowedSelection = Pick<Selection, 'where' | 'keyed'>;
 
 /** Checking one takes milliseconds of a core. */
 const maxCandidates = 10;
@@ -20,11 +20,11 @@ const maxCandidates = 10;
 interface CandidatesParts {
   readonly store: RecordStore;
   readonly checks: HashChecks;
-  /** The limits of the search for them. */
+  /** The limits of a search for candidates. */
   readonly cost: ReadCost;
 }
 
-/** Finds records by conditions on hashed fields: among the few that the other conditions leave. */
+/** Finds records by conditions on hashed fields, among the few records that meet the other conditions. */
 export class Candidates {
   readonly #parts: CandidatesParts;
 
@@ -33,8 +33,8 @@ export class Candidates {
   }
 
   /**
-   * The record of credentials; null when there is none, or a hashed value is wrong. Neither the answer nor its time shows
-   * which. Where several records have the values, the oldest is meant.
+   * The record of credentials; null when there is no such record, or a hashed value is wrong. Neither the answer nor its time shows
+   * which. If several records have the values, the oldest one counts.
    */
   async login(space: RecordSpace, conditions: Conditions, signal: AbortSignal): Promise<StoredRow | null> {
     const oldest = () => this.#find(space, conditions, 1, signal);
@@ -43,10 +43,14 @@ export class Candidates {
   }
 
   /**
-   * Conditions on hashed fields are checked here, and become one on ids. Null: no record meets them. Throws a 400 when
-   * the others leave too many, and a 422 when their search would cost too much.
+   * Checks conditions on hashed fields, and turns them into a condition on ids. Null: no record meets them. Throws a 400 when
+   * the other conditions leave too many records, and a 422 when the search for them would cost too much.
    */
-  async narrow(space: RecordSpace, conditions: Conditions, signal: AbortSignal): Promise<Narrowed | null> {
+  async narrow(
+    space: RecordSpace,
+    conditions: Conditions,
+    signal: AbortSignal,
+  ): Promise<NarrowedSelection | null> {
     const where = conditionsSql(conditions);
     const keyed = keyedConditions(conditions, await this.#parts.store.rare(space));
     if (conditions.hashed.length === 0) return { where, keyed };
@@ -57,7 +61,7 @@ export class Candidates {
     };
     const right = await this.#parts.checks.verified(space, conditions, few, signal);
     const ids = right.map(({ row }) => row._id);
-    // the other conditions stay: a record may have changed in between
+    // the other conditions stay, because a record may have changed since
     return ids.length === 0 ? null : { where: `${where} AND ${idsSql(ids)}` };
   }
 

@@ -10,13 +10,13 @@ import { slotOf } from './structure/slots.ts';
 import { valueKey } from './unique/reservation-keys.ts';
 import type { UniqueValue } from './unique-values.ts';
 
-/** Up to this many values share look-ups with other requests; more have statements of their own. */
+/** Up to this many values share look-ups with other requests; more get separate statements. */
 const fewValues = 16;
 /** Values of one IN list, and their characters. */
 const chunkValues = 1000;
 const chunkCharacters = 1024 * 1024;
 
-/** The keys of the values that a stored record has. @param exceptId a record that does not count */
+/** The keys of values that are stored already. @param exceptId a record to ignore */
 export async function findStored(
   store: RecordStore,
   space: RecordSpace,

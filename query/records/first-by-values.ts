@@ -10,7 +10,7 @@ import type { StoredValue, Target } from './structure/field.ts';
 import type { RecordSpace } from './structure/record-space.ts';
 import { slotOf } from './structure/slots.ts';
 
-/** For each of the values the oldest record that has it, in one statement. Values without one are left out. */
+/** The oldest record for each value, in one statement. Values that no record has are left out. */
 export async function firstByValues(
   store: RecordStore,
   { space, target }: { readonly space: RecordSpace; readonly target: Target },

@@ -1,9 +1,9 @@
 import type { AnnouncedRecord, RecordEvent, RecordEvents } from '#kernel/record-events/record-event.ts';
 
-/** Events of several writes of one request to one space, which are published as one of each type. */
+/** Gathers the events of a request's writes to one space, and publishes one event of each type. */
 export class GatheredEvents implements RecordEvents {
   readonly #events: RecordEvents;
-  /** Null: they are published. */
+  /** Null: already published. */
   #gathered: RecordEvent[] | null = [];
 
   constructor(events: RecordEvents) {

@@ -6,12 +6,12 @@ import { type Comparable, compare } from './input/filters/operators.ts';
 import { asFilter } from './input/parse-conditions.ts';
 import { slotOf } from './structure/slots.ts';
 
-/** A group by the columns of a plan, as the engine has it. */
+/** A group as the engine returns it, with the columns of the plan. */
 export type GroupRow = Readonly<Record<string, Comparable | null>>;
 
 /**
- * All groups of a plan, with the empty buckets between the first and the last, and then as the plan asks
- * for them, with one beyond its limit. Throws a 400 when they are too many.
+ * All groups of a plan, with the empty buckets between the first and the last, filtered and sorted as the plan says,
+ * and with one group beyond its limit. Throws a 400 when there are too many.
  */
 export function wantedRows(plan: AggregatePlan, found: readonly GroupRow[]): readonly GroupRow[] {
   const { having, limit } = plan;
@@ -91,13 +91,13 @@ function orderOf({ sort, groups }: AggregatePlan): (a: GroupRow, b: GroupRow) =>
 
 const jsonKinds: ReadonlySet<string> = new Set(['ARRAY', 'OBJECT', 'path']);
 
-/** Of an answer whose limit left groups out. */
+/** Header of an answer whose limit left groups out. */
 export const moreGroupsHeader: Readonly<Record<string, string>> = { 'sluice-more-groups': 'true' };
 
 /** Answers that have fewer groups than there are. */
 const cutAnswers = new WeakSet<Uint8Array>();
 
-/** The header of an answer whose limit left groups out; null: it has all. @param body that `groupsJson` made */
+/** The header of an answer whose limit left groups out; null: none were left out. @param body made by `groupsJson` */
 export function moreGroups(body: unknown): typeof moreGroupsHeader | null {
   return body instanceof Uint8Array && cutAnswers.has(body) ? moreGroupsHeader : null;
 }
@@ -113,7 +113,7 @@ export function groupsJson({ groups, values, limit }: AggregatePlan, rows: reado
     }),
     ...values.map(({ name, column }) => [name, row[column] ?? null]),
   ]);
-  // not from the pool of small buffers: what is kept is then these bytes, and no copy of them
+  // not from the pool of small buffers: a cache can then keep these bytes without copying them
   const json = new TextEncoder().encode(JSON.stringify(shown.map((entries) => Object.fromEntries(entries))));
   if (rows.length > limit) cutAnswers.add(json);
   return json;

@@ -20,14 +20,14 @@ interface HashChecksParts {
   readonly throttle: Throttle;
 }
 
-/** Identities of one attempt; found records count beside them, by their ids. */
+/** Identities that one attempt counts against; the records found count too, by their ids. */
 const identities = 5;
 
 /**
- * The one place where values are compared with stored hashes, for login as for conditions on hashed fields. Failures
- * count against each unique value that was given, and against each record that was compared, so the operation and the
- * field of a guess do not matter. The work is always the same: without a record, or a hash, a hash is verified that
- * nothing fits. So the time does not show whether there is one.
+ * The only place that compares values with stored hashes, for login and for conditions on hashed fields. Failures
+ * count against each unique value in the request, and against each record compared, so neither the operation nor the
+ * field of a guess matters. The work is always the same: without a record, or without a hash, a dummy hash is verified
+ * that nothing matches. The time then does not show whether the record exists.
  */
 export class HashChecks {
   readonly #parts: HashChecksParts;
@@ -37,7 +37,7 @@ export class HashChecks {
     this.#parts = parts;
   }
 
-  /** The candidates with the values of all conditions on hashed fields. Rejects with 429 when it is too early. */
+  /** The candidates with the values of all conditions on hashed fields. Rejects with 429 while attempts are throttled. */
   async verified(
     space: RecordSpace,
     conditions: Conditions,
@@ -46,7 +46,7 @@ export class HashChecks {
   ): Promise<readonly Candidate[]> {
     const keys = identityKeys(space.id, conditions).slice(-identities);
     const check = async (): Promise<readonly Candidate[] | null> => {
-      // made before the first record is read, so that the first attempt of all shows nothing either
+      // made before the first record is read, so that the very first attempt reveals nothing either
       const dummy = await this.#dummyHash();
       const found = await candidates();
       const fits = (hashes: Candidate['hashes']): Promise<boolean> =>

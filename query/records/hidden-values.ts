@@ -2,26 +2,27 @@ import { ownBytes } from './store/kept-results.ts';
 import type { Target } from './structure/field.ts';
 import type { RecordParts } from './structure/record-parts.ts';
 
-/** It separates what is not shown. JSON has no bare tab: it escapes those of texts. */
+/** Separates hidden values. JSON never has a bare tab, because it escapes tabs in texts. */
 const tab = 9;
 
-/** A list whose records have had their hidden values taken out, and those of the last one: a JSON array of them. */
-interface Shown {
+/** A list without its hidden values, and the hidden values of its last record as a JSON array. */
+interface VisibleList {
   readonly list: Uint8Array;
   readonly last: string | null;
 }
 
-/** The same parts, and behind each record, between tabs, an array of values that are read and not shown. */
+/** The same parts, and after each record, between tabs, an array of values that are read but not shown. */
 export function withHidden({ parts, end }: RecordParts, targets: readonly Target[]): RecordParts {
   const hidden = targets.map((target, index) => ({
-    ...{ target, path: [] },
+    target,
+    path: [],
     before: index === 0 ? `${end}\t[` : ',',
   }));
   return { parts: [...parts, ...hidden], end: ']\t' };
 }
 
-/** Takes hidden values out of a list. */
-export function withoutHidden(list: Uint8Array): Shown {
+/** Removes hidden values from a list. */
+export function withoutHidden(list: Uint8Array): VisibleList {
   const bytes = Buffer.from(list.buffer, list.byteOffset, list.byteLength);
   const pieces: Buffer[] = [];
   let last: string | null = null;
@@ -33,11 +34,11 @@ export function withoutHidden(list: Uint8Array): Shown {
     from = end + 1;
   }
   pieces.push(bytes.subarray(from));
-  // kept as it is, so that the values of its last record stay known
+  // a cache keeps this very array, by which NextPage remembers the values of the last record
   return { list: ownBytes(Buffer.concat(pieces)), last };
 }
 
-/** The same of a stream, whose last record nobody waits for. */
+/** The same for a stream. The values of its last record are not needed. */
 export async function* streamWithoutHidden(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let isHidden = false;
   for await (const chunk of chunks) {

@@ -1,7 +1,7 @@
 const open = Buffer.from('[');
 const close = Buffer.from(']');
 
-/** Makes a JSON array of elements that each begin with a comma: `[` of the first one, and `]` behind the last. */
+/** Makes a JSON array of elements that each begin with a comma: the first comma becomes `[`, and `]` follows the last element. */
 export async function* asJsonArray(lines: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let begun = false;
   for await (const chunk of lines) {
@@ -14,7 +14,7 @@ export async function* asJsonArray(lines: AsyncIterable<Uint8Array>): AsyncGener
 
 const lineBreak = 10;
 
-/** Lines of JSON. There is no line break within a record: JSON escapes those of texts. */
+/** Lines of JSON. A record has no line breaks, because JSON escapes them in texts. */
 export async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   let parts: Uint8Array[] = [];
   for await (const chunk of chunks) {

@@ -8,8 +8,8 @@ import type { RecordSpace } from './structure/record-space.ts';
 const checkedAtOnce = 500;
 
 /**
- * The records that the rules let the request change, to be asked when nobody else can change them. Throws a 403 when one of
- * them may not become what it would. @param assignments null: they are to be removed
+ * The records that the rules let the request change. Call it when nobody else can change them. Throws a 403 when the rules
+ * forbid what one of them would become. @param assignments null: the records are removed
  */
 export async function mayChange(
   store: RecordStore,

@@ -5,12 +5,12 @@ import type { Target } from './structure/field.ts';
 import { type RecordParts, wholeRecord } from './structure/record-parts.ts';
 import type { Structure } from './structure/structure.ts';
 
-/** A larger page is streamed, and where it ends is not known before it is sent. */
+/** A larger page is streamed, and its end is not known when its headers are sent. */
 const mostPageBytes = 4 * 1024 ** 2;
-/** One of many records is streamed as well, and need not wait for its end. */
+/** A page of many records is streamed as well, without waiting for its end. */
 const fewRecords = 1000;
 const fewBytes = 16 * 1024;
-/** Node's own client takes 16 KiB of headers. */
+/** Node's own client accepts 16 KiB of headers. */
 const longestCursor = 4096;
 const lineBreak = 10;
 
@@ -19,7 +19,7 @@ const lastValues = new WeakMap<Uint8Array, string>();
 
 /** Where the page after a list begins, in the form of `$after`. */
 export class NextPage {
-  /** What is to be read; null: whole records. */
+  /** Values to read; null: whole records. */
   readonly select: RecordParts | null;
   readonly #page: Page;
   readonly #isHiding: boolean;
@@ -38,7 +38,7 @@ export class NextPage {
     this.select = select !== null && this.#isHiding ? withHidden(select, this.#targets) : select;
   }
 
-  /** What is shown of a list that was read. */
+  /** The list without the values that were read for the cursor only. */
   shown(list: Uint8Array): Uint8Array {
     if (!this.#isHiding) return list;
     const { list: shown, last } = withoutHidden(list);
@@ -46,14 +46,14 @@ export class NextPage {
     return shown;
   }
 
-  /** The same of one that may come as a stream, and all bytes of a page that is not large. */
+  /** The same for a list that may be a stream. A page that is not large is read to its end. */
   async taken(list: List): Promise<List> {
     const read = await atHand(list, this.#page.limit > fewRecords ? fewBytes : mostPageBytes);
     if (read instanceof Uint8Array) return this.shown(read);
     return this.#isHiding ? streamWithoutHidden(read) : read;
   }
 
-  /** Null: the page is not full. Of one that is streamed nobody knows, and the next one may be empty. */
+  /** Null: the page is not full. A streamed page counts as full, so the next one may be empty. */
   cursorOf(list: List): string | null {
     if (!(list instanceof Uint8Array)) return this.#skipping();
     const record = lastOf(list, this.#page.limit);
@@ -70,20 +70,20 @@ export class NextPage {
     return this.#targets.map((target) => record[typeof target === 'string' ? target : target.name] ?? null);
   }
 
-  /** The number of records between the beginning of this page and that of the next one. */
+  /** The number of records from the beginning of this page to the beginning of the next. */
   #skipping(): string {
     const { given, offset, limit } = this.#page;
     return ascii(JSON.stringify({ ...given, skip: offset + limit }));
   }
 }
 
-/** Null: no page is asked for. */
+/** Null: the request does not want pages. */
 export function nextPage(options: Options, structure: Structure): NextPage | null {
   const { page } = options;
   return page === null ? null : new NextPage({ ...options, page }, structure);
 }
 
-/** The last record of a full page. Every one has a line of its own. */
+/** The last record of a full page. Each record is on its own line. */
 function lastOf(list: Uint8Array, limit: number): Readonly<Record<string, unknown>> | null {
   const bytes = Buffer.from(list.buffer, list.byteOffset, list.byteLength);
   let end = bytes.byteLength - 1;
@@ -98,7 +98,7 @@ function lastOf(list: Uint8Array, limit: number): Readonly<Record<string, unknow
   return JSON.parse(bytes.toString('utf8', from, end).replace(/^,/, '')) as Record<string, unknown>;
 }
 
-/** The same JSON for a header. */
+/** The JSON with ASCII characters only, for a header. */
 function ascii(json: string): string {
   return json.replace(/[^ -~]/g, escaped);
 }

@@ -24,7 +24,7 @@ export function whereOf(
   return parts.length === 0 ? null : parts.join(' AND ');
 }
 
-/** Whether it costs more than the records that it answers: all of a space as they are, and pages of them, do not. */
+/** Whether the engine may read more records than the plan returns. It does not for all records of a space in their stored order, nor for pages of them. */
 export function isSearch({ conditions: { plain, others }, sort }: Omit<ReadPlan, 'page'>): boolean {
   return isSorted({ sort }) || plain.length + others.length > 0;
 }
@@ -34,12 +34,12 @@ export function mayEndEarly({ sort, page }: Pick<ReadPlan, 'sort' | 'page'>): bo
   return page !== null && !isSorted({ sort });
 }
 
-/** By something else than the order that records are stored in. */
+/** Whether the order differs from the stored one. */
 function isSorted({ sort }: Pick<ReadPlan, 'sort'>): boolean {
   return sort !== null && sort[0].target !== 'id';
 }
 
-/** The id, or the keyed value, that finds every matching record. Null: the engine has to search. */
+/** An id or keyed value that every matching record has. Null: the engine has to search. */
 export function lookupOf({ relationship, plain, others, hashed }: Conditions): LookupKey | null {
   if (hashed.length > 0 || (relationship === 'Or' && plain.length + others.length !== 1)) return null;
   const byId = plain.find(({ target }) => target === 'id');

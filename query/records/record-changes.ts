@@ -7,13 +7,19 @@ import type { RecordEvents } from '#kernel/record-events/record-event.ts';
 import { findStored } from './find-stored.ts';
 import { type Changes, valuesSet } from './input/validate-changes.ts';
 import type { RecordValues } from './input/validate-record.ts';
-import { withHashes } from './insert-records.ts';
 import { mayChange } from './may-change.ts';
+import { withHashes } from './record-inserts.ts';
 import { assertWritable } from './ruled.ts';
 import { storedJson } from './sql/record-row.ts';
 import type { StoredRow } from './sql/stored-row.ts';
 import type { Assignment } from './sql/update-sql.ts';
-import type { Changed, ChangeStep, RecordChange, RecordStore, RecordWrites } from './store/record-store.ts';
+import type {
+  ChangeOutcome,
+  ChangeStep,
+  RecordChange,
+  RecordStore,
+  RecordWrites,
+} from './store/record-store.ts';
 import { isIncrement } from './structure/increment.ts';
 import type { RecordSpace } from './structure/record-space.ts';
 import { slotOf } from './structure/slots.ts';
@@ -21,7 +27,7 @@ import { recordKey } from './unique/reservation-keys.ts';
 import type { Reservation, UniqueReservations } from './unique/unique-reservations.ts';
 import { alreadyStored, collectUniqueValues, type UniqueValue } from './unique-values.ts';
 
-interface Outcome extends Pick<Changed, 'invalidated'> {
+interface Outcome extends Pick<ChangeOutcome, 'invalidated'> {
   readonly row: StoredRow | null;
 }
 
@@ -34,9 +40,9 @@ interface Counts {
 
 interface UpdateTarget {
   readonly id: string;
-  /** Looks again when nobody else can change the record any more; false: leave it alone. */
+  /** Checks again once nobody else can change the record; false: don't change it. */
   readonly stillWanted?: () => Promise<boolean>;
-  /** Absent: webhooks hear of the change at once. */
+  /** Absent: webhooks are called at once. */
   readonly events?: RecordEvents;
 }
 
@@ -45,7 +51,7 @@ const untouched: Outcome = { row: null, invalidated: null };
 /** Increments of one write. */
 const countedAtOnce = 1000;
 const { signal: never } = new AbortController();
-/** Milliseconds that a change waits for other processes before it is made without them. */
+/** Milliseconds that a change waits for other processes before it goes ahead without them. */
 const patience = 2000;
 
 interface RecordChangesParts {
@@ -55,11 +61,11 @@ interface RecordChangesParts {
   readonly writes: RecordWrites;
 }
 
-/** Changes of stored records. Those of one record are made one after the other. */
+/** Changes stored records. Changes of the same record are made one after another. */
 export class RecordChanges {
   readonly #parts: RecordChangesParts;
   readonly #lock = new KeyedLock();
-  /** Changes of single records share a space; one of many has it alone. */
+  /** Changes of single records share a space; a change of many records locks it exclusively. */
   readonly #spaces = new ReadWriteLock();
   readonly #counts = new Map<string, Counts>();
 
@@ -124,9 +130,9 @@ export class RecordChanges {
   }
 
   /**
-   * Makes the same changes of all records that are found, all or none; null: they are removed. Resolves with their new
-   * state, or their last one. No other change of the space's records comes between the search and the change.
-   * @param find ids; asked again where other processes had to be kept away from the records first
+   * Makes the same changes to all records found, all or none; null: removes them. Resolves with their new
+   * state, or their last one. No other change to the space's records happens between the search and the change.
+   * @param find finds their ids; called again if other processes had to be locked out first
    */
   async changeAll(
     space: RecordSpace,
@@ -139,13 +145,13 @@ export class RecordChanges {
       changes === null
         ? null
         : await this.#assignments(space, changes, valuesSet(changes, space.structure), signal);
-    const change = async (found: readonly string[]): Promise<Changed> => {
+    const change = async (found: readonly string[]): Promise<ChangeOutcome> => {
       const ids = await mayChange(this.#parts.store, space, found, assignments, signal);
       if (ids.length === 0) return { rows: [], invalidated: null };
       const steps = ids.map((id) => ({ id, assignments }));
       return this.#parts.writes.change({ space, steps, signal });
     };
-    const work = async (): Promise<Changed> => {
+    const work = async (): Promise<ChangeOutcome> => {
       signal.throwIfAborted();
       const ids = await find();
       if (this.#parts.store.singleWriter || ids.length === 0) return change(ids);
@@ -173,7 +179,7 @@ export class RecordChanges {
     return { row: rows[0] ?? null, invalidated };
   }
 
-  /** Increments of a record that wait for its turn are made together: one write to the disk is enough for them. */
+  /** Waiting increments of a record are made together, by one write to the disk. */
   async #count(space: RecordSpace, step: ChangeStep, signal: AbortSignal): Promise<Outcome> {
     const key = recordKey(space, step.id);
     const waiting = { step, signal, row: null as StoredRow | null };
@@ -218,8 +224,8 @@ export class RecordChanges {
   }
 
   /**
-   * Does the work while no other process does such work on the records, where they share reservations. A record can be
-   * changed without them: when they can't be asked, or take too long, processes are not kept apart.
+   * Does the work while other processes with the same reservations can't do such work on the records. Reservations are not
+   * required: if Redis can't be reached, or takes too long, the change goes ahead without them.
    */
   async #exclusive<Result>(
     space: RecordSpace,
@@ -240,7 +246,7 @@ export class RecordChanges {
     }
   }
 
-  /** Takes the values for this record; null when there are none. */
+  /** Reserves the values for this record; null when there are none. */
   async #reserve(
     space: RecordSpace,
     values: ReadonlyMap<string, UniqueValue>,
@@ -258,7 +264,7 @@ export class RecordChanges {
       if ('reservation' in result && taken.size === 0) return result.reservation;
       if ('reservation' in result) await result.reservation.settle(taken);
       if (taken.size > 0) throw alreadyStored(values, taken);
-      // a value that another write found stored is stored in this very record
+      // a value that another write found stored may be stored in this very record
     }
   }
 }

@@ -1,6 +1,6 @@
-import { costFor, costOf, nextLimits, readError, type StatementLimits } from './affordable.ts';
 import type { ReadPlan } from './input/read-plan.ts';
 import { isSearch, mayEndEarly, tailOf, whereOf } from './plan-sql.ts';
+import { costFor, costOf, nextLimits, readError, type StatementLimits } from './read-cost.ts';
 import type { ReadParts } from './record-find.ts';
 import { ruledPlan } from './ruled.ts';
 import type { ExportColumns } from './sql/export-columns.ts';
@@ -14,7 +14,7 @@ export class RecordExports {
   }
 
   /**
-   * The bytes of all records of a plan, by one statement of their own: each record is there once, however much is written
+   * The bytes of all records of a plan, read by one statement: each record appears once, however much is written
    * meanwhile. Rejects when the statement fails before its first bytes, with a 422 when it would cost too much.
    */
   async read(

@@ -1,10 +1,10 @@
 import type { ReadSource } from '#kernel/telemetry/create-metrics.ts';
-import { costFor, costOf, nextLimits, type ReadCost, readError, type StatementLimits } from './affordable.ts';
-import type { Candidates, Narrowed } from './candidates.ts';
+import type { Candidates, NarrowedSelection } from './candidates.ts';
 import type { Conditions } from './input/parse-conditions.ts';
 import type { ReadPlan } from './input/read-plan.ts';
 import { asJsonArray } from './json-array.ts';
 import { isSearch, lookupOf, mayEndEarly, tailOf, whereOf } from './plan-sql.ts';
+import { costFor, costOf, nextLimits, type ReadCost, readError, type StatementLimits } from './read-cost.ts';
 import { ruledPlan } from './ruled.ts';
 import { shownJson } from './sql/record-row.ts';
 import type { StoredRow } from './sql/stored-row.ts';
@@ -16,7 +16,7 @@ import { StoreFind } from './store/store-find.ts';
 import { type RecordParts, wholeRecord } from './structure/record-parts.ts';
 import type { RecordSpace } from './structure/record-space.ts';
 
-/** What reads of records need. */
+/** What reads of records work with. */
 export interface ReadParts {
   readonly store: RecordStore;
   readonly candidates: Candidates;
@@ -27,18 +27,18 @@ export interface ReadParts {
 }
 
 /** What one statement reads, and its limits. */
-type LimitedSelection = Narrowed & StatementLimits;
+type LimitedSelection = NarrowedSelection & StatementLimits;
 
-/** A page with no more of them is read in one piece, unless they are large. */
+/** A page of at most this many records is read in one piece, unless they are large. */
 const fewRecords = 1000;
 
 /**
- * A find that rows in memory can't answer: a look-up by an id or a unique value, or else a statement, which it shares with
- * other finds or has for itself. A subclass makes the answer.
+ * A find that rows in memory can't answer. It is a look-up by an id or a unique value, or else a statement, which it shares with
+ * other finds or runs by itself. A subclass makes the answer.
  */
 export abstract class RecordFind<Result> extends StoreFind {
   protected readonly parts: ReadParts;
-  /** Without those of rules: error messages name only what the request itself has. */
+  /** Without the conditions of rules: error messages name only what the request has. */
   readonly #conditions: Conditions;
 
   constructor(parts: ReadParts, space: RecordSpace, plan: ReadPlan, signal: AbortSignal) {
@@ -59,7 +59,7 @@ export abstract class RecordFind<Result> extends StoreFind {
     if (key !== null) {
       noteSource(parts, plan, 'index');
       const rows = await parts.store.lookUp(space, key, this.signal);
-      // at most one record has an id or a unique value, so there is nothing to sort
+      // at most one record has an id or a unique value, so nothing has to be sorted
       return this.fromRows(pageOf(rows.filter(rowTest(plan.conditions)), plan));
     }
     const cost = costFor(space, parts.cost);
@@ -91,7 +91,7 @@ export abstract class RecordFind<Result> extends StoreFind {
 }
 
 /**
- * The bytes of a JSON array of records, each on a line: all of few. Many come as the engine makes them: they are never
+ * The bytes of a JSON array of records, each on a line. Many records are streamed as the engine writes them: they are never
  * parsed, and memory does not grow with their number.
  */
 export class ListFind extends RecordFind<Uint8Array | AsyncIterable<Uint8Array>> {
@@ -108,7 +108,7 @@ export class ListFind extends RecordFind<Uint8Array | AsyncIterable<Uint8Array>>
     const columns = `${recordExpression(shownBy(space, plan), ',')} AS _record`;
     const where = whereOf(selection, plan);
     const statement = table.select(space.id, { columns, tail: tailOf(plan), ...selection, where });
-    // conditions mostly leave few, and without a sort no more is computed than they leave
+    // few records usually meet conditions, and without a sort the engine computes only these
     const few = sort === null && Boolean(selection.where);
     const stream = await db.stream({
       format: 'TSVRaw',

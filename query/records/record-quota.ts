@@ -5,7 +5,7 @@ import type { Log } from '#kernel/log/log.ts';
 import type { Assignment } from './sql/update-sql.ts';
 import type { RecordWrites } from './store/record-store.ts';
 
-/** Bytes that a record counts beside its values: its id, its times, and the row itself. */
+/** Bytes that a record counts in addition to its values: its id, its times, and the row itself. */
 export const recordOverhead = 64;
 
 /** Milliseconds after which an account that writes is counted again, with the writes of other processes. */
@@ -14,7 +14,7 @@ const countEvery = 60_000;
 const firstWait = 1000;
 
 /**
- * An account's quota of records. Counting reads all values of the account, so it happens in the background: at first, when
+ * An account's quota of records. Counting reads all values of the account, so it happens in the background: at first use, when
  * there seems to be no room, and once a minute. Values that an update replaces count until then.
  */
 export class RecordQuota {
@@ -46,7 +46,7 @@ export class RecordQuota {
     const tally = quota.tallyOf(owner);
     if (quota.isOld(tally) || !quota.fits(tally, 0, bytes))
       quota.askInBackground(owner, tally, this.#onError);
-    // nobody waits for a better figure than one that leaves room
+    // a figure that leaves room is good enough: nobody waits for a newer one
     const uncertain = !tally.isKnown || !quota.fits(tally, 0, bytes);
     if (uncertain && tally.asking !== null) await settledWithin(tally.asking, firstWait);
     const refusal = quota.refusal(tally, 0, bytes);
@@ -85,7 +85,7 @@ export function quotaWrites(writes: RecordWrites, quota: RecordQuota): RecordWri
     },
     change(change) {
       const { steps, space } = change;
-      // they are alike: the same change of several records, or increments of one
+      // all steps are alike: the same change of several records, or increments of one
       const assignments = steps[0]?.assignments ?? null;
       if (assignments === null) return writes.change(change);
       const bytes = steps.length * assignedBytes(assignments);

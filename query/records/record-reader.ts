@@ -1,9 +1,9 @@
-import { costFor, readError } from './affordable.ts';
 import { emptyRow, type GroupRow, groupsJson, wantedRows } from './group-rows.ts';
 import { type AggregatePlan, aggregateLimits } from './input/aggregate/aggregate-plan.ts';
 import { allRecords, type Conditions, equals } from './input/parse-conditions.ts';
 import type { ReadPlan } from './input/read-plan.ts';
 import { firstOf } from './plan-sql.ts';
+import { costFor, readError } from './read-cost.ts';
 import { ListFind, noteSource, type ReadParts, RowsFind, shownBy } from './record-find.ts';
 import { ruled, ruledPlan } from './ruled.ts';
 import { aggregateSql, costSql } from './sql/aggregate-sql.ts';
@@ -33,7 +33,7 @@ class SizedRowsFind extends RowsFind<SizedRow> {
 export const oldest: ReadPlan = { conditions: allRecords, sort: null, page: null };
 
 /**
- * Reads records the cheapest way there is. A kept answer comes before it (operations/kept-read.ts). Then these are tried:
+ * Reads records in the cheapest way. A cached answer comes first (operations/kept-read.ts). Then it tries
  * rows in memory (`findNow`; memory/plan-search.ts), a look-up by an id or a unique value, and a statement (record-find.ts;
  * store/shared-reads.ts), which scans a space unless `keyedConditions` has values for the index (sql/conditions-sql.ts).
  */
@@ -68,7 +68,7 @@ export class RecordReader {
   /** The first record that matches, as JSON text; null when none does. The limit of a page does not matter. */
   async first(space: RecordSpace, plan: ReadPlan, signal: AbortSignal): Promise<string | null> {
     const shown = shownBy(space, plan);
-    // reading one map costs less than all columns, and more than a few of them
+    // reading one map costs less than reading all columns, and more than reading a few
     const columns = plan.select ? `${recordExpression(shown)} AS _record` : rowColumns;
     const wanted = { ...plan, page: firstOf(plan) };
     type Row = StoredRow | { readonly _record: string };
@@ -119,7 +119,7 @@ export class RecordReader {
       const [row] = await this.#parts.store.lookUp(space, { id }, signal);
       return row !== undefined && rowTest(wanted)(row);
     }
-    // with the id among them, conditions on hashed fields have one record to check
+    // with the id as a condition, only one record has to be checked against hashes
     const narrowed = await this.#parts.candidates.narrow(
       space,
       relationship === 'And' ? { ...wanted, plain: [...plain, equals('id', id)] } : wanted,

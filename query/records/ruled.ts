@@ -11,7 +11,7 @@ import type { Field, StoredValue } from './structure/field.ts';
 import type { RecordSpace } from './structure/record-space.ts';
 import type { Family } from './structure/space-auth.ts';
 
-/** Conditions with those that the rules of the space add for this request. Every read of records goes through it. */
+/** Conditions, and what the rules of the space add for this request. Every read of records goes through here. */
 export function ruled(space: RecordSpace, conditions: Conditions): Conditions {
   return ruledFor(space, 'find', conditions);
 }
@@ -20,7 +20,7 @@ export function ruledPlan(space: RecordSpace, plan: ReadPlan): ReadPlan {
   return space.bound === undefined ? plan : { ...plan, conditions: ruled(space, plan.conditions) };
 }
 
-/** The same for records that are to be changed: one that can't be found can't be changed either. */
+/** The same for records to be changed: a record that can't be found can't be changed either. */
 export function ruledFor(
   space: RecordSpace,
   operation: 'find' | 'update' | 'delete',
@@ -29,7 +29,7 @@ export function ruledFor(
   return space.bound === undefined ? conditions : narrowed(conditions, ruleOf(space, operation));
 }
 
-/** Whether the request may find the record, and do that to it. */
+/** Whether the request may find the record, and update or delete it. */
 export function mayTouch(
   space: RecordSpace,
   operation: 'find' | 'update' | 'delete',
@@ -43,7 +43,7 @@ export function conditionsOf({ bound }: RecordSpace, operation: Family): Conditi
   return (bound?.[operation] ?? null) as Conditions | null;
 }
 
-/** Throws a 403 for a record that may not be as it would be. */
+/** Throws a 403 when the rules forbid the new state of a record. */
 export function assertAllowed(space: RecordSpace, operation: 'insert' | 'update', row: StoredRow): void {
   if (!meetsRule(space, operation, row))
     throw notAllowed(
@@ -59,7 +59,7 @@ export function assertWritable({ bound }: RecordSpace, fields: readonly Field[])
 }
 
 /**
- * The values of new records with those that rules give. Throws a 403 for values of fields that they do not let the request
+ * The values of new records, completed by the rules. Throws a 403 for values of fields that the rules do not let the request
  * write, and for records that may not be stored.
  */
 export async function filledIn(
@@ -91,14 +91,14 @@ export async function filledIn(
   return all;
 }
 
-/** Whether a rule is about all records. */
+/** Whether a rule allows all records. */
 export function isOfAll(space: RecordSpace, operation: Family): boolean {
   if (space.bound === undefined) return true;
   const { plain, others } = ruleOf(space, operation);
   return plain.length + others.length === 0;
 }
 
-/** The space as its account sees it, for work of our own. */
+/** The space as its account sees it, for internal work. */
 export function unbound(space: RecordSpace): RecordSpace {
   if (space.bound === undefined) return space;
   const { bound: _, ...whole } = space;

@@ -8,8 +8,8 @@ import { equals } from './input/parse-conditions.ts';
 import type { OnConflict } from './input/parse-on-conflict.ts';
 import { validateChanges } from './input/validate-changes.ts';
 import type { RecordValues } from './input/validate-record.ts';
-import type { RecordInserts } from './insert-records.ts';
 import type { RecordChanges } from './record-changes.ts';
+import type { RecordInserts } from './record-inserts.ts';
 import type { RecordReader } from './record-reader.ts';
 import { filledIn, mayTouch, unbound } from './ruled.ts';
 import { newRecordJson } from './sql/new-record.ts';
@@ -34,14 +34,14 @@ export interface UpsertParts {
   readonly reader: RecordReader;
   readonly records: RecordInserts;
   readonly changes: RecordChanges;
-  /** Hears of all that was written when it is over. */
+  /** Receives the events of everything written, at the end. */
   readonly events: RecordEvents;
 }
 
 /** Records that are looked up, or changed, at once. */
 const atOnce = 100;
 
-/** Records that are stored, or change those that have a value of theirs already. */
+/** Stores records, or changes the stored ones that have their unique value already. */
 export class Upserts {
   readonly #parts: UpsertParts;
   readonly #upsert: Upsert;
@@ -68,7 +68,7 @@ export class Upserts {
     try {
       return await this.#run();
     } finally {
-      // work before a failure stays done
+      // what was stored before a failure stays
       await this.#events.end();
     }
   }
@@ -78,7 +78,7 @@ export class Upserts {
     // check the right to insert first, or the answer reveals which values exist
     await filledIn(space, values, new Date().toISOString(), this.#signal);
     await collectUniqueValues(space, values, this.#signal);
-    // problems of any of them are said before anything is stored
+    // report the problems of all records before anything is stored
     if (onConflict.do === 'update') for (const one of given) this.#changesOf(one);
     for (;;) {
       const left = [...this.#done.keys()].filter((at) => this.#done[at] === undefined);
@@ -86,7 +86,7 @@ export class Upserts {
       const stored = await this.#stored(left);
       await this.#insert(left.filter((at) => !stored.has(at)));
       await forEachAtOnce([...stored], atOnce, ([at, row]) => this.#update(at, row));
-      // a record that another request stored, changed or deleted in between is looked up again
+      // look up a record again that another request stored, changed or deleted meanwhile
       await letOthersRun(this.#signal);
     }
   }
@@ -102,7 +102,7 @@ export class Upserts {
       for (const [index, at] of some.entries()) {
         const row = rows.get(wanted[index] as StoredValue);
         if (row === undefined) continue;
-        // of a record that the request may not see, it learns that the value is taken
+        // the request may not see the record, but learns that the value is taken
         if (!mayTouch(space, onConflict.do === 'skip' ? 'find' : 'update', row))
           throw alreadyStored(new Map(), [onConflict.field.name]);
         stored.set(at, row);
@@ -140,7 +140,7 @@ export class Upserts {
       this.#written += records.length;
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'not_unique') throw error;
-      // it may be another field that is taken
+      // the value of another field may be taken
       if ((await this.#stored(places)).size === 0) throw error;
     }
   }
@@ -164,7 +164,7 @@ export class Upserts {
     this.#written++;
   }
 
-  /** The values of a record beside the one that finds it. */
+  /** The values of a record except the one that finds it. */
   #changesOf(given: unknown) {
     const { space, onConflict } = this.#upsert;
     const changes = new Map(validateChanges(given, space.structure));

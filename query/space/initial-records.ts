@@ -2,7 +2,7 @@ import type { Hasher } from '#auth/hasher.ts';
 import { ApiError } from '#kernel/errors/api-error.ts';
 import { invalidStructure } from '#kernel/errors/catalogue.ts';
 import { type RecordValues, validateRecords } from '#records/input/validate-record.ts';
-import { withHashes } from '#records/insert-records.ts';
+import { withHashes } from '#records/record-inserts.ts';
 import { newRecordLines } from '#records/sql/new-record.ts';
 import type { RecordStore } from '#records/store/record-store.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';

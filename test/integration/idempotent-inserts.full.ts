@@ -1,6 +1,6 @@
 /** Inserts with an Idempotency-Key: a request that comes again stores nothing more, and gets the same answer. */
 import t, { type Test } from 'tap';
-import { sweepReceipts } from '#records/insert-receipts.ts';
+import { sweepReceipts } from '#records/keyed-insert.ts';
 import { responseBytes } from '../services/fake-request.ts';
 import {
   type openQueryHarness,

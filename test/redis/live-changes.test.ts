@@ -1,6 +1,6 @@
 /** A listener of one process hears what the writes of all do, and what it may have missed it reads anew. */
 import t, { type Test } from 'tap';
-import type { Written } from '#records/store/statement-writes.ts';
+import type { WriteSummary } from '#records/store/statement-writes.ts';
 import { keysOf } from '#records/store-shared/redis-versions.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
@@ -175,7 +175,7 @@ t.test('a replica takes over that does not know all', async (t) => {
 t.test('a listener that is slow hears what is kept, and of more that it was more', async (t) => {
   const space = newSpace();
   const mirror = await one.mirror(space);
-  const endTogether = async (written: Written): Promise<void> => {
+  const endTogether = async (written: WriteSummary): Promise<void> => {
     const ends = await Promise.all(Array.from({ length: 1000 }, () => two.versions.begin(space.id)));
     await Promise.all(ends.map((end) => end(written)));
   };

@@ -22,7 +22,7 @@ import { exportFormats } from '#query/operations/export.ts';
 import { sweepLeft } from '#query/space/removals.ts';
 import { makeSpaceViews } from '#query/space/space-views.ts';
 import { TableCatalogue } from '#query/space/table-catalogue.ts';
-import { sweepReceipts } from '#records/insert-receipts.ts';
+import { sweepReceipts } from '#records/keyed-insert.ts';
 import { RecordsTable } from '#records/sql/records-table.ts';
 import { CacheOutages } from '#records/store-shared/cache-outages.ts';
 import type { StreamBody } from '#server/http/http-types.ts';

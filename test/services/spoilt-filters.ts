@@ -1,7 +1,7 @@
 /** Filters that are wrong in several places, and every problem that the answer should list. */
 import fc from 'fast-check';
+import { kindWords } from '#records/input/filters/filter-reader.ts';
 import { operators, operatorsFor } from '#records/input/filters/operators.ts';
-import { kindWords } from '#records/input/filters/read-filter.ts';
 import type { Branch, Comparison, Item, Json, Type } from './filter-oracle.ts';
 import { branches, fieldTypes, keyOf, nameOf, type Stored, type Way } from './filter-trees.ts';
 

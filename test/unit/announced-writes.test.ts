@@ -4,7 +4,7 @@ import type { RecordEvent } from '#kernel/record-events/record-event.ts';
 import { AnnouncedWrites } from '#records/announced-writes.ts';
 import { GatheredEvents } from '#records/gathered-events.ts';
 import type { StoredRow } from '#records/sql/stored-row.ts';
-import type { Changed, RecordWrites } from '#records/store/record-store.ts';
+import type { ChangeOutcome, RecordWrites } from '#records/store/record-store.ts';
 import { createStructure } from '#records/structure/structure.ts';
 import { spaceWith, storedStructure } from '../services/stored-structure.ts';
 
@@ -23,7 +23,7 @@ const stepTo = (id: string) => ({ id, assignments: [{ slot: 'n0', value: 1 }] })
 const removalOf = (id: string) => ({ id, assignments: null });
 
 /** Writes that end as they are given. */
-function open(rows: Changed['rows'] = [], invalidated: Changed['invalidated'] = null) {
+function open(rows: ChangeOutcome['rows'] = [], invalidated: ChangeOutcome['invalidated'] = null) {
   const made = Promise.resolve({ rows, invalidated });
   const writes: RecordWrites = { insert: () => made, change: () => made };
   const heard: (Omit<RecordEvent, 'records'> & { readonly ns: readonly number[] })[] = [];

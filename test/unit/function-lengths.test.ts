@@ -25,7 +25,7 @@ const reasons: Readonly<Record<string, string>> = {
   'gateway/gateway-service.ts gatewayService': 'the wiring of a service',
   'query/query-parts.ts queryParts': 'the wiring of a service',
   'query/input/options-schema.ts optionsSchema': 'one schema, a key a line',
-  'query/records/insert-records.ts #storeAll': 'an insert, step by step, over one state',
+  'query/records/record-inserts.ts #storeAll': 'an insert, step by step, over one state',
   'query/space/open-space.ts createOpenSpace': 'a lookup, with its ways to fail',
   'query/records/store/change-commit.ts createChangeCommit': 'one statement, and what becomes of its failure',
   'query/records/store/statement-writes.ts createStatementWrites': 'one entry a kind of write',

@@ -4,7 +4,7 @@ import { createUuidV7 } from '#kernel/ids/uuid-v7.ts';
 import { type Filter, kindOfValue } from '#records/input/filters/filter.ts';
 import { comparable, filterTest } from '#records/input/filters/filter-test.ts';
 import { type OperatorName, operatorOf, operatorsFor } from '#records/input/filters/operators.ts';
-import type { Sort, Sorts } from '#records/input/parse-sort.ts';
+import type { Sort, Sorts } from '#records/input/parse-sorts.ts';
 import type { ReadPlan } from '#records/input/read-plan.ts';
 import type { IndexShape } from '#records/memory/index-shape.ts';
 import { MemoryTable } from '#records/memory/memory-table.ts';

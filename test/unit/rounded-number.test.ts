@@ -8,7 +8,7 @@ import { readCell } from '#query/imports/thread/cell-values.ts';
 import { readFunctionResources } from '#query/input/function-resources.ts';
 import { givenInQuery } from '#query/input/given-in-query.ts';
 import { StructureCache } from '#query/input/structure-cache.ts';
-import { readConditionValue } from '#records/input/filters/read-filter.ts';
+import { readConditionValue } from '#records/input/filters/filter-reader.ts';
 import { parseConditions } from '#records/input/parse-conditions.ts';
 import { parseOptions } from '#records/input/parse-options.ts';
 import type { Field } from '#records/structure/field.ts';

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { letOthersRun } from '#kernel/limits/yielding-loop.ts';
 import type { RecordValues } from '#records/input/validate-record.ts';
-import { idsFrom } from '#records/insert-receipts.ts';
+import { idsFrom } from '#records/keyed-insert.ts';
 import { wordOf } from '#records/sql/record-keys.ts';
 import type { StoredValue } from '#records/structure/field.ts';
 import { FileProblem } from '../formats/file-problem.ts';

@@ -4,7 +4,7 @@ import type { Structure } from '../structure/structure.ts';
 import { targetOf } from './filters/names.ts';
 import type { Complain } from './given-fields.ts';
 
-/** Keys of a query or a body beside its conditions; docs/api.md, "Controls". */
+/** Keys of a query or a body that are not conditions; docs/api.md, "Controls". */
 export const controlNames = ['$select', '$sort', '$limit', '$page', '$after', '$count'] as const;
 export type ControlName = (typeof controlNames)[number];
 
@@ -14,7 +14,7 @@ export type Controls = ReadonlyMap<ControlName, readonly unknown[]>;
 /** As in most requests. */
 export const noControls: Controls = new Map();
 
-interface Split<Conditions> {
+interface SplitConditions<Conditions> {
   readonly conditions: Conditions;
   readonly controls: Controls;
 }
@@ -33,7 +33,7 @@ function controlOf(key: string, structure: Structure): ControlName | null {
 function splitEntries<Entry extends readonly [string, unknown, ...unknown[]]>(
   entries: readonly Entry[],
   structure: Structure,
-): Split<readonly Entry[]> {
+): SplitConditions<readonly Entry[]> {
   let controls: Map<ControlName, unknown[]> | null = null;
   for (const [key, value] of entries) {
     const name = controlOf(key, structure);
@@ -48,14 +48,14 @@ function splitEntries<Entry extends readonly [string, unknown, ...unknown[]]>(
 /** Names and values in the order of a query string. */
 type Pairs = readonly (readonly [name: string, value: string])[];
 
-export const splitQuery: (pairs: Pairs, structure: Structure) => Split<Pairs> = splitEntries;
+export const splitQuery: (pairs: Pairs, structure: Structure) => SplitConditions<Pairs> = splitEntries;
 
 /** The same of the parsed JSON of a body. */
-export function splitBody(body: unknown, structure: Structure): Split<unknown> {
+export function splitBody(body: unknown, structure: Structure): SplitConditions<unknown> {
   const none = { conditions: body, controls: noControls };
   if (typeof body !== 'object' || body === null) return none;
   const entries: readonly unknown[] = Array.isArray(body) ? body : Object.entries(body);
-  // a text that is no entry is refused where conditions are read
+  // a text that is not an entry is refused where conditions are read
   if (!entries.every(isEntry)) return none;
   const split = splitEntries(entries, structure);
   return split.controls.size === 0 ? none : split;
@@ -65,7 +65,7 @@ function isEntry(entry: unknown): entry is readonly [string, unknown] {
   return Array.isArray(entry) && typeof entry[0] === 'string';
 }
 
-/** Those of a query and of a body together. */
+/** The controls of a query and of a body together. */
 export function bothControls(one: Controls, other: Controls): Controls {
   if (one.size === 0 || other.size === 0) return one.size === 0 ? other : one;
   const names = controlNames.filter((name) => one.has(name) || other.has(name));
@@ -106,7 +106,7 @@ export function withControls(
   if (Object.keys(pages).length > 0) input.pagination = pages;
   const isSorted = [input.sort].flat().some((sort) => isObject(sort) && Boolean(sort.by) && sort.by !== 'id');
   const [after] = controls.get('$after') ?? [];
-  // an id alone would stand for a record without a value
+  // an id without values would mean a record without a value
   if (isSorted && typeof after === 'string' && !after.startsWith('{'))
     complain('$after should be JSON with id and value: records are sorted by a field');
   const labels = {
@@ -119,7 +119,7 @@ export function withControls(
   return { input, labels };
 }
 
-/** `-age,name`; a list; or as the header has it. */
+/** `-age,name`; a list; or the form of the header. */
 function sortsIn(value: unknown, structure: Structure): readonly unknown[] {
   if (Array.isArray(value)) return value.flatMap((one) => sortsIn(one, structure));
   if (typeof value !== 'string') return [value];
@@ -138,7 +138,7 @@ function selectedIn(value: unknown, structure: Structure): readonly unknown[] {
   return value.split(',');
 }
 
-/** An id, or as the header has it. */
+/** An id, or the form of the header. */
 function afterIn(value: unknown, complain: Complain): unknown {
   if (typeof value !== 'string') return value;
   if (!value.startsWith('{')) return { id: value };

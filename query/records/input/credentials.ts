@@ -51,7 +51,7 @@ export function parseCredentials(body: unknown, structure: Structure): Condition
   if (problems.found) throw invalidValue(problems.list());
   const lacking = structure.loginParams.flatMap((name) => lackingParam(name, structure, body, seen) ?? []);
   if (plain.length === 0) lacking.push('Login needs a field that is not hashed, such as an email');
-  // a proof of identity may be stored as it is, such as a code that is sent to users, where the structure says so
+  // if the structure says so, a proof of identity may be stored unhashed, such as a code that is sent to users
   if (hashed.length === 0 && structure.loginParams.length === 0) {
     lacking.push(
       'Login needs a hashed field, such as a password, or functionOptions.login.compulsoryParams in the structure',
@@ -63,7 +63,7 @@ export function parseCredentials(body: unknown, structure: Structure): Condition
   return { relationship: 'And', plain, others: [], hashed };
 }
 
-/** Hidden ones, too: what logs a user in is known to him. */
+/** Includes hidden fields: users know the values that log them in. */
 function fieldNamed(name: string, { fields, places }: Structure): Field | undefined {
   const place = places.get(name);
   return place === undefined ? undefined : fields[place];
@@ -84,8 +84,8 @@ function lackingParam(
 }
 
 /**
- * Names whom an attempt is about, for counting failures: by the values of unique fields when there are any, so that
- * guesses at one user can't be spread over many names by adding other fields.
+ * Identifies the target of an attempt, for counting failures: by the values of unique fields if there are any, so that
+ * adding other fields can't spread guesses at one user over many identities.
  */
 export function identityKey(spaceId: string, { plain }: Pick<Conditions, 'plain'>): string {
   const unique = plain.filter(({ target }) => typeof target === 'string' || target.unique);
@@ -98,9 +98,9 @@ export function identityKey(spaceId: string, { plain }: Pick<Conditions, 'plain'
 }
 
 /**
- * A key for each unique value that is given, so that guesses at one user by several of them add up. Without hashed values
- * any of the others may be what is guessed: each counts by itself. Always in one order, with the id at the end: a request
- * that holds several of them never waits for one that waits for it.
+ * A key for each unique value of the request, so that guesses at one user by several of them add up. Without hashed values
+ * any other value may be the guess, so each counts by itself. The keys are always in the same order, with the id last, so that requests
+ * that hold several of them can't deadlock.
  */
 export function identityKeys(
   spaceId: string,

@@ -11,15 +11,15 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
   return isObject(value) && Object.keys(value).length > 0;
 }
 
-/** Throws a 400 for a body that is none. */
+/** Throws a 400 for a body that can't be a record. */
 export function requireRecord(body: unknown): Readonly<Record<string, unknown>> {
   if (!isRecord(body)) throw invalidBody('Request body should be a JSON object with at least one field');
   return body;
 }
 
 /**
- * The values of a body by the places of their fields in the structure; null where the body says null, undefined where
- * it says nothing. `id`, `createdAt` and `updatedAt` are the service's to set: a body that has them is refused.
+ * The values of a body by the positions of their fields in the structure; null where the body says null, undefined where
+ * it says nothing. The service sets `id`, `createdAt` and `updatedAt`: a body that has them is refused.
  */
 export function givenValues(
   body: Readonly<Record<string, unknown>>,
@@ -48,7 +48,7 @@ function givenTwice({ name }: Field): string {
   return `Body field: ${shownName(name)} is given twice, by name and by slug`;
 }
 
-/** A form field that was left empty gives an empty text: for a NUMBER that may be missing it is no value. */
+/** An empty form field arrives as an empty text: for an optional NUMBER it counts as missing. */
 export function withoutEmptyText({ type, required }: Field, value: unknown): unknown {
   return value === '' && type === 'NUMBER' && !required ? null : value;
 }

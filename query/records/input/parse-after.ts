@@ -2,27 +2,27 @@ import type { StoredValue, Target } from '../structure/field.ts';
 import { hasLoneSurrogate, readFieldValue } from '../structure/field-value.ts';
 import { isObject } from '../structure/is-object.ts';
 import type { Complain } from './given-fields.ts';
-import type { Sorts } from './parse-sort.ts';
+import type { Sorts } from './parse-sorts.ts';
 import { parseTime } from './parse-time.ts';
 
-/** The last record of the page before: those behind it follow. */
-export interface After {
+/** The last record of the previous page: the page begins after it. */
+export interface PageCursor {
   readonly id: string;
-  /** Its values of the sorted fields, one for each sort; null: it has none, or it is the id. */
+  /** Its values of the sorted fields, one for each sort; null: no value, or a sort by id. */
   readonly values: readonly (StoredValue | Date | null)[];
 }
 
 /** Where a page begins. */
-export interface Begin {
-  /** Records before it, behind `after` or from the first one. */
+export interface PageStart {
+  /** Records to skip, after `after` or from the beginning. */
   readonly offset: number;
-  readonly after?: After;
+  readonly after?: PageCursor;
   /** `after` as it was sent. */
   readonly given?: Readonly<Record<string, unknown>>;
 }
 
 const longestId = 200;
-/** Of a time that no record has. */
+/** Problem of a time that no record can have. */
 const isFiner = /\.\d{3}\d*[1-9]/;
 
 /**
@@ -35,7 +35,7 @@ export function parseAfter(
   sort: Sorts | null,
   complain: Complain,
   label: string,
-): Begin | null {
+): PageStart | null {
   const refuse = (problem: string): null => {
     complain(`${label}${problem}`);
     return null;
@@ -70,9 +70,9 @@ export function parseAfter(
   return { offset, after: { id, values: read }, given: input };
 }
 
-type Reading = { readonly value: StoredValue | Date | null } | { readonly problem: string };
+type ValueResult = { readonly value: StoredValue | Date | null } | { readonly problem: string };
 
-function readValue(target: Target, value: unknown, id: string): Reading {
+function readValue(target: Target, value: unknown, id: string): ValueResult {
   if (target === 'id') {
     return value === null || value === id
       ? { value: null }

@@ -3,9 +3,9 @@ import { shownName } from '#kernel/errors/shown-name.ts';
 import type { Field, StoredValue, Target } from '../structure/field.ts';
 import type { Structure } from '../structure/structure.ts';
 import { type Filter, filterLimits } from './filters/filter.ts';
-import type { Given } from './filters/given-filter.ts';
+import { FilterReader, readConditionValue, readSystemValue } from './filters/filter-reader.ts';
+import type { GivenFilter } from './filters/given-filter.ts';
 import { targetOf } from './filters/names.ts';
-import { FilterReader, readConditionValue, readSystemValue } from './filters/read-filter.ts';
 
 /** A value that records have. */
 export interface Condition {
@@ -33,13 +33,13 @@ export interface Conditions {
   readonly plain: readonly Condition[];
   /** All other conditions: comparisons by other operators, and groups. */
   readonly others: readonly Filter[];
-  /** Only with `And`, and with at least one plain condition beside them. */
+  /** Only with `And`, and together with at least one plain condition. */
   readonly hashed: readonly HashedCondition[];
 }
 
 export const allRecords: Conditions = { relationship: 'And', plain: [], others: [], hashed: [] };
 
-/** Conditions with more of them, joined by `And`, which narrow them: also where they are joined by `Or` themselves. */
+/** Narrows conditions by more of them, joined by `And`, even if the conditions themselves are joined by `Or`. */
 export function narrowed(given: Conditions, more: Pick<Conditions, 'plain' | 'others'>): Conditions {
   const { plain, others, hashed, relationship } = given;
   if (relationship === 'And' || plain.length + others.length === 0)
@@ -61,7 +61,7 @@ export const maxHashedConditions = 5;
  * Throws a 400 that lists every problem.
  */
 export function parseConditions(
-  given: readonly Given[],
+  given: readonly GivenFilter[],
   structure: Structure,
   relationship: 'And' | 'Or',
 ): Conditions {
@@ -92,15 +92,15 @@ export function parseConditions(
   return { relationship, plain, others, hashed };
 }
 
-/** A fast path for equality with a text, as nearly all conditions are. Null: it is something else, or wrong. */
-function equalityIn(given: Given, structure: Structure): Condition | null {
+/** A fast path for equality with a text, the most common condition. Null: something else, or invalid. */
+function equalityIn(given: GivenFilter, structure: Structure): Condition | null {
   if (!('operator' in given) || given.operator !== 'eq' || !('texts' in given.operand)) return null;
   const target = targetOf(given.name, structure);
   if (target === null) return null;
   const text = given.operand.texts[0] as string;
   if (typeof target === 'string') {
     const reading = readSystemValue(target, text);
-    // a time that no record has is no equality
+    // a time that no record can have is not an equality
     return 'value' in reading && !reading.beyond ? equals(target, reading.value) : null;
   }
   const reading = readConditionValue(target, text);
@@ -112,7 +112,7 @@ function equalityOf(filter: Filter): Condition | null {
   return filter.path.length > 0 ? null : equals(filter.target, filter.values[0] as Condition['value']);
 }
 
-function comparisonsIn(given: readonly Given[]): number {
+function comparisonsIn(given: readonly GivenFilter[]): number {
   return given.reduce(
     (sum, one) =>
       sum + ('group' in one ? one.branches.reduce((more, each) => more + comparisonsIn(each), 0) : 1),

@@ -10,7 +10,7 @@ export interface OnConflict {
   readonly do: 'update' | 'skip';
 }
 
-/** `onConflict` of the options header; the rest of it is not for inserts. Null: there is none. Throws a 400. */
+/** `onConflict` of the options header; other options don't apply to inserts. Null: none. Throws a 400. */
 export function parseOnConflict(header: string | undefined, structure: Structure): OnConflict | null {
   if (header === undefined || !header.includes('onConflict')) return null;
   let input: unknown;

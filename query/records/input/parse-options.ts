@@ -5,11 +5,11 @@ import type { RecordParts } from '../structure/record-parts.ts';
 import type { Structure } from '../structure/structure.ts';
 import { type GivenOptions, noControls, withControls } from './controls.ts';
 import type { Complain } from './given-fields.ts';
-import { type Begin, parseAfter } from './parse-after.ts';
+import { type PageStart, parseAfter } from './parse-after.ts';
 import { parseSelect } from './parse-select.ts';
-import { parseSorts, type Sorts } from './parse-sort.ts';
+import { parseSorts, type Sorts } from './parse-sorts.ts';
 
-export interface Page extends Begin {
+export interface Page extends PageStart {
   readonly limit: number;
 }
 
@@ -22,7 +22,7 @@ export interface Options {
   readonly sort: Sorts | null;
   /** Null: records have all their fields. */
   readonly select: RecordParts | null;
-  /** The number of all records that match is asked for. */
+  /** Whether the answer says how many records match. */
   readonly count: boolean;
 }
 
@@ -36,7 +36,7 @@ export const noOptions: Options = {
 
 /**
  * Reads the header against the structure that names the fields to sort by. Throws a 400 that lists every problem.
- * @param controls of the query or the body, which say some of it as well
+ * @param controls of the query or the body, which may set some options as well
  */
 export function parseOptions(
   header: string | undefined,
@@ -117,7 +117,7 @@ function countable(page: Page, complain: Complain): Page | null {
 }
 
 function positive(label: string, value: unknown, complain: Complain): number | null {
-  // forms of clients give texts
+  // client forms send texts
   const number = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
   if (typeof number === 'number' && Number.isSafeInteger(number) && number > 0) return number;
   complain(`${label} should be a whole number from 1`);
@@ -132,7 +132,7 @@ export interface UnparsedOptions {
 
 /** Reads them before there is a structure. `parseOptions` reports the problems of the header. */
 export function unparsedOptions(header: string | undefined): UnparsedOptions {
-  // most requests have neither key, and are spared the parsing
+  // most requests have neither key and need no parsing
   if (header === undefined || !/token|populate/.test(header)) return {};
   try {
     const input: unknown = JSON.parse(header);

@@ -10,7 +10,7 @@ export interface ReadTrace {
 /** The records of a request, their order and their number. SQL and the search in memory are made from it. */
 export interface ReadPlan extends Pick<Options, 'sort' | 'page'> {
   readonly conditions: Conditions;
-  /** Which values of them are asked for; null or absent: all. */
+  /** Which values to return; null or absent: all. */
   readonly select?: Options['select'];
   /** Absent or null: the request does not ask where its records come from. */
   readonly trace?: ReadTrace | null;

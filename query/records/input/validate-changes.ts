@@ -44,7 +44,7 @@ export function readChanges(
   return changes;
 }
 
-/** The values that are set, in the order of the structure's fields: null for those that are not, or are added to. */
+/** The values to set, in the order of the structure's fields: null for fields without a change, or with an increment. */
 export function valuesSet(changes: Changes, { fields }: Structure): RecordValues {
   return fields.map((field) => {
     const value = changes.get(field) ?? null;
@@ -52,7 +52,7 @@ export function valuesSet(changes: Changes, { fields }: Structure): RecordValues
   });
 }
 
-/** The record that changes make where there was none. */
+/** The record that the changes make if there was none. */
 export function firstValues(changes: Changes, { fields }: Structure): RecordValues {
   return fields.map((field) => {
     const value = changes.get(field) ?? field.defaultValue;

@@ -7,13 +7,13 @@ import { isPlainValue, readFieldValue } from '../structure/field-value.ts';
 import type { Structure } from '../structure/structure.ts';
 import { type Complain, givenValues, isRecord, requireRecord, withoutEmptyText } from './given-fields.ts';
 
-/** A record's values in the order of the structure's fields; null where there is none. */
+/** A record's values in the order of the structure's fields; null: no value. */
 export type RecordValues = readonly (StoredValue | null)[];
 
 /** Hashing takes milliseconds of a core for each value. */
 export const maxHashedValues = 1000;
 /**
- * Characters that the records of a request may get beside what the body says: names and defaults of all fields, ids
+ * Characters that the records of a request may get in addition to its body: names and defaults of all fields, ids
  * and times. A body of two megabytes of tiny records would otherwise become gigabytes.
  */
 export const maxAddedCharacters = 64 * 1024 * 1024;
@@ -67,7 +67,7 @@ export async function validateRecords(
   return records;
 }
 
-/** How many records of a structure one request may have, whatever its body's size. */
+/** How many records of a structure one request may have, whatever the size of its body. */
 export function maxRecords({ fields }: Pick<Structure, 'fields'>): number {
   let added = recordOverhead;
   for (const { name, defaultValue } of fields) {
@@ -82,7 +82,7 @@ function readRecord(
   complain: Complain,
 ): RecordValues {
   const { fields } = structure;
-  // one array a record, and nothing else: half of the cost of many records was garbage
+  // only one array a record: garbage was half of the cost of many records
   const values = givenValues(body, structure, complain);
   for (let place = 0; place < fields.length; place++) {
     const field = fields[place] as Field;

@@ -2,9 +2,9 @@ import type { Comparison, Filter } from '../input/filters/filter.ts';
 import type { OperatorName } from '../input/filters/operators.ts';
 import { keyOfTarget, type RowOrder } from './row-order.ts';
 
-/** The range of an ordered list of rows that can meet comparisons. */
+/** The range of an ordered list whose rows can meet the comparisons. */
 export interface Bounds {
-  /** The range begins with the first row that meets it; absent: with the first row. */
+  /** The range begins with the first row that meets this; absent: with the first row. */
   readonly from: Comparison | undefined;
   /** The range ends before the first row that does not meet all of these. */
   readonly upTo: readonly Comparison[];
@@ -26,7 +26,7 @@ export function comparisonsIn(filters: readonly Filter[]): readonly Comparison[]
 export function boundsOf(comparisons: readonly Comparison[], { by, descending }: RowOrder): Bounds | null {
   const own = comparisons.filter(({ target }) => keyOfTarget(target) === by);
   const first = descending ? upper : lower;
-  // texts with a beginning stand together, but where they begin in a descending order has no value
+  // texts with a common prefix are adjacent, but in descending order no value marks where they begin
   const last = descending ? lower.slice(1) : upper;
   const from = first
     .map((name) => own.find(({ operator }) => operator === name))

@@ -5,13 +5,13 @@ import { slotOf } from '../structure/slots.ts';
 import { nameOf } from './row-order.ts';
 
 /**
- * Bytes of values that are compared for one request, times the characters of the longest text that each is compared
- * with: more would keep the event loop for too long.
+ * Bytes of values compared for one request, times the characters of the longest text that each is compared
+ * with: more would block the event loop for too long.
  */
 const mostWork = 16 * 1024 ** 2;
-/** A value's way from bytes to a text, or to JSON's elements, takes as long as a comparison with so many characters. */
+/** Decoding a value to a text, or to JSON elements, takes as long as a comparison with this many characters. */
 const leastWork = 16;
-/** And the way to a short value as long as that of so many bytes. */
+/** Decoding a short value takes as long as decoding this many bytes. */
 const leastBytes = 32;
 
 interface Place {
@@ -36,7 +36,7 @@ export class FilterRows {
     this.tests = filters.map((filter) => this.testOf(filter));
   }
 
-  /** Whether a row meets a filter, one of those or another one. */
+  /** Whether a row meets a filter. */
   testOf(filter: Filter): RowTest {
     const place: Place = { bytes: noBytes, row: 0 };
     const test = filterTest(filter, this.#valueOf);
@@ -73,7 +73,7 @@ export function anyOf(tests: readonly RowTest[]): RowTest {
   return (bytes, row) => tests.some((test) => test(bytes, row));
 }
 
-/** Characters of the longest text that a value is compared with. A list's are compared by their hashes. */
+/** Characters of the longest text that a value is compared with. Texts of a list are compared by their hashes. */
 function longestText(filter: Filter): number {
   if ('group' in filter) return Math.max(0, ...filter.branches.map(longestText));
   const [text, ...more] = filter.values;

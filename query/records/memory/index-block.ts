@@ -1,7 +1,7 @@
 const entryBytes = 16;
 const blockOverhead = 300;
 
-/** Entries one after the other: a hash, a key of the order and the number of a row each. */
+/** A block of entries. Each has a hash, a key of the order and the number of a row. */
 export class IndexBlock {
   count = 0;
   hashes: Uint32Array;

@@ -2,17 +2,17 @@ import { LRUCache } from 'lru-cache';
 import { type IndexShape, lookupShape, shapeText } from './index-shape.ts';
 import type { MemoryTable } from './memory-table.ts';
 
-/** Indexes of one space beside that of ids, and shapes of requests whose number is counted. */
+/** Indexes of one space in addition to the index of ids, and shapes of requests that are counted. */
 const mostIndexes = 12;
 const mostShapes = 50;
-/** Bytes of a counted shape beside its text, and of a space with such shapes. */
+/** Bytes of a counted shape in addition to its text, and of a space with such shapes. */
 const overhead = 500;
 /** Indexes that wait to be built, of all spaces. */
 const mostWanted = 100;
 /** Building an index takes some two microseconds a row, a search by the engine eight thousand and more. */
 const rowsPerSearch = 5000;
 const rowsAtOnce = 100;
-/** Milliseconds for which work in the background keeps the event loop from everything else. */
+/** Milliseconds for which background work may block the event loop. */
 const busyFor = 2;
 
 /** A table in memory. */
@@ -22,7 +22,7 @@ export interface HeldTable {
   readonly table: MemoryTable;
   /** Shapes, as texts, of indexes that are never dropped: unique fields are looked up by them. */
   readonly lasting: ReadonlySet<string>;
-  /** Whether all records of the space are there; false: it is still read. */
+  /** Whether it has all records of the space; false: still loading. */
   whole: boolean;
   readonly dropped: AbortController;
   /** It was dropped because it does not fit. */
@@ -31,78 +31,78 @@ export interface HeldTable {
   usedAt: number;
   /** Ids of records that were written while others are being added. */
   readonly written: Set<string>;
-  /** How many are adding records: the first reading of the space, and large inserts. */
+  /** How many tasks are adding records: the first load of the space, and large inserts. */
   adding: number;
 }
 
 /** How often an index was lacking. */
-interface Asked {
+interface ShapeCount {
   readonly shape: IndexShape;
   times: number;
 }
 
-interface Args {
-  /** Of the shapes that are counted. */
+interface IndexBuildsParts {
+  /** For counting shapes. */
   readonly bytes: number;
-  /** Its memory is to be counted. */
+  /** Called when the table's memory has to be counted again. */
   readonly grown: (entry: HeldTable) => void;
-  /** The part built so far is useless. */
+  /** Called when a build failed: the part built so far is useless. */
   readonly failed: (entry: HeldTable) => void;
 }
 
 /** Builds indexes on demand: counts requests without one, and builds the wanted ones one by one, in the background. */
 export class IndexBuilds {
   /** By space, and then by the text of the shape. */
-  readonly #asked: LRUCache<string, Map<string, Asked>>;
-  /** By space and shape: those that wait, and the one that is being built. */
+  readonly #counts: LRUCache<string, Map<string, ShapeCount>>;
+  /** By space and shape: indexes that wait to be built, and the one being built. */
   readonly #wanted = new Map<string, { readonly entry: HeldTable; readonly shape: IndexShape }>();
-  readonly #args: Args;
+  readonly #args: IndexBuildsParts;
   #building = false;
 
-  constructor(args: Args) {
+  constructor(args: IndexBuildsParts) {
     this.#args = args;
-    this.#asked = new LRUCache({ maxSize: Math.max(1, Math.floor(args.bytes)), sizeCalculation: bytesOf });
+    this.#counts = new LRUCache({ maxSize: Math.max(1, Math.floor(args.bytes)), sizeCalculation: bytesOf });
   }
 
-  /** Begins the indexes of a table that has no rows yet: they get theirs as it does. @param unique slots of unique fields */
+  /** Creates the indexes of an empty table: they are filled with it. @param unique slots of unique fields */
   begin(spaceId: string, table: MemoryTable, unique: readonly string[]): void {
     for (const shape of this.firstOf(spaceId, unique)) if (table.beginIndex(shape)) table.continueIndex(0);
-    this.#asked.delete(spaceId);
+    this.#counts.delete(spaceId);
   }
 
-  /** The indexes that a table begins with, beside that of its ids. */
+  /** The indexes that a table begins with, in addition to the index of ids. */
   firstOf(spaceId: string, unique: readonly string[]): readonly IndexShape[] {
-    const asked = [...(this.#asked.get(spaceId)?.values() ?? [])].filter(({ times }) => times > 1);
-    const often = asked.sort((a, b) => b.times - a.times).map(({ shape }) => shape);
+    const counts = [...(this.#counts.get(spaceId)?.values() ?? [])].filter(({ times }) => times > 1);
+    const often = counts.sort((a, b) => b.times - a.times).map(({ shape }) => shape);
     return [...unique.map(lookupShape), ...often.slice(0, mostIndexes / 2)];
   }
 
   /** A request for records of a space was not answered from memory: indexes of these shapes would have helped. */
   missed(spaceId: string, shapes: readonly IndexShape[], entry: HeldTable | undefined): void {
-    const asked = this.#asked.get(spaceId) ?? new Map<string, Asked>();
+    const counts = this.#counts.get(spaceId) ?? new Map<string, ShapeCount>();
     for (const shape of shapes) {
       const text = shapeText(shape);
-      const known = asked.get(text) ?? { shape, times: 0 };
-      // the one that was asked for longest ago makes room
-      asked.delete(text);
-      asked.set(text, known);
-      if (asked.size > mostShapes) asked.delete(asked.keys().next().value as string);
+      const known = counts.get(text) ?? { shape, times: 0 };
+      // the least recently requested shape makes room
+      counts.delete(text);
+      counts.set(text, known);
+      if (counts.size > mostShapes) counts.delete(counts.keys().next().value as string);
       known.times++;
       if (entry?.whole !== true || known.times < 2 + entry.table.size / rowsPerSearch) continue;
       const name = `${spaceId} ${text}`;
       if (this.#wanted.has(name) || this.#wanted.size === mostWanted) continue;
-      asked.delete(text);
+      counts.delete(text);
       this.#wanted.set(name, { entry, shape });
       if (!this.#building) void this.#buildAll();
     }
-    // one that stays is not measured again
-    this.#asked.delete(spaceId);
-    if (asked.size > 0) this.#asked.set(spaceId, asked);
+    // set again, so that its size is measured again
+    this.#counts.delete(spaceId);
+    if (counts.size > 0) this.#counts.set(spaceId, counts);
   }
 
   async #buildAll(): Promise<void> {
     this.#building = true;
-    // also those that come meanwhile
+    // also builds that are added meanwhile
     for (const [name, { entry, shape }] of this.#wanted) {
       try {
         await this.#build(entry, shape);
@@ -138,8 +138,8 @@ export class IndexBuilds {
   }
 }
 
-function bytesOf(asked: Map<string, Asked>): number {
+function bytesOf(counts: Map<string, ShapeCount>): number {
   let bytes = overhead;
-  for (const text of asked.keys()) bytes += overhead + 4 * text.length;
+  for (const text of counts.keys()) bytes += overhead + 4 * text.length;
   return bytes;
 }

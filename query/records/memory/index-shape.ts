@@ -10,13 +10,13 @@ export interface IndexShape {
   readonly order: RowOrder;
 }
 
-/** An index that there is. */
+/** An existing index. */
 export interface BuiltIndex extends IndexShape {
   /** Number of the last request that it served, among those of its table. */
   readonly lastUse: number;
 }
 
-/** Of an index by which records are looked up by a value. */
+/** The shape of an index that looks up records by a value. */
 export function lookupShape(slot: string): IndexShape {
   return { slots: [slot], order: idOrder };
 }
@@ -45,7 +45,7 @@ export function shapesOf({ conditions, sort }: ReadPlan): readonly IndexShape[] 
     if (listed.target === 'id') return [{ slots: [], order: idOrder }];
     return typeof listed.target === 'string' ? [] : [lookupShape(keyOfTarget(listed.target))];
   }
-  // ids alone have their index already, and none is searched by other comparisons alone
+  // the index of ids exists already, and no index serves other comparisons by themselves
   const isServed = plain.length > 0 || others.length > 0 || sameOrder(order, idOrder);
   return isServed ? [] : [{ slots: [], order }];
 }

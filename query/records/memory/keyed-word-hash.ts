@@ -1,6 +1,6 @@
 /**
- * HalfSipHash-1-3 (https://github.com/veorq/SipHash) of two words and some bytes: 32 bits that nobody can make collide who
- * does not know the key.
+ * HalfSipHash-1-3 (https://github.com/veorq/SipHash) of two words and some bytes: 32 bits that nobody can make collide without
+ * knowing the key.
  * @param key two words
  */
 export function keyedWordHash(

@@ -9,21 +9,21 @@ import { RowJson } from './row-json.ts';
 import { compareTie, idOrder, orderKey } from './row-order.ts';
 import { RowSlabs } from './row-slabs.ts';
 
-/** Bytes that an answer is made of at once: the event loop stands still meanwhile. */
+/** The most bytes of an answer made in one step, which blocks the event loop. */
 const mostBytes = 1024 * 1024;
 
 const json = new RowJson();
 const writer = new RowWriter();
 
-/** An index that gets its rows bit by bit. */
+/** An index that is filled step by step. */
 interface Build {
   readonly index: OrderedIndex;
-  /** Numbers of rows below this one are in it. */
+  /** Rows with numbers below this one are in the index. */
   next: number;
 }
 
 /**
- * The records of one space in memory, with its indexes. Each change and each read is one step: nobody sees half of it.
+ * The records of one space in memory, with their indexes. Each change and each read is one step: nobody sees half of it.
  */
 export class MemoryTable {
   readonly #rows = new RowSlabs();
@@ -39,7 +39,10 @@ export class MemoryTable {
     this.#ids = new OrderedIndex({ slots: [], order: idOrder }, this.#rows, key);
     this.#indexes = [this.#ids];
     this.#search = new PlanSearch({
-      ...{ rows: this.#rows, ids: this.#ids, indexes: this.#indexes, mostCompared },
+      rows: this.#rows,
+      ids: this.#ids,
+      indexes: this.#indexes,
+      mostCompared,
       numberOf: (id) => this.#find(id),
     });
   }
@@ -58,7 +61,7 @@ export class MemoryTable {
     return this.#indexes;
   }
 
-  /** Adds a record, or replaces it. False: it can't be kept, and the table is not whole any more. */
+  /** Adds or replaces a record. False: it can't be kept, and the table is incomplete now. */
   put(row: StoredRow): boolean {
     const bytes = writer.write(row, RowSlabs.largest);
     return bytes !== null && this.putPacked(bytes, 0, bytes.byteLength);
@@ -75,7 +78,7 @@ export class MemoryTable {
       return true;
     }
     const [before, at] = [this.#rows.bufferOf(known), this.#rows.offsetOf(known)];
-    // it was found by its id, so that did not change
+    // it was found by its id, so the id did not change
     const changed = this.#indexesWith(known).filter(
       (index) => index !== this.#ids && !index.isSame(before, at, bytes, start),
     );
@@ -98,13 +101,13 @@ export class MemoryTable {
     return number < 0 ? null : this.#read(number);
   }
 
-  /** Records that have a value in a slot, oldest first; null: memory is no help. */
+  /** Records with a value in a slot, oldest first; null: memory can't answer. */
   lookUp(slot: string, text: string): readonly StoredRow[] | null {
     const numbers = this.#search.lookUp(slot, text);
     return numbers && this.rows(numbers);
   }
 
-  /** Numbers of the records that a plan asks for; null: memory is no help. */
+  /** Numbers of the records of a plan; null: memory can't answer. */
   find(plan: ReadPlan): readonly number[] | null {
     return this.#search.find(plan);
   }
@@ -113,7 +116,7 @@ export class MemoryTable {
     return numbers.map((number) => this.#read(number));
   }
 
-  /** A JSON array of records; null: it is too large to be made at once. */
+  /** A JSON array of records; null: too large for one step. */
   list(shown: RecordParts, numbers: readonly number[]): Uint8Array | null {
     return json.list(shown, numbers, this.#rows, mostBytes);
   }
@@ -126,14 +129,14 @@ export class MemoryTable {
     return this.#indexes.some((index) => shapeText(index) === shapeText(shape));
   }
 
-  /** Begins to build an index. False: another one is being built, or it is there. */
+  /** Begins to build an index. False: another one is being built, or it exists already. */
   beginIndex(shape: IndexShape): boolean {
     if (this.#build !== null || this.hasIndex(shape)) return false;
     this.#build = { index: new OrderedIndex(shape, this.#rows, this.#key), next: 0 };
     return true;
   }
 
-  /** Adds some more rows to the index that is built. True: it is done. */
+  /** Adds more rows to the index being built. True: it is complete. */
   continueIndex(rows: number): boolean {
     const build = this.#build;
     if (build === null) return true;

@@ -7,36 +7,36 @@ import { type HeldTable, IndexBuilds } from './index-builds.ts';
 import { type IndexShape, lookupShape, shapeText } from './index-shape.ts';
 import { MemoryTable } from './memory-table.ts';
 
-/** Milliseconds after which a table that nobody asks is free for others. */
+/** Milliseconds after which an unused table may be dropped for others. */
 const idleAfter = 60_000;
-/** Records that may be written while those of a space are read; with more the reading ends. */
+/** Records that may be written while a space is loaded; with more, loading is aborted. */
 const mostWritten = 100_000;
 const rowsAtOnce = 100;
-/** The share of the memory in which requests without an index are counted. */
+/** The share of the memory for counting requests without an index. */
 const countsShare = 1 / 16;
-/** Bytes of a table beside its rows and indexes. */
+/** Bytes of a table in addition to its rows and indexes. */
 const overhead = 2000;
 
 export interface TableLoad {
-  /** Aborted: nobody wants the rest. */
+  /** Aborted: the rest is not needed. */
   readonly signal: AbortSignal;
-  /** Adds some of the rows. False: there are no more of them, or nobody wants them. */
+  /** Adds some of the rows. False: no rows are left, or they are not needed. */
   add(rows: PackedRows): boolean;
-  /** All were added: from now on the table answers. False: it was given up. */
+  /** To be called when all rows were added: the table answers from now on. False: it was dropped. */
   end(): boolean;
-  /** Whether it was given up because there is no room for it. */
+  /** Whether it was dropped for lack of room. */
   isUnfit(): boolean;
   /** Does nothing after the end. */
   giveUp(): void;
 }
 
 const span: Span = { start: 0, end: 0 };
-/** Clients' signals do not count: the outcome matters when they are gone, too. */
+/** Clients' signals are ignored: the outcome matters even after they have disconnected. */
 const unaborted = new AbortController().signal;
 
 /**
  * A bounded cache of whole spaces: tables in memory, each with all records of one. While several accounts want more than
- * there is, each may have its share; a table that nobody asked for a minute gives way to any other.
+ * there is, each gets its share; a table that was unused for a minute makes room for any other.
  */
 export class MemoryTables {
   readonly #limit: number;
@@ -44,7 +44,7 @@ export class MemoryTables {
   readonly #mostCompared: number | undefined;
   readonly #key = new Uint32Array(new Uint8Array(randomBytes(8)).buffer);
   readonly #entries = new Map<string, HeldTable>();
-  /** Spaces whose rows are changed in the table of the engine, and by how many at once. */
+  /** Spaces whose rows are being changed in the engine's table, and by how many tasks. */
   readonly #rewritten = new Map<string, number>();
   readonly #builds: IndexBuilds;
   #bytes = 0;
@@ -65,7 +65,7 @@ export class MemoryTables {
     return this.#limit > 0;
   }
 
-  /** Of all tables, those of their ids included. */
+  /** Of all tables, including the indexes of ids. */
   get indexes(): number {
     return [...this.#entries.values()].reduce((sum, { table }) => sum + table.indexes.length, 0);
   }
@@ -74,7 +74,7 @@ export class MemoryTables {
     return this.#bytes;
   }
 
-  /** Whether the records of a space are held, or just being read. */
+  /** Whether the records of a space are in memory, or being loaded. */
   has(spaceId: string): boolean {
     return this.#entries.has(spaceId);
   }
@@ -99,11 +99,17 @@ export class MemoryTables {
     return bytes <= free || (used.get(account) as number) + bytes <= share;
   }
 
-  /** Begins a table. Null: there is one, or the space is being rewritten. @param unique slots that it is looked up by */
+  /** Begins a table. Null: one exists, or the space is being rewritten. @param unique slots that records are looked up by */
   begin(spaceId: string, account: string, unique: readonly string[]): TableLoad | null {
     if (this.#entries.has(spaceId) || this.#rewritten.has(spaceId) || this.#limit === 0) return null;
     const entry: HeldTable = {
-      ...{ spaceId, account, bytes: overhead, usedAt: this.#now(), adding: 1, whole: false, isUnfit: false },
+      spaceId,
+      account,
+      bytes: overhead,
+      usedAt: this.#now(),
+      adding: 1,
+      whole: false,
+      isUnfit: false,
       written: new Set(),
       dropped: new AbortController(),
       table: new MemoryTable(this.#key, this.#mostCompared),
@@ -128,7 +134,7 @@ export class MemoryTables {
     };
   }
 
-  /** A record was written: it is durable, and can be seen. @param row null: it was removed */
+  /** To be called when a write is durable and can be seen. @param row null: removed */
   written(spaceId: string, id: string, row: StoredRow | null): void {
     const entry = this.#entries.get(spaceId);
     if (entry === undefined) return;
@@ -139,7 +145,7 @@ export class MemoryTables {
   }
 
   /**
-   * Inserts many records by a statement. Nothing is answered from memory until it has them too.
+   * Inserts many records by a statement. Nothing is answered from memory until the records are there too.
    * @param insert the statement. If it fails, its effect is unknown
    */
   async insert<Result>(
@@ -149,7 +155,7 @@ export class MemoryTables {
   ): Promise<Result> {
     const entry = this.#entries.get(spaceId);
     if (entry === undefined) return this.rewrite(spaceId, insert);
-    // of a table that is still read nobody could say which rows it has
+    // it is unknown which rows a table has while it is loading
     if (!entry.whole) this.#drop(entry);
     this.#hold(spaceId);
     entry.adding++;
@@ -158,7 +164,7 @@ export class MemoryTables {
       let added = 0;
       for (const row of rows) {
         if (entry.dropped.signal.aborted) break;
-        // somebody may have changed or removed it already
+        // it may have been changed or removed already
         if (!entry.written.has(row._id) && !this.#put(entry, row)) this.#drop(entry, true);
         if (++added % rowsAtOnce === 0) await letOthersRun(unaborted);
       }
@@ -173,7 +179,7 @@ export class MemoryTables {
     }
   }
 
-  /** Does work that changes records of a space in the table of the engine. */
+  /** Does work that changes records of a space in the engine's table. */
   async rewrite<Result>(spaceId: string, work: () => Promise<Result>): Promise<Result> {
     this.drop(spaceId);
     this.#hold(spaceId);
@@ -203,7 +209,7 @@ export class MemoryTables {
     if (--entry.adding === 0) entry.written.clear();
   }
 
-  /** False: the table can't take it. The write is made all the same. */
+  /** False: the table has no room for it. The write happens anyway. */
   #put({ table }: HeldTable, row: StoredRow): boolean {
     try {
       return table.put(row);
@@ -247,7 +253,7 @@ export class MemoryTables {
     }
   }
 
-  /** The table to drop for another one: unused, or of an account above its share. Null: there is none. */
+  /** The table to drop for another one: unused, or owned by an account above its share. Null: none. */
   #victimFor(entry: HeldTable): HeldTable | null {
     const { bytes, share } = this.#shares(entry.account);
     const own = bytes.get(entry.account) ?? 0;
@@ -261,7 +267,7 @@ export class MemoryTables {
     return oldest;
   }
 
-  /** The use of each account, and its share while others want more. @param account one that wants something */
+  /** The use of each account, and its share while others want more. @param account an account that wants memory */
   #shares(account: string): { readonly bytes: ReadonlyMap<string, number>; readonly share: number } {
     const bytes = new Map([[account, 0]]);
     const idle = this.#now() - idleAfter;

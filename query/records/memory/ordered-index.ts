@@ -8,10 +8,10 @@ import type { RowSlabs } from './row-slabs.ts';
 
 const smallestBlock = 16;
 const largestBlock = 512;
-/** Bytes of an index beside its blocks. */
+/** Bytes of an index in addition to its blocks. */
 const overhead = 1000;
 
-/** Where an entry stands: only until the next change of the index. */
+/** The position of an entry, valid until the next change of the index. */
 export interface Position {
   block: number;
   at: number;
@@ -27,7 +27,7 @@ const span: Span = { start: 0, end: 0 };
 
 /**
  * A sorted index, like the leaves of a B+ tree: blocks of entries, sorted by a hash of the values of some slots, then by
- * an order of rows. So it finds the rows of given values, a page of them, or all rows in order.
+ * an order of rows. It finds the rows with given values, a page of them, or all rows in order.
  */
 export class OrderedIndex implements BuiltIndex {
   readonly slots: readonly string[];
@@ -35,7 +35,7 @@ export class OrderedIndex implements BuiltIndex {
   readonly #rows: RowSlabs;
   readonly #key: Uint32Array;
   #blocks: IndexBlock[] = [];
-  /** Hashes that rows of different values have. */
+  /** Hashes shared by rows with different values. */
   readonly #shared = new Set<number>();
   bytes = overhead;
   size = 0;
@@ -49,7 +49,7 @@ export class OrderedIndex implements BuiltIndex {
     this.#key = key;
   }
 
-  /** The hash of the values of a row; null: it lacks one. */
+  /** The hash of a row's values; null: a value is missing. */
   hashOfRow(bytes: Buffer, row: number): number | null {
     let hash = 0;
     for (const slot of this.slots) {
@@ -129,7 +129,7 @@ export class OrderedIndex implements BuiltIndex {
     return this.seek(hash, Number.NEGATIVE_INFINITY, null);
   }
 
-  /** The row at a position; -1: those of the hash end before it. */
+  /** The row at a position; -1: past the rows of the hash. */
   rowAt({ block: index, at }: Position, hash: number): number {
     const block = this.#blocks[index];
     return block !== undefined && block.hashes[at] === hash ? (block.rows[at] as number) : -1;
@@ -142,7 +142,7 @@ export class OrderedIndex implements BuiltIndex {
     position.at = 0;
   }
 
-  /** Goes on by so many entries of a hash, or to their end. */
+  /** Moves forward by this many entries of a hash, or to their end. */
   skip(position: Position, hash: number, count: number): void {
     for (let left = count; left > 0; ) {
       const block = this.#blocks[position.block];
@@ -180,14 +180,14 @@ export class OrderedIndex implements BuiltIndex {
     return (compareFirst(this.order, bytes, row, probe.bytes, probe.row) || probe.edge) < 0;
   }
 
-  /** Entries of one hash are of the same values unless a neighbour differs. */
+  /** Marks a hash as shared if a neighbour of the new entry has other values. */
   #markShared({ block, at }: Position, hash: number, bytes: Buffer, row: number): void {
     if (this.slots.length === 0) return;
     let neighbour = this.rowAt({ block, at }, hash);
     if (neighbour < 0) {
       const before =
         at > 0 ? { block, at: at - 1 } : { block: block - 1, at: (this.#blocks[block - 1]?.count ?? 0) - 1 };
-      // one behind the last of its block is in no block
+      // a position past the end of its block is in no block
       const last = this.#blocks[before.block];
       if (last !== undefined && before.at >= 0 && before.at < last.count)
         neighbour = this.rowAt(before, hash);
@@ -201,7 +201,7 @@ export class OrderedIndex implements BuiltIndex {
     let { block: index, at } = position;
     let block = this.#blocks[index];
     if (block === undefined) {
-      // behind all: the last block takes it as long as it can
+      // past the end: append to the last block while it has room
       index = this.#blocks.length - 1;
       block = this.#blocks[index];
       if (block === undefined || block.count === largestBlock) {

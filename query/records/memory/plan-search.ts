@@ -5,27 +5,34 @@ import { type Bounds, boundsOf, comparisonsIn } from './bounds.ts';
 import { allOf, anyOf, FilterRows, type RowTest } from './filter-rows.ts';
 import { isBehind, type OrderedIndex, type Position } from './ordered-index.ts';
 import { compareProbes, type Probe, probeAfter, probeOf } from './probe.ts';
+import {
+  type RowCondition,
+  rowConditionOf,
+  testOf,
+  type ValueCondition,
+  valueConditionOf,
+  valuesIn,
+} from './row-condition.ts';
 import { idOrder, orderKey, orderOf, type RowOrder, sameOrder } from './row-order.ts';
 import type { RowSlabs } from './row-slabs.ts';
-import { testOf, type ValueWanted, valuesIn, valueWanted, type Wanted, wantedOf } from './wanted.ts';
 
-/** Rows that an answer is made of at once: the event loop stands still meanwhile. */
+/** The most rows of an answer made in one step, which blocks the event loop. */
 const mostRows = 1000;
-/** Rows that are compared one by one to find those of a request. */
+/** Rows that are compared one by one for a request. */
 const usualCompared = 500;
-/** Values of one list that are looked up: each takes as long as several rows that are compared. */
+/** Values of one list that are looked up: each takes as long as comparing several rows. */
 const mostValues = 500;
 
-interface Asked extends Pick<ReadPlan, 'page' | 'sort'> {
+interface RowSearch extends Pick<ReadPlan, 'page' | 'sort'> {
   readonly order: RowOrder;
   /** Conditions that a row meets, all or one of them. */
-  readonly wanted: readonly Wanted[];
+  readonly wanted: readonly RowCondition[];
   /** Further conditions that rows have to meet. */
   readonly filters: FilterRows;
   readonly isMet: RowTest;
 }
 
-/** Finds the rows of a table that a plan asks for, by the indexes that there are. */
+/** Finds the rows of a plan in a table, by the existing indexes. */
 export class PlanSearch {
   readonly #rows: RowSlabs;
   readonly #ids: OrderedIndex;
@@ -34,7 +41,7 @@ export class PlanSearch {
   readonly #mostCompared: number;
   #uses = 0;
 
-  /** @param args.indexes as they are when it is asked @param args.numberOf of the record with an id; -1: there is none */
+  /** @param args.indexes the current indexes @param args.numberOf number of the record with an id; -1: none */
   constructor(args: {
     readonly rows: RowSlabs;
     readonly ids: OrderedIndex;
@@ -49,27 +56,27 @@ export class PlanSearch {
     this.#mostCompared = args.mostCompared ?? usualCompared;
   }
 
-  /** An index served a request, or is there for those to come. */
+  /** Notes that an index served a request, or was built for the next ones. */
   used(index: OrderedIndex): void {
     index.lastUse = ++this.#uses;
   }
 
-  /** Numbers of records that have a value in a slot, oldest first; null: memory is no help. */
+  /** Numbers of records with a value in a slot, oldest first; null: memory can't answer. */
   lookUp(slot: string, text: string): readonly number[] | null {
-    return this.#findAll(all([valueWanted(slot, text)]));
+    return this.#findAll(all([valueConditionOf(slot, text)]));
   }
 
-  /** The rows of a plan; null: memory is no help. */
+  /** The rows of a plan; null: memory can't answer. */
   find(plan: ReadPlan): readonly number[] | null {
     const { conditions, page, sort } = plan;
     if (conditions.hashed.length > 0) return null;
-    const wanted = conditions.plain.map(wantedOf);
+    const wanted = conditions.plain.map(rowConditionOf);
     const filters = new FilterRows(conditions.others);
     const tests = [...wanted.map(testOf), ...filters.tests];
     const isAny = conditions.relationship === 'Or' && tests.length > 1;
     const isMet = isAny ? anyOf(tests) : allOf(tests);
-    const asked: Asked = { page, sort, order: orderOf(sort), wanted, filters, isMet };
-    const found = isAny ? this.#findAny(asked) : this.#findAll(asked);
+    const search: RowSearch = { page, sort, order: orderOf(sort), wanted, filters, isMet };
+    const found = isAny ? this.#findAny(search) : this.#findAll(search);
     return filters.gaveUp ? null : found;
   }
 
@@ -83,29 +90,29 @@ export class PlanSearch {
     return undefined;
   }
 
-  #findAll(asked: Asked): readonly number[] | null {
-    const { wanted, order, filters } = asked;
+  #findAll(search: RowSearch): readonly number[] | null {
+    const { wanted, order, filters } = search;
     const id = wanted.find((one) => one.kind === 'id');
     if (id !== undefined) {
       const number = this.#numberOf(id.text);
-      return this.#paged(asked, number >= 0 && this.#isMet(asked, number) ? [number] : []);
+      return this.#paged(search, number >= 0 && this.#isMet(search, number) ? [number] : []);
     }
     const values = valuesIn(wanted);
     // with further conditions the number of comparisons for a full page is unknown
     const exact = filters.tests.length > 0 ? undefined : this.#indexOf(values, order);
     if (exact !== undefined) {
       const hash = exact.hashOfValues(values.map(({ bytes }) => bytes));
-      return this.#by(exact, this.#scan(exact, hash, asked, values.length === wanted.length));
+      return this.#by(exact, this.#scan(exact, hash, search, values.length === wanted.length));
     }
-    if (this.#rows.live <= this.#mostCompared) return this.#compared(this.#ids, 0, asked);
+    if (this.#rows.live <= this.#mostCompared) return this.#compared(this.#ids, 0, search);
     for (const index of this.#indexes) {
       const some = values.filter(({ slot }) => index.slots.includes(slot));
       if (some.length === 0 || some.length < index.slots.length) continue;
       const hash = index.hashOfValues(some.map(({ bytes }) => bytes));
       if (!index.hasMore(hash, this.#mostCompared))
-        return this.#by(index, this.#compared(index, hash, asked));
+        return this.#by(index, this.#compared(index, hash, search));
     }
-    return filters.tests.length > 0 ? this.#filtered(asked, values) : null;
+    return filters.tests.length > 0 ? this.#filtered(search, values) : null;
   }
 
   #by(index: OrderedIndex, found: readonly number[] | null): readonly number[] | null {
@@ -114,21 +121,21 @@ export class PlanSearch {
   }
 
   /** By an index of the bounded value, or by the values of a list. */
-  #filtered(asked: Asked, values: readonly ValueWanted[]): readonly number[] | null {
-    const comparisons = comparisonsIn(asked.filters.filters);
+  #filtered(search: RowSearch, values: readonly ValueCondition[]): readonly number[] | null {
+    const comparisons = comparisonsIn(search.filters.filters);
     for (const index of this.#indexes) {
       const bounds = boundsOf(comparisons, index.order);
       const own = values.filter(({ slot }) => index.slots.includes(slot));
       if (bounds === null || own.length < index.slots.length) continue;
       const hash = index.hashOfValues(own.map(({ bytes }) => bytes));
-      const found = this.#by(index, this.#between(index, hash, bounds, asked));
+      const found = this.#by(index, this.#between(index, hash, bounds, search));
       if (found !== null) return found;
     }
     for (const { target, operator, values } of comparisons) {
       if (operator !== 'in' || values.length > mostValues) continue;
       const found = this.#findByValues(
-        asked,
-        values.map((value) => wantedOf({ target, value })),
+        search,
+        values.map((value) => rowConditionOf({ target, value })),
       );
       if (found !== null) return found;
     }
@@ -140,12 +147,12 @@ export class PlanSearch {
     index: OrderedIndex,
     hash: number,
     { from, upTo }: Bounds,
-    asked: Asked,
+    search: RowSearch,
   ): readonly number[] | null {
-    const { page, order, filters, isMet } = asked;
+    const { page, order, filters, isMet } = search;
     const first = from === undefined ? index.begin(hash) : firstOf(index, hash, from);
     const isInOrder = sameOrder(index.order, order);
-    const begun = isInOrder && page?.after !== undefined ? this.#begin(index, hash, asked) : first;
+    const begun = isInOrder && page?.after !== undefined ? this.#begin(index, hash, search) : first;
     const enough = isInOrder && page !== null ? page.offset + atMost(page) : mostRows + 1;
     if (first === null || begun === null || enough > 4 * mostRows) return null;
     const position = isBehind(begun, first) ? begun : first;
@@ -161,19 +168,19 @@ export class PlanSearch {
       index.next(position);
     }
     if (found.length > mostRows && !isInOrder) return null;
-    return this.#paged(asked, isInOrder ? found : this.#sorted(found, order));
+    return this.#paged(search, isInOrder ? found : this.#sorted(found, order));
   }
 
   /** By an index of just these values in just this order. */
-  #scan(index: OrderedIndex, hash: number, asked: Asked, covered: boolean): readonly number[] | null {
-    const { page } = asked;
-    const position = this.#begin(index, hash, asked);
+  #scan(index: OrderedIndex, hash: number, search: RowSearch, covered: boolean): readonly number[] | null {
+    const { page } = search;
+    const position = this.#begin(index, hash, search);
     if (position === null) return null;
     const offset = page?.offset ?? 0;
     const isSure = covered && !index.isShared(hash);
     const first = index.rowAt(position, hash);
-    // all rows of the hash have the same values: these, or those of another request
-    if (isSure && (first < 0 || !this.#isMet(asked, first))) return [];
+    // all rows of the hash have the same values: the wanted ones, or others with the same hash
+    if (isSure && (first < 0 || !this.#isMet(search, first))) return [];
     const found: number[] = [];
     const limit = atMost(page);
     if (isSure) index.skip(position, hash, offset);
@@ -184,43 +191,46 @@ export class PlanSearch {
       if (isSure) found.push(number);
       else {
         if (++compared > this.#mostCompared * 4) return null;
-        if (this.#isMet(asked, number) && --skip < 0) found.push(number);
+        if (this.#isMet(search, number) && --skip < 0) found.push(number);
       }
       index.next(position);
     }
     return few(found);
   }
 
-  /** Where a page begins; null: that can't be said. */
-  #begin(index: OrderedIndex, hash: number, asked: Asked): Position | null {
-    const after = asked.page?.after;
+  /** Where a page begins; null: can't be determined. */
+  #begin(index: OrderedIndex, hash: number, search: RowSearch): Position | null {
+    const after = search.page?.after;
     if (after === undefined) return index.begin(hash);
-    const probe = probeAfter(asked, after);
+    const probe = probeAfter(search, after);
     if (probe === null) return null;
     const position = index.seek(hash, probe.key, probe);
     const number = index.rowAt(position, hash);
-    if (number >= 0 && this.#compare(asked.order, number, probe) === 0) index.next(position);
+    if (number >= 0 && this.#compare(search.order, number, probe) === 0) index.next(position);
     return position;
   }
 
   /** Compares the few rows of a hash one by one. */
-  #compared(index: OrderedIndex, hash: number, asked: Asked): readonly number[] | null {
+  #compared(index: OrderedIndex, hash: number, search: RowSearch): readonly number[] | null {
     const found: number[] = [];
     const position = index.begin(hash);
     for (let number = index.rowAt(position, hash); number >= 0; number = index.rowAt(position, hash)) {
-      if (this.#isMet(asked, number)) found.push(number);
+      if (this.#isMet(search, number)) found.push(number);
       index.next(position);
     }
-    return this.#paged(asked, sameOrder(index.order, asked.order) ? found : this.#sorted(found, asked.order));
+    return this.#paged(
+      search,
+      sameOrder(index.order, search.order) ? found : this.#sorted(found, search.order),
+    );
   }
 
-  #findAny(asked: Asked): readonly number[] | null {
-    if (this.#rows.live <= this.#mostCompared) return this.#compared(this.#ids, 0, asked);
-    return asked.filters.tests.length > 0 ? null : this.#findByValues(asked, asked.wanted);
+  #findAny(search: RowSearch): readonly number[] | null {
+    if (this.#rows.live <= this.#mostCompared) return this.#compared(this.#ids, 0, search);
+    return search.filters.tests.length > 0 ? null : this.#findByValues(search, search.wanted);
   }
 
   /** Rows that have one of several values, as far as they meet the rest. */
-  #findByValues(asked: Asked, wanted: readonly Wanted[]): readonly number[] | null {
+  #findByValues(search: RowSearch, wanted: readonly RowCondition[]): readonly number[] | null {
     const found = new Set<number>();
     for (const one of wanted) {
       const isTime = one.kind === 'createdAt' || one.kind === 'updatedAt';
@@ -228,8 +238,8 @@ export class PlanSearch {
       if (numbers === null || found.size + numbers.length > mostRows) return null;
       for (const number of numbers) found.add(number);
     }
-    const met = [...found].filter((number) => this.#isMet(asked, number));
-    return this.#paged(asked, this.#sorted(met, asked.order));
+    const met = [...found].filter((number) => this.#isMet(search, number));
+    return this.#paged(search, this.#sorted(met, search.order));
   }
 
   #sorted(numbers: readonly number[], order: RowOrder): readonly number[] {
@@ -237,17 +247,17 @@ export class PlanSearch {
     return probes.sort((a, b) => compareProbes(order, a, b)).map(({ number }) => number);
   }
 
-  /** @param found all rows that are met, in order */
-  #paged(asked: Asked, found: readonly number[]): readonly number[] | null {
-    const { page, order } = asked;
+  /** @param found all matching rows, in order */
+  #paged(search: RowSearch, found: readonly number[]): readonly number[] | null {
+    const { page, order } = search;
     if (page === null) return few(found);
-    const probe = page.after === undefined ? undefined : probeAfter(asked, page.after);
+    const probe = page.after === undefined ? undefined : probeAfter(search, page.after);
     if (probe === null) return null;
     const behind = probe ? found.filter((number) => this.#compare(order, number, probe) > 0) : found;
     return few(behind.slice(page.offset, page.offset + page.limit));
   }
 
-  /** How the row of a number stands to another one in an order. */
+  /** Compares a row with another one in an order. */
   #compare(order: RowOrder, number: number, other: Probe): number {
     return compareProbes(order, this.#probeAt(order, number), other);
   }
@@ -257,25 +267,25 @@ export class PlanSearch {
     return { key: orderKey(order, bytes, row), bytes, row };
   }
 
-  #isMet({ isMet }: Asked, number: number): boolean {
+  #isMet({ isMet }: RowSearch, number: number): boolean {
     return isMet(this.#rows.bufferOf(number), this.#rows.offsetOf(number));
   }
 }
 
-/** Rows to look for: one more than an answer may be made of says that there are too many. */
+/** Rows to look for: one more than an answer may have, to notice that there are too many. */
 const atMost = (page: ReadPlan['page']): number => Math.min(page?.limit ?? Infinity, mostRows + 1);
 
 const few = (found: readonly number[]): readonly number[] | null => (found.length > mostRows ? null : found);
 
 /** Rows that meet conditions, the oldest first. */
-function all(wanted: readonly Wanted[]): Asked {
+function all(wanted: readonly RowCondition[]): RowSearch {
   const isMet = allOf(wanted.map(testOf));
   return { page: null, sort: null, order: idOrder, wanted, filters: noFilters, isMet };
 }
 
 const noFilters = new FilterRows([]);
 
-/** Where the rows of a hash begin that a comparison leaves; null: its value can't stand in the order. */
+/** Where the rows of a hash that meet a comparison begin; null: its value has no place in the order. */
 function firstOf(
   index: OrderedIndex,
   hash: number,

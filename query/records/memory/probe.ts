@@ -1,5 +1,5 @@
-import type { After } from '../input/parse-after.ts';
-import type { Sorts } from '../input/parse-sort.ts';
+import type { PageCursor } from '../input/parse-after.ts';
+import type { Sorts } from '../input/parse-sorts.ts';
 import { RowWriter } from '../sql/packed-row.ts';
 import type { Target } from '../structure/field.ts';
 import { compareTie, keyOfTarget, orderKey, type RowOrder } from './row-order.ts';
@@ -14,10 +14,10 @@ export interface Probe {
 const writer = new RowWriter();
 const epoch = new Date(0).toISOString();
 
-/** A row with these values; null: it can't stand in the order. It is there until the next one is made. */
+/** A row with these values; null: it has no place in the order. Valid until the next call. */
 export function probeOf(
   order: RowOrder,
-  { id, targets, values }: After & { readonly targets: readonly Target[] },
+  { id, targets, values }: PageCursor & { readonly targets: readonly Target[] },
 ): Probe | null {
   const _doc: Record<string, string> = {};
   const times = { createdAt: epoch, updatedAt: epoch };
@@ -36,7 +36,7 @@ export function probeOf(
 /** The record behind which a page begins. */
 export function probeAfter(
   { sort, order }: { readonly sort: Sorts | null; readonly order: RowOrder },
-  { id, values }: After,
+  { id, values }: PageCursor,
 ): Probe | null {
   return probeOf(order, { id, targets: (sort ?? []).map(({ target }) => target), values });
 }

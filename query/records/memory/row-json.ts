@@ -6,22 +6,22 @@ import { nameOf } from './row-order.ts';
 import type { RowSlabs } from './row-slabs.ts';
 
 /** A value that answers show, and the text before it. */
-interface Shown {
+interface ShownValue {
   readonly before: Buffer;
   readonly kind: 'id' | 'createdAt' | 'updatedAt' | 'text' | 'json' | 'path';
   readonly path: readonly string[];
-  /** Of its slot among those that are looked for. */
+  /** Position of its slot among the slots to find. */
   readonly place: number;
 }
 
 interface View {
-  readonly shown: readonly Shown[];
+  readonly shown: readonly ShownValue[];
   readonly end: Buffer;
   /** Places of slots, by their bytes as a number. */
   readonly places: ReadonlyMap<number, number>;
   /** Where the value of each slot lies in the row that is written: start and end; an end of 0: it has none. */
   readonly spans: Int32Array;
-  /** Bytes that a record has beside its values, at most. */
+  /** The most bytes of a record in addition to its values. */
   readonly fixed: number;
 }
 
@@ -39,7 +39,7 @@ function viewOf(parts: RecordParts): View {
   let view = views.get(parts);
   if (view === undefined) {
     const places = new Map<number, number>();
-    const shown = parts.parts.map(({ before, target, path }): Shown => {
+    const shown = parts.parts.map(({ before, target, path }): ShownValue => {
       const bytes = Buffer.from(before);
       if (typeof target === 'string') return { before: bytes, kind: target, path, place: -1 };
       const slot = slotNumber(nameOf(slotOf(target)));
@@ -67,7 +67,7 @@ export class RowJson {
   #bytes = Buffer.allocUnsafe(64 * 1024);
   #at = 0;
 
-  /** A JSON array of rows; null: it has more than `most` bytes. */
+  /** A JSON array of rows; null: more than `most` bytes. */
   list(parts: RecordParts, numbers: readonly number[], rows: RowSlabs, most: number): Buffer | null {
     this.#at = 0;
     this.#byte(open);
@@ -90,7 +90,7 @@ export class RowJson {
     return this.#end();
   }
 
-  /** A copy of the written bytes: not a piece of a larger buffer, which kept results would hold. */
+  /** A copy of the written bytes, not a piece of a larger buffer, which cached results would keep in memory. */
   #end(): Buffer {
     const copy = Buffer.allocUnsafeSlow(this.#at);
     this.#bytes.copy(copy, 0, 0, this.#at);
@@ -178,7 +178,7 @@ export class RowJson {
 const second = 1000;
 let knownSecond = { at: Number.NaN, text: '' };
 
-/** ISO 8601, in quotes. Times of one answer are often of one second. */
+/** ISO 8601, in quotes. The times of one answer are often in the same second. */
 function timeText(milliseconds: number): string {
   const at = Math.floor(milliseconds / second);
   if (knownSecond.at !== at)

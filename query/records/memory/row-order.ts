@@ -1,4 +1,4 @@
-import type { Sort, Sorts } from '../input/parse-sort.ts';
+import type { Sort, Sorts } from '../input/parse-sorts.ts';
 import { createdAt, idSpan, type Span, updatedAt, valueSpan } from '../sql/packed-row.ts';
 import type { Target } from '../structure/field.ts';
 import { slotOf } from '../structure/slots.ts';
@@ -83,7 +83,7 @@ function ascendingKey(by: string, kind: RowOrder['kind'], bytes: Buffer, row: nu
   return key;
 }
 
-/** Of a UUID its first twelve digits, and of a version 7 those of its counter as well: 53 bits until the year 2039. */
+/** The first twelve digits of a UUID, and of version 7 the digits of its counter as well: 53 bits until the year 2039. */
 function idKey(bytes: Buffer, row: number): number {
   idSpan(bytes, row, span);
   const { start, end } = span;
@@ -114,7 +114,7 @@ export function compareTie(order: RowOrder, a: Buffer, rowA: number, b: Buffer, 
   if (first !== 0 || kind === 'id') return first;
   if (next !== null) {
     const [keyA, keyB] = [orderKey(next, a, rowA), orderKey(next, b, rowB)];
-    // ids that are no UUIDs have no key
+    // ids that are not UUIDs have no key
     if (keyA !== keyB && next.kind !== 'id') return keyA < keyB ? -1 : 1;
     return compareTie(next, a, rowA, b, rowB);
   }
@@ -122,7 +122,7 @@ export function compareTie(order: RowOrder, a: Buffer, rowA: number, b: Buffer, 
   return descending && kind === 'time' ? -result : result;
 }
 
-/** The same by the first part of the order alone. */
+/** The same by only the first part of the order. */
 export function compareFirst(order: RowOrder, a: Buffer, rowA: number, b: Buffer, rowB: number): number {
   const { by, kind, descending } = order;
   let result = 0;
@@ -132,7 +132,7 @@ export function compareFirst(order: RowOrder, a: Buffer, rowA: number, b: Buffer
   return descending ? -result : result;
 }
 
-/** Ids of one `orderKey` differ in a few bytes behind it: a loop finds them sooner than a call of native code. */
+/** Ids with the same `orderKey` differ in a few later bytes: a loop finds them faster than a native call. */
 function compareIds(a: Buffer, rowA: number, b: Buffer, rowB: number): number {
   idSpan(a, rowA, span);
   idSpan(b, rowB, other);

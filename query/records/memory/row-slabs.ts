@@ -15,7 +15,7 @@ interface Slab {
 
 /**
  * A slab allocator for the packed rows of one space, outside of the heap. A row keeps its number when it is moved or
- * replaced. In front of a row stand its size and its number.
+ * replaced. The size and the number of a row precede it.
  */
 export class RowSlabs {
   /** Of one row. */

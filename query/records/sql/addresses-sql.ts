@@ -8,7 +8,7 @@ export interface RecordAddress {
 
 /**
  * The mode is named because the default one is a mutation: it takes longer, and a mutation loses an update that runs
- * beside it (docs/decisions/003-updates.md).
+ * at the same time (docs/decisions/003-updates.md).
  */
 export function deleteSql(table: string, where: string): string {
   return `DELETE FROM ${table} WHERE ${where} SETTINGS lightweight_delete_mode = 'lightweight_update_force'`;
@@ -21,12 +21,12 @@ export function addressesSql(records: readonly RecordAddress[]): string {
   return `${spacesSql(records)} AND (space, _id) IN (${list.join(', ')})`;
 }
 
-/** Then ids alone will do, which cost an UPDATE of 1,000 records a quarter less than pairs. */
+/** If all are in one space, ids are enough, which cost an UPDATE of 1,000 records a quarter less than pairs. */
 function areOfOneSpace(records: readonly { readonly spaceId: string }[]): boolean {
   return records.every(({ spaceId }) => spaceId === records[0]?.spaceId);
 }
 
-/** Statements that delete old keys of a space: those that are there twice, and those that their record does not have. */
+/** Statements that delete old keys of a space: duplicates, and keys of values that their record no longer has. */
 export function oldKeysSql(
   { keys, records }: { readonly keys: string; readonly records: string },
   spaceId: string,
@@ -45,7 +45,7 @@ export function oldKeysSql(
   );
 }
 
-/** Pairs alone would do, but a condition on the space itself lets the engine use the primary key. */
+/** Pairs would be enough, but a condition on the space itself lets the engine use the primary key. */
 function spacesSql(records: readonly { readonly spaceId: string }[]): string {
   return oneOf('space', [...new Set(records.map(({ spaceId }) => spaceId))]);
 }

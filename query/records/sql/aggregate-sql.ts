@@ -5,7 +5,7 @@ import { conditionsSql } from './conditions-sql.ts';
 import { subjectSql } from './filter-sql.ts';
 import type { Selection } from './records-table.ts';
 
-/** Limits of one aggregation in the engine, and of its answer. Bytes, but for the groups. */
+/** Limits of one aggregation in the engine, and of its answer. Bytes, except for the groups. */
 export const mostGroups = 1_000_000;
 const mostMemory = 512 * 1024 ** 2;
 const mostResult = 16 * 1024 ** 2;
@@ -20,12 +20,12 @@ export function costSql(rows: number, timeout?: number): string {
   return `max_rows_to_read = ${rows}${time}`;
 }
 
-/** A condition that fails with the first row read beyond this number. It has to be the first of all. */
+/** A condition that fails at the first row read beyond this number. It has to come first. */
 export function countedSql(rows: number): string {
   return `throwIf(rowNumberInAllBlocks() >= ${rows}, '${moreRead}') = 0`;
 }
 
-/** One row after the other, so that hardly more are read and counted than it takes. */
+/** One thread and small blocks, so that hardly more rows are read and counted than needed. */
 export const countedSettings = 'max_threads = 1, max_block_size = 2048, read_in_order_use_virtual_row = 1';
 
 const settings = [
@@ -37,7 +37,7 @@ const settings = [
 ].join(', ');
 
 /**
- * The groups of an aggregation, in its order: one beyond its limit says that there are more.
+ * The groups of an aggregation, in its order. One group beyond its limit shows that there are more.
  * @param cost settings
  * @param rows limit of groups in place of the plan's own `having` and limit; null: as the plan asks
  */
@@ -69,7 +69,7 @@ export function aggregateSql(
   return { columns: columns.join(', '), tail: tail.filter((part) => part !== '').join(' ') };
 }
 
-/** Over nothing all but the count is NULL. */
+/** Without records, everything except the count is NULL. */
 function computedSql({ of }: Value, isGrouped: boolean): string {
   if (of === null) return 'count()';
   const sql = functions[of.name]?.sql(`toNullable(${subjectSql(of)})`, of.level) as string;

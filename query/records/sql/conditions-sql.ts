@@ -1,14 +1,14 @@
 import { textLiteral } from '#engine/literal.ts';
 import type { Filter } from '../input/filters/filter.ts';
-import type { After } from '../input/parse-after.ts';
+import type { PageCursor } from '../input/parse-after.ts';
 import { asFilter, type Condition, type Conditions, equals } from '../input/parse-conditions.ts';
-import type { Sort, Sorts } from '../input/parse-sort.ts';
+import type { Sort, Sorts } from '../input/parse-sorts.ts';
 import type { Field, StoredValue, Target } from '../structure/field.ts';
 import { kindOf, slotOf } from '../structure/slots.ts';
 import { filterSql } from './filter-sql.ts';
 import { listSql, listsSql, valueLiteral, valueSql } from './value-sql.ts';
 
-/** The conditions, but for those on hashed fields, as an expression; null when there are none: every record matches. */
+/** The conditions, except those on hashed fields, as an expression; null: no conditions, so every record matches. */
 export function conditionsSql({ relationship, plain, others }: Omit<Conditions, 'hashed'>): string | null {
   if (plain.length + others.length === 0) return null;
   const parts = [...plain.map(equalitySql), ...others.map(filterSql)];
@@ -23,11 +23,11 @@ export function idsSql(ids: readonly string[]): string {
   return `_id IN (${ids.map(textLiteral).join(', ')})`;
 }
 
-/** Which values a search is narrowed by. */
+/** Whether a search can be narrowed by a value. */
 export type IsKey = (field: Field, value: StoredValue) => boolean;
 
 /**
- * The shortest list of ids, and values that are keys, with one for every matching record. Null: there may be others.
+ * The shortest list of ids and key values such that every matching record has one of them. Null: there is no such list.
  */
 export function keysIn(
   { relationship, plain, others }: Omit<Conditions, 'hashed'>,
@@ -71,13 +71,13 @@ export function anyOfSql(fields: readonly Target[], values: readonly (readonly S
   return `${tupleSql(fields.map(valueSql))} IN ${lists}`;
 }
 
-/** The columns that expressions over the records of `columns` need beside them: those of `orderSql`. */
+/** The columns that `orderSql` needs in addition to `columns`. */
 export function orderColumns(sort: Sorts | null): readonly string[] {
   const fields = sort?.flatMap(({ target }) => (typeof target === 'string' ? [] : slotOf(target))) ?? [];
   return fields.filter((slot) => kindOf(slot) !== 'm');
 }
 
-/** Columns of the values of some fields, and each record's number from 0 among those with equal values, in order. */
+/** Columns with the values of some fields, and each record's number, from 0, among the records with equal values, in order. */
 export function placedColumns(fields: readonly Target[], sort: Sorts | null): string {
   const columns = fields.map(valueSql);
   const place = `row_number() OVER (PARTITION BY ${columns.join(', ')} ORDER BY ${orderSql(sort)}) - 1`;
@@ -100,8 +100,8 @@ function tupleSql(parts: readonly string[]): string {
   return parts.length === 1 ? (parts[0] as string) : `(${parts.join(', ')})`;
 }
 
-/** Records that come behind another one in the order of `orderSql`. */
-export function afterSql(sort: Sorts | null, { id, values }: After): string {
+/** Records that follow another one in the order of `orderSql`. */
+export function afterSql(sort: Sorts | null, { id, values }: PageCursor): string {
   const behind = (index: number): string => {
     const one = sort?.[index];
     if (one === undefined || one.target === 'id')
@@ -109,7 +109,7 @@ export function afterSql(sort: Sorts | null, { id, values }: After): string {
     const { target, descending } = one;
     const by = valueSql(target);
     const value = values[index] ?? null;
-    // those without a value come last
+    // records without a value come last
     if (value === null) return `(${by} IS NULL AND ${behind(index + 1)})`;
     const literal = valueLiteral(value);
     const isBehind = `${by} ${descending ? '<' : '>'} ${literal} OR (${by} = ${literal} AND ${behind(index + 1)})`;
@@ -123,7 +123,7 @@ function directionOfIds(sort: Sorts | null, index: number): '<' | '>' {
   return last !== undefined && breaksTiesDown(last) ? '<' : '>';
 }
 
-/** Ids grow with the time of insertion, so they break ties, and are the order when none is asked for. */
+/** Ids grow with the time of insertion. They break ties, and are the default order. */
 export function orderSql(sort: Sorts | null): string {
   if (sort === null) return '_id';
   const keys = sort.map(({ target, descending }) => {

@@ -6,7 +6,7 @@ import { textsSql } from './value-sql.ts';
 
 /** SQL for the values of a field as values of another type, over records that have one. */
 export interface Conversion {
-  /** Whether a value has its like in the other type. */
+  /** Whether a value can be converted. */
   readonly fits: string;
   /** The new value as text for `_doc`, and for the column of a slot that is one. */
   readonly text: string;
@@ -14,8 +14,8 @@ export interface Conversion {
 }
 
 /**
- * How values become those of another type. Only where nothing is lost: numbers and booleans as the texts that JSON has for
- * them, and texts that are such. Null: no value of the one is one of the other.
+ * How values are converted to another type, only where nothing is lost: numbers and booleans to their JSON
+ * texts, and such texts back. Null: no value can be converted.
  */
 export function conversionOf(from: Field, to: FieldType): Conversion | null {
   const text = docText(from);
@@ -29,16 +29,16 @@ export function conversionOf(from: Field, to: FieldType): Conversion | null {
   return to === 'NUMBER' ? numberOf(text) : null;
 }
 
-/** What JavaScript takes off the ends of a text of ASCII. */
+/** Characters that JavaScript trims from an ASCII text. */
 const spaces = ' \t\n\v\f\r';
 
-/** Whether a text has letters beyond ASCII: only there the engine and JavaScript may differ. */
+/** Whether a text has letters beyond ASCII: only there may the engine and JavaScript differ. */
 export function isBeyondAscii(field: Field): string {
   const text = docText(field);
   return `length(${text}) != lengthUTF8(${text})`;
 }
 
-/** How stored texts get the form of a field that normalizes them. @param others those beyond ASCII that change */
+/** How stored texts are normalized for a field. @param others texts beyond ASCII that change */
 export function normalizedBy(
   field: Field,
   steps: readonly Normalization[],
@@ -72,7 +72,7 @@ function numberOf(text: string): Conversion {
   return { fits, text: short, column: number };
 }
 
-/** A number as `_doc` has it: as JavaScript writes it. */
+/** A number as `_doc` stores it: as JavaScript writes it. */
 export function numberText(number: string): string {
   return `replaceRegexpOne(toString(${number}), 'e([0-9])', 'e+\\\\1')`;
 }

@@ -9,13 +9,13 @@ export interface ExportColumns {
   readonly settings: string;
 }
 
-/** Aliases are names of fields, and conditions are about columns. A sort of more records than that goes by the disk. */
+/** Aliases are names of fields, but conditions mean columns. Larger sorts use the disk. */
 const commonSettings = 'prefer_column_name_to_alias = 1, max_bytes_before_external_sort = 67108864';
-/** Blocks of a table that is read as it lies: small records come in a third of the time of those of a list. */
+/** Blocks for reading a table in its stored order: small records take a third of the time that usual blocks take. */
 const blockSettings = 'max_block_size = 8192, preferred_block_size_bytes = 1048576';
 /** https://clickhouse.com/docs/operations/settings/formats */
 const csvSettings = `output_format_csv_crlf_end_of_line = 1, format_csv_null_representation = ''`;
-/** Arrow without compression: it is there to be mapped into memory, and not every reader knows one. */
+/** Arrow without compression: it is meant to be mapped into memory, and not every reader supports compression. */
 const tableSettings = `output_format_parquet_string_as_string = 1, output_format_arrow_string_as_string = 1,
   output_format_arrow_compression_method = 'none'`;
 
@@ -25,7 +25,7 @@ export function tableColumns(shown: RecordParts, format: 'Parquet' | 'Arrow'): E
   return { columns: columnsOf(shown, (sql) => sql), format, settings };
 }
 
-/** The same as CSV without a header (RFC 4180): no value is nothing, and an empty text is two quotes. */
+/** The same as CSV without a header (RFC 4180): a missing value is empty, and an empty text is two quotes. */
 export function csvColumns(
   shown: RecordParts,
   { isEscaped }: { readonly isEscaped: boolean },
@@ -66,14 +66,14 @@ function columnSql({ target, path }: ShownValue): string {
   const value = valueSql(target);
   if (path.length === 0) return value;
   const keys = path.map(textLiteral).join(', ');
-  // a text is itself, the rest is JSON
+  // texts are written as they are, other values as JSON
   return `multiIf(JSONType(${value}, ${keys}) = 'String', JSONExtractString(${value}, ${keys}),
     JSONType(${value}, ${keys}) = 'Null', NULL, JSONExtractRaw(${value}, ${keys}))`;
 }
 
 /**
- * A spreadsheet takes a text that begins so for a formula (https://owasp.org/www-community/attacks/CSV_Injection). It gets an
- * apostrophe, and so does one that has some before it, so that an import can take one off again.
+ * A spreadsheet takes a text that begins like this for a formula (https://owasp.org/www-community/attacks/CSV_Injection). It gets an
+ * apostrophe in front, and so does a text that has apostrophes there already: an import can then remove one.
  */
 const formula = /^'*[-=+@\t\r\n]/;
 const escapedFormula = /^''*[-=+@\t\r\n]/;

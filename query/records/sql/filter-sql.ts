@@ -4,7 +4,7 @@ import { comparable } from '../input/filters/filter-test.ts';
 import { type GivenSql, operatorOf } from '../input/filters/operators.ts';
 import { listSql, pathSql, valueLiteral, valueSql } from './value-sql.ts';
 
-/** A filter as an expression for WHERE: NULL is as good as false. */
+/** A filter as an expression for WHERE: NULL counts as false. */
 export function filterSql(filter: Filter): string {
   if (!('group' in filter)) return comparisonSql(filter);
   const parts = filter.branches.map(filterSql);
@@ -35,13 +35,13 @@ function literalsOf(values: Comparison['values']): Omit<GivenSql, 'values'> {
   };
 }
 
-/** JSON texts as the engine writes them, which differ from ours in numbers. One call reads all texts of a list. */
+/** JSON texts as the engine writes them: it writes numbers differently from JavaScript. One call parses all texts of a list. */
 function elementsOf(values: Comparison['values']): Omit<GivenSql, 'values'> {
   const list = `JSONExtractArrayRaw(${textLiteral(`[${values.join(',')}]`)})`;
   return { literal: `${list}[1]`, list, isAmong: (expression) => `has(${list}, ${expression})` };
 }
 
-/** The value of a field; of a path within an object JSON text. NULL where there is none. */
+/** The value of a field, or of a path within an object as JSON text. NULL if missing. */
 export function subjectSql({ target, path }: Pick<Comparison, 'target' | 'path'>): string {
   const column = valueSql(target);
   return path.length === 0 ? column : pathSql(column, path);

@@ -1,10 +1,10 @@
 import { textLiteral } from '#engine/literal.ts';
 
-/** Records with ids behind one, and up to another one if there is one. */
+/** Records with ids after one id, and up to another id if given. */
 export interface IdRange {
   readonly after: string;
   readonly upTo?: string | undefined;
-  /** SQL of a condition beside; absent: none. */
+  /** SQL of a further condition; absent: none. */
   readonly where?: string;
 }
 

@@ -11,7 +11,7 @@ export interface NewRecord {
   readonly id: string;
   /** ISO 8601. */
   readonly createdAt: string;
-  /** By the fields of the structure. Hashed values are hashes already. */
+  /** In the order of the structure's fields. Hashed values are hashes already. */
   readonly values: RecordValues;
 }
 
@@ -19,7 +19,7 @@ export interface NewRecord {
 export interface KeyOfRecord {
   /** Begins with the key (`hashOf`). */
   readonly hash: string;
-  /** Place of its record in the request. */
+  /** Position of its record in the request. */
   readonly index: number;
 }
 
@@ -49,7 +49,7 @@ export function newRecordLines(
   return recordLines(rows, signal);
 }
 
-/** By the places of their records. */
+/** By the positions of their records. */
 function keysOf(unique: readonly KeyOfRecord[]): ReadonlyMap<number, readonly string[]> {
   const keys = new Map<number, string[]>();
   for (const { hash, index } of unique) {
@@ -61,8 +61,8 @@ function keysOf(unique: readonly KeyOfRecord[]): ReadonlyMap<number, readonly st
 }
 
 /**
- * The same as JSONCompactEachRow, which costs the engine less, with the columns that it has, and without making rows.
- * Only for records of one structure: the INSERT has these columns alone.
+ * The same as JSONCompactEachRow with its columns, without making rows. It costs the engine less.
+ * Only for records of one structure, because the INSERT has only these columns.
  */
 export async function newCompactLines(
   { id, structure }: RecordSpace,
@@ -99,7 +99,7 @@ function compactLine(
     }
     const text = typeof value === 'string';
     const json = text ? quoted(value) : String(value);
-    // the maps have all values as text
+    // the maps store all values as text
     const inMap = text ? json : `"${json}"`;
     if (kind === 'h') {
       hashes += (hashes === '' ? key : nextKey) + inMap;
@@ -112,7 +112,7 @@ function compactLine(
   return `${columns},{${doc}},{${hashes}},[${keys}]]\n`;
 }
 
-/** A record as find would answer it when it is stored. */
+/** A record as find would return it once stored. */
 export function newRecordJson(structure: Structure, { id, createdAt, values }: NewRecord): string {
   const parts = partsOf(structure);
   let text = `{"id":"${id}"`;
@@ -126,7 +126,7 @@ export function newRecordJson(structure: Structure, { id, createdAt, values }: N
   return `${text},"createdAt":"${createdAt}","updatedAt":"${createdAt}"}`;
 }
 
-/** Records as an array, as find would answer them. @param records one at least */
+/** Records as an array, as find would return them. @param records at least one */
 export function newRecordsJson(
   structure: Structure,
   records: readonly NewRecord[],
@@ -141,7 +141,7 @@ function hasColumn(kind: SlotKind): boolean {
   return kind !== 'h' && kind !== 'm';
 }
 
-/** Texts that are their own JSON between quotes: most of them, and a test takes half as long as the call it saves. */
+/** Texts that need no escapes in JSON, as most do: the test takes half as long as the call that it saves. */
 const plainText = /^[ !#-[\]-~]*$/;
 
 function quoted(text: string): string {
@@ -151,13 +151,13 @@ function quoted(text: string): string {
 /** A field's part of the texts of all records. */
 interface FieldParts {
   readonly type: string;
-  /** No answer shows it. */
+  /** Never shown in answers. */
   readonly isSecret: boolean;
   readonly slot: string;
   readonly kind: SlotKind;
   /** Before its value in a map. */
   readonly key: string;
-  /** The same behind another one. */
+  /** The same after another value. */
   readonly nextKey: string;
   /** Before its value in an answer. */
   readonly answer: string;
@@ -171,9 +171,13 @@ function partsOf(structure: Structure): readonly FieldParts[] {
     parts = structure.fields.map((field) => {
       const slot = slotOf(field);
       return {
-        ...{ type: field.type, isSecret: field.hashed || field.hidden === true, slot, kind: kindOf(slot) },
-        ...{ key: `"${slot}":`, nextKey: `,"${slot}":` },
-        ...{ answer: `,${JSON.stringify(field.name)}:` },
+        type: field.type,
+        isSecret: field.hashed || field.hidden === true,
+        slot,
+        kind: kindOf(slot),
+        key: `"${slot}":`,
+        nextKey: `,"${slot}":`,
+        answer: `,${JSON.stringify(field.name)}:`,
       };
     });
     known.set(structure, parts);

@@ -1,9 +1,9 @@
 import type { StoredRow } from './stored-row.ts';
 
 /**
- * A record as the engine writes `rowColumns` in RowBinary: so streamed rows are kept as they come
+ * A record as the engine writes `rowColumns` in RowBinary, so that streamed rows are kept as they arrive
  * (https://clickhouse.com/docs/interfaces/formats/RowBinary). A text is its length as LEB128 and its bytes, a time 64 bits
- * of milliseconds, a map the number of its pairs and they, one after the other.
+ * of milliseconds, and a map the number of its pairs, followed by the pairs.
  */
 
 export interface Span {
@@ -16,7 +16,7 @@ const word = 2 ** 32;
 
 class Cursor {
   #bytes: Buffer = Buffer.alloc(0);
-  /** Where it stands; NaN: behind the end of the bytes. */
+  /** Its position; NaN: past the end of the bytes. */
   at = 0;
 
   begin(bytes: Buffer, at: number): void {
@@ -51,7 +51,7 @@ class Cursor {
     const length = this.length();
     const from = this.at;
     this.at += length;
-    // slots, which come again and again
+    // slots, which repeat in every row
     if (length === 2) {
       return slotText(this.#bytes[start + 1] as number, this.#bytes[start + 2] as number);
     }
@@ -83,7 +83,7 @@ function slotText(first: number, second: number): string {
   return text;
 }
 
-/** Where the row ends that begins at a place; NaN: the bytes end before it. */
+/** Where the row that begins at a position ends; NaN: the bytes end before it. */
 function endOfRow(bytes: Buffer, at: number): number {
   cursor.begin(bytes, at);
   cursor.skipText();
@@ -98,7 +98,7 @@ function endOfRow(bytes: Buffer, at: number): number {
 /** Rows of a stream. Its pieces may end in the middle of a row. */
 export class PackedRows {
   bytes: Buffer = Buffer.alloc(0);
-  /** Place of the current row. */
+  /** Position of the current row. */
   start = 0;
   end = 0;
 
@@ -108,7 +108,7 @@ export class PackedRows {
     this.end = 0;
   }
 
-  /** Moves to the next row; false: it has not arrived as a whole. */
+  /** Moves to the next row; false: it has not arrived completely. */
   next(): boolean {
     const end = endOfRow(this.bytes, this.end);
     if (Number.isNaN(end)) return false;
@@ -117,7 +117,7 @@ export class PackedRows {
     return true;
   }
 
-  /** Bytes of a row that is not there as a whole. */
+  /** Bytes of a row received in part. */
   get rest(): number {
     return this.bytes.byteLength - this.end;
   }
@@ -143,7 +143,7 @@ export function updatedAt(bytes: Buffer, at: number): number {
   return timeAt(bytes, cursor.at + timeBytes);
 }
 
-/** Whether the row has a value of the slot: then the span says where. */
+/** Whether the row has a value of the slot. If so, sets the span to it. */
 export function valueSpan(bytes: Buffer, at: number, slot: Uint8Array, span: Span): boolean {
   cursor.begin(bytes, at);
   cursor.skipText();
@@ -166,7 +166,7 @@ export function valueSpan(bytes: Buffer, at: number, slot: Uint8Array, span: Spa
 /**
  * Finds the values of several slots in one pass.
  * @param places of the slots, by their bytes as a number
- * @param spans gets start and end of each value, by place
+ * @param spans receives the start and the end of each value, by place
  */
 export function findValues(
   bytes: Buffer,
@@ -213,7 +213,7 @@ export class RowWriter {
   #bytes = Buffer.allocUnsafe(4096);
   #at = 0;
 
-  /** @param largest bytes; null: it would take more */
+  /** Null: the row would take more than `largest` bytes. */
   write({ _id, _created_at, _updated_at, _doc }: StoredRow, largest: number): Buffer | null {
     const slots = Object.keys(_doc);
     let most = 100 + 3 * _id.length;
@@ -232,7 +232,7 @@ export class RowWriter {
     return this.#at > largest ? null : this.#bytes.subarray(0, this.#at);
   }
 
-  /** Only an id, for readers that need no more of a row; as above. */
+  /** Writes only an id, for readers that need nothing else of a row. */
   id(id: string, largest: number): Buffer | null {
     if (id.length > largest) return null;
     this.#at = 0;
@@ -247,7 +247,7 @@ export class RowWriter {
   }
 
   #text(text: string): void {
-    // of most texts the length takes one byte
+    // the length of most texts takes one byte
     const at = this.#at;
     const length = this.#bytes.write(text, at + 1);
     if (length < 0x80) {

@@ -6,7 +6,7 @@ import { joinedText } from './joined-text.ts';
 import { keyOf } from './record-keys.ts';
 import type { StoredRow } from './stored-row.ts';
 
-/** A record as it is stored: the part that answers may show, and the hashes of its hashed fields by slot. */
+/** A record to store: the row that answers may show, and the hashes of its hashed fields by slot. */
 export interface RecordRow {
   readonly row: StoredRow;
   readonly hashes: Readonly<Record<string, string>>;
@@ -14,7 +14,7 @@ export interface RecordRow {
 
 export interface SpacedRow extends RecordRow {
   readonly spaceId: string;
-  /** Of its values of unique fields (`keyOf`); absent: it has none. */
+  /** Keys of its values of unique fields (`keyOf`); absent: none. */
   readonly keys?: readonly string[] | undefined;
 }
 
@@ -65,12 +65,12 @@ export const rowColumns = '_id, _created_at, _updated_at, _doc';
 /** Bytes of a record's values as text. */
 export const valueBytes = 'arraySum(arrayMap(x -> length(x), mapValues(_doc)))';
 
-/** A stored record as find would answer it. */
+/** A stored record as find returns it. */
 export function storedJson(structure: Structure, row: StoredRow): string {
   return shownJson(row, wholeRecord(structure));
 }
 
-/** The same of the parts that are asked for. */
+/** The same with only some parts. */
 export function shownJson(row: StoredRow, shown: RecordParts): string {
   let text = '';
   for (const part of shown.parts) text += part.before + partJson(part, row);
@@ -83,6 +83,6 @@ function partJson({ target, path }: ShownValue, row: StoredRow): string {
   const value = row._doc[slotOf(target)];
   if (value === undefined) return 'null';
   if (path.length > 0) return valueAt(value, path) ?? 'null';
-  // all but text is stored as JSON writes it
+  // everything except text is stored as JSON writes it
   return target.type === 'TEXT' ? JSON.stringify(value) : value;
 }

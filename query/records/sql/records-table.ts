@@ -19,14 +19,14 @@ export interface Selection {
   readonly columns: string;
   /** Null: all records of the space. */
   readonly where?: string | null;
-  /** The records have one of these ids and values, by the index of values. */
+  /** Each record has one of these ids or values: the index of values finds them. */
   readonly keyed?: readonly Condition[];
-  /** A condition that sees every row that is read, before any other one. */
+  /** A condition that counts every row read, before any other condition. */
   readonly counted?: string;
   readonly tail?: string;
 }
 
-/** SQL, and the server of several that it is for. */
+/** SQL, and the key that chooses its server. */
 export interface Sql {
   readonly sql: string;
   readonly home: string;
@@ -34,25 +34,25 @@ export interface Sql {
   readonly space?: string;
 }
 
-/** In place of a space: it needs the records of all of them. */
+/** In place of a space: flush the log of all spaces first. */
 export const allSpaces = '*';
 
-/** The most that a slot and the lengths take beside a value of a row in memory. */
+/** The most bytes that a slot and the lengths take in addition to a value of a row in memory. */
 const slotBytes = 9;
-/** Bytes of a row before which as much of a slab may stay free (query/records/memory/row-slabs.ts). */
+/** Bytes of a row that may leave as many bytes of a slab unused (query/records/memory/row-slabs.ts). */
 export const largeRow = 64 * 1024;
 
 /** Spaces of one statement: its text holds their ids. */
 const spacesAtOnce = 1000;
-/** Of keys whose writes are over. */
+/** Selects keys whose writes have ended. */
 const oldKeys = '_written < now() - INTERVAL 1 HOUR';
 
-/** Homes where there are several servers. */
+/** Number of homes if there are several servers. */
 const mostHomes = 16;
 
 /**
- * The one place that names the records table and the table of keys (docs/records.md). They hold the rows of all accounts,
- * so every statement names its spaces: there is no other way to make one.
+ * The only place that names the records table and the table of keys (docs/records.md). They hold the rows of all accounts,
+ * so every statement has to name its spaces, and can only be made here.
  */
 export class RecordsTable {
   readonly #records: string;
@@ -88,7 +88,7 @@ export class RecordsTable {
       for (let from = 0; from < ids.length; from += spacesAtOnce) yield ids.slice(from, from + spacesAtOnce);
   }
 
-  /** The space of the receipts of inserts into a space: it has no owner, and the same home. */
+  /** The space for the receipts of inserts into a space. It has no owner, and the same home. */
   receiptsOf(spaceId: string): string {
     return receiptSpace(this.#homeNumber(spaceId), storeOfRecords(spaceId));
   }
@@ -98,7 +98,7 @@ export class RecordsTable {
   }
 
   select(spaceId: string, { columns, where = null, keyed = [], counted, tail = '' }: Selection): Sql {
-    // all before the columns are read, as the engine does by itself where it need not count
+    // before columns are read, as the engine does by default when it does not count
     const clause = counted === undefined ? 'WHERE' : `PREWHERE ${counted} AND`;
     const conditions = [`space = ${textLiteral(spaceId)}`];
     if (keyed.length > 0) conditions.push(this.#byValues(spaceId, keyed));
@@ -107,17 +107,17 @@ export class RecordsTable {
     return this.#about(spaceId, sql.trimEnd());
   }
 
-  /** Records of any spaces of one home by their ids; the column `_space` has their space. */
+  /** Records of any spaces of one home by their ids, with their space in the column `_space`. */
   selectByIds(records: readonly RecordAddress[], columns: string): Sql {
     const sql = `SELECT toString(space) AS _space, ${columns} FROM ${this.#records} WHERE ${addressesSql(records)}`;
     return { sql, home: this.#homeOfAll(records) };
   }
 
   /**
-   * Records of any spaces of one home that may have one of some values, some of them twice: those that were stored with it,
-   * and those that an update may have given it. The engine takes the state of the records before that of the keys, which are
-   * written before their update: so it sees the keys of all updates that it sees.
-   * @param values one at least
+   * Records of any spaces of one home that may have one of the values, some of them twice: records that were stored with it,
+   * and records that an update may have given it. The engine takes its snapshot of the records before its snapshot of the keys, which are
+   * written before their update. For every update that it sees, it therefore sees the keys.
+   * @param values at least one
    */
   selectByValues(values: readonly SlotValue[], columns: string): Sql {
     const spaces = oneOf('space', [...new Set(values.map(({ spaceId }) => spaceId))]);
@@ -128,7 +128,7 @@ export class RecordsTable {
     return { sql, home: this.homeOf((values[0] as SlotValue).spaceId) };
   }
 
-  /** The terms that more than `most` records have, of some of the oldest and the newest of a space. @param records of each */
+  /** The terms that more than `most` records have, among the oldest and the newest `records` of a space. */
   sampleTerms(spaceId: string, { records, most }: { readonly records: number; readonly most: number }): Sql {
     const space = `SELECT _id, _terms FROM ${this.#records} WHERE space = ${textLiteral(spaceId)}`;
     return this.#about(spaceId, sampleSql(space, { records, most }));
@@ -152,12 +152,14 @@ export class RecordsTable {
   }
 
   /**
-   * Deletes keys that updates wrote and that their records have no more, or that are there twice, but for those of the last
+   * Deletes keys that updates wrote and whose values their records no longer have, and duplicates, except keys of the last
    * hour: their updates may be under way.
    */
   clearOldKeys(spaceId: string): readonly Sql[] {
     return oldKeysSql({ keys: this.#keys, records: this.#records }, spaceId, oldKeys).map((sql) => ({
-      ...{ sql, home: this.homeOf(spaceId), space: spaceId },
+      sql,
+      home: this.homeOf(spaceId),
+      space: spaceId,
     }));
   }
 
@@ -175,13 +177,13 @@ export class RecordsTable {
     };
   }
 
-  /** The first id behind another one, among records with a value in a slot. @param skip records to pass over first */
+  /** The first id after another one, among records with a value in a slot. @param skip records to skip first */
   nextOfSlot(spaceId: string, slot: string, after: string, skip: number): Sql {
     const where = `_id > ${textLiteral(after)} AND mapContains(${mapOf(slot)}, ${textLiteral(slot)})`;
     return this.select(spaceId, { columns: '_id', where, tail: `ORDER BY _id LIMIT 1 OFFSET ${skip}` });
   }
 
-  /** Takes the values of a slot out of records of a space: those behind one id, and up to another one if it is given. */
+  /** Removes the values of a slot from records of a space: from records after one id, and up to another id if given. */
   dropSlot(
     spaceId: string,
     slot: string,
@@ -198,7 +200,7 @@ export class RecordsTable {
   }
 
   /**
-   * Copies the values of a slot to another one, as values of its type. It can be repeated, and readers of the first slot
+   * Copies the values of a slot to another slot, converted to its type. It can be repeated, and readers of the first slot
    * notice nothing.
    */
   convertSlot(
@@ -212,21 +214,21 @@ export class RecordsTable {
     return this.#about(spaceId, sql);
   }
 
-  /** Bytes of the values of all records, as text. @param overhead bytes that each record counts beside them */
+  /** Bytes of the values of all records, as text. @param overhead bytes that each record counts in addition */
   sumBytes(spaceIds: readonly string[], overhead: number): Sql {
     const sql = `SELECT toFloat64(${overhead} * count() + sum(${valueBytes})) AS bytes
       FROM ${this.#records} WHERE ${oneOf('space', spaceIds)}`;
     return { sql, home: this.homeOf(spaceIds[0] as string), space: allSpaces };
   }
 
-  /** How many records spaces of one home have, by the column `_space`; those without any are not there. */
+  /** How many records the spaces of one home have, by the column `_space`; empty spaces are missing. */
   countAll(spaceIds: readonly string[]): Sql {
     const sql = `SELECT toString(space) AS _space, toFloat64(count()) AS count FROM ${this.#records}
       WHERE ${oneOf('space', spaceIds)} GROUP BY space`;
     return { sql, home: this.homeOf(spaceIds[0] as string), space: allSpaces };
   }
 
-  /** How many records a space has, up to so many, in the form of `countAll`. However large it is, no more are read. */
+  /** How many records a space has, up to a limit, in the form of `countAll`. No more are read, however large the space is. */
   countUpTo(spaceId: string, most: number): Sql {
     const id = textLiteral(spaceId);
     const sql = `SELECT ${id} AS _space, toFloat64(count()) AS count
@@ -234,7 +236,7 @@ export class RecordsTable {
     return { sql, home: this.homeOf(spaceId) };
   }
 
-  /** The sizes of the records of a space, as `RowSizes` has them. @param some number of records for an estimate */
+  /** The sizes of the records of a space, as `RowSizes`. @param some number of records for an estimate */
   sizeOf(spaceId: string, some?: number): Sql {
     const from = `FROM ${this.#records} WHERE space = ${textLiteral(spaceId)}`;
     const limit = some === undefined ? '' : ` LIMIT ${some}`;
@@ -244,7 +246,7 @@ export class RecordsTable {
     return { sql, home: this.homeOf(spaceId) };
   }
 
-  /** Writes the keys of all stored values of a slot. A key may then be there twice, which is no harm. */
+  /** Writes the keys of all stored values of a slot. Duplicates are harmless. */
   addKeys(spaceId: string, slot: string, range: IdRange = allIds): Sql {
     const key = `reinterpretAsUInt64(substring(MD5(concat('${slot}:', _doc['${slot}'])), 1, 8))`;
     const sql = `INSERT INTO ${this.#keys} (space, key, _id) SELECT space, ${key}, _id FROM ${this.#records}
@@ -292,7 +294,7 @@ export class RecordsTable {
   }
 }
 
-/** Which of the maps of a record has the values of a slot. */
+/** The map of a record that holds the values of a slot. */
 function mapOf(slot: string): '_hashes' | '_doc' {
   return kindOf(slot) === 'h' ? '_hashes' : '_doc';
 }

@@ -15,8 +15,8 @@ const types: Readonly<Record<FieldType, string>> = {
  * A SELECT of a space's records for people: columns by the names of fields, with their types; ARRAY and OBJECT as JSON
  * text, and hashed fields not at all.
  *
- * A name of a field may be that of a column, such as `space` or `t0`, and the engine takes a name for the alias rather
- * than for the column. So the records are read by names of our own, which begin no name of a field, and named outside.
+ * A field may have the name of a column, such as `space` or `t0`, and the engine takes a name for the alias rather
+ * than for the column. The records are therefore read by names with a prefix that no field has, and renamed outside.
  */
 export function spaceViewSql(
   table: Pick<RecordsTable, 'select'>,

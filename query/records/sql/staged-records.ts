@@ -8,9 +8,9 @@ import type { RecordsTable, Sql } from './records-table.ts';
 import { valueSql } from './value-sql.ts';
 
 /**
- * A table of records that nobody sees yet. Its parts become parts of the records table at one moment, without being written
- * again. Nothing merges them before: a part that was merged has numbers of its rows in it, by which the engine would take an
- * update of other rows for theirs.
+ * A table of records that no read sees yet. Its parts are attached to the records table at one moment, without being written
+ * again. They are never merged before: a merged part holds the numbers of its rows, by which the engine would mistake an
+ * update of other rows for an update of these.
  */
 export class StagedRecords {
   readonly name: string;
@@ -36,7 +36,7 @@ export class StagedRecords {
     return this.#sql(`DROP TABLE IF EXISTS ${this.name} SYNC`);
   }
 
-  /** Its records become records of their space, all at one moment. */
+  /** Makes its records part of their space, all at one moment. */
   attach(): Sql {
     return {
       ...this.#sql(`ALTER TABLE ${this.#records} ATTACH PARTITION tuple() FROM ${this.name}`),
@@ -44,24 +44,24 @@ export class StagedRecords {
     };
   }
 
-  /** Those of its records that are records of their space: all of them, if it was attached to its end. */
+  /** Its records that are part of their space: all of them, if attaching was completed. */
   attached(): IdRange {
     return { ...allIds, where: `_id IN (SELECT _id FROM ${this.name})` };
   }
 
-  /** Keys of its unique values, as `allKeys` has those of the records table. */
+  /** Keys of its unique values, in the form of `allKeys`. */
   keys(): Sql {
     return this.#sql(keyWordsSql(`SELECT space, arrayJoin(_keys) AS key FROM ${this.name}`));
   }
 
-  /** Bytes of the values of all, as text. @param overhead bytes that each record counts beside them */
+  /** Bytes of the values of all, as text. @param overhead bytes that each record counts in addition */
   sumBytes(overhead: number): Sql {
     return this.#sql(
       `SELECT toFloat64(${overhead} * count() + sum(${valueBytes})) AS bytes FROM ${this.name}`,
     );
   }
 
-  /** A row, if records of the space have one of its values of a field, or one of its ids, by now. */
+  /** A row, if by now records of the space have one of its values of a field, or one of its ids. */
   taken(field: Field | 'id'): Sql {
     const value = valueSql(field);
     const staged = `SELECT ${value} FROM ${this.name} WHERE ${value} IS NOT NULL`;

@@ -2,9 +2,9 @@ import type { StoredValue } from '../structure/field.ts';
 import { hashOf, keyOf, keysSql } from './record-keys.ts';
 
 /**
- * A term stands for a value of a field of a space, in the index of values (docs/decisions/062-index-of-values.md): 40 bits
- * of a hash, as the engine makes them by the default of the column `_terms` (common/catalogue/migrations/record-tables.ts).
- * Two values may have one term, so a reader compares the value as well.
+ * A term represents a value of a field of a space in the index of values (docs/decisions/062-index-of-values.md): 40 bits
+ * of a hash, as the engine computes them by the default of the column `_terms` (common/catalogue/migrations/record-tables.ts).
+ * Two values may have the same term, so a reader compares the value as well.
  */
 export type Term = string & { readonly isTerm: true };
 
@@ -15,7 +15,7 @@ export interface SlotValue {
   readonly value: StoredValue;
 }
 
-/** A request asks for many values of one space. */
+/** Words of the last space, because a request has many values of one space. */
 let lastSpace = { id: '', bytes: Buffer.alloc(0) };
 /** Of each byte. */
 const hexOf = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
@@ -33,17 +33,17 @@ export function termOf(spaceId: string, slot: string, value: StoredValue): Term 
   return term as Term;
 }
 
-/** In place of a value that an increment wrote: what it came to is not known before. */
+/** In place of a value that an increment writes, because the sum is not known before. */
 export const anyNumber = '+';
 
-/** The keys by which updates note values, and sums that may be such a value. */
+/** The keys by which updates record values, and the key for sums of increments. */
 export function updateKeysSql(values: readonly Pick<SlotValue, 'slot' | 'value'>[]): string {
   const keys = values.map(({ slot, value }) => keyOf(slot, value));
   const sums = values.flatMap(({ slot, value }) => (typeof value === 'number' ? keyOf(slot, anyNumber) : []));
   return `key IN ${keysSql([...new Set([...keys, ...sums])])}`;
 }
 
-/** A condition that the rows have one of the terms. The engine takes it from the index. */
+/** A condition that rows have one of the terms. The engine evaluates it by the index. */
 export function termsSql(terms: Iterable<Term>): string {
   const tokens = Array.from(new Set(terms), (term) => `'${term.replace(/../g, '\\x$&')}'`);
   return `hasAnyTokens(_terms, [${tokens.join(', ')}])`;

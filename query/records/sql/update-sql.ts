@@ -7,13 +7,13 @@ import { numberText } from './convert-sql.ts';
 import { engineTime } from './record-row.ts';
 import type { StoredRow } from './stored-row.ts';
 
-/** The new value of one slot; of a hashed field the hash. */
+/** The new value of one slot; for a hashed field the hash. */
 export interface Assignment {
   readonly slot: string;
   readonly value: NewValue;
 }
 
-/** The record with the values set. `_updated_at` always grows, even when the clock stands still or goes back. */
+/** The record with the new values. `_updated_at` always grows, even if the clock stands still or goes back. */
 export function changedRow(before: StoredRow, assignments: readonly Assignment[]): StoredRow {
   const doc: Record<string, string> = { ...before._doc };
   for (const { slot, value } of assignments) {
@@ -31,20 +31,20 @@ export interface RowUpdate {
   readonly spaceId: string;
   readonly id: string;
   readonly assignments: readonly Assignment[];
-  /** ISO 8601; absent: now, or a millisecond after the last time. */
+  /** ISO 8601; absent: now, or a millisecond after the previous time. */
   readonly updatedAt?: string;
 }
 
 /**
- * The assignments of one lightweight UPDATE of many records: each column takes its value by the record's place in the
- * list of ids. It names only the slots that change, so other changes at the same time stay; maps are changed key by key,
- * and the engine runs updates that read their own columns one after the other (docs/decisions/003-updates.md).
+ * The assignments of one lightweight UPDATE of many records: each column takes its value by the record's position in the
+ * list of ids. It names only the slots that change, so concurrent changes of other slots are kept. Maps are changed key by key,
+ * and the engine runs updates that read their own columns one after another (docs/decisions/003-updates.md).
  * `_updated_at` always grows, even when the clock stands still or goes back.
  */
 export function updateAssignments(rows: readonly RowUpdate[], now: Date): string {
   const first = rows.slice(0, 1);
   const slots = first.flatMap(({ assignments }) => assignments.map(({ slot }) => slot));
-  // many records that are all set to the same have it in the statement once
+  // if all records get the same values, the statement has them once
   const areAlike = rows.every(({ assignments }) => assignments === first[0]?.assignments);
   return areAlike && rows.length > 1
     ? partsOf(first, slots, '1', now)
@@ -65,7 +65,7 @@ function partsOf(rows: readonly RowUpdate[], slots: readonly string[], place: st
     }
     if (kind === 'm' || kind === 'h') return;
     const values = given.map(valueText);
-    // read from text, a number is the very double that was written
+    // a number that is read from text is exactly the double that was written
     parts.push(
       `${slot} = CAST([${values.join(', ')}], 'Array(Nullable(${slotColumns[kind].type}))')[${place}]`,
     );
@@ -99,7 +99,7 @@ function sumSql(slot: string, increments: readonly Increment[], place: string): 
   return `(${stored} + CAST([${added.join(', ')}], 'Array(Float64)')[${place}])`;
 }
 
-/** The map with some values set, and the null ones removed. */
+/** The map with some values set, and null values removed. */
 function mapSql(column: string, lists: readonly (readonly Assignment[])[], place: string): string {
   const set = lists.map((list) =>
     Object.fromEntries(
@@ -113,7 +113,7 @@ function mapSql(column: string, lists: readonly (readonly Assignment[])[], place
   return `mapFilter((slot, _) -> NOT has(${without}, slot), ${updated})`;
 }
 
-/** As JSON text, which takes any text and is read faster than an expression of many parts. */
+/** As JSON text, which can hold any text and is parsed faster than an expression of many parts. */
 function arraySql(values: readonly unknown[], type: string): string {
   return `JSONExtract(${textLiteral(JSON.stringify(values))}, 'Array(${type})')`;
 }

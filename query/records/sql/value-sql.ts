@@ -4,7 +4,7 @@ import { type Field, type StoredValue, systemColumns, type Target } from '../str
 import type { RecordParts, ShownValue } from '../structure/record-parts.ts';
 import { kindOf, slotOf } from '../structure/slots.ts';
 
-/** The value of a record, NULL where it has none; of a hashed field its hash. */
+/** The value of a record, NULL if it has none; for a hashed field its hash. */
 export function valueSql(target: Target): string {
   if (typeof target === 'string') return systemColumns[target];
   const slot = slotOf(target);
@@ -18,7 +18,7 @@ export function valueSql(target: Target): string {
   }
 }
 
-/** Slots that are columns hold values of the declared type; in a map everything is text. */
+/** Slots with a column hold values of the declared type; in a map everything is text. */
 function castSql({ type }: Field, text: string): string {
   if (type === 'NUMBER') return `toFloat64(${text})`;
   return type === 'BOOLEAN' ? `CAST(${text} = 'true', 'Bool')` : text;
@@ -28,7 +28,7 @@ function mapValueSql(map: string, slot: string, cast: (text: string) => string):
   return `if(mapContains(${map}, '${slot}'), ${cast(`${map}['${slot}']`)}, NULL)`;
 }
 
-/** A value that was read by the type of its field. */
+/** A literal for a value of a field's type. */
 export function valueLiteral(value: StoredValue | Date): string {
   if (value instanceof Date) return `toDateTime64(${textLiteral(timestampText(value))}, 3, 'UTC')`;
   switch (typeof value) {
@@ -41,7 +41,7 @@ export function valueLiteral(value: StoredValue | Date): string {
   }
 }
 
-/** More literals are slower than one text to be read: the engine analyses each of them. */
+/** More literals than this are slower than parsing one text: the engine analyses each of them. */
 const fewLiterals = 16;
 
 /** An array of texts. */
@@ -53,7 +53,7 @@ function arraySql(literals: readonly string[]): string {
   return `CAST(${textLiteral(`[${literals.join()}]`)}, 'Array(String)')`;
 }
 
-/** The right side of IN for values of one field, one at least. */
+/** The right side of IN for values of one field, at least one. */
 export function listSql(values: readonly (StoredValue | Date)[]): string {
   const [first] = values;
   if (values.length <= fewLiterals || typeof first === 'boolean')
@@ -101,7 +101,7 @@ export function recordExpression({ parts, end }: RecordParts, prefix = ''): stri
 function partExpression({ target, path }: ShownValue): string {
   const value = valueSql(target);
   if (typeof target === 'string') return `toJSONString(${value})`;
-  // these are stored as JSON text already
+  // stored as JSON text already
   const isJson = target.type === 'ARRAY' || target.type === 'OBJECT';
   const json = path.length > 0 ? pathSql(value, path) : isJson ? value : `toJSONString(${value})`;
   // NULL in, NULL out: one would make the whole record NULL

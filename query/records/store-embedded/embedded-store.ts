@@ -42,8 +42,8 @@ interface EmbeddedStoreArgs {
 }
 
 /**
- * The store of a process that has its engine to itself. A write is acknowledged when it is in a write-ahead log; the
- * table follows. Reads are answered from rows in memory, from kept results, and by statements.
+ * The store of a process with an exclusive engine. A write is acknowledged when it is in a write-ahead log; the
+ * table follows. Reads are answered from rows in memory, from cached results, and by statements.
  */
 export class EmbeddedStore implements WritableStore {
   readonly singleWriter = true;
@@ -61,7 +61,7 @@ export class EmbeddedStore implements WritableStore {
   readonly #reads: SharedReads;
   readonly #listeners = new Map<string, ChangeListener>();
 
-  /** First brings the log of an earlier process into the table. */
+  /** First flushes the log of an earlier process into the table. */
   static async open(args: {
     readonly db: Database;
     readonly database: string;
@@ -96,8 +96,12 @@ export class EmbeddedStore implements WritableStore {
     this.#tables = tables;
     const lock = this.#lock;
     const writes = new LoggedWrites({
-      ...{ pending, tables, results, lock, listeners: this.#listeners },
-      lookUp: (...asked) => this.lookUp(...asked),
+      pending,
+      tables,
+      results,
+      lock,
+      listeners: this.#listeners,
+      lookUp: (space, wanted, signal) => this.lookUp(space, wanted, signal),
       statements: createStatementWrites({ db, table, metrics, log, lock, beginWrite: results.beginWrite }),
     });
     this.insert = (records) => writes.insert(records);
@@ -107,7 +111,7 @@ export class EmbeddedStore implements WritableStore {
   async lookUp(space: RecordSpace, wanted: LookupKey, signal: AbortSignal): Promise<readonly StoredRow[]> {
     const known = this.#known.find(space.id, wanted);
     if (known?.complete) return known.rows;
-    // no write of the value has begun, or ended
+    // no write of the value has ever begun
     if ('slot' in wanted && !this.keys.mayHave(space.id, hashOf(wanted.slot, wanted.value))) return [];
     this.#preloads.missed(space, 'look-up');
     if ('slot' in wanted) this.#tables.missed(space.id, [lookupShape(wanted.slot)]);
@@ -129,7 +133,7 @@ export class EmbeddedStore implements WritableStore {
     const { space, plan } = find;
     const { plain, others, hashed } = plan.conditions;
     const shapes = hashed.length === 0 ? shapesOf(plan) : [];
-    // without an index only a small space is searched in memory
+    // without an index, only a small space is searched in memory
     const isScan = others.length > 0 && plain.length === 0 && shapes.length === 0;
     this.#preloads.missed(space, isScan ? 'look-up' : 'search');
     this.#tables.missed(space.id, shapes);
@@ -153,7 +157,7 @@ export class EmbeddedStore implements WritableStore {
 
   async listen(spaceId: string, listener: ChangeListener): Promise<StopListening> {
     this.#listeners.set(spaceId, listener);
-    // another one may have come since
+    // another listener may have subscribed since
     return () => void (this.#listeners.get(spaceId) === listener && this.#listeners.delete(spaceId));
   }
 

@@ -4,12 +4,12 @@ import { keyWords } from '../sql/record-keys.ts';
 import type { Sql } from '../sql/records-table.ts';
 import type { Engine, StoredKeys } from '../store/record-store.ts';
 
-/** Keys that the filter is made for at least, and at most (40 MB). */
+/** The least and the most keys that the filter is sized for (40 MB). */
 const limits = { smallest: 1_000_000, largest: 32_000_000 };
 
 /**
  * The unique values that may be stored, for the only writer of a store: a filter over the table of keys.
- * A value that is surely new needs no statement.
+ * A value that is certainly new needs no statement.
  */
 export class KeyFilter implements StoredKeys {
   readonly #filter = new StreamedFilter(limits);
@@ -19,7 +19,7 @@ export class KeyFilter implements StoredKeys {
     this.#parts = parts;
   }
 
-  /** Called once. Until it is filled every value may be stored. */
+  /** Called once. Until the filter is filled, any value may be stored. */
   fillLater(): void {
     const { db, table, log } = this.#parts;
     const source = {

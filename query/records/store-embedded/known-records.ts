@@ -6,11 +6,11 @@ import type { LookupKey } from '../store/record-store.ts';
 export interface RecordWrite {
   readonly spaceId: string;
   readonly id: string;
-  /** The record as it is then; null: it was removed. */
+  /** The record after the write; null: removed. */
   readonly row: StoredRow | null;
   /** Hashes by slot; null: the write removed it. */
   readonly hashes: Readonly<Record<string, string | null>>;
-  /** Slots that it set; null: it made the record. */
+  /** Slots that the write set; null: it made the record. */
   readonly changed: readonly string[] | null;
   /** Slots of unique fields: their values have keys. */
   readonly unique: readonly string[];
@@ -18,9 +18,9 @@ export interface RecordWrite {
 
 interface KnownRows {
   readonly rows: readonly StoredRow[];
-  /** Whether these are all that there are; false: the table may have others. */
+  /** Whether these are all; false: the table may have more. */
   readonly complete: boolean;
-  /** Ids of rows that do not count, should the table have them. */
+  /** Ids whose rows in the table are outdated. */
   readonly outdated: ReadonlySet<string>;
 }
 
@@ -30,20 +30,20 @@ interface PendingRecord {
   readonly id: string;
   row: StoredRow | null;
   last: number;
-  /** Its unique values, present and former: it is found by each. */
+  /** Its present and former unique values: each of them finds it. */
   readonly values: string[];
 }
 
 const none: ReadonlySet<string> = new Set();
 
 /**
- * The newest state of records that have a write which is not in the table yet (a memtable), and all records of the spaces
- * that are held in memory. It takes precedence over the table. It is only right where nobody else writes to the
+ * The newest state of records with a write that is not in the table yet (a memtable), and all records of the spaces
+ * that are held in memory. It takes precedence over the table. It requires that no other process writes to the
  * table.
  */
 export class KnownRecords {
   readonly #records = new Map<string, PendingRecord>();
-  /** One, or several where a value went from one to another. */
+  /** Several where a value moved from one record to another. */
   readonly #byValue = new Map<string, PendingRecord | readonly PendingRecord[]>();
   /** How many records of a space are pending, and the number of the last write to one of them. */
   readonly #pending = new Map<string, { count: number; last: number }>();
@@ -53,7 +53,7 @@ export class KnownRecords {
     this.tables = tables;
   }
 
-  /** Null: nothing is known, so the table knows it all. */
+  /** Null: nothing is pending or held, so the table has everything. */
   find(spaceId: string, wanted: LookupKey): KnownRows | null {
     const held = this.#findHeld(spaceId, wanted);
     if (held !== null) return { rows: held, complete: true, outdated: none };
@@ -67,7 +67,7 @@ export class KnownRecords {
     if (found === undefined) return null;
     const outdated = new Set<string>();
     for (const record of listOf(found)) {
-      // of a unique value there is one record
+      // at most one record has a unique value
       if (record.row?._doc[slot] === value) return complete(record.row);
       outdated.add(record.id);
     }
@@ -79,7 +79,7 @@ export class KnownRecords {
     return this.#pending.get(spaceId)?.last;
   }
 
-  /** @param before the record before the write, where there was one @param number larger than that of any write before */
+  /** @param before the record before the write, if there was one @param number larger than the number of any earlier write */
   apply({ spaceId, id, row, unique }: RecordWrite, before: StoredRow | null, number: number): void {
     const space = this.#pending.get(spaceId) ?? { count: 0, last: 0 };
     this.#pending.set(spaceId, space);
@@ -101,7 +101,7 @@ export class KnownRecords {
     this.tables.written(spaceId, id, row);
   }
 
-  /** The table has all writes to the record up to a number. */
+  /** Called when the table has all writes to the record up to a number. */
   settle(spaceId: string, id: string, number: number): void {
     const record = this.#records.get(`${spaceId} ${id}`);
     if (record === undefined || record.last > number) return;
@@ -112,8 +112,8 @@ export class KnownRecords {
   }
 
   /**
-   * To be called before the records of a space are read one after the other, to be held. Null: they are held already, or
-   * can't be. @param unique slots that they are looked up by
+   * To be called before the records of a space are read into memory. Null: they are in memory already, or
+   * can't be. @param unique slots that records are looked up by
    */
   load(spaceId: string, account: string, unique: readonly string[]): TableLoad | null {
     const load = this.tables.begin(spaceId, account, unique);

@@ -6,7 +6,7 @@ import type { SpacedRow } from '../sql/record-row.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
 import { type Assignment, changedRow } from '../sql/update-sql.ts';
 import type {
-  Changed,
+  ChangeOutcome,
   ChangeStep,
   NewRecords,
   RecordChange,
@@ -36,19 +36,19 @@ interface LoggedWritesParts {
 }
 
 /**
- * Writes through the write-ahead log, for the only process of its store. A change's effect is known before it is made:
- * so it drops just the kept results that it concerns.
+ * Writes through the write-ahead log, for a process with an exclusive store. The effect of a change is known before it is made,
+ * so it invalidates only the cached results that it concerns.
  */
 export class LoggedWrites implements RecordWrites {
   readonly #parts: LoggedWritesParts;
-  /** Of spaces with large inserts that have not ended: ids of records that were changed since each began. */
+  /** By space, for each large insert under way: ids of records that were changed since it began. */
   readonly #overtaken = new Map<string, Set<Set<string>>>();
 
   constructor(parts: LoggedWritesParts) {
     this.#parts = parts;
   }
 
-  async insert(args: NewRecords): Promise<Pick<Changed, 'invalidated'>> {
+  async insert(args: NewRecords): Promise<Pick<ChangeOutcome, 'invalidated'>> {
     const { space, records, receipt, signal, permit } = args;
     const { pending, lock, results, listeners } = this.#parts;
     if (records.length > manyRecords) return this.#insertMany(args);
@@ -71,7 +71,7 @@ export class LoggedWrites implements RecordWrites {
     return { invalidated: null };
   }
 
-  #insertMany(args: NewRecords): Promise<Pick<Changed, 'invalidated'>> {
+  #insertMany(args: NewRecords): Promise<Pick<ChangeOutcome, 'invalidated'>> {
     const { space, records, receipt } = args;
     function* rows(): Generator<StoredRow> {
       for (const record of records) yield rowOf(space, record).row;
@@ -82,7 +82,7 @@ export class LoggedWrites implements RecordWrites {
       const inserts = this.#overtaken.get(space.id) ?? new Set();
       this.#overtaken.set(space.id, inserts.add(changed));
       function* changes(): Generator<RowChange> {
-        // a change of a record that was found before the statement ended was told
+        // a record that was found and changed before the statement ended was announced with that change
         for (const row of rows()) if (!changed.has(row._id)) yield asNew(row);
       }
       try {
@@ -91,7 +91,7 @@ export class LoggedWrites implements RecordWrites {
         if (receipt !== undefined) tables.written(receipt.spaceId, receipt.row._id, receipt.row);
         return stored;
       } catch (error) {
-        // what is there of it is not known
+        // it is unknown how much of it was stored
         listeners.get(space.id)?.reset();
         throw error;
       } finally {
@@ -101,7 +101,7 @@ export class LoggedWrites implements RecordWrites {
     });
   }
 
-  async change({ space, steps, signal, permit }: RecordChange): Promise<Changed> {
+  async change({ space, steps, signal, permit }: RecordChange): Promise<ChangeOutcome> {
     const { pending, lock, results, listeners } = this.#parts;
     const rows = await lock.whenShared(space.id, signal, async () => {
       const stored = await this.#find(space, steps, signal);

@@ -13,43 +13,43 @@ import { UpdateValues } from '../store/update-values.ts';
 import type { KnownRecords, RecordWrite } from './known-records.ts';
 import { storeWrites } from './store-writes.ts';
 
-/** The writes of one request: a line of the log, which is there as a whole or not at all. */
-interface Entry extends LogEntry {
+/** The writes of one request: one line of the log, written completely or not at all. */
+interface PendingEntry extends LogEntry {
   /** Empty as soon as the log has it. */
   line: Uint8Array;
   readonly size: number;
   readonly writes: readonly RecordWrite[];
-  /** Its place among all; 0: it is not applied yet. */
+  /** Its position among all writes; 0: not applied yet. */
   number: number;
   readonly account: string;
 }
 
 export interface PendingWrite {
   readonly write: RecordWrite;
-  /** The record before it; null: there was none. */
+  /** The record before the write; null: there was none. */
   readonly before: StoredRow | null;
 }
 
-/** Bytes of lines: the most that wait for the table, of all and of one account, and the most of one flush. */
+/** Bytes of lines: the most that wait for the table, in total and for one account, and the most of one flush. */
 const usualLimits = { pending: 32 * 1024 * 1024, account: 16 * 1024 * 1024, flush: 8 * 1024 * 1024 };
 const { signal: never } = new AbortController();
 const noBytes = new Uint8Array(0);
 
 /**
- * Writes to records that are durable in a write-ahead log before the table has them, for a process that has its store
- * to itself (docs/decisions/023-write-ahead-log-of-records.md). A write is acknowledged after one small write to a file
- * that it shares with all that wait; the table gets the writes in a few large statements. Until then `KnownRecords` has
+ * Writes that are durable in a write-ahead log before they reach the table, for a process with an exclusive store
+ * (docs/decisions/023-write-ahead-log-of-records.md). A write is acknowledged after one small write to a file,
+ * which all waiting writes share; the table gets them in a few large statements. Until then `KnownRecords` has
  * the newest state of a record.
  */
 export class PendingRecords {
-  readonly #log: FlushedLog<Entry>;
+  readonly #log: FlushedLog<PendingEntry>;
   readonly #known: KnownRecords;
   readonly #limits: typeof usualLimits;
   readonly #bytesOf = new Map<string, number>();
   #bytes = 0;
 
   private constructor(args: {
-    readonly log: FlushedLog<Entry>;
+    readonly log: FlushedLog<PendingEntry>;
     readonly known: KnownRecords;
     readonly limits: typeof usualLimits;
   }) {
@@ -58,7 +58,7 @@ export class PendingRecords {
     this.#limits = args.limits;
   }
 
-  /** First brings the log of an earlier process into the table. @param args.directory of the log */
+  /** First flushes the log of an earlier process into the table. @param args.directory of the log */
   static async open(
     args: Engine & {
       readonly directory: string;
@@ -70,8 +70,12 @@ export class PendingRecords {
   ): Promise<PendingRecords> {
     const { directory, log, times, known } = args;
     const values = new UpdateValues(args);
-    const flushed = await FlushedLog.open<Entry>({
-      ...{ what: 'records', directory, entryOf, log, times },
+    const flushed = await FlushedLog.open<PendingEntry>({
+      what: 'records',
+      directory,
+      entryOf,
+      log,
+      times,
       store(entries, again) {
         const writes = entries.flatMap((entry) => entry.writes);
         return storeWrites({ ...args, values }, writes, again);
@@ -86,7 +90,7 @@ export class PendingRecords {
 
   /**
    * Makes the writes of one request, all or none. Resolves when they are durable and can be seen.
-   * @param args.seen called in the moment in which they can be seen
+   * @param args.seen called at the moment when they can be seen
    */
   async write(
     writes: readonly PendingWrite[],
@@ -97,7 +101,7 @@ export class PendingRecords {
     const line =
       records.length <= manyRecords ? Buffer.from(`${JSON.stringify(records)}\n`) : await longLine(records);
     const size = line.byteLength;
-    const entry: Entry = { line, size, writes: records, number: 0, account };
+    const entry: PendingEntry = { line, size, writes: records, number: 0, account };
     while (!this.#fits(account, size)) await this.#makeRoom(signal);
     this.#count(account, size);
     try {
@@ -106,7 +110,7 @@ export class PendingRecords {
       this.#count(account, -size);
       throw error;
     }
-    // from here on it is one step: nobody sees one write of several, or a kept result beside them
+    // one step from here on: nobody sees some of the writes without the others, or an outdated cached result
     entry.line = noBytes;
     entry.number = this.#log.number();
     for (const { write, before } of writes) this.#known.apply(write, before, entry.number);
@@ -114,7 +118,7 @@ export class PendingRecords {
     this.#log.schedule(this.#bytes >= this.#limits.flush);
   }
 
-  /** Resolves when the table has all records of the space; null: it has. */
+  /** Resolves when the table has all records of the space; null: it has them already. */
   settled(spaceId: string, signal?: AbortSignal): Promise<void> | null {
     const last = spaceId === allSpaces ? this.#log.last : this.#known.lastPending(spaceId);
     if (last === undefined || this.#log.has(last)) return null;
@@ -122,14 +126,14 @@ export class PendingRecords {
     return signal === undefined ? flushed : untilAborted(flushed, signal);
   }
 
-  /** Brings all pending writes into the table. The log keeps the rest for the next start. */
+  /** Flushes all pending writes into the table. The log keeps what fails for the next start. */
   async close(): Promise<void> {
     await this.#log.close();
   }
 
   #fits(account: string, size: number): boolean {
     const own = this.#bytesOf.get(account) ?? 0;
-    // one that is larger than a share is let in alone
+    // a write larger than a share is admitted when nothing else waits
     const fitsOwn = own === 0 || own + size <= this.#limits.account;
     return fitsOwn && (this.#bytes === 0 || this.#bytes + size <= this.#limits.pending);
   }
@@ -141,7 +145,7 @@ export class PendingRecords {
       signal.throwIfAborted();
       throw overloaded('the table does not take records', cause);
     }
-    // writes on their way into the log could not be flushed: they get there meanwhile
+    // writes that are not in the log yet can't be flushed: they reach it meanwhile
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
 
@@ -152,7 +156,7 @@ export class PendingRecords {
     else this.#bytesOf.delete(account);
   }
 
-  #settle(entries: readonly Entry[]): void {
+  #settle(entries: readonly PendingEntry[]): void {
     for (const { writes, size, number, account } of entries) {
       for (const { spaceId, id } of writes) this.#known.settle(spaceId, id, number);
       this.#count(account, -size);
@@ -166,7 +170,7 @@ async function longLine(writes: readonly RecordWrite[]): Promise<Uint8Array> {
   return Buffer.concat([Buffer.from('['), await joinedText(writes, textOf, never), Buffer.from(']\n')]);
 }
 
-function entryOf(line: Uint8Array): Entry {
+function entryOf(line: Uint8Array): PendingEntry {
   return {
     line,
     size: line.byteLength,

@@ -10,58 +10,58 @@ import { slotOf } from '../structure/slots.ts';
 /** A record that a write makes. */
 export type RecordEffect = Pick<StoredRow, '_id' | '_doc'>;
 
-/** A write that is under way. Null: it is not known which records it makes, changes or removes. */
-interface Write {
+/** A write under way. Null: unknown which records it makes, changes or removes. */
+interface OngoingWrite {
   readonly effects: readonly RecordEffect[] | null;
 }
 
-interface Entry {
-  readonly space: SpaceEntries;
+interface CachedResult {
+  readonly space: SpaceResults;
   readonly key: string;
-  /** Entries that the same writes drop. */
-  readonly group: Group;
-  /** Null: it is still read. */
+  /** Results that the same writes invalidate. */
+  readonly group: ResultGroup;
+  /** Null: still being read. */
   result: Uint8Array | null;
-  /** Other requests for the same wait for this one. */
+  /** The read, which other requests for the same result wait for. */
   reading: Promise<Uint8Array | null> | null;
   dropped: boolean;
 }
 
-/** Slots that conditions compare, in order, and the values. Null: any write may change the result. */
+/** The slots that conditions compare, in order, and their values. Null: any write may change the result. */
 type Equalities = { readonly slots: string; readonly values: string } | null;
 
-interface Group {
+interface ResultGroup {
   readonly equalities: Equalities;
-  readonly entries: Set<Entry>;
+  readonly entries: Set<CachedResult>;
 }
 
-/** Entries of one space, found by the writes that drop them. */
-interface SpaceEntries {
+/** Results of one space, indexed by the writes that invalidate them. */
+interface SpaceResults {
   readonly id: string;
-  readonly byKey: Map<string, Entry>;
+  readonly byKey: Map<string, CachedResult>;
   /** By the slots of their conditions, and then by the values. */
-  readonly byConditions: Map<string, Map<string, Group>>;
-  readonly others: Group;
-  readonly writes: Set<Write>;
+  readonly byConditions: Map<string, Map<string, ResultGroup>>;
+  readonly others: ResultGroup;
+  readonly writes: Set<OngoingWrite>;
 }
 
-/** Bytes of an entry beside its result and its key. */
+/** Bytes of an entry in addition to its result and its key. */
 const overhead = 800;
-/** The share of the cache that one result may have. */
+/** The share of the cache that one result may take. */
 const largestShare = 1 / 32;
-/** Field sets of one space that are kept apart; conditions on more are dropped with every write. */
+/** Field sets of one space that are indexed; results with other conditions are invalidated by every write. */
 const fieldSets = 32;
 const separator = '\u0000';
 
 /**
- * Results of reads, for a process that is the only writer of its store. Reads and writes of a record are linearizable
- * with it as without: from before a write can be seen until it is acknowledged, nothing that it may change is kept,
- * shared or answered from here. An insert only concerns results whose conditions its records meet; of other writes the
- * values before are not known, so they concern all results of the space.
+ * Caches results of reads, for a process that is the only writer of its store. Reads and writes of a record are linearizable
+ * with or without the cache: from before a write can be seen until it is acknowledged, nothing that it may change is kept,
+ * shared or answered from here. An insert concerns only results whose conditions its records meet. Before other writes, the
+ * old values may be unknown: then they concern all results of the space.
  */
 export class ResultCache implements ReadCache, KeptResults {
-  readonly #entries: LRUCache<Entry, true>;
-  readonly #spaces = new Map<string, SpaceEntries>();
+  readonly #entries: LRUCache<CachedResult, true>;
+  readonly #spaces = new Map<string, SpaceResults>();
   readonly #keys = new RequestKeys();
   readonly #largest: number;
   readonly #counts: CacheCounts;
@@ -70,7 +70,7 @@ export class ResultCache implements ReadCache, KeptResults {
   constructor(bytes: number, counts = new CacheCounts()) {
     this.#counts = counts;
     this.#largest = bytes * largestShare;
-    this.#entries = new LRUCache<Entry, true>({
+    this.#entries = new LRUCache<CachedResult, true>({
       maxSize: Math.max(1, bytes),
       sizeCalculation: (_, entry) => sizeOf(entry),
       dispose: (_, entry) => this.#forget(entry),
@@ -134,7 +134,7 @@ export class ResultCache implements ReadCache, KeptResults {
 
   /**
    * To be called before a write can be seen. The function returned is to be called when all see the write, before it
-   * is acknowledged. @param effects null: they are not known, or many
+   * is acknowledged. @param effects null: unknown, or too many
    */
   begin(spaceId: string, effects: readonly RecordEffect[] | null): () => void {
     const space = this.#spaceOf(spaceId);
@@ -154,7 +154,7 @@ export class ResultCache implements ReadCache, KeptResults {
     return async () => end();
   };
 
-  #dropMatching(space: SpaceEntries, effects: readonly RecordEffect[]): void {
+  #dropMatching(space: SpaceResults, effects: readonly RecordEffect[]): void {
     for (const entry of space.others.entries) this.#drop(entry);
     for (const [slots, byValues] of space.byConditions) {
       const names = slots.split(',');
@@ -166,44 +166,44 @@ export class ResultCache implements ReadCache, KeptResults {
     }
   }
 
-  #spaceOf(id: string): SpaceEntries {
+  #spaceOf(id: string): SpaceResults {
     let space = this.#spaces.get(id);
     if (space === undefined) {
-      const others = { equalities: null, entries: new Set<Entry>() };
+      const others = { equalities: null, entries: new Set<CachedResult>() };
       space = { id, byKey: new Map(), byConditions: new Map(), others, writes: new Set() };
       this.#spaces.set(id, space);
     }
     return space;
   }
 
-  #forgetSpace(space: SpaceEntries): void {
+  #forgetSpace(space: SpaceResults): void {
     if (space.byKey.size === 0 && space.writes.size === 0) this.#spaces.delete(space.id);
   }
 
-  #add(spaceId: string, key: string, conditions: Conditions | null): Entry {
+  #add(spaceId: string, key: string, conditions: Conditions | null): CachedResult {
     const space = this.#spaceOf(spaceId);
     const equalities = conditions === null ? null : equalitiesOf(conditions);
     const dropped = concerns(space.writes, equalities);
     const group = dropped ? space.others : groupOf(space, equalities);
-    const entry: Entry = { space, key, group, result: null, reading: null, dropped };
+    const entry: CachedResult = { space, key, group, result: null, reading: null, dropped };
     if (dropped) return entry;
     space.byKey.set(key, entry);
     group.entries.add(entry);
     return entry;
   }
 
-  #keep(entry: Entry, result: Uint8Array): void {
+  #keep(entry: CachedResult, result: Uint8Array): void {
     entry.result = ownBytes(result);
     entry.reading = null;
     this.#entries.set(entry, true);
   }
 
-  #drop(entry: Entry): void {
+  #drop(entry: CachedResult): void {
     if (entry.result === null) this.#forget(entry);
     else this.#entries.delete(entry);
   }
 
-  #forget(entry: Entry): void {
+  #forget(entry: CachedResult): void {
     if (entry.dropped) return;
     entry.dropped = true;
     const { space, key, group } = entry;
@@ -218,17 +218,17 @@ export class ResultCache implements ReadCache, KeptResults {
   }
 }
 
-function groupOf({ byConditions, others }: SpaceEntries, equalities: Equalities): Group {
+function groupOf({ byConditions, others }: SpaceResults, equalities: Equalities): ResultGroup {
   if (equalities === null || (byConditions.size === fieldSets && !byConditions.has(equalities.slots)))
     return others;
-  const byValues = byConditions.get(equalities.slots) ?? new Map<string, Group>();
+  const byValues = byConditions.get(equalities.slots) ?? new Map<string, ResultGroup>();
   byConditions.set(equalities.slots, byValues);
   const group = byValues.get(equalities.values) ?? { equalities, entries: new Set() };
   byValues.set(equalities.values, group);
   return group;
 }
 
-function concerns(writes: ReadonlySet<Write>, equalities: Equalities): boolean {
+function concerns(writes: ReadonlySet<OngoingWrite>, equalities: Equalities): boolean {
   for (const { effects } of writes) {
     if (effects === null || equalities === null) return true;
     const names = equalities.slots.split(',');
@@ -237,11 +237,11 @@ function concerns(writes: ReadonlySet<Write>, equalities: Equalities): boolean {
   return false;
 }
 
-function sizeOf({ key, group, result }: Entry): number {
+function sizeOf({ key, group, result }: CachedResult): number {
   return overhead + 2 * (key.length + (group.equalities?.values.length ?? 0)) + (result?.byteLength ?? 0);
 }
 
-/** Equalities that all have to hold decide alone which writes matter, with any order and page. */
+/** If all equalities have to hold, they alone decide which writes matter, whatever the order and page. */
 function equalitiesOf({ relationship, plain, others, hashed }: Conditions): Equalities {
   if (hashed.length > 0 || plain.length === 0) return null;
   if (relationship === 'Or' && plain.length + others.length > 1) return null;
@@ -249,7 +249,7 @@ function equalitiesOf({ relationship, plain, others, hashed }: Conditions): Equa
   for (const { target, value } of plain) {
     if (target === 'createdAt' || target === 'updatedAt') return null;
     const slot = typeof target === 'string' ? target : slotOf(target);
-    // two values of one field are met by no record, and that does not change
+    // no record ever meets two values of one field
     values.set(slot, String(value));
   }
   const slots = [...values.keys()].sort();

@@ -13,16 +13,16 @@ import type { KnownRecords } from './known-records.ts';
 interface SpacePreloadsParts extends Engine {
   readonly known: Pick<KnownRecords, 'load' | 'tables'>;
   readonly log: Pick<Log, 'warn'>;
-  /** Look-ups that the table answers before a preload is thought of. */
+  /** Look-ups that the table answers before a preload is considered. */
   readonly fewestMisses?: number | undefined;
 }
 
-/** The engine's work for a space, in look-ups. */
+/** The engine's work for a space, measured in look-ups. */
 interface Misses {
   count: number;
-  /** From this count on, reading the whole space is worth its price. */
+  /** From this count on, reading the whole space pays off. */
   threshold: number;
-  /** Until then it is left alone. */
+  /** Until then it is not tried again. */
   notBefore: number;
 }
 
@@ -31,19 +31,19 @@ const recordsPerMiss = 500;
 const costs = { 'look-up': 1, search: 20 } as const;
 const usualFewest = 64;
 const keptSpaces = 10_000;
-/** Milliseconds before another try, where a space does not fit or can't be read. */
+/** Milliseconds before another try, when a space does not fit or can't be read. */
 const pause = 600_000;
-/** Its reads have a queue of their own: they do not wait behind the finds that they replace. */
+/** Its reads have a separate queue: they do not wait behind the finds that they replace. */
 const readsOfItsOwn = 'preloads';
 /** Records for the first estimate of the size of a space. */
 const sampledRecords = 1000;
-/** Milliseconds before it lets the event loop do other work. */
+/** Milliseconds before a preload yields to the event loop. */
 const busyFor = 2;
-/** Bytes of a record that is not whole yet: a space with such records is not kept. */
+/** Bytes of a record received in part: a space with larger records is not kept. */
 const largestRest = 1024 * 1024;
 
 /**
- * Loads the records of spaces that are read again and again into memory, as far as they fit there. One space at a time,
+ * Loads the records of frequently read spaces into memory, as far as they fit. One space at a time,
  * in the background, in small pieces.
  */
 export class SpacePreloads {
@@ -59,7 +59,7 @@ export class SpacePreloads {
     this.#fewest = parts.fewestMisses ?? usualFewest;
   }
 
-  /** The engine had to be asked about the space. */
+  /** To be called when the engine had to be queried for the space. */
   missed(space: RecordSpace, kind: keyof typeof costs): void {
     if (!this.#parts.known.tables.keeps || this.#parts.known.tables.has(space.id)) return;
     let misses = this.#misses.get(space.id);
@@ -92,7 +92,7 @@ export class SpacePreloads {
       const unique = uniqueSlots(space.stored);
       const hasRoom = (sizes: RowSizes): boolean =>
         tables.hasRoom(space.ownerId, tables.bytesOf(space.id, unique, sizes));
-      // one that could not end would begin again and again
+      // a preload that can't finish would be repeated forever
       const fits =
         hasRoom(some) &&
         (some.count <= sampledRecords || hasRoom(await this.#sizesOf(space))) &&
@@ -115,7 +115,7 @@ export class SpacePreloads {
   /** @returns whether there is room for all records */
   async #read({ id, ownerId, stored }: RecordSpace): Promise<boolean> {
     const { db, table, known } = this.#parts;
-    // before the reading begins: writes from here on replace the rows that are read
+    // before reading begins: writes from here on replace the rows that are read
     const load = known.load(id, ownerId, uniqueSlots(stored));
     if (load === null || this.#closed) return true;
     this.#load = load;
@@ -128,7 +128,7 @@ export class SpacePreloads {
         rows.add(piece);
         for (let began = performance.now(); load.add(rows); ) {
           if (performance.now() - began < busyFor) continue;
-          // other work comes in between
+          // let other work run
           await new Promise<void>((resolve) => setImmediate(resolve));
           began = performance.now();
         }

@@ -9,12 +9,12 @@ import type { UpdateValues } from '../store/update-values.ts';
 import { kindOf } from '../structure/slots.ts';
 import type { RecordWrite } from './known-records.ts';
 
-interface Net {
+interface NetChange {
   readonly spaceId: string;
   readonly id: string;
-  /** Whether the first of them made it. */
+  /** Whether the first of the writes made the record. */
   readonly made: boolean;
-  /** Places among all: when it was made, or changed or removed last. */
+  /** Positions among all writes: when the record was made, or last changed or removed. */
   at: number;
   row: StoredRow | null;
   hashes: Readonly<Record<string, string | null>>;
@@ -27,12 +27,12 @@ const insertLimit = 20_000;
 const changeLimit = 10_000;
 const lookLimit = 1000;
 
-/** Work that no client waits for is not given up. */
+/** Work that no client waits for is never aborted. */
 const { signal: never } = new AbortController();
 
 /**
- * Brings writes into the table, in as few statements as there are kinds of them. It is idempotent: done again after it
- * was cut off, it comes to the same. @param again whether some of them may be in the table
+ * Flushes writes into the table, with one statement for each kind of write. It is idempotent: repeating it after it
+ * was cut off has the same result. @param again whether some writes may be in the table already
  */
 export async function storeWrites(
   { db, table, values }: Engine & { readonly values: Pick<UpdateValues, 'wrote'> },
@@ -41,13 +41,13 @@ export async function storeWrites(
 ): Promise<void> {
   const nets = netOf(writes);
   const made = nets.filter((net) => net.made);
-  const present = again ? await presentOf({ db, table }, made) : new Set<Net>();
+  const present = again ? await presentOf({ db, table }, made) : new Set<NetChange>();
   const inserted = made.filter((net) => net.row !== null && !present.has(net));
   const changed = nets.filter((net) => net.row !== null && (!net.made || present.has(net)));
   const removed = nets.filter((net) => net.row === null && (!net.made || present.has(net)));
-  // reads meanwhile must not see a unique value twice, nor miss a record that moved to another one
+  // concurrent reads must neither see a unique value twice, nor miss a record whose value changed
   const isEarly = isBefore([...inserted, ...changed]);
-  const remove = async (some: readonly Net[]): Promise<void> => {
+  const remove = async (some: readonly NetChange[]): Promise<void> => {
     for (const part of chunksOf(some, changeLimit)) await db.command(table.remove(part));
   };
   await remove(removed.filter(isEarly));
@@ -55,7 +55,7 @@ export async function storeWrites(
     const lines = await recordLines(some.map(asRow), never);
     await db.insert({ ...table.recordRows, lines, home: homeOf(table, some) });
   }
-  // a key without its value is harmless, a value without its key would not be found
+  // a key without its value is harmless; a value without its key would not be found
   for (const some of chunksOf(changed, insertLimit)) {
     const lines = await keyLines(some.map(asValues), never);
     if (lines.byteLength > 0) await db.insert({ ...table.keyRows, lines, home: homeOf(table, some) });
@@ -68,8 +68,8 @@ export async function storeWrites(
   await remove(removed.filter((net) => !isEarly(net)));
 }
 
-function netOf(writes: Iterable<RecordWrite>): readonly Net[] {
-  const nets = new Map<string, Net>();
+function netOf(writes: Iterable<RecordWrite>): readonly NetChange[] {
+  const nets = new Map<string, NetChange>();
   let at = 0;
   for (const { spaceId, id, row, hashes, changed, unique } of writes) {
     at++;
@@ -89,19 +89,19 @@ function netOf(writes: Iterable<RecordWrite>): readonly Net[] {
 }
 
 /** Whether a record was removed before the last of these writes to its space. */
-function isBefore(stored: readonly Net[]): (removed: Net) => boolean {
+function isBefore(stored: readonly NetChange[]): (removed: NetChange) => boolean {
   const lastOf = new Map<string, number>();
   for (const { spaceId, at } of stored) lastOf.set(spaceId, Math.max(at, lastOf.get(spaceId) ?? 0));
   return ({ spaceId, at }) => at < (lastOf.get(spaceId) ?? 0);
 }
 
-/** The slots of both lists: most writes to a record name the same ones. */
+/** The slots of both lists. Most writes to a record name the same slots. */
 function union(some: readonly string[], more: readonly string[]): readonly string[] {
   return more.every((slot) => some.includes(slot)) ? some : [...new Set([...some, ...more])];
 }
 
-async function presentOf({ db, table }: Engine, nets: readonly Net[]): Promise<ReadonlySet<Net>> {
-  const present = new Set<Net>();
+async function presentOf({ db, table }: Engine, nets: readonly NetChange[]): Promise<ReadonlySet<NetChange>> {
+  const present = new Set<NetChange>();
   for (const some of chunksOf(nets, lookLimit)) {
     const rows = await db.rows<{ _space: string; _id: string }>(table.selectByIds(some, '_id'));
     const found = new Set(rows.map(({ _space, _id }) => `${_space} ${_id}`));
@@ -110,13 +110,13 @@ async function presentOf({ db, table }: Engine, nets: readonly Net[]): Promise<R
   return present;
 }
 
-function asRow({ spaceId, row, hashes, unique }: Net) {
+function asRow({ spaceId, row, hashes, unique }: NetChange) {
   const set = Object.entries(hashes).filter((entry): entry is [string, string] => entry[1] !== null);
   const { _doc } = row as StoredRow;
   return { spaceId, row: row as StoredRow, hashes: Object.fromEntries(set), keys: keysOf(_doc, unique) };
 }
 
-function asValues({ spaceId, id, row, changed }: Net): UpdatedValues {
+function asValues({ spaceId, id, row, changed }: NetChange): UpdatedValues {
   const { _doc } = row as StoredRow;
   const set = changed.flatMap((slot) => {
     const value = _doc[slot];
@@ -129,7 +129,7 @@ function keysOf(doc: Readonly<Record<string, string>>, unique: readonly string[]
   return unique.flatMap((slot) => (doc[slot] === undefined ? [] : keyOf(slot, doc[slot])));
 }
 
-function asUpdate({ spaceId, id, row, hashes, changed }: Net) {
+function asUpdate({ spaceId, id, row, hashes, changed }: NetChange) {
   const { _doc, _updated_at: updatedAt } = row as StoredRow;
   const assignments = [...changed].sort().map((slot) => ({
     slot,
@@ -139,12 +139,12 @@ function asUpdate({ spaceId, id, row, hashes, changed }: Net) {
 }
 
 /** Records with the same slots to set share a statement. */
-function byShape(nets: readonly Net[]): Iterable<readonly Net[]> {
-  const shapes = new Map<string, Net[]>();
+function byShape(nets: readonly NetChange[]): Iterable<readonly NetChange[]> {
+  const shapes = new Map<string, NetChange[]>();
   for (const net of nets) addToList(shapes, [...net.changed].sort().join(), net);
   return shapes.values();
 }
 
-function homeOf(table: RecordsTable, [first]: readonly Net[]): string {
-  return table.homeOf((first as Net).spaceId);
+function homeOf(table: RecordsTable, [first]: readonly NetChange[]): string {
+  return table.homeOf((first as NetChange).spaceId);
 }

@@ -4,37 +4,41 @@ import { versionLifetime } from './space-versions.ts';
 
 /** Milliseconds. */
 interface OutageTimes {
-  /** How long a reader trusts versions after it asked for outages. */
+  /** How long a reader trusts versions after it checked for outages. */
   readonly trust: number;
   readonly refresh: number;
-  /** How long an outage lasts that a writer announces. */
+  /** How long an announced outage lasts. */
   readonly length: number;
-  /** Of versions. */
+  /** How long versions live. */
   readonly lifetime: number;
-  /** A writer has the table's answer by then, or does without. */
+  /** How long a writer waits for the table's answer. */
   readonly timeout: number;
 }
 
 const usualTimes: OutageTimes = {
-  ...{ trust: 1000, refresh: 400, length: 10_000, lifetime: versionLifetime, timeout: 2000 },
+  trust: 1000,
+  refresh: 400,
+  length: 10_000,
+  lifetime: versionLifetime,
+  timeout: 2000,
 };
-/** Of a time that two machines measure, each by its own clock. */
+/** How far two machines' clocks may disagree about a duration. */
 const marginShare = 0.1;
 
 /**
- * Outages of Redis. Processes announce them in ClickHouse, which every writer reaches: a row says until when no version
- * may be trusted. Its time is ClickHouse's own, so a row expires, whatever becomes of its writer.
+ * Outages of Redis. Processes announce them in ClickHouse, which every writer can reach: a row says until when no version
+ * may be trusted. The time is ClickHouse's, so the row expires whatever happens to its writer.
  */
 export class CacheOutages {
   readonly #db: Pick<Database, 'rows' | 'command'>;
   readonly #table: string;
   readonly #times: OutageTimes;
-  #asked = Number.NEGATIVE_INFINITY;
+  #askedAt = Number.NEGATIVE_INFINITY;
   #asking = false;
-  /** When the last question began, if the answer was that there is no outage. */
+  /** When the last check began that found no outage. */
   #quiet = Number.NEGATIVE_INFINITY;
   #period = 0;
-  /** The end of our last row, at the earliest. */
+  /** The earliest end of this process's last row. */
   #until = Number.NEGATIVE_INFINITY;
   #adding: Promise<void> | null = null;
 
@@ -48,14 +52,14 @@ export class CacheOutages {
     this.#times = { ...usualTimes, ...args.times };
   }
 
-  /** For a reader, when it begins: whether all writers change versions. A process that reads seldom does without. */
+  /** For a reader, when it begins: whether all writers change versions. A process that seldom reads does not use the cache. */
   trusted(): boolean {
     const now = performance.now();
-    if (!this.#asking && now - this.#asked >= this.#times.refresh) void this.#ask(now);
+    if (!this.#asking && now - this.#askedAt >= this.#times.refresh) void this.#ask(now);
     return now < this.#quiet + this.#times.trust;
   }
 
-  /** For a reader that polls `trusted`: a number that changes when somebody may have written without Redis. */
+  /** For a reader that polls `trusted`: a number that changes when a process may have written without Redis. */
   get period(): number {
     return this.#period;
   }
@@ -78,17 +82,17 @@ export class CacheOutages {
 
   async #ask(began: number): Promise<void> {
     this.#asking = true;
-    this.#asked = began;
+    this.#askedAt = began;
     const { trust, length } = this.#times;
     try {
       const sql = `SELECT toUInt32(count()) AS outages FROM ${this.#table} WHERE until > now64(3)`;
       const [row] = await this.#db.rows<{ outages: number }>({ sql, signal: AbortSignal.timeout(trust) });
       const isQuiet = row?.outages === 0;
-      // an outage that fits between two answers was seen by neither
+      // neither answer shows an outage that fits between the two
       if (isQuiet && began - this.#quiet > length * (1 - marginShare)) this.#period++;
       this.#quiet = isQuiet ? began : Number.NEGATIVE_INFINITY;
     } catch {
-      // earlier answers stay good for as long as they were
+      // earlier answers stay valid as long as before
     } finally {
       this.#asking = false;
     }
@@ -99,7 +103,7 @@ export class CacheOutages {
     const sent = performance.now();
     const sql = `INSERT INTO ${this.#table} SELECT now64(3) + INTERVAL ${length} MILLISECOND`;
     await this.#db.command({ sql, signal: AbortSignal.timeout(timeout) });
-    // without an earlier row, readers that asked just now trust versions for a while
+    // without an earlier row, readers that just checked trust versions for a while
     if (performance.now() >= this.#until) await sleep(trust * (1 + marginShare));
     this.#until = sent + length * (1 - marginShare);
   }

@@ -1,12 +1,12 @@
 import { chunksOf } from '#kernel/limits/chunks-of.ts';
-import type { Written } from '../store/statement-writes.ts';
+import type { WriteSummary } from '../store/statement-writes.ts';
 
-/** The pub/sub channel that names spaces which changed. Who misses a message reads a little later. */
+/** The pub/sub channel with the names of changed spaces. A process that misses a message reads a little later. */
 export const changesChannel = 'sluice:changes:1';
 
-/** Entries that a space keeps, the most that one command adds, and ids of one. */
+/** Entries that a space keeps, entries that one command adds, and ids of one entry, at most. */
 const limits = { kept: 5000, added: 1000, ids: 100 };
-/** An entry for unknown changes: any record may be another one. */
+/** An entry for unknown changes: any record may have changed. */
 const anything = '*';
 
 /**
@@ -31,8 +31,8 @@ local function forgetDead(writers, now, changes)
 end
 `;
 
-/** What a write did, as entries. @param written absent: it is not known */
-export function entriesOf(written: Written | undefined): readonly string[] {
+/** What a write did, as entries. @param written absent: unknown */
+export function entriesOf(written: WriteSummary | undefined): readonly string[] {
   if (written === undefined) return [anything];
   const { ids, areNew } = written;
   return Array.from(chunksOf(ids, limits.ids), (some) => JSON.stringify([areNew ? 1 : 0, ...some]));
@@ -43,7 +43,7 @@ export function atMost(entries: readonly string[]): readonly string[] {
   return entries.length > limits.added ? [anything] : entries;
 }
 
-/** The ids of entries, and which of them all entries say to be new. Null: any record may be another one. */
+/** The ids of entries, and which of them are new according to all entries. Null: any record may have changed. */
 export function idsOf(entries: readonly string[]): ReadonlyMap<string, boolean> | null {
   if (entries.includes(anything)) return null;
   const ids = new Map<string, boolean>();

@@ -17,26 +17,30 @@ import { keysOf, nowLua } from './redis-versions.ts';
 
 /** Milliseconds. */
 interface ChangeTimes {
-  /** Between two reads of a space whose message did not arrive. */
+  /** Between two reads of a space without messages. */
   readonly poll: number;
-  /** How long writers go on logging after the last read. */
+  /** How long writers keep logging after the last read. */
   readonly heard: number;
-  /** Until the first answer whether somebody writes without Redis. */
+  /** For the first answer whether a process writes without Redis. */
   readonly patience: number;
-  /** For reading changed records, and before that is tried again. */
+  /** For reading changed records, and before a retry. */
   readonly read: number;
   readonly pause: number;
 }
 
 const usualTimes: ChangeTimes = {
-  ...{ poll: 500, heard: 10_000, patience: 1000, read: 10_000, pause: 200 },
+  poll: 500,
+  heard: 10_000,
+  patience: 1000,
+  read: 10_000,
+  pause: 200,
 };
-/** Entries of one read, records of one statement, and how often that is tried. */
+/** Entries of one read, records of one statement, and how often the statement is tried. */
 const limits = { entries: 1000, records: 1000, tries: 3 };
 
 /**
- * KEYS: version, writers, changes. ARGV: run id, number of the last entry that is known, lifetime, entries. Answers the run
- * id, the number of the last entry, and the entries behind the known one; without these some were missed. Numbers that were
+ * KEYS: version, writers, changes. ARGV: run id, number of the last known entry, lifetime, entries. Returns the run
+ * id, the number of the last entry, and the entries after the known one; without these, some were missed. Numbers that were
  * lost continue from the time in microseconds, which is always more.
  */
 const readScript = redisScript(`${tellLua}${nowLua}
@@ -64,8 +68,8 @@ interface RedisChangesParts extends Engine {
   readonly times?: Partial<ChangeTimes>;
 }
 
-/** A space with a listener. */
-interface Heard {
+/** A listener of a space, and what it has read. */
+interface Subscription {
   readonly spaceId: string;
   readonly listener: ChangeListener;
   /** The run of the server, and the number of the last entry, that the listener knows. */
@@ -74,20 +78,20 @@ interface Heard {
   /** The last period without outages (`CacheOutages`). */
   period: number;
   isReading: boolean;
-  /** There may be more than was read. */
+  /** There may be unread entries. */
   hasMore: boolean;
 }
 
 /**
- * Change data capture between processes: each write appends its ids to a log in Redis, and this reads the records as they
- * are then. Reads come one after the other, so that what is told never goes back. A listener reads all again when entries
- * were lost, a writer died, or somebody wrote without Redis.
+ * Change data capture between processes: each write appends its ids to a log in Redis, and this class reads the records as they
+ * are then. Reads run one after another, so a listener never goes back to an older state. It reads everything again when entries
+ * were lost, a writer died, or a process wrote without Redis.
  */
 export class RedisChanges {
   readonly #parts: RedisChangesParts;
   readonly #times: ChangeTimes;
   /** By the key in Redis. */
-  readonly #spaces = new Map<string, Heard>();
+  readonly #spaces = new Map<string, Subscription>();
   #messages: RedisListener | undefined;
   #polling: NodeJS.Timeout | undefined;
 
@@ -101,7 +105,7 @@ export class RedisChanges {
     this.#messages ??= redis.listen(changesChannel, (key) => this.#read(this.#spaces.get(key)));
     await this.#untilTrusted(signal);
     const state = { run: '', last: 0, period: outages.period, isReading: false, hasMore: false };
-    const space: Heard = { spaceId, listener, ...state };
+    const space: Subscription = { spaceId, listener, ...state };
     try {
       await this.#entries(space);
     } catch (error) {
@@ -128,7 +132,7 @@ export class RedisChanges {
     this.#polling = undefined;
   }
 
-  /** Otherwise the listener would read all again as soon as it is known. */
+  /** Otherwise the listener would read everything again as soon as the period is known. */
   async #untilTrusted(signal: AbortSignal): Promise<void> {
     const deadline = performance.now() + this.#times.patience;
     while (!this.#parts.outages.trusted() && performance.now() < deadline) {
@@ -149,14 +153,14 @@ export class RedisChanges {
     }
   }
 
-  #read(space: Heard | undefined): void {
+  #read(space: Subscription | undefined): void {
     if (space === undefined) return;
     space.hasMore = true;
     if (!space.isReading) void this.#readAll(space);
   }
 
   /** Never rejects. */
-  async #readAll(space: Heard): Promise<void> {
+  async #readAll(space: Subscription): Promise<void> {
     space.isReading = true;
     while (space.hasMore && this.#isHeard(space)) {
       space.hasMore = false;
@@ -165,7 +169,7 @@ export class RedisChanges {
         if (entries === null) this.#reset(space);
         else await this.#tell(space, entries);
       } catch (error) {
-        // while Redis is away nothing is known, and it goes on from the same entry
+        // while Redis is unreachable nothing is known; reading then continues from the same entry
         if (!(error instanceof RedisFailure))
           this.#parts.log.error({ err: error }, 'changes could not be read');
       }
@@ -173,8 +177,8 @@ export class RedisChanges {
     space.isReading = false;
   }
 
-  /** The entries behind the last one that is known; null: some were missed. */
-  async #entries(space: Heard): Promise<readonly string[] | null> {
+  /** The entries after the last known one; null: some were missed. */
+  async #entries(space: Subscription): Promise<readonly string[] | null> {
     const args = [space.run, space.last, this.#times.heard, limits.entries];
     const answer = await this.#parts.redis.run(readScript, keysOf(space.spaceId), args);
     const [run, last, entries] = answer as [string, string, string[]?];
@@ -184,7 +188,7 @@ export class RedisChanges {
     return entries ?? null;
   }
 
-  async #tell(space: Heard, entries: readonly string[]): Promise<void> {
+  async #tell(space: Subscription, entries: readonly string[]): Promise<void> {
     const ids = idsOf(entries);
     if (ids === null) return this.#reset(space);
     for (const some of chunksOf([...ids], limits.records)) {
@@ -197,9 +201,9 @@ export class RedisChanges {
     }
   }
 
-  /** @param ids and whether they are new. Null: the database does not answer */
+  /** Null: the database does not answer. @param ids and whether they are new */
   async #changes(
-    { spaceId }: Heard,
+    { spaceId }: Subscription,
     ids: readonly (readonly [id: string, isNew: boolean])[],
   ): Promise<readonly RowChange[] | null> {
     const addresses = ids.map(([id]) => ({ spaceId, id }));
@@ -207,7 +211,9 @@ export class RedisChanges {
       try {
         const rowOf = await rowsById(this.#parts, addresses, AbortSignal.timeout(this.#times.read));
         return ids.map(([id, isNew]) => ({
-          ...{ id, before: isNew ? null : undefined, after: rowOf({ spaceId, id }) },
+          id,
+          before: isNew ? null : undefined,
+          after: rowOf({ spaceId, id }),
         }));
       } catch (error) {
         if (tries < limits.tries) await sleep(this.#times.pause * tries);
@@ -219,11 +225,11 @@ export class RedisChanges {
     }
   }
 
-  #reset(space: Heard): void {
+  #reset(space: Subscription): void {
     if (this.#isHeard(space)) space.listener.reset();
   }
 
-  #isHeard(space: Heard): boolean {
+  #isHeard(space: Subscription): boolean {
     return this.#spaces.get(keysOf(space.spaceId)[2]) === space;
   }
 }

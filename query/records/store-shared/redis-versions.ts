@@ -14,9 +14,9 @@ import { type SpaceVersions, versionLifetime } from './space-versions.ts';
 /** Milliseconds. */
 interface VersionTimes {
   readonly lifetime: number;
-  /** After this it is quicker to ask the database. */
+  /** After this, querying the database is quicker. */
   readonly readPatience: number;
-  /** After this Redis counts as away for a writer. */
+  /** After this, a writer takes Redis for unreachable. */
   readonly writePatience: number;
   /** The lease of a writer in Redis, and how often it is renewed. */
   readonly writerLifetime: number;
@@ -29,8 +29,12 @@ interface VersionTimes {
 }
 
 const usualTimes: VersionTimes = {
-  ...{ lifetime: versionLifetime, readPatience: 250, writePatience: 1000 },
-  ...{ writerLifetime: 30_000, renewEvery: 1000, settledAfter: 5000 },
+  lifetime: versionLifetime,
+  readPatience: 250,
+  writePatience: 1000,
+  writerLifetime: 30_000,
+  renewEvery: 1000,
+  settledAfter: 5000,
 };
 /** Part of the wait of a writer, because the clocks may run at different speeds. */
 const marginShare = 0.1;
@@ -40,7 +44,7 @@ export const nowLua = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 `;
-/** KEYS: version, writers. ARGV: text, lifetime, seconds. The version is that of a server's run: one of a replica or a snapshot is older. */
+/** KEYS: version, writers. ARGV: text, lifetime, seconds. A version belongs to one run of the server: a replica or a snapshot has an older one. */
 const readScript = redisScript(`
 local info = redis.call('INFO', 'server')
 local run = string.match(info, 'run_id:(%w+)')
@@ -57,8 +61,8 @@ end
 return run .. ':' .. version
 `);
 /**
- * KEYS: writers, changes. ARGV: writer, lifetime. It also removes writers that died, which listeners have to hear of: so
- * these are kept for longer than they count.
+ * KEYS: writers, changes. ARGV: writer, lifetime. Also removes writers that died. Listeners have to learn of these, so
+ * dead writers are kept longer than they count.
  */
 const beginScript = redisScript(`${tellLua}${nowLua}
 forgetDead(KEYS[1], now, KEYS[2])
@@ -68,7 +72,7 @@ return 1
 `);
 /**
  * KEYS: version, writers, changes. ARGV: writer, or nothing when others of its process still write; entries for listeners.
- * One that begins to listen later sees the write.
+ * A listener that subscribes later sees the write.
  */
 const endScript = redisScript(`${tellLua}
 redis.call('DEL', KEYS[1])
@@ -81,11 +85,11 @@ return 1
 interface Writers {
   readonly id: string;
   count: number;
-  /** Whether Redis has them. */
+  /** Whether Redis knows of the writes. */
   begun: Promise<boolean>;
   /** Writes that end at one moment share a command. */
   ending: Promise<boolean> | null;
-  /** What they did, for listeners. */
+  /** What the writes did, for listeners. */
   entries: string[];
 }
 
@@ -96,7 +100,7 @@ interface RedisVersionsParts {
   readonly times?: Partial<VersionTimes>;
 }
 
-/** Versions of spaces in Redis. A writer that can't reach it tells all readers by ClickHouse. */
+/** Versions of spaces in Redis. A writer that can't reach Redis notifies all readers through ClickHouse. */
 export class RedisVersions implements SpaceVersions {
   readonly #parts: RedisVersionsParts;
   readonly #times: VersionTimes;
@@ -121,7 +125,7 @@ export class RedisVersions implements SpaceVersions {
 
   async #read(spaceId: string): Promise<string | null> {
     await nextTurn();
-    // requests from now on need another one
+    // later requests need a new read
     this.#reads.delete(spaceId);
     const { lifetime, readPatience, settledAfter } = this.#times;
     // whole seconds; the first one may be short
@@ -149,7 +153,7 @@ export class RedisVersions implements SpaceVersions {
     const left = this.#leave(spaceId, writers, entries);
     if (this.#parts.outages.covered || (await left)) return;
     const rest = this.#times.lifetime * (1 + marginShare);
-    // without both, all versions that are there have to end by themselves
+    // without Redis and ClickHouse, all existing versions have to expire
     const covered = this.#parts.outages.cover().catch(() => sleep(rest));
     await settledWithin(covered, rest);
   }
@@ -186,7 +190,7 @@ export class RedisVersions implements SpaceVersions {
 
   async #sendEnd(spaceId: string, writers: Writers): Promise<boolean> {
     await nextTurn();
-    // a write that can be seen from now on needs another one
+    // later writes need a new command
     writers.ending = null;
     const entries = atMost(writers.entries);
     writers.entries = [];
@@ -223,7 +227,7 @@ function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** They are in one slot of a cluster. */
+/** The keys share a slot of a cluster. */
 export function keysOf(spaceId: string): [version: string, writers: string, changes: string] {
   const version = `sluice:version:1:${spaceId}`;
   return [version, `sluice:writers:1:{${version}}`, `sluice:changes:1:{${version}}`];

@@ -1,12 +1,12 @@
 const places = 2 ** 14;
-/** Characters of a question that are looked at, at its beginning and at its end. */
+/** Characters of a request that are hashed, at its beginning and at its end. */
 const looked = 128;
 
-/** The cache's admission filter: a table of hashes of earlier questions, in which one may displace another. */
+/** The cache's admission filter: a table of hashes of earlier requests, which may displace each other. */
 export class RepeatedQuestions {
   readonly #hashes = new Int32Array(places);
 
-  /** Notes a question. Returns whether it seems to have been asked before. */
+  /** Notes a request. Returns whether it was probably noted before. */
   again(question: string): boolean {
     const hash = hashOf(question);
     const place = (hash >>> 1) & (places - 1);

@@ -34,7 +34,7 @@ const anyKeys: StoredKeys = { mayHave: () => true, add() {}, async addRows() {} 
 
 /**
  * The store of processes that share a ClickHouse server: every read and write is a statement there, which requests of a
- * process share. Versions of spaces keep the results of one process right when others write.
+ * process share. Versions of spaces invalidate the cached results of a process when others write.
  */
 export class SharedStore implements WritableStore {
   readonly singleWriter: boolean = false;
@@ -49,7 +49,7 @@ export class SharedStore implements WritableStore {
   readonly #beginWrite: BeginWrite;
   readonly #changes: RedisChanges | undefined;
 
-  /** Results are kept only where Redis can say that they are right. */
+  /** Results are cached only where Redis can confirm that they are current. */
   static open(services: {
     readonly db: Database;
     readonly database: string;
@@ -60,7 +60,7 @@ export class SharedStore implements WritableStore {
   }): SharedStore {
     const { redis, config, db } = services;
     const pace = sharedPace(services, 'records');
-    // the answer of one of several servers may be older than a write that another one acknowledged
+    // a server of several may answer with data older than a write that another one acknowledged
     if (redis === undefined || db.servers > 1)
       return new SharedStore({ ...services, pace, versions: noVersions, cacheBytes: 0 });
     const shared = { ...services, redis, outages: new CacheOutages(services) };
@@ -75,7 +75,7 @@ export class SharedStore implements WritableStore {
     readonly db: Database;
     readonly database: string;
     readonly versions: SpaceVersions;
-    /** Absent: processes do not hear of each other's writes. */
+    /** Absent: processes do not learn of each other's writes. */
     readonly changes?: (table: Engine['table']) => RedisChanges;
     readonly cacheBytes: number;
     readonly metrics: Pick<Metrics, 'batch' | 'cache'>;
@@ -91,8 +91,13 @@ export class SharedStore implements WritableStore {
     this.#beginWrite = (spaceId) => versions.begin(spaceId);
     this.results = new VersionedCache({ versions, bytes, counts: metrics.cache('records') });
     const writes = createStatementWrites({
-      ...{ db, table, metrics, log: args.log },
-      ...{ lock: this.#lock, beginWrite: this.#beginWrite, pace: args.pace },
+      db,
+      table,
+      metrics,
+      log: args.log,
+      lock: this.#lock,
+      beginWrite: this.#beginWrite,
+      pace: args.pace,
     });
     this.insert = writes.insert;
     this.change = writes.change;

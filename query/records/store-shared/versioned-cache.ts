@@ -5,14 +5,14 @@ import type { RecordSpace } from '../structure/record-space.ts';
 import { RepeatedQuestions } from './repeated-questions.ts';
 import type { SpaceVersions } from './space-versions.ts';
 
-interface Result {
+interface VersionedResult {
   readonly version: string;
   readonly bytes: Uint8Array;
 }
 
-/** Bytes of an entry beside its result and its key. */
+/** Bytes of an entry in addition to its result and its key. */
 const overhead = 400;
-/** The share of the cache that one result may have. */
+/** The share of the cache that one result may take. */
 const largestShare = 1 / 64;
 const nothingKept: KeptResults = {
   largest: 0,
@@ -23,17 +23,17 @@ const nothingKept: KeptResults = {
 };
 
 /**
- * Results of reads, for processes that share a store. A result is good for the version of its space that was read before
- * it: as long as a space has a version nobody writes to it (docs/decisions/026-cache-between-processes.md).
+ * Caches results of reads, for processes that share a store. A result is valid for the version of its space that was read before
+ * it: while a space has a version, nobody writes to it (docs/decisions/026-cache-between-processes.md).
  */
 export class VersionedCache implements ReadCache {
   readonly #versions: SpaceVersions;
   readonly #largest: number;
   readonly #counts: CacheCounts;
   readonly #keys = new RequestKeys();
-  /** Many questions are asked once: they need no version, and their results no place. */
+  /** Many requests come only once: they need no version, and their results are not cached. */
   readonly #repeated = new RepeatedQuestions();
-  readonly #results: LRUCache<string, Result>;
+  readonly #results: LRUCache<string, VersionedResult>;
   /** By version and key. */
   readonly #reading = new Map<string, Promise<Uint8Array | null>>();
 
@@ -42,7 +42,7 @@ export class VersionedCache implements ReadCache {
     this.#versions = args.versions;
     this.#largest = args.bytes * largestShare;
     this.#counts = args.counts ?? new CacheCounts();
-    this.#results = new LRUCache<string, Result>({
+    this.#results = new LRUCache<string, VersionedResult>({
       maxSize: Math.max(1, args.bytes),
       sizeCalculation: ({ version, bytes }, key) =>
         overhead + 2 * (key.length + version.length) + bytes.byteLength,

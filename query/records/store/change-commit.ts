@@ -22,20 +22,20 @@ import { rowsById } from './rows-by-id.ts';
 import type { UpdateValues } from './update-values.ts';
 
 type Rows = readonly (StoredRow | null)[];
-type Entry = QueuedItem<RecordChange & StatementItem, Rows>;
+type WaitingChange = QueuedItem<RecordChange & StatementItem, Rows>;
 
-/** Characters of a waiting change beside its values. */
+/** Characters that a waiting change counts in addition to its values. */
 const overhead = 500;
 /** Milliseconds for reading the changed records of one statement. */
 const readTimeout = 30_000;
-/** Work that others wait for, too, is not given up. */
+/** Work that other requests wait for is not aborted. */
 const { signal: never } = new AbortController();
 
 /**
  * Group commit of changes. One statement runs at a time, and changes of the same slots that wait meanwhile, of any
- * spaces, become the next one. A change of several records alike has a statement of its own. One answers records as they
- * are after an update or were before a removal, and null for those that are not there. It settles when the outcome is
- * known and not before, whatever the signal says, and rejects with 503 when too much waits.
+ * spaces, go into the next one. The same change of several records gets a statement to itself. A change returns records as they
+ * are after an update or were before a removal, and null for missing records. It settles when the outcome is
+ * known, whatever its signal does, and rejects with 503 when too many changes wait.
  * @param args.pendingLimit characters of changes that may wait or be made at once in this process
  * @param args.statementLimit characters that are gathered for one statement
  * @param args.recordLimit records of one statement
@@ -54,27 +54,27 @@ export function createChangeCommit(
   const { db, table, pendingLimit, statementLimit, recordLimit, lock } = args;
 
   /** Never rejects; every entry hears of its own outcome. */
-  const make = async (gathered: readonly Entry[]): Promise<void> => {
+  const make = async (gathered: readonly WaitingChange[]): Promise<void> => {
     const entries = permittedWrites(gathered, ({ reject }, reason) => reject(reason));
     if (entries.length === 0) return;
-    let answers: ReadonlyMap<Entry, Rows>;
+    let answers: ReadonlyMap<WaitingChange, Rows>;
     try {
       answers = entries.some(({ item }) => removes(item)) ? await remove(entries) : await update(entries);
     } catch (error) {
       if (error instanceof ApiError) {
-        // a permit that ran out while the statement waited for the engine: the rest is made
+        // a permit expired while the statement waited for the engine: make the other changes
         const left = permittedWrites(entries, ({ reject }, reason) => reject(reason));
         if (left.length < entries.length) return make(left);
       }
-      // a change whose answer a broken connection hides may have been made: a removed record would seem never to have been
+      // if the connection broke, the change may have been made: a removed record would seem never to have existed
       const isOver = error instanceof ApiError || error instanceof UnknownOutcome || entries.length === 1;
-      // an increment that was made, and only then failed to be read, must not be made again
+      // an increment that was made must not be made again because reading its result failed
       if (isOver || entries.some(({ item }) => adds(item))) {
         const reason = error instanceof StatementTimeout ? deadlineExceeded(error.timeLimit) : error;
         for (const { reject } of entries) reject(reason);
         return;
       }
-      // one request's values may have failed the others: halves find it in few steps, and a change made twice is the same
+      // one request's values may have failed the others: halving finds it in few steps, and repeating a change is harmless
       const middle = entries.length >> 1;
       await make(entries.slice(0, middle));
       await make(entries.slice(middle));
@@ -83,17 +83,17 @@ export function createChangeCommit(
     for (const entry of entries) entry.resolve(answers.get(entry) ?? []);
   };
 
-  const update = async (entries: readonly Entry[]): Promise<ReadonlyMap<Entry, Rows>> => {
+  const update = async (entries: readonly WaitingChange[]): Promise<ReadonlyMap<WaitingChange, Rows>> => {
     const rows = entries.flatMap(({ item: { space, steps } }) =>
       steps.map(({ id, assignments }) => ({ spaceId: space.id, id, assignments: assignments ?? [] })),
     );
     await storeValues(args, rows);
-    // no request's signal: others wait for this statement too, and its outcome must be known
+    // not a request's signal: other requests wait for this statement, and its outcome must be known
     await db.command({ ...table.update(rows, new Date()), permit: joinPermits(entries) });
     return readRecords(entries);
   };
 
-  const remove = async (entries: readonly Entry[]): Promise<ReadonlyMap<Entry, Rows>> => {
+  const remove = async (entries: readonly WaitingChange[]): Promise<ReadonlyMap<WaitingChange, Rows>> => {
     const records = await readRecords(entries);
     const found = [...records].flatMap(
       ([
@@ -107,7 +107,9 @@ export function createChangeCommit(
     return records;
   };
 
-  const readRecords = async (entries: readonly Entry[]): Promise<ReadonlyMap<Entry, Rows>> => {
+  const readRecords = async (
+    entries: readonly WaitingChange[],
+  ): Promise<ReadonlyMap<WaitingChange, Rows>> => {
     const addresses = entries.flatMap(({ item }) => addressesOf(item));
     const rowOf = await rowsById(args, addresses, AbortSignal.timeout(readTimeout));
     return new Map(entries.map((entry) => [entry, addressesOf(entry.item).map(rowOf)]));
@@ -147,7 +149,7 @@ function addressesOf({ space, steps }: RecordChange): readonly RecordAddress[] {
   return steps.map(({ id }) => ({ spaceId: space.id, id }));
 }
 
-/** A value that is announced and never written is harmless, one that is written without that would not be found. */
+/** A key without its value is harmless; a value without its key would not be found. */
 async function storeValues(
   { db, table, values }: Engine & { readonly values: Pick<UpdateValues, 'wrote'> },
   rows: readonly RowUpdate[],
@@ -157,7 +159,7 @@ async function storeValues(
   const home = table.homeOf((rows[0] as RowUpdate).spaceId);
   const insert = (): Promise<void> => db.insert({ ...table.keyRows, lines, home });
   await insert()
-    // keys may be there twice, and nothing was changed yet
+    // keys may be stored twice, and nothing was changed yet
     .catch((error: unknown) => (error instanceof UnknownOutcome ? insert() : Promise.reject(error)))
     .catch((error: unknown) => {
       throw error instanceof UnknownOutcome ? (error.refusal ?? databaseUnavailable(error)) : error;

@@ -44,7 +44,7 @@ export class CommonTerms {
     sizeCalculation: ({ size }) => size + perSpace,
     ttl: lifetime.growing,
     noDeleteOnStaleGet: true,
-    // those that wait get what was read, even when it finds no room
+    // waiting requests get the result, even if the cache has no room for it
     ignoreFetchAbort: true,
     fetchMethod: (_id, _stale, { context, options }) => this.#read(context, options),
   });
@@ -85,7 +85,7 @@ export class CommonTerms {
       }
       if (records >= 2 * sampled) place.ttl = lifetime.large;
     } catch {
-      // the search itself will say what is wrong
+      // the search itself will report the failure
     }
     return { isRare, size };
   }
@@ -95,7 +95,7 @@ export class CommonTerms {
     const { db, table } = this.#engine;
     const ids = counts.map(({ item }) => item.spaceId);
     const [first] = ids as [string];
-    // a limit keeps the count of a large space cheap, but with limits each space costs a millisecond
+    // a limit makes counting a large space cheap, but costs a millisecond a space
     const { sql, home } = ids.length === 1 ? table.countUpTo(first, 2 * sampled) : table.countAll(ids);
     const signal = AbortSignal.timeout(timeout);
     const rows = await db.rows<{ _space: string; count: number }>({ sql, home, signal });

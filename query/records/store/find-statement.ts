@@ -26,50 +26,50 @@ import type { Engine } from './record-store.ts';
 import { rowTest } from './row-test.ts';
 import type { StoreFind } from './store-find.ts';
 
-/** Fields that are compared with a value each, in the order of their slots. Of finds by ranges and lists: none. */
-interface Compared {
+/** Fields that are compared with one value each, in the order of their slots. None for finds by ranges and lists. */
+interface ComparedFields {
   readonly fields: readonly Field[];
   readonly values: readonly StoredValue[];
 }
 
 /** One request's find, in a statement that several share. */
-export interface QueuedFind extends StatementItem, Compared {
+export interface QueuedFind extends StatementItem, ComparedFields {
   readonly space: RecordSpace;
   readonly plan: ReadPlan;
-  /** Which fields it compares and how, and all else that one statement alone has (`formOf`). */
+  /** Which fields it compares and how, and everything else that finds of one statement have in common (`formOf`). */
   readonly form: string;
-  /** Of the statement; those of one queue have the same. */
+  /** Settings of the statement; all finds of a queue have the same. */
   readonly settings: string;
   readonly timeout: number | undefined;
   readonly find: StoreFind;
 }
 
-export type Shared = Sql & { readonly settings?: string };
+export type ReadStatement = Sql & { readonly settings?: string };
 
-/** The pages of one list of values, by their numbers and in order. */
-interface Asked {
+/** Page numbers, in order, of finds with the same values. */
+interface ValuePages {
   readonly values: readonly StoredValue[];
   readonly pages: number[];
 }
 
-/** Records of one request, and bytes of a statement's: beyond them requests have statements of their own, which stream. */
+/** Limits of a shared statement: records of one request, and bytes of all. Beyond them a request gets its own statement, which streams. */
 const mostRecords = 100;
 const mostBytes = 8 * 1024 ** 2;
 /** Records of finds of several shapes together. */
 const mostTogether = 6400;
 /** Results are small: they need not be read in the small blocks of a stream, which cost half as much again. */
 const usualBlocks = 'max_block_size = 65409, preferred_block_size_bytes = 1000000';
-/** Of records as the engine holds them. */
+/** Bytes of records in the engine's memory. */
 const mostSorted = `max_bytes_to_sort = ${4 * mostBytes}`;
-/** The same of finds by ranges and lists: each record is compared with each of them. */
+/** The same limits for finds by ranges and lists, where each record is compared with each find. */
 const mostCompared = { records: 2000, bytes: 1024 ** 2, values: 100, characters: 4000 };
-/** Those that cost little to try. */
+/** Operators that are cheap to test on each record. */
 const sharedOperators: readonly OperatorName[] = ['eq', 'in', 'gt', 'gte', 'lt', 'lte'];
 
-/** The records of a find; null: it has too many. */
+/** Picks the records of one find; null: too many. */
 export type FoundRows = (find: QueuedFind) => readonly StoredRow[] | null;
 
-/** The records of each of several finds of one queue. Null: together they have too many, or too large ones. */
+/** The records of each find of one queue. Null: together they have too many records, or too large ones. */
 export function readFinds(engine: Engine, finds: readonly QueuedFind[]): Promise<FoundRows | null> {
   const [{ plan, fields }] = finds as [QueuedFind];
   if (fields.length === 0) return readCompared(engine, finds);
@@ -80,7 +80,7 @@ export function readFinds(engine: Engine, finds: readonly QueuedFind[]): Promise
 async function readEqual(engine: Engine, finds: readonly QueuedFind[]): Promise<FoundRows | null> {
   const forms = [...findsByForm(finds)].map(([form, same]) => {
     const [{ fields }] = same as [QueuedFind];
-    return { form, fields, lists: [...askedIn(same).values()].map(({ values }) => values) };
+    return { form, fields, lists: [...pagesByValues(same).values()].map(({ values }) => values) };
   });
   const [{ fields }] = forms as [(typeof forms)[0]];
   const many = forms.length === 1 ? `${mostRecords + 1} BY ${fields.map(valueSql).join()}` : mostTogether + 1;
@@ -94,12 +94,12 @@ async function readEqual(engine: Engine, finds: readonly QueuedFind[]): Promise<
   };
 }
 
-/** The engine numbers the ids of all records that have one of the values, and reads the records of the wanted pages alone. */
+/** The engine numbers the ids of all records with one of the values, and reads only the records of the wanted pages. */
 async function readPages(engine: Engine, finds: readonly QueuedFind[]): Promise<FoundRows | null> {
   const [{ space, plan, fields }] = finds as [QueuedFind];
   const { limit } = plan.page as Page;
-  const asked = askedIn(finds);
-  const lists = [...asked.values()];
+  const byValues = pagesByValues(finds);
+  const lists = [...byValues.values()];
   const where = anyOfSql(
     fields,
     lists.map(({ values }) => values),
@@ -116,13 +116,13 @@ async function readPages(engine: Engine, finds: readonly QueuedFind[]): Promise<
   const found = rowsByValues(rows, fields);
   return ({ values, plan: { page } }) => {
     const key = keyOf(values);
-    // every page before one that has records is full
-    const start = (asked.get(key) as Asked).pages.indexOf(numberOf(page as Page)) * limit;
+    // every page before a page with records is full
+    const start = (byValues.get(key) as ValuePages).pages.indexOf(numberOf(page as Page)) * limit;
     return (found.get(key) ?? []).slice(start, start + limit);
   };
 }
 
-/** All records that one of the finds has: each takes its own. */
+/** Reads all records that meet any of the finds. Each find picks its own. */
 async function readCompared(engine: Engine, finds: readonly QueuedFind[]): Promise<FoundRows | null> {
   const where = [...new Set(finds.map(({ plan }) => conditionsSql(plan.conditions)))].join(' OR ');
   const statement = sorted(engine, finds, where, mostCompared.records + 1);
@@ -135,7 +135,7 @@ async function readCompared(engine: Engine, finds: readonly QueuedFind[]): Promi
 }
 
 /**
- * Any `many` matches of a find, sorted afterwards: more than `many` is refused in any case, and reading in order would cost
+ * Any `many` matches, sorted afterwards: more than `many` is refused anyway, and reading in order would cost
  * the engine three times as much.
  * @param many the number behind LIMIT
  */
@@ -144,7 +144,7 @@ function sorted(
   finds: readonly QueuedFind[],
   where: string,
   many: number | string,
-): Shared {
+): ReadStatement {
   const [{ space, plan }] = finds as [QueuedFind];
   const columns = [rowColumns, ...orderColumns(plan.sort)].join(', ');
   const some = table.select(space.id, { columns, where: `(${where})`, tail: `LIMIT ${many}` });
@@ -152,16 +152,20 @@ function sorted(
   return { ...some, sql, settings: mostSorted };
 }
 
-/** Null: they have more than `most` bytes. */
+/** Null: the rows have more than `most` bytes. */
 export async function readRows(
   { db }: Engine,
   finds: readonly Pick<QueuedFind, 'space' | 'settings' | 'timeout'>[],
-  { settings: own, ...statement }: Shared,
+  { settings: own, ...statement }: ReadStatement,
   most: number,
 ): Promise<readonly StoredRow[] | null> {
   const [{ space, settings, timeout: within }] = finds as [QueuedFind];
   const stream = await db.stream({
-    ...{ ...statement, account: space.ownerId, timeout: within, format: 'RowBinary', fewRows: true },
+    ...statement,
+    account: space.ownerId,
+    timeout: within,
+    format: 'RowBinary',
+    fewRows: true,
     settings: [usualBlocks, own, settings].filter(Boolean).join(', '),
     signal: AbortSignal.timeout(timeout),
   });
@@ -196,21 +200,21 @@ function rowsByValues(
   return found;
 }
 
-/** Several finds, by their values. */
-function askedIn(finds: readonly QueuedFind[]): ReadonlyMap<string, Asked> {
-  const asked = new Map<string, Asked>();
+/** The pages that several finds want, by their values. */
+function pagesByValues(finds: readonly QueuedFind[]): ReadonlyMap<string, ValuePages> {
+  const byValues = new Map<string, ValuePages>();
   for (const { values, plan } of finds) {
     const key = keyOf(values);
-    const one = asked.get(key) ?? { values, pages: [] };
-    asked.set(key, one);
+    const one = byValues.get(key) ?? { values, pages: [] };
+    byValues.set(key, one);
     const page = plan.page === null ? 0 : numberOf(plan.page);
     if (!one.pages.includes(page)) one.pages.push(page);
   }
-  for (const { pages } of asked.values()) pages.sort((a, b) => a - b);
-  return asked;
+  for (const { pages } of byValues.values()) pages.sort((a, b) => a - b);
+  return byValues;
 }
 
-/** Whether it is one of the pages that are read together. */
+/** Whether finds of this page can share a statement. */
 function isNumbered({ after, offset, limit }: Page): boolean {
   return after === undefined && limit <= mostRecords && offset % limit === 0;
 }
@@ -220,8 +224,8 @@ function numberOf({ offset, limit }: Page): number {
   return offset / limit;
 }
 
-/** The compared fields of a plan; null: it is by other conditions than can be shared, or may have many records. */
-export function comparedIn({ conditions, page }: ReadPlan): Compared | null {
+/** The compared fields of a plan; null: its conditions can't share a statement, or it may have many records. */
+export function comparedIn({ conditions, page }: ReadPlan): ComparedFields | null {
   const { relationship, plain, others, hashed } = conditions;
   if (hashed.length > 0) return null;
   if (others.length > 0) return page === null && areShared(conditions) ? { fields: [], values: [] } : null;
@@ -251,14 +255,14 @@ function areShared({ plain, others }: Conditions): boolean {
 }
 
 /**
- * Names the common part of finds.
+ * Names what finds have in common.
  * @param limits of the statement
- * @returns form: of those that compare the same; together: of those that can share a statement
+ * @returns form: the same for finds that compare the same fields; together: the same for finds that can share a statement
  */
 export function formOf(
   { id }: RecordSpace,
   { conditions, sort, page }: ReadPlan,
-  { fields }: Compared,
+  { fields }: ComparedFields,
   limits: string,
 ): { readonly form: string; readonly together: string } {
   const compared =
@@ -284,7 +288,7 @@ export function sortName(sort: ReadPlan['sort']): string {
   return sort?.map(({ target, descending }) => `${nameOf(target)}${descending ? ' down' : ''}`).join() ?? '';
 }
 
-/** The page of a plan. @param rows all that it has, in order */
+/** The page of a plan. @param rows all matches, in order */
 export function pageOf(rows: readonly StoredRow[], { page }: Pick<ReadPlan, 'page'>): readonly StoredRow[] {
   return page === null ? rows : rows.slice(page.offset, page.offset + page.limit);
 }

@@ -2,11 +2,11 @@ import type { Conditions } from '../input/parse-conditions.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 
 export interface KeptResults {
-  /** Bytes that a result may have to be kept. */
+  /** The most bytes of a result that is kept. */
   readonly largest: number;
-  /** A kept result; undefined: there is none. @param request the text of a request of this view, as it came */
+  /** A kept result; undefined: none. @param request the text of a request of this view, as received */
   get(view: RecordSpace, request: string): Uint8Array | undefined;
-  /** Keeps a result that was made of rows in memory in this same step. */
+  /** Keeps a result that was made from rows in memory in this same step. */
   keep(view: RecordSpace, request: string, conditions: Conditions | null, result: Uint8Array): void;
   /** The result that another request for the same is reading, or has just read; null: there is none. */
   underway(view: RecordSpace, request: string): Promise<Uint8Array | null> | null;
@@ -22,7 +22,7 @@ export interface KeptResults {
   ): Promise<Uint8Array | null>;
 }
 
-/** A result to be kept: a small buffer is a piece of a larger one, all of which would stay in memory. */
+/** A copy for the cache, if needed: a small buffer is a piece of a larger one, all of which would stay in memory. */
 export function ownBytes(result: Uint8Array): Uint8Array {
   if (result.byteLength === result.buffer.byteLength) return result;
   const own = Buffer.allocUnsafeSlow(result.byteLength);
@@ -32,13 +32,13 @@ export function ownBytes(result: Uint8Array): Uint8Array {
 
 export interface ReadCache {
   /**
-   * To be called when a read begins, and before it asks the database. A promise only where others have to be asked.
+   * To be called when a read begins, before it queries the database. A promise only where Redis has to be queried.
    * @param request as in `KeptResults`
    */
   at(view: RecordSpace, request: string): KeptResults | Promise<KeptResults>;
 }
 
-/** Cache keys of requests: their question, and the view that they see, of one space and one account. */
+/** Cache keys of requests: their text, and the view of the space that they see. */
 export class RequestKeys {
   readonly #views = new WeakMap<RecordSpace, number>();
   #next = 1;

@@ -6,7 +6,7 @@ import type { SlotValue } from '../sql/terms.ts';
 import { addToList } from './add-to-list.ts';
 import type { Engine, LookupKey } from './record-store.ts';
 
-/** A look-up of a record by its id, or of those with a value of a keyed slot. */
+/** A look-up of one record by its id, or of the records with a value of a keyed slot. */
 export interface Lookup extends StatementItem {
   readonly spaceId: string;
   readonly wanted: LookupKey;
@@ -29,10 +29,10 @@ export async function readLookups(
   for (const row of rows) {
     const { _space, _id, _doc } = row;
     const place = `${_space} ${_id}`;
-    // it may be there twice
+    // the table may have it twice
     if (found.has(place)) continue;
     addToList(found, place, row);
-    // a term stands for several values at times: the value of the record decides
+    // a term can stand for several values, so compare the record's value
     for (const slot of slots) {
       if (_doc[slot] !== undefined) addToList(found, `${_space} ${slot} ${_doc[slot]}`, row);
     }

@@ -16,8 +16,8 @@ import type { ChangeListener } from './row-change.ts';
 import type { StoreFind } from './store-find.ts';
 
 /**
- * Where the records of all spaces are. There are two: `store-embedded/` for a process that has its store to itself, and
- * `store-shared/` for processes that share one. Nothing else knows which of them there is.
+ * Stores the records of all spaces. There are two implementations: `store-embedded/` for a process with an exclusive store, and
+ * `store-shared/` for processes that share one. Nothing else knows which of them is in use.
  */
 export interface RecordStore {
   /** Whether no other process writes to the store. */
@@ -25,7 +25,7 @@ export interface RecordStore {
   /** The engine. A statement that names a space finds all its records in the table. */
   readonly db: Database;
   readonly table: RecordsTable;
-  /** Answers from before, and for how long they are right. */
+  /** Cached results, and how long they are valid. */
   readonly results: ReadCache;
   readonly keys: StoredKeys;
 
@@ -35,39 +35,39 @@ export interface RecordStore {
   /** The records with an id, or with a value of a keyed slot, in the order of their ids. */
   lookUp(space: RecordSpace, wanted: LookupKey, signal: AbortSignal): Promise<readonly StoredRow[]>;
 
-  /** The records of a plan, if they are in memory; null: ask `find`. */
+  /** The records of a plan, if they are in memory; null: call `find`. */
   findNow(space: RecordSpace, plan: ReadPlan): FoundNow | null;
 
   /** The records of a find, by a statement that several share. Null: it needs a statement of its own. */
   find(find: StoreFind): Promise<readonly StoredRow[] | null>;
 
   /**
-   * Does work that changes records of a space by statements, while nobody writes to it here. Until it is done, and if its
-   * outcome is unknown, nothing is answered from memory or kept results. No webhook is called.
+   * Does work that changes records of a space by statements, while this process writes nothing to the space. Until it is done, and if its
+   * outcome is unknown, nothing is answered from memory or from cached results. No webhook is called.
    */
   rewrite<Result>(spaceId: string, work: () => Promise<Result>): Promise<Result>;
 
-  /** The same for work that nobody sees: kept results stay right. */
+  /** The same for work that changes no result of a read: cached results stay valid. */
   tidy<Result>(spaceId: string, work: () => Promise<Result>): Promise<Result>;
 
-  /** Ends all kept answers: the space has another structure. Rejects when other processes can't be reached. */
+  /** Drops all cached results, because the structure of the space changed. Rejects when other processes can't be reached. */
   invalidate(spaceId: string): Promise<void>;
 
   /**
-   * Subscribes to the writes of all processes to a space: once this has resolved, a find sees a write, or the listener
-   * hears of it. A space has one listener. Throws 501 where processes do not hear of each other's writes.
+   * Subscribes to the writes of all processes to a space: once this has resolved, either a find sees a write, or the listener
+   * receives it. A space has one listener. Throws 501 where processes do not learn of each other's writes.
    */
   listen(spaceId: string, listener: ChangeListener, signal: AbortSignal): Promise<StopListening>;
 
-  /** Called once the process serves requests: for work that would make its start longer. */
+  /** Called once the process serves requests, for work that would delay its start. */
   started(): void;
 
   close(): Promise<void>;
 }
 
 /**
- * The same as it is opened. Only the wiring sees it: whatever else writes has `RecordInserts` and `RecordChanges`, whose
- * writes pass the quota and the webhooks.
+ * A store with its writes. Only the wiring uses it: everything else writes through `RecordInserts` and `RecordChanges`, whose
+ * writes pass through the quota and the webhooks.
  */
 export interface WritableStore extends RecordStore, RecordWrites {}
 
@@ -76,12 +76,12 @@ export type StopListening = () => void;
 /** The engine, and the table of its records. */
 export type Engine = Pick<RecordStore, 'db' | 'table'>;
 
-/** One record by its id, or those that have a value of a keyed slot. */
+/** One record by its id, or the records with a value of a keyed slot. */
 export type LookupKey =
   | { readonly id: string }
   | { readonly slot: string; readonly value: string | number | boolean };
 
-/** Records in memory, until the event loop goes on. */
+/** Records in memory. Valid only in the same turn of the event loop. */
 export interface FoundNow {
   readonly numbers: readonly number[];
   readonly table: Pick<MemoryTable, 'list' | 'record' | 'rows'>;
@@ -89,22 +89,22 @@ export interface FoundNow {
 
 /** Which values of unique fields may be stored. */
 export interface StoredKeys {
-  /** False: no record of the space has the value, and none had. @param hash of the value (`hashOf`) */
+  /** False: no record of the space has, or ever had, the value. @param hash of the value (`hashOf`) */
   mayHave(spaceId: string, hash: string): boolean;
   /** To be called before a key is written. */
   add(spaceId: string, hash: string): void;
-  /** To be called when statements wrote keys, and before their records are there. @param rows of words (`keyWordsSql`) */
+  /** To be called when statements wrote keys, and before their records are stored. @param rows of words (`keyWordsSql`) */
   addRows(rows: Sql): Promise<void>;
 }
 
 /**
- * Writes are durable, and every read sees them. One settles when its outcome is known and not before, whatever its signal
- * says. Changes of one record come one after the other.
+ * Writes are durable, and every read sees them. A write settles only when its outcome is known, whatever its signal
+ * does. Changes of the same record run one after another.
  */
 export interface RecordWrites {
-  /** Stores the records, all or none. Resolves with a promise to wait for before they are acknowledged; null: there is none. */
-  insert(records: NewRecords): Promise<Pick<Changed, 'invalidated'>>;
-  change(change: RecordChange): Promise<Changed>;
+  /** Stores the records, all or none. Resolves with a promise to wait for before acknowledging them; null: acknowledge at once. */
+  insert(records: NewRecords): Promise<Pick<ChangeOutcome, 'invalidated'>>;
+  change(change: RecordChange): Promise<ChangeOutcome>;
 }
 
 /** Values that had to be absent are stored already. */
@@ -124,27 +124,27 @@ export interface NewRecords {
   readonly unique: readonly KeyOfRecord[];
   /** Values that no stored record may have, checked with the write; rejects with `ValuesTaken`. */
   readonly absent?: readonly SlotValue[] | undefined;
-  /** A row that is stored with them, all or none. */
+  /** A row that is stored together with them, all or none. */
   readonly receipt?: SpacedRow | undefined;
-  /** Aborted: nothing is stored if that has not begun. */
+  /** Aborted: nothing is stored, unless storing has begun. */
   readonly signal: AbortSignal;
-  /** Asked when the write begins; without it nothing is stored. */
+  /** Checked when the write begins; if refused, nothing is stored. */
   readonly permit: WritePermit | null;
-  /** Hears of the write in place of the usual receiver (`AnnouncedWrites`). */
+  /** Receives the event in place of the usual receiver (`AnnouncedWrites`). */
   readonly events?: RecordEvents | undefined;
 }
 
-/** Changes of stored records of a space, all or none: several of one record, or the same one of several. */
+/** Changes of stored records of a space, all or none: several changes of one record, or the same change of several records. */
 export interface RecordChange {
   /** As the request sees it: its structure says which fields the answer has. */
   readonly space: RecordSpace;
-  /** One at least; they are made in this order. */
+  /** One at least, made in this order. */
   readonly steps: readonly ChangeStep[];
-  /** Aborted: the change is left out when that has not begun. */
+  /** Aborted: the change is skipped, unless it has begun. */
   readonly signal: AbortSignal;
-  /** Asked when the write begins; without it the change is left out. */
+  /** Checked when the write begins; if refused, the change is skipped. */
   readonly permit?: WritePermit | null;
-  /** Hears of the change in place of the usual receiver (`AnnouncedWrites`). */
+  /** Receives the event in place of the usual receiver (`AnnouncedWrites`). */
   readonly events?: RecordEvents | undefined;
 }
 
@@ -154,12 +154,12 @@ export interface ChangeStep {
   readonly assignments: readonly Assignment[] | null;
 }
 
-export interface Changed {
-  /** For each step the record as it is after an update or was before a removal; null: there is no such record. */
+export interface ChangeOutcome {
+  /** For each step the record after the update or before the removal; null: there is no such record. */
   readonly rows: readonly (StoredRow | null)[];
   /**
-   * Resolves when nobody uses the space's older data, and the calls of webhooks are stored: only then is the write
-   * acknowledged. Null: there is nothing to wait for.
+   * Resolves when no process uses older data of the space, and the calls of webhooks are stored: only then may the write be
+   * acknowledged. Null: nothing to wait for.
    */
   readonly invalidated: Promise<void> | null;
 }

@@ -3,21 +3,21 @@ import type { StoredRow } from '../sql/stored-row.ts';
 /** What a write did to a record. */
 export interface RowChange {
   readonly id: string;
-  /** Null: there was none. Undefined: it is not known. */
+  /** Null: there was no record. Undefined: unknown. */
   readonly before: StoredRow | null | undefined;
-  /** Null: it is gone. */
+  /** Null: removed. */
   readonly after: StoredRow | null;
 }
 
-/** Hears what happens to the records of a space. */
+/** Receives the changes of a space's records. */
 export interface ChangeListener {
   /**
    * The changes of writes that a find can see by now, in their order.
-   * @param changes made as they are taken, which may be later @param count how many there are
+   * @param changes computed lazily, as they are iterated @param count how many there are
    */
   changed(changes: Iterable<RowChange>, count: number): void;
-  /** Runs a read of rows that changed, and its telling, while the listener reads none: what it tells never goes back. */
+  /** Reads changed rows and passes them on, while the listener reads none: so a listener never goes back to an older state. */
   exclusive<Result>(read: () => Promise<Result>): Promise<Result>;
-  /** Changes may have been missed, or are too many to be told: the records have to be read again. */
+  /** Changes may have been missed, or are too many to list: the records have to be read again. */
   reset(): void;
 }

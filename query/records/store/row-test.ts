@@ -3,7 +3,7 @@ import type { Condition, Conditions } from '../input/parse-conditions.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
 import { slotOf } from '../structure/slots.ts';
 
-/** Whether a record meets the conditions, those on hashed fields aside. */
+/** Whether a record meets the conditions, except those on hashed fields. */
 export function rowTest({
   relationship,
   plain,
@@ -26,7 +26,7 @@ function meets({ target, value }: Condition, row: StoredRow): boolean {
   return textIn(row, target) === textOf(value);
 }
 
-/** The text that rows have of a value. */
+/** A value as the text that rows store. */
 export function textOf(value: Condition['value']): string {
   return value instanceof Date ? value.toISOString() : String(value);
 }

@@ -3,7 +3,7 @@ import { rowColumns } from '../sql/record-row.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
 import type { Engine } from './record-store.ts';
 
-/** Records of any spaces of one home by their ids: answers a record that is there, and null for another one. */
+/** Looks up records of any spaces of one home by their ids; null for a missing one. */
 export async function rowsById(
   { db, table }: Engine,
   addresses: readonly RecordAddress[],

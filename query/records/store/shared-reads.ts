@@ -19,21 +19,21 @@ import { readByValues, type ValueFind, valueQueue, valuesIn } from './value-find
 type WaitingFind = QueuedItem<QueuedFind, readonly StoredRow[] | null>;
 type WaitingValueFind = QueuedItem<ValueFind, readonly StoredRow[] | null>;
 
-/** Look-ups of one statement: 256 cost three times what one does. Finds: 64 cost twice. */
+/** Reads of one statement. 256 look-ups cost three times as much as one; 64 finds cost twice as much as one. */
 const perStatement = { lookups: 256, finds: 64, values: 256 };
 /** Of each kind, in this process. */
 const waitingLimit = 20_000;
-/** Forms of finds that are known to have many records, and for how long that counts. Milliseconds. */
+/** How many forms of finds with many records are remembered, and for how long. Milliseconds. */
 const costlyForms = 1000;
 const costlyFor = 60_000;
-/** After so long finds that compare other fields are not held up any longer, nor for some time on. Milliseconds. */
+/** Finds that compare other fields wait this long for a slow statement, and are then queued separately for a while. Milliseconds. */
 const patience = 500;
 const apartFor = 10_000;
-/** Clients that got answers mostly ask again at once, and a statement costs little more with them. Milliseconds. */
+/** Most clients send their next request as soon as they get an answer, and a statement costs little more with it. Milliseconds. */
 const linger = { part: 1, most: 20 };
 
 /**
- * Reads that share statements: reads that come while one is under way gather for the next one. So an idle server adds no
+ * Reads that share statements: reads that arrive while a statement runs wait for the next one. An idle server adds no
  * delay, and a busy one asks the engine rarely.
  */
 export class SharedReads {
@@ -84,7 +84,7 @@ export class SharedReads {
     return this.#common.of(space);
   }
 
-  /** The rows that the table has, in the order of their ids: with those of whatever spaces and accounts. */
+  /** The rows of the table, in the order of their ids. The statement is shared by all spaces and accounts of a home. */
   lookUp(space: RecordSpace, wanted: LookupKey, signal: AbortSignal): Promise<readonly StoredRow[]> {
     const shape = 'id' in wanted ? 'ids' : 'keys';
     const queue = `${shape} ${this.table.homeOf(space.id)}`;
@@ -100,7 +100,7 @@ export class SharedReads {
   }
 
   /**
-   * The records of a find, together with finds of the same space and in the same order. Other spaces do not wait for it.
+   * The records of a find, by a statement with other finds of the space in the same order. Other spaces do not wait for it.
    * Null: it needs a statement of its own.
    */
   async find(find: StoreFind): Promise<readonly StoredRow[] | null> {
@@ -132,7 +132,7 @@ export class SharedReads {
     });
   }
 
-  /** Null: they are too many, or too large, for a statement that finds share. */
+  /** Null: the records are too many, or too large, for a shared statement. */
   async #findByValues(
     { space, plan, signal, settings, timeout }: StoreFind,
     values: readonly SlotValue[],
@@ -157,7 +157,7 @@ export class SharedReads {
   async #runValueFinds(engine: Engine, finds: readonly WaitingValueFind[]): Promise<void> {
     await settleAll(finds, async () => {
       const found = await readByValues(engine, itemsOf(finds)).catch((error: unknown) => {
-        // the cost of several together says nothing of one alone
+        // the cost of several finds says nothing about a single one
         if (exceededLimit(error) === null) throw error;
         return null;
       });
@@ -182,12 +182,12 @@ export class SharedReads {
     const [{ item: first, resolve }] = finds as [WaitingFind];
     if (finds.length === 1) {
       resolve(null);
-      // requests gather meanwhile
+      // meanwhile, other requests gather in the queue
       return first.find.over();
     }
     const areAlike = finds.every(({ item }) => item.form === first.form);
     const read = readFinds(engine, itemsOf(finds)).catch((error: unknown) => {
-      // the cost of several together says nothing of one alone; but those of one form had their time
+      // the cost of several finds says nothing about a single one, except for time when all are of one form
       const limit = exceededLimit(error);
       if (limit === null || (limit.of === 'time' && areAlike)) throw error;
       return null;
@@ -206,7 +206,7 @@ export class SharedReads {
     });
   }
 
-  /** They share statements with those of their own form alone. */
+  /** From now on they share statements only with finds of the same form. */
   #sendApart(finds: readonly WaitingFind[]): void {
     for (const { item, resolve, reject } of finds)
       this.#finds.add({ ...item, queue: item.form }).then(resolve, reject);

@@ -10,36 +10,36 @@ import type { StoredRow } from '../sql/stored-row.ts';
 import type { SlotValue } from '../sql/terms.ts';
 import { createChangeCommit } from './change-commit.ts';
 import { timeout } from './lookup-statement.ts';
-import { type Changed, type Engine, type RecordWrites, ValuesTaken } from './record-store.ts';
+import { type ChangeOutcome, type Engine, type RecordWrites, ValuesTaken } from './record-store.ts';
 import { UpdateValues } from './update-values.ts';
 
 /**
- * To be called before a write can be seen, so that no kept result contradicts it. Rejects with 503 when other processes
+ * To be called before a write can be seen, so that no cached result contradicts it. Rejects with 503 when other processes
  * can't be reached; then nothing may be written. Resolves with a function, to be called when the write can be seen or its
- * outcome is unknown. That one resolves when the write may be acknowledged, and never rejects.
+ * outcome is unknown. That function resolves when the write may be acknowledged, and never rejects.
  */
 export type BeginWrite = (spaceId: string) => Promise<EndWrite>;
-/** @param written absent: it is not known */
-export type EndWrite = (written?: Written) => Promise<void>;
+/** @param written absent: unknown */
+export type EndWrite = (written?: WriteSummary) => Promise<void>;
 
 /** The records that a write made, or that it changed or removed. */
-export interface Written {
+export interface WriteSummary {
   readonly ids: readonly string[];
   readonly areNew: boolean;
 }
 
 /**
- * Records that are worth an INSERT of their own, of just their columns: fewer share one with those of other structures.
- * So many are the most of one UPDATE, too, and of what is done with records at once.
+ * From this many records on, a request gets its own INSERT with just its columns; fewer share one with other structures.
+ * It is also the most records of one UPDATE, and of other work done at once.
  */
 export const manyRecords = 200;
-/** Records whose ids others are told of. */
+/** Up to this many ids of written records are sent to other processes. */
 const mostTold = 1000;
 
-/** Bytes of rows: the most that wait in this process, and the most that are gathered for one INSERT. */
+/** Bytes of rows: the most that wait in this process, and the most of one INSERT. */
 const insertLimits = { pendingLimit: 128 * 1024 * 1024, insertLimit: 16 * 1024 * 1024 };
 /**
- * Clients that got answers mostly write again at once, and a part costs the engine the same whatever is in it (docs/
+ * Most clients write again as soon as they get an answer, and a part costs the engine the same whatever its size (docs/
  * decisions/060-cost-of-a-served-request.md). Milliseconds.
  */
 const linger = { part: 1, most: 40 };
@@ -50,7 +50,7 @@ const changeLimits = {
   recordLimit: manyRecords,
 };
 
-/** Writes by statements that those of other requests share: for a store that several processes write to, and for large inserts. */
+/** Writes by statements that requests share, for a store that several processes write to, and for large inserts. */
 export function createStatementWrites(
   parts: Engine & {
     /** By space; shared with others that change the same rows. */
@@ -64,13 +64,19 @@ export function createStatementWrites(
 ): RecordWrites {
   const { table, beginWrite, metrics, pace } = parts;
   const groupCommit = new GroupCommit({
-    ...{ ...parts, ...insertLimits, linger },
+    ...parts,
+    ...insertLimits,
+    linger,
     pace,
-    check: (batches) => takenIn(parts, batches as readonly Checked[]),
+    check: (batches) => takenIn(parts, batches as readonly AbsentValues[]),
     onStatement: metrics.batch('record_inserts'),
   });
   const changeCommit = createChangeCommit({
-    ...{ ...parts, ...changeLimits, linger, pace, values: new UpdateValues(parts) },
+    ...parts,
+    ...changeLimits,
+    linger,
+    pace,
+    values: new UpdateValues(parts),
   });
 
   return {
@@ -82,7 +88,7 @@ export function createStatementWrites(
           : { lines: joined(await newRecordLines(space, records, unique, signal), own) };
       const proof = { columns: '1', where: idsSql([(records[0] as NewRecord).id]), tail: 'LIMIT 1' };
       let begun: ReturnType<BeginWrite> | null = null;
-      // an INSERT that failed as a whole is tried again in parts
+      // a failed INSERT of several requests is retried in parts
       const begin = async (): Promise<void> => {
         begun ??= beginWrite(space.id);
         await begun;
@@ -112,7 +118,7 @@ export function createStatementWrites(
       }
       return { invalidated: end() };
     },
-    async change(change): Promise<Changed> {
+    async change(change): Promise<ChangeOutcome> {
       const ended = await beginWrite(change.space.id);
       const end = () => ended(writtenOf(change.steps, false));
       try {
@@ -126,18 +132,18 @@ export function createStatementWrites(
   };
 }
 
-function writtenOf(records: readonly { readonly id: string }[], areNew: boolean): Written | undefined {
+function writtenOf(records: readonly { readonly id: string }[], areNew: boolean): WriteSummary | undefined {
   return records.length > mostTold ? undefined : { ids: records.map(({ id }) => id), areNew };
 }
 
-interface Checked {
+interface AbsentValues {
   readonly absent: { readonly values: readonly SlotValue[] };
 }
 
-/** Of each of several requests the error of its values that are stored; null: it has none. */
+/** For each request the error that lists its values that are stored already; null: none is. */
 async function takenIn(
   { db, table }: Engine,
-  batches: readonly Checked[],
+  batches: readonly AbsentValues[],
 ): Promise<readonly (ValuesTaken | null)[]> {
   const values = batches.flatMap(({ absent }) => absent.values);
   const rows = await db.rows<Pick<StoredRow, '_doc'> & { readonly _space: string }>({
@@ -156,7 +162,7 @@ function joined(lines: Uint8Array, more: Uint8Array | null): Uint8Array {
   return more === null ? lines : Buffer.concat([lines, more]);
 }
 
-/** Does work during which no kept result of a space is valid. */
+/** Does work during which no cached result of a space is valid. */
 export async function whileWriting<Result>(
   beginWrite: BeginWrite,
   spaceId: string,

@@ -3,9 +3,9 @@ import { upTo } from '#kernel/limits/up-to.ts';
 import type { Log } from '#kernel/log/log.ts';
 import type { Engine } from './record-store.ts';
 
-/** Values of a space that updates wrote, after which those that no record has any more are taken out. */
+/** After this many updates of a space, stale values are removed from the index. */
 const most = 50_000;
-/** Spaces that are counted: of others the count begins anew. */
+/** Spaces whose updates are counted; the least recently used ones are forgotten. */
 const spaces = 10_000;
 /** Milliseconds. */
 const timeout = 600_000;
@@ -24,7 +24,7 @@ export class UpdateValues {
     this.#parts = { most, ...parts };
   }
 
-  /** To be called behind such writes. */
+  /** To be called after updates. */
   wrote(spaceIds: Iterable<string>): void {
     for (const id of spaceIds) {
       const count = (this.#written.get(id) ?? 0) + 1;
@@ -35,7 +35,7 @@ export class UpdateValues {
     }
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when no collection is running. */
   idle(): Promise<void> {
     return this.#running;
   }

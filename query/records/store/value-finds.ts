@@ -16,21 +16,21 @@ export interface ValueFind extends StatementItem {
   readonly space: RecordSpace;
   readonly plan: ReadPlan;
   readonly values: readonly SlotValue[];
-  /** What finds that are alike have in common. */
+  /** The same for finds that compare the same fields. */
   readonly form: string;
-  /** Of the statement; those of one queue have the same. */
+  /** Settings of the statement; all finds of a queue have the same. */
   readonly settings: string;
   readonly timeout: number | undefined;
 }
 
-/** Values of one find; bytes and records of a statement: beyond them a find has a statement of its own, which streams. */
+/** Values of one find; bytes and records of a statement. Beyond them a find gets its own statement, which streams. */
 const mostValues = 100;
 const mostRecords = 6400;
 const mostBytes = 8 * 1024 ** 2;
-/** A condition that differs each time is not worth remembering which granules it is true of. */
+/** The condition differs each time, so caching its granules is useless. */
 const settings = 'use_query_condition_cache = 0';
 
-/** Values of which each record of a plan has one. Null: the engine has to search the space, or has another way. */
+/** Values such that each record of the plan has at least one. Null: the engine has to search the space, or finds the records in another way. */
 export function valuesIn(
   space: RecordSpace,
   { conditions, page }: ReadPlan,
@@ -58,7 +58,7 @@ export function valueQueue(
   return { queue, form: `${queue} ${values.map(({ slot }) => slot).join()}` };
 }
 
-/** The records of each of several finds of one queue. Null: together they have too many, or too large ones. */
+/** The records of each find of one queue. Null: together they have too many records, or too large ones. */
 export async function readByValues(
   engine: Engine,
   finds: readonly ValueFind[],
@@ -86,7 +86,7 @@ function byValue(
   const found = new Map<string, StoredRow[]>();
   const seen = new Set<string>();
   for (const row of rows) {
-    // it may be there twice
+    // the table may have it twice
     if (seen.has(row._id)) continue;
     seen.add(row._id);
     for (const slot of slots) {
@@ -97,7 +97,7 @@ function byValue(
   return found;
 }
 
-/** All records that have one of the values. */
+/** All records that have one of the values, in the order of the rows. */
 function inOrder(
   rows: readonly StoredRow[],
   found: ReadonlyMap<string, readonly StoredRow[]>,

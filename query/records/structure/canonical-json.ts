@@ -13,7 +13,7 @@ export function canonicalJson(value: unknown): string {
   return isCanonical(value, 0) ? JSON.stringify(value) : render(value, 0);
 }
 
-/** Whether JSON.stringify makes the same of it, which takes a third of the time. */
+/** Whether JSON.stringify gives the same text, which takes a third of the time. */
 function isCanonical(value: unknown, depth: number): boolean {
   if (typeof value === 'number') return Number.isFinite(value);
   if (typeof value !== 'object' || value === null) return true;

@@ -1,6 +1,6 @@
 import type { FieldType } from './field.ts';
 
-/** The space that documentation and the first start speak of. */
+/** The example space of the documentation and of the first start. */
 export const exampleStructure = {
   name: 'People',
   description: '',

@@ -5,7 +5,7 @@ import { normalized } from './normalize.ts';
 /** A value in its stored form, or its problem as the end of a sentence ("should be a valid number"). */
 export type ValueReading = { readonly value: StoredValue } | { readonly problem: string };
 
-/** What is to be known of a field to read a value of it. */
+/** The part of a field that reading its values needs. */
 export type ValueField = Pick<Field, 'type' | 'normalize'>;
 
 const typeWords: Readonly<Record<FieldType, string>> = {
@@ -48,7 +48,7 @@ export function readFieldValue({ type, normalize }: ValueField, value: unknown):
       return { value: normalized(value, normalize) };
     case 'NUMBER':
       if (typeof value !== 'number' || !Number.isFinite(value)) return misfit(type);
-      // -0 and 0 are one value, also to a unique field
+      // -0 and 0 are the same value, also for a unique field
       return { value: value === 0 ? 0 : value };
     case 'BOOLEAN':
       return typeof value === 'boolean' ? { value } : misfit(type);

@@ -3,7 +3,7 @@ import type { Normalization } from './normalize.ts';
 export const fieldTypes = ['TEXT', 'NUMBER', 'BOOLEAN', 'ARRAY', 'OBJECT'] as const;
 export type FieldType = (typeof fieldTypes)[number];
 
-/** A value as it is stored: ARRAY and OBJECT are their canonical JSON text, the others are themselves. */
+/** A value as stored: ARRAY and OBJECT as their canonical JSON text, other values as they are. */
 export type StoredValue = string | number | boolean;
 
 /** One field of a record space's structure (interface.md section 2.2). */
@@ -16,22 +16,22 @@ export interface Field {
   readonly required: boolean;
   readonly unique: boolean;
   readonly hashed: boolean;
-  /** Of a TEXT, in the order of `normalizations`; undefined: its values are stored as they come. */
+  /** For a TEXT, in the order of `normalizations`; undefined: its values are stored as received. */
   readonly normalize?: readonly Normalization[] | undefined;
   readonly description: string;
   readonly comment: string;
   readonly defaultValue: StoredValue | null;
-  /** Where its values lie in the records table (slots.ts). Null: as a request declares it, before it is stored. */
+  /** Where the records table stores its values (slots.ts). Null: declared by a request, and not stored yet. */
   readonly slot: string | null;
-  /** Every stored value of it has its key in the table of keys; only of a unique field. */
+  /** Whether all its stored values have keys in the table of keys; only for a unique field. */
   readonly keyed: boolean;
-  /** Of a request that rules bind: it is written, and neither shown nor compared. */
+  /** For a request bound by rules: it can be written, but neither shown nor compared. */
   readonly hidden?: true;
-  /** Of such a request: rules give new records its value. */
+  /** For such a request: rules set its value in new records. */
   readonly filled?: true;
 }
 
-/** Keys of every record that are not fields; no field may be called so. */
+/** Keys of every record that are not fields. No field may have such a name. */
 export const systemKeys = ['id', 'createdAt', 'updatedAt'] as const;
 export type SystemKey = (typeof systemKeys)[number];
 

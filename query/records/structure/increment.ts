@@ -3,7 +3,7 @@ import type { Field, StoredValue } from './field.ts';
 import type { ValueReading } from './field-value.ts';
 import { isObject } from './is-object.ts';
 
-/** In place of a new value: a number to add to the stored one, or to 0 where there is none. */
+/** In place of a new value: a number to add to the stored one, or to 0 if there is none. */
 export interface Increment {
   readonly by: number;
 }
@@ -11,7 +11,7 @@ export interface Increment {
 /** A change of a value; null clears it. */
 export type NewValue = StoredValue | Increment | null;
 
-/** Added to the largest of all numbers it is less than rounding takes away: no sum is infinite. */
+/** Small enough to be rounded away when added to the largest double, so no sum is infinite. */
 const largest = 1e291;
 
 export const incrementSchema: Schema = {
@@ -23,7 +23,7 @@ export function isIncrement(value: NewValue): value is Increment {
   return typeof value === 'object' && value !== null;
 }
 
-/** Reads `{"$inc": 1}`. Null: it is none. */
+/** Reads `{"$inc": 1}`. Null: not an increment. */
 export function readIncrement(
   { type, unique, hashed }: Field,
   given: unknown,

@@ -8,9 +8,9 @@ import type { SpacePath, Structure } from './structure.ts';
 
 /**
  * The structure that a sample record has: a field for each of its values, with all flags off. `id`, `createdAt` and
- * `updatedAt`, which every record of an answer has, are passed over. Throws a 400 that lists every problem: null, for
- * one, is of no type.
- * @param stored where there is one: its fields keep their slugs, however those were made
+ * `updatedAt`, which every returned record has, are ignored. Throws a 400 that lists every problem: null, for
+ * example, has no type.
+ * @param stored the stored structure, if any: its fields keep their slugs, however they were made
  */
 export function inferStructure(
   sample: unknown,

@@ -1,10 +1,10 @@
-/** What a TEXT may go through before it is stored and compared, in this order. */
+/** Normalizations of a TEXT before it is stored and compared, in this order. */
 export const normalizations = ['trim', 'lower', 'nfc'] as const;
 export type Normalization = (typeof normalizations)[number];
 
 type Steps = readonly Normalization[] | undefined;
 
-/** Lower case may undo NFC, and NFC never lower case: so a second pass changes nothing. */
+/** Lower-casing may undo NFC, but NFC never undoes lower case, so a second pass changes nothing. */
 const steps: Readonly<Record<Normalization, (text: string) => string>> = {
   trim: (text) => text.trim(),
   lower: (text) => text.toLowerCase(),
@@ -15,7 +15,7 @@ export function normalized(text: string, wanted: Steps): string {
   return wanted === undefined ? text : wanted.reduce((value, step) => steps[step](value), text);
 }
 
-/** Whether values that one field has stored may be others for the other one. */
+/** Whether the other field may change values that the first one stored. */
 export function normalizesMore(before: Steps, after: Steps): boolean {
   return after?.some((step) => !before?.includes(step)) ?? false;
 }

@@ -46,7 +46,7 @@ export function parseField(input: unknown, index: number, problems: string[]): F
     keyed: false,
   };
   if (field.hashed && field.unique) {
-    // each stored hash has a salt of its own, so equal values can't be recognised
+    // each stored hash has its own salt, so equal values can't be recognised
     complain('is both hashed and unique: equal values of a hashed field can not be found');
   }
   return problems.length === before ? field : null;

@@ -6,26 +6,26 @@ import type { Structure } from './structure.ts';
 /** Conditions (input/parse-conditions.ts), which this room does not know. */
 export type RuleConditions = object;
 
-/** What the rules of a space come to for the user of a request. */
+/** The rules of a space, resolved for the user of a request. */
 export interface Bound {
-  /** Of its record in the space of users; null: nobody has logged in. */
+  /** Id of the user's record in the space of users; null: nobody has logged in. */
   readonly user: string | null;
-  /** What records have to meet; null: nobody may. */
+  /** Conditions that records have to meet; null: nobody may. */
   readonly find: RuleConditions | null;
   readonly insert: RuleConditions | null;
   readonly update: RuleConditions | null;
   readonly delete: RuleConditions | null;
-  /** Values of new records by the slugs of their fields, whatever a request says; null: none, as there is no user. */
+  /** Values of new records by the slugs of their fields, whatever the request says; null: no value, because nobody is logged in. */
   readonly set: ReadonlyMap<string, StoredValue | null>;
-  /** Whether they change with the time. */
+  /** Whether the rules depend on the current time. */
   readonly isTimed: boolean;
-  /** Slugs of fields that only `set` and defaults give values. */
+  /** Slugs of fields whose values come only from `set` and defaults. */
   readonly readonly: readonly string[];
 }
 
 /** A record space as one request sees it. */
 export interface RecordSpace {
-  /** Id of its records, and of their cached results: another one after the space was dropped and made again. */
+  /** Id of its records, and of their cached results. It changes when the space is dropped and made again. */
   readonly id: string;
   /** Id of its row in the catalogue: UUIDv5 of owner, project slug and space slug. */
   readonly catalogueId: string;
@@ -42,10 +42,10 @@ export interface RecordSpace {
   readonly limits?: ReadLimitsOfToken;
   /** What that token is for; absent: everything. */
   readonly grants?: Grants;
-  /** The rules of the space, as JSON (login/rules.ts); absent: there are none. */
+  /** The rules of the space, as JSON (login/rules.ts); absent: none. */
   readonly rules?: string;
-  /** Present: the request does what they allow, and nothing else. */
+  /** Present: rules bind the request, which may do only what they allow. */
   readonly bound?: Bound;
-  /** It does not exist: there is nothing to read, and nothing is made for it. */
+  /** The space does not exist: there is nothing to read, and it is not created. */
   readonly missing?: true;
 }

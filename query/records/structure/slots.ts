@@ -11,7 +11,7 @@ import type { Structure } from './structure.ts';
  *   m0, m1 ...   values without a column: only in `_doc`, the map that has all values of the record as text
  *   h0, h1 ...   hashed values, of any type: in `_hashes`, a map that nothing answers
  *
- * The catalogue gives a field its slot when it stores it first. It changes with the field's type only.
+ * The catalogue assigns a slot when it first stores a field. The slot changes only with the field's type.
  */
 export type SlotKind = keyof typeof slotColumns | 'm' | 'h';
 
@@ -47,8 +47,8 @@ export function uniqueSlots(structure: Structure): readonly string[] {
 }
 
 /**
- * Fields of a structure that is about to be stored, each with its slot: the one that it has in the structure that is
- * stored, or the first that is free.
+ * Fields of a structure that is about to be stored, each with its slot: its slot in the structure that is already
+ * stored, or the first free one.
  * @param retired slots of fields that were dropped: a write that began before may still bring a value for one
  */
 export function assignSlots(
@@ -79,16 +79,16 @@ export function assignSlots(
 }
 
 /**
- * A key of the stored map in place of a field's slug, which is not empty: the slots of fields that were dropped. Part of
+ * A key of the stored map that can't be a field's slug, which is never empty: the slots of dropped fields. Part of
  * the format of the catalogue (docs/decisions/022-one-records-table.md), as is the next one.
  */
 const retiredKey = '';
 /** Part of the text of a space with such slots. */
 export const retiredPart = `${JSON.stringify(retiredKey)}:`;
-/** The same, as no slug has a line break: the change of type that is under way. */
+/** Another such key, because no slug has a line break: the change of type under way. */
 const typeChangeKey = '\n';
 
-/** The catalogue's map beside the text of a structure: a field's slug to its slot, and whether it is keyed. */
+/** The map that the catalogue stores with a structure: a field's slug to its slot, and whether it is keyed. */
 export function slotsText({
   fields,
   retiredSlots,

@@ -14,7 +14,7 @@ export interface SpaceAuth {
 }
 
 export const longestSpace = 200;
-/** More than there are to name. */
+/** More than there are scopes. */
 export const maxScopes = 100;
 
 /** Families of operations on the records of a space. */
@@ -26,18 +26,18 @@ export interface OperationIdentity {
   readonly name: string;
   /** Null: it needs no login, or checks it itself. */
   readonly family: Family | null;
-  /** It makes no space where there is none, unless the space would begin with records. */
+  /** Does not create a missing space, unless the space has initial records. */
   readonly readsOnly?: true;
 }
 
-/** Whether an operation needs a login token where this rule is active. */
+/** Whether an operation needs a login token when this rule is active. */
 export function covers({ scope }: SpaceAuth, { name, family }: OperationIdentity): boolean {
   return family !== null && (scope.includes(family) || scope.includes(name));
 }
 
 /**
  * Reads `authOptions`; absent parts count as the stricter choice: active, and every operation.
- * @param scopes that there are; null: the text was checked when it was stored
+ * @param scopes the known scopes; null: the text was checked when it was stored
  */
 export function parseSpaceAuth(
   input: unknown,

@@ -116,7 +116,13 @@ export const storedField = named(
   exactObject(
     {
       ...fieldProperties,
-      ...{ required, unique, hashed, normalize, description: string, comment: string, defaultValue },
+      required,
+      unique,
+      hashed,
+      normalize,
+      description: string,
+      comment: string,
+      defaultValue,
     },
     { optional: ['normalize', 'defaultValue'] },
   ),

@@ -21,24 +21,24 @@ export interface Structure {
   readonly projectSlug: string;
   readonly slug: string;
   readonly fields: readonly Field[];
-  /** Fields by name and by slug, for all but writing: without hidden ones. */
+  /** Fields by name and by slug, for everything except writing: without hidden fields. */
   readonly lookup: ReadonlyMap<string, Field>;
-  /** The places of all in `fields`. */
+  /** The positions in `fields` of all names and slugs. */
   readonly places: ReadonlyMap<string, number>;
   /** The client asks for the space to be emptied. */
   readonly clear: boolean;
   /** Null: not said. */
   readonly auth: SpaceAuth | null;
   readonly webhooks: Webhooks | null;
-  /** Fields that login has to be given; empty: not said. Never part of a stored structure. */
+  /** Fields that login requires; empty: not said. Never part of a stored structure. */
   readonly loginParams: readonly string[];
   /** Records that the space begins with, as the client sent them; never part of a stored structure. */
   readonly initialData: readonly unknown[];
-  /** Slots of fields that were dropped or have another type now, which no other field gets. */
+  /** Slots of fields that were dropped or changed their type. No other field gets them. */
   readonly retiredSlots: readonly string[];
-  /** The change of types that is under way (space/type-changes.ts): nobody writes records meanwhile. Null: none is. */
+  /** The change of types under way (space/type-changes.ts), during which nobody writes records. Null: none. */
   readonly typeChange: string | null;
-  /** It is that of a file: rows have neither an id nor times of ours, but only its columns. */
+  /** The structure of a file: its rows have only its columns, without the id and the times of records. */
   readonly ofFile?: true;
 }
 
@@ -54,15 +54,21 @@ export function createStructure(
     places.set(field.name, place).set(field.slug, place);
   }
   return {
-    ...{ auth: null, webhooks: null, loginParams: [], initialData: [], retiredSlots: [], typeChange: null },
+    auth: null,
+    webhooks: null,
+    loginParams: [],
+    initialData: [],
+    retiredSlots: [],
+    typeChange: null,
     ...parts,
-    ...{ lookup, places },
+    lookup,
+    places,
   };
 }
 
 /**
  * The stored text of a structure: JSON in the form of the `structure` header. Equal structures have equal text.
- * A login token and initial data are not kept: one is a secret, the others are records.
+ * A login token and initial data are left out: the first is a secret, the others are records.
  */
 export function structureText(structure: Structure): string {
   const { name, description, projectSlug, slug, fields, auth, webhooks } = structure;

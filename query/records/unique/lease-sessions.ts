@@ -4,21 +4,21 @@ import { RedisFailure } from '#coordination/redis/redis-connection.ts';
 import type { Log } from '#kernel/log/log.ts';
 import type { ReservationStore } from './reservation-store.ts';
 
-/** Milliseconds. All processes must have the same `lease`: another one needs another `reservationsKey`. */
+/** Milliseconds. All processes must have the same `lease`: changing it requires another `reservationsKey`. */
 export interface LeaseTimes {
-  /** How long a session lasts that is not renewed, by Redis' clock. */
+  /** How long a session lasts without being renewed, by Redis' clock. */
   readonly lease: number;
-  /** Subtracted by our own clock, because the clocks may run at different speeds. */
+  /** Subtracted from the lease on our clock, because clocks may run at different speeds. */
   readonly margin: number;
-  /** The longest write. None begins when less of the lease is left. */
+  /** The longest write. No write begins when less of the lease is left. */
   readonly writeTime: number;
   readonly renewEvery: number;
 }
 
-/** Two attempts to renew in a row may fail before writes are held back. */
+/** Two consecutive renewals may fail before writes are held back. */
 export const usualTimes: LeaseTimes = { lease: 15_000, margin: 1500, writeTime: 6000, renewEvery: 2500 };
 
-/** A point in time by two clocks in milliseconds. */
+/** A point in time by two clocks. Milliseconds. */
 interface Moment {
   /** Never set, but stands still while a virtual machine is paused. */
   readonly monotonic: number;
@@ -29,7 +29,7 @@ function currentMoment(): Moment {
   return { monotonic: performance.now(), wall: Date.now() };
 }
 
-/** Milliseconds between two points, by the clock that says more: a lease rather ends too early than too late. */
+/** Milliseconds between two points, by the clock that shows more: a lease had better end too early than too late. */
 function elapsed(from: Moment, to: Moment): number {
   return Math.max(to.monotonic - from.monotonic, to.wall - from.wall);
 }
@@ -39,11 +39,11 @@ export class LeaseSession {
   readonly id = randomBytes(12).toString('base64url');
   readonly #times: LeaseTimes;
   readonly #now: () => Moment;
-  /** When the command was sent that last granted the lease: it began no earlier. */
+  /** When the command that last granted the lease was sent: the lease began no earlier. */
   sent: Moment;
-  /** Redis does not know it any more: nothing may begin under it. */
+  /** Redis no longer knows the session: no write may begin under it. */
   lost = false;
-  /** Writes that hold something, or are about to, and all that there ever were. */
+  /** Writes that hold a reservation or are about to, and the number of all writes so far. */
   held = 0;
   writes = 0;
 
@@ -60,22 +60,22 @@ export class LeaseSession {
   }
 }
 
-/** For the question whether there ever were reservations. */
+/** For checking whether there ever were reservations. */
 const lookTimeout = 5000;
-/** Time for writes of clients that have gone, when the process ends. */
+/** Time for writes of disconnected clients when the process ends. */
 const closeTimeout = 5000;
 
 interface LeaseSessionsParts {
   readonly reservations: ReservationStore;
   readonly times: LeaseTimes;
-  /** Whether there may have been reservations before those that Redis has. */
+  /** Whether there may have been reservations that Redis has lost. */
   readonly everUsed: (signal: AbortSignal) => Promise<boolean>;
   readonly log: Log;
 }
 
 /**
  * The leases of this process. There is a current one for new writes. When an answer was lost, its reservations are
- * unknown, so the next write gets a new lease. The old one lasts until its writes are done, and its reservations end then.
+ * unknown, so the next write gets a new lease. The old lease lasts until its writes are done, and then its reservations end.
  */
 export class LeaseSessions {
   readonly #parts: LeaseSessionsParts;
@@ -92,7 +92,7 @@ export class LeaseSessions {
     this.#timer = setInterval(() => this.keep(), parts.times.renewEvery).unref();
   }
 
-  /** The session for a new write, which counts as held by it. Rejects with a RedisFailure. */
+  /** The session for a new write, which holds it from now on. Rejects with a RedisFailure. */
   async enter(): Promise<LeaseSession> {
     let session = this.#current;
     if (session !== null && !session.coversWrite()) {
@@ -109,7 +109,7 @@ export class LeaseSessions {
     if (session.held === 0 && session !== this.#current) this.#end(session);
   }
 
-  /** No new write gets the session: its reservations are unknown, or it is lost. */
+  /** Retires the session, because it is lost or its reservations are unknown: no new write gets it. */
   retire(session: LeaseSession): void {
     if (this.#current === session) this.#current = null;
     if (session.held === 0 || session.lost) this.#end(session);
@@ -123,7 +123,7 @@ export class LeaseSessions {
   /** Renews the sessions, and makes sure that there is a current one. */
   keep(): void {
     this.#renewing ??= this.#keep()
-      // the connection reports its outages; leases that can't be renewed run out, and their writes don't begin
+      // the connection reports its outages; leases that can't be renewed expire, and their writes don't begin
       .catch((error: unknown) => {
         if (!(error instanceof RedisFailure))
           this.#parts.log.error({ err: error }, 'leases were not renewed');
@@ -133,7 +133,7 @@ export class LeaseSessions {
       });
   }
 
-  /** Waits for the writes that go on, and ends the leases, so that nobody has to wait for that. */
+  /** Waits for running writes, and ends the leases, so that no other process has to wait for their expiry. */
   async close(): Promise<void> {
     this.#closed = true;
     const deadline = AbortSignal.timeout(closeTimeout);
@@ -155,7 +155,7 @@ export class LeaseSessions {
         else this.lose(session);
       });
     }
-    // at once, and not with the next write: after a loss, this is when the wait begins
+    // at once, rather than with the next write: after a loss, the wait begins now
     if (this.#current === null && !this.#closed) await this.#open();
     this.#sweepCursor = await this.#parts.reservations.sweep(this.#sweepCursor);
   }
@@ -191,7 +191,7 @@ export class LeaseSessions {
 
   #end(session: LeaseSession): void {
     if (!this.#sessions.delete(session) || session.lost) return;
-    // if this does not arrive, the lease runs out
+    // if this command gets lost, the lease expires
     this.#parts.reservations.end([session.id]).catch(() => {});
   }
 }

@@ -24,7 +24,7 @@ const lostProblem = 'reservations of values of unique fields are lost again and 
 const watchPause = { shortest: 5, longest: 50 };
 const watchLimit = 1000;
 
-interface Claimed {
+interface ClaimAnswer {
   readonly answer: ReserveAnswer;
   readonly session: LeaseSession;
   readonly claim: Claim;
@@ -43,7 +43,7 @@ export class RedisReservations implements UniqueReservations {
   readonly #local: UniqueReservations;
   readonly #reservations: ReservationStore;
   readonly #sessions: LeaseSessions;
-  /** Of values that other processes hold, and requests of this one wait for: until they are free. */
+  /** For values that other processes hold and requests of this process wait for: resolves when they are free. */
   readonly #watched = new Map<string, Promise<void>>();
 
   /**
@@ -131,7 +131,7 @@ export class RedisReservations implements UniqueReservations {
   async #beforeAnotherTry(answer: ReserveAnswer, wait: Wait): Promise<void> {
     if (answer.kind === 'held') await wait(this.#untilFree(answer.digest));
     if (answer.kind === 'closed') await wait(sleep(Math.min(answer.wait, closedPause)), closedProblem);
-    // the next session, but not without an end
+    // try with the next session, but not forever
     if (answer.kind === 'lost') await wait(sleep(lostPause), lostProblem);
   }
 
@@ -141,13 +141,13 @@ export class RedisReservations implements UniqueReservations {
     if (known !== undefined) return known;
     if (this.#watched.size >= watchLimit) throw overloaded('too many values of unique fields are waited for');
     const free = this.#watch(digest).finally(() => this.#watched.delete(digest));
-    // the waiting writes may have gone
+    // the waiting writes may have given up
     free.catch(() => {});
     this.#watched.set(digest, free);
     return free;
   }
 
-  /** Ends with the lease of the holder at the latest. */
+  /** Ends at the latest with the lease of the holder. */
   async #watch(digest: string): Promise<void> {
     let pause = watchPause.shortest;
     do {
@@ -156,8 +156,8 @@ export class RedisReservations implements UniqueReservations {
     } while (!(await this.#reservations.isFree(digest)));
   }
 
-  /** Asks Redis once. Keys that it refuses stay free. */
-  async #claim(digests: readonly string[]): Promise<Claimed> {
+  /** Sends one command to Redis. Refused keys stay free. */
+  async #claim(digests: readonly string[]): Promise<ClaimAnswer> {
     const sessions = this.#sessions;
     const session = await sessions.enter();
     const claim = { session: session.id, write: session.writes++, digests };
@@ -175,8 +175,8 @@ export class RedisReservations implements UniqueReservations {
     }
   }
 
-  /** Nobody waits for Redis here: the next command of this process comes after, and a loss ends the session. */
-  async #release({ session, claim }: Claimed): Promise<void> {
+  /** Does not wait for Redis: the next command of this process comes later, and a lost command ends the session. */
+  async #release({ session, claim }: ClaimAnswer): Promise<void> {
     try {
       await this.#reservations.release(claim);
     } catch {
@@ -185,7 +185,7 @@ export class RedisReservations implements UniqueReservations {
     this.#sessions.leave(session);
   }
 
-  #reservationOf(own: Reservation, claimed: Claimed): Reservation {
+  #reservationOf(own: Reservation, claimed: ClaimAnswer): Reservation {
     let settled = false;
     return {
       permit: {

@@ -78,7 +78,7 @@ redis.call('HSET', reservations, 'e', (string.gsub(epoch, ':%d+:', ':' .. whole(
 return 1
 `);
 
-/** lease, sessions. Answers for each whether it goes on. */
+/** lease, sessions. Returns for each whether it was renewed. */
 const renewScript = redisScript(`${prelude}
 local result = {}
 for i = 2, #ARGV do
@@ -130,7 +130,7 @@ for i = 1, #ARGV, 3 do answers[#answers + 1] = reserve(ARGV[i], ARGV[i + 1], ARG
 return answers
 `);
 
-/** session, write, digests, and so on. Gives back those that each write still holds. */
+/** session, write, digests, and so on. Releases the digests that each write still holds. */
 const releaseScript = redisScript(`${prelude}
 for i = 1, #ARGV, 3 do
   local owner = ARGV[i] .. ':' .. ARGV[i + 1]
@@ -181,7 +181,7 @@ export type ReserveAnswer =
   | { readonly kind: 'lost' };
 
 const sweepCount = 1000;
-/** Digests of the writes that share a script: it keeps all others waiting for some milliseconds at most. */
+/** Digests of the writes that share a script, which blocks Redis for a few milliseconds at most. */
 const digestsTogether = 1000;
 
 /** Reservations in Redis: its scripts as calls. All reject with a RedisFailure. */
@@ -207,7 +207,7 @@ export class ReservationStore {
     this.#reserving = new TurnBatch({
       ...limits,
       run: (claims) => {
-        // what is given back by now is free
+        // everything released before is free
         this.#releasing.flush();
         return this.#run(reserveScript, valuesOf(claims)) as Promise<[ReserveAnswer['kind'], number?][]>;
       },
@@ -232,7 +232,7 @@ export class ReservationStore {
     await this.#run(endScript, sessions);
   }
 
-  /** With those of other writes that come in the same turn of the event loop. */
+  /** Batched with other writes of the same turn of the event loop. */
   async reserve(claim: Claim): Promise<ReserveAnswer> {
     const [kind, number = 0] = await this.#reserving.add(claim);
     if (kind === 'held') return { kind, digest: claim.digests[number] as string };

@@ -4,7 +4,7 @@ import { untilAborted } from '#kernel/limits/deadline.ts';
 
 /** A write's locks on values of unique fields, until it is settled. */
 export interface Reservation {
-  /** A write of the values needs it to begin; null: the reservation lasts until it is settled, whatever happens. */
+  /** Required for a write of the values to begin; null: the reservation lasts until it is settled, whatever happens. */
   readonly permit: WritePermit | null;
   /** Gives the keys back. @param stored the keys of values that are now known to be stored */
   settle(stored: Iterable<string>): Promise<void>;
@@ -59,7 +59,7 @@ export function createLocalReservations(limits: LocalLimits = {}): UniqueReserva
         await waitFor(holder.settled, signal, deadline);
         if (holder.stored.has(wanted)) return { takenKey: wanted };
       }
-      // one request alone may have more, as its size is bounded elsewhere
+      // a single request may have more, because its size is bounded elsewhere
       if (holders.size > 0 && holders.size + keys.length > keyLimit) {
         throw overloaded('too many values of unique fields are being stored');
       }

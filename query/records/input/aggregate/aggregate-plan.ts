@@ -14,10 +14,10 @@ export const aggregateLimits = {
 /** A parsed aggregation: groups of records, and functions of each. */
 export interface AggregatePlan {
   readonly where: Conditions;
-  /** None: all records are one group, which is there without any, too. */
+  /** Empty: all records are one group, which exists even without records. */
   readonly groups: readonly Group[];
   readonly values: readonly Value[];
-  /** Conditions on values, as if these were fields. */
+  /** Conditions on values, in the form of conditions on fields. */
   readonly having: Conditions;
   readonly sort: readonly { readonly column: string; readonly descending: boolean }[];
   readonly limit: number;
@@ -29,9 +29,9 @@ export interface Group extends Pick<Comparison, 'target' | 'path'> {
   readonly name: string;
   /** Its name in SQL. */
   readonly column: string;
-  /** Absent: they have the same value. */
+  /** Absent: groups have equal values. */
   readonly bucket?: TimeBucket;
-  /** Whether buckets without a record are there, too. */
+  /** Whether the answer includes buckets without records. */
   readonly fill: boolean;
 }
 

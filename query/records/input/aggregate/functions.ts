@@ -2,9 +2,9 @@ import type { ValueKind } from '../filters/operators.ts';
 
 /** Functions of a group's records. */
 export interface AggregateFunction {
-  /** Of which kinds of values. */
+  /** Kinds of values that it accepts. */
   readonly kinds: readonly ValueKind[];
-  /** Whether its result is a number, or a value such as it is computed of. */
+  /** Whether its result is a number, or of the type of its field. */
   readonly result: 'number' | 'value';
   /** NULL where no record has a value. @param level of a quantile */
   readonly sql: (column: string, level: number) => string;
@@ -14,10 +14,10 @@ const numbers: readonly ValueKind[] = ['NUMBER'];
 const ordered: readonly ValueKind[] = ['NUMBER', 'TEXT', 'id', 'time'];
 const all: readonly ValueKind[] = ['TEXT', 'NUMBER', 'BOOLEAN', 'ARRAY', 'OBJECT', 'id', 'time', 'path'];
 
-/** A sum beyond all numbers is no value: JSON has none for it, and conditions and orders see what the answer shows. */
+/** An infinite sum counts as no value: JSON can't represent it, and conditions and orders see what the answer shows. */
 const finite = (result: string): string => `if(isFinite(${result}), ${result}, NULL)`;
 
-/** The functions of a field, in the order in which they are listed; `count` is of records. One more is one more entry. */
+/** The functions of a field, in the order in which they are listed; `count` counts records. A new function is a new entry. */
 export const functions: Readonly<Record<string, AggregateFunction>> = {
   sum: { kinds: numbers, result: 'number', sql: (column) => finite(`sum(${column})`) },
   avg: { kinds: numbers, result: 'number', sql: (column) => finite(`avg(${column})`) },

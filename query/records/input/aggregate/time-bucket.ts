@@ -3,11 +3,11 @@ import { textLiteral } from '#engine/literal.ts';
 const second = 1000;
 const day = 86_400 * second;
 
-/** Milliseconds; those of the calendar have none, because days of a time zone differ. */
+/** Milliseconds; calendar units have no fixed length, because days of a time zone differ. */
 const units = { s: second, m: 60 * second, h: 3600 * second, d: null, w: null, mo: null, y: null } as const;
 type Unit = keyof typeof units;
 
-/** Of one bucket, in its unit. */
+/** The length of one bucket, in its unit. */
 const longest = { clock: 100_000, calendar: 1000 };
 
 /**
@@ -96,7 +96,7 @@ export class TimeZone {
     this.#format = name === 'UTC' ? null : new Intl.DateTimeFormat('en-US', options);
   }
 
-  /** Null: there is no such time zone, or the engine might not know it. */
+  /** Null: unknown time zone, or one that the engine might not know. */
   static named(text: string): TimeZone | null {
     if (text === TimeZone.utc.name) return TimeZone.utc;
     try {

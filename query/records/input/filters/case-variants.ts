@@ -37,7 +37,7 @@ export function variantsIn(folded: string): ReadonlyMap<string, string> {
   return variants;
 }
 
-/** Of each letter with case those that a case-insensitive regular expression can't tell from it. */
+/** For each letter with case, the letters that a case-insensitive regular expression treats as equal. */
 function equalLetters(): ReadonlyMap<string, readonly string[]> {
   const groups = new Map<string, string[]>();
   const byMapping = new Map<string, Set<string[]>>();

@@ -8,7 +8,7 @@ export function comparable(value: StoredValue | Date): Comparable {
   return value instanceof Date ? value.getTime() : value;
 }
 
-/** A value from the text that a record keeps of it. */
+/** A value from its stored text. */
 export function valueOfText(target: Target, text: string): Comparable {
   if (target === 'id') return text;
   if (typeof target === 'string') return Date.parse(text);
@@ -16,7 +16,7 @@ export function valueOfText(target: Target, text: string): Comparable {
   return target.type === 'BOOLEAN' ? text === 'true' : text;
 }
 
-/** Reads the value that a record has, undefined where it has none. */
+/** Reads a record's value; undefined: none. */
 export type ReadValue<Row> = (target: Target) => (row: Row) => Comparable | undefined;
 
 /** Whether a record meets a filter. */
@@ -44,7 +44,7 @@ export function filterTest<Row>(filter: Filter, read: ReadValue<Row>): (row: Row
   };
 }
 
-/** JSON text of the value at a path of an object; undefined where there is none, or null. */
+/** JSON text of the value at a path of an object; undefined: missing, or null. */
 export function valueAt(text: string, path: readonly string[]): string | undefined {
   let value: unknown = JSON.parse(text);
   for (const key of path) {

@@ -13,7 +13,7 @@ export const filterLimits = {
 export type Filter = Comparison | FilterGroup;
 
 export interface FilterGroup {
-  /** `any` and `all` of the branches, or `none`, which a record without the values meets as well. */
+  /** `any` or `all` of the branches, or `none`, which a record without the values also meets. */
   readonly group: 'any' | 'all' | 'none';
   readonly branches: readonly Filter[];
 }
@@ -24,7 +24,7 @@ export interface Comparison {
   /** Keys within an OBJECT; empty: the field itself. */
   readonly path: readonly string[];
   readonly operator: OperatorName;
-  /** One value, or those of a list. Elements of arrays, and values at a path, are JSON texts. */
+  /** One value, or the values of a list. Elements of arrays, and values at a path, are JSON texts. */
   readonly values: readonly (StoredValue | Date)[];
 }
 

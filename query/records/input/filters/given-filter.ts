@@ -1,9 +1,9 @@
 import { filterLimits } from './filter.ts';
 
 /**
- * Conditions as a request gives them, before anybody knows the structure: from the parameters of a query or from a body.
+ * A condition as the request has it, before it is parsed by the structure: from the parameters of a query or from a body.
  */
-export type Given = GivenComparison | GivenGroup | GivenProblem;
+export type GivenFilter = GivenComparison | GivenGroup | GivenProblem;
 
 export interface GivenComparison {
   readonly name: string;
@@ -17,10 +17,10 @@ export type GivenOperand = { readonly texts: string[] } | { readonly json: unkno
 export interface GivenGroup {
   readonly group: 'any' | 'all' | 'none';
   /** All items of a branch have to be met. */
-  readonly branches: readonly (readonly Given[])[];
+  readonly branches: readonly (readonly GivenFilter[])[];
 }
 
-/** A part that can't be read: its problem is listed beside those of the others. */
+/** A part that can't be parsed: its problem is listed with the problems of other parts. */
 export interface GivenProblem {
   readonly problem: string;
 }
@@ -31,9 +31,9 @@ export const groupNames: Readonly<Record<string, GivenGroup['group']>> = {
   $not: 'none',
 };
 
-/** Met by every record, and by none: all have an id, and none an empty one. */
-export const givenAlways: Given = { name: 'id', operator: 'exists', operand: { json: true } };
-export const givenNever: Given = { name: 'id', operator: 'eq', operand: { json: '' } };
+/** Conditions that every record meets, and that no record meets: every record has an id, and none is empty. */
+export const givenAlways: GivenFilter = { name: 'id', operator: 'exists', operand: { json: true } };
+export const givenNever: GivenFilter = { name: 'id', operator: 'eq', operand: { json: '' } };
 
 export const tooDeep: GivenProblem = {
   problem: `The conditions are nested deeper than ${filterLimits.levels} levels`,

@@ -5,7 +5,7 @@ import type { Comparison } from './filter.ts';
 /** The subject of a condition, or of a function of a group. */
 export type Subject = Pick<Comparison, 'target' | 'path'>;
 
-/** A field by its name or slug, or a key that every record has; null: there is none. */
+/** A field by its name or slug, or a key that every record has; null: unknown. */
 export function targetOf(name: string, { lookup, ofFile }: Structure): Target | null {
   return lookup.get(name) ?? (isSystemKey(name) && ofFile !== true ? name : null);
 }
@@ -22,7 +22,7 @@ export function subjectOf(name: string, structure: Structure): Subject | null {
   return null;
 }
 
-/** Its name in errors: the field's, in whichever form it was given. */
+/** The name of a subject in errors, which is always the field's name. */
 export function nameOfSubject({ target, path }: Subject): string {
   return [typeof target === 'string' ? target : target.name, ...path].join('.');
 }

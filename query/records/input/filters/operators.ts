@@ -11,7 +11,7 @@ export type ValueKind = 'TEXT' | 'NUMBER' | 'BOOLEAN' | 'ARRAY' | 'OBJECT' | 'id
  */
 export type Operand = 'value' | 'values' | 'element' | 'elements' | 'length' | 'boolean';
 
-/** A value as it is compared in memory: a time is its milliseconds. */
+/** A value as it is compared in memory: times as milliseconds. */
 export type Comparable = string | number | boolean;
 
 /** The operand as SQL. */
@@ -21,7 +21,7 @@ export interface GivenSql {
   readonly literal: string;
   /** All of them as an array, where they are elements. */
   readonly list: string;
-  /** Whether an expression is one of them. */
+  /** SQL for whether an expression is one of them. */
   readonly isAmong: (expression: string) => string;
 }
 
@@ -30,13 +30,13 @@ export interface Operator {
   readonly operand: Operand;
   /** The operand is a part of a text. */
   readonly isPart?: true;
-  /** An expression; where there is no value it is NULL or false. */
+  /** A SQL expression; NULL or false for a missing value. */
   readonly sql: (column: string, given: GivenSql) => string;
   /** The same in memory, for a record with a value. */
   readonly test: (values: readonly Comparable[]) => (value: Comparable) => boolean;
 }
 
-/** Replacing one form takes a pass over the text; more of them are cheaper in one pass of a slower kind. */
+/** Replacing one form takes a pass over the text; more forms are cheaper in a single, slower pass. */
 const singlePasses = 8;
 
 const all: readonly ValueKind[] = ['TEXT', 'NUMBER', 'BOOLEAN', 'ARRAY', 'OBJECT', 'id', 'time', 'path'];
@@ -66,7 +66,7 @@ const text = (sql: (column: string, literal: string) => string, isMet: TextTest)
       isMet(value as string, wanted as string),
 });
 
-/** Letter case ignored, as search does. */
+/** Ignores letter case, like search. */
 const foldedText = (sql: (column: string, literal: string) => string, isMet: TextTest): Operator => ({
   kinds: ['TEXT'],
   operand: 'value',
@@ -85,7 +85,7 @@ const containsSql = (column: string, literal: string): string => `position(${col
 const startsSql = (column: string, literal: string): string => `startsWith(${column}, ${literal})`;
 const endsSql = (column: string, literal: string): string => `endsWith(${column}, ${literal})`;
 
-/** The operators, in the order in which they are listed. One more is one more entry (CONTRIBUTING.md). */
+/** The operators, in the order in which they are listed. A new operator is a new entry (CONTRIBUTING.md). */
 export const operators = {
   eq: {
     kinds: all,
@@ -163,7 +163,7 @@ export const operators = {
   hasAll: {
     kinds: ['ARRAY'],
     operand: 'elements',
-    // of nothing any array has all, but there has to be one
+    // any array contains all of nothing, but there has to be an array
     sql: (column, { list }) => `(${column} IS NOT NULL AND hasAll(${elementsSql(column)}, ${list}))`,
     test(values) {
       const wanted = [...new Set(values)] as readonly string[];
@@ -192,7 +192,7 @@ function elementsOf(value: Comparable): ReadonlySet<string> {
   return new Set((JSON.parse(value as string) as unknown[]).map(canonicalJson));
 }
 
-/** Texts in the order of their code points, as the engine has them: not of UTF-16, in which JavaScript compares. */
+/** Compares texts by code points, like the engine. JavaScript compares by UTF-16 units. */
 export function compare(a: Comparable, b: Comparable): number {
   return comparedWith(b)(a);
 }
@@ -209,7 +209,7 @@ export function operatorOf(name: OperatorName): Operator {
   return operators[name];
 }
 
-/** Null: there is none of the name. */
+/** Null: no operator has the name. */
 export function findOperator(name: string): Operator | null {
   return Object.hasOwn(operators, name) ? operatorOf(name as OperatorName) : null;
 }
@@ -222,7 +222,7 @@ export function operatorsFor(kind: ValueKind): readonly OperatorName[] {
   return (Object.keys(operators) as OperatorName[]).filter((name) => operatorOf(name).kinds.includes(kind));
 }
 
-/** The column's text with those letters folded that the wanted text has; other letters don't matter. */
+/** The column's text, with the letters folded that the wanted text has; other letters don't matter. */
 function foldedColumn(column: string, variants: ReadonlyMap<string, string>): string {
   let expression = column;
   if (variants.size <= singlePasses) {
@@ -233,6 +233,6 @@ function foldedColumn(column: string, variants: ReadonlyMap<string, string>): st
     const [from, to] = [[...variants.keys()], [...variants.values()]].map((chars) => chars.join(''));
     expression = `translateUTF8(${expression}, ${textLiteral(from as string)}, ${textLiteral(to as string)})`;
   }
-  // A to Z, in a pass that is quick
+  // A to Z, in a quick pass
   return `lower(${expression})`;
 }

@@ -2,7 +2,7 @@ import type { ReadTime } from '../parse-time.ts';
 import type { Comparison } from './filter.ts';
 import type { OperatorName } from './operators.ts';
 
-/** The same comparison by times that records can have, where some of the given ones are between those, or beyond them. */
+/** The same comparison by times that records can have, if some of its times are between or beyond those. */
 export function byRecordTimes(
   operator: OperatorName,
   times: readonly ReadTime[],

@@ -7,7 +7,7 @@ import { keysIn } from './sql/conditions-sql.ts';
 import type { RecordSpace } from './structure/record-space.ts';
 import type { Structure } from './structure/structure.ts';
 
-/** The bound of one read's use of the engine. */
+/** Limits on what one read may cost the engine. */
 export interface ReadCost {
   /** Records; 0: any number. */
   readonly maxRows: number;
@@ -16,12 +16,12 @@ export interface ReadCost {
 }
 
 export interface StatementLimits {
-  /** Records that it may be planned to read; 0: any number; null: it has no limits. */
+  /** Records that the engine may plan to read; 0: any number; null: no limits. */
   readonly maxRows: number | null;
   readonly counted?: string;
 }
 
-/** The bound of a request: its access token may have limits of its own. */
+/** The limits of a request: its access token may override the usual ones. */
 export function costFor({ limits }: RecordSpace, usual: ReadCost): ReadCost {
   return { ...usual, ...limits };
 }

@@ -4,12 +4,17 @@ import { forEachYielding } from '#kernel/limits/yielding-loop.ts';
 import type { RecordEvents } from '#kernel/record-events/record-event.ts';
 import { findStored } from './find-stored.ts';
 import type { RecordValues } from './input/validate-record.ts';
-import { type InsertKey, idsFrom, KeyedInsert } from './insert-receipts.ts';
+import { type InsertKey, idsFrom, KeyedInsert } from './keyed-insert.ts';
 import type { RecordReader } from './record-reader.ts';
 import { filledIn, unbound } from './ruled.ts';
 import type { NewRecord } from './sql/new-record.ts';
 import type { SlotValue } from './sql/terms.ts';
-import { type Changed, type RecordStore, type RecordWrites, ValuesTaken } from './store/record-store.ts';
+import {
+  type ChangeOutcome,
+  type RecordStore,
+  type RecordWrites,
+  ValuesTaken,
+} from './store/record-store.ts';
 import type { StoredValue } from './structure/field.ts';
 import type { RecordSpace } from './structure/record-space.ts';
 import { slotOf } from './structure/slots.ts';
@@ -17,23 +22,23 @@ import { firstRecordKey } from './unique/reservation-keys.ts';
 import type { Reservation, UniqueReservations } from './unique/unique-reservations.ts';
 import { alreadyStored, collectUniqueValues, type UniqueValue } from './unique-values.ts';
 
-/** Unique values of a request that are checked together with those of others. */
+/** Up to this many unique values, a request's check shares a statement with other requests. */
 const mostWithWrite = 16;
 
-export interface Inserted {
+export interface InsertOutcome {
   readonly records: readonly NewRecord[];
   /** An earlier request with the same key stored them. */
   readonly replayed: boolean;
 }
 
 /** The check of a record that has to be the first of its space. */
-interface First {
+interface FirstRecordCheck {
   readonly key: string;
   readonly isTaken: () => Promise<boolean>;
 }
 
 interface HowToStore {
-  readonly first?: First;
+  readonly first?: FirstRecordCheck;
   readonly keyed?: KeyedInsert | undefined;
   readonly events?: RecordEvents | undefined;
 }
@@ -59,7 +64,7 @@ export class RecordInserts {
    * Stores the records of one request, all or none, in their order. Resolves when they are durable and a find sees
    * them; throws a 400 when a value of a unique field is taken.
    * @param key undefined: the request has no `Idempotency-Key`
-   * @param events absent: webhooks hear of the records at once
+   * @param events absent: webhooks are called at once
    */
   async store(
     space: RecordSpace,
@@ -67,14 +72,14 @@ export class RecordInserts {
     signal: AbortSignal,
     key: InsertKey | undefined,
     events?: RecordEvents,
-  ): Promise<Inserted> {
+  ): Promise<InsertOutcome> {
     const keyed = key && (await KeyedInsert.of(this.#parts, space, { asked: key, signal }));
-    return (await this.#storeAll(space, records, signal, { keyed, events })) as Inserted;
+    return (await this.#storeAll(space, records, signal, { keyed, events })) as InsertOutcome;
   }
 
   /**
-   * Stores a record as the first one of its space; null when there is one by now. Of several that are stored at once,
-   * also by other processes that share reservations, one becomes the first.
+   * Stores a record as the first of its space; null when the space has one by now. If several are stored at once,
+   * even by other processes that share reservations, only one becomes the first.
    */
   async storeFirst(space: RecordSpace, record: RecordValues, signal: AbortSignal): Promise<NewRecord | null> {
     const isTaken = async () => (await this.#parts.reader.oldestId(unbound(space), signal)) !== null;
@@ -88,13 +93,13 @@ export class RecordInserts {
     given: readonly RecordValues[],
     signal: AbortSignal,
     { first, keyed, events }: HowToStore,
-  ): Promise<Inserted | null> {
+  ): Promise<InsertOutcome | null> {
     const { store, hasher, reservations, writes, newId, now } = this.#parts;
     const records = await filledIn(space, given, new Date(now()).toISOString(), signal);
     const unique = await collectUniqueValues(space, records, signal);
     const hashed = await withHashes(hasher, space, records, signal);
     const values = [...unique.keys(), ...(first === undefined ? [] : [first.key])];
-    // first, so that a request which comes again waits for the one before, and not for its values
+    // reserved first, so that a repeated request waits for the first one, not for its values
     const keys = keyed === undefined ? values : [keyed.reservation, ...values];
     let reservation: Reservation | null = null;
     if (keys.length > 0) {
@@ -122,7 +127,7 @@ export class RecordInserts {
         await settle();
         return null;
       }
-      // where every check is a statement, those of several inserts share one
+      // where every check is a statement, several inserts share one
       const isWithWrite = !store.singleWriter && unique.size > 0 && unique.size <= mostWithWrite;
       if (unique.size > 0 && !isWithWrite) {
         const taken = await findStored(store, space, unique, signal);
@@ -151,9 +156,9 @@ export class RecordInserts {
       await settle();
       throw error;
     }
-    // the values stay reserved until the outcome is known, even when the client has gone
+    // the values stay reserved until the outcome is known, even if the client has disconnected
     const acknowledge = async (): Promise<void> => {
-      let invalidated: Changed['invalidated'];
+      let invalidated: ChangeOutcome['invalidated'];
       try {
         ({ invalidated } = await outcome);
         stored = values;

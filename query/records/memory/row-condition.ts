@@ -5,43 +5,43 @@ import type { RowTest } from './filter-rows.ts';
 import { nameOf } from './row-order.ts';
 
 /** A condition as packed rows are compared with it. */
-export type Wanted =
+export type RowCondition =
   | { readonly kind: 'id'; readonly text: string; readonly bytes: Uint8Array }
   | { readonly kind: 'createdAt' | 'updatedAt'; readonly time: number }
   | { readonly kind: 'value'; readonly slot: string; readonly bytes: Uint8Array };
 
-export type ValueWanted = Extract<Wanted, { readonly kind: 'value' }>;
+export type ValueCondition = Extract<RowCondition, { readonly kind: 'value' }>;
 
 const span: Span = { start: 0, end: 0 };
 
-export function wantedOf({ target, value }: Condition): Wanted {
+export function rowConditionOf({ target, value }: Condition): RowCondition {
   if (target === 'id') return { kind: target, text: value as string, bytes: Buffer.from(value as string) };
   if (typeof target === 'string') return { kind: target, time: (value as Date).getTime() };
   // equal values have equal texts
-  return valueWanted(slotOf(target), String(value));
+  return valueConditionOf(slotOf(target), String(value));
 }
 
-export function valueWanted(slot: string, text: string): Wanted {
+export function valueConditionOf(slot: string, text: string): RowCondition {
   return { kind: 'value', slot, bytes: Buffer.from(text) };
 }
 
 /** Values of fields, one of each, in the order of their slots. */
-export function valuesIn(wanted: readonly Wanted[]): readonly ValueWanted[] {
-  const values: ValueWanted[] = [];
+export function valuesIn(wanted: readonly RowCondition[]): readonly ValueCondition[] {
+  const values: ValueCondition[] = [];
   for (const one of wanted) {
     if (one.kind !== 'value') continue;
     let at = values.length;
-    while (at > 0 && (values[at - 1] as ValueWanted).slot > one.slot) at--;
+    while (at > 0 && (values[at - 1] as ValueCondition).slot > one.slot) at--;
     if (values[at - 1]?.slot !== one.slot) values.splice(at, 0, one);
   }
   return values;
 }
 
-export function testOf(wanted: Wanted): RowTest {
+export function testOf(wanted: RowCondition): RowTest {
   return (bytes, row) => meets(wanted, bytes, row);
 }
 
-function meets(wanted: Wanted, bytes: Buffer, row: number): boolean {
+function meets(wanted: RowCondition, bytes: Buffer, row: number): boolean {
   switch (wanted.kind) {
     case 'createdAt':
       return createdAt(bytes, row) === wanted.time;

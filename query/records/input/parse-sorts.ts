@@ -10,7 +10,7 @@ export interface Sort {
   readonly descending: boolean;
 }
 
-/** The first one decides, the next one where that is equal, and ids at the end. */
+/** The first sort decides, the next one breaks its ties, and ids break the last ties. */
 export type Sorts = readonly [Sort, ...Sort[]];
 
 export const maxSorts = 10;
@@ -53,7 +53,7 @@ function readSort(value: unknown, structure: Structure, complain: Complain, labe
   const { by, order } = value;
   if (order !== undefined && order !== 'asc' && order !== 'desc')
     complain(`${label}.order should be asc or desc`);
-  // an order without a field to order by orders nothing
+  // an order without a field orders nothing
   if (by === undefined || by === null || by === '') return null;
   if (typeof by !== 'string') {
     complain(`${label}.by should be the name of a field, id, createdAt or updatedAt`);

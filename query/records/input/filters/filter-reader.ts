@@ -14,7 +14,7 @@ import type { Structure } from '../../structure/structure.ts';
 import { type ReadTime, readTime } from '../parse-time.ts';
 import { SubjectReader } from '../subject-reader.ts';
 import { type Comparison, type Filter, filterLimits, kindOfValue } from './filter.ts';
-import type { Given, GivenComparison, GivenOperand } from './given-filter.ts';
+import type { GivenComparison, GivenFilter, GivenOperand } from './given-filter.ts';
 import { nameOfSubject, type Subject } from './names.ts';
 import {
   findOperator,
@@ -26,12 +26,12 @@ import {
 } from './operators.ts';
 import { byRecordTimes } from './time-comparison.ts';
 
-type Reading =
+type OperandResult =
   | { readonly value: StoredValue | Date; readonly beyond?: ReadTime['beyond'] }
   | { readonly problem: string };
-type Operands = readonly Extract<Reading, { readonly value: unknown }>[];
+type Operands = readonly Extract<OperandResult, { readonly value: unknown }>[];
 
-/** Reads the filter of a request by the structure of the space, and gathers every problem. */
+/** Parses the filter of a request by the structure of the space, and collects every problem. */
 export class FilterReader {
   readonly problems: string[] = [];
   readonly #subjects: SubjectReader;
@@ -42,23 +42,23 @@ export class FilterReader {
   }
 
   /** Null: there is a problem. */
-  read(given: Given, isInGroup = false): Filter | null {
-    if ('problem' in given) {
-      this.problems.push(given.problem);
+  read(filter: GivenFilter, isInGroup = false): Filter | null {
+    if ('problem' in filter) {
+      this.problems.push(filter.problem);
       return null;
     }
-    if (!('group' in given)) return this.#comparison(given, isInGroup);
-    const branches = given.branches.map((items) => {
+    if (!('group' in filter)) return this.#comparison(filter, isInGroup);
+    const branches = filter.branches.map((items) => {
       const read = items.map((item) => this.read(item, true)).filter((item) => item !== null);
       return read.length === 1 ? (read[0] as Filter) : { group: 'all' as const, branches: read };
     });
-    return { group: given.group, branches };
+    return { group: filter.group, branches };
   }
 
-  #comparison(given: GivenComparison, isInGroup: boolean): Comparison | null {
-    const found = this.#subjects.read(given.name);
+  #comparison(filter: GivenComparison, isInGroup: boolean): Comparison | null {
+    const found = this.#subjects.read(filter.name);
     if (found === null) return null;
-    const { operator } = given;
+    const { operator } = filter;
     const { target } = found;
     const isHashed = typeof target !== 'string' && target.hashed;
     if (isHashed && (operator !== 'eq' || isInGroup)) {
@@ -75,23 +75,23 @@ export class FilterReader {
       );
       return null;
     }
-    const operands = this.#operands(given, found, known);
+    const operands = this.#operands(filter, found, known);
     if (operands === null) return null;
     const compared = comparisonBy(operator as OperatorName, operands);
     return { target, path: found.path, operator: compared.operator, values: compared.values };
   }
 
-  #operands(given: GivenComparison, found: Subject, known: Operator): Operands | null {
+  #operands(filter: GivenComparison, found: Subject, known: Operator): Operands | null {
     const isList = takesList(known);
-    const { operator } = given;
+    const { operator } = filter;
     const shown = (): string =>
       shownName(`${nameOfSubject(found)}${operator === 'eq' ? '' : `[${operator}]`}`);
-    const all = isList ? listOf(given.operand) : [given.operand];
+    const all = isList ? listOf(filter.operand) : [filter.operand];
     if (all === null) {
       this.problems.push(`Value for Query field: ${shown()} should be a list`);
       return null;
     }
-    const most = 'texts' in given.operand ? filterLimits.listInQuery : filterLimits.listInBody;
+    const most = 'texts' in filter.operand ? filterLimits.listInQuery : filterLimits.listInBody;
     if (all.length > most) {
       this.problems.push(
         `The list of ${shown()} has ${all.length.toLocaleString('en')} values; at most ${most.toLocaleString('en')} are allowed`,
@@ -141,9 +141,13 @@ function listOf(operand: GivenOperand): readonly GivenOperand[] | null {
   return Array.isArray(operand.json) ? operand.json.map((json) => ({ json })) : null;
 }
 
-function readOperand(given: GivenOperand, { target, path }: Subject, { operand, isPart }: Operator): Reading {
-  const text = 'texts' in given ? (given.texts[0] as string) : null;
-  const json = 'json' in given ? given.json : undefined;
+function readOperand(
+  filter: GivenOperand,
+  { target, path }: Subject,
+  { operand, isPart }: Operator,
+): OperandResult {
+  const text = 'texts' in filter ? (filter.texts[0] as string) : null;
+  const json = 'json' in filter ? filter.json : undefined;
   if (operand === 'boolean') {
     const value = text === null ? json : booleans.get(text);
     return typeof value === 'boolean' ? { value } : { problem: 'should be true or false' };
@@ -172,7 +176,7 @@ const booleans: ReadonlyMap<string, boolean> = new Map([
 const elementText = /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|".*")$/s;
 
 /** Without a declared type, a query's text is JSON for a number, a boolean or a quoted string, else text. */
-function readElementText(text: string, isPath: boolean): Reading {
+function readElementText(text: string, isPath: boolean): OperandResult {
   if (!elementText.test(text)) return readElement(text, isPath);
   try {
     return readElement(parseExactly(text), isPath);
@@ -182,7 +186,7 @@ function readElementText(text: string, isPath: boolean): Reading {
   }
 }
 
-function readElement(value: unknown, isPath: boolean): Reading {
+function readElement(value: unknown, isPath: boolean): OperandResult {
   if (isPath && value === null) return { problem: 'should not be null: use exists' };
   try {
     return { value: canonicalJson(value) };
@@ -193,7 +197,7 @@ function readElement(value: unknown, isPath: boolean): Reading {
 }
 
 /** @param value a text of a query, or a value of a body */
-export function readSystemValue(key: Target & string, value: unknown): Reading {
+export function readSystemValue(key: Target & string, value: unknown): OperandResult {
   if (key === 'id')
     return typeof value === 'string' && !hasLoneSurrogate(value)
       ? { value }

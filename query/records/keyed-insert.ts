@@ -11,18 +11,18 @@ import { recordKey } from './unique/reservation-keys.ts';
 
 export interface InsertKey {
   readonly key: string;
-  /** Of the user whom rules bind; null: a stranger; absent: they bind nobody, and all tokens of the account share its keys. */
+  /** The user bound by rules; null: a stranger; absent: no rules apply, and all tokens of the account share its keys. */
   readonly user: string | null | undefined;
-  /** Whose address it came from. */
+  /** The owner of the address that the request came from. */
   readonly sender: string;
-  /** Of the path of the request. */
+  /** From the path of the request. */
   readonly params: Readonly<Record<string, string>>;
   readonly body: unknown;
 }
 
 /**
- * The texts that a key belongs to: nobody gets the answer of another user. Strangers are told apart by their addresses,
- * which several may have. So the body counts too, and a key that is taken tells them nothing.
+ * The texts that scope a key: no user may get the answer of another. Strangers are distinguished by their addresses,
+ * which they may share. Their bodies count too, so a key that is taken reveals nothing.
  */
 function keyTexts({ key, user, sender }: InsertKey, digest: string): readonly string[] {
   if (user === undefined) return [key];
@@ -46,19 +46,19 @@ const noStructure = createStructure({
 });
 
 /**
- * An insert with an `Idempotency-Key`. Its receipt is kept for a day: a row of the records table, in a space without an owner,
- * that is written together with the records, so either is there when the other is. The answer is made again of the request,
- * which is the same.
+ * An insert with an `Idempotency-Key`. Its receipt is kept for a day, as a row of the records table in a space without an
+ * owner. Records and receipt are written together, all or none. A repeated request has the same body, so its answer is
+ * computed from it again.
  */
 export class KeyedInsert {
   readonly #parts: InsertParts;
-  /** Of the request. */
+  /** Digest of the request. */
   readonly #digest: string;
   readonly #space: RecordSpace;
   readonly #receipts: RecordSpace;
-  /** Ids of its receipt: of today, and of yesterday. */
+  /** Ids that its receipt may have: today's and yesterday's. */
   readonly #ids: readonly string[];
-  /** The key that is reserved until it ends. */
+  /** The key that is reserved until the insert ends. */
   readonly reservation: string;
 
   static async of(
@@ -80,14 +80,14 @@ export class KeyedInsert {
     this.#space = space;
     const id = parts.store.table.receiptsOf(space.id);
     const hash = hashOfTexts(space.ownerId, ...texts);
-    // the same for all accounts: an ordinary space, with the share of an account in memory
+    // its memory counts like that of any account
     const ids = { id, catalogueId: id, ownerId: id, projectId: '' };
     this.#receipts = { ...ids, structure: noStructure, stored: noStructure };
     this.#ids = daysOfKeys(parts.now()).map((day) => `${day}-${hash}`);
     this.reservation = recordKey(this.#receipts, hash);
   }
 
-  /** The receipt of the first request with the key; null: this is it. Throws 422 when that was another one. */
+  /** The receipt of the first request with the key; null: this is the first. Throws 422 when the first was a different request. */
   async find(signal: AbortSignal): Promise<Receipt | null> {
     const { store, now } = this.#parts;
     const rows = await Promise.all(this.#ids.map((id) => store.lookUp(this.#receipts, { id }, signal)));
@@ -99,7 +99,7 @@ export class KeyedInsert {
   }
 
   row({ firstId, createdAt }: Receipt): SpacedRow {
-    // a space takes its receipts along when it moves to another store
+    // the receipts of a space move with it to another store
     const _doc = { m0: this.#digest, m1: firstId, m2: this.#space.catalogueId };
     const row = { _id: this.#ids[0] as string, _created_at: createdAt, _updated_at: createdAt, _doc };
     return { spaceId: this.#receipts.id, row, hashes: {} };
@@ -111,7 +111,7 @@ interface InsertParts {
   readonly now: () => number;
 }
 
-/** A digest of everything that makes a request another one. A long array does not hold up the process. */
+/** A digest of everything that distinguishes requests. A long array does not block the event loop. */
 async function digestOf({ params, body }: InsertKey, signal: AbortSignal): Promise<string> {
   const isArray = Array.isArray(body);
   const hash = createHash('sha256').update(JSON.stringify([params.project, params.space, isArray]));
@@ -120,14 +120,14 @@ async function digestOf({ params, body }: InsertKey, signal: AbortSignal): Promi
   return hash.digest('base64url');
 }
 
-/** Ids that count up from one, in its last 48 bits. The highest bit is left free for that. */
+/** An id whose last 48 bits can count up: the highest of them is left free. */
 export function idsFrom(id: string): () => string {
   let place = 0;
   const { head, tail } = partsOf(id);
   return () => head + hexOf(tail + place++);
 }
 
-/** The id at a place of those. */
+/** The id at a position, counted up from the first. */
 export function idAt(id: string, place: number): string {
   const { head, tail } = partsOf(id);
   return head + hexOf(tail + place);
@@ -137,7 +137,7 @@ function partsOf(id: string): { readonly head: string; readonly tail: number } {
   return { head: id.slice(0, -12), tail: Number.parseInt(id.slice(-12), 16) % 2 ** 47 };
 }
 
-/** Twelve digits, in halves: of a number with more than 31 bits they take ten times as long. */
+/** Twelve digits, in halves: formatting a number of more than 31 bits takes ten times as long. */
 function hexOf(number: number): string {
   const low = number % 2 ** 24;
   return digitsOf((number - low) / 2 ** 24) + digitsOf(low);
@@ -147,7 +147,7 @@ function digitsOf(half: number): string {
   return half.toString(16).padStart(6, '0');
 }
 
-/** Deletes receipts that nobody asks for any more. Never rejects. */
+/** Deletes expired receipts. Never rejects. */
 export async function sweepReceipts(
   { store, log, now = Date.now }: { store: RecordStore; log: Pick<Log, 'warn'>; now?: () => number },
   signal: AbortSignal,
