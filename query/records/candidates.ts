@@ -33,8 +33,8 @@ export class Candidates {
   }
 
   /**
-   * The record of credentials; null when there is no such record, or a hashed value is wrong. Neither the answer nor its time shows
-   * which. If several records have the values, the oldest one counts.
+   * The record of credentials; null when there is no such record, or a hashed value is wrong. Neither the answer nor its
+   * time shows which. If several records have the values, the oldest one counts.
    */
   async login(space: RecordSpace, conditions: Conditions, signal: AbortSignal): Promise<StoredRow | null> {
     const oldest = () => this.#find(space, conditions, 1, signal);

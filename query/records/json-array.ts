@@ -1,7 +1,10 @@
 const open = Buffer.from('[');
 const close = Buffer.from(']');
 
-/** Makes a JSON array of elements that each begin with a comma: the first comma becomes `[`, and `]` follows the last element. */
+/**
+ * Makes a JSON array of elements that each begin with a comma: the first comma becomes `[`, and `]` follows the last
+ * element.
+ */
 export async function* asJsonArray(lines: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let begun = false;
   for await (const chunk of lines) {

@@ -87,7 +87,10 @@ export class KeyedInsert {
     this.reservation = recordKey(this.#receipts, hash);
   }
 
-  /** The receipt of the first request with the key; null: this is the first. Throws 422 when the first was a different request. */
+  /**
+   * The receipt of the first request with the key; null: this is the first. Throws 422 when the first was a different
+   * request.
+   */
   async find(signal: AbortSignal): Promise<Receipt | null> {
     const { store, now } = this.#parts;
     const rows = await Promise.all(this.#ids.map((id) => store.lookUp(this.#receipts, { id }, signal)));

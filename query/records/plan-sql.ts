@@ -24,7 +24,10 @@ export function whereOf(
   return parts.length === 0 ? null : parts.join(' AND ');
 }
 
-/** Whether the engine may read more records than the plan returns. It does not for all records of a space in their stored order, nor for pages of them. */
+/**
+ * Whether the engine may read more records than the plan returns. It does not for all records of a space in their stored
+ * order, nor for pages of them.
+ */
 export function isSearch({ conditions: { plain, others }, sort }: Omit<ReadPlan, 'page'>): boolean {
   return isSorted({ sort }) || plain.length + others.length > 0;
 }

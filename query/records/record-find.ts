@@ -33,8 +33,8 @@ type LimitedSelection = NarrowedSelection & StatementLimits;
 const fewRecords = 1000;
 
 /**
- * A find that rows in memory can't answer. It is a look-up by an id or a unique value, or else a statement, which it shares with
- * other finds or runs by itself. A subclass makes the answer.
+ * A find that rows in memory can't answer. It is a look-up by an id or a unique value, or else a statement, which it shares
+ * with other finds or runs by itself. A subclass makes the answer.
  */
 export abstract class RecordFind<Result> extends StoreFind {
   protected readonly parts: ReadParts;

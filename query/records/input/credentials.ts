@@ -99,8 +99,8 @@ export function identityKey(spaceId: string, { plain }: Pick<Conditions, 'plain'
 
 /**
  * A key for each unique value of the request, so that guesses at one user by several of them add up. Without hashed values
- * any other value may be the guess, so each counts by itself. The keys are always in the same order, with the id last, so that requests
- * that hold several of them can't deadlock.
+ * any other value may be the guess, so each counts by itself. The keys are always in the same order, with the id last, so
+ * that requests that hold several of them can't deadlock.
  */
 export function identityKeys(
   spaceId: string,

@@ -72,8 +72,8 @@ function columnSql({ target, path }: ShownValue): string {
 }
 
 /**
- * A spreadsheet takes a text that begins like this for a formula (https://owasp.org/www-community/attacks/CSV_Injection). It gets an
- * apostrophe in front, and so does a text that has apostrophes there already: an import can then remove one.
+ * A spreadsheet takes a text that begins like this for a formula (https://owasp.org/www-community/attacks/CSV_Injection). It
+ * gets an apostrophe in front, and so does a text that has apostrophes there already: an import can then remove one.
  */
 const formula = /^'*[-=+@\t\r\n]/;
 const escapedFormula = /^''*[-=+@\t\r\n]/;

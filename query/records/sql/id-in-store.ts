@@ -1,6 +1,7 @@
 /**
  * Ids of spaces are UUIDs: of version 5 in the first store, and of version 8 in any other. Version 8
- * leaves its bits to the application (https://www.rfc-editor.org/rfc/rfc9562#section-5.8): three digits are the number of the store.
+ * leaves its bits to the application (https://www.rfc-editor.org/rfc/rfc9562#section-5.8): three digits are the number of
+ * the store.
  */
 const versionAt = 14;
 export const mostStores = 1023;

@@ -115,8 +115,8 @@ export class RecordsTable {
 
   /**
    * Records of any spaces of one home that may have one of the values, some of them twice: records that were stored with it,
-   * and records that an update may have given it. The engine takes its snapshot of the records before its snapshot of the keys, which are
-   * written before their update. For every update that it sees, it therefore sees the keys.
+   * and records that an update may have given it. The engine takes its snapshot of the records before its snapshot of the
+   * keys, which are written before their update. For every update that it sees, it therefore sees the keys.
    * @param values at least one
    */
   selectByValues(values: readonly SlotValue[], columns: string): Sql {

@@ -84,8 +84,8 @@ interface Subscription {
 
 /**
  * Change data capture between processes: each write appends its ids to a log in Redis, and this class reads the records as they
- * are then. Reads run one after another, so a listener never goes back to an older state. It reads everything again when entries
- * were lost, a writer died, or a process wrote without Redis.
+ * are then. Reads run one after another, so a listener never goes back to an older state. It reads everything again when
+ * entries were lost, a writer died, or a process wrote without Redis.
  */
 export class RedisChanges {
   readonly #parts: RedisChangesParts;

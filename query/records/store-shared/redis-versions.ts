@@ -44,7 +44,10 @@ export const nowLua = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 `;
-/** KEYS: version, writers. ARGV: text, lifetime, seconds. A version belongs to one run of the server: a replica or a snapshot has an older one. */
+/**
+ * KEYS: version, writers. ARGV: text, lifetime, seconds. A version belongs to one run of the server: a replica or a snapshot
+ * has an older one.
+ */
 const readScript = redisScript(`
 local info = redis.call('INFO', 'server')
 local run = string.match(info, 'run_id:(%w+)')

@@ -23,8 +23,8 @@ const nothingKept: KeptResults = {
 };
 
 /**
- * Caches results of reads, for processes that share a store. A result is valid for the version of its space that was read before
- * it: while a space has a version, nobody writes to it (docs/decisions/026-cache-between-processes.md).
+ * Caches results of reads, for processes that share a store. A result is valid for the version of its space that was read
+ * before it: while a space has a version, nobody writes to it (docs/decisions/026-cache-between-processes.md).
  */
 export class VersionedCache implements ReadCache {
   readonly #versions: SpaceVersions;

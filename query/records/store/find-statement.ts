@@ -52,7 +52,10 @@ interface ValuePages {
   readonly pages: number[];
 }
 
-/** Limits of a shared statement: records of one request, and bytes of all. Beyond them a request gets its own statement, which streams. */
+/**
+ * Limits of a shared statement: records of one request, and bytes of all. Beyond them a request gets its own statement,
+ * which streams.
+ */
 const mostRecords = 100;
 const mostBytes = 8 * 1024 ** 2;
 /** Records of finds of several shapes together. */

@@ -42,8 +42,8 @@ export interface RecordStore {
   find(find: StoreFind): Promise<readonly StoredRow[] | null>;
 
   /**
-   * Does work that changes records of a space by statements, while this process writes nothing to the space. Until it is done, and if its
-   * outcome is unknown, nothing is answered from memory or from cached results. No webhook is called.
+   * Does work that changes records of a space by statements, while this process writes nothing to the space. Until it is
+   * done, and if its outcome is unknown, nothing is answered from memory or from cached results. No webhook is called.
    */
   rewrite<Result>(spaceId: string, work: () => Promise<Result>): Promise<Result>;
 
@@ -102,7 +102,10 @@ export interface StoredKeys {
  * does. Changes of the same record run one after another.
  */
 export interface RecordWrites {
-  /** Stores the records, all or none. Resolves with a promise to wait for before acknowledging them; null: acknowledge at once. */
+  /**
+   * Stores the records, all or none. Resolves with a promise to wait for before acknowledging them; null: acknowledge at
+   * once.
+   */
   insert(records: NewRecords): Promise<Pick<ChangeOutcome, 'invalidated'>>;
   change(change: RecordChange): Promise<ChangeOutcome>;
 }

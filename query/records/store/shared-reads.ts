@@ -26,10 +26,16 @@ const waitingLimit = 20_000;
 /** How many forms of finds with many records are remembered, and for how long. Milliseconds. */
 const costlyForms = 1000;
 const costlyFor = 60_000;
-/** Finds that compare other fields wait this long for a slow statement, and are then queued separately for a while. Milliseconds. */
+/**
+ * Finds that compare other fields wait this long for a slow statement, and are then queued separately for a while.
+ * Milliseconds.
+ */
 const patience = 500;
 const apartFor = 10_000;
-/** Most clients send their next request as soon as they get an answer, and a statement costs little more with it. Milliseconds. */
+/**
+ * Most clients send their next request as soon as they get an answer, and a statement costs little more with it.
+ * Milliseconds.
+ */
 const linger = { part: 1, most: 20 };
 
 /**

@@ -30,7 +30,10 @@ const mostBytes = 8 * 1024 ** 2;
 /** The condition differs each time, so caching its granules is useless. */
 const settings = 'use_query_condition_cache = 0';
 
-/** Values such that each record of the plan has at least one. Null: the engine has to search the space, or finds the records in another way. */
+/**
+ * Values such that each record of the plan has at least one. Null: the engine has to search the space, or finds the records
+ * in another way.
+ */
 export function valuesIn(
   space: RecordSpace,
   { conditions, page }: ReadPlan,

@@ -15,7 +15,10 @@ export interface Bound {
   readonly insert: RuleConditions | null;
   readonly update: RuleConditions | null;
   readonly delete: RuleConditions | null;
-  /** Values of new records by the slugs of their fields, whatever the request says; null: no value, because nobody is logged in. */
+  /**
+   * Values of new records by the slugs of their fields, whatever the request says; null: no value, because nobody is logged
+   * in.
+   */
   readonly set: ReadonlyMap<string, StoredValue | null>;
   /** Whether the rules depend on the current time. */
   readonly isTimed: boolean;
