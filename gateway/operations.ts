@@ -30,6 +30,8 @@ interface GatewayOperation
   extends Pick<Route, 'method' | 'path' | 'transfersBytes' | 'compressed'>,
     OperationDefinition<OperationDeps> {
   readonly name: string;
+  /** In the description of the API; absent: its name. */
+  readonly id?: string;
 }
 
 const project = '/_f_/:project';
@@ -40,15 +42,21 @@ const transfersBytes = true;
 /** All operations of the gateway. Routes and OpenAPI are derived from this table. */
 export const gatewayOperations: readonly GatewayOperation[] = [
   { name: 'upload', method: 'POST', path: `${project}/upload`, transfersBytes, ...upload },
-  { name: 'uploadLink', method: 'POST', path: `${project}/upload-link`, ...uploadLink },
+  {
+    name: 'uploadLink',
+    id: 'createUploadLink',
+    method: 'POST',
+    path: `${project}/upload-link`,
+    ...uploadLink,
+  },
   { name: 'createUpload', method: 'POST', path: resumable, transfersBytes, ...createUpload },
-  { name: 'uploadState', method: 'GET', path: `${resumable}/:name`, ...uploadState },
+  { name: 'uploadState', id: 'getUpload', method: 'GET', path: `${resumable}/:name`, ...uploadState },
   { name: 'append', method: 'PATCH', path: `${resumable}/:name`, transfersBytes, ...append },
   { name: 'appendByPost', method: 'POST', path: `${resumable}/:name`, transfersBytes, ...overridden },
   { name: 'dropUpload', method: 'DELETE', path: `${resumable}/:name`, ...dropUpload },
   { name: 'deleteFiles', method: 'POST', path: `${project}/_delete_`, ...deleteFiles },
   { name: 'listFiles', method: 'GET', path: project, compressed: true, ...listFiles },
-  { name: 'link', method: 'POST', path: `${file}/link`, ...link },
+  { name: 'link', id: 'createLink', method: 'POST', path: `${file}/link`, ...link },
   { name: 'download', method: 'GET', path: file, transfersBytes, ...download },
   { name: 'putFile', method: 'PUT', path: file, transfersBytes, ...putFile },
   { name: 'deleteFile', method: 'DELETE', path: file, ...deleteFile },

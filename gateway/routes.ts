@@ -10,14 +10,23 @@ export type GatewayDeps = Omit<OperationDeps, 'access'> & UploadAccessDeps;
 export function gatewayRoutes(gatewayDeps: GatewayDeps): Route[] {
   const deps = { ...gatewayDeps, access: new UploadAccess(gatewayDeps) };
   return gatewayOperations.map(
-    ({ name, method, path, transfersBytes = false, compressed = false, handler, ...description }) => ({
+    ({
+      name,
+      id = name,
+      method,
+      path,
+      transfersBytes = false,
+      compressed = false,
+      handler,
+      ...description
+    }) => ({
       operation: name,
       method,
       path,
       transfersBytes,
       compressed,
       handler: handler(deps),
-      api: { id: name, tag: 'Files', ...description },
+      api: { id, tag: 'Files', ...description },
       ...(path.includes('/resumable')
         ? { optionsHeaders: { ...tusOptions(deps.maxUploadBytes), ...draftLimit(deps.maxUploadBytes) } }
         : {}),

@@ -3,7 +3,7 @@ import { lookup } from 'mime-types';
 export const unknownMediaType = 'application/octet-stream';
 
 // RFC 6838 section 4.2: restricted names, at most 127 characters each
-const restrictedName = "[A-Za-z0-9][A-Za-z0-9!#$&^_.+'%*|~`-]{0,126}";
+const restrictedName = "[A-Za-z0-9][A-Za-z0-9!#$&^_.+'%*|~\\x60-]{0,126}";
 const mediaTypePattern = new RegExp(`^(${restrictedName}/${restrictedName})[ \\t]*(?:;.*)?$`);
 
 /** Types that the library names differently from browsers. */

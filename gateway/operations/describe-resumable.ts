@@ -142,7 +142,7 @@ export const uploadState: OperationDefinition<ResumableDeps> = {
     'too_many_projects',
     'quota_exceeded',
   ],
-  head: { summary: 'Get the offset of an upload', statuses: [200, 204] },
+  head: { id: 'checkUpload', summary: 'Get the offset of an upload', statuses: [200, 204] },
   handler: uploadStateOperation,
 };
 

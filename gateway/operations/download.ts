@@ -1,7 +1,6 @@
 import type { Authenticate } from '#auth/authenticate.ts';
 import { isStoredName } from '#catalogue/file-key.ts';
 import { linkRefused } from '#kernel/errors/catalogue.ts';
-import { bytes } from '#kernel/json/schema.ts';
 import { continueWith } from '#kernel/limits/continue-with.ts';
 import type { ReaderSlots } from '#kernel/limits/reader-slots.ts';
 import type { ByteRange, ObjectStore } from '#objects/object-store.ts';
@@ -24,7 +23,7 @@ import { fileNotFound, objectBytes } from '../download/object-bytes.ts';
 import { type ServedFile, type SmallFiles, smallFileBytes } from '../download/small-files.ts';
 import { servingHeaders } from '../files/content-type-policy.ts';
 import type { FileLinks } from '../links/file-links.ts';
-import { fileName, nameOfUpload, type OperationDefinition } from './operation.ts';
+import { anyFile, fileName, nameOfUpload, type OperationDefinition } from './operation.ts';
 
 export interface DownloadDeps {
   readonly authenticate: Authenticate;
@@ -66,7 +65,7 @@ function fileAnswer(description: string, more: Readonly<Record<string, ApiHeader
     'Accept-Ranges': header('bytes'),
   };
   const headers = { ...versionHeaders, ...served, ...more };
-  return { description, headers, content: { '*/*': { schema: bytes } } };
+  return { description, headers, content: anyFile };
 }
 
 export const download: OperationDefinition<DownloadDeps> = {
@@ -101,7 +100,7 @@ export const download: OperationDefinition<DownloadDeps> = {
     'range_not_satisfiable',
     'unavailable',
   ],
-  head: { summary: 'Get the headers of a file', statuses: [200, 304] },
+  head: { id: 'checkFile', summary: 'Get the headers of a file', statuses: [200, 304] },
   sample: (base) => nameOfUpload(base) + curl({ url: `${base}/_f_/demo/$NAME` }),
   handler: downloadOperation,
 };

@@ -1,7 +1,7 @@
 import { invalidSlug } from '#kernel/errors/catalogue.ts';
 import type { ErrorCode } from '#kernel/errors/error-codes.ts';
 import { slugProblem } from '#kernel/ids/slug.ts';
-import { string } from '#kernel/json/schema.ts';
+import { bytes, string } from '#kernel/json/schema.ts';
 import type { Handler, HttpRequest } from '#server/http/http-types.ts';
 import { keyErrors, keyParameter, replayedHeaders } from '#server/http/idempotency-key.ts';
 import {
@@ -40,6 +40,9 @@ export const sendingParameters = [
   ...Object.entries(checksums).map(([name, { description }]) => headerParameter(name, description)),
   keyParameter,
 ];
+
+/** The first is for generators that don't understand ranges of media types. */
+export const anyFile = { 'application/octet-stream': { schema: bytes }, '*/*': { schema: bytes } };
 
 /** Errors of all uploads. */
 export const storingErrors: readonly ErrorCode[] = [

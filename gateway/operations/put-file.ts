@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { isStoredName } from '#catalogue/file-key.ts';
 import { chunksUnsupported, payloadTooLarge, wrongContentType } from '#kernel/errors/catalogue.ts';
-import { bytes } from '#kernel/json/schema.ts';
 import type { Handler, HttpRequest } from '#server/http/http-types.ts';
 import { curl } from '#server/openapi/curl.ts';
 import { assertMayCopy, copyParameters, readCopy } from '../access/copy-upload.ts';
@@ -13,6 +12,7 @@ import { objectDescription } from '../files/object-description.ts';
 import type { FileChecksums } from '../multipart/file-checksums.ts';
 import { type BodyReader, type ObjectStage, receiveBody } from '../receive/receive-body.ts';
 import {
+  anyFile,
   type OperationDefinition,
   readProjectSlug,
   sendingErrors,
@@ -34,7 +34,7 @@ export const putFile: OperationDefinition<UploadDeps> = {
       schema: { type: 'string', minLength: 1, maxLength: 1000 },
     },
   },
-  body: { description: 'The bytes', content: { '*/*': { schema: bytes } } },
+  body: { description: 'The bytes', content: anyFile },
   answers: storedAnswer('The stored file'),
   errors: [...sendingErrors, 'invalid_options', 'precondition_failed', 'upload_conflict'],
   sample: (base) =>

@@ -16,20 +16,13 @@ const name = { type: 'string', minLength: 1, maxLength: longestName } as const s
 const population: Schema = {
   type: 'object',
   required: ['fields'],
-  anyOf: [
-    { type: 'object', required: ['space'], properties: { space: name } },
-    {
-      type: 'object',
-      properties: { fields: { type: 'object', required: ['from'], properties: { from: name } } },
-    },
-  ],
   properties: {
     space: nullable({ ...name, description: 'Slug or name of another record space of the project' }),
     fields: {
       type: 'object',
       required: ['foreignKey', 'localKey', 'newField'],
       properties: {
-        from: { description: 'The same as `space`, read where that is missing' },
+        from: { description: 'The same as `space`, needed where that is missing' },
         foreignKey: { ...name, description: 'A field of the other space, or `id`; not hashed' },
         localKey: {
           ...name,
@@ -62,25 +55,18 @@ export function optionsSchema(by: Schema): Schema {
       paramRelationship: nullable({
         type: 'string',
         enum: ['And', 'Or'],
-        default: 'And',
-        description: 'Whether all conditions must hold, or any',
+        description: 'Whether all conditions must hold, which is the default, or any',
       }),
       pagination: nullable({
         type: 'object',
-        anyOf: [
-          { required: ['limit'] },
-          { not: { anyOf: [{ required: ['page'] }, { required: ['after'] }] } },
-        ],
-        not: { type: 'object', required: ['page', 'after'] },
-        description: '`{}` is none',
+        description: '`{}` is none. `page` or `after`, but not both, may stand beside `limit`',
         properties: {
           limit: count,
-          page: { ...count, default: 1, description: 'From 1' },
+          page: { ...count, description: 'From 1, the default' },
           after: {
             type: 'object',
-            anyOf: [{ required: ['id'] }, { required: ['skip'] }],
             description:
-              'The last record of the page before, in place of `page`: the records behind it follow',
+              'The last record of the page before, in place of `page`: the records behind it follow. It needs `id` or `skip`',
             properties: {
               id: { type: 'string', minLength: 1, maxLength: 200 },
               value: { description: 'Its value of the field that is sorted by; null or absent: it has none' },

@@ -77,7 +77,7 @@ export function liveRoute(
 /** @param address the operation that answers one */
 function describe(address: ApiOperation): ApiOperation {
   return {
-    ...{ id: 'live', tag: 'Read records', access: 'none', needs: null },
+    ...{ id: 'watchRecords', tag: 'Read records', access: 'none', needs: null },
     summary: 'Watch records by an address',
     description: 'The events of a live find (docs/live.md), by an address that `POST` at the same path made.',
     parameters: [

@@ -1,5 +1,5 @@
 import { nameSchema } from '#kernel/json/name-schema.ts';
-import { boolean, exactObject, type Schema, string } from '#kernel/json/schema.ts';
+import { boolean, exactObject, named, type Schema, string } from '#kernel/json/schema.ts';
 import { aggregateLimits } from '#records/input/aggregate/aggregate-plan.ts';
 import { functions } from '#records/input/aggregate/functions.ts';
 import type { ValueKind } from '#records/input/filters/operators.ts';
@@ -23,64 +23,81 @@ const bucket = exactObject(
   { optional: ['as', 'timeZone', 'fill'] },
 );
 
+type NamesOf = (kinds: readonly ValueKind[] | 'all') => Schema | null;
+
+function computedValue(namesOf: NamesOf): Schema {
+  const values = Object.entries(functions).flatMap(([name, { kinds }]): [string, Schema][] => {
+    const field = namesOf(kinds);
+    if (field === null) return [];
+    const pair: Schema = { type: 'array', minItems: 2, maxItems: 2, prefixItems: [field, level], items: {} };
+    return [[name, name === 'quantile' ? pair : field]];
+  });
+  const optional = values.map(([name]) => name);
+  const description = 'A function, and its field';
+  // one object, and not a union: few generators have unions of objects
+  return named(
+    'ComputedValue',
+    exactObject(Object.fromEntries(values), { optional, description, minProperties: 1, maxProperties: 1 }),
+  );
+}
+
 /**
  * The input of parseAggregate, as JSON Schema.
  * @param namesOf fields with values of some kinds; null: there are none
  */
 export function aggregateBody(
   where: Schema,
-  namesOf: (kinds: readonly ValueKind[] | 'all') => Schema | null,
+  namesOf: NamesOf,
   example: Readonly<Record<string, unknown>>,
 ): ApiMedia {
-  const values = Object.entries(functions).flatMap(([name, { kinds }]): Schema[] => {
-    const field = namesOf(kinds);
-    if (field === null) return [];
-    const pair: Schema = { type: 'array', minItems: 2, maxItems: 2, prefixItems: [field, level], items: {} };
-    return [exactObject({ [name]: name === 'quantile' ? pair : field })];
-  });
   return {
-    schema: exactObject(
-      {
-        where,
-        groupBy: {
-          type: 'array',
-          maxItems: aggregateLimits.groups,
-          items: { anyOf: [namesOf('all') ?? string, bucket] },
-        },
-        values: {
-          type: 'object',
-          maxProperties: aggregateLimits.values,
-          additionalProperties: { anyOf: [{ type: 'string', enum: ['count'] }, ...values] },
-          description: 'What is computed of each group, by its name in answers',
-        },
-        having: {
-          type: 'object',
-          additionalProperties: true,
-          description: 'Conditions on `values` that groups have to meet, as `where` has them',
-        },
-        sort: {
-          type: 'array',
-          maxItems: aggregateLimits.sorts,
-          items: exactObject(
-            {
-              by: { ...string, description: 'A name in groupBy or values' },
-              order: { type: 'string', enum: ['asc', 'desc'], default: 'asc' },
+    schema: named(
+      'Aggregation',
+      exactObject(
+        {
+          where,
+          groupBy: {
+            type: 'array',
+            maxItems: aggregateLimits.groups,
+            items: { anyOf: [namesOf('all') ?? string, named('TimeBucket', bucket)] },
+          },
+          values: {
+            type: 'object',
+            maxProperties: aggregateLimits.values,
+            additionalProperties: {
+              anyOf: [{ type: 'string', enum: ['count'] }, computedValue(namesOf)],
             },
-            { optional: ['order'] },
-          ),
+            description: 'What is computed of each group, by its name in answers',
+          },
+          having: {
+            type: 'object',
+            additionalProperties: true,
+            description: 'Conditions on `values` that groups have to meet, as `where` has them',
+          },
+          sort: {
+            type: 'array',
+            maxItems: aggregateLimits.sorts,
+            items: exactObject(
+              {
+                by: { ...string, description: 'A name in groupBy or values' },
+                order: { type: 'string', enum: ['asc', 'desc'], default: 'asc' },
+              },
+              { optional: ['order'] },
+            ),
+          },
+          limit: {
+            type: 'integer',
+            minimum: 1,
+            maximum: aggregateLimits.rows,
+            default: aggregateLimits.usualRows,
+            description: 'Of groups in the answer',
+          },
         },
-        limit: {
-          type: 'integer',
-          minimum: 1,
-          maximum: aggregateLimits.rows,
-          default: aggregateLimits.usualRows,
-          description: 'Of groups in the answer',
+        {
+          optional: ['where', 'groupBy', 'values', 'having', 'sort', 'limit'],
+          description: 'It needs `groupBy`, `values` or both',
         },
-      },
-      {
-        optional: ['where', 'groupBy', 'values', 'having', 'sort', 'limit'],
-        anyOf: [{ required: ['groupBy'] }, { required: ['values'] }],
-      },
+      ),
     ),
     example,
   };

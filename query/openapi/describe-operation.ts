@@ -20,6 +20,8 @@ import type { SpaceModel } from './space-model.ts';
 export interface DescribedOperation extends OperationIdentity {
   /** What an access token must be granted for it, and what it touches. */
   readonly needs: Need;
+  /** In the description of the API; absent: its name. */
+  readonly id?: string;
   readonly method: 'GET' | 'POST' | 'DELETE' | 'QUERY';
   /** With `:name` for each part that a request fills in. */
   readonly path: string;
@@ -106,7 +108,7 @@ export function describeOperation(
   also?: NonNullable<DescribedOperation['also']>[number],
 ): ApiOperation {
   const {
-    name,
+    id = operation.name,
     family,
     description,
     spaceHeaders,
@@ -126,7 +128,7 @@ export function describeOperation(
   const body = ownBody ?? (also === undefined ? undefined : space.conditionsBody);
   const bodyText = ownBody === undefined ? 'Conditions' : 'JSON';
   return {
-    id: `${name}${way.suffix}`,
+    id: `${id}${way.suffix}`,
     tag: operation.tag ?? (family === null ? 'Users' : tags[family]),
     summary: `${operation.summary}${way.summary}`,
     ...(description === undefined ? {} : { description }),

@@ -147,6 +147,9 @@ export const controlProperties: Readonly<Record<keyof typeof controls, Schema>> 
   $count: { ...exact, description: controls.$count },
 };
 
+/** A union of an object and lists compiles in few languages, so that schemas leave the lists out. */
+export const listForm = 'The server takes lists of `[field, value]` and `[field, operator, value]` as well';
+
 /** Conditions of a space in a body. */
 export function conditionsObject(
   targets: readonly Target[],
@@ -168,7 +171,7 @@ export function conditionsObject(
     exactObject(all, { optional: Object.keys(all), additionalProperties });
   // it refers to itself
   Object.assign(branch, object(properties), { minProperties: 1 });
-  return object({ ...more, ...properties });
+  return { ...object({ ...more, ...properties }), description: listForm };
 }
 
 /** Asks for `Server-Timing`. */

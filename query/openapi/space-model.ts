@@ -12,6 +12,7 @@ import { optionsSchema } from '../input/options-schema.ts';
 import { longestText, maxSearchedFields } from '../input/parse-search.ts';
 import { type Flag, recordFlags } from '../input/record-headers.ts';
 import { aggregateBody } from './aggregate-schema.ts';
+import { listForm } from './filter-schemas.ts';
 
 /** The description of a record space: of any, or of a certain one. */
 export interface SpaceModel {
@@ -83,21 +84,6 @@ export function recordSchemas(
   };
 }
 
-/** Conditions in the body of QUERY, or of POST: for those too long for an address. */
-export function conditionsSchema(conditions: Schema): Schema {
-  return {
-    anyOf: [
-      conditions,
-      {
-        type: 'array',
-        description:
-          'Pairs of a field and its value, or triples with an operator between them; a field may come several times',
-        items: { type: 'array', minItems: 2, maxItems: 3, prefixItems: [nameSchema, {}, {}], items: {} },
-      },
-    ],
-  };
-}
-
 export function searchParameters(field: Schema, shown: unknown): readonly ApiParameter[] {
   const text: Schema = { type: 'string', maxLength: longestText };
   const fields: Schema = { type: 'array', minItems: 1, maxItems: maxSearchedFields, items: field };
@@ -119,7 +105,7 @@ export function searchParameters(field: Schema, shown: unknown): readonly ApiPar
 }
 
 export function optionsParameter(json: Schema, example: unknown): ApiParameter {
-  const description = 'How conditions combine, order and page, as JSON';
+  const description = 'How conditions combine, order and page: JSON of `Options`';
   return { name: 'options', in: 'header', description, json, example };
 }
 
@@ -132,11 +118,12 @@ const anyConditions: ApiParameter = {
   example: { name: 'Ada' },
 };
 
-const conditionsBody = conditionsSchema({
+const conditionsBody = named('Conditions', {
   type: 'object',
   maxProperties: 100,
   propertyNames: nameSchema,
   additionalProperties: true,
+  description: `Values, or objects of operators, by the name or slug of a field. ${listForm}`,
 });
 
 /** @param scopes that `authOptions` may name */
@@ -150,7 +137,7 @@ export function anySpace(scopes: readonly string[]): SpaceModel {
         name: 'structure',
         in: 'header',
         description:
-          'The structure of the record space, as JSON. Needed unless `use-pre-stored-structure` or `infer-structure` is true',
+          'The structure of the record space: JSON of `Structure`. Needed unless `use-pre-stored-structure` or `infer-structure` is true',
         json: structure,
         example: exampleStructure,
       },

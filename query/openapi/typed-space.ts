@@ -17,7 +17,6 @@ import {
 } from './filter-schemas.ts';
 import {
   clearAllSpaces,
-  conditionsSchema,
   optionsParameter,
   recordSchemas,
   type SpaceModel,
@@ -57,7 +56,7 @@ export function typedSpace({ fields }: Structure): SpaceModel {
   const optional = fields.filter((field) => !needed.includes(field)).map(({ name }) => name);
   const searchable = compared.filter(isSearchable);
   const targets = [...systemKeys, ...compared];
-  const where = conditionsSchema(conditionsObject(targets, described));
+  const where = named('Where', conditionsObject(targets, described));
   return {
     structureHeaders: [byStoredStructure],
     creationHeaders: [clearAllSpaces],
@@ -67,7 +66,7 @@ export function typedSpace({ fields }: Structure): SpaceModel {
       ...filterParameters(targets),
     ],
     conditionsBody: {
-      schema: conditionsSchema(conditionsObject(targets, described, controlProperties)),
+      schema: named('FindBody', conditionsObject(targets, described, controlProperties)),
       example: {},
     },
     where,

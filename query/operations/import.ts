@@ -86,6 +86,7 @@ export const importFile: OperationDefinition = {
     }
   },
   isRecord: false,
+  id: 'importRecords',
   summary: 'Import records',
   description:
     'From CSV, NDJSON, JSON, Parquet or Arrow; texts also compressed with gzip. A space that is not there is made, with the structure of the request, or that of the first records. The answer is a job that goes on by itself; `GET /_jobs_/{id}` says how far it is. All records appear at one moment.',

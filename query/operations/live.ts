@@ -13,6 +13,7 @@ export const liveAddress: OperationDefinition = {
     livePlan(asked, request, space);
     return jsonAnswer(JSON.stringify(await addresses.make(request, asked)));
   },
+  id: 'createLiveAddress',
   summary: 'Make an address for a live find',
   description:
     "For browsers' EventSource, which sends no headers: an address that is good for a minute, for a stream to begin.",

@@ -33,16 +33,19 @@ export const login: OperationDefinition = {
       in: 'header',
       required: true,
       description: 'The structure of the one record space that holds the users',
-      json: exactObject(
-        {
-          mustExistSpaceStructures: {
-            type: 'array',
-            minItems: 1,
-            maxItems: 1,
-            items: { anyOf: [structure, exactObject({ slug: string })] },
+      json: named(
+        'FunctionResources',
+        exactObject(
+          {
+            mustExistSpaceStructures: {
+              type: 'array',
+              minItems: 1,
+              maxItems: 1,
+              items: { anyOf: [structure, named('NamedSpace', exactObject({ slug: string }))] },
+            },
           },
-        },
-        { additionalProperties: true },
+          { additionalProperties: true },
+        ),
       ),
     },
   ],

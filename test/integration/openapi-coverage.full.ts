@@ -86,7 +86,7 @@ t.test('every operation, every status', { timeout: 600_000 }, async (t) => {
   const kept = { ...stored, 'auto-create-record-space': 'false' };
   const liveAddress = async (conditions: object, project = 'demo'): Promise<string> => {
     const ask = { target: `/${project}/people/_live_`, headers: kept, body: JSON.stringify(conditions) };
-    return (await json('liveAddress', ask)).address;
+    return (await json('createLiveAddress', ask)).address;
   };
   const droppedAddress = async (): Promise<string> => {
     const project = await newProject();
@@ -135,15 +135,15 @@ t.test('every operation, every status', { timeout: 600_000 }, async (t) => {
   });
   const [{ id: delivery }] = await json('getWebhookDeliveries');
   await json('insertOne');
-  const { id: job } = await json('import');
+  const { id: job } = await json('importRecords');
   const csv = { ...used, 'content-type': 'text/csv' };
-  await json('import', { headers: csv, body: 'name,age\nEve,1\n' });
+  await json('importRecords', { headers: csv, body: 'name,age\nEve,1\n' });
   const newId = async (): Promise<string> => (await json('insertOne')).id;
   const { name: picture } = await json('putFile', { target: '/_f_/demo/photo.jpg' });
   const made = { file: name, picture, delivery, job, loginToken: token };
   known = { ...known, ...made, newId };
   // all that an address may ask for
-  await one(await goodRequest(operation('frontPage'), known), limited.baseUrl);
+  await one(await goodRequest(operation('getFrontPage'), known), limited.baseUrl);
 
   const late: Ask[] = [];
   for (const each of found) {
@@ -159,7 +159,7 @@ t.test('every operation, every status', { timeout: 600_000 }, async (t) => {
       const ask = await bent(status, good, id, known);
       if (ask === null && status === 503) late.push(good);
       if (ask === null) continue;
-      const baseUrl = id === 'metrics' && status === 401 ? guarded.baseUrl : served.baseUrl;
+      const baseUrl = id === 'getMetrics' && status === 401 ? guarded.baseUrl : served.baseUrl;
       // a client that keeps guessing has to wait
       let answer = await one(ask, baseUrl);
       for (let i = 0; status === 429 && answer.status !== 429 && i < 20; i++) answer = await one(ask);
@@ -167,15 +167,15 @@ t.test('every operation, every status', { timeout: 600_000 }, async (t) => {
     }
   }
   served.breakHealth(true);
-  await one(await goodRequest(operation('metrics'), known));
-  await one(await goodRequest(operation('readyz'), known));
+  await one(await goodRequest(operation('getMetrics'), known));
+  await one(await goodRequest(operation('checkReadiness'), known));
 
   // who comes while the server ends; refused bodies may still be drained
   while (served.server.activeRequests > 0) await new Promise((resolve) => setTimeout(resolve, 5));
   const stalled = connect(Number(new URL(served.baseUrl).port), '127.0.0.1');
   const upload = { ...(await goodRequest(operation('upload'), known)), body: '' };
   const clients = late.map(() => createRawClient(served.baseUrl));
-  const alive = await goodRequest(operation('healthz'), known);
+  const alive = await goodRequest(operation('checkLiveness'), known);
   for (const client of clients) await client.request(bytesOf(alive), deadline);
   // it stays after its answer, and the server waits for it
   stalled.write(bytesOf({ ...upload, headers: { ...upload.headers, 'content-length': '500000' } }));
@@ -202,7 +202,8 @@ t.test('every operation, every status', { timeout: 600_000 }, async (t) => {
   t.strictSame(
     // it is said where there is no engine; a live find has no end
     documented.filter(
-      (pair) => !contract.seen.has(pair) && !/^(?:queryFile|find|live)\w* 501$|^live 200$/.test(pair),
+      (pair) =>
+        !contract.seen.has(pair) && !/^(?:queryFile|find|watchRecords)\w* 501$|^watchRecords 200$/.test(pair),
     ),
     [],
     'what was not seen',

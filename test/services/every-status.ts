@@ -52,8 +52,8 @@ const tus = { 'tus-resumable': '1.0.0', 'content-type': 'application/offset+octe
 /** What tus asks of a request, by its operation. */
 const tusHeaders: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   createUpload: { ...tus, 'upload-length': '1000' },
-  uploadState: tus,
-  uploadStateHead: tus,
+  getUpload: tus,
+  checkUpload: tus,
   append: { ...tus, 'upload-offset': '0' },
   appendByPost: { ...tus, 'upload-offset': '0', 'x-http-method-override': 'PATCH' },
   dropUpload: tus,
@@ -77,15 +77,13 @@ export async function goodRequest(found: FoundOperation, known: Known): Promise<
     .replace('{file}', 'page.js');
   const json = operation.requestBody?.content['application/json'];
   const isForm = id === 'upload';
-  const isCsv = id === 'import';
+  const isCsv = id === 'importRecords';
   const isPlain = operation.requestBody !== undefined && json === undefined && !isForm;
   return {
     method,
     target: filled + (await queryOf(names, known)),
     headers: {
-      ...(operation.security.length === 0 || id.startsWith('download')
-        ? {}
-        : { authorization: 'Bearer good' }),
+      ...(operation.security.length === 0 || isRead(id) ? {} : { authorization: 'Bearer good' }),
       ...(names.has('structure') ? (space === 'user' ? { structure: users } : structureHeader) : {}),
       ...(id === 'getTokenOwner' ? { token: known.loginToken } : {}),
       ...(id === 'login' ? { 'function-resources': `{"mustExistSpaceStructures":[${users}]}` } : {}),
@@ -112,6 +110,11 @@ async function nameFor(id: string, known: Known): Promise<string> {
   return isAppend(id) || id === 'dropUpload' ? known.newUpload() : known.file;
 }
 
+/** Whether anyone may read a file by it. */
+function isRead(id: string): boolean {
+  return id === 'download' || id === 'checkFile';
+}
+
 function isAppend(id: string): boolean {
   return id === 'append' || id === 'appendByPost';
 }
@@ -130,10 +133,11 @@ export async function bent(status: number, good: Ask, id: string, known: Known):
     headers: { ...good.headers, ...headers },
   });
   const elsewhere = good.target.replace(/^\/demo\/(?:people|user)/, '/demo/nowhere');
-  if (id === 'live' && (status === 500 || status === 507))
+  if (id === 'watchRecords' && (status === 500 || status === 507))
     return { ...good, target: `${await known.liveAddress({})}&test-fault=${status}` };
-  if (id === 'live' && status === 404) return { ...good, target: await known.droppedAddress() };
-  if (id === 'live' && status === 413) return { ...good, target: await known.liveAddress({ $limit: 1 }) };
+  if (id === 'watchRecords' && status === 404) return { ...good, target: await known.droppedAddress() };
+  if (id === 'watchRecords' && status === 413)
+    return { ...good, target: await known.liveAddress({ $limit: 1 }) };
   if (/^find(?:By|$)/.test(id) && status === 413)
     return {
       ...withHeaders({ accept: 'text/event-stream' }),
@@ -145,8 +149,8 @@ export async function bent(status: number, good: Ask, id: string, known: Known):
       return isAppend(id) ? { ...good, body: 'hel' } : good;
     case 200:
       // it goes on for ever
-      if (id === 'live') return null;
-      return id === 'import' ? { ...good, target: `${good.target}?dryRun=true` } : good;
+      if (id === 'watchRecords') return null;
+      return id === 'importRecords' ? { ...good, target: `${good.target}?dryRun=true` } : good;
     case 201:
     case 202:
       return good;
@@ -176,7 +180,7 @@ export async function bent(status: number, good: Ask, id: string, known: Known):
       if (id === 'createUpload') return withHeaders(finalOf(known.expired));
       return elsewhereIn(good, known.expired);
     case 412:
-      return /^(?:download|deleteFile|putFile)/.test(id)
+      return /^(?:download|checkFile|deleteFile|putFile)/.test(id)
         ? withHeaders({ 'if-match': '"another"' })
         : withHeaders({ 'tus-resumable': '0.2.2' });
     case 413:
@@ -184,11 +188,11 @@ export async function bent(status: number, good: Ask, id: string, known: Known):
     case 415:
       if (id === 'queryFileByBody')
         return { ...good, target: good.target.replace(known.file, known.picture) };
-      return good.method === 'QUERY' || /^(?:append|import$|createUpload)/.test(id)
+      return good.method === 'QUERY' || /^(?:append|importRecords|createUpload)/.test(id)
         ? { ...withHeaders({ 'content-type': 'text/plain' }), body: 'hello' }
         : withHeaders({ 'content-encoding': 'br' });
     case 422:
-      if (id === 'liveAddress') return guess(good, 'find');
+      if (id === 'createLiveAddress') return guess(good, 'find');
       if (/^(?:queryFile|aggregate|count|export|find|search|updateOne$|updateMany|deleteMany)/.test(id))
         return withHeaders({ 'test-fault': '422' });
       return withHeaders({ 'idempotency-key': 'used' });
@@ -203,12 +207,12 @@ export async function bent(status: number, good: Ask, id: string, known: Known):
     case 500:
     case 503:
     case 507:
-      return id === 'metrics' || (good.headers.authorization === undefined && !id.startsWith('download'))
+      return id === 'getMetrics' || (good.headers.authorization === undefined && !isRead(id))
         ? null
         : withHeaders({ 'test-fault': String(status), authorization: 'Bearer good' });
     case 501:
       // with the engine that tests have, and for one process, it is there
-      return /^(?:queryFile|find|live)/.test(id) ? null : good;
+      return /^(?:queryFile|find|watchRecords)/.test(id) ? null : good;
     default:
       throw new Error(`nobody knows how to get ${status}`);
   }
@@ -238,7 +242,7 @@ const nowhere: Readonly<Record<string, string>> = {
 
 function notFound(withHeaders: (headers: Record<string, string>) => Ask, elsewhere: string, id: string): Ask {
   if (id === 'createUpload') return withHeaders(finalOf('x'));
-  if (id === 'metrics') return withHeaders({ 'x-forwarded-for': '192.0.2.1' });
+  if (id === 'getMetrics') return withHeaders({ 'x-forwarded-for': '192.0.2.1' });
   const absent = { 'auto-create-record-space': 'false' };
   // what brings a structure in its body does not go by the stored one
   const stored = /^set(?:Inferred)?Structure/.test(id)

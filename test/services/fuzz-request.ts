@@ -16,7 +16,7 @@ export interface FuzzRequest {
 /** Makes requests for every operation of a document alike. */
 export function fuzzRequests(document: JsonObject, token: string): fc.Arbitrary<FuzzRequest> {
   // what only closes the loop: the document itself, and half a megabyte of script
-  const left = new Set(['getDocsFile', 'metrics']);
+  const left = new Set(['getDocsFile', 'getMetrics']);
   const found = operationsOf(document).filter(({ operation }) => !left.has(operation.operationId));
   return fc.oneof(...found.map((operation) => requestsOf(operation, document, token)));
 }
@@ -89,8 +89,6 @@ interface Parameter {
   readonly example?: unknown;
   // biome-ignore lint/suspicious/noExplicitAny: JSON Schema
   readonly schema?: any;
-  // biome-ignore lint/suspicious/noExplicitAny: JSON Schema
-  readonly content?: { readonly 'application/json': { readonly schema: any; readonly example?: unknown } };
 }
 
 function pathValue(name: string): fc.Arbitrary<string> {
@@ -133,15 +131,15 @@ function pairsOf(parameter: Parameter, document: JsonObject): fc.Arbitrary<Pairs
 }
 
 function headerOf(parameter: Parameter, document: JsonObject): fc.Arbitrary<Pairs> {
-  const { name, schema, content } = parameter;
-  const media = content?.['application/json'];
+  const { name, schema, example = '{}' } = parameter;
+  const { contentSchema } = schema;
   const values =
-    media === undefined
+    contentSchema === undefined
       ? valuesOf(schema, document).map(String)
       : fc.oneof(
           // mostly what fits the path, or there would be few records
-          { weight: 8, arbitrary: fc.constant(JSON.stringify(media.example ?? {})) },
-          { weight: 2, arbitrary: valuesOf(media.schema, document).map((value) => JSON.stringify(value)) },
+          { weight: 8, arbitrary: fc.constant(String(example)) },
+          { weight: 2, arbitrary: valuesOf(contentSchema, document).map((value) => JSON.stringify(value)) },
         );
   return maybe(
     parameter,

@@ -43,8 +43,7 @@ export function valuesOf(
 
 function objectsOf(schema: Schema, of: (part: Schema) => fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
   const properties = Object.entries<Schema>(schema.properties ?? {});
-  // of several lists of what must be there, the first
-  const required: string[] = [...(schema.required ?? []), ...(schema.anyOf?.[0].required ?? [])];
+  const required: string[] = schema.required ?? [];
   const known = fc.record(Object.fromEntries(properties.map(([name, part]) => [name, of(part)])), {
     requiredKeys: required as never[],
   });

@@ -27,8 +27,10 @@ export interface Schema {
   readonly not?: Schema;
   readonly default?: unknown;
   readonly example?: unknown;
-  /** `application/octet-stream`: bytes. */
-  readonly contentMediaType?: string;
+  /** What a text is: bytes, or JSON that fits `contentSchema`. */
+  readonly contentMediaType?: 'application/octet-stream' | 'application/json';
+  /** OpenAPI 3.0 has none. */
+  readonly contentSchema?: Schema;
   readonly $ref?: string;
   readonly [target]?: NamedSchema;
 }

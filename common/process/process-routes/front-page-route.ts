@@ -1,5 +1,5 @@
 import { exactObject, string as text } from '#kernel/json/schema.ts';
-import type { HttpResponse, Route } from '#server/http/http-types.ts';
+import type { Handler, HttpResponse, Route } from '#server/http/http-types.ts';
 import { type ApiOperation, doorErrors, header, jsonContent } from '#server/openapi/api-operation.ts';
 import { getRoute } from './get-route.ts';
 
@@ -8,7 +8,7 @@ const about = 'A backend for files and records, over HTTP.';
 const documentation = '/docs';
 
 const described: ApiOperation = {
-  id: 'frontPage',
+  id: 'getFrontPage',
   tag: 'Description',
   summary: 'Name the service',
   description: 'JSON. Browsers are sent to the dashboard, or see a page if the process has none.',
@@ -69,7 +69,8 @@ export function frontPageRoute(routes: readonly Pick<Route, 'path'>[]): Route {
           body: pageText,
         }
       : { status: 302, headers: { location: dashboard, vary: 'accept' } };
-  return getRoute('/', described, (request) => (asksForHtml(request.header('accept')) ? page : json));
+  const handler: Handler = (request) => (asksForHtml(request.header('accept')) ? page : json);
+  return { ...getRoute('/', described, handler), operation: 'frontPage' };
 }
 
 /** The path of the dashboard; null: no route serves it. */

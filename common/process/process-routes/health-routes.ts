@@ -46,8 +46,13 @@ export function healthRoutes(
   const failed = failedChecks(checks);
   const alive = { status: 200, headers, body: '{"status":"ok"}' };
   return [
-    probe('healthz', { summary: 'Is the process alive?', handler: () => alive }),
+    probe('healthz', {
+      id: 'checkLiveness',
+      summary: 'Is the process alive?',
+      handler: () => alive,
+    }),
     probe('health', {
+      id: 'getHealth',
       summary: 'Is the process alive, and what time is it?',
       more: { timestamp: dateTime },
       handler: () => ({
@@ -56,6 +61,7 @@ export function healthRoutes(
       }),
     }),
     probe('readyz', {
+      id: 'checkReadiness',
       summary: 'Do the stores answer?',
       more: { stores: arrayOf(exactObject({ name: string, available: { type: 'boolean' } })) },
       optional: ['stores'],
@@ -73,16 +79,18 @@ export function healthRoutes(
   ];
 }
 
-/** @param more further properties of the answer @param optional which of them may be missing @param errors its own errors */
+/** @param name last part of the path @param more further properties of the answer @param optional which of them may be missing @param errors its own errors */
 function probe(
-  id: string,
+  name: string,
   {
+    id,
     summary,
     more = {},
     optional = [],
     errors = [],
     handler,
   }: {
+    readonly id: string;
     readonly summary: string;
     readonly more?: Readonly<Record<string, Schema>>;
     readonly optional?: readonly string[];
@@ -92,9 +100,9 @@ function probe(
 ): Route {
   const schema = exactObject({ status: { type: 'string', enum: ['ok'] }, ...more }, { optional });
   return {
-    operation: id,
+    operation: name,
     method: 'GET',
-    path: `/${id}`,
+    path: `/${name}`,
     allowPlainHttp: true,
     handler,
     api: {
@@ -106,7 +114,7 @@ function probe(
       description: 'Needs neither a token nor HTTPS.',
       answers: { 200: jsonAnswer('Yes', schema) },
       errors: [...probeErrors, ...errors],
-      sample: (base) => `curl -sS ${base}/${id}`,
+      sample: (base) => `curl -sS ${base}/${name}`,
     },
   };
 }

@@ -8,7 +8,7 @@ import { getRoute } from './get-route.ts';
 import { probeErrors } from './health-routes.ts';
 
 const described: ApiOperation = {
-  id: 'metrics',
+  id: 'getMetrics',
   tag: 'Health',
   summary: 'Read the metrics of all workers',
   description:
@@ -49,6 +49,7 @@ export function metricsRoute(args: { token: string | undefined; read: () => Prom
   };
   return {
     ...getRoute('/metrics', described, answer),
+    operation: 'metrics',
     allowPlainHttp: true,
     localOnly: wanted === null,
     withoutCors: true,

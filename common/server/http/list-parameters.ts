@@ -1,5 +1,5 @@
 import { invalidCondition } from '#kernel/errors/catalogue.ts';
-import { nullable, type Schema } from '#kernel/json/schema.ts';
+import { nullable, type Schema, string } from '#kernel/json/schema.ts';
 import { type ApiParameter, queryParameter } from '../openapi/api-operation.ts';
 import type { QueryPairs } from './http-types.ts';
 
@@ -128,13 +128,9 @@ export function momentParameter(
   ofDay: 'first' | 'last',
 ): ListParameter<Date | undefined> {
   return {
-    description,
-    schema: {
-      anyOf: [
-        { type: 'string', format: 'date' },
-        { type: 'string', format: 'date-time' },
-      ],
-    },
+    // generators have no type for either
+    description: `${description}, such as 2026-11-22 or 2026-11-22T10:00:00Z`,
+    schema: string,
     read(text, refuse) {
       if (text === undefined) return undefined;
       if (isDay(text)) return new Date(Date.parse(text) + (ofDay === 'first' ? 0 : dayLength - 1));

@@ -13,7 +13,7 @@ export interface ApiParameter {
   readonly required?: boolean;
   /** Schema of the text. The properties of an object are separate parameters. */
   readonly schema?: Schema;
-  /** Schema of the JSON in the text; instead of `schema`. */
+  /** Schema of the JSON that the text is; instead of `schema`. The example is JSON as well. */
   readonly json?: Schema;
   readonly example?: unknown;
 }
@@ -41,7 +41,7 @@ export interface ApiAnswer {
 
 /** The description of a route. Method and path are the route's. */
 export interface ApiOperation {
-  /** Unique among all routes. */
+  /** A verb that no common language reserves. Unique among all routes, even in lower case. */
   readonly id: string;
   readonly tag: string;
   readonly summary: string;
@@ -60,8 +60,8 @@ export interface ApiOperation {
   readonly errors: readonly ErrorCode[];
   /** Commands to paste into a shell that has an access token in TOKEN. @param base address without trailing slash */
   readonly sample?: (base: string) => string;
-  /** GET only: also describe HEAD, with answers of these statuses. */
-  readonly head?: { readonly summary: string; readonly statuses: readonly number[] };
+  /** GET only: also describe HEAD as an operation with its own id, and with answers of these statuses. */
+  readonly head?: { readonly id: string; readonly summary: string; readonly statuses: readonly number[] };
 }
 
 /** The part of a route that the description needs. */

@@ -159,10 +159,24 @@ function pathParameters(
 
 function parameterObject(parameter: ApiParameter, components: Components): JsonObject {
   const { schema, json, example, required = false, ...rest } = parameter;
-  const shown = { schema: components.schema(json ?? (schema as Schema)), example: example as Json };
-  if (json !== undefined) return { ...rest, required, content: { 'application/json': shown } };
+  if (json !== undefined) return { ...rest, required, ...jsonText(json, example, components) };
   const style = schema?.type === 'object' || schema?.type === 'array' ? { style: 'form', explode: true } : {};
-  return { ...rest, required, ...style, ...shown };
+  return {
+    ...rest,
+    required,
+    ...style,
+    schema: components.schema(schema as Schema),
+    example: example as Json,
+  };
+}
+
+/** JSON in a header or a query as the text that is sent: few generators know `content` of a parameter. */
+function jsonText(json: Schema, example: unknown, components: Components): JsonObject {
+  const schema: Schema = { type: 'string', contentMediaType: 'application/json', contentSchema: json };
+  return {
+    schema: components.schema(schema),
+    example: example === undefined ? example : JSON.stringify(example),
+  };
 }
 
 function contentObject(content: Readonly<Record<string, ApiMedia>>, components: Components): JsonObject {
@@ -198,7 +212,7 @@ function headOf(api: ApiOperation, head: NonNullable<ApiOperation['head']>): Api
   );
   // RFC 9110 section 14.2: Range is only defined for GET
   const errors = api.errors.filter((code) => code !== 'range_not_satisfiable');
-  return { ...rest, errors, id: `${api.id}Head`, summary: head.summary, answers };
+  return { ...rest, errors, id: head.id, summary: head.summary, answers };
 }
 
 function mapValues<Value>(

@@ -31,11 +31,12 @@ function convertSchema(schema: Json): Json {
       switch (key) {
         case 'type':
           return Object.entries(typeOf(value));
+        case 'contentSchema':
         case 'prefixItems':
         case 'propertyNames':
           return [];
         case 'contentMediaType':
-          return [['format', 'binary']];
+          return value === 'application/octet-stream' ? [['format', 'binary']] : [];
         case 'properties':
           return [[key, convertEach(value as JsonObject)]];
         case 'items':

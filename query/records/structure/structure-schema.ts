@@ -58,9 +58,8 @@ export function structureSchema(scopes: readonly string[]): Schema {
   return named('Structure', {
     type: 'object',
     description:
-      'The declared structure of a record space. Keys that are not listed are ignored. `recordFieldStructures` is read where there is no `recordStructure`.',
+      'The declared structure of a record space. Keys that are not listed are ignored. It needs `recordStructure`, or else `recordFieldStructures`.',
     required: ['projectSlug', 'slug'],
-    anyOf: [{ required: ['recordStructure'] }, { required: ['recordFieldStructures'] }],
     properties: {
       name: nullable({ ...string, description: 'Display name' }),
       description: nullable(string),
