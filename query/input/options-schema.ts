@@ -46,7 +46,10 @@ const population: Schema = {
 export function optionsSchema(by: Schema): Schema {
   const sort: Schema = {
     type: 'object',
-    properties: { by: nullable(by), order: { type: 'string', enum: ['asc', 'desc'], default: 'asc' } },
+    properties: {
+      by: nullable(by),
+      order: { type: 'string', enum: ['asc', 'desc'], description: 'Absent: asc' },
+    },
   };
   return {
     type: 'object',
@@ -75,7 +78,7 @@ export function optionsSchema(by: Schema): Schema {
                 description: 'With several sorts, its value for each of them',
               }),
               skip: {
-                ...{ type: 'integer', minimum: 0, default: 0 },
+                ...{ type: 'integer', minimum: 0 },
                 description: 'Records that are passed, behind that one or from the first on',
               },
             },

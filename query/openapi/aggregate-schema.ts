@@ -17,8 +17,8 @@ const bucket = exactObject(
       description: 'Its length. Days and longer follow the calendar of the time zone',
       example: '1d',
     },
-    timeZone: { ...string, default: 'UTC', example: 'Europe/Paris' },
-    fill: { ...boolean, default: false, description: 'Whether buckets without a record are there, too' },
+    timeZone: { ...string, description: 'Absent: UTC', example: 'Europe/Paris' },
+    fill: { ...boolean, description: 'Whether buckets without a record are there, too' },
   },
   { optional: ['as', 'timeZone', 'fill'] },
 );
@@ -80,7 +80,7 @@ export function aggregateBody(
             items: exactObject(
               {
                 by: { ...string, description: 'A name in groupBy or values' },
-                order: { type: 'string', enum: ['asc', 'desc'], default: 'asc' },
+                order: { type: 'string', enum: ['asc', 'desc'], description: 'Absent: asc' },
               },
               { optional: ['order'] },
             ),
@@ -89,8 +89,7 @@ export function aggregateBody(
             type: 'integer',
             minimum: 1,
             maximum: aggregateLimits.rows,
-            default: aggregateLimits.usualRows,
-            description: 'Of groups in the answer',
+            description: `Of groups in the answer; absent: ${aggregateLimits.usualRows}`,
           },
         },
         {

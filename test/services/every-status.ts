@@ -188,7 +188,7 @@ export async function bent(status: number, good: Ask, id: string, known: Known):
     case 415:
       if (id === 'queryFileByBody')
         return { ...good, target: good.target.replace(known.file, known.picture) };
-      return good.method === 'QUERY' || /^(?:append|importRecords|createUpload)/.test(id)
+      return good.method === 'QUERY' || /^(?:append|importRecords|createUpload$)/.test(id)
         ? { ...withHeaders({ 'content-type': 'text/plain' }), body: 'hello' }
         : withHeaders({ 'content-encoding': 'br' });
     case 422:

@@ -27,7 +27,7 @@ export interface Schema {
   readonly not?: Schema;
   readonly default?: unknown;
   readonly example?: unknown;
-  /** What a text is: bytes, or JSON that fits `contentSchema`. */
+  /** What a text is: bytes, or JSON that fits `contentSchema`. OpenAPI 3.0 has none. */
   readonly contentMediaType?: 'application/octet-stream' | 'application/json';
   /** OpenAPI 3.0 has none. */
   readonly contentSchema?: Schema;
@@ -70,7 +70,12 @@ export function nullable(schema: Schema): Schema {
 export const string = { type: 'string' } as const satisfies Schema;
 export const boolean = { type: 'boolean' } as const satisfies Schema;
 export const count = { type: 'integer', minimum: 0 } as const satisfies Schema;
-export const bytes: Schema = { type: 'string', contentMediaType: 'application/octet-stream' };
+/** JSON Schema says it by the media type; generators go by the format. */
+export const bytes: Schema = {
+  type: 'string',
+  format: 'binary',
+  contentMediaType: 'application/octet-stream',
+};
 export const dateTime: Schema = { type: 'string', format: 'date-time' };
 
 export function arrayOf(items: Schema): Schema {

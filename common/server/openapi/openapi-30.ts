@@ -31,12 +31,11 @@ function convertSchema(schema: Json): Json {
       switch (key) {
         case 'type':
           return Object.entries(typeOf(value));
+        case 'contentMediaType':
         case 'contentSchema':
         case 'prefixItems':
         case 'propertyNames':
           return [];
-        case 'contentMediaType':
-          return value === 'application/octet-stream' ? [['format', 'binary']] : [];
         case 'properties':
           return [[key, convertEach(value as JsonObject)]];
         case 'items':

@@ -35,14 +35,15 @@ const normalize: Schema = {
 };
 const defaultValue: Schema = { description: 'Used when no value is supplied; of the type of the field' };
 
+// no defaults: some generators demand what has one
 const fieldSchema = named('Field', {
   type: 'object',
   required: ['name', 'slug', 'type'],
   properties: {
     ...fieldProperties,
-    required: nullable({ ...required, default: false }),
-    unique: nullable({ ...unique, default: false }),
-    hashed: nullable({ ...hashed, default: false }),
+    required: nullable(required),
+    unique: nullable(unique),
+    hashed: nullable(hashed),
     normalize: nullable(normalize),
     description: { description: 'Text' },
     comment: { description: 'Text; may be empty' },
@@ -92,7 +93,7 @@ function authOptions(scopes: readonly string[]): Schema {
     type: 'object',
     description: 'Operations that need a login token of a user of the application',
     properties: {
-      active: nullable({ ...boolean, default: true }),
+      active: nullable({ ...boolean, description: 'Absent: true' }),
       space: nullable({
         type: 'string',
         maxLength: longestSpace,
