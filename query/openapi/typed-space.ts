@@ -24,12 +24,6 @@ import {
   systemProperties,
 } from './space-model.ts';
 
-const populated: Schema = {
-  type: ['object', 'null'],
-  additionalProperties: true,
-  description: 'What `populate` of the options adds',
-};
-
 const onlyTrue: Schema = { type: 'string', enum: ['true'] };
 const byStoredStructure: ApiParameter = {
   ...headerParameter(
@@ -51,7 +45,13 @@ export function typedSpace({ fields }: Structure): SpaceModel {
   const shown = compared.filter(({ hashed }) => !hashed);
   const record = exactObject({ ...systemProperties, ...byName(shown, (field) => nullable(valued(field))) });
   // `select` may leave out the rest, and name a part of an OBJECT
-  const found = { ...record, required: ['id'], additionalProperties: populated };
+  const found = {
+    ...record,
+    required: ['id'],
+    // a record or null: but oapi-codegen compiles no keys that may be null
+    additionalProperties: true,
+    description: 'Other keys are what `populate` of the options adds: records, or null',
+  };
   const needed = fields.filter(isNeeded);
   const optional = fields.filter((field) => !needed.includes(field)).map(({ name }) => name);
   const searchable = compared.filter(isSearchable);
