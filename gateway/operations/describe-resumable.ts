@@ -39,6 +39,10 @@ const completeHeader: ApiParameter = headerParameter(
   'Draft only: ?1 when the upload ends with this body, else ?0',
   { type: 'string', enum: ['?0', '?1'] },
 );
+const preferHeader: ApiParameter = headerParameter(
+  'Prefer',
+  'return=representation: the answer to the last bytes is the CloudFile, as with `Accept: application/json`',
+);
 const overrides = { type: 'string', enum: ['PATCH', 'HEAD', 'DELETE'] } as const;
 const uploadName = {
   name: { description: 'The last segment of the upload’s address', schema: { type: 'string', minLength: 1 } },
@@ -158,11 +162,12 @@ export const append: OperationDefinition<ResumableDeps> = {
     ...chunkParameters,
     { ...headerParameter('Upload-Offset', 'Offset of the first byte', count), required: true },
     headerParameter('Upload-Length', 'Total size in bytes, if it was deferred', count),
+    preferHeader,
   ],
   body: { description: 'The bytes', content: chunkBody },
   answers: {
     200: {
-      description: 'The upload is complete',
+      description: 'The upload is complete, and the client asked for the CloudFile; in the draft always',
       headers: { ...tusAnswer, ...complete, ...offsetAnswer },
       content: jsonContent(cloudFile),
     },
@@ -202,6 +207,7 @@ export const overridden: OperationDefinition<ResumableDeps> = {
     ...chunkParameters,
     headerParameter('Upload-Offset', 'For PATCH: offset of the first byte', count),
     headerParameter('Upload-Length', 'Total size in bytes, if it was deferred', count),
+    preferHeader,
   ],
   answers: {
     200: { ...append.answers[200], description: 'The answer of the method' },

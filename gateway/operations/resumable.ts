@@ -133,7 +133,8 @@ export function appendOperation(deps: ResumableDeps): Handler {
     const chunk = { body, check, isLast };
     const progress = await resumable.append(upload, { offset, length, reprDigest, signal, ...chunk });
     const headers = { 'upload-offset': `${offsetAfter(progress)}` };
-    return answer(progress.file === null ? 204 : 200, progress, deps, headers);
+    const isAnswered = progress.file !== null && (isDraft || wantsFile(request));
+    return answer(isAnswered ? 200 : 204, progress, deps, headers);
   });
 }
 
@@ -143,9 +144,7 @@ export function uploadOffsetOperation(deps: ResumableDeps): Handler {
   return inProtocol(deps, async (request, isDraft) => {
     const progress = await resumable.find(await readUploadReference(access, request), request.signal);
     const headers = progress.file === null ? stateHeaders(progress.state) : fileHeaders(progress.file);
-    if (!isDraft) return answer(200, progress, deps, headers);
-    const response = answer(204, progress, deps, headers);
-    return { status: 204, headers: { ...response.headers } };
+    return answer(isDraft ? 204 : 200, progress, deps, headers);
   });
 }
 
@@ -196,7 +195,8 @@ export function overriddenOperation(deps: ResumableDeps): Handler {
     ['DELETE', dropUploadOperation(deps)],
   ]);
   return inProtocol(deps, async (request) => {
-    const handler = handlers.get(request.header('x-http-method-override') ?? '');
+    // tus_client of Rust sends `Patch`
+    const handler = handlers.get(request.header('x-http-method-override')?.toUpperCase() ?? '');
     if (handler === undefined)
       throw invalidHeader([
         `The header X-HTTP-Method-Override should be ${[...handlers.keys()].join(' or ')}`,
@@ -211,6 +211,16 @@ async function readUploadReference(access: UploadAccess, request: HttpRequest): 
   return { ownerId: await access.ownerOfUpload(request, projectSlug, name), projectSlug, name };
 }
 
+/**
+ * "The Server MUST acknowledge successful PATCH requests with the 204 No Content status". The file is for clients that name
+ * its type, or prefer it (RFC 7240 section 4.2).
+ */
+function wantsFile(request: HttpRequest): boolean {
+  const accept = request.header('accept') ?? '';
+  const prefer = request.header('prefer') ?? '';
+  return /\bapplication\/json\b/i.test(accept) || /\breturn *= *"?representation\b/i.test(prefer);
+}
+
 function offsetAfter(progress: Progress): number {
   return progress.file === null ? offsetOf(progress.state) : progress.file.size;
 }
@@ -219,7 +229,7 @@ const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 const jsonType = { 'content-type': 'application/json; charset=utf-8' };
 
-/** The answer has the file once the upload is complete. */
+/** Answers with the file once the upload is complete; a 204 has only headers. */
 function answer(
   status: number,
   progress: Progress,
@@ -232,6 +242,7 @@ function answer(
     const expires = resumable.expiryOf(progress.state).toUTCString();
     return { status, headers: { 'upload-expires': expires, ...headers } };
   }
+  if (status === 204) return { status, headers };
   const body = JSON.stringify(cloudFileJson(file, fileUrl(file)));
   return { status, headers: { ...jsonType, ...headers }, body };
 }

@@ -65,7 +65,7 @@ async function cutUpload(at: Sluice, name: string): Promise<Cut> {
   const getAt = async (other: Sluice) => {
     const from = await offsetAt(other, path);
     const status = await sendRest(other, path, content, { from, chunk });
-    if (status !== 200) throw new Error(`${name}: ${status}, from ${from}`);
+    if (status !== 204) throw new Error(`${name}: ${status}, from ${from}`);
     return fileOf(other, path);
   };
   return { name, content, getAt };

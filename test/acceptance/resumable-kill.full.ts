@@ -90,7 +90,7 @@ async function round(
     offset = found;
     if (offset === length) break;
   }
-  t.equal(await sendRest(at, path, bytes, { from: offset, chunk: 1 + random(length) }), 200);
+  t.equal(await sendRest(at, path, bytes, { from: offset, chunk: 1 + random(length) }), 204);
   t.equal(await offsetAt(at, path), length);
   const { s3Link, sha256 } = await fileOf(at, path);
   const download = await fetch(at.baseUrl + new URL(s3Link).pathname);

@@ -93,13 +93,13 @@ const variablesOf = (token: string, heading: string): string =>
   `const token = ${JSON.stringify(token)};\n` +
   `const file = new File([${content}], ${JSON.stringify(`${heading}.txt`)}, { type: 'text/plain', lastModified: 1 });`;
 
-/** A proxy that cuts the connection in place of the first answer that has the stored file. */
+/** A proxy that cuts the connection in place of the first answer that says that the file is stored. */
 async function startCuttingProxy(t: Test, target: string) {
   const seen = { cuts: 0 };
   const proxy = createServer((request, response) => {
     const { method = '', url = '', headers } = request;
     const onward = requestHttp(new URL(url, target), { method, headers }, (answer) => {
-      if (method === 'PATCH' && answer.statusCode === 200 && seen.cuts === 0) {
+      if (method === 'PATCH' && answer.headers['upload-complete'] === '?1' && seen.cuts === 0) {
         seen.cuts++;
         answer.resume().on('end', () => request.socket.destroy());
         return;

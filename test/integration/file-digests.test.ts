@@ -8,6 +8,8 @@ import { eve, serveFiles } from '../services/serve-files.ts';
 
 const tus = { 'tus-resumable': '1.0.0' };
 const chunkType = { ...tus, 'content-type': 'application/offset+octet-stream' };
+/** Else the answer to the last bytes has no body. */
+const wantsFile = { accept: 'application/json' };
 const hex = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 const maxUploadBytes = 8_000_000;
 
@@ -29,7 +31,7 @@ const ways: Readonly<Record<string, Send>> = {
   'a plain body': ({ ask }, body) => ask('/_f_/demo/a.bin', { method: 'PUT', body }),
   async 'tus in one request'(files, body) {
     const path = await begin(files, body.byteLength);
-    const headers = { ...chunkType, 'upload-offset': '0' };
+    const headers = { ...chunkType, ...wantsFile, 'upload-offset': '0' };
     return files.ask(path, { method: 'PATCH', headers, body });
   },
   async 'tus in three requests'(files, bytes) {
@@ -37,7 +39,7 @@ const ways: Readonly<Record<string, Send>> = {
     const third = Math.ceil(bytes.byteLength / 3);
     let answer = new Response();
     for (let at = 0; at < bytes.byteLength; at += third) {
-      const headers = { ...chunkType, 'upload-offset': `${at}` };
+      const headers = { ...chunkType, ...wantsFile, 'upload-offset': `${at}` };
       answer = await files.ask(path, { method: 'PATCH', headers, body: bytes.subarray(at, at + third) });
     }
     return answer;

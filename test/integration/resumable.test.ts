@@ -52,11 +52,11 @@ for (const [name, openStore] of Object.entries(tusStores)) {
         if (at > 0) t.equal((await ask(begun.path, { method: 'GET' })).status, 404, 'it is no file yet');
         const answer = await patch(begun.path, at, bytes.subarray(at, at + size));
         at += size;
-        t.match(answer, { status: at === bytes.byteLength ? 200 : 204, offset: `${at}` });
+        t.match(answer, { status: 204, offset: `${at}`, text: '' });
         if (at === bytes.byteLength) {
-          const file = JSON.parse(answer.text);
-          t.match(file, { originalName: 'Größe 1.png' });
-          t.strictSame(JSON.parse((await ask(begun.path, { method: 'GET' })).text), file);
+          t.equal(answer.headers.get('upload-complete'), '?1');
+          const whole = await ask(begun.path, { method: 'GET' });
+          t.match(JSON.parse(whole.text), { originalName: 'Größe 1.png' });
         } else t.ok(Date.parse(answer.headers.get('upload-expires') as string) > Date.now());
       }
       const last = await ask(begun.path);
@@ -73,6 +73,23 @@ for (const [name, openStore] of Object.entries(tusStores)) {
     }
   });
 
+  t.test(`${name}: the answer to the last bytes is the file for clients that say so`, async (t) => {
+    const { begin, patch, ask } = await serveTus(t, await openStore(t));
+    for (const [headers, isFile] of [
+      [{ prefer: 'respond-async, return=representation' }, true],
+      [{ accept: 'application/json' }, true],
+      [{ accept: 'application/problem+json, */*' }, false],
+      [{ prefer: 'return=minimal' }, false],
+    ] as const) {
+      const { path } = await begin(5);
+      t.match(await patch(path, 0, new Uint8Array(2), headers), { status: 204, text: '' });
+      const last = await patch(path, 2, new Uint8Array(3), headers);
+      t.match(last, { status: isFile ? 200 : 204, offset: '5' });
+      const { text } = await ask(path, { method: 'GET' });
+      t.equal(last.text, isFile ? text : '');
+    }
+  });
+
   t.test(`${name}: creation with all bytes, with some, with none, and of an empty file`, async (t) => {
     const { begin, patch, stored, rows } = await serveTus(t, await openStore(t));
     const bytes = patternBytes(200_000);
@@ -81,7 +98,7 @@ for (const [name, openStore] of Object.entries(tusStores)) {
     t.match(JSON.parse(whole.text), { originalName: 'file' });
     const some = await begin(bytes.byteLength, {}, bytes.subarray(0, 99));
     t.match(some, { status: 201, offset: '99', text: '' });
-    t.equal((await patch(some.path, 99, bytes.subarray(99))).status, 200);
+    t.equal((await patch(some.path, 99, bytes.subarray(99))).status, 204);
     const empty = await begin(0);
     t.match(JSON.parse(empty.text), { originalName: 'file' });
     t.strictSame([...rows.values()].map(({ size }) => size).sort(), [0, 200_000, 200_000]);
@@ -101,7 +118,7 @@ for (const [name, openStore] of Object.entries(tusStores)) {
     t.equal((await patch(path, 10, bytes.subarray(10, 20), { 'upload-length': '100000' })).status, 204);
     t.equal((await ask(path)).headers.get('upload-length'), '100000');
     t.equal((await patch(path, 20, bytes.subarray(20), { 'upload-length': '100001' })).status, 409);
-    t.equal((await patch(path, 20, bytes.subarray(20))).status, 200);
+    t.equal((await patch(path, 20, bytes.subarray(20))).status, 204);
     t.equal(rows.size, 1);
   });
 
@@ -111,7 +128,7 @@ for (const [name, openStore] of Object.entries(tusStores)) {
       const bytes = patternBytes(size);
       const { path } = await begin(null);
       if (size > 0) t.equal((await patch(path, 0, bytes)).status, 204);
-      t.equal((await patch(path, size, new Uint8Array(), { 'upload-length': `${size}` })).status, 200);
+      t.equal((await patch(path, size, new Uint8Array(), { 'upload-length': `${size}` })).status, 204);
       t.equal(rows.size, 1);
       t.ok((await stored())[0]?.equals(bytes));
     }
@@ -143,7 +160,7 @@ for (const [name, openStore] of Object.entries(tusStores)) {
     t.match(await patch(path, 150_000, last, wrongDigest), { status: 400, text: /checksum_mismatch/ });
     t.match(await ask(path), { offset: '150000' });
     const both = { 'upload-checksum': digest('sha256', last), 'content-digest': `sha-256=:${sha256}:` };
-    t.equal((await patch(path, 150_000, last, both)).status, 200);
+    t.equal((await patch(path, 150_000, last, both)).status, 204);
     t.ok((await stored())[0]?.equals(bytes));
   });
 
@@ -162,7 +179,7 @@ for (const [name, openStore] of Object.entries(tusStores)) {
       at += size;
       t.equal((await ask(path)).offset, `${at}`);
     }
-    t.equal((await patch(path, at, bytes.subarray(at))).status, 200);
+    t.equal((await patch(path, at, bytes.subarray(at))).status, 204);
     t.ok((await stored())[0]?.equals(bytes));
   });
 
@@ -179,7 +196,7 @@ for (const [name, openStore] of Object.entries(tusStores)) {
     t.ok(offset <= 100_000, `${offset} bytes came`);
     t.match(await answered, /^HTTP\/1.1 409 /);
     socket.destroy();
-    t.equal((await patch(path, offset, bytes.subarray(offset))).status, 200);
+    t.equal((await patch(path, offset, bytes.subarray(offset))).status, 204);
     t.ok((await stored())[0]?.equals(bytes));
   });
 
@@ -193,7 +210,7 @@ for (const [name, openStore] of Object.entries(tusStores)) {
       const offset = Number((await ask(path)).offset);
       const [most] = answers.map(({ status }) => (status === 204 ? 100_000 : 1)).sort((a, b) => b - a);
       t.ok(offset >= (most ?? 0), `${offset} bytes count, although all but the newest had to end`);
-      t.equal((await patch(path, offset, bytes.subarray(offset))).status, 200);
+      t.equal((await patch(path, offset, bytes.subarray(offset))).status, 204);
       t.ok((await stored())[0]?.equals(bytes));
     }
   });
@@ -209,13 +226,13 @@ for (const [name, openStore] of Object.entries(tusStores)) {
       });
     const { path } = await begin(bytes.byteLength);
     const first = bytes.subarray(0, 70_000);
-    t.match(await post(path, 'PATCH', { 'upload-offset': '0' }, first), { status: 204, offset: '70000' });
+    t.match(await post(path, 'Patch', { 'upload-offset': '0' }, first), { status: 204, offset: '70000' });
     t.match(await post(path, 'HEAD'), { status: 200, offset: '70000', text: '' });
-    for (const method of ['', 'PUT', 'patch', 'constructor'])
+    for (const method of ['', 'PUT', 'PATCHES', 'constructor'])
       t.match(await post(path, method), { status: 400, text: /invalid_header.*X-HTTP-Method-Override/ });
     t.equal((await post(path, 'DELETE', { 'tus-resumable': '0.2.2' })).status, 412);
     const last = await post(path, 'PATCH', { 'upload-offset': '70000' }, bytes.subarray(70_000));
-    t.match(last, { status: 200, offset: '100000' });
+    t.match(last, { status: 204, offset: '100000' });
     t.ok((await stored())[0]?.equals(bytes));
     const { path: dropped } = await begin(10);
     t.equal((await post(dropped, 'DELETE')).status, 204);
@@ -345,7 +362,7 @@ for (const [name, openStore] of Object.entries(tusStores)) {
     const { begin, patch, rows, left } = await serveTus(t, await openStore(t), { limits });
     const bytes = patternBytes(100_000);
     const [a, b] = [await begin(bytes.byteLength), await begin(bytes.byteLength)];
-    t.equal((await patch(a.path, 0, bytes)).status, 200);
+    t.equal((await patch(a.path, 0, bytes)).status, 204);
     t.match(await patch(b.path, 0, bytes), { status: 403, text: /quota_exceeded/ });
     t.equal(rows.size, 1);
     t.equal((await begin(1)).status, 403);
@@ -363,7 +380,7 @@ for (const [name, openStore] of Object.entries(tusStores)) {
     const other = await serveTus(t, store, { limits });
     t.match(await other.begin(100_001), refused, 'another gateway finds them in the store');
     const [b, c] = [await begin(100_000), await begin(60_000)];
-    t.equal((await patch(a.path, 150_000, bytes.subarray(150_000))).status, 200);
+    t.equal((await patch(a.path, 150_000, bytes.subarray(150_000))).status, 204);
     t.equal(rows.size, 1, 'more than half of the quota becomes a file');
     t.match(await begin(50_001), refused);
     t.match(await patch(b.path, 0, bytes.subarray(0, 60_000)), refused);
@@ -415,7 +432,7 @@ for (const [name, openStore] of Object.entries(tusStores)) {
     const { begin: beginElsewhere } = await serveTus(t, store, { maxOpenUploads: 2 });
     t.match(await beginElsewhere(10), refused, 'another gateway counts those in the store');
     t.equal((await begin(10, { 'test-owner': '1b9e2f4e-6a57-4f8a-9d0c-1f2e3d4c5b6b' })).status, 201);
-    t.equal((await patch(a.path, 0, new Uint8Array(10))).status, 200);
+    t.equal((await patch(a.path, 0, new Uint8Array(10))).status, 204);
     t.equal((await begin(10, {}, new Uint8Array(10))).status, 201, 'one that is complete counts no more');
     t.equal((await begin(10)).status, 201);
     t.match(await begin(10), refused);

@@ -80,7 +80,7 @@ async function serve(t: Test, openStore: (t: Test) => Promise<ObjectStore>) {
       Buffer.from('--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n'),
       ...[body, Buffer.from('\r\n--b--\r\n')],
     ]);
-  const tus = { 'tus-resumable': '1.0.0', 'content-type': chunkType };
+  const tus = { 'tus-resumable': '1.0.0', 'content-type': chunkType, accept: 'application/json' };
   const append = async (body: Uint8Array, told: boolean, begun: Record<string, string>) => {
     const { headers } = await send(
       link.resumable,

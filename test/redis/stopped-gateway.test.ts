@@ -68,7 +68,7 @@ t.test('one that receives, and one that completes', async (t) => {
   for (const path of [receiving, completing]) {
     const from = await offsetAt(two, path);
     t.ok(from >= 0, `${from} bytes`);
-    t.equal(await sendRest(two, path, bytes, { from, chunk }), 200);
+    t.equal(await sendRest(two, path, bytes, { from, chunk }), 204);
   }
   const files = await filesAt(two);
   t.equal(files.length, 2);
@@ -105,6 +105,6 @@ t.test('one that is about to save what it received', async (t) => {
   one.process.kill('SIGCONT');
   t.comment(`it answered ${await late}`);
   t.equal(await offsetAt(two, path), some, 'what was acknowledged counts');
-  t.equal(await sendRest(two, path, bytes, { from: some, chunk }), 200);
+  t.equal(await sendRest(two, path, bytes, { from: some, chunk }), 204);
   t.ok(await isStored(path));
 });

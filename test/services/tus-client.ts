@@ -52,7 +52,7 @@ export async function sendRest(
   bytes: Buffer<ArrayBuffer>,
   { from = 0, chunk }: { readonly from?: number; readonly chunk: number },
 ): Promise<number> {
-  let status = 200;
+  let status = 204;
   for (let offset = from; offset < bytes.byteLength; offset += chunk) {
     const headers = {
       ...{ ...tus, ...authorized(at), 'upload-offset': `${offset}` },
