@@ -90,7 +90,7 @@ export const suites: Readonly<Record<string, Suite>> = {
   },
   docs: { jobs: 2, files: ['test/docs/*.test.ts'], install: 'test/docs' },
   /** Libraries of other languages, as they are: test/clients. */
-  clients: { jobs: 2, files: ['test/clients/*.test.ts'] },
+  clients: { jobs: 2, files: ['test/clients/*.test.ts'], install: 'test/clients' },
   browser: { jobs: 2, files: ['test/browser/*.test.ts'] },
   deploy: { jobs: 2, files: ['test/deploy/*.test.ts'], install: 'test/deploy' },
   ceph: {

@@ -1,6 +1,6 @@
 /**
  * Server-sent events (HTML, section 9.2), as the service writes them: lines end with LF, and data is one line. Each is an
- * object of its fields.
+ * object of its fields. The last one may have no end: it says when to come back.
  * @param read the next bytes of the stream
  */
 export async function* serverEvents(
@@ -9,7 +9,11 @@ export async function* serverEvents(
   const decoder = new TextDecoder();
   for (let rest = ''; ; ) {
     const { done, value } = await read();
-    if (done) return;
+    if (done) {
+      const [, retry] = /^retry: (\d+)$/m.exec(rest) ?? [];
+      if (retry) yield { retry };
+      return;
+    }
     const blocks = (rest + decoder.decode(value, { stream: true })).split('\n\n');
     rest = blocks.pop() as string;
     for (const block of blocks)

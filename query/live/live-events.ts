@@ -1,9 +1,8 @@
+import { eventStream, oneLine } from '#server/http/event-stream.ts';
 import { acceptQuery } from '../input/query-media-type.ts';
 
 /** What happened to a record, for those who watch a find. */
 export type ChangeType = 'enter' | 'change' | 'leave';
-
-export const eventStream = 'text/event-stream';
 
 /** Of the answers, so that proxies pass each event on at once (docs/reverse-proxies.md). */
 export const eventHeaders = {
@@ -17,21 +16,20 @@ export const eventHeaders = {
 /** An event id that nothing resumes from: a client that reconnects with it gets a snapshot. */
 export const noPlace = '0';
 
-/** An event as a stream sends it (HTML, section 9.2). @param data JSON */
+/** An event as a stream sends it. @param data JSON */
 export function eventBytes(
   type: ChangeType | 'snapshot' | 'ready' | 'reset',
   id: string,
   data: string,
 ): Buffer {
-  // a line break in JSON is white space
-  const line = data.includes('\n') || data.includes('\r') ? data.replace(/[\r\n]/g, ' ') : data;
-  return Buffer.from(`id: ${id}\nevent: ${type}\ndata: ${line}\n\n`);
+  return Buffer.from(`id: ${id}\nevent: ${type}\ndata: ${oneLine(data)}\n\n`);
 }
 
-/** Tells proxies, and those who wait, that the stream is alive. */
-export const aliveBytes = Buffer.from(':\n\n');
-
-/** @param milliseconds after which a client whose stream ends comes back */
+/**
+ * A line before an event, or before the end. An empty line behind it would make an event of no data in httpx-sse, r3labs/sse
+ * and go-sse.
+ * @param milliseconds after which a client whose stream ends comes back
+ */
 export function retryBytes(milliseconds: number): Buffer {
-  return Buffer.from(`retry: ${milliseconds}\n\n`);
+  return Buffer.from(`retry: ${milliseconds}\n`);
 }

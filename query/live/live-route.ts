@@ -1,6 +1,7 @@
 import { invalidHeader } from '#kernel/errors/catalogue.ts';
 import { string } from '#kernel/json/schema.ts';
 import type { OperationIdentity } from '#records/structure/space-auth.ts';
+import { eventStream } from '#server/http/event-stream.ts';
 import type { HttpRequest, HttpResponse, Route } from '#server/http/http-types.ts';
 import { type ApiOperation, accountErrors, queryParameter } from '#server/openapi/api-operation.ts';
 import { keeping } from '#server/openapi/curl.ts';
@@ -10,7 +11,6 @@ import { readPath } from '../input/space-reference.ts';
 import type { StructureCache } from '../input/structure-cache.ts';
 import type { OpenSpace } from '../space/open-space.ts';
 import type { LiveAddresses } from './live-addresses.ts';
-import { eventStream } from './live-events.ts';
 import { LiveRequest } from './live-request.ts';
 import type { LiveStreams } from './live-streams.ts';
 

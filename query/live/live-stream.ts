@@ -1,4 +1,5 @@
-import { aliveBytes, type ChangeType } from './live-events.ts';
+import { comment } from '#server/http/event-stream.ts';
+import type { ChangeType } from './live-events.ts';
 
 /** Milliseconds without an event, after which a stream says that it is alive. */
 export const aliveEvery = 15_000;
@@ -211,7 +212,7 @@ export class LiveStream {
   take(): { readonly bytes: Buffer; readonly events: number; readonly since: number } {
     this.#lastSent = performance.now();
     const [first] = this.#waiting.values();
-    if (first === undefined) return { bytes: aliveBytes, events: 0, since: this.#lastSent };
+    if (first === undefined) return { bytes: comment, events: 0, since: this.#lastSent };
     const events = this.#waiting.size;
     const bytes = events === 1 ? first.event : Buffer.concat([...this.#waiting.values()].map(eventOf));
     this.#waiting.clear();

@@ -9,6 +9,7 @@ import type { Metrics } from '#kernel/telemetry/create-metrics.ts';
 import type { RecordStore, StopListening } from '#records/store/record-store.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
 import { addressOwner } from '#server/http/address-owner.ts';
+import { comment } from '#server/http/event-stream.ts';
 import type { HttpResponse } from '#server/http/http-types.ts';
 import type { OpenSpace } from '../space/open-space.ts';
 import { checkEvery, isPassing, isSame, LiveChecks } from './live-checks.ts';
@@ -104,7 +105,8 @@ export class LiveStreams {
     const open: OpenStream = { stream, request, operation, asked, view: null, isOfUser: false };
     const cut = new AbortController();
     const sender = space.bound?.user ? `user ${space.bound.user}` : addressOwner(request.address);
-    const body = { chunks: this.#run(open, { place, sender }, cut), cut: cut.signal };
+    const chunks = this.#run(open, { place, sender }, cut);
+    const body = { chunks, cut: cut.signal, filler: comment };
     return { status: 200, headers: eventHeaders, body };
   }
 

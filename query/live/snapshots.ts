@@ -29,6 +29,29 @@ export interface Joined {
   readonly query: LiveQuery;
 }
 
+/**
+ * Characters of an event, unless one record has more. Clients read a line or an event into a buffer that is bounded: r3labs/sse
+ * and go-sse 64 KiB, aiohttp 128 KiB.
+ */
+const mostCharacters = 20_000;
+
+/** As many events as records of this size need, and one at least. @param records JSON */
+function snapshotBytes(records: readonly string[]): Buffer {
+  const events: Buffer[] = [];
+  let from = 0;
+  let length = 0;
+  for (let at = 0; at <= records.length; at++) {
+    const next = records[at]?.length ?? mostCharacters;
+    if (at > from && length + next > mostCharacters) {
+      events.push(eventBytes('snapshot', noPlace, `[${records.slice(from, at).join()}]`));
+      from = at;
+      length = 0;
+    }
+    length += next;
+  }
+  return events.length === 0 ? eventBytes('snapshot', noPlace, '[]') : Buffer.concat(events);
+}
+
 /** Reads the records of live finds. No more of one are in memory than its client is about to get. */
 export class Snapshots {
   readonly #deps: SnapshotParts;
@@ -58,10 +81,10 @@ export class Snapshots {
     for (const some of chunksOf(found, Math.max(1, Math.min(perEvent, eventSize.records)))) {
       const ids = some.map(({ _id }) => _id);
       const rows = await inTurn(() => this.#read(view, ids, joined, signal));
-      yield eventBytes('snapshot', noPlace, `[${rows.map((row) => shownJson(row, shown)).join()}]`);
+      yield snapshotBytes(rows.map((row) => shownJson(row, shown)));
       isSent = true;
     }
-    if (!isSent) yield eventBytes('snapshot', noPlace, '[]');
+    if (!isSent) yield snapshotBytes([]);
   }
 
   /** The events of records that changed while others were sent, as they are by now. */

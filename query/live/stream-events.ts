@@ -62,7 +62,7 @@ export async function* streamEvents(
     Object.assign(from, { place: '', isAgain });
   }
   if (!request.signal.aborted)
-    yield Buffer.concat([retryBytes(deps.comeBackAfter()), Buffer.from(`: ${stream.endedBy}\n\n`)]);
+    yield Buffer.concat([retryBytes(deps.comeBackAfter()), Buffer.from(`: ${stream.endedBy}\n`)]);
 }
 
 /** The records, and what happens to them until they have to be read again. */

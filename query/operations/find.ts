@@ -1,8 +1,8 @@
 import { arrayOf } from '#kernel/json/schema.ts';
 import { nextPage } from '#records/next-page.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
+import { eventStream } from '#server/http/event-stream.ts';
 import { type AskedConditions, askedConditions, parseAsked } from '../input/asked-conditions.ts';
-import { eventStream } from '../live/live-events.ts';
 import { conditionErrors } from '../openapi/describe-operation.ts';
 import { controlParameters, foundHeaders, pageHeaders } from '../openapi/filter-schemas.ts';
 import { type ListPlan, ListRead } from './list-read.ts';

@@ -3,6 +3,7 @@ import { BlockList, connect } from 'node:net';
 import t from 'tap';
 import { payloadTooLarge } from '#kernel/errors/catalogue.ts';
 import { claimPort } from '#server/http/claim-port.ts';
+import { comment } from '#server/http/event-stream.ts';
 import { startHttpServer } from '#server/http/http-server.ts';
 import type { HttpResponse, Route } from '#server/http/http-types.ts';
 import { readJson } from '#server/http/read-json.ts';
@@ -24,6 +25,32 @@ const refuse: Route = {
     throw payloadTooLarge(100, 'File');
   },
 };
+
+t.test(
+  'a stream that rests had the end of its last chunk with the next one, for which urllib3 waits',
+  async (t) => {
+    let goOn = (): void => {};
+    async function* chunks(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('data: 1\n\n');
+      await new Promise<void>((resolve) => {
+        goOn = resolve;
+      });
+    }
+    const { baseUrl } = await serveRoutes(t, [
+      {
+        method: 'GET',
+        path: '/events',
+        handler: () => ({ status: 200, body: { chunks: chunks(), filler: comment } }),
+      },
+    ]);
+    const raw = connectRaw(baseUrl);
+    raw.send('GET /events HTTP/1.1\r\nHost: x\r\n\r\n');
+    await raw.until(/\r\n9\r\ndata: 1\n\n\r\n2\r\n:\n$/);
+    t.pass('all of it is there while the source rests');
+    goOn();
+    await raw.until(/:\n\r\n0\r\n\r\n$/);
+  },
+);
 
 t.test('answers routes with parameters, query and headers', async (t) => {
   const { baseUrl } = await serveRoutes(t, [

@@ -70,7 +70,7 @@ t.test('a token that is revoked, or may not find', async (t) => {
   const stays = await space.watch();
   await token('--revoke', text);
   await client.ended();
-  t.match(client.text, /retry: \d+\n\n: [a-z_]+\n\n$/);
+  t.match(client.text, /retry: \d+\n: [a-z_]+\n:\n$/);
   t.equal(await client.comeBack(sluice.baseUrl), 401);
   await space.insert([{ n: 2 }]);
   await equalsFind(t, stays, await space.find());
@@ -141,6 +141,6 @@ t.test('a server that stops sends its streams away', async (t) => {
   t.equal(await sluice.stop(), 0);
   for (const client of clients) {
     await client.ended();
-    t.match(client.text, /retry: \d{4,}\n\n: the server stops\n\n$/);
+    t.match(client.text, /retry: \d{4,}\n: the server stops\n:\n$/);
   }
 });

@@ -71,7 +71,7 @@ t.test('a stranger takes all live finds of a publishable token, and others get t
   const anns = await watch(t, user);
   t.equal(anns.status, 200, 'a user who has logged in');
   await taken[0]?.ended();
-  t.match(taken[0]?.text, /retry: \d+\n\n: too_many_streams\n\n$/, 'the oldest one of the stranger ends');
+  t.match(taken[0]?.text, /retry: \d+\n: too_many_streams\n:\n$/, 'the oldest one of the stranger ends');
   t.equal((await watch(t, { localAddress: '127.0.0.3' })).status, 200, 'a stranger at another address');
   t.equal((await watch(t, { token: await logIn('ben') })).status, 200, 'another user');
   // the first stranger has three by now, and the others one each

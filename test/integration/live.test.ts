@@ -22,7 +22,7 @@ t.test('records come, change and go', async (t) => {
   ])) as [LiveRecord, LiveRecord];
   const client = await space.watch('?n[gte]=2');
   t.match(client.headers, { 'content-type': /^text\/event-stream/, 'cache-control': /no-store/ });
-  t.match(client.text, /^retry: \d+\n\n/);
+  t.match(client.text, /^retry: \d+\nid: /);
   t.strictSame(client.types(), ['snapshot', 'ready']);
   t.strictSame(client.events[0]?.data, await space.find('?n[gte]=2'));
   const entered = await space.update(ada.id, { n: 3 });

@@ -2,7 +2,7 @@ import type { ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { ApiError } from '#kernel/errors/api-error.ts';
-import { eventStream } from '#query/live/live-events.ts';
+import { eventStream } from '#server/http/event-stream.ts';
 import type { Route } from '#server/http/http-types.ts';
 import { Router } from '#server/http/router.ts';
 import type { JsonObject } from '#server/openapi/components.ts';

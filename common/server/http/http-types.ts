@@ -77,6 +77,8 @@ export interface StreamBody {
   readonly length?: number;
   /** Aborted to end the answer early: its connection is closed, even if the client reads nothing. */
   readonly cut?: AbortSignal;
+  /** Means nothing, and is sent behind each chunk: the body rests between them, and some clients wait for the next one. */
+  readonly filler?: Uint8Array;
 }
 
 /** Headers of an answer, by lower-case names. */

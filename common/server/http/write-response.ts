@@ -152,7 +152,7 @@ export async function writeStream(
 ): Promise<void> {
   const { res } = exchange;
   const { headers } = response;
-  const { chunks, cut, ...known } = response.body as StreamBody;
+  const { chunks, cut, filler, ...known } = response.body as StreamBody;
   // with a length uWebSockets.js would end the answer by itself
   const length = exchange.isLast ? undefined : known.length;
   const onCut = (): void => {
@@ -189,7 +189,7 @@ export async function writeStream(
       const chunk = next.value;
       if (length !== undefined && exchange.sentBytes + chunk.byteLength > length)
         throw new Error('the body is longer than its declared length');
-      if (chunk.byteLength > 0) await writeChunk(exchange, chunk, length);
+      if (chunk.byteLength > 0) await writeChunk(exchange, chunk, { length, filler });
       if (exchange.aborted) return;
       next = await iterator.next();
       if (exchange.aborted) return;
@@ -216,13 +216,18 @@ function endChunks(exchange: Exchange): void {
 }
 
 /** Writes a chunk and waits until the socket can take the next. */
-async function writeChunk(exchange: Exchange, chunk: Uint8Array, length: number | undefined): Promise<void> {
+async function writeChunk(
+  exchange: Exchange,
+  chunk: Uint8Array,
+  { length, filler }: { readonly length: number | undefined; readonly filler: Uint8Array | undefined },
+): Promise<void> {
   const { res } = exchange;
   exchange.sentBytes += chunk.byteLength;
   if (length === undefined) {
     let fits = true;
     res.cork(() => {
       fits = res.write(chunk);
+      if (filler !== undefined) fits = res.write(filler) && fits;
     });
     if (!fits) await writable(exchange);
     return;

@@ -4,6 +4,7 @@ import { notFound } from '#kernel/errors/catalogue.ts';
 import { inSpace } from '#kernel/grants.ts';
 import { arrayOf, exactObject, named, nullable, string } from '#kernel/json/schema.ts';
 import { exampleStructure } from '#records/structure/example-structure.ts';
+import { comment, eventStream, oneLine } from '#server/http/event-stream.ts';
 import type { HttpRequest, HttpResponse, Route } from '#server/http/http-types.ts';
 import { describeList, limitParameter, readListQuery, textParameter } from '#server/http/list-parameters.ts';
 import { noStoreJson } from '#server/http/no-store-json.ts';
@@ -22,7 +23,6 @@ interface JobRouteParts {
 
 /** Milliseconds between two events of one job. */
 const eventEvery = 500;
-const eventStream = 'text/event-stream';
 const idPattern = /^[0-9a-f-]{36}$/;
 
 const parameters = {
@@ -98,7 +98,7 @@ const routes: readonly JobRoute[] = [
       return {
         status: 200,
         headers: { 'content-type': eventStream, 'cache-control': 'no-store', 'x-accel-buffering': 'no' },
-        body: { chunks: eventsOf(imports, job, request.signal) },
+        body: { chunks: eventsOf(imports, job, request.signal), filler: comment },
       };
     },
   },
@@ -159,7 +159,7 @@ async function* eventsOf(
   let shown = '';
   for (let job: ImportJob | null = first; job !== null; ) {
     const text = JSON.stringify(jobJson(job));
-    if (text !== shown) yield Buffer.from(`data: ${text}\n\n`);
+    if (text !== shown) yield Buffer.from(`data: ${oneLine(text)}\n\n`);
     shown = text;
     if (isOver(job)) return;
     await sleep(eventEvery, undefined, { signal });
