@@ -133,6 +133,21 @@ async function passesEventsOn(t: Test, baseUrl: string, slug: string): Promise<v
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
 for (const [name, proxy] of Object.entries(proxies)) {
+  t.test(`${name} serves clients of HTTP/1.0, which Sluice does not`, async (t) => {
+    const url = await startProxy(t, name, proxy);
+    const { stdout } = await run('curl', [
+      '-s',
+      '--http1.0',
+      '--no-alpn',
+      '--cacert',
+      certFile,
+      '-w',
+      '%{http_code}',
+      `${url}/healthz`,
+    ]);
+    t.match(stdout, /200$/);
+  });
+
   t.test(`${name} as the page says`, async (t) => {
     const baseUrl = await startProxy(t, name, proxy);
     /** Answers status and body. */

@@ -26,6 +26,47 @@ const refuse: Route = {
   },
 };
 
+t.test('a connection was closed at the moment in which a client used it again', async (t) => {
+  const { baseUrl } = await serveRoutes(t, [hello, echo]);
+  for (const [init, path] of [
+    [{}, '/hello'],
+    [{ method: 'POST', body: '{}' }, '/echo'],
+    [{ method: 'HEAD' }, '/hello'],
+  ] as const) {
+    const answer = await fetch(baseUrl + path, init);
+    t.equal(answer.headers.get('keep-alive'), 'timeout=7', path);
+    t.match(answer.headers.get('x-request-id'), /^[0-9a-f-]{36}$/);
+  }
+  const raw = connectRaw(baseUrl);
+  raw.send('POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n');
+  t.notMatch(await raw.until(/connection: close/), /keep-alive/, 'one that closes is not kept');
+  raw.socket.destroy();
+});
+
+t.test('requests before an answer: in order where it is at hand, else the connection closes', async (t) => {
+  let stored = 0;
+  const { baseUrl } = await serveRoutes(t, [
+    hello,
+    {
+      method: 'POST',
+      path: '/later',
+      async handler(request) {
+        await readJson(request, 1000);
+        await new Promise(setImmediate);
+        return { status: 200, body: `${++stored}` };
+      },
+    },
+  ]);
+  const raw = connectRaw(baseUrl);
+  raw.send('GET /hello HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(3));
+  await raw.until(/(?:HTTP\/1\.1 200[\s\S]*?hi){3}/);
+  raw.socket.destroy();
+  const early = connectRaw(baseUrl);
+  early.send('POST /later HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}'.repeat(2));
+  t.equal(await early.closed(), '', 'as docs/api.md says');
+  t.ok(stored <= 1, 'the second never ran');
+});
+
 t.test(
   'a stream that rests had the end of its last chunk with the next one, for which urllib3 waits',
   async (t) => {

@@ -62,7 +62,11 @@ function watch(res: Uws.HttpResponse, req: Uws.HttpRequest, tell: (answer: objec
     // an answer that lingers has its body behind its last header
     const text = typeof value === 'string' ? value : Buffer.from(value as Uint8Array).toString('latin1');
     const [first = '', ...rest] = text.split('\r\n\r\n');
-    headers[String(name).toLowerCase()] = first;
+    // others may stand behind its value
+    for (const line of `${name}: ${first}`.split('\r\n')) {
+      const [, key, content = ''] = /^([^:]+): ?(.*)$/.exec(line) ?? [];
+      if (key !== undefined) headers[key.toLowerCase()] = content;
+    }
     const result = writeHeader.call(res, name, value);
     if (rest.length > 0) {
       add(rest.join('\r\n\r\n'));

@@ -1,11 +1,16 @@
 import { STATUS_CODES } from 'node:http';
 import type { Exchange } from './exchange.ts';
-import type { Headers, HttpResponse, StreamBody } from './http-types.ts';
+import type { HttpResponse, StreamBody } from './http-types.ts';
 import { variedBy } from './varied-by.ts';
 
 /** If less than this is left of an unread body, it is received and dropped, and the connection stays open. */
 const dropBytes = 256 * 1024;
 const pieceBytes = 64 * 1024;
+/**
+ * A hint that clients such as Node's and undici obey: uWebSockets.js closes an idle connection after 8 to 12 s, and a request
+ * that is sent at that moment is lost. Written with the header before it, it costs no native call.
+ */
+const keepAlive = '\r\nkeep-alive: timeout=7';
 /** Bytes of an answer that uWebSockets.js may buffer for a client that does not read. */
 const bufferedBytes = 16 * 1024;
 
@@ -35,7 +40,11 @@ function statusLine(status: number): string {
   return `${status} ${STATUS_CODES[status] ?? 'Unknown'}`;
 }
 
-function writeHead(exchange: Exchange, status: number, headers: Headers | undefined): void {
+function writeHead(
+  exchange: Exchange,
+  { status, headers }: Pick<HttpResponse, 'status' | 'headers'>,
+  closeConnection: boolean,
+): void {
   const { res } = exchange;
   exchange.headSent = true;
   // uWebSockets.js writes these by itself
@@ -48,7 +57,7 @@ function writeHead(exchange: Exchange, status: number, headers: Headers | undefi
   for (const name in headers) {
     if (vary === undefined || name !== 'vary') res.writeHeader(name, headers[name] as string);
   }
-  res.writeHeader('x-request-id', exchange.id);
+  res.writeHeader('x-request-id', closeConnection ? exchange.id : exchange.id + keepAlive);
 }
 
 /** Ends the head of an answer without a body, unnoticed by uWebSockets.js, which adds the second line break. */
@@ -78,11 +87,10 @@ function endWithoutBody(exchange: Exchange, length: number | undefined, closeCon
  */
 export function writeUnended(exchange: Exchange, response: HttpResponse): void {
   const { res } = exchange;
-  const { headers } = response;
   const content = Buffer.from((response.body as string | Uint8Array | undefined) ?? '');
   const { length } = content;
   exchange.cork(() => {
-    writeHead(exchange, response.status, headers);
+    writeHead(exchange, response, true);
     if (exchange.method === 'HEAD' || length === 0) {
       return endHead(exchange, isWithoutLength(response) ? undefined : length);
     }
@@ -108,7 +116,6 @@ export function writeWhole(
   closeConnection: boolean,
 ): Promise<void> | undefined {
   const { res } = exchange;
-  const { headers } = response;
   const body = response.body as string | Uint8Array | undefined;
   exchange.body.discard();
   const withoutLength = isWithoutLength(response);
@@ -118,13 +125,13 @@ export function writeWhole(
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
     let fits = true;
     exchange.cork(() => {
-      writeHead(exchange, response.status, closeConnection ? closing(headers) : headers);
+      writeHead(exchange, closeConnection ? closing(response) : response, closeConnection);
       [fits] = res.tryEnd(bytes, bytes.byteLength);
     });
     return fits ? undefined : writeRest(exchange, bytes, bytes.byteLength, 0);
   }
   exchange.cork(() => {
-    writeHead(exchange, response.status, headers);
+    writeHead(exchange, response, closeConnection);
     if (empty) {
       endWithoutBody(exchange, withoutLength ? undefined : Buffer.byteLength(body ?? ''), closeConnection);
     } else {
@@ -137,8 +144,8 @@ export function writeWhole(
 }
 
 /** We write this header ourselves: uWebSockets.js would write it into a body that it gets in chunks. */
-function closing(headers: Headers | undefined): Headers {
-  return { ...headers, connection: 'close' };
+function closing({ status, headers }: HttpResponse): HttpResponse {
+  return { status, headers: { ...headers, connection: 'close' } };
 }
 
 /**
@@ -151,7 +158,6 @@ export async function writeStream(
   closeConnection: boolean,
 ): Promise<void> {
   const { res } = exchange;
-  const { headers } = response;
   const { chunks, cut, filler, ...known } = response.body as StreamBody;
   // with a length uWebSockets.js would end the answer by itself
   const length = exchange.isLast ? undefined : known.length;
@@ -164,7 +170,7 @@ export async function writeStream(
   try {
     if (exchange.method === 'HEAD') {
       res.cork(() => {
-        writeHead(exchange, response.status, headers);
+        writeHead(exchange, response, closeConnection);
         endWithoutBody(exchange, known.length, closeConnection);
       });
       // a generator that has not started has no cleanup to run, but the source listens to the request's signal
@@ -176,15 +182,15 @@ export async function writeStream(
     if (exchange.aborted) return;
     if (next.done === true && length === undefined) {
       res.cork(() => {
-        writeHead(exchange, response.status, headers);
+        writeHead(exchange, response, closeConnection);
         if (exchange.isLast) endHead(exchange, 0);
         else res.end('', closeConnection);
       });
       return;
     }
     listenForRoom(exchange);
-    const asked = closeConnection ? closing(headers) : headers;
-    res.cork(() => writeHead(exchange, response.status, asked));
+    const asked = closeConnection ? closing(response) : response;
+    res.cork(() => writeHead(exchange, asked, closeConnection));
     while (next.done !== true) {
       const chunk = next.value;
       if (length !== undefined && exchange.sentBytes + chunk.byteLength > length)
