@@ -1,6 +1,7 @@
 import { assertBackup, assertGranted } from '#auth/authenticate.ts';
 import { ApiError } from '#kernel/errors/api-error.ts';
 import { notAllowed, recordSpaceNotFound } from '#kernel/errors/catalogue.ts';
+import { shownName } from '#kernel/errors/shown-name.ts';
 import { inSpace, lackOf } from '#kernel/grants.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
 import { type SpacePath, type Structure, structureText } from '#records/structure/structure.ts';
@@ -63,16 +64,18 @@ export const importFile: OperationDefinition = {
         const structure = known === undefined || known.fields.length === 0 ? null : known;
         return imports.preview(
           ownerId,
-          { path: file.path, reading, structure, place: path, isStart },
+          { path: file.path, reading, structure, place: path, isStart, isDry },
           request.signal,
         );
       };
       if (isDry) return previewAnswer(await preview(dryRun === 'start'));
-      const space = found ?? (await made(call, path, choices, (await preview(false)).structure));
+      const shape = found === null ? await preview(false) : null;
+      const space = found ?? (await made(call, path, choices, (shape as Preview).structure));
+      const remarks = (shape?.remarks ?? []).map(({ column, reason }) => `${shownName(column)} ${reason}`);
       const { projectSlug: project } = path;
       isSubmitted = true;
       const { job, isReplayed } = await imports.submit(
-        { space, project, reading, skips: choices.onError === 'skip', onConflict, isDeclared, key },
+        { space, project, reading, skips: choices.onError === 'skip', onConflict, isDeclared, key, remarks },
         file,
         request.signal,
       );

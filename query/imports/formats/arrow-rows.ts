@@ -1,17 +1,22 @@
 import { isUtf8 } from 'node:buffer';
 import type { FileHandle } from 'node:fs/promises';
 import {
+  type Batch,
   type Column,
   CompressionType,
   type CompressionType_,
+  IntervalUnit,
   setCompressionCodec,
   Type,
   tableFromIPC,
 } from '@uwdata/flechette';
+import { parseArrowFooter } from './arrow-footer.ts';
 import { FileProblem } from './file-problem.ts';
+import { fieldPosition } from './flat-buffer.ts';
+import { intervalText } from './interval-text.ts';
 import { decompressLz4Frame } from './lz4-frame.ts';
 import type { SourcePiece } from './source-record.ts';
-import { rowsOf } from './table-cells.ts';
+import { rowsOf, UndecodedText } from './table-cells.ts';
 import { withTableFile } from './table-file.ts';
 import { zstd } from './zstd.ts';
 
@@ -21,9 +26,11 @@ const damaged = 'it is no whole Arrow file';
 
 /** https://arrow.apache.org/docs/format/Columnar.html#ipc-file-format */
 const magic = 'ARROW1';
+const featherMagic = 'FEA1';
 const continuation = 0xffffffff;
 const extraction = { useDate: true, useBigInt: true, useMap: true };
-const messages = { schema: 1, dictionary: 2, batch: 3 };
+/** Of messages. */
+const types = { schema: 1, dictionary: 2, batch: 3 };
 
 /** Bytes of the batch that is read, when they are not compressed any more. */
 let decompressed = 0;
@@ -41,47 +48,58 @@ for (const [codec, decompress] of Object.entries(codecs))
     encode: (bytes) => bytes,
   });
 
-interface Texts {
-  readonly values: Uint8Array;
-  readonly offsets: Int32Array | BigInt64Array;
-}
-
 interface Message {
   readonly bytes: Uint8Array;
   readonly type: number;
+  /** Where the next one begins. */
+  readonly end: number;
 }
 
-/** The rows of an Arrow file, or of a stream of that format, batch by batch. @throws a FileProblem */
-export function arrowPieces(path: string): AsyncGenerator<SourcePiece> {
-  return withTableFile(path, damaged, piecesOf);
+/** Messages of a file: the schema is the first one, and dictionaries are before the rows that refer to them. */
+type Messages = AsyncIterable<Message>;
+
+/**
+ * The rows of an Arrow file, or of a stream of that format, batch by batch.
+ * @param isLeftOut of the name of a column: its cells are undefined
+ * @throws a FileProblem
+ */
+export function arrowPieces(
+  path: string,
+  isLeftOut: (column: string) => boolean = () => false,
+): AsyncGenerator<SourcePiece> {
+  return withTableFile(path, arrowProblem, async function* (handle, size) {
+    const head = await read(handle, 0, Math.min(8, size));
+    const start = head.toString('latin1', 0, magic.length);
+    if (start.startsWith(featherMagic))
+      throw new FileProblem(null, 'it is Feather version 1; write it as version 2, the Arrow file');
+    const messages = start === magic ? messagesOfFile(handle, size) : messagesOfStream(handle, size);
+    yield* piecesOf(messages, size, isLeftOut);
+  });
 }
 
-async function* piecesOf(handle: FileHandle, size: number): AsyncGenerator<SourcePiece> {
-  const head = await read(handle, 0, 8);
-  // a file is a stream with its magic and an index around it
-  let at = head.toString('latin1', 0, magic.length) === magic ? 8 : 0;
+async function* piecesOf(
+  messages: Messages,
+  size: number,
+  isLeftOut: (column: string) => boolean,
+): AsyncGenerator<SourcePiece> {
   let schema: Uint8Array | null = null;
   let rows = 0;
   const dictionaries: Uint8Array[] = [];
-  let held = 0;
-  for (;;) {
-    const message = at === size ? null : await messageAt(handle, at);
-    if (message === null) break;
-    const { bytes, type } = message;
-    at += bytes.byteLength;
-    if (type === messages.schema) schema ??= bytes;
-    else if (type === messages.dictionary) {
-      held += bytes.byteLength;
-      if (held > mostOfMessage) throw tooLarge('its dictionaries have');
+  let dictionaryBytes = 0;
+  for await (const { bytes, type, end } of messages) {
+    if (type === types.schema) schema ??= bytes;
+    else if (type === types.dictionary) {
+      dictionaryBytes += bytes.byteLength;
+      if (dictionaryBytes > mostOfMessage) throw tooLarge('its dictionaries have');
       dictionaries.push(bytes);
-    } else if (type === messages.batch) {
+    } else if (type === types.batch) {
       if (schema === null) throw new FileProblem(null, damaged);
       decompressed = 0;
       const table = tableFromIPC([schema, ...dictionaries, bytes], extraction);
       const columns = table.schema.fields.map(({ name }) => name);
-      const values = columns.map((_, index) => valuesOf(table.getChildAt(index)));
+      const values = columns.map((name, index) => (isLeftOut(name) ? [] : valuesOf(table.getChildAt(index))));
       const cells = Array.from({ length: table.numRows }, (_, row) => values.map((column) => column[row]));
-      yield { columns, records: rowsOf(cells, rows + 1), bytesRead: at, isLast: false };
+      yield { columns, records: rowsOf(cells, rows + 1), bytesRead: end, isLast: false };
       rows += table.numRows;
     }
   }
@@ -90,50 +108,143 @@ async function* piecesOf(handle: FileHandle, size: number): AsyncGenerator<Sourc
   yield { columns, records: [], bytesRead: size, isLast: true };
 }
 
-/** The package takes byte order marks off texts, and passes over bytes that are no UTF-8. */
+/** By the index at its end, as readers of files do. */
+async function* messagesOfFile(handle: FileHandle, size: number): AsyncGenerator<Message> {
+  const tail = await read(handle, Math.max(0, size - 10), Math.min(10, size));
+  const length = tail.byteLength < 10 ? 0 : tail.readInt32LE(0);
+  if (tail.toString('latin1', 4) !== magic || !(length > 0 && length <= size - 20))
+    throw new FileProblem(null, `${damaged}: its end is missing`);
+  if (length > mostOfMessage) throw tooLarge('its index has');
+  const { schema, dictionaries, batches } = parseArrowFooter(await read(handle, size - 10 - length, length));
+  yield { bytes: schema, type: types.schema, end: 8 };
+  for (const [type, blocks] of [
+    [types.dictionary, dictionaries],
+    [types.batch, batches],
+  ] as const)
+    for (const { at, bytes } of blocks) {
+      if (!(at >= 8 && bytes > 0 && at + bytes <= size)) throw new FileProblem(null, damaged);
+      if (bytes > mostOfMessage) throw tooLarge('a batch of its rows has');
+      yield { bytes: await read(handle, at, bytes), type, end: at + bytes };
+    }
+}
+
+async function* messagesOfStream(handle: FileHandle, size: number): AsyncGenerator<Message> {
+  for (let at = 0; at < size; ) {
+    const message = await messageAt(handle, at);
+    if (message === null) return;
+    yield message;
+    at = message.end;
+  }
+}
+
+/** Of a batch, as the package has it. */
+interface TextBatch {
+  readonly values: Uint8Array;
+  /** Absent in a batch of views. */
+  readonly offsets?: Int32Array | BigInt64Array;
+  view(row: number): Uint8Array;
+}
+
+interface DictionaryBatch {
+  readonly dictionary: Column<unknown>;
+  key(row: number): number;
+}
+
+/** Bytes of any length are texts where they are UTF-8, as in Parquet, which has such texts without a type. */
+const textTypes: readonly number[] = [
+  Type.Utf8,
+  Type.LargeUtf8,
+  Type.Utf8View,
+  Type.Binary,
+  Type.LargeBinary,
+  Type.BinaryView,
+];
+
+/** Texts are decoded here: the package drops byte order marks, and passes over bytes that are not UTF-8. */
 function valuesOf(column: Column<unknown>): readonly unknown[] {
-  const { typeId } = column.type;
-  if (typeId !== Type.Utf8 && typeId !== Type.LargeUtf8) return Array.from(column);
+  const { type } = column;
+  if (textTypes.includes(type.typeId))
+    return column.data.flatMap((batch) => textsOf(batch, batch as unknown as TextBatch));
+  if (type.typeId === Type.Interval) {
+    const { unit } = type;
+    return Array.from(column, (value) => (value === null ? null : intervalOf(value, unit)));
+  }
+  if (type.typeId !== Type.Dictionary || !textTypes.includes(type.dictionary.typeId))
+    return Array.from(column);
   return column.data.flatMap((batch) => {
-    const { values, offsets } = batch as unknown as Texts;
-    const bytes = Buffer.from(values.buffer, values.byteOffset, values.byteLength);
-    return Array.from({ length: batch.length }, (_, row) => {
-      if (batch.nullCount > 0 && !batch.isValid(row)) return null;
-      const text = bytes.subarray(Number(offsets[row]), Number(offsets[row + 1]));
-      if (!isUtf8(text)) throw new FileProblem(null, 'a text of it is not valid UTF-8');
-      return text.toString();
-    });
+    const { dictionary } = batch as unknown as DictionaryBatch;
+    const texts = valuesOf(dictionary);
+    return cellsOf(batch, (row) => texts[(batch as unknown as DictionaryBatch).key(row)]);
   });
+}
+
+function textsOf(batch: Batch<unknown>, texts: TextBatch): readonly unknown[] {
+  const { values, offsets } = texts;
+  const bytes = Buffer.from(values.buffer, values.byteOffset, values.byteLength);
+  return cellsOf(batch, (row) => {
+    const text =
+      offsets === undefined
+        ? Buffer.from(texts.view(row))
+        : bytes.subarray(Number(offsets[row]), Number(offsets[row + 1]));
+    return isUtf8(text) ? text.toString() : new UndecodedText(text);
+  });
+}
+
+function cellsOf(batch: Batch<unknown>, cellOf: (row: number) => unknown): readonly unknown[] {
+  return Array.from({ length: batch.length }, (_, row) =>
+    batch.nullCount > 0 && !batch.isValid(row) ? null : cellOf(row),
+  );
+}
+
+/** @param value as the package has it: months, days and milliseconds, or months, days and nanoseconds */
+function intervalOf(value: unknown, unit: number): string {
+  if (unit === IntervalUnit.YEAR_MONTH) return intervalText(Number(value), 0, 0);
+  const parts = Array.from(value as ArrayLike<number>, Number);
+  const [first = 0, second = 0, third = 0] = parts;
+  return unit === IntervalUnit.DAY_TIME
+    ? intervalText(0, first, second / 1000)
+    : intervalText(first, second, third / 1e9);
 }
 
 /** Null: the stream ends here. */
 async function messageAt(handle: FileHandle, at: number): Promise<Message | null> {
   const prefix = await read(handle, at, 8);
-  if (prefix.readUInt32LE(0) !== continuation) throw new FileProblem(null, damaged);
+  const marker = prefix.readUInt32LE(0);
+  if (marker !== continuation) {
+    // until 0.15 the length of a message came first, and its FlatBuffer behind that
+    const isOld = at === 0 && marker > 0 && marker % 8 === 4 && prefix.readUInt32LE(4) <= marker;
+    throw new FileProblem(
+      null,
+      isOld ? 'it is a stream of Arrow before version 0.15; write it with a newer one' : damaged,
+    );
+  }
   const metadataBytes = prefix.readUInt32LE(4);
   if (metadataBytes === 0) return null;
   if (metadataBytes > mostOfMessage) throw tooLarge('a message of it has');
-  const { type, bodyBytes } = described(await read(handle, at + 8, metadataBytes));
+  const { type, bodyBytes } = parseMessage(await read(handle, at + 8, metadataBytes));
   if (!(metadataBytes + bodyBytes <= mostOfMessage)) throw tooLarge('a batch of its rows has');
-  const bytes = await read(handle, at, 8 + metadataBytes + bodyBytes);
-  return { bytes, type };
+  const length = 8 + metadataBytes + bodyBytes;
+  return { bytes: await read(handle, at, length), type, end: at + length };
 }
 
 /** The header of a message, from its FlatBuffer (https://github.com/apache/arrow/blob/main/format/Message.fbs). */
-function described(metadata: Buffer): { readonly type: number; readonly bodyBytes: number } {
+function parseMessage(metadata: Buffer): { readonly type: number; readonly bodyBytes: number } {
   const table = metadata.readInt32LE(0);
-  const fields = table - metadata.readInt32LE(table);
-  const length = metadata.readUInt16LE(fields);
-  const placeOf = (field: number): number => {
-    const slot = 4 + 2 * field;
-    const offset = slot < length ? metadata.readUInt16LE(fields + slot) : 0;
-    return offset === 0 ? 0 : table + offset;
-  };
-  const [type, body] = [placeOf(1), placeOf(3)];
+  const type = fieldPosition(metadata, table, 1);
+  const body = fieldPosition(metadata, table, 3);
   return {
     type: type === 0 ? 0 : metadata.readUInt8(type),
     bodyBytes: body === 0 ? 0 : Number(metadata.readBigInt64LE(body)),
   };
+}
+
+/** What an error of the package says of the file. */
+function arrowProblem({ message }: Error): string {
+  const [, bits] = /^(\d+) must be one of 8,/.exec(message) ?? [];
+  if (bits !== undefined) return `it has integers of ${bits} bits, which no field holds`;
+  if (/must be (?:positive|non-negative)$/.test(message))
+    return 'it has decimals with a negative scale, which no field holds';
+  return damaged;
 }
 
 async function read(handle: FileHandle, at: number, length: number): Promise<Buffer> {

@@ -1,4 +1,5 @@
 import { FileProblem } from './file-problem.ts';
+import { guessDelimiter } from './guess-delimiter.ts';
 
 /** Texts of a record in the order of its columns; null: an empty cell without quotes. */
 export interface CsvRecord {
@@ -14,9 +15,6 @@ const carriageReturn = 0x0d;
 /** A first line by which spreadsheets know the delimiter. */
 const saidDelimiter = /^sep=([^"\r\n])(?:\r\n|\r|\n)/;
 
-/** Between the cells of a header line, the likeliest first. */
-const delimiters = [',', ';', '\t', '|'];
-
 /**
  * Records of CSV (RFC 4180) from a text that comes in pieces. Lines end with CR, LF or both, also mixed; empty ones are
  * passed over.
@@ -28,8 +26,10 @@ export class CsvRecords {
   #line = 1;
   /** Whether the last end of a line was CR: an LF may belong to it. */
   #isReturned = false;
+  /** Cells without quotes that are null. */
+  nulls: ReadonlySet<string> = new Set();
 
-  /** @param options.delimiter null: that of the first line @param options.largest characters of a record */
+  /** @param options.delimiter null: the likeliest one of the first lines @param options.largest characters of a record */
   constructor({ delimiter, largest }: { readonly delimiter: string | null; readonly largest: number }) {
     this.#delimiter = delimiter;
     this.#largest = largest;
@@ -46,11 +46,14 @@ export class CsvRecords {
     if (this.#delimiter === null) {
       if (!isLast && !/[\r\n]/.test(this.#text)) return this.#checkSize();
       const [said, delimiter] = saidDelimiter.exec(this.#text) ?? [];
+      const isEnough = isLast || this.#text.length > this.#largest;
+      const guessed = delimiter ?? guessDelimiter(this.#text, isEnough);
+      if (guessed === null) return;
       if (said !== undefined) {
         this.#text = this.#text.slice(said.length);
         this.#line++;
       }
-      this.#delimiter = delimiter ?? delimiterOf(this.#text);
+      this.#delimiter = guessed;
     }
     let at = 0;
     for (;;) {
@@ -118,13 +121,17 @@ export class CsvRecords {
           if (code === separator || code === lineFeed || code === carriageReturn) break;
           at++;
         }
-        cells.push(at === begun ? null : text.slice(begun, at));
+        cells.push(at === begun ? null : this.#unquoted(text.slice(begun, at)));
       }
       if (at >= length) return isLast ? at : null;
       if (text.charCodeAt(at) !== separator) return at;
       at++;
       if (at >= length && !isLast) return null;
     }
+  }
+
+  #unquoted(cell: string): string | null {
+    return this.nulls.size > 0 && this.nulls.has(cell) ? null : cell;
   }
 
   #quoted(cells: (string | null)[], from: number): number | null {
@@ -144,19 +151,4 @@ export class CsvRecords {
       at = end + 2;
     }
   }
-}
-
-/** That which stands in the first line most often, outside of quotes. */
-function delimiterOf(text: string): string {
-  const [first = ''] = text.replace(/"(?:[^"]|"")*"/g, '').split(/[\r\n]/, 1);
-  let best = ',';
-  let most = 0;
-  for (const delimiter of delimiters) {
-    const count = first.split(delimiter).length - 1;
-    if (count > most) {
-      best = delimiter;
-      most = count;
-    }
-  }
-  return best;
 }

@@ -14,12 +14,27 @@ export interface TextPiece {
   readonly bytesRead: number;
 }
 
+/** Bytes of a file, in order. */
+export interface FileBytes extends AsyncIterable<Uint8Array> {
+  /** So far. */
+  readonly bytesRead: number;
+}
+
+/** The text of a file on the disk, as `decodeText` reads it. */
+export async function* textOf(path: string, most: number): AsyncGenerator<TextPiece> {
+  const file = createReadStream(path, { highWaterMark: pieceBytes });
+  try {
+    yield* decodeText(file, most);
+  } finally {
+    file.destroy();
+  }
+}
+
 /**
  * The text of a file, which may be compressed with gzip or zstd: its first bytes say so. Throws a FileProblem for what is
  * no UTF-8, and for more than `most` bytes of text.
  */
-export async function* textOf(path: string, most: number): AsyncGenerator<TextPiece> {
-  const file = createReadStream(path, { highWaterMark: pieceBytes });
+export async function* decodeText(file: FileBytes, most: number): AsyncGenerator<TextPiece> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let size = 0;
   let isFirst = true;
@@ -31,7 +46,7 @@ export async function* textOf(path: string, most: number): AsyncGenerator<TextPi
     }
   };
   try {
-    for await (const bytes of await plain(file)) {
+    for await (const bytes of await decompressed(file)) {
       if (isFirst) refuseOtherEncodings(bytes);
       isFirst = false;
       size += bytes.byteLength;
@@ -41,13 +56,15 @@ export async function* textOf(path: string, most: number): AsyncGenerator<TextPi
     }
     yield { text: decode(), isLast: true, bytesRead: file.bytesRead };
   } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
-    if (/^(?:Z_|ZSTD_|ERR_ZSTD)/.test(code))
-      throw new FileProblem(null, 'its compressed data is damaged, or cut');
-    throw error;
-  } finally {
-    file.destroy();
+    throw asFileProblem(error);
   }
+}
+
+function asFileProblem(error: unknown): unknown {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  return /^(?:Z_|ZSTD_|ERR_ZSTD)/.test(code)
+    ? new FileProblem(null, 'its compressed data is damaged, or cut')
+    : error;
 }
 
 /** Throws a FileProblem for a byte order mark of UTF-16. */
@@ -56,10 +73,10 @@ function refuseOtherEncodings([first, second]: Uint8Array): void {
     throw new FileProblem(null, 'it is UTF-16, and should be UTF-8');
 }
 
-async function plain(file: Readable): Promise<AsyncIterable<Buffer>> {
-  const chunks = file[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+async function decompressed(file: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint8Array>> {
+  const chunks = file[Symbol.asyncIterator]();
   const first = await chunks.next();
-  const head: Buffer = first.done === true ? Buffer.alloc(0) : first.value;
+  const head = Buffer.from(first.done === true ? [] : first.value);
   const whole = (async function* () {
     yield head;
     for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) yield next.value;

@@ -2,9 +2,11 @@ import type { AsyncBuffer, ColumnMetaData, Compressors, FileMetaData } from 'hyp
 import { parquetMetadataAsync, parquetRead, parquetSchema } from 'hyparquet';
 import { parquetHeader } from 'hyparquet/src/column.js';
 import { compressors as decompressors } from 'hyparquet-compressors';
+import { shownName } from '#kernel/errors/shown-name.ts';
 import { FileProblem } from './file-problem.ts';
+import { cellReaders } from './parquet-cells.ts';
 import type { SourcePiece } from './source-record.ts';
-import { rowsOf } from './table-cells.ts';
+import { rowsOf, UndecodedText } from './table-cells.ts';
 import { withTableFile } from './table-file.ts';
 import { zstd } from './zstd.ts';
 
@@ -43,15 +45,26 @@ const parsers = {
     try {
       return bytes && utf8.decode(bytes);
     } catch {
-      throw new FileProblem(null, 'a text of it is not valid UTF-8');
+      // a problem of its cell
+      return new UndecodedText(bytes as Uint8Array) as unknown as string;
     }
+  },
+  /** Parsed where a field holds it: the package would round its numbers. */
+  jsonFromBytes(bytes: Uint8Array | undefined) {
+    return parsers.stringFromBytes(bytes);
   },
 };
 
-/** The rows of a Parquet file. @throws a FileProblem */
-export function parquetPieces(path: string): AsyncGenerator<SourcePiece> {
-  return withTableFile(path, damaged, (handle, size) =>
-    piecesOf({
+/**
+ * The rows of a Parquet file. @throws a FileProblem
+ * @param isLeftOut of the name of a column: it is not read, and its cells are undefined
+ */
+export function parquetPieces(
+  path: string,
+  isLeftOut: (column: string) => boolean = () => false,
+): AsyncGenerator<SourcePiece> {
+  return withTableFile(path, parquetProblem, (handle, size) => {
+    const file: AsyncBuffer = {
       byteLength: size,
       async slice(start, end = size) {
         if (!(start >= 0 && start <= end && end <= size)) throw new FileProblem(null, damaged);
@@ -59,8 +72,15 @@ export function parquetPieces(path: string): AsyncGenerator<SourcePiece> {
         await handle.read(bytes, 0, bytes.byteLength, start);
         return bytes.buffer;
       },
-    }),
-  );
+    };
+    return piecesOf(file, isLeftOut);
+  });
+}
+
+/** What an error of the package says of the file. */
+function parquetProblem({ message }: Error): string {
+  const [, what] = /^parquet unsupported (compression codec: \w+|encoding: \w+)/.exec(message) ?? [];
+  return what === undefined ? damaged : `it has the ${what.replace(': ', ' ')}, which is not supported`;
 }
 
 /**
@@ -82,34 +102,80 @@ function assertPages(chunk: ArrayBuffer): void {
   }
 }
 
-async function* piecesOf(file: AsyncBuffer): AsyncGenerator<SourcePiece> {
+async function* piecesOf(
+  file: AsyncBuffer,
+  isLeftOut: (column: string) => boolean,
+): AsyncGenerator<SourcePiece> {
   const metadata = await metadataOf(file);
-  const columns = parquetSchema(metadata).children.map(({ element }) => element.name);
+  const schema = parquetSchema(metadata);
+  const columns = schema.children.map(({ element }) => element.name);
+  const twice = columns.find((name, index) => columns.indexOf(name) < index);
+  if (twice !== undefined)
+    throw new FileProblem(null, `two of its columns have the name ${shownName(twice)}`);
+  const readers = cellReaders(schema);
+  const wanted = columns.filter((name) => !isLeftOut(name));
   const all = Number(metadata.num_rows);
   let from = 0;
   for (const { num_rows: groupRows, columns: chunks } of metadata.row_groups) {
+    if (groupRows === 0n) continue;
+    const read = chunks.filter(({ meta_data: data }) => !isLeftOut(data?.path_in_schema[0] ?? ''));
+    for (const { meta_data: data, crypto_metadata: crypto } of read)
+      if (crypto !== undefined)
+        throw new FileProblem(null, `its column ${shownName(data?.path_in_schema[0] ?? '')} is encrypted`);
     const sum = (of: (data: ColumnMetaData) => bigint): number =>
-      chunks.reduce((all, { meta_data: data }) => all + Number(data && of(data)), 0);
+      read.reduce((all, { meta_data: data }) => all + Number(data && of(data)), 0);
     if (!(sum((data) => data.total_compressed_size) <= mostAtOnce)) throw tooLarge('a group of its rows has');
     const share = valuesAtOnce / sum((data) => data.total_uncompressed_size);
     const atOnce = Math.max(rowsAtOnce, Math.floor(share * Number(groupRows)) || 0);
-    for (const { meta_data: data } of chunks) assertPages(await file.slice(...rangeOf(data)));
+    for (const { meta_data: data } of read) assertPages(await file.slice(...rangeOf(data)));
     const end = from + Number(groupRows);
     while (from < end) {
       const rowEnd = Math.min(end, from + atOnce);
-      const { compressors } = new BoundedPages();
-      let rows: readonly (readonly unknown[])[] = [];
-      const onComplete = (read: unknown[][]): void => {
-        rows = read;
-      };
-      await parquetRead({ file, metadata, compressors, parsers, rowStart: from, rowEnd, onComplete });
-      const records = rowsOf(rows, from + 1);
+      const rows = await rowsBetween(file, metadata, wanted, from, rowEnd);
+      const records = rowsOf(cellsOf(rows, columns, wanted, readers), from + 1);
       from = rowEnd;
       const bytesRead = Math.floor((file.byteLength * from) / Math.max(1, all));
       yield { columns, records, bytesRead, isLast: false };
     }
   }
   yield { columns, records: [], bytesRead: file.byteLength, isLast: true };
+}
+
+/** Values of the wanted columns. */
+async function rowsBetween(
+  file: AsyncBuffer,
+  metadata: FileMetaData,
+  wanted: string[],
+  rowStart: number,
+  rowEnd: number,
+): Promise<readonly unknown[][]> {
+  if (wanted.length === 0) return Array.from({ length: rowEnd - rowStart }, () => []);
+  const { compressors } = new BoundedPages();
+  let rows: readonly unknown[][] = [];
+  const onComplete = (read: unknown[][]): void => {
+    rows = read;
+  };
+  const range = { columns: wanted, rowStart, rowEnd };
+  await parquetRead({ file, metadata, compressors, parsers, ...range, onComplete });
+  return rows;
+}
+
+/** Rows with a cell for each column of the file. */
+function cellsOf(
+  rows: readonly unknown[][],
+  columns: readonly string[],
+  wanted: readonly string[],
+  readers: ReturnType<typeof cellReaders>,
+): readonly unknown[][] {
+  const places = wanted.map((name) => columns.indexOf(name));
+  const converted = [...places.entries()].filter(([, place]) => readers[place] !== null);
+  for (const row of rows) for (const [index, place] of converted) row[index] = readers[place]?.(row[index]);
+  if (wanted.length === columns.length) return rows;
+  return rows.map((row) => {
+    const cells = new Array<unknown>(columns.length).fill(undefined);
+    for (const [index, place] of places.entries()) cells[place] = row[index];
+    return cells;
+  });
 }
 
 /** Where the pages of a column lie. */
@@ -125,7 +191,9 @@ async function metadataOf(file: AsyncBuffer): Promise<FileMetaData> {
   const { byteLength: size } = file;
   if (size < 12) throw new FileProblem(null, damaged);
   const end = Buffer.from(await file.slice(size - 8));
-  if (end.toString('latin1', 4) !== 'PAR1') throw new FileProblem(null, damaged);
+  const magic = end.toString('latin1', 4);
+  if (magic === 'PARE') throw new FileProblem(null, 'it is encrypted');
+  if (magic !== 'PAR1') throw new FileProblem(null, `${damaged}: its end is missing`);
   if (end.readUInt32LE(0) > mostOfFooter)
     throw new FileProblem(null, `its description has more than ${mostOfFooter} bytes`);
   return parquetMetadataAsync(file);

@@ -1,3 +1,4 @@
+import { FileProblem } from './file-problem.ts';
 import type { SourceRecord } from './source-record.ts';
 
 /** Rows of a table as records. @param first the number of the first one */
@@ -5,26 +6,67 @@ export function rowsOf(rows: Iterable<readonly unknown[]>, first: number): reado
   return Array.from(rows, (cells, index) => ({ line: first + index, cells }));
 }
 
-/** A value as JSON has it. Bytes, and integers that a double would round, stay what they are: no field takes them. */
-export function plainValue(value: unknown): unknown {
+/** Bytes that should be a text, and are not UTF-8: a problem of their cell. */
+export class UndecodedText extends Uint8Array {
+  /** Readers make names of the keys of maps. */
+  override toString(): never {
+    throw new FileProblem(null, 'a key of a map in it is not valid UTF-8');
+  }
+}
+
+/**
+ * A value as JSON has it. What no field holds stays as it is: bytes, integers that a double would round, times out of range,
+ * and numbers that are not finite, unless `nanIsNull`.
+ */
+export function plainValue(value: unknown, nanIsNull = false): unknown {
   switch (typeof value) {
     case 'undefined':
       return null;
+    case 'number':
+      return nanIsNull && !Number.isFinite(value) ? null : value;
     case 'bigint':
       return BigInt(Number(value)) === value ? Number(value) : value;
     case 'object':
-      return value === null ? null : plainObject(value);
+      return value === null ? null : plainObject(value, nanIsNull);
     default:
       return value;
   }
 }
 
-function plainObject(value: object): unknown {
+function plainObject(value: object, nanIsNull: boolean): unknown {
   if (value instanceof Uint8Array) return value;
-  // a time that is none is a problem of its field
-  if (value instanceof Date) return Number.isNaN(value.getTime()) ? Number.NaN : value.toISOString();
-  if (Array.isArray(value)) return value.map(plainValue);
-  if (ArrayBuffer.isView(value)) return Array.from(value as unknown as ArrayLike<unknown>, plainValue);
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? value : value.toISOString();
+  if (Array.isArray(value)) return value.map((one) => plainValue(one, nanIsNull));
+  if (ArrayBuffer.isView(value))
+    return Array.from(value as unknown as ArrayLike<unknown>, (one) => plainValue(one, nanIsNull));
   const entries = value instanceof Map ? [...value] : Object.entries(value);
-  return Object.fromEntries(entries.map(([key, one]) => [String(key), plainValue(one)]));
+  return Object.fromEntries(entries.map(([key, one]) => [String(key), plainValue(one, nanIsNull)]));
+}
+
+/** Why no field holds a plain value, as the end of a sentence about it; null: one does. */
+export function unfitReason(value: unknown): string | null {
+  switch (typeof value) {
+    case 'bigint':
+      return 'has more digits than a NUMBER can hold';
+    case 'number':
+      return Number.isFinite(value) ? null : `is ${value}, which no field holds; nan=null makes it null`;
+    case 'object':
+      if (value instanceof UndecodedText) return 'is not valid UTF-8';
+      if (value instanceof Uint8Array) return 'is bytes, which no field holds';
+      return value instanceof Date ? 'is a time that is out of range' : null;
+    default:
+      return null;
+  }
+}
+
+/** The same for what lies in a plain array or object. */
+export function unfitPart(value: unknown): string | null {
+  if (typeof value !== 'object' || value === null) return null;
+  for (const one of Array.isArray(value) ? value : Object.values(value)) {
+    const reason = unfitReason(one);
+    if (reason !== null) return `a value in it ${reason}`;
+    const inside = unfitPart(one);
+    if (inside !== null) return inside;
+  }
+  return null;
 }

@@ -2,17 +2,17 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { FileProblem } from './file-problem.ts';
 import type { SourcePiece } from './source-record.ts';
 
-/** The rows of a file by the reader of a package. @param damaged what a failure of the package says of the file */
+/** The rows of a file by the reader of a package. @param problemOf what an error of the package says of the file */
 export async function* withTableFile(
   path: string,
-  damaged: string,
+  problemOf: (error: Error) => string,
   piecesOf: (handle: FileHandle, size: number) => AsyncIterable<SourcePiece>,
 ): AsyncGenerator<SourcePiece> {
   const handle = await open(path);
   try {
     yield* piecesOf(handle, (await handle.stat()).size);
   } catch (error) {
-    throw error instanceof FileProblem ? error : new FileProblem(null, damaged);
+    throw error instanceof FileProblem ? error : new FileProblem(null, problemOf(error as Error));
   } finally {
     await handle.close();
   }

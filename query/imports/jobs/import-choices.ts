@@ -5,6 +5,7 @@ import { parseOnConflict } from '#records/input/parse-on-conflict.ts';
 import { isObject } from '#records/structure/is-object.ts';
 import type { Structure } from '#records/structure/structure.ts';
 import { type ImportFormat, importFormats } from '../formats/source-records.ts';
+import type { CellWords } from '../thread/cell-words.ts';
 import type { FileReading } from '../thread/file-records.ts';
 import { type Kept, keptNames } from '../thread/kept-values.ts';
 import type { AskedConflict } from './import-job.ts';
@@ -38,7 +39,12 @@ const names = {
   keep: 'Of id, createdAt, updatedAt and hashes, with commas: what records keep. It needs the grant backup',
   dryRun:
     'Nothing is stored; the answer has the structure, some rows, and problems of the first 1,000 records. `start`: the file is only the beginning of one',
-  delimiter: 'Between the cells of CSV; absent: as its first line has it',
+  delimiter: 'Between the cells of CSV; absent: the likeliest one of its first lines',
+  nulls: 'Words of CSV without quotes that are no value, with commas, such as `NA,NULL,\\N`',
+  true: 'Words of CSV for true, with commas. Those for false are the opposites of t, y, yes, on and 1',
+  false: 'Words of CSV for false, with commas',
+  decimal: 'Before the fraction of a number of CSV: `.` or `,`',
+  nan: '`null`: numbers of Parquet and Arrow that are NaN or infinite are no value',
   header: 'Whether the first line of CSV names fields',
   unescapeFormulas: 'Takes the apostrophes off that an export with `$escapeFormulas` puts before texts',
 } as const;
@@ -49,6 +55,8 @@ const among: Partial<Record<Name, readonly string[]>> = {
   format: importFormats,
   onError: ['stop', 'skip'],
   dryRun: [...yesOrNo, 'start'],
+  decimal: ['.', ','],
+  nan: ['null'],
   header: yesOrNo,
   unescapeFormulas: yesOrNo,
 };
@@ -73,6 +81,9 @@ export interface ImportChoices {
   readonly keep: readonly Kept[];
   readonly dryRun: 'true' | 'false' | 'start';
   readonly delimiter: string | null;
+  readonly nulls: readonly string[];
+  readonly words: CellWords;
+  readonly nan: 'null' | undefined;
   readonly header: boolean;
   readonly unescapeFormulas: boolean;
 }
@@ -102,6 +113,8 @@ export function choicesOf(query: Iterable<readonly [name: string, value: string]
     !Object.values(columns).every((name) => name === null || typeof name === 'string')
   )
     refuse('columns', 'an object of JSON with names of fields, or null');
+  for (const name of ['nulls', 'true', 'false'] as const)
+    if (/["\r\n]|^$/.test(asked[name] ?? '-')) refuse(name, 'words, with commas between them');
   const onConflict = asked.onConflict === undefined ? null : jsonOf(asked.onConflict);
   if (asked.onConflict !== undefined && !isConflict(onConflict))
     refuse('onConflict', 'an object of JSON with field and do, which is update or skip');
@@ -116,9 +129,20 @@ export function choicesOf(query: Iterable<readonly [name: string, value: string]
     ...(from === undefined ? {} : { from }),
     ...{ onError: onError as 'stop' | 'skip', dryRun: dryRun as ImportChoices['dryRun'], delimiter },
     ...{ onConflict: onConflict as AskedConflict | null, columns: columns as ImportChoices['columns'] },
+    nulls: wordsOf(asked.nulls),
+    words: {
+      ...(asked.true !== undefined && { true: wordsOf(asked.true) }),
+      ...(asked.false !== undefined && { false: wordsOf(asked.false) }),
+      ...(asked.decimal === ',' && { decimal: asked.decimal }),
+    },
+    nan: asked.nan as 'null' | undefined,
     ...{ keep: [...new Set(keep)] as Kept[], header: asked.header !== 'false' },
     unescapeFormulas: asked.unescapeFormulas === 'true',
   };
+}
+
+function wordsOf(text: string | undefined): readonly string[] {
+  return text === undefined ? [] : text.split(',').filter((word) => word !== '');
 }
 
 function jsonOf(text: string): unknown {
@@ -158,9 +182,13 @@ export function readingOf(
   const known = format ?? endings[ending] ?? mediaTypes[mediaType];
   if (known === undefined)
     throw unsupportedMediaType(
-      `An import is ${importFormats.join(', ')}: say so by its Content-Type, or by format`,
+      `that of ${importFormats.join(', ')}, such as text/csv, unless the query says the format, such as ?format=csv`,
     );
+  const { nulls, words, nan } = choices;
   return {
     ...{ format: known, delimiter, hasHeader, unescapesFormulas: unescapeFormulas, columns, keep, largest },
+    ...(nulls.length > 0 && { nulls }),
+    ...(Object.keys(words).length > 0 && { words }),
+    ...(nan === 'null' && { nanIsNull: true }),
   };
 }

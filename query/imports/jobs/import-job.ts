@@ -28,6 +28,8 @@ export interface ImportJob {
   readonly onConflict: AskedConflict | null;
   /** The structure that its request brought, as text; absent: the stored one. */
   readonly declared?: string;
+  /** On fields that the file made TEXT, and that are nearly of another type; absent: there are none. */
+  readonly remarks?: readonly string[];
   /** Of its first record. */
   readonly firstId: string;
   /** Bytes of the file. */
@@ -72,11 +74,12 @@ export interface AskedImport {
   readonly isDeclared: boolean;
   /** Its `Idempotency-Key`; absent: it has none. */
   readonly key?: string | undefined;
+  readonly remarks: readonly string[];
 }
 
 /** @param file digest: of its bytes */
 export function newJob(
-  { space, project, reading, skips, onConflict, isDeclared, key }: AskedImport,
+  { space, project, reading, skips, onConflict, isDeclared, key, remarks }: AskedImport,
   { id, bytes, digest }: Pick<ImportJob, 'id' | 'bytes' | 'digest'>,
   { firstId, createdAt }: Pick<ImportJob, 'firstId' | 'createdAt'>,
 ): ImportJob {
@@ -86,6 +89,7 @@ export function newJob(
     ...{ id, ownerId, project, space: stored.slug, catalogueId, reading, skips, onConflict, bytes },
     ...(key === undefined ? {} : { key: hashOfTexts(key) }),
     ...(isDeclared && { declared: declared[0] as string }),
+    ...(remarks.length > 0 && { remarks }),
     digest: hashOfTexts(digest, catalogueId, JSON.stringify([reading, skips, onConflict, ...declared])),
     ...{ firstId, createdAt, updatedAt: createdAt, startedAt: null, endedAt: null },
     ...{ state: 'waiting', version: 1, bytesRead: 0, records: 0, skipped: 0, updated: 0, inserted: 0 },
@@ -105,13 +109,13 @@ export function over(state: 'done' | 'failed' | 'cancelled'): Partial<ImportJob>
 /** The job as its account sees it. */
 export function jobJson(job: ImportJob): object {
   const { id, project, space, state, bytes, bytesRead, records, skipped, updated, inserted } = job;
-  const { problems, problemCount, error, createdAt, startedAt, endedAt, updatedAt } = job;
+  const { problems, problemCount, remarks = [], error, createdAt, startedAt, endedAt, updatedAt } = job;
   const until = Date.parse(endedAt ?? updatedAt);
   const seconds = startedAt === null ? 0 : (until - Date.parse(startedAt)) / 1000;
   const perSecond = seconds > 0 ? Math.round(records / seconds) : null;
   return {
     ...{ id, kind: 'import', state, project, space, format: job.reading.format },
     ...{ onError: job.skips ? 'skip' : 'stop', bytes, bytesRead, records, skipped, updated },
-    ...{ inserted, perSecond, problems, problemCount, error, createdAt, startedAt, endedAt },
+    ...{ inserted, perSecond, problems, problemCount, remarks, error, createdAt, startedAt, endedAt },
   };
 }

@@ -28,6 +28,7 @@ export const jobSchema = named(
     perSecond: { ...nullable(count), description: 'Records that were read in a second' },
     problems: { ...arrayOf(problem), description: `The first ${mostProblems}` },
     problemCount: count,
+    remarks: { ...arrayOf(string), description: 'On fields that are TEXT, and nearly of another type' },
     error: { ...nullable(string), description: 'Why it failed' },
     createdAt: dateTime,
     startedAt: nullable(dateTime),
@@ -48,5 +49,13 @@ export const previewSchema = named(
     rows: arrayOf(exactObject({ line: count, values: { type: 'array', items: {} } })),
     records: { ...count, description: 'How many were looked at' },
     problems: arrayOf(problem),
+    remarks: {
+      ...arrayOf(exactObject({ column: string, reason: string })),
+      description: 'On columns that are TEXT, and nearly of another type',
+    },
+    suggested: {
+      ...exactObject({ nulls: nullable(string), true: nullable(string), decimal: nullable(string) }),
+      description: 'Choices by which more columns get a type; null: none is needed',
+    },
   }),
 );

@@ -1,6 +1,7 @@
 import { parseExactly, RoundedNumber, roundingOf } from '#kernel/json/rounded-number.ts';
 import type { Field } from '#records/structure/field.ts';
-import { plainValue } from '../formats/table-cells.ts';
+import { plainValue, unfitPart, unfitReason } from '../formats/table-cells.ts';
+import { type KnownWords, knownWords } from './cell-words.ts';
 
 /** A cell as JSON of a body would say it, or its problem as the end of a sentence ("should be a valid number"). */
 export type CellReading = { readonly value: unknown } | { readonly problem: string };
@@ -8,24 +9,20 @@ export type CellReading = { readonly value: unknown } | { readonly problem: stri
 const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const longInteger = /^-?\d{16,}$/;
 const longNumber = /\d{16}|[eE]-\d{3}/;
-const booleans: ReadonlyMap<string, boolean> = new Map([
-  ['true', true],
-  ['false', false],
-]);
-
 const none = { value: undefined };
+const jsonWords = knownWords();
 
 /** @param cell null: nothing stands there */
-export function readCell({ type }: Field, cell: string | null): CellReading {
+export function readCell({ type }: Field, cell: string | null, words = jsonWords): CellReading {
   // an empty text is a value of TEXT alone
   if (cell === null || (cell === '' && type !== 'TEXT')) return none;
   switch (type) {
     case 'TEXT':
       return { value: cell };
     case 'NUMBER':
-      return readNumber(cell);
+      return readNumber(cell, words);
     case 'BOOLEAN': {
-      const value = booleans.get(cell.toLowerCase());
+      const value = words.booleans.get(cell.toLowerCase());
       return value === undefined ? { problem: 'should be true or false' } : { value };
     }
     default:
@@ -34,30 +31,42 @@ export function readCell({ type }: Field, cell: string | null): CellReading {
 }
 
 /** A value of a table as JSON of a body would say it: arrays and objects may be texts of JSON, as exports write them. */
-export function readTableCell({ type }: Field, given: unknown): CellReading {
-  const cell = plainValue(given);
+export function readTableCell({ type }: Field, given: unknown, nanIsNull: boolean): CellReading {
+  const cell = plainValue(given, nanIsNull);
   if (cell === null) return none;
-  if (typeof cell === 'bigint') return { problem: 'has more digits than a NUMBER can hold' };
-  if (cell instanceof Uint8Array) return { problem: 'is bytes, which no field holds' };
+  const problem = unfitReason(cell) ?? unfitPart(cell);
+  if (problem !== null) return { problem };
   return typeof cell === 'string' && (type === 'ARRAY' || type === 'OBJECT')
     ? readJson(cell, type)
     : { value: cell };
 }
 
-function readNumber(cell: string): CellReading {
+function readNumber(given: string, { hasComma }: KnownWords): CellReading {
+  const cell = hasComma ? withPoint(given) : given;
   if (!jsonNumber.test(cell))
     return {
-      problem: /^-?\d+,\d+$/.test(cell)
-        ? 'has a decimal comma, and should have a point'
-        : 'should be a valid number',
+      problem:
+        !hasComma && hasDecimalComma(cell)
+          ? 'has a decimal comma, and should have a point'
+          : 'should be a valid number',
     };
   const value = Number(cell);
   const rounding = mayBeRounded(cell, value) ? roundingOf(cell) : null;
   return rounding === null ? { value } : { problem: rounding };
 }
 
+/** A number as JSON has it. One with a point is none. */
+function withPoint(cell: string): string {
+  return cell.includes('.') ? '' : cell.replace(',', '.');
+}
+
+export function hasDecimalComma(cell: string): boolean {
+  return /^-?\d+,\d+$/.test(cell);
+}
+
 /** Whether a text is a number that a double holds. */
-export function isJsonNumber(cell: string): boolean {
+export function isNumberCell(given: string, { hasComma }: KnownWords): boolean {
+  const cell = hasComma ? withPoint(given) : given;
   return jsonNumber.test(cell) && !(mayBeRounded(cell, Number(cell)) && roundingOf(cell) !== null);
 }
 

@@ -11,6 +11,7 @@ import type { SourcePiece, SourceRecord } from '../formats/source-record.ts';
 import { isTable, type SourceReading } from '../formats/source-records.ts';
 import { plainValue } from '../formats/table-cells.ts';
 import { readCell, readTableCell } from './cell-values.ts';
+import { type CellWords, type KnownWords, knownWords } from './cell-words.ts';
 import { type Kept, type KeptColumn, type OwnValues, readHash, readOwn } from './kept-values.ts';
 
 /** Why a record of a file can't be stored. */
@@ -36,6 +37,10 @@ export interface FileRecord {
 export interface FileReading extends SourceReading {
   /** Of CSV: apostrophes before texts that look like formulas are taken off, as an export puts them there. */
   readonly unescapesFormulas: boolean;
+  /** Of CSV: words for true and false beside those, and the character before a fraction. */
+  readonly words?: CellWords;
+  /** Of a table: numbers that are not finite are null. */
+  readonly nanIsNull?: boolean;
   /** Fields of columns, by name or slug; null: the column is left out. Others are fields of their own names. */
   readonly columns: Readonly<Record<string, string | null>>;
   /** What the service sets otherwise. */
@@ -52,6 +57,7 @@ export class FileRecords {
   readonly #complain: (problem: RecordProblem) => void;
   /** Of columns that the reading names. */
   readonly #named: ReadonlyMap<string, Goal>;
+  readonly #words: KnownWords;
   readonly #keepsHashes: boolean;
   readonly #kept: readonly KeptColumn[];
   /** An empty cell of a table is null, even if the field has a default by now. */
@@ -64,6 +70,7 @@ export class FileRecords {
     this.#structure = structure;
     this.#reading = reading;
     this.#complain = complain;
+    this.#words = knownWords(reading.words);
     this.#keepsHashes = reading.keep.includes('hashes');
     this.#kept = reading.keep.filter((name) => name !== 'hashes');
     this.#keepsNull = reading.keep.length > 0 && isTable(reading);
@@ -95,19 +102,21 @@ export class FileRecords {
   #goalsOf(columns: readonly string[]): readonly Goal[] {
     const { unescapesFormulas } = this.#reading;
     const names = unescapesFormulas ? columns.map(unescapeFormula) : columns;
+    const line = isTable(this.#reading) ? null : 1;
     const goals = names.map((name, index) => {
       const goal = this.#goalOf(name);
       if (goal !== undefined) return goal;
-      const shown = name === '' ? `column ${index + 1} has no name` : `column ${shownName(name)} is no field`;
-      throw new FileProblem(1, `${shown} of the record space; its first line should name fields`);
+      if (name === '') throw new FileProblem(line, unnamedColumn(index));
+      const should = line === null ? '' : '; its first line should name fields';
+      throw new FileProblem(line, `column ${shownName(name)} is no field of the record space${should}`);
     });
     const lacks = this.#kept.find((name) => !goals.includes(name));
-    if (lacks !== undefined) throw new FileProblem(1, `it has no column ${lacks}, which should be kept`);
+    if (lacks !== undefined) throw new FileProblem(line, `it has no column ${lacks}, which should be kept`);
     const { fields } = this.#structure;
     for (const [index, goal] of goals.entries())
       if (goal !== null && goals.indexOf(goal) < index) {
         const field = typeof goal === 'number' ? (fields[goal] as Field).name : goal;
-        throw new FileProblem(1, `two columns are the field ${shownName(field)}`);
+        throw new FileProblem(line, `two columns are the field ${shownName(field)}`);
       }
     return goals;
   }
@@ -139,7 +148,7 @@ export class FileRecords {
       this.#complain({ line, field: null, reason });
       return { line, values: null, own: {}, given };
     }
-    const { unescapesFormulas } = this.#reading;
+    const { unescapesFormulas, nanIsNull = false } = this.#reading;
     const ofTable = isTable(this.#reading);
     let own: OwnValues | null = {};
     let isGood = true;
@@ -157,8 +166,8 @@ export class FileRecords {
         this.#keepsHashes && field.hashed
           ? { value: cell }
           : ofTable
-            ? readTableCell(field, cell)
-            : readCell(field, cell as string | null);
+            ? readTableCell(field, cell, nanIsNull)
+            : readCell(field, cell as string | null, this.#words);
       if ('value' in reading) given[goal] = (cell ?? null) === null && this.#keepsNull ? null : reading.value;
       else {
         isGood = false;
@@ -227,6 +236,11 @@ export class FileRecords {
     }
     return { line, values: isGood ? (values as RecordValues) : null, own, given };
   }
+}
+
+/** @param index from 0 */
+export function unnamedColumn(index: number): string {
+  return `column ${index + 1} has no name: columns={"":null} leaves it out, and {"":"row"} names it`;
 }
 
 /** Of the texts among values. */

@@ -10,8 +10,10 @@ import { FileProblem } from '../formats/file-problem.ts';
 import type { SourcePiece, SourceRecord } from '../formats/source-record.ts';
 import { isTable, sourcePieces } from '../formats/source-records.ts';
 import { plainValue } from '../formats/table-cells.ts';
-import { isJsonNumber } from './cell-values.ts';
-import { type FileReading, FileRecords, type RecordProblem } from './file-records.ts';
+import { hasDecimalComma } from './cell-values.ts';
+import { type KnownWords, knownWords } from './cell-words.ts';
+import { ColumnTypes, kindsOfCell, kindsOfTableValue, kindsOfValue } from './column-types.ts';
+import { type FileReading, FileRecords, type RecordProblem, unnamedColumn } from './file-records.ts';
 import { startThread, threadFailure } from './worker-thread.ts';
 
 /** Records that are looked at, pieces of a text (source-records.ts), and records that are shown. */
@@ -31,6 +33,15 @@ export interface PreviewTask {
   readonly place: SpacePath;
   /** The file is the beginning of one: what it breaks off in does not count. */
   readonly isStart: boolean;
+  /** Nothing is imported by it: a column without a name is a problem among others. */
+  readonly isDry: boolean;
+}
+
+/** Values of the choices of the same names by which more columns would get a type; null: none is needed. */
+export interface SuggestedChoices {
+  readonly nulls: string | null;
+  readonly true: string | null;
+  readonly decimal: string | null;
 }
 
 /** The columns and values of a file's first records. */
@@ -42,14 +53,17 @@ export interface Preview {
   readonly rows: readonly { readonly line: number; readonly values: readonly unknown[] }[];
   readonly records: number;
   readonly problems: readonly RecordProblem[];
+  /** On columns that are TEXT, and nearly of another type: a sentence begins with the column. */
+  readonly remarks: readonly { readonly column: string; readonly reason: string }[];
+  readonly suggested: SuggestedChoices;
 }
 
 export type PreviewOutcome = { readonly preview: Preview } | { readonly refused: string };
 
 /** Reads the first records of a file on a thread of its own. Throws a 400 where they say of no structure. */
 export async function runPreview(task: PreviewTask, signal: AbortSignal): Promise<Preview> {
-  const { reading, place, isStart, path, structure } = task;
-  const worker = await startThread('preview-thread', { reading, place, isStart, path, structure });
+  const { reading, place, isStart, isDry, path, structure } = task;
+  const worker = await startThread('preview-thread', { reading, place, isStart, isDry, path, structure });
   try {
     const answered = new Promise<PreviewOutcome>((resolve) => worker.on('message', resolve));
     const outcome = await withDeadline(signal, timeLimit, (limit) =>
@@ -66,21 +80,23 @@ export async function runPreview(task: PreviewTask, signal: AbortSignal): Promis
 
 export async function previewOf(task: PreviewTask): Promise<Preview> {
   const { reading, place } = task;
-  const shape = new Shape(reading);
+  const shape = new Shape(task);
   const cut = await eachOf(task, (piece) => shape.note(piece));
-  if (task.structure === null && cut !== null) throw invalidBody(`The file can not be read: ${cut.reason}`);
+  const first = cut ?? (shape.columns.length === 0 ? shape.problem : null);
+  if (task.structure === null && first !== null)
+    throw invalidBody(
+      `The file can not be read: ${first.line === null ? '' : `line ${first.line}: `}${first.reason}`,
+    );
   const structure = task.structure ?? inferStructure(shape.sample(), place);
   const problems: RecordProblem[] = [];
   const columns = shape.columns.map((name) => ({ name, field: fieldOf(name, structure, reading) }));
   const unknown = shape.isNamed
     ? columns.filter(({ name, field }) => field === null && !isLeftOut(name, reading))
     : [];
+  const line = isTable(reading) ? null : 1;
   for (const { name } of unknown)
-    problems.push({
-      line: 1,
-      field: name.slice(0, 200),
-      reason: 'is no field of the record space',
-    });
+    if (name === '') problems.push({ line, field: null, reason: unnamedColumn(shape.columns.indexOf('')) });
+    else problems.push({ line, field: name.slice(0, 200), reason: 'is no field of the record space' });
   const others = Object.fromEntries(unknown.map(({ name }) => [name, null]));
   const lenient = { ...reading, columns: { ...reading.columns, ...others } };
   let records = 0;
@@ -93,24 +109,53 @@ export async function previewOf(task: PreviewTask): Promise<Preview> {
   };
   const failed = await read().catch((error: unknown) => problemOf(error));
   if (failed !== null) problems.push(failed);
-  return { structure, columns, rows: shape.rows, records, problems };
+  const { rows, remarks, suggested } = shape;
+  return { structure, columns, rows, records, problems, remarks, suggested };
 }
 
 /** The columns of the first records, their types, and some of their values. */
 class Shape {
   readonly #reading: FileReading;
-  readonly #types = new Map<string, Types>();
+  readonly #isDry: boolean;
+  readonly #words: KnownWords;
+  readonly #types = new Map<string, ColumnTypes>();
+  #decimalCommas = 0;
+  #decimalPoints = 0;
   readonly rows: { readonly line: number; readonly values: readonly unknown[] }[] = [];
   /** Whether the columns have names of the file. */
   isNamed = false;
+  /** Of the first record that can not be read. */
+  problem: RecordProblem | null = null;
   #records = 0;
 
-  constructor(reading: FileReading) {
+  constructor({ reading, isDry }: Pick<PreviewTask, 'reading' | 'isDry'>) {
     this.#reading = reading;
+    this.#isDry = isDry;
+    this.#words = knownWords(reading.words);
   }
 
   get columns(): readonly string[] {
     return [...this.#types.keys()];
+  }
+
+  get remarks(): Preview['remarks'] {
+    return [...this.#types].flatMap(([column, { remark }]) =>
+      remark === null || this.#isLeftOut(column) ? [] : [{ column, reason: remark }],
+    );
+  }
+
+  get suggested(): SuggestedChoices {
+    const none = { nulls: null, true: null, decimal: null };
+    if (this.#reading.format !== 'csv') return none;
+    const columns = [...this.#types.values()];
+    const nulls = new Set([...(this.#reading.nulls ?? []), ...columns.flatMap((column) => column.nulls)]);
+    const trues = new Set(columns.flatMap((column) => column.true ?? []));
+    const hasCommas = this.#decimalCommas > 0 && this.#decimalPoints === 0;
+    return {
+      nulls: columns.some((column) => column.nulls.length > 0) ? [...nulls].join(',') : null,
+      true: trues.size > 0 ? [...(this.#reading.words?.true ?? []), ...trues].join(',') : null,
+      decimal: hasCommas && !this.#words.hasComma ? ',' : null,
+    };
   }
 
   /** Answers whether it wants more. */
@@ -128,49 +173,79 @@ class Shape {
   sample(): Record<string, unknown> {
     if (!this.isNamed && this.#reading.format === 'csv')
       throw invalidBody('Without names in its first line a file says of no structure');
-    return Object.fromEntries(
-      [...this.#types].flatMap(([column, types]) => {
-        const named = this.#reading.columns[column];
-        if (named === null || isSystemKey(column)) return [];
-        return [[named ?? column, types.sample()]];
-      }),
+    const fields = [...this.#types].flatMap(([column, types]) =>
+      this.#isLeftOut(column) ? [] : [[this.#reading.columns[column] ?? column, types.sample()] as const],
     );
+    const [only] = this.columns;
+    if (fields.length === 0 && only !== undefined)
+      throw invalidBody(
+        `No column of the file becomes a field: ${shownName(only)} ${isSystemKey(only) ? 'is set by the service, unless columns names another field for it' : 'is left out'}`,
+      );
+    return Object.fromEntries(fields);
+  }
+
+  #isLeftOut(column: string): boolean {
+    const { columns } = this.#reading;
+    return Object.hasOwn(columns, column) ? columns[column] === null : column === '' || isSystemKey(column);
   }
 
   #noteNames(columns: readonly string[]): void {
     const names = this.#reading.unescapesFormulas ? columns.map(unescapeFormula) : columns;
     this.isNamed = true;
-    for (const name of names) {
-      if (name === '')
-        throw new FileProblem(1, 'its first line should name its columns, and one has no name');
-      if (this.#types.has(name)) throw new FileProblem(1, `its first line names ${shownName(name)} twice`);
+    const line = isTable(this.#reading) ? null : 1;
+    for (const [index, name] of names.entries()) {
+      if (this.#types.has(name))
+        throw new FileProblem(line, name === '' ? 'two of its columns have no name' : namedTwice(name, line));
+      if (name === '' && !this.#isDry && !Object.hasOwn(this.#reading.columns, ''))
+        throw new FileProblem(line, unnamedColumn(index));
       this.#typesOf(name);
     }
   }
 
-  #typesOf(name: string): Types {
-    const types = this.#types.get(name) ?? new Types();
+  #typesOf(name: string): ColumnTypes {
+    const types = this.#types.get(name) ?? new ColumnTypes();
     this.#types.set(name, types);
     return types;
   }
 
   #noteCells(given: readonly unknown[], line: number): void {
-    const cells = isTable(this.#reading) ? given.map(plainValue) : given;
+    const ofTable = isTable(this.#reading);
+    const cells = ofTable ? given.map((cell) => plainValue(cell, this.#reading.nanIsNull)) : given;
     if (!this.isNamed) for (const index of cells.keys()) this.#typesOf(String(index + 1));
     const types = [...this.#types.values()];
-    const ofTable = isTable(this.#reading);
-    for (const [index, one] of types.entries())
-      one.note(ofTable ? tableValue(cells[index]) : cellValue((cells[index] ?? null) as string | null));
+    for (const [index, one] of types.entries()) {
+      const cell = cells[index] ?? null;
+      if (ofTable) one.note(cell, line, kindsOfTableValue(cell));
+      else {
+        one.note(cell, line, kindsOfCell(cell as string | null, this.#words));
+        this.#noteFraction(cell as string | null);
+      }
+    }
     if (this.rows.length < shownRows)
       this.rows.push({ line, values: types.map((_, index) => shownValue(cells[index])) });
   }
 
-  #noteJson({ value, line }: SourceRecord): void {
-    if (!isObject(value)) return;
-    for (const [name, one] of Object.entries(value)) this.#typesOf(name).note(one);
+  #noteFraction(cell: string | null): void {
+    if (cell === null) return;
+    if (hasDecimalComma(cell)) this.#decimalCommas++;
+    else if (/^-?\d+\.\d+$/.test(cell)) this.#decimalPoints++;
+  }
+
+  #noteJson({ value, line, problem }: SourceRecord): void {
+    if (!isObject(value)) {
+      this.problem ??= { line, field: null, reason: problem ?? 'it is no JSON object' };
+      return;
+    }
+    for (const [name, one] of Object.entries(value)) this.#typesOf(name).note(one, line, kindsOfValue(one));
     if (this.rows.length < shownRows)
       this.rows.push({ line, values: this.columns.map((name) => shownValue(value[name])) });
   }
+}
+
+function namedTwice(name: string, line: number | null): string {
+  return line === null
+    ? `two of its columns have the name ${shownName(name)}`
+    : `its first line names ${shownName(name)} twice`;
 }
 
 function fieldOf(column: string, structure: Structure, { columns }: FileReading): string | null {
@@ -206,51 +281,6 @@ async function eachOf(
   }
 }
 
-/** A value of each type, the likeliest first: a column is of the first one that all of its values have. */
-const samples = [0, true, [], {}, ''] as const;
-
-/** The types that all values of a column have. */
-class Types {
-  readonly #left = new Set<string>();
-  #isBegun = false;
-
-  note(value: unknown): void {
-    if (value === null || value === undefined) return;
-    const kind = kindOf(value);
-    if (!this.#isBegun) this.#left.add(kind);
-    else if (!this.#left.has(kind)) this.#left.clear();
-    this.#isBegun = true;
-  }
-
-  /** A value of the type; without values, and of several types, it is text. */
-  sample(): unknown {
-    return samples.find((sample) => this.#left.has(kindOf(sample))) ?? '';
-  }
-}
-
-function kindOf(value: unknown): string {
-  if (Array.isArray(value)) return 'array';
-  return typeof value === 'bigint' ? 'number' : typeof value;
-}
-
-/** What a cell would be by its look. */
-function cellValue(cell: string | null): unknown {
-  if (cell === null || cell === '') return null;
-  if (isJsonNumber(cell)) return 0;
-  if (/^(?:true|false)$/i.test(cell)) return true;
-  return tableValue(cell);
-}
-
-/** Arrays and objects may be texts of JSON. */
-function tableValue(value: unknown): unknown {
-  if (typeof value !== 'string' || !/^[[{]/.test(value)) return value;
-  try {
-    return JSON.parse(value) as unknown;
-  } catch {
-    return value;
-  }
-}
-
 function shownValue(value: unknown): unknown {
   if (typeof value === 'number' || typeof value === 'boolean') return value;
   const text = typeof value === 'string' ? value : JSON.stringify(value ?? null, withoutBigInts);
@@ -259,5 +289,6 @@ function shownValue(value: unknown): unknown {
 }
 
 function withoutBigInts(_: string, value: unknown): unknown {
+  if (value instanceof Uint8Array) return `0x${Buffer.from(value).toString('hex')}`;
   return typeof value === 'bigint' ? String(value) : value;
 }

@@ -1,0 +1,110 @@
+import type { SchemaElement, SchemaTree } from 'hyparquet';
+import { parseExactly, RoundedNumber } from '#kernel/json/rounded-number.ts';
+import { FileProblem } from './file-problem.ts';
+import { intervalText } from './interval-text.ts';
+
+/** Makes the value of a cell from what the package reads. */
+type CellReader = (value: unknown) => unknown;
+
+/** The repeated group of a list whose elements have one field. */
+const recordNames = /^array$|_tuple$/;
+
+/**
+ * Takes off a schema what the package can't read, or reads wrongly. Answers how values of each column of the table are made
+ * of what it reads instead; null: as they are.
+ * @param schema of the metadata, which the package reads by
+ */
+export function cellReaders(root: SchemaTree): readonly (CellReader | null)[] {
+  // at the top it stays a text: a field holds it, or parses it
+  return root.children.map((node) => (isJson(node.element) ? null : readerOf(node)));
+}
+
+function readerOf(node: SchemaTree): CellReader | null {
+  const { element, children } = node;
+  if (children.length === 0) return leafReader(element);
+  const repeated = children[0] as SchemaTree;
+  if (isAnnotated(element, 'LIST') && children.length === 1 && isRecordList(repeated)) {
+    // https://github.com/apache/parquet-format/blob/master/LogicalTypes.md#backward-compatibility-rules: as a group of one
+    // repeated group the package reads it rightly
+    clear(element);
+    const { name } = repeated.element;
+    const fields = fieldReader(repeated.children);
+    return nullable((value) => {
+      const list = ((value as Record<string, unknown>)[name] ?? []) as unknown[];
+      return fields === null ? list : list.map(fields);
+    });
+  }
+  if (isAnnotated(element, 'LIST') && children.length === 1) {
+    const item = readerOf(repeated.children.length === 1 ? (repeated.children[0] as SchemaTree) : repeated);
+    return item && nullable((value) => Array.from(value as ArrayLike<unknown>, item));
+  }
+  if (isAnnotated(element, 'MAP') && children.length === 1 && repeated.children.length === 2) {
+    const entry = readerOf(repeated.children[1] as SchemaTree);
+    return entry && nullable((value) => mapValues(value as object, () => entry));
+  }
+  const fields = fieldReader(children);
+  if (fields === null || element.repetition_type !== 'REPEATED') return fields;
+  return nullable((value) => (value as unknown[]).map(fields));
+}
+
+/** Of an object with these fields. */
+function fieldReader(children: readonly SchemaTree[]): CellReader | null {
+  const readers = new Map(children.map((child) => [child.element.name, readerOf(child)]));
+  if ([...readers.values()].every((reader) => reader === null)) return null;
+  return nullable((value) => mapValues(value as object, (key) => readers.get(key) ?? null));
+}
+
+function leafReader(element: SchemaElement): CellReader | null {
+  if (element.converted_type === 'INTERVAL') {
+    clear(element);
+    return nullable((value) => intervalOf(value as Uint8Array));
+  }
+  if (isJson(element)) return nullable((value) => jsonOf(String(value)));
+  if (element.converted_type !== 'BSON' && element.logical_type?.type !== 'BSON') return null;
+  clear(element);
+  // never a text, even where its bytes could be one
+  return nullable((value) => (typeof value === 'string' ? Buffer.from(value) : value));
+}
+
+/** Whether the elements of a list are what is repeated itself, and not the only field of it. */
+function isRecordList({ element, children }: SchemaTree): boolean {
+  return children.length > 1 || (children.length === 1 && recordNames.test(element.name));
+}
+
+function isAnnotated({ converted_type, logical_type }: SchemaElement, type: 'LIST' | 'MAP'): boolean {
+  return converted_type === type || logical_type?.type === type;
+}
+
+function clear(element: SchemaElement): void {
+  delete element.converted_type;
+  delete element.logical_type;
+}
+
+function nullable(read: CellReader): CellReader {
+  return (value) => (value === null || value === undefined ? null : read(value));
+}
+
+function mapValues(value: object, readerFor: (key: string) => CellReader | null): object {
+  return Object.fromEntries(
+    Object.entries(value).map(([key, one]) => [key, readerFor(key)?.(one) ?? one ?? null]),
+  );
+}
+
+function isJson({ converted_type, logical_type }: SchemaElement): boolean {
+  return converted_type === 'JSON' || logical_type?.type === 'JSON';
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return parseExactly(text);
+  } catch (error) {
+    if (error instanceof RoundedNumber) throw new FileProblem(null, `in a JSON text ${error.message}`);
+    return text;
+  }
+}
+
+/** Months, days and milliseconds. */
+function intervalOf(bytes: Uint8Array): string {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return intervalText(view.getUint32(0, true), view.getUint32(4, true), view.getUint32(8, true) / 1000);
+}
