@@ -29,7 +29,8 @@ export function fileError(
   log: Pick<Log, 'warn'>,
 ): unknown {
   if (error instanceof ApiError || !(error instanceof Error)) return error;
-  if (error instanceof FileProblem) return unreadableFile(error.message, error);
+  if (error instanceof FileProblem)
+    return unreadableFile(`${error.line === null ? '' : `line ${error.line}: `}${error.message}`, error);
   if (error instanceof EngineMissing)
     return notImplemented('A query of a file, on a server without the embedded engine (chdb),');
   if (error instanceof EngineEnded) {
@@ -57,15 +58,19 @@ export function fileError(
   return unreadableFile(reasonOf(error.message, format), error);
 }
 
+/** For what the import's reader finds nothing wrong with. */
 function reasonOf(message: string, { name, isGzip }: FileFormat): string {
-  const [, text] = /floating point value here: (.*?): Cannot parse Float64/s.exec(message) ?? [];
-  if (text !== undefined) return `a cell of a column of numbers is ${shownName(text)}`;
-  const [, value] = /Cannot parse boolean value here: '(.*?)',/.exec(message) ?? [];
-  if (value !== undefined) return `a cell of a column of booleans is ${shownName(value)}`;
+  const [, twice] = /Cannot add column (.*?): column with this name already exists/.exec(message) ?? [];
+  if (twice !== undefined) return `two of its columns have the name ${shownName(twice)}`;
+  const [, repeated] =
+    /Duplicate field found while parsing JSONEachRow format: (.*?)(?:: \(at row \d+\)|\n|$)/.exec(message) ??
+    [];
+  if (repeated !== undefined) return `a line has the key ${shownName(repeated)} twice`;
+  const [, encrypted] =
+    /TProtocolException: Invalid data: read stage: ColumnData: column: (.*?): \(in file/.exec(message) ?? [];
+  if (encrypted !== undefined) return `its column ${shownName(encrypted)} is damaged, or encrypted`;
   const [, key] = /while reading the value of key (.*?)\)/.exec(message) ?? [];
   if (key !== undefined) return `a value of ${shownName(key)} is not of the type of the values before`;
-  if (/Expected end of line/.test(message)) return 'a row has more cells than the first line';
-  if (/less columns than expected|expected '.' before/.test(message) && name === 'CSV')
-    return 'a row has fewer cells than the first line, or a quote that does not end';
+  if (name === 'Parquet') return 'it is no whole Parquet file';
   return `it is no ${name}${isGzip ? ' compressed with gzip' : ''}, or damaged`;
 }

@@ -14,8 +14,10 @@ import {
   bodyErrors,
   jsonContent,
   noStore,
+  queryParameter,
 } from '#server/openapi/api-operation.ts';
 import { curl, keeping } from '#server/openapi/curl.ts';
+import { describedTableChoices, tableReading } from '../imports/jobs/import-choices.ts';
 import type { StoredFiles } from '../imports/jobs/stored-files.ts';
 import { acceptQuery, requireQueryType } from '../input/query-media-type.ts';
 import { groupHeaders, pageHeaders, queryableHeader } from '../openapi/filter-schemas.ts';
@@ -54,6 +56,9 @@ function describe({ method, path, id, how, errors }: (typeof ways)[number]): Api
     pathParameters: {
       name: { description: 'The `name` of a CloudFile', schema: { type: 'string', minLength: 1 } },
     },
+    parameters: describedTableChoices.map(({ name, description, schema }) =>
+      queryParameter(name, description, schema),
+    ),
     body: { description: 'JSON', content: jsonContent(body, example) },
     answers: {
       200: {
@@ -100,6 +105,7 @@ async function queryFile(
   const body = await readJson(request, config.maxRecordBytes);
   const object = await files.find({ ownerId, projectSlug, name }, request.signal);
   const format = formatOf(name, object);
+  const reading = tableReading(request.query, format, config.maxRecordBytes);
   const own = limits?.timeout;
   const cost = {
     timeout: own ?? config.readLimits.timeout,
@@ -113,7 +119,7 @@ async function queryFile(
   const cut = (): void => {
     more = moreGroupsHeader;
   };
-  const chunks = await tables.ask({ ownerId, object, format, body, request, cost, paged, cut });
+  const chunks = await tables.ask({ ownerId, object, format, reading, body, request, cost, paged, cut });
   const list = isAggregation(body) ? await whole(chunks) : await pageOf(chunks, next);
   const cursor = (next as NextPage | null)?.cursorOf(list) ?? null;
   return {

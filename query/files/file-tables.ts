@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { EngineProcess, givenFile } from '#engine/engine-process.ts';
 import { createStreamSlots, paced } from '#engine/stream-slots.ts';
 import type { ReadLimits } from '#kernel/config/settings.ts';
+import { ApiError } from '#kernel/errors/api-error.ts';
 import { invalidOptions } from '#kernel/errors/catalogue.ts';
 import type { ReaderSlots } from '#kernel/limits/reader-slots.ts';
 import type { Log } from '#kernel/log/log.ts';
@@ -17,13 +18,22 @@ import { isObject } from '#records/structure/is-object.ts';
 import { wholeRecord } from '#records/structure/record-parts.ts';
 import type { Structure } from '#records/structure/structure.ts';
 import type { HttpRequest } from '#server/http/http-types.ts';
+import { FileProblem } from '../imports/formats/file-problem.ts';
+import type { FileBytes } from '../imports/formats/file-text.ts';
 import type { StoredFiles } from '../imports/jobs/stored-files.ts';
+import type { FileReading } from '../imports/thread/file-records.ts';
 import { parseAsked } from '../input/asked-conditions.ts';
 import { parseAggregate } from '../input/parse-aggregate.ts';
+import { assertBytes } from './assert-bytes.ts';
 import { ByteServer } from './byte-server.ts';
-import { type FileSource, type FileTable, readFileTable } from './file-columns.ts';
+import { CsvCheck } from './csv-check.ts';
+import { type CsvHeader, csvTable, passesBlankLines, readCsvHeader } from './csv-table.ts';
+import { type FileSource, type FileTable, unfitColumn } from './file-columns.ts';
 import { type EngineCost, fileError } from './file-error.ts';
 import type { FileFormat } from './file-format.ts';
+import { firstProblem } from './first-problem.ts';
+import { ndjsonTable } from './ndjson-table.ts';
+import { parquetTable, unfitRow } from './parquet-table.ts';
 
 /** Statements over files at once; an account has half of them. */
 const processes = 2;
@@ -48,6 +58,8 @@ export interface FileQuestion {
   readonly ownerId: string;
   readonly object: StoredObject;
   readonly format: FileFormat;
+  /** How its cells are read. */
+  readonly reading: FileReading;
   /** The parsed JSON. */
   readonly body: unknown;
   readonly request: HttpRequest;
@@ -64,13 +76,22 @@ export function isAggregation(body: unknown): boolean {
   return isObject(body) && ('groupBy' in body || 'values' in body);
 }
 
+/** What is known of a version of a file, read in one way. */
+interface KnownFile {
+  readonly header: CsvHeader | null;
+  table: FileTable | null;
+  /** Whether the whole file is CSV as an import reads it. */
+  isChecked: boolean;
+  hasBlankLines: boolean;
+}
+
 /** Uploaded files as tables. Each statement has an engine of its own (common/engine/engine-process.ts). */
 export class FileTables {
   readonly #files: Files;
   readonly #bytes: ByteServer;
   readonly #slots: ReaderSlots;
   readonly #log: Pick<Log, 'warn'>;
-  readonly #known = new LRUCache<string, FileTable>({ max: knownFiles });
+  readonly #known = new LRUCache<string, KnownFile>({ max: knownFiles });
 
   constructor({
     files,
@@ -111,45 +132,110 @@ export class FileTables {
   }
 
   async *#answer(question: FileQuestion): AsyncGenerator<Uint8Array> {
-    const { object, request, cost } = question;
+    const { object, request, cost, body } = question;
     const { signal } = request;
     // where the store has files, an open one is handed on: a gigabyte of CSV takes two thirds of the time
     const file = await this.#files.open(object, signal);
     const served = file === null ? await this.#bytes.serve(object, signal) : null;
     const source: FileSource =
       served === null ? { kind: 'file', at: givenFile } : { kind: 'url', at: served.url };
-    let engine: EngineProcess | undefined;
+    const starting = EngineProcess.start({ file: file?.fd, settings, timeout: cost.timeout, signal });
+    starting.catch(() => {});
+    let check: CsvCheck | null = null;
+    let table: FileTable | null = null;
     try {
-      engine = await EngineProcess.start({ file: file?.fd, settings, timeout: cost.timeout, signal });
-      const table = await this.#tableOf(question, source, engine);
-      const answer = isAggregation(question.body) ? groups : found;
-      yield* answer(table, question, source, engine);
+      const known = await this.#knownFile(question);
+      const { header } = known;
+      if (header !== null && !known.isChecked)
+        check = new CsvCheck(this.#bytesOf(question), header, question.reading.nulls ?? []);
+      const engine = await starting;
+      table = known.table ??= await tableOf(question, header, source, (sql) => engine.rows(sql));
+      const few = isAggregation(body) ? null : fewRows(question, table);
+      await check?.covers(few ?? Number.POSITIVE_INFINITY);
+      if (check !== null && few === null) {
+        known.isChecked = true;
+        known.hasBlankLines = check.hasBlankLines;
+      }
+      const passes = header !== null && (known.hasBlankLines || !known.isChecked);
+      const read = passes ? { ...table, settings: `${table.settings}, ${passesBlankLines}` } : table;
+      const answer = isAggregation(body) ? groups : found;
+      yield* answer(read, question, source, engine);
     } catch (error) {
-      throw served?.failure ?? fileError(error, question.format, cost, this.#log);
+      throw served?.failure ?? (await this.#reasonOf(error, question, table, source, starting));
     } finally {
+      await check?.close();
       served?.end();
-      await engine?.close();
+      await starting.then((engine) => engine.close()).catch(() => {});
       await file?.close();
     }
   }
 
-  async #tableOf(
-    { object, format }: FileQuestion,
-    source: FileSource,
-    engine: EngineProcess,
-  ): Promise<FileTable> {
+  async #knownFile(question: FileQuestion): Promise<KnownFile> {
+    const { object, format, reading } = question;
     const { key, size, lastModified } = object;
-    const version = `${key} ${size} ${lastModified.getTime()}`;
+    const version = `${key} ${size} ${lastModified.getTime()} ${JSON.stringify(reading)}`;
     const known = this.#known.get(version);
     if (known !== undefined) return known;
-    const table = await readFileTable(format, source, (sql) => engine.rows(sql));
-    this.#known.set(version, table);
-    return table;
+    await assertBytes(this.#files, question);
+    const header = format.name === 'CSV' ? await readCsvHeader(this.#bytesOf(question), reading) : null;
+    const made: KnownFile = { header, table: null, isChecked: false, hasBlankLines: false };
+    this.#known.set(version, made);
+    return made;
+  }
+
+  #bytesOf({ object, request }: Pick<FileQuestion, 'object' | 'request'>): FileBytes {
+    const chunks = (): AsyncGenerator<Uint8Array> => this.#files.read(object, request.signal);
+    return { bytesRead: 0, [Symbol.asyncIterator]: chunks };
+  }
+
+  /** What to answer for an error: for what a text has wrong, the words of an import. */
+  async #reasonOf(
+    error: unknown,
+    question: FileQuestion,
+    table: FileTable | null,
+    source: FileSource,
+    starting: Promise<EngineProcess>,
+  ): Promise<unknown> {
+    const { format, cost, request, reading } = question;
+    const answered = fileError(error, format, cost, this.#log);
+    const isOfFile = answered instanceof ApiError && answered.code === 'unreadable_file';
+    if (!isOfFile || request.signal.aborted || (error instanceof FileProblem && error.line !== null))
+      return answered;
+    const find = async (): Promise<FileProblem | null> => {
+      if (format.name !== 'Parquet')
+        return firstProblem(this.#bytesOf(question), reading, table?.structure ?? null);
+      const column = table && unfitColumn(table, (error as Error).message);
+      if (table === null || column === null) return null;
+      const engine = await starting;
+      return unfitRow(table, column, source, (sql) => engine.rows(sql));
+    };
+    const problem = await find().catch(() => null);
+    return problem === null ? answered : fileError(problem, format, cost, this.#log);
   }
 }
 
-function rowsSql({ columns, from }: FileTable, source: FileSource, more = ''): string {
-  return `(SELECT ${columns}${more} FROM ${from(source)})`;
+function tableOf(
+  { format, reading }: FileQuestion,
+  header: CsvHeader | null,
+  source: FileSource,
+  rows: <Row>(sql: string) => Promise<readonly Row[]>,
+): Promise<FileTable> {
+  if (header !== null) return csvTable(header, format.isGzip, reading, source, rows);
+  return format.name === 'NDJSON'
+    ? ndjsonTable(format.isGzip, source, rows)
+    : parquetTable(source, reading, rows);
+}
+
+/** How many rows from the beginning of a file an answer needs; null: perhaps all. */
+function fewRows({ body, request }: FileQuestion, { structure }: FileTable): number | null {
+  const { options, conditions } = parseFind(body, request, structure);
+  const { sort, page } = options;
+  const isFirst = sort === null && conditionsSql(conditions) === null;
+  return isFirst && page !== null ? page.offset + page.limit : null;
+}
+
+function rowsSql({ selected, from }: FileTable, source: FileSource, more = ''): string {
+  return `(SELECT ${selected}${more} FROM ${from(source)})`;
 }
 
 async function* groups(

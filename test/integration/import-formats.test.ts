@@ -225,7 +225,8 @@ t.test('tables that are none', async (t) => {
     ['parquet', arrow],
     ['arrow', good],
     ['arrow', arrow.subarray(0, 500)],
-    ['arrow', damaged(arrow, 20)],
+    // a file is read by its footer, and not by the schema in front
+    ['arrow', damaged(arrow, arrow.byteLength - 100)],
     ['arrow', Buffer.from('n,t\n1,x\n2,yyyyyyyyyyyyyyyyyyyyyyyyyyyy\n')],
   ] as const) {
     const job = await space.run(file, `format=${format}`);

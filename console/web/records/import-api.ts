@@ -38,7 +38,16 @@ export interface ImportPreview {
   /** Number of examined records. */
   readonly records: number;
   readonly problems: readonly ImportProblem[];
+  /** On columns that are text, and nearly of another type. */
+  readonly remarks: readonly { readonly column: string; readonly reason: string }[];
+  /** By these more columns get a type. */
+  readonly suggested: Readonly<Record<CellChoice, string | null>>;
 }
+
+/** What cells of CSV mean: words for no value and for true, and the character before a fraction. */
+export const cellChoices = ['nulls', 'true', 'decimal'] as const;
+export type CellChoice = (typeof cellChoices)[number];
+export type CellChoices = { readonly [name in CellChoice]?: string };
 
 /** A job of the service; `uploading`: the file is still being sent. */
 export interface ImportJob {
@@ -60,6 +69,7 @@ export interface ImportOrder {
   readonly onError: 'stop' | 'skip';
   /** Of CSV. */
   readonly unescapeFormulas: 'true' | 'false';
+  readonly cells: CellChoices;
   /** The field of each column whose name does not match; null: ignore the column. */
   readonly columns: Readonly<Record<string, string | null>>;
 }
@@ -71,6 +81,8 @@ export const noPreview: ImportPreview = {
   rows: [],
   records: 0,
   problems: [],
+  remarks: [],
+  suggested: { nulls: null, true: null, decimal: null },
 };
 
 /** This much of a text is enough for a preview. */
@@ -98,14 +110,14 @@ export function formatOf(name: string): string {
 export async function previewFile(
   path: string,
   file: File,
-  unescapeFormulas: ImportOrder['unescapeFormulas'],
+  { unescapeFormulas, cells }: Pick<ImportOrder, 'unescapeFormulas' | 'cells'>,
   signal: AbortSignal,
 ): Promise<ImportPreview> {
   const format = formatOf(file.name);
   const isTable = format === 'parquet' || format === 'arrow';
   if (isTable && file.size > largestWhole) return noPreview;
   const isWhole = isTable || file.size <= beginningBytes;
-  const query = { format, dryRun: isWhole ? 'true' : 'start', unescapeFormulas };
+  const query = { format, dryRun: isWhole ? 'true' : 'start', unescapeFormulas, ...cells };
   const body = isWhole ? file : file.slice(0, beginningBytes);
   const call = { method: 'POST', headers, query, body, signal, timeoutMs };
   const preview = await jsonOf<ImportPreview>(await callApi(path, call));
@@ -138,11 +150,11 @@ export function localJob(state: 'uploading' | 'cancelled', { size }: File, sent:
 
 /** Sends a file, and shows its job until it ends. An abort cancels the job, unless it comes too late. */
 export async function runImport(
-  { path, file, key, columns, ...choices }: ImportCall,
+  { path, file, key, columns, cells, ...choices }: ImportCall,
   signal: AbortSignal,
   show: (job: ImportJob) => void,
 ): Promise<void> {
-  const options = { ...choices, format: formatOf(file.name), columns: JSON.stringify(columns) };
+  const options = { ...choices, ...cells, format: formatOf(file.name), columns: JSON.stringify(columns) };
   const query = new URLSearchParams(options);
   const sentHeaders = { ...headers, 'idempotency-key': key };
   const upload = new AbortController();

@@ -8,7 +8,16 @@ import { useLoad } from '../parts/load.ts';
 import { ProblemNote } from '../parts/problem-note.tsx';
 import { type Field, type FieldType, systemKeys, typeWords } from '../projects/structure.ts';
 import { cellText } from './cell-text.ts';
-import { formatOf, type ImportOrder, type ImportPreview, noPreview, previewFile } from './import-api.ts';
+import {
+  type CellChoice,
+  type CellChoices,
+  cellChoices,
+  formatOf,
+  type ImportOrder,
+  type ImportPreview,
+  noPreview,
+  previewFile,
+} from './import-api.ts';
 
 export interface ImportChoicesProps {
   readonly path: string;
@@ -39,10 +48,11 @@ export function ImportChoices({ path, file, isNew, onBack, onStart }: ImportChoi
   const [unescapes, setUnescapes] = useState(true);
   const unescapeFormulas = `${unescapes}` as const;
   const [onError, setOnError] = useState<ImportOrder['onError']>('stop');
+  const [cells, setCells] = useState<CellChoices>({});
   const [chosen, setChosen] = useState<ReadonlyMap<string, string>>(new Map());
   const { data, problem, loading, reload } = useLoad(
-    (signal) => previewFile(path, file, unescapeFormulas, signal),
-    [unescapes],
+    (signal) => previewFile(path, file, { unescapeFormulas, cells }, signal),
+    [unescapes, cells],
   );
   const columns = columnsOf(data ?? noPreview, chosen, isNew);
   const used = columns.filter(({ choice }) => choice !== '');
@@ -63,6 +73,7 @@ export function ImportChoices({ path, file, isNew, onBack, onStart }: ImportChoi
         {loading && data === null && ' is being read.'}
       </p>
       {data !== null && columns.length > 0 && <PreviewTable {...{ preview: data, columns, isNew, choose }} />}
+      {data !== null && <CellFields {...{ preview: data, cells, onChange: setCells }} />}
       {/* other choices have other problems */}
       {data !== null && chosen.size === 0 && <ProblemsNote {...data} />}
       <SelectField
@@ -85,13 +96,55 @@ export function ImportChoices({ path, file, isNew, onBack, onStart }: ImportChoi
           kind="primary"
           disabled={data === null || loading || problem !== null || !canStart}
           onClick={() =>
-            onStart({ onError, unescapeFormulas, columns: mapOf(columns, isNew) }, newFields(used))
+            onStart({ onError, unescapeFormulas, cells, columns: mapOf(columns, isNew) }, newFields(used))
           }
         >
           {isNew ? 'Create the fields and import' : 'Import'}
         </Button>
       </div>
     </div>
+  );
+}
+
+const cellWords: Readonly<Record<CellChoice, (value: string) => string>> = {
+  nulls: (value) => `${value.split(',').join(', ')}: no value`,
+  true: (value) => `${value.split(',').join(', ')}: true`,
+  decimal: () => 'Numbers have a decimal comma',
+};
+
+/** The choices that the file suggests, and why. */
+function CellFields({
+  preview: { suggested, remarks },
+  cells,
+  onChange,
+}: {
+  readonly preview: ImportPreview;
+  readonly cells: CellChoices;
+  readonly onChange: (cells: CellChoices) => void;
+}): JSX.Element {
+  return (
+    <>
+      {remarks.map(({ column, reason }) => (
+        <div class="note" role="status" key={column}>
+          {cellText(column)?.text} {reason}.
+        </div>
+      ))}
+      {cellChoices.map((name) => {
+        const value = suggested[name] ?? cells[name];
+        if (value === undefined) return null;
+        return (
+          <CheckboxField
+            key={name}
+            label={cellWords[name](value)}
+            checked={cells[name] === value}
+            onChange={(isChosen) => {
+              const { [name]: _, ...others } = cells;
+              onChange(isChosen ? { ...others, [name]: value } : others);
+            }}
+          />
+        );
+      })}
+    </>
   );
 }
 
@@ -157,10 +210,10 @@ function PreviewTable({ preview, columns, isNew, choose }: PreviewTableProps): J
             </th>
             {columns.map(({ name, field, choice }) => (
               <th scope="col" key={name}>
-                <div class="cut">{cellText(name)?.text}</div>
+                <div class="cut">{name === '' ? 'no name' : cellText(name)?.text}</div>
                 <SelectField
                   hideLabel
-                  label={`${isNew ? 'Type of' : 'Field for'} ${cellText(name)?.text}`}
+                  label={`${isNew ? 'Type of' : 'Field for'} ${name === '' ? 'the column without a name' : cellText(name)?.text}`}
                   value={choice}
                   onInput={(value) => choose(name, value)}
                   options={[

@@ -73,13 +73,18 @@ function refuseOtherEncodings([first, second]: Uint8Array): void {
     throw new FileProblem(null, 'it is UTF-16, and should be UTF-8');
 }
 
-async function decompressed(file: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint8Array>> {
+/** Bytes as they were before gzip or zstd. */
+export async function decompressed(file: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint8Array>> {
   const chunks = file[Symbol.asyncIterator]();
   const first = await chunks.next();
   const head = Buffer.from(first.done === true ? [] : first.value);
   const whole = (async function* () {
-    yield head;
-    for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) yield next.value;
+    try {
+      yield head;
+      for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) yield next.value;
+    } finally {
+      await chunks.return?.();
+    }
   })();
   const decompress = decompressorOf(head);
   if (decompress === null) return whole;

@@ -61,6 +61,16 @@ const among: Partial<Record<Name, readonly string[]>> = {
   unescapeFormulas: yesOrNo,
 };
 
+/** Those that a query of a file as a table has, too. */
+const tableNames = [
+  'delimiter',
+  'nulls',
+  'true',
+  'false',
+  'decimal',
+  'nan',
+] as const satisfies readonly Name[];
+
 export const describedChoices = Object.entries(names).map(([name, description]) => {
   const values = among[name as Name];
   const schema: Schema = {
@@ -70,6 +80,12 @@ export const describedChoices = Object.entries(names).map(([name, description]) 
   };
   return { name, description, schema };
 });
+
+export const describedTableChoices = describedChoices.filter(({ name }) => isTableName(name));
+
+function isTableName(name: string): boolean {
+  return (tableNames as readonly string[]).includes(name);
+}
 
 /** What the query of an import says. */
 export interface ImportChoices {
@@ -89,11 +105,15 @@ export interface ImportChoices {
 }
 
 /** Throws a 400 that lists every problem. */
-export function choicesOf(query: Iterable<readonly [name: string, value: string]>): ImportChoices {
+export function choicesOf(
+  query: Iterable<readonly [name: string, value: string]>,
+  isKnown = (name: string) => Object.hasOwn(names, name),
+  of = 'an import',
+): ImportChoices {
   const asked: Partial<Record<Name, string>> = {};
   const problems: string[] = [];
   for (const [name, value] of query) {
-    if (!Object.hasOwn(names, name)) problems.push(`Query: ${shownName(name)} is no choice of an import`);
+    if (!isKnown(name)) problems.push(`Query: ${shownName(name)} is no choice of ${of}`);
     else if (asked[name as Name] !== undefined) problems.push(`Query: ${name} is given twice`);
     else asked[name as Name] = value;
   }
@@ -184,11 +204,38 @@ export function readingOf(
     throw unsupportedMediaType(
       `that of ${importFormats.join(', ')}, such as text/csv, unless the query says the format, such as ?format=csv`,
     );
-  const { nulls, words, nan } = choices;
   return {
     ...{ format: known, delimiter, hasHeader, unescapesFormulas: unescapeFormulas, columns, keep, largest },
+    ...cellChoices(choices),
+  };
+}
+
+function cellChoices({
+  nulls,
+  words,
+  nan,
+}: Pick<ImportChoices, 'nulls' | 'words' | 'nan'>): Pick<FileReading, 'nulls' | 'words' | 'nanIsNull'> {
+  return {
     ...(nulls.length > 0 && { nulls }),
     ...(Object.keys(words).length > 0 && { words }),
     ...(nan === 'null' && { nanIsNull: true }),
+  };
+}
+
+/** How a file is read as a table. Throws a 400 that lists every problem. */
+export function tableReading(
+  query: Iterable<readonly [name: string, value: string]>,
+  { name }: { readonly name: 'CSV' | 'NDJSON' | 'Parquet' },
+  largest: number,
+): FileReading {
+  const choices = choicesOf(query, isTableName, 'a query of a file');
+  const { delimiter, columns, keep } = choices;
+  if (delimiter !== null && delimiter.charCodeAt(0) > 0x7f)
+    throw invalidOptions([
+      'Query: delimiter should be a character of ASCII: others are read by an import only',
+    ]);
+  return {
+    ...{ format: name.toLowerCase() as ImportFormat, delimiter, hasHeader: true, unescapesFormulas: false, columns, keep, largest },
+    ...cellChoices(choices),
   };
 }

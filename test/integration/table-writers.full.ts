@@ -1,0 +1,178 @@
+/** Files of tables by the writers that people use, as imports and as tables (docs/import-export.md). */
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import t from 'tap';
+import { fileKey } from '#catalogue/file-key.ts';
+import { createFileSystemStore } from '#objects/file-system/file-system-store.ts';
+import { importSpaces } from '../services/import-spaces.ts';
+import { testDeployment } from '../services/new-file.ts';
+import { installPython } from '../services/python-packages.ts';
+import { queryHarnessFor, refusal } from '../services/query-harness.ts';
+import { storeObject } from '../services/store-object.ts';
+import { temporaryFolder } from '../services/temporary-folder.ts';
+
+const writers = ['pyarrow==26.0.1', 'pandas==3.1.1', 'polars==2.1.0', 'duckdb==2.0.1'];
+const packages = await installPython(writers);
+if (packages === null)
+  t.comment('NOT TESTED with their writers: it takes Python 3 with pip to install them.');
+const folder = await temporaryFolder(t);
+if (packages !== null)
+  await promisify(execFile)('python3', [join(import.meta.dirname, '../services/write-tables.py'), folder], {
+    env: { PATH: process.env.PATH ?? '', PYTHONPATH: packages },
+  });
+const skip = packages === null;
+
+const harness = await queryHarnessFor(t);
+const made = importSpaces(t, harness);
+const store = await createFileSystemStore({ root: join(harness.dataDir, 'files') });
+t.teardown(() => store.close());
+
+const fileOf = (name: string): Promise<Buffer> => readFile(join(folder, name));
+let spaces = 0;
+
+/** Imports a file into a new space. Answers its job with its records, or the refusal. */
+async function imported(file: Buffer, format: string, query = '') {
+  const slug = `space-${spaces++}`;
+  const { status, body, problems } = await harness.call({
+    ...{ method: 'POST', path: `/p/${slug}/_import_`, query: `format=${format}${query}`, body: file },
+  });
+  if (status !== 202) return { status, problems };
+  const space = await made(slug, []);
+  const job = await space.over(body.id);
+  const headers = { 'use-pre-stored-structure': 'true' };
+  const records = (await harness.call({ path: `/p/${slug}`, headers })).body as Record<string, unknown>[];
+  return {
+    job,
+    records: records.map(({ id: _, createdAt: __, updatedAt: ___, ...record }) => record),
+  };
+}
+
+async function table(file: Buffer, ending: string, query = '', body: unknown = {}) {
+  const name = `${randomUUID()}_a.${ending}`;
+  const key = fileKey({ deploymentId: testDeployment, ownerId: 'owner', projectSlug: 'p', name });
+  await storeObject(store, key, file, { contentType: 'application/octet-stream', metadata: {} });
+  return harness.call({ method: 'QUERY', path: `/_f_/p/${name}`, query, body });
+}
+
+const columns = (map: object): string => `&columns=${encodeURIComponent(JSON.stringify(map))}`;
+
+t.test('Arrow', { skip }, async (t) => {
+  for (const name of ['uncompressed', 'lz4', 'zstd', 'stream'])
+    t.match(
+      await imported(await fileOf(`polars-${name}.arrow`), 'arrow'),
+      {
+        job: { state: 'done' },
+        records: [
+          { n: 1, t: 'a', c: 'x' },
+          { n: 2, c: 'y' },
+        ],
+      },
+      `polars ${name}`,
+    );
+  t.match(await imported(await fileOf('polars-empty.arrow'), 'arrow'), {
+    job: { state: 'done', records: 0 },
+  });
+  t.match(await imported(await fileOf('pyarrow.arrow'), 'arrow'), { records: [{ n: 1, t: 'a' }, { n: 2 }] });
+  for (const [name, reason] of [
+    ['feather-1', /Feather version 1/],
+    ['old-stream', /before version 0\.15/],
+    ['int128', /integers of 128 bits/],
+  ] as const)
+    t.match(await imported(await fileOf(`${name}.arrow`), 'arrow'), { status: 400, problems: [reason] });
+  const bytes = await fileOf('bytes.arrow');
+  t.match(await imported(bytes, 'arrow'), {
+    job: { state: 'failed', problems: [{ line: 2, field: 'v', reason: 'is not valid UTF-8' }] },
+  });
+  t.match(await imported(bytes, 'arrow', columns({ v: null })), { records: [{ k: 1 }, { k: 2 }] });
+});
+
+t.test('Parquet', { skip }, async (t) => {
+  for (const [name, problem] of [
+    ['bytes', { line: 2, field: 'v', reason: 'is not valid UTF-8' }],
+    ['fixed', { line: 1, field: 'v', reason: 'is bytes, which no field holds' }],
+    ['nan', { line: 2, field: 'v', reason: /is NaN/ }],
+    ['long-list', { line: 1, field: 'v', reason: /has more digits than a NUMBER can hold/ }],
+  ] as const) {
+    const file = await fileOf(`${name}.parquet`);
+    t.match(await imported(file, 'parquet'), { job: { state: 'failed', problems: [problem] } }, name);
+    const without = await imported(file, 'parquet', columns({ v: null }));
+    t.match(without, { job: { state: 'done' }, records: [{ k: 1 }] }, `${name}, left out`);
+    if (name === 'long-list') continue;
+    const reason = name === 'nan' ? /line 2: 'v' is NaN/ : `line ${problem.line}: 'v' ${problem.reason}`;
+    const answer = await table(file, 'parquet');
+    t.match(answer, { status: 400, problems: [reason] }, `${name} as a table`);
+    t.match(await table(file, 'parquet', '', { $select: ['k'] }), { status: 200 }, `${name}, not asked for`);
+  }
+  const nan = await fileOf('nan.parquet');
+  t.match(await imported(nan, 'parquet', '&nan=null'), { records: [{ v: 1.5 }, { k: 2 }, { k: 3 }] });
+  t.strictSame((await table(nan, 'parquet', 'nan=null')).body, [
+    { k: 1, v: 1.5 },
+    { k: 2, v: null },
+    { k: 3, v: null },
+  ]);
+  const empty = await fileOf('empty.parquet');
+  t.match(await imported(empty, 'parquet'), { job: { state: 'done', records: 0 } });
+  t.strictSame((await table(empty, 'parquet')).body, []);
+  t.match(await imported(await fileOf('empty-group.parquet'), 'parquet'), { job: { inserted: 4 } });
+  const interval = await fileOf('interval.parquet');
+  t.match(await imported(interval, 'parquet'), { records: [{ k: 1, v: 'P14M3DT4.5S' }] });
+  t.strictSame((await table(interval, 'parquet')).body, [{ k: 1, v: 'P14M3DT4.5S' }]);
+  const json = await fileOf('json.parquet');
+  const texts = [{ v: '{"a":1}' }, { v: '[12345678901234567890]' }];
+  t.match(await imported(json, 'parquet'), { records: texts });
+  t.strictSame((await table(json, 'parquet')).body, texts);
+  const dates = await fileOf('dates.parquet');
+  const days = [{ d: '9999-12-31T00:00:00.000Z' }, { d: '1850-05-01T00:00:00.000Z' }];
+  t.match(await imported(dates, 'parquet'), { records: [...days, {}] });
+  t.strictSame((await table(dates, 'parquet')).body, [...days, { d: null }]);
+  const long = await fileOf('long.parquet');
+  t.match(await table(long, 'parquet'), refusal('unreadable_file', /line 2: 'k' has more digits/));
+  const late = await fileOf('texts.parquet');
+  t.match(
+    await table(late, 'parquet'),
+    refusal('unreadable_file', /line 1001: 'v' should be the JSON of an ARRAY/),
+  );
+  const twice = await fileOf('twice.parquet');
+  t.match(await imported(twice, 'parquet'), {
+    status: 400,
+    problems: [/two of its columns have the name 'x'/],
+  });
+  t.match(await table(twice, 'parquet'), { status: 400, problems: [/two of its columns have the name 'x'/] });
+  const unnamed = await fileOf('no-name.parquet');
+  t.match(await imported(unnamed, 'parquet'), { status: 400, problems: [/column 1 has no name/] });
+  t.match(await table(unnamed, 'parquet'), { status: 400, problems: [/column 1 has no name/] });
+  t.match(await imported(unnamed, 'parquet', columns({ '': 'row' })), { records: [{ row: 1, v: 1 }] });
+});
+
+t.test('lists of records by parquet-avro', async (t) => {
+  const file = await readFile(join(import.meta.dirname, '../files/parquet-avro-1.16.0.parquet'));
+  t.match(await imported(file, 'parquet'), {
+    records: [
+      {
+        k: 0,
+        l: [{ x: 0 }, { x: 1 }],
+        l2: [
+          { x: 0, y: null },
+          { x: 1, y: 't' },
+        ],
+        n: [0, 1],
+        m: { a: 1 },
+      },
+      { k: 1, l: [], l2: [], n: [], m: {} },
+      { k: 2 },
+    ],
+  });
+});
+
+t.test('CSV of pandas', { skip }, async (t) => {
+  const csv = await fileOf('pandas.csv');
+  const query = `&nulls=NA${columns({ '': null })}`;
+  t.match(await imported(csv, 'csv', query), { records: [{ n: 1.5, t: 'x' }, {}] });
+  const { body: look } = await harness.call({
+    ...{ method: 'POST', path: '/p/new/_import_', query: `dryRun=true&format=csv`, body: csv },
+  });
+  t.match(look, { suggested: { nulls: 'NA' }, problems: [{ reason: /column 1 has no name/ }] });
+});

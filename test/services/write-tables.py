@@ -1,0 +1,61 @@
+"""Files of tables as pyarrow, pandas, polars and DuckDB write them, into the folder that is named."""
+import datetime
+import os
+import sys
+
+import duckdb
+import pandas
+import polars
+import pyarrow
+import pyarrow.feather as feather
+import pyarrow.ipc as ipc
+import pyarrow.parquet as parquet
+
+os.chdir(sys.argv[1])
+
+
+def write(name, columns):
+    parquet.write_table(pyarrow.table(columns), name)
+
+
+frame = polars.DataFrame({'n': [1, 2], 't': ['a', None], 'c': polars.Series(['x', 'y'], dtype=polars.Categorical)})
+for compression in ('uncompressed', 'lz4', 'zstd'):
+    frame.write_ipc(f'polars-{compression}.arrow', compression=compression)
+frame.write_ipc_stream('polars-stream.arrow')
+frame.head(0).write_ipc('polars-empty.arrow')
+table = pyarrow.table({'n': [1, 2], 't': ['a', None]})
+feather.write_feather(table, 'pyarrow.arrow', compression='zstd')
+feather.write_feather(table, 'feather-1.arrow', version=1)
+old = ipc.IpcWriteOptions(use_legacy_format=True, metadata_version=ipc.MetadataVersion.V4)
+with ipc.new_stream('old-stream.arrow', table.schema, options=old) as writer:
+    writer.write_table(table)
+polars.DataFrame({'v': polars.Series([5], dtype=polars.Int128)}).write_ipc('int128.arrow')
+feather.write_feather(pyarrow.table({'k': [1, 2], 'v': pyarrow.array([b'ok', b'\xff'])}), 'bytes.arrow')
+
+write('bytes.parquet', {'k': [1, 2], 'v': pyarrow.array([b'ok', b'\xff'], pyarrow.binary())})
+write('fixed.parquet', {'k': [1], 'v': pyarrow.array([b'abc\0'], pyarrow.binary(4))})
+write('nan.parquet', {'k': [1, 2, 3], 'v': [1.5, float('nan'), float('inf')]})
+write('long-list.parquet', {'k': [1], 'v': pyarrow.array([[2**53 + 1]], pyarrow.list_(pyarrow.int64()))})
+write('texts.parquet', {'v': ['[1]'] * 1000 + ['hello']})
+dates = [datetime.date(9999, 12, 31), datetime.date(1850, 5, 1), None]
+write('dates.parquet', {'d': pyarrow.array(dates)})
+write('long.parquet', {'k': [1, 1727000000000000001, 1727000000000000002]})
+pandas.DataFrame({'n': pandas.Series([], dtype='int64')}).to_parquet('empty.parquet')
+with parquet.ParquetWriter('empty-group.parquet', pyarrow.schema([('n', pyarrow.int64())])) as writer:
+    rows = pyarrow.table({'n': [1, 2]})
+    writer.write_table(rows)
+    writer.write_table(rows.slice(0, 0))
+    writer.write_table(rows)
+parquet.write_table(pyarrow.Table.from_arrays([pyarrow.array([1])] * 2, names=['x', 'x']), 'twice.parquet')
+parquet.write_table(pyarrow.Table.from_arrays([pyarrow.array([1])] * 2, names=['', 'v']), 'no-name.parquet')
+write(
+    'nulls.parquet',
+    {
+        'l': pyarrow.array([[1, None], [], None], pyarrow.list_(pyarrow.int64())),
+        's': pyarrow.array([{'a': 1}, {'a': None}, None], pyarrow.struct([('a', pyarrow.int64())])),
+        'm': pyarrow.array([[('k', 1)], [], None], pyarrow.map_(pyarrow.string(), pyarrow.int64())),
+    },
+)
+duckdb.sql("COPY (SELECT 1 AS k, INTERVAL '14 months 3 days 4.5 seconds' AS v) TO 'interval.parquet'")
+duckdb.sql("""COPY (SELECT '{"a":1}'::JSON AS v UNION ALL SELECT '[12345678901234567890]'::JSON) TO 'json.parquet'""")
+pandas.DataFrame({'n': [1.5, None], 't': ['x', None]}).to_csv('pandas.csv', na_rep='NA')
