@@ -16,7 +16,9 @@ export async function assertBytes(
 ): Promise<void> {
   const { size } = object;
   const isTable = format.name === 'Parquet';
-  const range = isTable ? { start: Math.max(0, size - 4), end: size - 1 } : { start: 0, end: Math.min(3, size - 1) };
+  const range = isTable
+    ? { start: Math.max(0, size - 4), end: size - 1 }
+    : { start: 0, end: Math.min(3, size - 1) };
   const chunks: Uint8Array[] = [];
   if (size > 0) for await (const chunk of files.read(object, request.signal, range)) chunks.push(chunk);
   const bytes = Buffer.concat(chunks);

@@ -105,7 +105,7 @@ async function queryFile(
   const body = await readJson(request, config.maxRecordBytes);
   const object = await files.find({ ownerId, projectSlug, name }, request.signal);
   const format = formatOf(name, object);
-  const reading = tableReading(request.query, format, config.maxRecordBytes);
+  const { reading, rest: query } = tableReading(request.query, format, config.maxRecordBytes);
   const own = limits?.timeout;
   const cost = {
     timeout: own ?? config.readLimits.timeout,
@@ -119,7 +119,18 @@ async function queryFile(
   const cut = (): void => {
     more = moreGroupsHeader;
   };
-  const chunks = await tables.ask({ ownerId, object, format, reading, body, request, cost, paged, cut });
+  const chunks = await tables.ask({
+    ownerId,
+    object,
+    format,
+    reading,
+    query,
+    body,
+    request,
+    cost,
+    paged,
+    cut,
+  });
   const list = isAggregation(body) ? await whole(chunks) : await pageOf(chunks, next);
   const cursor = (next as NextPage | null)?.cursorOf(list) ?? null;
   return {

@@ -60,6 +60,8 @@ export interface FileQuestion {
   readonly format: FileFormat;
   /** How its cells are read. */
   readonly reading: FileReading;
+  /** Without what the reading says. */
+  readonly query: HttpRequest['query'];
   /** The parsed JSON. */
   readonly body: unknown;
   readonly request: HttpRequest;
@@ -227,8 +229,8 @@ function tableOf(
 }
 
 /** How many rows from the beginning of a file an answer needs; null: perhaps all. */
-function fewRows({ body, request }: FileQuestion, { structure }: FileTable): number | null {
-  const { options, conditions } = parseFind(body, request, structure);
+function fewRows(question: FileQuestion, { structure }: FileTable): number | null {
+  const { options, conditions } = parseFind(question, structure);
   const { sort, page } = options;
   const isFirst = sort === null && conditionsSql(conditions) === null;
   return isFirst && page !== null ? page.offset + page.limit : null;
@@ -240,11 +242,15 @@ function rowsSql({ selected, from }: FileTable, source: FileSource, more = ''): 
 
 async function* groups(
   table: FileTable,
-  { body, request, cut }: FileQuestion,
+  { body, request, query, cut }: FileQuestion,
   source: FileSource,
   engine: EngineProcess,
 ): AsyncGenerator<Uint8Array> {
-  const plan: AggregatePlan = parseAggregate(body, request, table.structure);
+  const plan: AggregatePlan = parseAggregate(
+    body,
+    { query, header: (name) => request.header(name) },
+    table.structure,
+  );
   const isFilled = plan.groups.some(({ fill }) => fill);
   const { columns, tail } = aggregateSql(plan, costSql(0), isFilled ? aggregateLimits.rows + 1 : null);
   const where = conditionsSql(plan.where);
@@ -258,14 +264,14 @@ async function* groups(
 
 function found(
   table: FileTable,
-  { body, request, paged }: FileQuestion,
+  question: FileQuestion,
   source: FileSource,
   engine: EngineProcess,
 ): AsyncGenerator<Uint8Array> {
-  const { options, conditions } = parseFind(body, request, table.structure);
+  const { options, conditions } = parseFind(question, table.structure);
   const { sort, page, select } = options;
   const next = nextPage(options, table.structure);
-  if (next !== null) paged?.(next);
+  if (next !== null) question.paged?.(next);
   const shown = recordExpression(select ?? wholeRecord(table.structure), ',');
   const where = conditionsSql(conditions);
   // the place of a row breaks ties, as ids of records do
@@ -282,8 +288,11 @@ function found(
 }
 
 /** Throws a 400 also for what only records have. */
-function parseFind(body: unknown, request: HttpRequest, structure: Structure): ReturnType<typeof parseAsked> {
-  const parsed = parseAsked({ body, key: '' }, request, structure);
+function parseFind(
+  { body, request, query }: FileQuestion,
+  structure: Structure,
+): ReturnType<typeof parseAsked> {
+  const parsed = parseAsked({ body, key: '' }, request, structure, query);
   const { page, count } = parsed.options;
   const problems = [
     ...(page?.after === undefined ? [] : ['Options: $after is for records: rows of a file have no id']),

@@ -50,17 +50,35 @@ async function describedColumns({ kind, at }: FileSource, rows: Rows): Promise<r
     `SELECT columns.path AS paths, columns.logical_type AS logical FROM ${file('ParquetMetadata')}`,
   );
   const logicalOf = new Map(metadata?.paths.map((path, index) => [path, metadata.logical[index] ?? '']));
+  // of which the engine says nothing else
+  const unnamed = metadata?.paths.findIndex((path) => path === '' || path.startsWith('.')) ?? -1;
+  if (unnamed !== -1) throw new FileProblem(null, unnamedColumn(columnOf(metadata?.paths ?? [], unnamed)));
   const described = await rows<{ name: string; type: string }>(
     `DESCRIBE ${file('Parquet')} SETTINGS describe_compact_output = 1, input_format_parquet_enable_json_parsing = 0`,
   );
-  for (const [index, { name }] of described.entries())
-    if (name === '') throw new FileProblem(null, unnamedColumn(index));
+  const paths = [...logicalOf.keys()];
   return described.map(({ name, type }) => ({
     name,
     // the engine knows no day before 1900, and none after 2299
-    type: type.replace(/\bDate32\b/, 'Int32'),
-    logical: /\bDate32\b/.test(type) ? 'Date' : (logicalOf.get(name) ?? ''),
+    type: type.replace(/^((?:Nullable\()?)Date32\b/, '$1Int32'),
+    logical: logicalType(name, type, paths) ?? logicalOf.get(name) ?? '',
   }));
+}
+
+/** @param leaf the place of a path: a list or struct may have several */
+function columnOf(paths: readonly string[], leaf: number): number {
+  return new Set(paths.slice(0, leaf).map((path) => path.split('.')[0])).size;
+}
+
+/** What the engine takes for another type. */
+function logicalType(name: string, type: string, paths: readonly string[]): 'Date' | 'RecordList' | null {
+  if (/^(?:Nullable\()?Date32\b/.test(type)) return 'Date';
+  if (!type.startsWith('Array') || type.startsWith('Array(Tuple')) return null;
+  // it reads the only field of such records as the element (parquet-cells.ts)
+  const isRecord = /^(?:array|.*_tuple)\../;
+  return paths.some((path) => path.startsWith(`${name}.`) && isRecord.test(path.slice(name.length + 1)))
+    ? 'RecordList'
+    : null;
 }
 
 /** Exports write arrays and objects as texts of JSON. */
@@ -97,6 +115,10 @@ function parquetColumn({ name, type: engineType, logical }: DescribedColumn, nan
   }
   if (type.startsWith('Bool')) return { name, type: 'BOOLEAN', sql };
   if (/^(?:U?Int|Float|BFloat|Decimal)/.test(type)) return numberColumn(name, type, nanIsNull);
+  if (logical === 'RecordList') {
+    const reason = 'is a list of records with one field in the old form, which only an import reads';
+    return { name, type: 'ARRAY', sql: `toJSONString(${sql})`, unfit: { sql: '1', reason } };
+  }
   if (type.startsWith('Array')) return { name, type: 'ARRAY', sql: `toJSONString(${sql})` };
   if (/^(?:Tuple|Map|JSON|Object|Nested)/.test(type))
     return { name, type: 'OBJECT', sql: `toJSONString(${sql})` };

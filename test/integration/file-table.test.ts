@@ -301,7 +301,11 @@ t.test('files that can not be read', async (t) => {
     ['a.csv', 'a,b\n1,2,3\n', /line 2: it has 3 cells, and there are 2 columns/],
     ['a.csv', 'x'.repeat(2_000_000), /characters/],
     ['a.csv', Array.from({ length: 3000 }, (_, n) => n).join(), /more than 2,000 columns/],
-    ['a.csv', `a\n"${'['.repeat(100_000)}${']'.repeat(100_000)}"\n`, /line 2: 'a' should be a valid array: it is nested deeper/],
+    [
+      'a.csv',
+      `a\n"${'['.repeat(100_000)}${']'.repeat(100_000)}"\n`,
+      /line 2: 'a' should be a valid array: it is nested deeper/,
+    ],
     ['a.csv', 'a,b\n1\n', /line 2: it has 1 cells, and there are 2 columns/],
     ['a.csv', 'a,b\r1,2\r', /CR/],
     ['a.csv', `${late}x,true\n`, /line 30002: 'a' should be a valid number/],
@@ -393,8 +397,17 @@ t.test('in S3 a table in columns is read by ranges', async (t) => {
     const format = formatOf(name, object);
     const cost = { timeout: 30_000, by: '' };
     const request = fakeRequest({ method: 'QUERY', signal });
-    const reading = tableReading([], format, 1_000_000);
-    const chunks = await tables.ask({ ownerId: 'owner', object, format, reading, body, request, cost });
+    const { reading, rest: query } = tableReading([], format, 1_000_000);
+    const chunks = await tables.ask({
+      ownerId: 'owner',
+      object,
+      format,
+      reading,
+      query,
+      body,
+      request,
+      cost,
+    });
     return JSON.parse((await collect(chunks)).toString());
   };
   const sum = { values: { sum: { sum: 'n' }, rows: 'count' } };

@@ -105,15 +105,11 @@ export interface ImportChoices {
 }
 
 /** Throws a 400 that lists every problem. */
-export function choicesOf(
-  query: Iterable<readonly [name: string, value: string]>,
-  isKnown = (name: string) => Object.hasOwn(names, name),
-  of = 'an import',
-): ImportChoices {
+export function choicesOf(query: Iterable<readonly [name: string, value: string]>): ImportChoices {
   const asked: Partial<Record<Name, string>> = {};
   const problems: string[] = [];
   for (const [name, value] of query) {
-    if (!isKnown(name)) problems.push(`Query: ${shownName(name)} is no choice of ${of}`);
+    if (!Object.hasOwn(names, name)) problems.push(`Query: ${shownName(name)} is no choice of an import`);
     else if (asked[name as Name] !== undefined) problems.push(`Query: ${name} is given twice`);
     else asked[name as Name] = value;
   }
@@ -222,20 +218,22 @@ function cellChoices({
   };
 }
 
-/** How a file is read as a table. Throws a 400 that lists every problem. */
+type QueryPairs = readonly (readonly [name: string, value: string])[];
+
+/** How a file is read as a table, and the rest of the query. Throws a 400 that lists every problem. */
 export function tableReading(
-  query: Iterable<readonly [name: string, value: string]>,
+  query: QueryPairs,
   { name }: { readonly name: 'CSV' | 'NDJSON' | 'Parquet' },
   largest: number,
-): FileReading {
-  const choices = choicesOf(query, isTableName, 'a query of a file');
+): { readonly reading: FileReading; readonly rest: QueryPairs } {
+  const choices = choicesOf(query.filter(([name]) => isTableName(name)));
   const { delimiter, columns, keep } = choices;
   if (delimiter !== null && delimiter.charCodeAt(0) > 0x7f)
-    throw invalidOptions([
-      'Query: delimiter should be a character of ASCII: others are read by an import only',
-    ]);
-  return {
-    ...{ format: name.toLowerCase() as ImportFormat, delimiter, hasHeader: true, unescapesFormulas: false, columns, keep, largest },
+    throw invalidOptions(['Query: delimiter should be a character of ASCII: only an import reads others']);
+  const format = name.toLowerCase() as ImportFormat;
+  const reading = {
+    ...{ format, delimiter, hasHeader: true, unescapesFormulas: false, columns, keep, largest },
     ...cellChoices(choices),
   };
+  return { reading, rest: query.filter(([name]) => !isTableName(name)) };
 }
