@@ -74,7 +74,6 @@ export function ImportChoices({ path, file, isNew, onBack, onStart }: ImportChoi
       </p>
       {data !== null && columns.length > 0 && <PreviewTable {...{ preview: data, columns, isNew, choose }} />}
       {data !== null && <CellFields {...{ preview: data, cells, onChange: setCells }} />}
-      {/* other choices have other problems */}
       {data !== null && chosen.size === 0 && <ProblemsNote {...data} />}
       <SelectField
         label="Records with problems"
@@ -251,6 +250,7 @@ function shownValue(value: unknown): JSX.Element | string {
   return cell === null ? <span class="none">no value</span> : `${cell.text}${cell.cut ? '…' : ''}`;
 }
 
+/** Shown until other choices are made: those have other problems. */
 function ProblemsNote({ records, columns, problems }: ImportPreview): JSX.Element | null {
   const leftOut = new Set(columns.filter(({ field }) => field === null).map(({ name }) => name));
   const [first, ...more] = problems.filter(({ field }) => field === null || !leftOut.has(field));
