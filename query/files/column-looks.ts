@@ -29,8 +29,8 @@ export function isBooleanSql(text: string, { words }: Words, value: boolean): st
 
 /** Whether a text is an integer whose value no double has. */
 export function isRoundedSql(text: string): string {
-  const exact = `toString(toInt256OrZero(${text})) = toString(toInt256(toFloat64OrZero(substring(${text}, 1, 39))))`;
-  return `(match(${text}, '^-?[0-9]{16,}$') AND NOT (${exact}))`;
+  const [exact, rounded] = [`toInt256OrZero(${text})`, `toInt256(toFloat64OrZero(substring(${text}, 1, 39)))`];
+  return `(match(${text}, '^-?[0-9]{16,}$') AND ${exact} != ${rounded})`;
 }
 
 /** The types that a cell may be of. Tables have thousands of columns: each function counts. */
