@@ -29,7 +29,10 @@ export function isBooleanSql(text: string, { words }: Words, value: boolean): st
 
 /** Whether a text is an integer whose value no double has. */
 export function isRoundedSql(text: string): string {
-  const [exact, rounded] = [`toInt256OrZero(${text})`, `toInt256(toFloat64OrZero(substring(${text}, 1, 39)))`];
+  const [exact, rounded] = [
+    `toInt256OrZero(${text})`,
+    `toInt256(toFloat64OrZero(substring(${text}, 1, 39)))`,
+  ];
   return `(match(${text}, '^-?[0-9]{16,}$') AND ${exact} != ${rounded})`;
 }
 
