@@ -22,8 +22,8 @@ import { FileProblem } from '../imports/formats/file-problem.ts';
 import type { FileBytes } from '../imports/formats/file-text.ts';
 import type { StoredFiles } from '../imports/jobs/stored-files.ts';
 import type { FileReading } from '../imports/thread/file-records.ts';
-import { parseAsked } from '../input/asked-conditions.ts';
 import { parseAggregate } from '../input/parse-aggregate.ts';
+import { parseRequestConditions } from '../input/request-conditions.ts';
 import { assertBytes } from './assert-bytes.ts';
 import { ByteServer } from './byte-server.ts';
 import { CsvCheck } from './csv-check.ts';
@@ -291,8 +291,8 @@ function found(
 function parseFind(
   { body, request, query }: FileQuestion,
   structure: Structure,
-): ReturnType<typeof parseAsked> {
-  const parsed = parseAsked({ body, key: '' }, request, structure, query);
+): ReturnType<typeof parseRequestConditions> {
+  const parsed = parseRequestConditions({ body, key: '' }, request, structure, query);
   const { page, count } = parsed.options;
   const problems = [
     ...(page?.after === undefined ? [] : ['Options: $after is for records: rows of a file have no id']),

@@ -2,12 +2,12 @@ import type { Comparison, Filter, FilterGroup } from '#records/input/filters/fil
 import { asFilter, type Conditions } from '#records/input/parse-conditions.ts';
 import { recordTimes } from '#records/input/parse-time.ts';
 
-/** Which records meet a filter, whatever the records are: every one, none, or it depends on them. */
+/** Which records a filter matches, whatever their values: every record, none, or it depends. */
 type Extent = 'every' | 'none' | 'some';
-/** The same of a comparison: all that have a value, or all that have none, are two more answers. */
+/** The same for a comparison, which may also match all records with a value, or all without one. */
 type Reach = Extent | 'with value' | 'without value';
 
-/** Whether every record meets conditions, whatever the records are: a change by them leaves nothing out. */
+/** Whether conditions match every record, whatever its values: a change with them would leave out no record. */
 export function holdForAll({ relationship, plain, others, hashed }: Conditions): boolean {
   if (hashed.length > 0) return false;
   const branches = [...plain.map(asFilter), ...others];
@@ -23,7 +23,7 @@ function extentOf(filter: Filter): Extent {
   }
   const { group, branches } = filter;
   if (group === 'none') return opposite[extentOf({ group: 'any', branches })];
-  // what decides the group alone, and what decides nothing in it
+  // the extent of a branch that decides the whole group, and the extent that decides nothing
   const [decides, leaves] = group === 'any' ? (['every', 'none'] as const) : (['none', 'every'] as const);
   const members = membersOf(filter);
   const extents = members.map(extentOf);
@@ -33,7 +33,7 @@ function extentOf(filter: Filter): Extent {
 
 const opposite = { every: 'none', none: 'every', some: 'some' } as const;
 
-/** Branches, and those of branches that are joined in the same way. */
+/** The branches of a group. Nested groups of the same kind are flattened. */
 function membersOf({ group, branches }: FilterGroup): readonly Filter[] {
   return branches.flatMap((branch) => {
     const isOne = 'group' in branch && branch.group !== 'none' && branch.branches.length === 1;
@@ -43,7 +43,7 @@ function membersOf({ group, branches }: FilterGroup): readonly Filter[] {
   });
 }
 
-/** Whether records with a value, and those without, are both meant: there are no others. */
+/** Whether both the records with a value and the records without one are matched: there are no others. */
 function hasBothSides(members: readonly Filter[]): boolean {
   const seen = new Map<string, Reach>();
   return members.some((member) => {
@@ -58,7 +58,7 @@ function hasBothSides(members: readonly Filter[]): boolean {
   });
 }
 
-/** Of a comparison with times: no record is older or newer than `recordTimes`. */
+/** The reach of a comparison with times: no record is older or newer than `recordTimes`. */
 function reachOfTimes({ operator, values }: Comparison): Reach {
   const { first, last } = recordTimes;
   const times = values.map(Number);

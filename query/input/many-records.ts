@@ -9,12 +9,12 @@ import { isIncrement } from '#records/structure/increment.ts';
 import { isObject } from '#records/structure/is-object.ts';
 import type { Structure } from '#records/structure/structure.ts';
 import type { HttpRequest } from '#server/http/http-types.ts';
-import { givenInBody } from './given-in-body.ts';
-import { givenInQuery } from './given-in-query.ts';
 import { holdForAll } from './hold-for-all.ts';
 import type { PartReader } from './part-reader.ts';
+import { readBodyConditions } from './read-body-conditions.ts';
+import { readQueryConditions } from './read-query-conditions.ts';
 
-/** `all` of a body about many records. */
+/** Reads `all` of a body about many records. */
 export function readAll(parts: PartReader, all: unknown): boolean {
   return parts.read(() => {
     if (all !== undefined && typeof all !== 'boolean') throw invalidBody('all should be true or false');
@@ -22,7 +22,7 @@ export function readAll(parts: PartReader, all: unknown): boolean {
   }, true);
 }
 
-/** The keys of a body about many records. Throws a 400 for others, so that nothing that was meant is left out. */
+/** Checks the keys of a body about many records. Throws a 400 for unknown keys: a misspelled one must not be ignored. */
 export function manyKeys(body: unknown, keys: readonly string[]): Readonly<Record<string, unknown>> {
   if (!isObject(body) || Object.keys(body).some((key) => !keys.includes(key)))
     throw invalidBody(`Request body should be a JSON object with no other keys than ${keys.join(', ')}`);
@@ -30,8 +30,8 @@ export function manyKeys(body: unknown, keys: readonly string[]): Readonly<Recor
 }
 
 /**
- * Conditions in the address and in `where` of a body.
- * @param args.all whether all records may be meant. Elsewhere a mistake, such as an empty list, should not change them all
+ * Reads conditions from the address and from `where` of a body.
+ * @param args.all whether the conditions may match every record. Otherwise a mistake, such as an empty list, could change all
  */
 export function readWhere(
   parts: PartReader,
@@ -43,18 +43,20 @@ export function readWhere(
   const options = parts.read(() => {
     const parsed = parseOptions(request.header('options'), structure);
     if (parsed.page === null && parsed.sort === null) return parsed;
-    throw invalidOptions(['Options: pagination and sort do not apply: all records that match are meant']);
+    throw invalidOptions([
+      'Options: pagination and sort do not apply: the request is about all records that match',
+    ]);
   }, noOptions);
   return parts.read(() => {
-    const inQuery = givenInQuery(request.query, structure);
-    const given = [...inQuery, ...(where === undefined ? [] : givenInBody(where, structure))];
-    const conditions = parseConditions(given, structure, options.paramRelationship);
+    const inQuery = readQueryConditions(request.query, structure);
+    const inBody = where === undefined ? [] : readBodyConditions(where, structure);
+    const conditions = parseConditions([...inQuery, ...inBody], structure, options.paramRelationship);
     if (!all && holdForAll(conditions)) throw allMeant();
     return conditions;
   }, allRecords);
 }
 
-/** Changes of many records: values of `set`, and increments of `inc`. */
+/** Reads changes of many records: values of `set`, and increments of `inc`. */
 export function readManyChanges(
   parts: PartReader,
   { set = {}, inc = {} }: { readonly set?: unknown; readonly inc?: unknown },
@@ -68,10 +70,10 @@ export function readManyChanges(
     const changes = readChanges(set, structure, problems);
     for (const [{ name, unique }, value] of changes)
       if (unique && value !== null)
-        problems.add(`Body field: ${shownName(name)} is unique, and many records can not have one value`);
+        problems.add(`Body field: ${shownName(name)} is unique: several records can not have the same value`);
     for (const [field, value] of readChanges(Object.fromEntries(increments), structure, problems)) {
       const name = shownName(field.name);
-      if (!isIncrement(value)) problems.add(`Body field: ${name} is no number and can not be incremented`);
+      if (!isIncrement(value)) problems.add(`Body field: ${name} is not a number and can not be incremented`);
       else if (changes.has(field)) problems.add(`Body field: ${name} is both in set and in inc`);
       changes.set(field, value);
     }

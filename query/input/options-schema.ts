@@ -22,7 +22,7 @@ const population: Schema = {
       type: 'object',
       required: ['foreignKey', 'localKey', 'newField'],
       properties: {
-        from: { description: 'The same as `space`, needed where that is missing' },
+        from: { description: 'The same as `space`, used if that is missing' },
         foreignKey: { ...name, description: 'A field of the other space, or `id`; not hashed' },
         localKey: {
           ...name,
@@ -32,7 +32,7 @@ const population: Schema = {
           ...name,
           not: { enum: [...systemKeys, '__proto__'] },
           description:
-            'What the record of the other space, or null, is added as. It takes the place of a field of that name',
+            'The name under which the record of the other space, or null, is added. It replaces a field of that name',
         },
       },
     },
@@ -62,24 +62,27 @@ export function optionsSchema(by: Schema): Schema {
       }),
       pagination: nullable({
         type: 'object',
-        description: '`{}` is none. `page` or `after`, but not both, may stand beside `limit`',
+        description: '`{}` means no pages. `page` or `after`, but not both, may stand beside `limit`',
         properties: {
           limit: count,
           page: { ...count, description: 'From 1, the default' },
           after: {
             type: 'object',
             description:
-              'The last record of the page before, in place of `page`: the records behind it follow. It needs `id` or `skip`',
+              'The last record of the page before, in place of `page`: the page begins after it. It needs `id` or `skip`',
             properties: {
               id: { type: 'string', minLength: 1, maxLength: 200 },
-              value: { description: 'Its value of the field that is sorted by; null or absent: it has none' },
+              value: { description: 'Its value in the field that is sorted by; null or absent: it has none' },
               values: nullable({
-                ...{ type: 'array', maxItems: maxSorts, items: {} },
+                type: 'array',
+                maxItems: maxSorts,
+                items: {},
                 description: 'With several sorts, its value for each of them',
               }),
               skip: {
-                ...{ type: 'integer', minimum: 0 },
-                description: 'Records that are passed, behind that one or from the first on',
+                type: 'integer',
+                minimum: 0,
+                description: 'Records to skip, after that record or from the first on',
               },
             },
           },
@@ -89,8 +92,10 @@ export function optionsSchema(by: Schema): Schema {
         anyOf: [
           nullable(sort),
           {
-            ...{ type: 'array', maxItems: maxSorts, items: sort },
-            description: 'The next one decides where one is equal',
+            type: 'array',
+            maxItems: maxSorts,
+            items: sort,
+            description: 'Each one orders the records that are equal by those before it',
           },
         ],
         description: 'Absent, or without `by`: in the order in which records were inserted',
@@ -101,7 +106,7 @@ export function optionsSchema(by: Schema): Schema {
         maxItems: maxSelected,
         items: { type: 'string' },
         description:
-          'The fields that find, findOne and search answer, or paths within an OBJECT; `id` is always there',
+          'The fields that find, findOne and search answer, or paths within an OBJECT; `id` is always included',
       }),
       token: { description: 'A login token, for spaces with authOptions' },
       populate: nullable({

@@ -20,16 +20,15 @@ import type { Field, FieldType } from '#records/structure/field.ts';
 import { isObject } from '#records/structure/is-object.ts';
 import type { Structure } from '#records/structure/structure.ts';
 import type { HttpRequest } from '#server/http/http-types.ts';
-import { givenInBody } from './given-in-body.ts';
 import { readWhere } from './many-records.ts';
 import { PartReader } from './part-reader.ts';
+import { readBodyConditions } from './read-body-conditions.ts';
 
 const parts = ['where', 'groupBy', 'values', 'having', 'sort', 'limit'];
 const bucketParts = ['as', 'bucket', 'every', 'timeZone', 'fill'];
 
 /**
- * Reads the body of an aggregation by the structure of the space, and conditions in its address. Throws a 400 that lists
- * every problem.
+ * Reads the body of an aggregation, and the conditions in its address. Throws a 400 that lists every problem.
  */
 export function parseAggregate(
   body: unknown,
@@ -56,8 +55,8 @@ class AggregateReader {
     request: Pick<HttpRequest, 'query' | 'header'>,
   ): AggregatePlan {
     this.#checkParts('The body', body, parts);
-    const asked = new PartReader();
-    const where = readWhere(asked, body.where ?? {}, request, this.#structure, { all: true });
+    const requestParts = new PartReader();
+    const where = readWhere(requestParts, body.where ?? {}, request, this.#structure, { all: true });
     const groups = this.#groups(body.groupBy ?? []);
     const values = this.#values(body.values ?? {});
     if (groups.length + values.length === 0 && this.#problems.length === 0)
@@ -68,17 +67,17 @@ class AggregateReader {
       new Map([...groups, ...values].map((one) => [one.name, one.column])),
     );
     const plan = { where, groups, values, having, sort, limit: this.#limit(body.limit) };
-    asked.read(() => {
+    requestParts.read(() => {
       if (this.#problems.length > 0) throw invalidCondition(this.#problems);
     }, undefined);
-    asked.check();
+    requestParts.check();
     return plan;
   }
 
   #checkParts(what: string, given: object, known: readonly string[]): void {
     for (const key of Object.keys(given))
       if (!known.includes(key))
-        this.#problems.push(`${what} has no part ${shownName(key)}, but ${known.join(', ')}`);
+        this.#problems.push(`${what} has no part ${shownName(key)}, only ${known.join(', ')}`);
   }
 
   #conditions(read: () => Conditions): Conditions {
@@ -179,7 +178,7 @@ class AggregateReader {
   #having(given: unknown, values: readonly Value[]): Conditions {
     const structure = comparedValues(values, this.#structure);
     return this.#conditions(() =>
-      parseConditions(onlyOfValues(givenInBody(given, structure), structure), structure, 'And'),
+      parseConditions(checkNames(readBodyConditions(given, structure), structure), structure, 'And'),
     );
   }
 
@@ -189,7 +188,7 @@ class AggregateReader {
       const column = typeof by === 'string' ? columns.get(by) : undefined;
       const isOrder = (order === 'asc' || order === 'desc') && Object.keys(more).length === 0;
       if (column !== undefined && isOrder) return [{ column, descending: order === 'desc' }];
-      // its other problem may be one of its name
+      // a known name without a column has its own problem already
       if (!isOrder || typeof by !== 'string')
         this.#problems.push('sort should list objects with by, and order asc or desc');
       else if (!this.#names.has(by))
@@ -221,7 +220,7 @@ class AggregateReader {
     return null;
   }
 
-  /** Of keys in answers each is there once. */
+  /** Keys of the answer must be unique. */
   #isNewName(name: string): boolean {
     const isNew = !this.#names.has(name) && name.length <= longestName;
     if (!isNew) {
@@ -234,20 +233,28 @@ class AggregateReader {
   }
 }
 
-/** The values of an aggregation as if they were fields, so that conditions name and compare them; times are not. */
+/** The values of an aggregation as fields, so that conditions can compare them; times can't be compared. */
 function comparedValues(values: readonly Value[], structure: Structure): Structure {
   const fields = values.flatMap((value): Field[] => {
     const type = typeOf(value);
     if (type === null) return [];
     const { name, column: slot, of } = value;
-    // a text is compared as it is stored
+    // texts are compared in their stored form
     const isText = type === 'TEXT' && typeof of?.target === 'object' && of.path.length === 0;
     return [
       {
-        ...{ name, slug: name, type, slot },
+        name,
+        slug: name,
+        type,
+        slot,
         ...(isText && of.target.normalize ? { normalize: of.target.normalize } : {}),
-        ...{ required: false, unique: false, hashed: false, keyed: false },
-        ...{ description: '', comment: '', defaultValue: null },
+        required: false,
+        unique: false,
+        hashed: false,
+        keyed: false,
+        description: '',
+        comment: '',
+        defaultValue: null,
       },
     ];
   });
@@ -261,8 +268,8 @@ function typeOf({ of }: Value): FieldType | null {
   return kind === 'NUMBER' ? 'NUMBER' : null;
 }
 
-/** Conditions where each on something else than these values is a problem. */
-function onlyOfValues(given: readonly GivenFilter[], { fields, lookup }: Structure): readonly GivenFilter[] {
+/** Turns conditions on anything but these values into problems. */
+function checkNames(given: readonly GivenFilter[], { fields, lookup }: Structure): readonly GivenFilter[] {
   const known = fields.map(({ name }) => shownName(name)).join(', ') || 'none';
   const checked = (one: GivenFilter): GivenFilter => {
     if ('group' in one) return { ...one, branches: one.branches.map((items) => items.map(checked)) };

@@ -9,11 +9,11 @@ import type { RecordParts } from '#records/structure/record-parts.ts';
 import type { Structure } from '#records/structure/structure.ts';
 import type { HttpRequest } from '#server/http/http-types.ts';
 
-/** One entry of `populate`: every record gets `newField` with the record of another space that its local key names. */
+/** One entry of `populate`: adds to every record, as `newField`, the record of another space that its local key names. */
 export interface Population {
   /** Slug or name. */
   readonly space: string;
-  /** As it is written; only the other space knows its meaning. */
+  /** As written in the request: only the structure of the other space knows the field. */
   readonly foreignKey: string;
   readonly localKey: Target;
   readonly newField: string;
@@ -23,8 +23,8 @@ export const maxPopulations = 10;
 
 /**
  * Reads `populate` of the options: `[{space, fields: {from, foreignKey, localKey, newField}}]`, as the published client
- * writes it. `from` names the space where `space` does not. Throws a 400 that lists every problem.
- * @param select the values that records have then, or null for all
+ * writes it. `from` names the space if `space` is missing. Throws a 400 that lists every problem.
+ * @param select the values that the records are answered with; null: all
  */
 export function parsePopulate(
   request: Pick<HttpRequest, 'header'>,

@@ -10,7 +10,7 @@ export interface Search {
   readonly fields: readonly Field[];
 }
 
-/** The parameters of a search; others are conditions that the records match as well. */
+/** The parameters of a search; any others are conditions. */
 export const searchKeys: readonly string[] = ['searchText', 'searchableFields[]', 'searchableFields'];
 
 /** Characters (UTF-16) of a text to search for. */

@@ -5,7 +5,7 @@ import { joinedProblems } from '#kernel/errors/joined-problems.ts';
 export class PartReader {
   readonly #refusals: ApiError[] = [];
 
-  /** @param instead the value of a part that gets a 400, until `check` throws */
+  /** @param instead stands for a refused part until `check` throws */
   read<Part>(part: () => Part, instead: Part): Part {
     try {
       return part();
@@ -16,7 +16,7 @@ export class PartReader {
     }
   }
 
-  /** Throws a 400 if a part got one, with the code of the first. */
+  /** Throws a 400 with all problems if a part was refused, and with the code of the first refusal. */
   check(): void {
     const [first, ...more] = this.#refusals;
     if (first === undefined) return;

@@ -10,7 +10,7 @@ export interface Flag {
   readonly meaning: string;
 }
 
-/** The fixed headers of interface.md section 4.2, which also fixes the meaning of their absence, and one more. */
+/** The headers that interface.md section 4.2 defines, with their defaults, and `infer-structure`. */
 export const recordFlags = {
   autoCreateProject: {
     header: 'auto-create-project',
@@ -31,7 +31,7 @@ export const recordFlags = {
     header: 'mutate',
     absent: true,
     meaning:
-      'Whether the stored structure is adapted to the one of the request; with false a field that it lacks gets 400',
+      'Whether the stored structure is adapted to the one of the request; with false a field that is not stored gets 400',
   },
   usePreStoredStructure: {
     header: 'use-pre-stored-structure',
@@ -57,20 +57,20 @@ export function readRecordHeaders(request: Pick<HttpRequest, 'header'>): RecordH
   let text = '';
   for (const name of names) {
     const value = request.header(name);
-    // one that is empty is there, and wrong
+    // an empty header is present, and invalid
     if (value !== undefined) text += `${name}=${value}\n`;
   }
-  // most requests have none of them
+  // most requests have none of these headers
   if (text === '') return absent;
-  // the others mostly have those of the one before
+  // most others repeat the headers of the request before
   if (request.header('structure')) text += 'structure';
-  if (text !== last?.text) last = { text, headers: readGiven(request) };
+  if (text !== last?.text) last = { text, headers: parseFlags(request) };
   return last.headers;
 }
 
 let last: { readonly text: string; readonly headers: RecordHeaders } | undefined;
 
-function readGiven(request: Pick<HttpRequest, 'header'>): RecordHeaders {
+function parseFlags(request: Pick<HttpRequest, 'header'>): RecordHeaders {
   const problems: string[] = [];
   const read = ({ header, absent }: Flag): boolean => {
     const value = request.header(header);
@@ -81,11 +81,10 @@ function readGiven(request: Pick<HttpRequest, 'header'>): RecordHeaders {
     return value === 'true';
   };
   const headers = Object.fromEntries(flags.map(([key, flag]) => [key, read(flag)])) as RecordHeaders;
-  const sources = [
-    ...(request.header('structure') ? ['structure'] : []),
-    ...(headers.usePreStoredStructure ? ['use-pre-stored-structure: true'] : []),
-    ...(headers.inferStructure ? ['infer-structure: true'] : []),
-  ];
+  const sources: string[] = [];
+  if (request.header('structure')) sources.push('structure');
+  if (headers.usePreStoredStructure) sources.push('use-pre-stored-structure: true');
+  if (headers.inferStructure) sources.push('infer-structure: true');
   if (sources.length > 1) {
     problems.push(`The headers ${sources.join(' and ')} contradict each other: send one of them`);
   }

@@ -8,7 +8,7 @@ import type { StructureCache } from './structure-cache.ts';
 /** The space of a request, and its structure. */
 export interface SpaceReference {
   readonly path: SpacePath;
-  /** Null: the stored structure is to be used. */
+  /** Null: use the stored structure. */
   readonly structure: Structure | null;
 }
 
@@ -31,7 +31,7 @@ export function readPath(params: HttpRequest['params']): SpacePath {
   const problems = [slugProblem('project', project), spaceSlugProblem(space)].filter(
     (problem) => problem !== null,
   );
-  // its path is where functions such as login are called
+  // this path serves functions such as login
   if (space === 'function') problems.push(`A record space can not have the slug 'function'`);
   if (problems.length > 0) throw invalidSlug(problems);
   return { projectSlug: project, slug: space };

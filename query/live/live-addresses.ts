@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import type { KeyedHash } from '#auth/signing-keys.ts';
 import { invalidBody, unauthorized } from '#kernel/errors/catalogue.ts';
 import type { HttpRequest } from '#server/http/http-types.ts';
-import type { AskedConditions } from '../input/asked-conditions.ts';
+import type { RequestConditions } from '../input/request-conditions.ts';
 import { telling } from './live-request.ts';
 
 /** Milliseconds in which an address is good for a stream to begin. */
@@ -17,7 +17,7 @@ export interface Addressed {
   /** One that is missing was not sent: nobody can add it. */
   readonly headers: Readonly<Record<string, string>>;
   readonly query: HttpRequest['query'];
-  readonly asked: AskedConditions;
+  readonly asked: RequestConditions;
 }
 
 /**
@@ -35,7 +35,7 @@ export class LiveAddresses {
   }
 
   /** Throws a 400 when the request is too long for an address. */
-  async make(request: HttpRequest, asked: AskedConditions): Promise<{ address: string; expiresAt: Date }> {
+  async make(request: HttpRequest, asked: RequestConditions): Promise<{ address: string; expiresAt: Date }> {
     const given = telling.flatMap((name) => {
       const value = name === 'origin' ? undefined : request.header(name);
       return value === undefined ? [] : [[name, value] as const];

@@ -6,7 +6,7 @@ import { unparsedOptions } from '#records/input/parse-options.ts';
 import { type RecordParts, wholeRecord } from '#records/structure/record-parts.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
 import type { HttpRequest } from '#server/http/http-types.ts';
-import { type AskedConditions, parseAsked } from '../input/asked-conditions.ts';
+import { parseRequestConditions, type RequestConditions } from '../input/request-conditions.ts';
 
 /** Records of a snapshot. */
 export const mostRecords = 10_000;
@@ -24,8 +24,8 @@ export interface LivePlan {
 }
 
 /** Reads what a stream is asked for. Throws 400, and 422 for conditions that cost too much to try on each change. */
-export function livePlan(asked: AskedConditions, request: HttpRequest, space: RecordSpace): LivePlan {
-  const { options, conditions } = parseAsked(asked, request, space.structure, request.query);
+export function livePlan(asked: RequestConditions, request: HttpRequest, space: RecordSpace): LivePlan {
+  const { options, conditions } = parseRequestConditions(asked, request, space.structure, request.query);
   const { page, sort, count, select } = options;
   const problems = [
     ...(sort === null ? [] : ['$sort: the records of a live find have no order']),

@@ -5,8 +5,8 @@ import { eventStream } from '#server/http/event-stream.ts';
 import type { HttpRequest, HttpResponse, Route } from '#server/http/http-types.ts';
 import { type ApiOperation, accountErrors, queryParameter } from '#server/openapi/api-operation.ts';
 import { keeping } from '#server/openapi/curl.ts';
-import type { AskedConditions } from '../input/asked-conditions.ts';
 import { readRecordHeaders } from '../input/record-headers.ts';
+import type { RequestConditions } from '../input/request-conditions.ts';
 import { readPath } from '../input/space-reference.ts';
 import type { StructureCache } from '../input/structure-cache.ts';
 import type { OpenSpace } from '../space/open-space.ts';
@@ -37,7 +37,7 @@ export async function liveAnswer(
     place,
   }: {
     readonly request: LiveRequest;
-    readonly asked: () => AskedConditions | Promise<AskedConditions>;
+    readonly asked: () => RequestConditions | Promise<RequestConditions>;
     readonly place?: string | undefined;
   },
 ): Promise<HttpResponse> {

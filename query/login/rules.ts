@@ -16,7 +16,7 @@ import { isObject } from '#records/structure/is-object.ts';
 import type { Bound } from '#records/structure/record-space.ts';
 import { type Family, families } from '#records/structure/space-auth.ts';
 import type { Structure } from '#records/structure/structure.ts';
-import { givenInBody } from '../input/given-in-body.ts';
+import { readBodyConditions } from '../input/read-body-conditions.ts';
 
 /** The rules of a record space (docs/security.md#rules). */
 export interface Rules {
@@ -82,7 +82,7 @@ function readAllowed(
   }
   let items: readonly GivenFilter[];
   try {
-    items = givenInBody(given, structure);
+    items = readBodyConditions(given, structure);
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 400) throw error;
     problems.push(refused);

@@ -3,23 +3,23 @@ import { moreGroups } from '#records/group-rows.ts';
 import type { AggregatePlan } from '#records/input/aggregate/aggregate-plan.ts';
 import type { KeptResults } from '#records/store/kept-results.ts';
 import type { HttpResponse } from '#server/http/http-types.ts';
-import type { AskedConditions } from '../input/asked-conditions.ts';
 import { parseAggregate } from '../input/parse-aggregate.ts';
 import { requireQueryType } from '../input/query-media-type.ts';
+import type { RequestConditions } from '../input/request-conditions.ts';
 import { conditionErrors } from '../openapi/describe-operation.ts';
 import { groupHeaders } from '../openapi/filter-schemas.ts';
 import { makePerson } from '../openapi/operation-sample.ts';
+import { type AnswerHeaders, CachedRead, type CachedReadPlan } from './cached-read.ts';
 import { jsonAnswer } from './json-answer.ts';
-import { type AnswerHeaders, type KeptPlan, KeptRead } from './kept-read.ts';
 import type { OperationDefinition } from './operation.ts';
 
 export const aggregate: OperationDefinition = {
   run(call, deps) {
-    return new Groups(call, deps).answer();
+    return new AggregateRead(call, deps).answer();
   },
   summary: 'Count, sum and group records',
   description:
-    'Groups of the records that match, and what is computed of each group. Without `groupBy` all are one group.',
+    'Groups of the records that match, and values computed from each group. Without `groupBy` all records are one group.',
   parameters: ({ conditions }) => conditions,
   options: true,
   timed: true,
@@ -27,7 +27,7 @@ export const aggregate: OperationDefinition = {
   answer: () =>
     arrayOf({
       type: 'object',
-      description: 'A group: the names in groupBy and values, with what it has; null without a value',
+      description: 'A group: a value for each name in groupBy and values; null where there is none',
       additionalProperties: true,
     }),
   answerHeaders: groupHeaders,
@@ -35,41 +35,41 @@ export const aggregate: OperationDefinition = {
   sample: { first: makePerson },
 };
 
-interface GroupsPlan extends KeptPlan {
+interface AggregateReadPlan extends CachedReadPlan {
   readonly read: AggregatePlan;
 }
 
-class Groups extends KeptRead<GroupsPlan> {
-  protected readonly name = 'aggregate';
+class AggregateRead extends CachedRead<AggregateReadPlan> {
+  protected readonly operation = 'aggregate';
 
-  protected override async conditions(): Promise<AskedConditions> {
+  protected override async readConditions(): Promise<RequestConditions> {
     const { request } = this.call;
     if (request.method === 'QUERY') requireQueryType(request);
     const body = await this.call.body();
     return { body, key: `${request.rawQuery} ${JSON.stringify(body)}` };
   }
 
-  protected plan(): GroupsPlan {
-    const read = parseAggregate(this.asked.body, this.call.request, this.space.structure);
+  protected plan(): AggregateReadPlan {
+    const read = parseAggregate(this.requested.body, this.call.request, this.space.structure);
     return { conditions: read.where, populate: null, counted: null, read };
   }
 
-  protected now(): null {
+  protected fromMemory(): null {
     return null;
   }
 
-  protected async later(plan: GroupsPlan, cache: KeptResults): Promise<HttpResponse> {
-    // where there are no records there may be a row
-    const isKept = !this.space.missing && this.mayKeep(plan);
-    const groups = isKept ? await this.shared(plan, cache) : await this.read(plan);
-    return jsonAnswer(groups as Uint8Array, this.headersOfKept(groups as Uint8Array));
+  protected async fromEngine(plan: AggregateReadPlan, cache: KeptResults): Promise<HttpResponse> {
+    // an empty space can still have a group: without groupBy all records are one
+    const isCached = !this.space.missing && this.mayCache(plan);
+    const groups = isCached ? await this.shared(plan, cache) : await this.read(plan);
+    return jsonAnswer(groups as Uint8Array, this.cachedHeaders(groups as Uint8Array));
   }
 
-  protected read(plan: GroupsPlan): Promise<Uint8Array> {
+  protected read(plan: AggregateReadPlan): Promise<Uint8Array> {
     return this.deps.reader.aggregate(this.space, plan.read, this.call.request.signal);
   }
 
-  protected override headersOfKept(groups: Uint8Array): AnswerHeaders {
+  protected override cachedHeaders(groups: Uint8Array): AnswerHeaders {
     const more = moreGroups(groups);
     return more === null ? this.headers : { ...this.headers, ...more };
   }

@@ -7,7 +7,7 @@ import type { OperationDefinition } from './operation.ts';
 
 /**
  * DELETE /{project}/{space}/clear-records: deletes all records of the space and answers how many there were just
- * before. Within a process nothing is stored between the count and the end, so what is acknowledged is counted or there.
+ * before. This process stores nothing between the count and the end: an acknowledged record is either counted or kept.
  */
 export const clear: OperationDefinition = {
   async run({ request, open }, { store, reader, spaces }) {

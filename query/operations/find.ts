@@ -2,7 +2,11 @@ import { arrayOf } from '#kernel/json/schema.ts';
 import { nextPage } from '#records/next-page.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
 import { eventStream } from '#server/http/event-stream.ts';
-import { type AskedConditions, askedConditions, parseAsked } from '../input/asked-conditions.ts';
+import {
+  parseRequestConditions,
+  type RequestConditions,
+  readRequestConditions,
+} from '../input/request-conditions.ts';
 import { conditionErrors } from '../openapi/describe-operation.ts';
 import { controlParameters, foundHeaders, pageHeaders } from '../openapi/filter-schemas.ts';
 import { type ListPlan, ListRead } from './list-read.ts';
@@ -24,8 +28,8 @@ const foundRecords = {
 export const find: OperationDefinition = {
   run(call, deps) {
     if (call.request.header('accept')?.includes(eventStream))
-      return deps.live(call.request, () => askedConditions(call.request, call.body));
-    return new Find(call, deps).answer();
+      return deps.live(call.request, () => readRequestConditions(call.request, call.body));
+    return new FindRead(call, deps).answer();
   },
   summary: 'Find records',
   description:
@@ -37,12 +41,11 @@ export const find: OperationDefinition = {
 };
 
 /**
- * GET /{project}/{space}/_single_ (interface.md section 4.4). A page begins where find's would: its limit does not matter,
- * its offset does.
+ * GET /{project}/{space}/_single_ (interface.md section 4.4). Of a page only the offset matters, not the limit.
  */
 export const findOne: OperationDefinition = {
   run(call, deps) {
-    return new FindOne(call, deps).answer();
+    return new FindOneRead(call, deps).answer();
   },
   summary: 'Find one record',
   description: 'The first record that matches, or `null`.',
@@ -50,32 +53,32 @@ export const findOne: OperationDefinition = {
   answer: ({ foundOrNull }) => foundOrNull,
 };
 
-class Find extends ListRead {
-  protected readonly name = 'find';
+class FindRead extends ListRead {
+  protected readonly operation = 'find';
 
   protected plan(): ListPlan {
-    return planOf(this.asked, this.call, this.deps, this.space, true);
+    return planOf(this.requested, this.call, this.deps, this.space, true);
   }
 }
 
-class FindOne extends RecordRead {
-  protected readonly name = 'findOne';
+class FindOneRead extends RecordRead {
+  protected readonly operation = 'findOne';
 
   protected plan(): RecordPlan {
-    return planOf(this.asked, this.call, this.deps, this.space, false);
+    return planOf(this.requested, this.call, this.deps, this.space, false);
   }
 }
 
 /** @param paged whether the answer says where the next page begins */
 function planOf(
-  asked: AskedConditions,
+  requested: RequestConditions,
   { request, timing }: OperationCall,
   deps: QueryParts,
   space: RecordSpace,
   paged: boolean,
 ): ListPlan {
   const { structure } = space;
-  const { options, conditions } = parseAsked(asked, request, structure);
+  const { options, conditions } = parseRequestConditions(requested, request, structure);
   const { sort, page, select, count } = options;
   const populate = preparePopulate(deps, request, space, select);
   const next = paged ? nextPage(options, structure) : null;

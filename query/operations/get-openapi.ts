@@ -10,7 +10,7 @@ import { spaceErrors } from '../openapi/describe-operation.ts';
 import { makePerson } from '../openapi/operation-sample.ts';
 import type { OperationDefinition } from './operation.ts';
 
-/** GET /{project}/{space}/openapi.json: the operations of the space, with its stored fields as typed schemas. */
+/** GET /{project}/{space}/openapi.json: the operations of the space, with typed schemas of its stored fields. */
 export const getOpenApi: OperationDefinition = {
   async run({ request, open }, { describeSpace }) {
     const version = wantedVersion(request);

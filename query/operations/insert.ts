@@ -6,7 +6,7 @@ import { type NewRecord, newRecordJson, newRecordsJson } from '#records/sql/new-
 import type { HttpResponse } from '#server/http/http-types.ts';
 import { keyErrors, keyParameter, replayedHeader, replayedHeaders } from '#server/http/idempotency-key.ts';
 import type { ApiParameter } from '#server/openapi/api-operation.ts';
-import { readInsertKey } from '../input/insert-key.ts';
+import { readInsertKey } from '../input/read-insert-key.ts';
 import { writeErrors } from '../openapi/describe-operation.ts';
 import { jsonAnswer, jsonHeaders } from './json-answer.ts';
 import type { OperationDefinition } from './operation.ts';
@@ -16,7 +16,7 @@ const onConflictParameter: ApiParameter = {
   name: 'options',
   in: 'header',
   description:
-    'JSON. With `onConflict`, a record whose value of a unique field is stored already is no error: `update` changes the stored record, `skip` leaves it. The answer has records as they are stored then',
+    'JSON. With `onConflict`, a record whose unique value is already stored is not an error: `update` changes the stored record, `skip` leaves it as it is. The answer has the records as they are stored afterwards',
   json: {
     type: 'object',
     properties: {
@@ -41,19 +41,18 @@ export const insert: OperationDefinition = {
     const { signal } = request;
     const space = await call.open();
     const { structure } = space;
-    const given = await call.body();
-    const values = await validateRecords(given, structure, signal);
+    const input = await call.body();
+    const values = await validateRecords(input, structure, signal);
     const onConflict = parseOnConflict(request.header('options'), structure);
     if (onConflict !== null) {
-      const many = { space, onConflict, given: given as readonly unknown[], values };
+      const many = { space, onConflict, given: input as readonly unknown[], values };
       return jsonAnswer(`[${(await upsert(call, deps, many)).join()}]`);
     }
-    const stored = await deps.records.store(space, values, signal, readInsertKey(request, space, given));
+    const stored = await deps.records.store(space, values, signal, readInsertKey(request, space, input));
     return insertAnswer(await newRecordsJson(structure, stored.records, signal), stored);
   },
   summary: 'Insert records',
-  description:
-    'All are stored, or none. They are durable when the answer comes, and every later find sees them.',
+  description: 'All are stored, or none. They are durable before the answer, and every later find sees them.',
   bodyLimit: 'maxRecordsBytes',
   ...inserts,
   body: ({ newRecord }) => ({
@@ -73,18 +72,18 @@ export const insertOne: OperationDefinition = {
   async run(call, deps) {
     const { request } = call;
     const space = await call.open();
-    const given = await call.body();
-    const values = validateRecord(given, space.structure);
+    const input = await call.body();
+    const values = validateRecord(input, space.structure);
     const onConflict = parseOnConflict(request.header('options'), space.structure);
     if (onConflict !== null) {
-      const one = { space, onConflict, given: [given], values: [values] };
+      const one = { space, onConflict, given: [input], values: [values] };
       return jsonAnswer((await upsert(call, deps, one))[0] as string);
     }
     const stored = await deps.records.store(
       space,
       [values],
       request.signal,
-      readInsertKey(request, space, given),
+      readInsertKey(request, space, input),
     );
     const record = stored.records[0] as NewRecord;
     return insertAnswer(newRecordJson(space.structure, record), stored);
@@ -96,7 +95,7 @@ export const insertOne: OperationDefinition = {
   sample: {},
 };
 
-/** The result of an insert, now or before. */
+/** The result of an insert, or of the earlier request with its key. */
 function insertAnswer(body: string | Uint8Array, { replayed }: InsertOutcome): HttpResponse {
   return jsonAnswer(body, replayed ? { ...jsonHeaders, ...replayedHeader } : jsonHeaders);
 }

@@ -3,7 +3,7 @@ import { acceptQuery } from '../input/query-media-type.ts';
 
 export const jsonHeaders = { 'content-type': 'application/json; charset=utf-8' };
 
-/** Where QUERY is a method as well. */
+/** For operations that also take QUERY. */
 export const queryableJson = { ...jsonHeaders, ...acceptQuery };
 
 /** @param body JSON text */

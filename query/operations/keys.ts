@@ -5,30 +5,30 @@ import { oldest } from '#records/record-reader.ts';
 import { ruledFor, unbound } from '#records/ruled.ts';
 import { newRecordJson } from '#records/sql/new-record.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
-import type { AskedConditions } from '../input/asked-conditions.ts';
+import type { RequestConditions } from '../input/request-conditions.ts';
 import { changedRecord, writeErrors } from '../openapi/describe-operation.ts';
 import { jsonAnswer, jsonHeaders } from './json-answer.ts';
 import type { OperationDefinition, QueryParts } from './operation.ts';
 import { type RecordPlan, RecordRead } from './record-read.ts';
 
-/** A key group is the one record of a space. */
+/** A key group is the only record of its space. */
 export const getKeys: OperationDefinition = {
   run(call, deps) {
-    return new KeyGroup(call, deps).answer();
+    return new KeysRead(call, deps).answer();
   },
   summary: 'Get the keys of a key group',
-  description: 'The one record of the space, or `null`.',
+  description: 'The only record of the space, or `null`.',
   answer: ({ recordOrNull }) => recordOrNull,
   sample: {},
 };
 
-const noConditions: AskedConditions = { body: undefined, key: '' };
+const noConditions: RequestConditions = { body: undefined, key: '' };
 
-class KeyGroup extends RecordRead {
-  protected readonly name = 'getKeys';
+class KeysRead extends RecordRead {
+  protected readonly operation = 'getKeys';
   protected override readonly headers = jsonHeaders;
 
-  protected override conditions(): AskedConditions {
+  protected override readConditions(): RequestConditions {
     return noConditions;
   }
 
@@ -37,31 +37,31 @@ class KeyGroup extends RecordRead {
   }
 }
 
-/** Required keys may come later than with the first call. */
+/** The first call need not set the required keys. */
 export const setKeys: OperationDefinition = {
   async run({ request, open, body }, deps) {
     const { signal } = request;
     const space = await open();
-    const wanted = validateChanges(await body(), space.structure);
+    const changes = validateChanges(await body(), space.structure);
     for (;;) {
       const id = await deps.reader.oldestId(unbound(space), signal);
       if (id !== null && space.bound !== undefined) await assertMayChange(deps, space, id, signal);
       const group =
         id === null
-          ? await make(deps, space, wanted, signal)
-          : await deps.changes.update(space, { id }, wanted, signal);
+          ? await make(deps, space, changes, signal)
+          : await deps.changes.update(space, { id }, changes, signal);
       if (group !== null) return jsonAnswer(group);
-      // it was made, or cleared, in between
+      // another request made or cleared it in between
     }
   },
   summary: 'Set keys of a key group',
-  description: 'Sets them in the one record of the space, which the first call creates.',
+  description: 'Sets them in the only record of the space, which the first call creates.',
   ...changedRecord,
   errors: writeErrors,
   sample: { body: { name: 'Ada', age: 36 } },
 };
 
-/** Rejects with a 403: an update would answer that there is no such record, and this one is there. */
+/** Rejects with a 403: an update would answer that there is no such record, although there is. */
 async function assertMayChange(
   { reader }: QueryParts,
   space: RecordSpace,
@@ -72,14 +72,14 @@ async function assertMayChange(
   throw notAllowed('The rules of the record space do not let this user change its keys');
 }
 
-/** Null: there is a key group by now. */
+/** Null: another request has made the key group. */
 async function make(
   deps: QueryParts,
   space: RecordSpace,
-  wanted: Changes,
+  changes: Changes,
   signal: AbortSignal,
 ): Promise<string | null> {
   const { structure } = space;
-  const stored = await deps.records.storeFirst(space, firstValues(wanted, structure), signal);
+  const stored = await deps.records.storeFirst(space, firstValues(changes, structure), signal);
   return stored === null ? null : newRecordJson(structure, stored);
 }

@@ -3,30 +3,30 @@ import type { ReadPlan } from '#records/input/read-plan.ts';
 import type { NextPage } from '#records/next-page.ts';
 import type { KeptResults } from '#records/store/kept-results.ts';
 import type { HttpResponse } from '#server/http/http-types.ts';
+import { type AnswerHeaders, CachedRead, type CachedReadPlan } from './cached-read.ts';
 import { jsonAnswer } from './json-answer.ts';
-import { type AnswerHeaders, type KeptPlan, KeptRead } from './kept-read.ts';
 import { nextHeaders } from './next-headers.ts';
 
-export interface ListPlan extends KeptPlan {
+export interface ListPlan extends CachedReadPlan {
   readonly read: ReadPlan;
-  /** Null: no page is asked for. */
+  /** Null: the request has no limit. */
   readonly next: NextPage | null;
 }
 
-/** Next-page headers of answers; null: none. They depend on the text of the request alone. */
+/** Next-page headers of cached answers; null: none. They depend only on the text of the request. */
 const headersOfPages = new WeakMap<Uint8Array, AnswerHeaders | null>();
 
-/** Answers with a list of records, which is streamed when it is too large to be kept. */
-export abstract class ListRead extends KeptRead<ListPlan> {
-  /** A list that is too large to be kept, as far as it was read. */
+/** Answers with a list of records. A list that is too large for the cache is streamed. */
+export abstract class ListRead extends CachedRead<ListPlan> {
+  /** The start of a list that is too large for the cache, and its rest. */
   #large: List | null = null;
 
-  protected now({ read, next }: ListPlan): Uint8Array | null {
+  protected fromMemory({ read, next }: ListPlan): Uint8Array | null {
     const list = this.deps.reader.listNow(this.space, read);
     return list === null || next === null ? list : next.shown(list);
   }
 
-  protected async later(plan: ListPlan, cache: KeptResults): Promise<HttpResponse> {
+  protected async fromEngine(plan: ListPlan, cache: KeptResults): Promise<HttpResponse> {
     const { space } = this;
     const populated = await plan.populate;
     if (space.missing) return jsonAnswer('[]', this.headers);
@@ -34,15 +34,15 @@ export abstract class ListRead extends KeptRead<ListPlan> {
       const list = await this.#list(plan);
       return jsonList(populated.list(inPieces(list)), this.#pageHeaders(plan, list));
     }
-    if (cache.largest === 0 || !this.mayKeep(plan)) return this.#answerOf(plan, await this.#list(plan));
+    if (cache.largest === 0 || !this.mayCache(plan)) return this.#answerOf(plan, await this.#list(plan));
     const result = await this.shared(plan, cache);
     return this.#answerOf(plan, result ?? this.#large ?? (await this.#list(plan)));
   }
 
   protected async read(plan: ListPlan, largest: number): Promise<Uint8Array | null> {
-    const begun = await atHand(await this.#list(plan), largest);
-    if (begun instanceof Uint8Array && begun.byteLength <= largest) return begun;
-    this.#large = begun;
+    const start = await atHand(await this.#list(plan), largest);
+    if (start instanceof Uint8Array && start.byteLength <= largest) return start;
+    this.#large = start;
     return null;
   }
 
@@ -50,7 +50,7 @@ export abstract class ListRead extends KeptRead<ListPlan> {
     return this.#pageHeaders(plan, list);
   }
 
-  protected override headersOfKept(list: Uint8Array): AnswerHeaders {
+  protected override cachedHeaders(list: Uint8Array): AnswerHeaders {
     if (!this.key.includes('limit')) return this.headers;
     const known = headersOfPages.get(list);
     if (known !== undefined) return known ?? this.headers;
@@ -68,13 +68,13 @@ export abstract class ListRead extends KeptRead<ListPlan> {
     return jsonList(list, this.#pageHeaders(plan, list));
   }
 
-  /** With the place of the next page behind a full one. */
+  /** After a full page, the headers say where the next page begins. */
   #pageHeaders({ next }: ListPlan, list: List): AnswerHeaders {
     if (next === null) return this.headers;
     const cursor = next.cursorOf(list);
-    const own = cursor === null ? null : { ...this.headers, ...nextHeaders(this.call.request, cursor) };
-    if (list instanceof Uint8Array) headersOfPages.set(list, own);
-    return own ?? this.headers;
+    const paged = cursor === null ? null : { ...this.headers, ...nextHeaders(this.call.request, cursor) };
+    if (list instanceof Uint8Array) headersOfPages.set(list, paged);
+    return paged ?? this.headers;
   }
 }
 

@@ -3,7 +3,7 @@ import { exactObject, named, string } from '#kernel/json/schema.ts';
 import { parseCredentials } from '#records/input/credentials.ts';
 import { storedJson } from '#records/sql/record-row.ts';
 import { headerParameter } from '#server/openapi/api-operation.ts';
-import { readFunctionResources } from '../input/function-resources.ts';
+import { readFunctionResources } from '../input/read-function-resources.ts';
 import { tokenOwner } from '../login/authorize.ts';
 import { credentials, loginSample, tokenOwnerSample } from '../openapi/operation-sample.ts';
 import { jsonAnswer } from './json-answer.ts';

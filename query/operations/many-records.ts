@@ -11,10 +11,10 @@ import { makePerson } from '../openapi/operation-sample.ts';
 import { jsonAnswer } from './json-answer.ts';
 import type { OperationDefinition } from './operation.ts';
 
-/** The most that one request may change or delete: records, and bytes of their values. They are in memory, and one write. */
+/** The most that one request may change or delete: records, and bytes of their values. They are held in memory and written at once. */
 export const manyLimits = { records: 10_000, bytes: 16 * 1024 * 1024 } as const;
 
-const all: Schema = { type: 'boolean', description: 'Conditions may hold for every record' };
+const all: Schema = { type: 'boolean', description: 'Allows conditions that hold for every record' };
 const matched = { ...count, description: 'How many records matched' };
 
 export const updateMany: OperationDefinition = {
@@ -25,18 +25,18 @@ export const updateMany: OperationDefinition = {
     const { where, all, set, inc } = manyKeys(await body(), ['where', 'all', 'set', 'inc']);
     const parts = new PartReader();
     const conditions = readWhere(parts, where, request, structure, { all: readAll(parts, all) });
-    const wanted = readManyChanges(parts, { set, inc }, structure);
+    const assignments = readManyChanges(parts, { set, inc }, structure);
     parts.check();
-    const added = Buffer.byteLength([...wanted.values()].join(''));
-    const allowed = ruledFor(space, 'update', conditions);
-    const find = () => idsOfMany(reader, { space, conditions: allowed, added }, signal);
-    const { length: updated } = await changes.changeAll(space, find, wanted, signal);
+    const added = Buffer.byteLength([...assignments.values()].join(''));
+    const ruled = ruledFor(space, 'update', conditions);
+    const find = () => idsOfMany(reader, { space, conditions: ruled, added }, signal);
+    const { length: updated } = await changes.changeAll(space, find, assignments, signal);
     wrote(updated);
     return jsonAnswer(JSON.stringify({ updated }));
   },
   summary: 'Change all records that match',
   description:
-    'All of them, or none; 10,000 at most. `set` says what fields become, `inc` what is added to them. Conditions that hold for every record, such as none, need `"all": true`.',
+    'All of them, or none; at most 10,000. `set` has new values, `inc` has numbers to add. Conditions that hold for every record, such as an empty object, need `"all": true`.',
   options: true,
   isRecord: false,
   body: ({ where, changes }) => ({
@@ -64,15 +64,15 @@ export const deleteMany: OperationDefinition = {
     const parts = new PartReader();
     const conditions = readWhere(parts, where, request, space.structure, { all: readAll(parts, all) });
     parts.check();
-    const allowed = ruledFor(space, 'delete', conditions);
-    const find = () => idsOfMany(reader, { space, conditions: allowed, added: 0 }, signal);
+    const ruled = ruledFor(space, 'delete', conditions);
+    const find = () => idsOfMany(reader, { space, conditions: ruled, added: 0 }, signal);
     const { length: deleted } = await changes.changeAll(space, find, null, signal);
     wrote(deleted);
     return jsonAnswer(JSON.stringify({ deleted }));
   },
   summary: 'Delete all records that match',
   description:
-    'All of them, or none; 10,000 at most. Conditions that hold for every record, such as none, need `"all": true`.',
+    'All of them, or none; at most 10,000. Conditions that hold for every record, such as an empty object, need `"all": true`.',
   options: true,
   isRecord: false,
   body: ({ where, changes }) => ({
@@ -84,7 +84,7 @@ export const deleteMany: OperationDefinition = {
   sample: { first: makePerson, body: { where: { name: 'Ada' } } },
 };
 
-/** Ids of the records that match. Rejects with a 400 where they are too many. @param added bytes that each may get */
+/** Ids of the records that match. Rejects with a 400 if there are too many. @param added bytes that the change may add to each */
 async function idsOfMany(
   reader: RecordReader,
   { space, conditions, added }: { space: RecordSpace; conditions: Conditions; added: number },

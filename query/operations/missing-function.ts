@@ -1,7 +1,7 @@
 import { notImplemented } from '#kernel/errors/catalogue.ts';
 import type { OperationDefinition } from './operation.ts';
 
-/** A function of the published client that this service does not have. @param name as the client calls it */
+/** A function of the published client that this service does not implement. @param name as the client calls it */
 function missingFunction(name: string, summary: string, body: object): OperationDefinition {
   return {
     async run({ authenticate }) {

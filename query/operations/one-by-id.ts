@@ -12,7 +12,11 @@ import { jsonAnswer } from './json-answer.ts';
 import type { OperationDefinition } from './operation.ts';
 
 const id: ApiParameter = {
-  ...{ name: 'id', in: 'query', required: true, description: 'Of the record', schema: string },
+  name: 'id',
+  in: 'query',
+  required: true,
+  description: 'The id of the record',
+  schema: string,
   example: '0197a5c8-7c1e-7d3a-9b52-0c9f6e1d2a34',
 };
 
@@ -21,13 +25,13 @@ const byId = {
   sample: { first: idOfNewPerson, query: '?id=$ID' },
 } satisfies Partial<OperationDefinition>;
 
-/** The id of an operation on one record: `id`, once, and nothing else. Throws a 400 that lists every problem. */
+/** Reads the query of an operation on one record: only `id`, once. Throws a 400 that lists every problem. */
 export function parseId(pairs: QueryPairs): string {
   const problems: string[] = [];
   const ids: string[] = [];
   for (const [key, value] of pairs) {
     if (key === 'id') ids.push(value);
-    else problems.push(`Query field: ${shownName(key)} is not known here; only 'id' is`);
+    else problems.push(`Query field: ${shownName(key)} is not known here: only 'id' is allowed`);
   }
   const id = ids[0];
   if (id === undefined) problems.push(`Query field: 'id' is missing`);
@@ -46,9 +50,9 @@ export const updateOneById: OperationDefinition = {
     const { query, signal } = request;
     const space = await open();
     const id = parseId(query);
-    const wanted = validateChanges(await body(), space.structure);
-    const record = await deps.changes.update(space, { id }, wanted, signal).catch(async (error: unknown) => {
-      // as updateOne: a missing record is reported before the problems of its new values
+    const changes = validateChanges(await body(), space.structure);
+    const record = await deps.changes.update(space, { id }, changes, signal).catch(async (error: unknown) => {
+      // as in updateOne, a missing record is reported before the problems of its new values
       const taken = error instanceof ApiError && error.code === 'not_unique';
       if (taken && (await deps.reader.byId(space, id, signal)) === null) return null;
       throw error;

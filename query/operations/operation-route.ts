@@ -15,16 +15,16 @@ interface OperationRouteParts {
   readonly usage: Pick<UsageCounts, 'add'>;
 }
 
-/** How a request for an operation is answered, and counted as the account's use once it has succeeded. */
+/** The route of an operation. Successful writes count as usage of the account. */
 export function operationRoute(
   operation: Operation,
   { config, authenticate, openSpace, usage }: OperationRouteParts,
   deps: QueryParts,
 ): Route {
   const { name, family, method, path, run, body, bodyLimit = 'maxRecordBytes' } = operation;
-  // a read has no record in its body
+  // the body of a read has conditions, not records
   const hasRecord = body !== undefined && operation.readsOnly !== true && operation.isRecord !== false;
-  // the number of records that a clear deletes says nothing about its cost
+  // a clear costs the same however many records it deletes
   const isCounted = family !== null && family !== 'find' && name !== 'clear';
   return {
     operation: name,
@@ -60,12 +60,12 @@ export function operationRoute(
       const answered = run(call, deps);
       if (!isCounted) return answered;
       return Promise.resolve(answered).then(async (answer) => {
-        // an answer about a space that is not there
+        // undefined: the space does not exist
         const space = await Promise.resolve(opened).catch(() => undefined);
         if (space === undefined || answer.headers?.['idempotent-replayed'] !== undefined) return answer;
-        // all of an array, otherwise one
-        const given = family === 'delete' || written !== undefined ? null : await parsed;
-        const recordsWritten = written ?? (Array.isArray(given) ? given.length : 1);
+        // an array has several records, any other body has one
+        const records = family === 'delete' || written !== undefined ? null : await parsed;
+        const recordsWritten = written ?? (Array.isArray(records) ? records.length : 1);
         usage.add(space.ownerId, request.params.project ?? '', { recordsWritten });
         return answer;
       });

@@ -13,7 +13,7 @@ import type { HttpRequest, HttpResponse } from '#server/http/http-types.ts';
 import type { JsonObject } from '#server/openapi/components.ts';
 import type { Imports } from '../imports/jobs/imports.ts';
 import type { StoredFiles } from '../imports/jobs/stored-files.ts';
-import type { AskedConditions } from '../input/asked-conditions.ts';
+import type { RequestConditions } from '../input/request-conditions.ts';
 import type { SpaceReference } from '../input/space-reference.ts';
 import type { StructureCache } from '../input/structure-cache.ts';
 import type { LiveAddresses } from '../live/live-addresses.ts';
@@ -37,12 +37,12 @@ export interface QueryParts {
   readonly structures: StructureCache;
   readonly loginTokens: LoginTokens;
   readonly candidates: Candidates;
-  /** For `Upserts`. Writes tell it by themselves. */
+  /** For `Upserts`. Other writes publish their events themselves. */
   readonly events: RecordEvents;
-  /** Answers a find that stays open. @param asked its conditions */
+  /** Answers a live find. @param requested its conditions */
   readonly live: (
     request: HttpRequest,
-    asked: () => AskedConditions | Promise<AskedConditions>,
+    requested: () => RequestConditions | Promise<RequestConditions>,
   ) => Promise<HttpResponse>;
   readonly addresses: LiveAddresses;
   /** The OpenAPI document of a space with this structure. */
@@ -55,31 +55,31 @@ export interface OperationCall {
   /** Throws a 401 without a good access token. */
   authenticate(): Promise<Principal>;
   /**
-   * Opens the space of the request for this operation; it authenticates and authorises. A promise only where it has to
-   * wait; that rejects with the errors that are thrown otherwise.
-   * @param reference where the operation names its space in another way than by path and headers; it is given the owner
+   * Authenticates and authorises the request, and opens its space for this operation. Returns a promise only if it has
+   * to wait; errors are thrown or rejected accordingly.
+   * @param reference how the operation names its space, if not by path and headers; gets the owner's id
    */
   open(
     reference?: (ownerId: string) => SpaceReference | Promise<SpaceReference>,
   ): RecordSpace | Promise<RecordSpace>;
-  /** Null: it was not asked for. */
+  /** Null: not requested. */
   readonly timing: Timing | null;
   /** The parsed JSON of the body, within the limit of the operation. */
   body(): Promise<unknown>;
-  /** To be called by an operation that alone knows the number of its written records. */
+  /** Called by operations whose number of written records is not in the body. */
   wrote(records: number): void;
 }
 
-/** A line of the table of operations. */
+/** A row of the table of operations. */
 export interface Operation extends DescribedOperation {
-  /** Which limit a body has; absent: that of one record. */
+  /** The setting that limits the body; absent: maxRecordBytes. */
   readonly bodyLimit?: 'maxRecordsBytes';
-  /** No structure can be inferred from its body. */
+  /** False: no structure can be inferred from its body. */
   readonly isRecord?: false;
   readonly run: (call: OperationCall, deps: QueryParts) => HttpResponse | Promise<HttpResponse>;
 }
 
-/** The part of an operation in its file: its work and its description. Its address is in the table. */
+/** An operation's file holds its work and its description; its address is in the table. */
 export type OperationDefinition = Omit<
   Operation,
   'name' | 'family' | 'needs' | 'readsOnly' | 'method' | 'path' | 'also'

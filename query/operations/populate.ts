@@ -18,18 +18,18 @@ type PopulateParts = Pick<QueryParts, 'spaces' | 'authorize' | 'bind' | 'store'>
 
 type JsonRecord = Record<string, unknown>;
 
-/** A population with the space that it looks into; null: there is none by this name, so nothing matches. */
-interface Source extends Population {
+/** A population, and the space that it reads. `from` is null if no space has this name: then nothing matches. */
+interface OpenPopulation extends Population {
   readonly from: { readonly space: RecordSpace; readonly target: Target } | null;
 }
 
-/** Records, and their characters, that share a request to the other spaces. */
+/** Records, and characters, that share one read of the other spaces. */
 const blockRecords = 500;
 const blockLength = 1024 ** 2;
 
 /**
- * The work of the request's `populate`; null: there is none. It reads spaces of the same account and project, and only
- * those that the request may read. Throws 400 and 401.
+ * Prepares the `populate` option of a request; null: it has none. Only spaces of the same account and project that the
+ * request may read are opened. Throws 400 and 401.
  */
 export function preparePopulate(
   deps: PopulateParts,
@@ -38,10 +38,10 @@ export function preparePopulate(
   select: Options['select'],
 ): Promise<Populate> | null {
   const populations = parsePopulate(request, space.structure, select);
-  return populations.length === 0 ? null : openSources(deps, request, space, populations);
+  return populations.length === 0 ? null : openPopulations(deps, request, space, populations);
 }
 
-async function openSources(
+async function openPopulations(
   { spaces, authorize, bind, store }: PopulateParts,
   request: HttpRequest,
   space: RecordSpace,
@@ -50,7 +50,7 @@ async function openSources(
   const { signal } = request;
   const { ownerId, structure, grants } = space;
   const { projectSlug } = structure;
-  const sources: Source[] = [];
+  const open: OpenPopulation[] = [];
   for (const population of populations) {
     let from = await findNamed(spaces, population.space, { ownerId, projectSlug, grants }, signal);
     if (space.bound !== undefined) {
@@ -61,15 +61,15 @@ async function openSources(
       const operation = { name: 'find', family: 'find' } as const;
       await authorize({ request, operation, space: from, projectSlug, grants });
     }
-    sources.push({
+    open.push({
       ...population,
       from: from === null ? null : { space: from, target: foreignKeyOf(population, from) },
     });
   }
-  return new Populate(store, sources, signal);
+  return new Populate(store, open, signal);
 }
 
-/** The key by which the other space is searched. Both keys have one type, or no value could match. */
+/** The field of the other space to search by. Keys of different types are refused: no value could match. */
 function foreignKeyOf({ space, foreignKey, localKey }: Population, from: RecordSpace): Target {
   const refuse = (problem: string): Error =>
     invalidOptions([
@@ -87,20 +87,20 @@ function typeOf(target: Target): string {
   return typeof target === 'string' ? 'TEXT' : target.type;
 }
 
-/** Adds to records the fields that `populate` of the options names. */
+/** Adds to records the fields that the `populate` option names. */
 export class Populate {
   readonly #store: RecordStore;
-  readonly #sources: readonly Source[];
+  readonly #populations: readonly OpenPopulation[];
   readonly #signal: AbortSignal;
 
-  constructor(store: RecordStore, sources: readonly Source[], signal: AbortSignal) {
+  constructor(store: RecordStore, populations: readonly OpenPopulation[], signal: AbortSignal) {
     this.#store = store;
-    this.#sources = sources;
+    this.#populations = populations;
     this.#signal = signal;
   }
 
   async one(record: string | null): Promise<string | null> {
-    return record === null ? null : this.#filled([JSON.parse(record) as JsonRecord]);
+    return record === null ? null : this.#populated([JSON.parse(record) as JsonRecord]);
   }
 
   /** Populates a JSON array block by block, so that memory does not grow with the number of records. */
@@ -108,29 +108,29 @@ export class Populate {
     let separator = '[';
     let block: JsonRecord[] = [];
     let length = 0;
-    const populated = async (): Promise<Uint8Array> => {
-      const bytes = Buffer.from(`${separator}${await this.#filled(block)}`);
+    const flush = async (): Promise<Uint8Array> => {
+      const bytes = Buffer.from(`${separator}${await this.#populated(block)}`);
       separator = ',\n';
       block = [];
       length = 0;
       return bytes;
     };
     for await (const line of linesOf(chunks)) {
-      // a line has the text before its records, and the last one the text behind them: `[{…}`, `,{…}`, `]`
+      // each line begins with the separator before its record, and the last one ends the array: `[{…}`, `,{…}`, `]`
       const text = line.slice(1).replace(/\]$/, '');
       block.push(...(JSON.parse(`[${text}]`) as JsonRecord[]));
       length += line.length;
-      if (block.length >= blockRecords || length >= blockLength) yield await populated();
+      if (block.length >= blockRecords || length >= blockLength) yield await flush();
     }
-    if (block.length > 0) yield await populated();
+    if (block.length > 0) yield await flush();
     yield Buffer.from(separator === '[' ? '[]' : ']');
   }
 
   /** JSON texts of records, with commas between them. */
-  async #filled(records: readonly JsonRecord[]): Promise<string> {
-    // keys are read before anything is added: a new field may be called like one
-    const keys = this.#sources.map((source) => records.map((record) => keyIn(record, source)));
-    for (const [index, { from, newField }] of this.#sources.entries()) {
+  async #populated(records: readonly JsonRecord[]): Promise<string> {
+    // read all keys before adding fields: a new field may have the name of a key
+    const keys = this.#populations.map((population) => records.map((record) => keyOf(record, population)));
+    for (const [index, { from, newField }] of this.#populations.entries()) {
       const found = new Map<StoredValue, unknown>();
       const wanted = new Set((keys[index] ?? []).filter((key) => key !== null));
       if (from !== null && wanted.size > 0) {
@@ -146,8 +146,8 @@ export class Populate {
   }
 }
 
-/** The value of a record's local key as the other space stores it; null where it has none. */
-function keyIn(record: JsonRecord, { localKey, from }: Source): StoredValue | null {
+/** The value of a record's local key, as the other space stores it; null: it has none. */
+function keyOf(record: JsonRecord, { localKey, from }: OpenPopulation): StoredValue | null {
   if (typeof localKey === 'string') return record[localKey] as string;
   const value = record[localKey.name] ?? null;
   if (value === null) return null;

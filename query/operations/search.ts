@@ -5,17 +5,17 @@ import { splitQuery } from '#records/input/controls.ts';
 import type { Filter } from '#records/input/filters/filter.ts';
 import { narrowed } from '#records/input/parse-conditions.ts';
 import { nextPage } from '#records/next-page.ts';
-import { type AskedConditions, askedParts } from '../input/asked-conditions.ts';
-import { givenInQuery } from '../input/given-in-query.ts';
 import { parseSearch, type Search, searchKeys } from '../input/parse-search.ts';
 import { PartReader } from '../input/part-reader.ts';
+import { readQueryConditions } from '../input/read-query-conditions.ts';
+import { parseConditionParts, type RequestConditions } from '../input/request-conditions.ts';
 import { controlParameters, foundHeaders, pageHeaders } from '../openapi/filter-schemas.ts';
 import { jsonHeaders } from './json-answer.ts';
 import { type ListPlan, ListRead } from './list-read.ts';
 import type { OperationDefinition } from './operation.ts';
 import { preparePopulate } from './populate.ts';
 
-/** GET /{project}/{space}/search. The text is taken literally; the empty one is contained in every value. */
+/** GET /{project}/{space}/search. The text is taken literally; an empty text is part of every value. */
 export const search: OperationDefinition = {
   run(call, deps) {
     return new SearchRead(call, deps).answer();
@@ -36,10 +36,10 @@ export const search: OperationDefinition = {
 };
 
 class SearchRead extends ListRead {
-  protected readonly name = 'search';
+  protected readonly operation = 'search';
   protected override readonly headers = jsonHeaders;
 
-  protected override conditions(): AskedConditions {
+  protected override readConditions(): RequestConditions {
     return { body: undefined, key: this.call.request.rawQuery };
   }
 
@@ -50,18 +50,18 @@ class SearchRead extends ListRead {
     const { conditions: all, controls } = splitQuery(request.query, structure);
     const pairs = all.filter(([key]) => !searchKeys.includes(key));
     const parts = new PartReader();
-    const given = { given: givenInQuery(pairs, structure), controls };
-    const { options, conditions: beside } = askedParts(parts, given, request, structure);
+    const input = { conditions: readQueryConditions(pairs, structure), controls };
+    const { options, conditions: filter } = parseConditionParts(parts, input, request, structure);
     const search = parts.read((): Search => parseSearch(all, structure), { text: '', fields: [] });
     parts.check();
-    const [hashed] = beside.hashed;
+    const [hashed] = filter.hashed;
     if (hashed !== undefined) {
       throw invalidCondition([
         `Query field: ${shownName(hashed.field.name)} is hashed: a search can't compare it`,
       ]);
     }
     const { sort, page, select, count } = options;
-    const conditions = narrowed(beside, { plain: [], others: [contains(search)] });
+    const conditions = narrowed(filter, { plain: [], others: [contains(search)] });
     const next = nextPage(options, structure);
     const read = { sort, page, select: next === null ? select : next.select, conditions };
     const populate = preparePopulate(deps, request, space, select);
@@ -69,7 +69,7 @@ class SearchRead extends ListRead {
   }
 }
 
-/** One of the fields has the text. */
+/** Matches records in which one of the fields contains the text. */
 function contains({ text, fields }: Search): Filter {
   const operator = 'icontains' as const;
   return { group: 'any', branches: fields.map((target) => ({ target, path: [], operator, values: [text] })) };

@@ -28,19 +28,19 @@ function sampleRecord(): ApiMedia {
 }
 
 export const setStructure: OperationDefinition = {
-  ...settingStructure(async (input, path, { structures }) => {
+  ...structureSetter(async (input, path, { structures }) => {
     if (!isObject(input)) throw invalidBody('Request body should be a JSON object: a structure');
-    // the path says which space is meant; the body may say so too
+    // the path names the space; the body may name it as well
     return structures.readParsed({ ...path, ...input }, path);
   }),
   summary: 'Set the structure of a space',
-  description: '`projectSlug` and `slug` may be left out of the body: the path says them.',
+  description: '`projectSlug` and `slug` may be left out of the body: the path has them.',
   body: ({ structureBody }) => structureBody,
   sample: {},
 };
 
 export const setInferredStructure: OperationDefinition = {
-  ...settingStructure(async (input, path, { spaces }, { ownerId, signal }) => {
+  ...structureSetter(async (input, path, { spaces }, { ownerId, signal }) => {
     const stored = await spaces.find(uuidV5(ownerId, path.projectSlug, path.slug), signal);
     return inferStructure(input, path, stored?.structure);
   }),
@@ -66,13 +66,13 @@ export const getInferredStructure: OperationDefinition = {
   sample: { space: 'samples' },
 };
 
-/** Brings the stored structure to another one, and answers it. @param read the structure that a body asks for */
-function settingStructure(
+/** Stores the structure that a body describes, and answers the stored one. @param read makes the structure from the body */
+function structureSetter(
   read: (
     body: unknown,
     path: SpacePath,
     deps: QueryParts,
-    of: { readonly ownerId: string; readonly signal: AbortSignal },
+    context: { readonly ownerId: string; readonly signal: AbortSignal },
   ) => Promise<Structure>,
 ): Pick<OperationDefinition, 'run' | 'tag' | 'spaceHeaders' | 'answer'> {
   return {
@@ -93,13 +93,13 @@ function settingStructure(
   };
 }
 
-/** A structure under both names that its list of fields has: clients differ. */
+/** Clients use two names for the list of fields: the answer has both. */
 function structureAnswer(structure: Structure): HttpResponse {
   const parsed = JSON.parse(structureText(structure)) as { readonly recordStructure: unknown };
   return jsonAnswer(JSON.stringify({ ...parsed, recordFieldStructures: parsed.recordStructure }));
 }
 
-/** Throws a 400 for a header that asks to keep the structure which the body would change. */
+/** Throws a 400 for a header that contradicts the body. */
 function refusePreStored(request: HttpRequest): void {
   if (!readRecordHeaders(request).usePreStoredStructure) return;
   throw invalidHeader([
@@ -107,7 +107,7 @@ function refusePreStored(request: HttpRequest): void {
   ]);
 }
 
-/** Throws a 400 when fields were to be stored that were not, because `mutate` is false. */
+/** Throws a 400 if fields were not stored because `mutate` is false. */
 function refuseMissing(requested: Pick<Structure, 'fields'> | null, { stored }: RecordSpace): void {
   const missing = (requested?.fields ?? []).filter(
     ({ slug }) => !stored.fields.some((field) => field.slug === slug),

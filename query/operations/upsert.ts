@@ -4,8 +4,8 @@ import { manyLimits } from './many-records.ts';
 import type { OperationCall, QueryParts } from './operation.ts';
 
 /**
- * Stores the records of an insert, or changes those that are stored already, and answers the JSON of each in order. New
- * ones are stored together, all or none, before the first of the others is changed.
+ * Stores the records of an insert, or changes the ones that are already stored, and answers the JSON of each in order.
+ * New records are stored together, all or none, before any stored record is changed.
  */
 export async function upsert(
   { request, wrote }: OperationCall,
@@ -20,9 +20,9 @@ export async function upsert(
     update: { name: 'updateOne', family: 'update' },
     skip: { name: 'findOne', family: 'find' },
   } as const;
-  // an insert that changes records, or shows them, needs leave to do so
-  const asked = { request, space, projectSlug: space.structure.projectSlug, grants: space.grants };
-  await deps.authorize({ ...asked, operation: operation[onConflict.do] });
+  // an insert that changes records, or answers stored ones, needs the right to do so
+  const access = { request, space, projectSlug: space.structure.projectSlug, grants: space.grants };
+  await deps.authorize({ ...access, operation: operation[onConflict.do] });
   const upserts = new Upserts(deps, upsert, signal);
   try {
     return await upserts.run();

@@ -33,7 +33,7 @@ class SizedRowsFind extends RowsFind<SizedRow> {
 export const oldest: ReadPlan = { conditions: allRecords, sort: null, page: null };
 
 /**
- * Reads records in the cheapest way. A cached answer comes first (operations/kept-read.ts). Then it tries
+ * Reads records in the cheapest way. A cached answer comes first (operations/cached-read.ts). Then it tries
  * rows in memory (`findNow`; memory/plan-search.ts), a look-up by an id or a unique value, and a statement (record-find.ts;
  * store/shared-reads.ts), which scans a space unless `keyedConditions` has values for the index (sql/conditions-sql.ts).
  */

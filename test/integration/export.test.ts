@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parquetMetadata } from 'hyparquet';
 import t from 'tap';
-import { exportFormats } from '#query/operations/export.ts';
+import { exportFormats } from '#query/operations/export-as.ts';
 import type { StreamBody } from '#server/http/http-types.ts';
 import { responseBytes } from '../services/fake-request.ts';
 import { queryHarnessFor, spaceOf } from '../services/query-harness.ts';

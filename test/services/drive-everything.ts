@@ -18,7 +18,7 @@ import { fileRow } from '#gateway/catalogue/file-row.ts';
 import { ApiError } from '#kernel/errors/api-error.ts';
 import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
 import { createFileSystemStore } from '#objects/file-system/file-system-store.ts';
-import { exportFormats } from '#query/operations/export.ts';
+import { exportFormats } from '#query/operations/export-as.ts';
 import { sweepLeft } from '#query/space/removals.ts';
 import { makeSpaceViews } from '#query/space/space-views.ts';
 import { TableCatalogue } from '#query/space/table-catalogue.ts';

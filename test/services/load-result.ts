@@ -2,7 +2,7 @@ import type { Conditions } from '#records/input/parse-conditions.ts';
 import type { KeptResults } from '#records/store/kept-results.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
 
-/** Reads a result as `KeptRead` does: once for all requests that ask meanwhile. */
+/** Reads a result as `CachedRead` does: once for all concurrent requests. */
 export async function loadResult(
   cache: KeptResults,
   view: RecordSpace,

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { givenInQuery } from '#query/input/given-in-query.ts';
+import { readQueryConditions } from '#query/input/read-query-conditions.ts';
 import { type Conditions, parseConditions } from '#records/input/parse-conditions.ts';
 import { conditionsSql, keyedConditions } from '#records/sql/conditions-sql.ts';
 import { parseQueryString } from '#server/http/query-string.ts';
@@ -21,7 +21,7 @@ type Pairs = readonly (readonly [string, string])[];
 type Relationship = 'And' | 'Or';
 const parsed = (given: string | Pairs, relationship: Relationship = 'And', space = structure): Conditions => {
   const pairs = typeof given === 'string' ? parseQueryString(given) : given;
-  return parseConditions(givenInQuery(pairs, space), space, relationship);
+  return parseConditions(readQueryConditions(pairs, space), space, relationship);
 };
 const sql = (given: string | Pairs, relationship?: Relationship): string | null =>
   conditionsSql(parsed(given, relationship));

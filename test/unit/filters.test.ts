@@ -1,6 +1,6 @@
 import t from 'tap';
-import { givenInBody } from '#query/input/given-in-body.ts';
-import { givenInQuery } from '#query/input/given-in-query.ts';
+import { readBodyConditions } from '#query/input/read-body-conditions.ts';
+import { readQueryConditions } from '#query/input/read-query-conditions.ts';
 import type { Comparison, Filter } from '#records/input/filters/filter.ts';
 import { operatorsFor } from '#records/input/filters/operators.ts';
 import { parseConditions } from '#records/input/parse-conditions.ts';
@@ -22,8 +22,8 @@ const structure = storedStructure([
 
 const pairsOf = (query: string): [string, string][] => [...new URLSearchParams(query)];
 const byQuery = (query: string, relationship: 'And' | 'Or' = 'And') =>
-  parseConditions(givenInQuery(pairsOf(query), structure), structure, relationship);
-const byBody = (body: unknown) => parseConditions(givenInBody(body, structure), structure, 'And');
+  parseConditions(readQueryConditions(pairsOf(query), structure), structure, relationship);
+const byBody = (body: unknown) => parseConditions(readBodyConditions(body, structure), structure, 'And');
 const sql = (query: string, relationship: 'And' | 'Or' = 'And') =>
   conditionsSql(byQuery(query, relationship));
 const refusedBody = (body: unknown): readonly string[] => problemsOf(() => byBody(body));
@@ -120,7 +120,7 @@ t.test('a key that begins like a group and is none', async (t) => {
   ];
   for (const key of [...keys, '$or[0][$and][title]', '$and[0][', '$and[0][title'])
     t.strictSame(
-      problemsOf(() => parseConditions(givenInQuery([[key, 'x']], plain), plain, 'And')),
+      problemsOf(() => parseConditions(readQueryConditions([[key, 'x']], plain), plain, 'And')),
       [
         `Query field: '${key}' should have a number and a field, such as $or[0][title]=x and $or[1][year][gt]=2`,
       ],

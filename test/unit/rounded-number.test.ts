@@ -5,8 +5,8 @@ import { readFilter } from '#console/web/records/filters.ts';
 import { readText } from '#console/web/records/record-form.ts';
 import { roundedNumber, roundingOf } from '#kernel/json/rounded-number.ts';
 import { readCell } from '#query/imports/thread/cell-values.ts';
-import { readFunctionResources } from '#query/input/function-resources.ts';
-import { givenInQuery } from '#query/input/given-in-query.ts';
+import { readFunctionResources } from '#query/input/read-function-resources.ts';
+import { readQueryConditions } from '#query/input/read-query-conditions.ts';
 import { StructureCache } from '#query/input/structure-cache.ts';
 import { readConditionValue } from '#records/input/filters/filter-reader.ts';
 import { parseConditions } from '#records/input/parse-conditions.ts';
@@ -153,12 +153,12 @@ t.test('filters, options and controls of a query say it', async (t) => {
     'data={"a":12345678901234567890}',
   ]) {
     const read = () =>
-      parseConditions(givenInQuery([...new URLSearchParams(query)], structure), structure, 'And');
+      parseConditions(readQueryConditions([...new URLSearchParams(query)], structure), structure, 'And');
     t.match(thrownBy(read), { code: 'invalid_condition', problems: [/more digits/] }, query);
   }
   for (const query of ['list[has]=12345678901234567890', 'data.a=-12345678901234567890'])
     refused(t, query, 'invalid_condition', () =>
-      parseConditions(givenInQuery([...new URLSearchParams(query)], structure), structure, 'And'),
+      parseConditions(readQueryConditions([...new URLSearchParams(query)], structure), structure, 'And'),
     );
   const after = '{"id":"a","value":12345678901234567890}';
   const sort = '"sort":{"by":"n"}';

@@ -12,15 +12,15 @@ import { findOperator, takesList } from '#records/input/filters/operators.ts';
 import type { Structure } from '#records/structure/structure.ts';
 import type { QueryPairs } from '#server/http/http-types.ts';
 
-// name[operator], and of a list name[operator][] or name[operator][3]
+// name[operator]; a list repeats name[operator][] or name[operator][3]
 const bracketed = /^(.+?)\[(\w+)\](?:\[\d*\])?$/s;
 const grouped = /^(\$or|\$and|\$not)\[(\d+)\]/;
 
 /**
- * Reads the parameters of a query: `year[gte]=1800`, `id[in][0]=a`, `$or[0][title]=x&$or[1][year][gt]=2`. A key that is a
- * field's name as a whole means that field.
+ * Reads the parameters of a query: `year[gte]=1800`, `id[in][0]=a`, `$or[0][title]=x&$or[1][year][gt]=2`. A key that
+ * equals a field's name means that field.
  */
-export function givenInQuery(pairs: QueryPairs, structure: Structure): readonly GivenFilter[] {
+export function readQueryConditions(pairs: QueryPairs, structure: Structure): readonly GivenFilter[] {
   const given: GivenFilter[] = [];
   let reader: BracketReader | undefined;
   for (const [key, text] of pairs) {
@@ -40,11 +40,11 @@ function equality(name: string, text: string): GivenComparison {
 
 const groupForm = 'should have a number and a field, such as $or[0][title]=x and $or[1][year][gt]=2';
 
-/** Keys with brackets: each member of a group or a list comes in a parameter of its own. */
+/** Reads keys with brackets. Each member of a group or a list comes in a separate parameter. */
 class BracketReader {
   readonly #given: GivenFilter[];
   readonly #structure: Structure;
-  /** By the beginnings of keys: branches of groups by `$or`, conditions of a branch by `$or[0]`. */
+  /** By key prefix: the branches of a group by `$or`, the conditions of a branch by `$or[0]`. */
   readonly #groups = new Map<string, GivenFilter[][]>();
   readonly #branches = new Map<string, GivenFilter[]>();
   readonly #lists = new Map<string, string[]>();
@@ -68,11 +68,11 @@ class BracketReader {
       branch = this.#branchOf(branch, path, match);
       path += whole;
       rest = rest.slice(whole.length);
-      // a group within is in brackets as well
+      // a nested group is in brackets
       const inner = /^\[(\$or|\$and|\$not)\](\[\d+\].*)$/s.exec(rest);
       if (inner !== null) rest = `${inner[1]}${inner[2]}`;
     }
-    // in a group the field is in brackets: [title], [year][gt], [id][in][0]
+    // within a group the field is in brackets: [title], [year][gt], [id][in][0]
     const inGroup = path === '' ? null : /^\[([^[\]]+)\]((?:\[.*)?)$/s.exec(rest);
     const comparison = inGroup === null ? rest : `${inGroup[1]}${inGroup[2]}`;
     const isGroup = (path !== '' && inGroup === null) || startsGroup(comparison, this.#structure);
@@ -116,7 +116,7 @@ class BracketReader {
   }
 }
 
-/** Whether it is the name of a group, with something else behind it than a number. */
+/** Whether the key is the name of a group that no number follows. */
 function startsGroup(key: string, structure: Structure): boolean {
   const name = /^(\$or|\$and|\$not)(?:\[|$)/.exec(key)?.[1];
   return name !== undefined && targetOf(name, structure) === null;

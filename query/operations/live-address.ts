@@ -1,5 +1,5 @@
 import { exactObject, string } from '#kernel/json/schema.ts';
-import { askedConditions } from '../input/asked-conditions.ts';
+import { readRequestConditions } from '../input/request-conditions.ts';
 import { livePlan } from '../live/live-plan.ts';
 import { makePerson } from '../openapi/operation-sample.ts';
 import { jsonAnswer } from './json-answer.ts';
@@ -9,14 +9,14 @@ import type { OperationDefinition } from './operation.ts';
 export const liveAddress: OperationDefinition = {
   async run({ request, open, body }, { addresses }) {
     const space = await open();
-    const asked = await askedConditions(request, body);
-    livePlan(asked, request, space);
-    return jsonAnswer(JSON.stringify(await addresses.make(request, asked)));
+    const requested = await readRequestConditions(request, body);
+    livePlan(requested, request, space);
+    return jsonAnswer(JSON.stringify(await addresses.make(request, requested)));
   },
   id: 'createLiveAddress',
   summary: 'Make an address for a live find',
   description:
-    "For browsers' EventSource, which sends no headers: an address that is good for a minute, for a stream to begin.",
+    "For browsers' EventSource, which sends no headers: an address. A stream must begin within a minute.",
   options: true,
   body: ({ conditionsBody }) => conditionsBody,
   answer: () => exactObject({ address: string, expiresAt: { ...string, format: 'date-time' } }),

@@ -36,7 +36,7 @@ import { makePerson } from '../openapi/operation-sample.ts';
 import { jsonHeaders } from './json-answer.ts';
 import type { OperationCall, OperationDefinition, QueryParts } from './operation.ts';
 
-/** POST /{project}/{space}/_import_: begins an import of the records of a file, and answers its job. */
+/** POST /{project}/{space}/_import_: starts an import of the records of a file, and answers its job. */
 export const importFile: OperationDefinition = {
   async run(call, deps) {
     const { imports } = deps;
@@ -45,22 +45,22 @@ export const importFile: OperationDefinition = {
     const stored = await storedSpace(call, path);
     const choices = choicesOf(request.query);
     const key = readIdempotencyKey(request);
-    // its outcome is the account's to see, and its file lies on the disk
+    // only the account may see its outcome, and its file takes disk space
     if (stored?.bound !== undefined)
-      throw notAllowed('An import is for access tokens of servers, which no rules bind');
+      throw notAllowed("Requests that rules bind can't import: use a secret access token");
     const { dryRun, onConflict } = choices;
     const isDeclared = Boolean(request.header('structure'));
     const isDry = dryRun !== 'false';
-    const found = isDeclared && !isDry ? await call.open() : stored;
-    const declared = isDeclared ? (isDry ? await wouldBe(call, deps, path, stored) : found?.structure) : null;
-    const { file, reading, ownerId } = await receive(call, deps, choices, found);
-    // the job counts its records when they are stored
+    const existing = isDeclared && !isDry ? await call.open() : stored;
+    const declared = isDeclared && isDry ? await declaredStructure(call, deps, path, stored) : undefined;
+    const { file, reading, ownerId } = await receiveFile(call, deps, choices, existing);
+    // the job counts its records itself, once they are stored
     call.wrote(0);
     let isSubmitted = false;
     try {
       const preview = (isStart: boolean): Promise<Preview> => {
-        // fields are what the file says where there are none yet
-        const known = declared ?? found?.structure;
+        // a structure without fields gets those of the file
+        const known = declared ?? existing?.structure;
         const structure = known === undefined || known.fields.length === 0 ? null : known;
         return imports.preview(
           ownerId,
@@ -69,8 +69,8 @@ export const importFile: OperationDefinition = {
         );
       };
       if (isDry) return previewAnswer(await preview(dryRun === 'start'));
-      const shape = found === null ? await preview(false) : null;
-      const space = found ?? (await made(call, path, choices, (shape as Preview).structure));
+      const shape = existing === null ? await preview(false) : null;
+      const space = existing ?? (await makeSpace(call, path, choices, (shape as Preview).structure));
       const remarks = (shape?.remarks ?? []).map(({ column, reason }) => `${shownName(column)} ${reason}`);
       const { projectSlug: project } = path;
       isSubmitted = true;
@@ -92,7 +92,7 @@ export const importFile: OperationDefinition = {
   id: 'importRecords',
   summary: 'Import records',
   description:
-    'From CSV, NDJSON, JSON, Parquet or Arrow; texts also compressed with gzip. A space that is not there is made, with the structure of the request, or that of the first records. The answer is a job that goes on by itself; `GET /_jobs_/{id}` says how far it is. All records appear at one moment.',
+    'From CSV, NDJSON, JSON, Parquet or Arrow; text formats may be compressed with gzip. A missing space is created, with the structure of the request or one inferred from the first records. The answer is a job that runs in the background; `GET /_jobs_/{id}` reports its progress. All records appear at once.',
   spaceHeaders: 'creation',
   parameters: (space) => [
     ...space.structureHeaders.filter(({ name }) => name === 'structure').map(declaredHeader),
@@ -111,7 +111,7 @@ export const importFile: OperationDefinition = {
     202: {
       description: 'The job',
       headers: {
-        Location: { description: 'Of the job', schema: { type: 'string' }, always: true },
+        Location: { description: 'The address of the job', schema: { type: 'string' }, always: true },
         ...replayedHeaders,
       },
       content: { 'application/json': { schema: jobSchema } },
@@ -133,7 +133,7 @@ export const importFile: OperationDefinition = {
   },
 };
 
-/** The space with its stored structure; null: there is none. */
+/** The space with its stored structure; null: it does not exist. */
 async function storedSpace({ open }: OperationCall, path: SpacePath): Promise<RecordSpace | null> {
   try {
     const space = await open(() => ({ path, structure: null }));
@@ -144,7 +144,7 @@ async function storedSpace({ open }: OperationCall, path: SpacePath): Promise<Re
   }
 }
 
-async function made(
+async function makeSpace(
   { open }: OperationCall,
   path: SpacePath,
   choices: ImportChoices,
@@ -154,8 +154,8 @@ async function made(
   return open(() => ({ path, structure }));
 }
 
-/** The structure by which the import would go. As with `dryRun` nothing may be changed, it is not made yet. */
-async function wouldBe(
+/** The structure that the import would use. A dry run changes nothing, so it is not stored. */
+async function declaredStructure(
   call: OperationCall,
   { structures }: Pick<QueryParts, 'structures'>,
   path: SpacePath,
@@ -165,7 +165,7 @@ async function wouldBe(
   const { mutate, autoCreateRecordSpace } = readRecordHeaders(request);
   const { projectSlug: project, slug: space } = path;
   const { grants } = stored ?? (await call.authenticate());
-  // its request changes nothing
+  // without the grant the request can't change the structure
   if (grants !== undefined && lackOf(grants, inSpace('structure'), { project, space }) !== null)
     return (await call.open()).structure;
   const requested = structures.read(request.header('structure'), path);
@@ -176,30 +176,30 @@ async function wouldBe(
 
 function declaredHeader(header: ApiParameter): ApiParameter {
   const description =
-    'The structure of the record space, as JSON. Without it the stored one counts, or that of the file where there is none';
+    'The structure of the record space, as JSON. Without it the stored structure is used, or for a new space one inferred from the file';
   return { ...header, description };
 }
 
-interface Received {
+interface ImportSource {
   readonly file: ReceivedFile;
   readonly reading: FileReading;
   readonly ownerId: string;
 }
 
-/** The file of an import on the disk: the body, or an uploaded file of the project. What can be refused is refused before. */
-async function receive(
+/** Puts the file of an import on the disk: the body, or an uploaded file of the project. Checks what it can before that. */
+async function receiveFile(
   { request, authenticate }: OperationCall,
   { imports, files }: Pick<QueryParts, 'imports' | 'files'>,
   choices: ImportChoices,
-  found: RecordSpace | null,
-): Promise<Received> {
+  existing: RecordSpace | null,
+): Promise<ImportSource> {
   const { signal } = request;
   const { projectSlug, slug: space } = readPath(request.params);
   const { userId: ownerId, grants } =
-    found === null ? await authenticate() : { ...found, userId: found.ownerId };
-  // what records bring along was checked elsewhere
+    existing === null ? await authenticate() : { ...existing, userId: existing.ownerId };
+  // kept ids, times and hashes are taken as they are
   if (choices.keep.length > 0) assertBackup(grants, 'space', { project: projectSlug, space });
-  if (found !== null) assertConflict(choices, found.structure);
+  if (existing !== null) assertConflict(choices, existing.structure);
   const { from } = choices;
   if (from === undefined) {
     const reading = readingOf(choices, request.header('content-type'), imports.largestRecord);

@@ -17,8 +17,8 @@ import type { Structure } from '#records/structure/structure.ts';
 import { contentDisposition } from '#server/http/content-disposition.ts';
 import type { HttpRequest } from '#server/http/http-types.ts';
 import { queryParameter } from '#server/openapi/api-operation.ts';
-import { askedConditions, parseAsked } from '../input/asked-conditions.ts';
 import { acceptQuery } from '../input/query-media-type.ts';
+import { parseRequestConditions, readRequestConditions } from '../input/request-conditions.ts';
 import { readPath } from '../input/space-reference.ts';
 import { conditionErrors, spaceErrors } from '../openapi/describe-operation.ts';
 import { controlParameters } from '../openapi/filter-schemas.ts';
@@ -32,15 +32,15 @@ interface Format {
   readonly schema: Schema;
   readonly choices: readonly Choice[];
   columns(shown: RecordParts, choices: Choices): ExportColumns;
-  /** Absent: the bytes as the engine makes them. */
-  finished?(bytes: Bytes, shown: RecordParts, choices: Choices): Bytes;
+  /** Wraps the bytes of the engine; absent: they are sent as they are. */
+  wrap?(bytes: Bytes, shown: RecordParts, choices: Choices): Bytes;
 }
 
-/** What only some formats know. */
+/** Query parameters that only some formats have. */
 const choiceWords = {
   $bom: 'A byte order mark',
-  $escapeFormulas: 'Texts that a spreadsheet takes for formulas get a quote',
-  $hashes: 'Also hashed fields, with their hashes. It needs the grant backup',
+  $escapeFormulas: 'Puts a quote before texts that a spreadsheet would take for formulas',
+  $hashes: 'Also exports hashed fields, as hashes. Needs the grant backup',
 };
 type Choice = keyof typeof choiceWords;
 type Choices = Readonly<Record<Choice, boolean>>;
@@ -53,7 +53,7 @@ const formats = {
     schema: string,
     choices: ['$bom', '$escapeFormulas', '$hashes'],
     columns: (shown, { $escapeFormulas }) => csvColumns(shown, { isEscaped: $escapeFormulas }),
-    finished: withHeader,
+    wrap: withHeader,
   },
   ndjson: {
     mediaType: 'application/x-ndjson; charset=utf-8',
@@ -66,7 +66,7 @@ const formats = {
     schema: { type: 'array', items: { type: 'object', additionalProperties: true } },
     choices: [],
     columns: (shown) => jsonLines(shown, ','),
-    finished: asJsonArray,
+    wrap: asJsonArray,
   },
   parquet: {
     mediaType: 'application/vnd.apache.parquet',
@@ -95,15 +95,15 @@ export function exportAs(name: ExportFormat): OperationDefinition {
     async run({ request, open, body }, { exports }) {
       const space = await open(() => ({ path: readPath(request.params), structure: null }));
       const { structure } = space;
-      const asked = await askedConditions(request, body);
+      const requested = await readRequestConditions(request, body);
       const { choices, query } = splitChoices(request.query, structure, format.choices);
-      const { options, conditions } = parseAsked(asked, request, structure, query);
+      const { options, conditions } = parseRequestConditions(requested, request, structure, query);
       const { sort, page, select } = options;
       const { projectSlug: project, slug } = structure;
       if (choices.$hashes && space.bound !== undefined) throw notAllowed('Hashes are for servers');
       if (choices.$hashes) assertBackup(space.grants, 'space', { project, space: slug });
-      const asIs = select ?? wholeRecord(structure);
-      const shown = choices.$hashes ? withHashes(asIs, structure) : asIs;
+      const selected = select ?? wholeRecord(structure);
+      const shown = choices.$hashes ? withHashes(selected, structure) : selected;
       const plan = { sort, page, select, conditions };
       const bytes = await exports.read(space, plan, format.columns(shown, choices), request.signal);
       return {
@@ -114,11 +114,12 @@ export function exportAs(name: ExportFormat): OperationDefinition {
           'cache-control': 'no-store',
           ...acceptQuery,
         },
-        body: { chunks: format.finished?.(bytes, shown, choices) ?? bytes },
+        body: { chunks: format.wrap?.(bytes, shown, choices) ?? bytes },
       };
     },
     summary: `Export records as ${names[name]}`,
-    description: 'The records that match, as a file. Each is there once, however much is written meanwhile.',
+    description:
+      'The records that match, as a file. Each appears once, even if records are written meanwhile.',
     spaceHeaders: 'none',
     options: true,
     parameters: ({ conditions }) => [
@@ -140,10 +141,14 @@ export function exportAs(name: ExportFormat): OperationDefinition {
 }
 
 const names: Readonly<Record<ExportFormat, string>> = {
-  ...{ csv: 'CSV', ndjson: 'NDJSON', json: 'JSON', parquet: 'Parquet', arrow: 'Arrow' },
+  csv: 'CSV',
+  ndjson: 'NDJSON',
+  json: 'JSON',
+  parquet: 'Parquet',
+  arrow: 'Arrow',
 };
 
-/** Takes the choices of a format out of a query. A field of such a name comes first. */
+/** Takes the choices of a format out of a query. A field of the same name takes precedence. */
 function splitChoices(
   query: HttpRequest['query'],
   structure: Structure,

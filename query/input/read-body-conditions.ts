@@ -12,48 +12,48 @@ import type { Structure } from '#records/structure/structure.ts';
 
 /**
  * Reads the JSON of a body: an object of conditions, or an array of [field, value] and [field, operator, value]. An object
- * under a field is operators, but under an OBJECT field a value. Throws a 400 where it is something else altogether.
+ * under a field has operators, but under an OBJECT field it is a value. Throws a 400 for any other JSON.
  */
-export function givenInBody(input: unknown, structure: Structure): readonly GivenFilter[] {
-  const entries = entriesOf(input);
-  if (entries === null) throw invalidBody(`Request body ${wanted}`);
-  return entries.flatMap((entry) => givenBy(entry, structure, 0));
+export function readBodyConditions(input: unknown, structure: Structure): readonly GivenFilter[] {
+  const entries = parseEntries(input);
+  if (entries === null) throw invalidBody(`Request body ${expectedForm}`);
+  return entries.flatMap((entry) => readEntry(entry, structure, 0));
 }
 
-const wanted =
+const expectedForm =
   'should be a JSON object of conditions, or an array of [field, value] pairs and [field, operator, value] triples';
 
-type Entry =
+type ConditionEntry =
   | readonly [name: string, value: unknown]
   | readonly [name: string, operator: string, operand: unknown];
 
-/** Null: it is neither an object nor an array of entries. */
-function entriesOf(input: unknown): readonly Entry[] | null {
+/** Null: neither an object nor an array of pairs and triples. */
+function parseEntries(input: unknown): readonly ConditionEntry[] | null {
   if (typeof input !== 'object' || input === null) return null;
   const entries: readonly unknown[] = Array.isArray(input) ? input : Object.entries(input);
-  return entries.every(isEntry) ? entries : null;
+  return entries.every(isConditionEntry) ? entries : null;
 }
 
-function isEntry(entry: unknown): entry is Entry {
+function isConditionEntry(entry: unknown): entry is ConditionEntry {
   if (!Array.isArray(entry) || typeof entry[0] !== 'string') return false;
   return entry.length === 2 || (entry.length === 3 && typeof entry[1] === 'string');
 }
 
-function givenBy(
-  [name, value, ...operand]: Entry,
+function readEntry(
+  [name, value, ...operand]: ConditionEntry,
   structure: Structure,
   level: number,
 ): readonly GivenFilter[] {
   if (operand.length > 0) return [{ name, operator: value as string, operand: { json: operand[0] } }];
   const subject = subjectOf(name, structure);
   const group = subject === null && Object.hasOwn(groupNames, name) ? groupNames[name] : undefined;
-  if (group !== undefined) return [groupBy(name, group, value, structure, level + 1)];
+  if (group !== undefined) return [readGroup(name, group, value, structure, level + 1)];
   const target = subject?.target;
   const isValue = typeof target === 'object' && target.type === 'OBJECT' && subject?.path.length === 0;
   if (typeof value !== 'object' || value === null || Array.isArray(value) || isValue) {
     if (level > 0 || (subject !== null && subject.path.length > 0))
       return [{ name, operator: 'eq', operand: { json: value } }];
-    // of a field as a query would have it: text as it is, all else as JSON
+    // the same as in a query: text as it is, any other value as JSON
     const texts = [typeof value === 'string' ? value : JSON.stringify(value)];
     return [{ name, operator: 'eq', operand: { texts } }];
   }
@@ -63,7 +63,7 @@ function givenBy(
   return operators.map(([operator, json]) => ({ name, operator, operand: { json } }));
 }
 
-function groupBy(
+function readGroup(
   name: string,
   group: GivenGroup['group'],
   value: unknown,
@@ -71,16 +71,16 @@ function groupBy(
   level: number,
 ): GivenFilter {
   if (level > filterLimits.levels) return tooDeep;
-  const branches = Array.isArray(value) ? value.map(entriesOf) : [];
-  // a client that leaves out undefined values should not get every record
+  const branches = Array.isArray(value) ? value.map(parseEntries) : [];
+  // an empty branch may come from undefined values that a client dropped: it must not match every record
   if (branches.length === 0 || branches.some((branch) => branch?.length === 0))
     return { problem: `Query field: ${shownName(name)} should be a list of conditions, none of them empty` };
   return {
     group,
     branches: branches.map((branch) =>
       branch === null
-        ? [{ problem: `A branch of ${shownName(name)} ${wanted}` }]
-        : branch.flatMap((entry) => givenBy(entry, structure, level)),
+        ? [{ problem: `A branch of ${shownName(name)} ${expectedForm}` }]
+        : branch.flatMap((entry) => readEntry(entry, structure, level)),
     ),
   };
 }

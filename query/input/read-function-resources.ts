@@ -7,13 +7,13 @@ import { readPath, type SpaceReference } from './space-reference.ts';
 import type { StructureCache } from './structure-cache.ts';
 
 /**
- * Reads the header `function-resources`, which names the structures that a function works on: for login exactly one, of
- * the space that holds the users.
+ * Reads the header `function-resources`, which has the structures that a function works on. Login needs exactly one: the
+ * structure of the space that holds the users.
  */
 export function readFunctionResources(request: HttpRequest, structures: StructureCache): SpaceReference {
   const { project = '' } = request.params;
-  const projectIsWrong = slugProblem('project', project);
-  if (projectIsWrong !== null) throw invalidSlug([projectIsWrong]);
+  const projectProblem = slugProblem('project', project);
+  if (projectProblem !== null) throw invalidSlug([projectProblem]);
   const text = request.header('function-resources');
   if (text === undefined || text === '') {
     throw invalidHeader([
@@ -22,12 +22,12 @@ export function readFunctionResources(request: HttpRequest, structures: Structur
   }
   const structure = onlyStructure(text);
   const { slug } = structure;
-  // a structure without slug is refused with all else that is wrong with it
+  // a structure without a slug is refused below, together with its other problems
   const path =
     typeof slug === 'string' && slug !== ''
       ? readPath({ project, space: slug })
       : { projectSlug: project, slug: '' };
-  // with its slug alone, the stored one is meant
+  // only a slug: use the stored structure
   const isStored = Object.keys(structure).length === 1 && path.slug !== '';
   return { path, structure: isStored ? null : structures.readParsed(structure, path, text) };
 }
@@ -49,7 +49,7 @@ function onlyStructure(text: string): Readonly<Record<string, unknown>> {
   const [only] = list as readonly unknown[];
   if (list.length !== 1 || !isObject(only)) {
     throw invalidHeader([
-      'The header function-resources should name one structure in mustExistSpaceStructures: that of the users',
+      'The header function-resources should have one structure in mustExistSpaceStructures, the one of the users',
     ]);
   }
   return only;
