@@ -10,7 +10,7 @@ import { listedProblems } from '#kernel/errors/problems.ts';
 import { longestName, longestSlug } from '#kernel/ids/slug.ts';
 import { maxPopulations } from '#query/input/parse-populate.ts';
 import { longestText, maxSearchedFields } from '#query/input/parse-search.ts';
-import { foldingCost, mostCost, mostRecords as mostLive, parsingCost } from '#query/live/live-plan.ts';
+import { jsonCost, mostCost, mostRecords as mostLive, textCost } from '#query/live/live-plan.ts';
 import { mostBytes as mostLiveBytes } from '#query/live/snapshots.ts';
 import { manyLimits } from '#query/operations/many-records.ts';
 import { aggregateLimits } from '#records/input/aggregate/aggregate-plan.ts';
@@ -126,7 +126,7 @@ export const liveLimits: readonly Limit[] = [
   ],
   [
     'conditions',
-    `what they cost to try on each change: ${mostCost}, where a comparison counts 1, one of texts ${foldingCost}, and one of an ARRAY, an OBJECT or a path ${parsingCost}`,
+    `what they cost to try on each change: ${mostCost}, where a comparison counts 1, one of texts ${textCost}, and one of an ARRAY, an OBJECT or a path ${jsonCost}`,
     '422 `query_too_expensive`, which names the dearest',
   ],
   ['hashed fields', 'none', '422'],

@@ -6,26 +6,29 @@ import type { OpenSpace } from '../space/open-space.ts';
 import { LiveRequest } from './live-request.ts';
 import type { OpenStream } from './open-stream.ts';
 
-/** Milliseconds between two checks whether streams are still allowed. */
+/** Milliseconds between two checks of whether streams are still allowed. */
 export const checkEvery = 400;
 const timeout = 5000;
-/** Milliseconds for which checks share the signal of their timeout. */
-const shared = 1000;
+/** Milliseconds for which checks share a timeout signal. */
+const sharedFor = 1000;
 
-/** Whether streams are still allowed, and their spaces seen as before. */
+/** Checks whether streams are still allowed, and whether their spaces still look the same. */
 export class LiveChecks {
   readonly #openSpace: OpenSpace;
   #signal: AbortSignal | null = null;
   #sharedUntil = 0;
 
-  /** @param openSpace does not count requests for rate limits */
+  /** @param openSpace must not count requests for rate limits */
   constructor(openSpace: OpenSpace) {
     this.#openSpace = openSpace;
   }
 
-  /** The space of a request as it is now. Throws when the request is not allowed any more. */
-  async view({ request: given, operation }: Pick<OpenStream, 'request' | 'operation'>): Promise<RecordSpace> {
-    const request = new LiveRequest(given, { signal: this.#timeout() });
+  /** The space of a request as it is now. Throws if the request is no longer allowed. */
+  async view({
+    request: opening,
+    operation,
+  }: Pick<OpenStream, 'request' | 'operation'>): Promise<RecordSpace> {
+    const request = new LiveRequest(opening, { signal: this.#timeout() });
     try {
       return await this.#openSpace(request, operation);
     } finally {
@@ -34,10 +37,10 @@ export class LiveChecks {
   }
 
   /**
-   * Whether a stream goes on, and may send what was read for it before this call: the space is opened as for a find, so
-   * that a user who lost a right hears of no record that a find would not show him. Without a user, other rules reset
-   * the stream before anything is written under them. Throws when the request is not allowed any more.
-   * @param isOpened whatever the stream: the space is opened
+   * Whether a stream may continue, and send what was read for it before this call. The space is opened as for a find, so
+   * a user who lost a right hears of no record that a find would hide. For streams without a user, changed rules reset the
+   * stream before anything is written under them. Throws if the request is no longer allowed.
+   * @param isOpened whether to open the space, by default for streams with a user
    */
   async maySend(open: OpenStream, isOpened = open.isOfUser): Promise<boolean> {
     const { stream, view } = open;
@@ -48,31 +51,31 @@ export class LiveChecks {
         if (!isSame(view, await this.view(open))) stream.reset();
         return !stream.isReset && stream.endedBy === null;
       } catch (error) {
-        if (!isPassing(error)) throw error;
+        if (!isTransient(error)) throw error;
         await sleep(checkEvery);
       }
     }
   }
 
-  /** A signal of its own would cost more than a check. */
+  /** A new signal for each check would cost more than the check. */
   #timeout(): AbortSignal {
     const now = performance.now();
     if (this.#signal === null || now > this.#sharedUntil) {
-      this.#signal = AbortSignal.timeout(timeout + shared);
+      this.#signal = AbortSignal.timeout(timeout + sharedFor);
       setMaxListeners(0, this.#signal);
-      this.#sharedUntil = now + shared;
+      this.#sharedUntil = now + sharedFor;
     }
     return this.#signal;
   }
 }
 
-/** Whether what answers nothing now may do so later. */
-export function isPassing(error: unknown): boolean {
+/** Whether a retry may succeed. */
+export function isTransient(error: unknown): boolean {
   if (error instanceof ApiError) return error.status >= 500;
   return error instanceof DOMException && error.name === 'TimeoutError';
 }
 
-/** Whether a space is seen alike. Views of users are made anew now and then. */
+/** Whether two views show the same space in the same way. Views of users are remade now and then. */
 export function isSame(one: RecordSpace, other: RecordSpace): boolean {
   if (one === other) return true;
   const { bound } = one;

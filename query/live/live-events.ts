@@ -1,10 +1,10 @@
 import { eventStream, oneLine } from '#server/http/event-stream.ts';
 import { acceptQuery } from '../input/query-media-type.ts';
 
-/** What happened to a record, for those who watch a find. */
+/** What happened to a record, as seen by a live find. */
 export type ChangeType = 'enter' | 'change' | 'leave';
 
-/** Of the answers, so that proxies pass each event on at once (docs/reverse-proxies.md). */
+/** Headers that make proxies forward each event immediately (docs/reverse-proxies.md). */
 export const eventHeaders = {
   'content-type': `${eventStream}; charset=utf-8`,
   'cache-control': 'no-store, no-transform',
@@ -13,8 +13,8 @@ export const eventHeaders = {
   ...acceptQuery,
 };
 
-/** An event id that nothing resumes from: a client that reconnects with it gets a snapshot. */
-export const noPlace = '0';
+/** An event id without a position: a client that reconnects with it gets a snapshot. */
+export const noCursor = '0';
 
 /** An event as a stream sends it. @param data JSON */
 export function eventBytes(
@@ -26,9 +26,9 @@ export function eventBytes(
 }
 
 /**
- * A line before an event, or before the end. An empty line behind it would make an event of no data in httpx-sse, r3labs/sse
- * and go-sse.
- * @param milliseconds after which a client whose stream ends comes back
+ * A line before an event, or at the end. An empty line after it would make an event without data in httpx-sse, r3labs/sse and
+ * go-sse.
+ * @param milliseconds after which a client reconnects when its stream ends
  */
 export function retryBytes(milliseconds: number): Buffer {
   return Buffer.from(`retry: ${milliseconds}\n`);

@@ -8,34 +8,33 @@ import type { RecordSpace } from '#records/structure/record-space.ts';
 import type { HttpRequest } from '#server/http/http-types.ts';
 import { parseRequestConditions, type RequestConditions } from '../input/request-conditions.ts';
 
-/** Records of a snapshot. */
+/** Most records of a snapshot. */
 export const mostRecords = 10_000;
-/** What conditions may cost that are tried on each change: a comparison costs 1, and one that parses JSON 10. */
+/** The most that conditions may cost, as each change tries them. A plain comparison costs 1. */
 export const mostCost = 100;
-export const parsingCost = 10;
-export const foldingCost = 3;
+export const jsonCost = 10;
+export const textCost = 3;
 
 export interface LivePlan {
-  /** Without those of rules. */
+  /** Without the conditions of rules. */
   readonly conditions: Conditions;
   readonly shown: RecordParts;
-  /** Records of a snapshot, at most. */
+  /** Most records of a snapshot. */
   readonly limit: number;
 }
 
-/** Reads what a stream is asked for. Throws 400, and 422 for conditions that cost too much to try on each change. */
-export function livePlan(asked: RequestConditions, request: HttpRequest, space: RecordSpace): LivePlan {
-  const { options, conditions } = parseRequestConditions(asked, request, space.structure, request.query);
+/** Parses the request of a stream. Throws 400, and 422 for conditions that cost too much to try on each change. */
+export function livePlan(requested: RequestConditions, request: HttpRequest, space: RecordSpace): LivePlan {
+  const { options, conditions } = parseRequestConditions(requested, request, space.structure);
   const { page, sort, count, select } = options;
-  const problems = [
-    ...(sort === null ? [] : ['$sort: the records of a live find have no order']),
-    ...(count ? ['$count: a live find counts its records by itself'] : []),
-    ...(page?.offset || page?.after ? ['a live find has one page: $limit is the most that it may have'] : []),
-    ...(unparsedOptions(request.header('options')).populate === undefined
-      ? []
-      : ['populate: a live find watches one space']),
-    ...((page?.limit ?? 0) > mostRecords ? [`$limit should be at most ${mostRecords} in a live find`] : []),
-  ];
+  const problems: string[] = [];
+  if (sort !== null) problems.push('$sort: the records of a live find have no order');
+  if (count) problems.push('$count: a live find has no count: clients know all its records');
+  if (page?.offset || page?.after) problems.push('a live find has only one page: $limit is its most records');
+  if (unparsedOptions(request.header('options')).populate !== undefined)
+    problems.push('populate: a live find watches only one space');
+  if ((page?.limit ?? 0) > mostRecords)
+    problems.push(`$limit should be at most ${mostRecords} in a live find`);
   if (problems.length > 0) throw invalidOptions(problems.map((problem) => `Options: ${problem}`));
   assertCheap(conditions, space);
   const shown = select ?? wholeRecord(space.structure);
@@ -52,7 +51,7 @@ function assertCheap({ plain, others, hashed }: Conditions, { bound }: RecordSpa
   const cost = all.reduce((sum, filter) => sum + costOf(filter), 0);
   if (cost <= mostCost) return;
   const [dearest] = all.toSorted((one, other) => costOf(other) - costOf(one));
-  refuse(`has ${all.length} conditions, the dearest of them ${nameOf(dearest as Filter)}`);
+  refuse(`has ${all.length} conditions, of which the most expensive is ${nameOf(dearest as Filter)}`);
 }
 
 function costOf(filter: Filter): number {
@@ -60,8 +59,8 @@ function costOf(filter: Filter): number {
   const { target, path, operator } = filter;
   const isText = typeof target === 'string' || target.type === 'TEXT';
   const isJson = path.length > 0 || (typeof target !== 'string' && /ARRAY|OBJECT/.test(target.type));
-  if (isJson) return parsingCost;
-  return isText && operator !== 'eq' && operator !== 'in' ? foldingCost : 1;
+  if (isJson) return jsonCost;
+  return isText && operator !== 'eq' && operator !== 'in' ? textCost : 1;
 }
 
 function nameOf(filter: Filter): string {

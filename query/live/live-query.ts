@@ -9,47 +9,47 @@ import type { RecordParts } from '#records/structure/record-parts.ts';
 import type { ChangeType } from './live-events.ts';
 import type { LiveStream } from './live-stream.ts';
 
-/** Records that are remembered for the clients of one query. */
+/** Most records that a query remembers for its clients. */
 const mostMembers = 20_000;
 const unknown = '';
 
-/** A subscription that streams share: each change is matched once for all of them. */
+/** A live find that streams share: each change is matched once for all of them. */
 export class LiveQuery {
   readonly streams = new Set<LiveStream>();
-  /** Its id, as a part of its clients' event ids. */
-  readonly question: string;
+  /** Part of the event ids of its clients. */
+  readonly id: string;
   readonly conditions: Conditions;
   readonly shown: RecordParts;
   readonly #test: (row: StoredRow) => boolean;
   readonly #mayGuess: boolean;
-  /** Number of the change that was tried last: it may be found by several values. */
+  /** Number of the last change that was tried: the index may find a query by several values. */
   lastTried = 0;
-  /** Records of the clients by id, with a digest of what all of them were sent last. Null: the store says it. */
+  /** The clients' records by id, each with a digest of its last event. Null: the store knows the records' old values. */
   readonly #sent: Map<string, string> | null;
-  /** Whether `#sent` has all that a client may have. */
+  /** Whether `#sent` has every record that a client may have. */
   #isComplete = true;
 
   /**
-   * @param args.isTold whether the store says what a record was before. If not, the query remembers what its clients have
+   * @param args.knowsBefore whether changes have the record's old values. If not, the query remembers what its clients have
    * @param args.mayGuess whether a `leave` may be sent for a record that the client never had, once there are too many to
    * remember
    */
   constructor(args: {
-    readonly question: string;
+    readonly id: string;
     readonly conditions: Conditions;
     readonly shown: RecordParts;
-    readonly isTold: boolean;
+    readonly knowsBefore: boolean;
     readonly mayGuess: boolean;
   }) {
-    this.question = args.question;
+    this.id = args.id;
     this.conditions = args.conditions;
     this.shown = args.shown;
     this.#test = rowTest(args.conditions);
     this.#mayGuess = args.mayGuess;
-    this.#sent = args.isTold ? null : new Map();
+    this.#sent = args.knowsBefore ? null : new Map();
   }
 
-  /** Null: they are not remembered, or not all of them. */
+  /** Null: not remembered, or not all of them. */
   get members(): Pick<ReadonlyMap<string, string>, 'has'> | null {
     return this.#isComplete ? this.#sent : null;
   }
@@ -63,10 +63,10 @@ export class LiveQuery {
     return this.#test(row);
   }
 
-  /** What a change is to the clients; null: nothing, or nothing that they are shown. */
+  /** What a change means to the clients; null: it changes nothing that they see. */
   typeOf({ id, before, after }: RowChange): ChangeType | null {
     const isIn = after !== null && this.#test(after);
-    // a new record may be changed or gone by now, and a snapshot may have had it in between
+    // a new record may have changed or left by now, and a snapshot may have included it in between
     const wasIn = this.members?.has(id) ?? (before === undefined || (before !== null && this.#test(before)));
     if (isIn) this.#remember(id);
     else this.#sent?.delete(id);
@@ -75,7 +75,7 @@ export class LiveQuery {
     return before && this.#sent === null && isShownAlike(before, after, this.shown) ? null : 'change';
   }
 
-  /** Whether an event has to be sent: not if the record was sent as it is. @param text of the record */
+  /** Whether an event must be sent: not if the clients have this version of the record. @param text the record */
   isNews(id: string, type: ChangeType, text: string): boolean {
     if (this.#sent === null || type === 'leave') return true;
     const digest = digestOf(text);
@@ -84,14 +84,14 @@ export class LiveQuery {
     return isNews;
   }
 
-  /** Notes that a client is sent a record that was read for it alone. */
-  wasRead(row: StoredRow): void {
+  /** Notes a record that was read for only one client. */
+  noteRead(row: StoredRow): void {
     if (this.#sent === null) return;
     const id = row._id;
     const digest = digestOf(shownJson(row, this.shown));
     const isKnown = this.streams.size === 1 || this.#sent.get(id) === digest;
     this.#remember(id);
-    // a change that others have not heard of may be on its way
+    // a change that the other clients lack may be on its way
     this.#sent.set(id, isKnown ? digest : unknown);
   }
 
@@ -101,10 +101,10 @@ export class LiveQuery {
     if (this.#mayGuess) {
       this.forget();
       this.#sent.clear();
-    } else for (const stream of this.streams) stream.end('it has too many records by now');
+    } else for (const stream of this.streams) stream.end('the find has too many records');
   }
 
-  /** From now on it is not known which records the clients have. */
+  /** Marks that the clients may have unknown records. */
   forget(): void {
     this.#isComplete = false;
   }

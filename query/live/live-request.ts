@@ -2,24 +2,29 @@ import type { HttpRequest } from '#server/http/http-types.ts';
 import { recordFlags } from '../input/record-headers.ts';
 import { actAsUser } from '../space/open-space.ts';
 
-/** Headers of a request that say who asks, and for what. */
-export const telling: readonly string[] = [
-  ...['authorization', 'token', 'structure', 'options', actAsUser, 'origin'],
+/** Headers that identify the client and its request. */
+export const identifyingHeaders: readonly string[] = [
+  'authorization',
+  'token',
+  'structure',
+  'options',
+  actAsUser,
+  'origin',
   ...Object.values(recordFlags).map(({ header }) => header),
 ];
 
-/** The request of a long stream, for the checks that are made again while it lasts. */
+/** The request of a long stream, which is checked again and again while it lasts. */
 export class LiveRequest implements HttpRequest {
   readonly signal: AbortSignal;
   readonly needs: HttpRequest['needs'];
   readonly query: HttpRequest['query'];
-  readonly #given: HttpRequest;
+  readonly #request: HttpRequest;
   readonly #sealed: Readonly<Record<string, string>> | undefined;
   readonly #onOver: (() => void)[] = [];
 
-  /** @param args what replaces the request's own @param args.headers of the request that made its address: all that it has */
+  /** @param args replace the request's properties @param args.headers of the request that made the address: all that count */
   constructor(
-    given: HttpRequest,
+    request: HttpRequest,
     args: {
       readonly headers?: Readonly<Record<string, string>>;
       readonly query?: HttpRequest['query'];
@@ -27,52 +32,52 @@ export class LiveRequest implements HttpRequest {
       readonly signal?: AbortSignal;
     } = {},
   ) {
-    this.#given = given;
+    this.#request = request;
     this.#sealed = args.headers;
-    this.query = args.query ?? given.query;
-    this.needs = args.needs ?? given.needs;
-    this.signal = args.signal ?? given.signal;
+    this.query = args.query ?? request.query;
+    this.needs = args.needs ?? request.needs;
+    this.signal = args.signal ?? request.signal;
   }
 
   get id() {
-    return this.#given.id;
+    return this.#request.id;
   }
   get method() {
-    return this.#given.method;
+    return this.#request.method;
   }
   get path() {
-    return this.#given.path;
+    return this.#request.path;
   }
   get params() {
-    return this.#given.params;
+    return this.#request.params;
   }
   get rawQuery() {
-    return this.#given.rawQuery;
+    return this.#request.rawQuery;
   }
   get address() {
-    return this.#given.address;
+    return this.#request.address;
   }
   get body() {
-    return this.#given.body;
+    return this.#request.body;
   }
 
   header(name: string): string | undefined {
-    // an origin names the page that reads the answer, and can only narrow what a token may do
-    return this.#sealed === undefined || name === 'origin' ? this.#given.header(name) : this.#sealed[name];
+    // the origin is the page that reads the answer; it can only narrow what a token may do
+    return this.#sealed === undefined || name === 'origin' ? this.#request.header(name) : this.#sealed[name];
   }
 
   onOver(listener: () => void): void {
     this.#onOver.push(listener);
   }
 
-  /** The work for it is done, but for its stream, which other limits count. */
+  /** The request's work is done; other limits count its stream. */
   over(): void {
     for (const listener of this.#onOver.splice(0)) listener();
   }
 
-  /** Equal for requests that are answered alike. */
-  get who(): string {
+  /** Equal for requests that get the same answer. */
+  get identity(): string {
     const { project, space } = this.params;
-    return JSON.stringify([project, space, ...telling.map((name) => this.header(name) ?? '')]);
+    return JSON.stringify([project, space, ...identifyingHeaders.map((name) => this.header(name) ?? '')]);
   }
 }

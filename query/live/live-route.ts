@@ -20,41 +20,41 @@ interface LiveRouteParts {
   readonly live: LiveStreams;
   readonly openSpace: OpenSpace;
   readonly structures: StructureCache;
-  /** As which a live find is authorised. */
+  /** The operation that authorises a live find. */
   readonly operation: OperationIdentity;
 }
 
 /**
- * Answers a find with its records and with what happens to them, until the client goes (docs/live.md).
- * @param request as it is to be seen @param asked its conditions; they are read when the space is open
+ * Answers a find with its records and their changes, until the client disconnects (docs/live.md).
+ * @param args.request the request that is authorised @param args.asked reads its conditions once the space is open
  */
 export async function liveAnswer(
   { live, openSpace, structures, operation }: LiveRouteParts,
-  given: HttpRequest,
+  received: HttpRequest,
   {
     request,
     asked,
-    place,
+    cursor,
   }: {
     readonly request: LiveRequest;
     readonly asked: () => RequestConditions | Promise<RequestConditions>;
-    readonly place?: string | undefined;
+    readonly cursor?: string | undefined;
   },
 ): Promise<HttpResponse> {
-  given.onOver(() => request.over());
+  received.onOver(() => request.over());
   assertClearsNothing(request, structures);
   const space = await openSpace(request, operation);
-  const last = given.header('last-event-id') ?? place ?? '';
-  return live.answer({ request, operation, asked: await asked(), space, place: last });
+  const last = received.header('last-event-id') ?? cursor ?? '';
+  return live.answer({ request, operation, requested: await asked(), space, cursor: last });
 }
 
-/** Throws a 400 for a request that deletes records: it is asked again and again. */
+/** Throws a 400 for a request that would delete records: live finds repeat their request. */
 function assertClearsNothing(request: HttpRequest, structures: StructureCache): void {
   const { clearAllSpaces, usePreStoredStructure } = readRecordHeaders(request);
   const text = usePreStoredStructure ? undefined : request.header('structure');
   if (clearAllSpaces || (text && structures.read(text, readPath(request.params)).clear))
     throw invalidHeader([
-      'A live find clears nothing: leave out clear-all-spaces, and clear in the structure',
+      'A live find can not delete records: leave out clear-all-spaces, and clear in the structure',
     ]);
 }
 
@@ -64,30 +64,44 @@ export function liveRoute(
   address: ApiOperation,
 ): Route {
   return {
-    ...{ method: 'GET', path: livePath, operation: 'live', api: describe(address) },
-    async handler(given) {
-      const { headers, query, asked } = await deps.addresses.read(given);
-      const request = new LiveRequest(given, { headers, query, needs: address.needs });
-      const place = given.query.find(([name]) => name === 'lastEventId')?.[1];
-      return liveAnswer(deps, given, { request, asked: () => asked, place });
+    method: 'GET',
+    path: livePath,
+    operation: 'live',
+    api: describe(address),
+    async handler(received) {
+      const { headers, query, asked } = await deps.addresses.read(received);
+      const request = new LiveRequest(received, { headers, query, needs: address.needs });
+      const cursor = received.query.find(([name]) => name === 'lastEventId')?.[1];
+      return liveAnswer(deps, received, { request, asked: () => asked, cursor });
     },
   };
 }
 
-/** @param address the operation that answers one */
+/** @param address the operation that makes addresses */
 function describe(address: ApiOperation): ApiOperation {
   return {
-    ...{ id: 'watchRecords', tag: 'Read records', access: 'none', needs: null },
+    id: 'watchRecords',
+    tag: 'Read records',
+    access: 'none',
+    needs: null,
     summary: 'Watch records by an address',
-    description: 'The events of a live find (docs/live.md), by an address that `POST` at the same path made.',
+    description:
+      'The events of a live find (docs/live.md), for an address that a `POST` to the same path made.',
     parameters: [
-      queryParameter('key', 'Of the address', string),
-      queryParameter('lastEventId', 'Of the last event that came, where no header can say it', string),
+      queryParameter('key', 'Part of the address', string),
+      queryParameter(
+        'lastEventId',
+        "The id of the last event received, for clients that can't send headers",
+        string,
+      ),
     ],
     answers: { 200: { description: 'Events', content: { [eventStream]: { schema: string } } } },
     errors: [
       ...accountErrors,
-      ...(['not_allowed', 'record_space_not_found', 'too_many_records', 'too_many_streams'] as const),
+      'not_allowed',
+      'record_space_not_found',
+      'too_many_records',
+      'too_many_streams',
       'not_implemented',
     ],
     sample: (base) =>

@@ -6,51 +6,51 @@ import { shownJson } from '#records/sql/record-row.ts';
 import type { ChangeListener, RowChange } from '#records/store/row-change.ts';
 import type { RecordParts } from '#records/structure/record-parts.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
+import { EventCursors } from './event-cursors.ts';
 import { type ChangeType, eventBytes } from './live-events.ts';
-import { LivePlaces } from './live-places.ts';
 import { LiveQuery } from './live-query.ts';
-import type { LiveStream, Told } from './live-stream.ts';
+import type { ChangeEvent, LiveStream } from './live-stream.ts';
 import { QueryIndex } from './query-index.ts';
 
-/** Changes that are kept for those who come back, and bytes of them in the process. */
-const keptChanges = 10_000;
+/** Changes that a space logs for clients that reconnect, and bytes of all logs of the process. */
+const mostLoggedChanges = 10_000;
 const droppedAtOnce = 1000;
-export const keptBytes = 64 * 1024 * 1024;
-/** Changes that may wait; with more, streams read their records again. */
-const mostWaiting = 50_000;
-/** Milliseconds that telling keeps the event loop from everything else. */
+export const mostLoggedBytes = 64 * 1024 * 1024;
+/** Changes that may be queued; with more, streams read their records again. */
+const mostQueued = 50_000;
+/** Milliseconds for which deliveries may block the event loop. */
 const busyFor = 2;
 const { signal: never } = new AbortController();
-/** Bytes of a kept change beside its values. */
+/** Bytes of a logged change besides its values. */
 const overhead = 400;
 
-/** Bytes of changes that all spaces of the process keep. */
-export interface KeptBytes {
+/** Bytes of the change logs of all spaces of the process. */
+export interface ChangeLogBytes {
   bytes: number;
   spaces(): number;
 }
 
-interface Kept extends RowChange {
+interface LoggedChange extends RowChange {
   readonly number: number;
   readonly bytes: number;
 }
 
-/** Changes of a write that is visible since `at`; without changes, a moment between writes. */
-interface Waiting {
+/** The changes of a write that is visible since `at`. Without changes, it marks a moment between writes. */
+interface QueuedWrite {
   readonly changes: Iterable<RowChange>;
   readonly count: number;
   readonly at: number;
-  /** Whether a read may have seen them before they came here. */
-  readonly wereSeen?: boolean;
-  readonly told?: () => void;
+  /** Whether a read may have seen the changes before they were queued. */
+  readonly mayBeSeen?: boolean;
+  readonly done?: () => void;
 }
 
-/** What is asked, as `LiveQuery` has it. */
-export interface Asked {
-  /** As the request sees it: equal questions of one view are one. */
+/** What a stream watches. */
+export interface Subscription {
+  /** The space as the request sees it. Equal subscriptions of a view share a query. */
   readonly view: RecordSpace;
   readonly key: string;
-  /** With those of rules. */
+  /** Including the conditions of rules. */
   readonly conditions: Conditions;
   readonly shown: RecordParts;
 }
@@ -58,31 +58,31 @@ export interface Asked {
 /** The subscriptions to one space, and a bounded log of its latest changes. */
 export class LiveSpace implements ChangeListener {
   readonly #singleWriter: boolean;
-  readonly #kept: KeptBytes;
+  readonly #allLogs: ChangeLogBytes;
   readonly #log: Pick<Log, 'error'>;
   readonly #queries = new Map<RecordSpace, Map<string, LiveQuery>>();
   readonly #index = new QueryIndex();
-  /** Changed rows are read alone, and snapshots beside each other. */
+  /** Reads of changed rows are exclusive; snapshots share it. */
   readonly #reads = new ReadWriteLock();
-  readonly #waiting: Waiting[] = [];
-  #waitingCount = 0;
-  #telling = false;
-  readonly #places = new LivePlaces();
+  readonly #queue: QueuedWrite[] = [];
+  #queuedChanges = 0;
+  #delivering = false;
+  readonly #cursors = new EventCursors();
   #number = 0;
-  #changes: Kept[] = [];
-  #bytes = 0;
+  #changeLog: LoggedChange[] = [];
+  #logBytes = 0;
   #streams = 0;
   /** When the last stream left. */
   idleSince = performance.now();
 
-  /** @param args.alone whether the store says what records were before */
+  /** @param args.singleWriter whether changes have the records' old values */
   constructor(args: {
     readonly singleWriter: boolean;
-    readonly kept: KeptBytes;
+    readonly logs: ChangeLogBytes;
     readonly log: Pick<Log, 'error'>;
   }) {
     this.#singleWriter = args.singleWriter;
-    this.#kept = args.kept;
+    this.#allLogs = args.logs;
     this.#log = args.log;
   }
 
@@ -90,24 +90,24 @@ export class LiveSpace implements ChangeListener {
     return this.#streams;
   }
 
-  /** Behind a change, or behind the last one that was told. */
-  placeOf({ question }: LiveQuery, number = this.#number): string {
-    return `${this.#places.seal(number)}.${question}`;
+  /** The cursor after a change, by default after the last one delivered. */
+  cursorOf({ id }: LiveQuery, number = this.#number): string {
+    return `${this.#cursors.seal(number)}.${id}`;
   }
 
-  join(stream: LiveStream, { view, key, conditions, shown }: Asked): LiveQuery {
+  join(stream: LiveStream, { view, key, conditions, shown }: Subscription): LiveQuery {
     const ofView = this.#queries.get(view) ?? new Map<string, LiveQuery>();
     this.#queries.set(view, ofView);
     let query = ofView.get(key);
     if (query === undefined) {
       const { bound, structure } = view;
-      // with its structure and rules, so that no client resumes from another one's place
-      const question = this.#places.questionOf([key, structure.fields, bound?.find]);
+      // includes the structure and the rules, so that no client resumes another query
+      const id = this.#cursors.queryIdOf([key, structure.fields, bound?.find]);
       query = new LiveQuery({
-        question,
+        id,
         conditions,
         shown,
-        isTold: this.#singleWriter,
+        knowsBefore: this.#singleWriter,
         mayGuess: bound === undefined,
       });
       ofView.set(key, query);
@@ -118,7 +118,7 @@ export class LiveSpace implements ChangeListener {
     return query;
   }
 
-  leave(stream: LiveStream, query: LiveQuery, { view, key }: Asked): void {
+  leave(stream: LiveStream, query: LiveQuery, { view, key }: Subscription): void {
     query.streams.delete(stream);
     this.#streams--;
     this.idleSince = performance.now();
@@ -129,56 +129,56 @@ export class LiveSpace implements ChangeListener {
     if (ofView?.size === 0) this.#queries.delete(view);
   }
 
-  /** Tells a stream that has joined what came behind a place. False: that is not known. */
+  /** Sends a joined stream the changes after a cursor. False: they are not known. */
   resume(
     stream: LiveStream,
     query: LiveQuery,
-    { view, place }: Pick<Asked, 'view'> & { place: string },
+    { view, cursor }: Pick<Subscription, 'view'> & { cursor: string },
   ): boolean {
-    const [sealed = '', question] = place.split('.');
-    if (question !== query.question) return false;
-    const number = this.#places.open(sealed) ?? -1;
-    const first = this.#changes[0]?.number ?? this.#number + 1;
+    const [sealed = '', id] = cursor.split('.');
+    if (id !== query.id) return false;
+    const number = this.#cursors.open(sealed) ?? -1;
+    const first = this.#changeLog[0]?.number ?? this.#number + 1;
     if (number < Math.max(0, first - 1) || number > this.#number) return false;
     if (!this.#singleWriter) {
-      // what this client has is not known
+      // which records this client has is not known
       if (view.bound !== undefined) return false;
       query.forget();
     }
     const at = performance.now();
-    // one number follows the other
-    for (const change of this.#changes.slice(number + 1 - first)) {
+    // numbers are consecutive
+    for (const change of this.#changeLog.slice(number + 1 - first)) {
       const { id } = change;
       const type = query.typeOf(change);
       if (type === null) continue;
-      const event = eventBytes(type, this.placeOf(query, change.number), dataOf(type, change, query.shown));
-      // a snapshot may have been ahead of the place
+      const event = eventBytes(type, this.cursorOf(query, change.number), dataOf(type, change, query.shown));
+      // a snapshot may have been ahead of the cursor
       stream.push({ id, type, event, number: change.number, at, isNew: false });
     }
     return true;
   }
 
   changed(changes: Iterable<RowChange>, count: number): void {
-    if (this.#waitingCount + count > mostWaiting) {
+    if (this.#queuedChanges + count > mostQueued) {
       this.reset();
       return;
     }
-    this.#waitingCount += count;
-    // large inserts, whose changes are made later, are in the table before they are told
-    this.#add({ changes, count, at: performance.now(), wereSeen: !Array.isArray(changes) });
+    this.#queuedChanges += count;
+    // large inserts compute their changes lazily, and their rows are in the table before
+    this.#enqueue({ changes, count, at: performance.now(), mayBeSeen: !Array.isArray(changes) });
   }
 
-  /** Resolves when the streams were told of everything that can be seen by now. */
+  /** Resolves when every change that is visible by now has been delivered. */
   caughtUp(): Promise<void> {
-    if (this.#waiting.length === 0) return Promise.resolve();
-    return new Promise((told) => this.#add({ changes: [], count: 0, at: 0, told }));
+    if (this.#queue.length === 0) return Promise.resolve();
+    return new Promise((done) => this.#enqueue({ changes: [], count: 0, at: 0, done }));
   }
 
   exclusive<Result>(read: () => Promise<Result>): Promise<Result> {
     return this.#reads.exclusive('', read);
   }
 
-  /** Reads rows that are as they were told, or newer. Where the store reads changed rows later, it waits meanwhile. */
+  /** Reads rows at least as new as the delivered changes. A store that reads changed rows afterwards waits meanwhile. */
   betweenChanges<Result>(signal: AbortSignal, read: () => Promise<Result>): Promise<Result> {
     return this.#reads.whenShared('', signal, async () => {
       await this.caughtUp();
@@ -187,97 +187,96 @@ export class LiveSpace implements ChangeListener {
   }
 
   reset(): void {
-    this.#places.renew();
-    this.#forget();
-    for (const { told } of this.#waiting.splice(0)) told?.();
-    this.#waitingCount = 0;
+    this.#cursors.renew();
+    this.#clearLog();
+    for (const { done } of this.#queue.splice(0)) done?.();
+    this.#queuedChanges = 0;
     for (const query of this.#index.all()) for (const stream of query.streams) stream.reset();
   }
 
-  /** Forgets the changes that were told. */
-  #forget(): void {
-    this.#changes = [];
-    this.#count(-this.#bytes);
+  #clearLog(): void {
+    this.#changeLog = [];
+    this.#countBytes(-this.#logBytes);
   }
 
-  #add(waiting: Waiting): void {
-    this.#waiting.push(waiting);
-    if (this.#telling) return;
-    this.#telling = true;
-    // the write is acknowledged first
+  #enqueue(write: QueuedWrite): void {
+    this.#queue.push(write);
+    if (this.#delivering) return;
+    this.#delivering = true;
+    // acknowledge the write first
     setImmediate(() => {
-      this.#tellAll().catch((error: unknown) => {
-        this.#log.error(
-          { err: error },
-          'streams could not be told of a change: they read their records again',
-        );
-        this.#telling = false;
+      this.#deliverAll().catch((error: unknown) => {
+        this.#log.error({ err: error }, 'a change could not be delivered: streams read their records again');
+        this.#delivering = false;
         this.reset();
       });
     });
   }
 
-  async #tellAll(): Promise<void> {
+  async #deliverAll(): Promise<void> {
     let began = performance.now();
-    for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
+    for (let next = this.#queue[0]; next !== undefined; next = this.#queue[0]) {
       for (const change of next.changes) {
-        this.#tell(change, next);
+        this.#deliver(change, next);
         if (performance.now() - began < busyFor) continue;
         await letOthersRun(never);
         began = performance.now();
-        // it was reset
-        if (this.#waiting[0] !== next) break;
+        // reset meanwhile
+        if (this.#queue[0] !== next) break;
       }
-      if (this.#waiting[0] !== next) continue;
-      this.#waiting.shift();
-      this.#waitingCount -= next.count;
-      next.told?.();
+      if (this.#queue[0] !== next) continue;
+      this.#queue.shift();
+      this.#queuedChanges -= next.count;
+      next.done?.();
     }
-    this.#telling = false;
+    this.#delivering = false;
   }
 
-  #tell(change: RowChange, { at, wereSeen }: Waiting): void {
+  #deliver(change: RowChange, { at, mayBeSeen }: QueuedWrite): void {
     const { id, before, after } = change;
     const number = ++this.#number;
-    this.#keep({ id, before, after, number, bytes: overhead + sizeOf(before) + sizeOf(after) });
-    // queries that show the same share its text
-    const made = new Map<RecordParts, Partial<Record<ChangeType, string>>>();
-    let place = '';
+    this.#record({ id, before, after, number, bytes: overhead + sizeOf(before) + sizeOf(after) });
+    // queries that show the same parts share the text
+    const texts = new Map<RecordParts, Partial<Record<ChangeType, string>>>();
+    let cursor = '';
     for (const query of this.#index.of(change)) {
       if (query.lastTried === number) continue;
       query.lastTried = number;
       const type = query.typeOf(change);
       if (type === null) continue;
-      let ofParts = made.get(query.shown);
+      let ofParts = texts.get(query.shown);
       if (ofParts === undefined) {
         ofParts = {};
-        made.set(query.shown, ofParts);
+        texts.set(query.shown, ofParts);
       }
       ofParts[type] ??= dataOf(type, change, query.shown);
       if (!query.isNews(id, type, ofParts[type])) continue;
-      place ||= this.#places.seal(number);
-      const event = eventBytes(type, `${place}.${query.question}`, ofParts[type]);
-      const isNew = type === 'enter' && wereSeen === false && query.knowsAll;
-      const told: Told = { id, type, event, number, at, isNew };
-      for (const stream of query.streams) stream.push(told);
+      cursor ||= this.#cursors.seal(number);
+      const bytes = eventBytes(type, `${cursor}.${query.id}`, ofParts[type]);
+      const isNew = type === 'enter' && mayBeSeen === false && query.knowsAll;
+      const event: ChangeEvent = { id, type, event: bytes, number, at, isNew };
+      for (const stream of query.streams) stream.push(event);
     }
   }
 
-  #keep(change: Kept): void {
-    this.#changes.push(change);
-    this.#count(change.bytes);
-    const isFull = this.#changes.length >= keptChanges + droppedAtOnce;
-    // where there is too much, spaces with little keep it
-    const isLarge = this.#kept.bytes > keptBytes && this.#bytes > keptBytes / (2 * this.#kept.spaces());
+  /** Logs a change, and drops the oldest ones if the log is full. */
+  #record(change: LoggedChange): void {
+    this.#changeLog.push(change);
+    this.#countBytes(change.bytes);
+    const isFull = this.#changeLog.length >= mostLoggedChanges + droppedAtOnce;
+    // when the process has too many, spaces with short logs keep them
+    const isLarge =
+      this.#allLogs.bytes > mostLoggedBytes &&
+      this.#logBytes > mostLoggedBytes / (2 * this.#allLogs.spaces());
     if (!isFull && !isLarge) return;
-    // not one by one: each would move all that are left
-    const dropped = this.#changes.splice(0, isFull ? droppedAtOnce : Math.ceil(this.#changes.length / 2));
-    this.#count(-dropped.reduce((sum, { bytes }) => sum + bytes, 0));
+    // many at once: dropping one would move all the others
+    const dropped = this.#changeLog.splice(0, isFull ? droppedAtOnce : Math.ceil(this.#changeLog.length / 2));
+    this.#countBytes(-dropped.reduce((sum, { bytes }) => sum + bytes, 0));
   }
 
-  #count(bytes: number): void {
-    this.#bytes += bytes;
-    this.#kept.bytes += bytes;
+  #countBytes(bytes: number): void {
+    this.#logBytes += bytes;
+    this.#allLogs.bytes += bytes;
   }
 }
 

@@ -1,76 +1,76 @@
 import { comment } from '#server/http/event-stream.ts';
 import type { ChangeType } from './live-events.ts';
 
-/** Milliseconds without an event, after which a stream says that it is alive. */
+/** Milliseconds without an event after which a stream sends a sign of life. */
 export const aliveEvery = 15_000;
-/** Bytes of events that may wait for a client; with more, only the ids of their records wait. */
-const mostWaiting = 1024 * 1024;
-/** Records that may wait by their ids: all of a find, and as many that left it. With more they are all read again. */
-const mostLate = 20_000;
-/** Bytes of an id that waits. */
+/** Bytes of events that may be queued for a client; with more, only the ids of their records are. */
+const mostQueuedBytes = 1024 * 1024;
+/** Records whose ids may be queued: all of a find, and as many that left it. With more, all records are read again. */
+const mostDeferred = 20_000;
+/** Bytes of a queued id. */
 const idBytes = 100;
-/** What is sent at once, at most. */
+/** The most that one event may have. */
 export const eventSize = { bytes: 256 * 1024, records: 500 };
 const noBytes = Buffer.alloc(0);
 
-/** What happened to a record. Streams share it. */
-export interface Told {
+/** A change of a record, as an event that streams share. */
+export interface ChangeEvent {
   readonly id: string;
   readonly type: ChangeType;
   readonly event: Buffer;
-  /** Of the change. */
+  /** The number of the change. */
   readonly number: number;
-  /** When it could be seen. */
+  /** When the change became visible. */
   readonly at: number;
   /** Whether no client has the record yet. */
   readonly isNew: boolean;
 }
 
-/** A record that changed: it is sent as it is when the client takes it. */
-export interface Late {
+/** A changed record that is read again when the client is ready for it. */
+export interface DeferredRecord {
   readonly id: string;
-  /** Of the first change that waits: a client that resumes from there misses nothing. */
+  /** The number of its first change that was not sent: a client that resumes before it misses nothing. */
   readonly number: number;
   readonly at: number;
   readonly isNew: boolean;
-  /** Of its last event. */
+  /** The size of its last event. */
   bytes: number;
 }
 
-/** Bytes of events that wait for the clients of a process. */
-export interface WaitingBytes {
+/** Bytes of events that are queued for all clients of a process. */
+export interface QueuedBytes {
   bytes: number;
   readonly most: number;
-  /** How many clients there are. */
+  /** The number of clients. */
   streams: number;
 }
 
 /**
- * The queue of one client's events, which is bounded: the last event of each record, and for a client that is too slow
- * for these the ids of the records, which are read when it takes them. So whatever changes how often, no more waits than
- * there are records.
+ * The bounded queue of one client's events. It has the last event of each record; for a client that is too slow for that,
+ * only the ids of the records, which are read when the client is ready. So the queue never has more entries than there are
+ * records, however often they change.
  */
 export class LiveStream {
-  /** Called when it ends. */
+  /** Called when the stream ends. */
   onEnd: () => void = () => {};
-  /** The last events of records, by id, in their order. */
-  readonly #waiting = new Map<string, Told>();
-  /** Records whose events were too many, in the order of the first ones. They are sent before `#waiting`. */
-  readonly #late = new Map<string, Late>();
-  /** Records that are being read. Mostly nobody asks for one meanwhile, so the set is made where somebody does. */
+  /** The last event of each record, by id, in order. */
+  readonly #queued = new Map<string, ChangeEvent>();
+  /** Records whose events were too many, in the order of their first events. They are sent before `#queued`. */
+  readonly #deferred = new Map<string, DeferredRecord>();
+  /** Records that are being read. The set is made on the first look-up, which is rare. */
   #reading: readonly string[] | Set<string> = [];
-  readonly #share: WaitingBytes;
+  readonly #share: QueuedBytes;
   #bytes = 0;
   #isReset = false;
   #endedBy: string | null = null;
   #wake: (() => void) | null = null;
   #lastSent = performance.now();
 
-  constructor(share: WaitingBytes) {
+  constructor(share: QueuedBytes) {
     this.#share = share;
   }
 
-  /** Why it ends; null: it goes on. */
+  /** Why it ends; null: it continues. */
   get endedBy(): string | null {
     return this.#endedBy;
   }
@@ -79,92 +79,92 @@ export class LiveStream {
     return this.#isReset;
   }
 
-  /** Whether records wait to be read. */
-  get hasLate(): boolean {
-    return this.#late.size > 0;
+  /** Whether there are records to read again. */
+  get hasDeferred(): boolean {
+    return this.#deferred.size > 0;
   }
 
-  /** Bytes of the events of records that wait to be read. */
-  get lateBytes(): number {
+  /** Bytes of the last events of deferred records. */
+  get deferredBytes(): number {
     let sum = 0;
-    for (const { bytes } of this.#late.values()) sum += bytes;
+    for (const { bytes } of this.#deferred.values()) sum += bytes;
     return sum;
   }
 
-  /** The number of the first change that waits for a record to be read; undefined: none does. */
-  get firstLate(): number | undefined {
-    const [first] = this.#late.values();
+  /** The number of the first deferred change; undefined: none. */
+  get firstDeferred(): number | undefined {
+    const [first] = this.#deferred.values();
     return first?.number;
   }
 
-  /** To be called before records are read, which are then as they are told, or newer. */
+  /** Called before records are read: the read will be at least as new as their queued events. */
   beginRead(ids: readonly string[]): void {
     this.#reading = ids;
-    if (this.#waiting.size === 0 && this.#late.size === 0) return;
+    if (this.#queued.size === 0 && this.#deferred.size === 0) return;
     for (const id of ids) {
       this.#drop(id);
-      this.#dropLate(id);
+      this.#dropDeferred(id);
     }
   }
 
-  /** To be called when all is told that the read may have seen. */
+  /** Called when every change that the read may have seen has been delivered. */
   endRead(): void {
     this.#reading = [];
   }
 
-  /** An event of a record, in place of an earlier one that the client has not taken. */
-  push(told: Told): void {
+  /** Queues an event. It replaces an earlier one of the record that was not sent yet. */
+  push(change: ChangeEvent): void {
     if (this.#isReset || this.#endedBy !== null) return;
-    const { id, type, event } = told;
-    const late = this.#late.get(id);
-    if (late !== undefined) {
-      late.bytes = event.byteLength;
-      if (late.isNew && type === 'leave') this.#dropLate(id);
+    const { id, type, event } = change;
+    const deferred = this.#deferred.get(id);
+    if (deferred !== undefined) {
+      deferred.bytes = event.byteLength;
+      if (deferred.isNew && type === 'leave') this.#dropDeferred(id);
       return;
     }
-    const before = this.#waiting.get(id);
-    const isNew = before?.isNew ?? (told.isNew && !this.#isRead(id));
+    const before = this.#queued.get(id);
+    const isNew = before?.isNew ?? (change.isNew && !this.#isRead(id));
     if (before !== undefined) this.#drop(id);
-    // it came and went meanwhile
+    // it entered and left before the client heard of it
     if (isNew && type === 'leave') return;
-    this.#waiting.set(id, isNew === told.isNew ? told : withNew(told, isNew));
+    this.#queued.set(id, isNew === change.isNew ? change : withNew(change, isNew));
     this.#count(event.byteLength);
-    if (this.#bytes > this.#most) this.#keepIds();
+    if (this.#bytes > this.#most) this.#defer();
     this.#wakeUp();
   }
 
-  /** When all streams together have too much, those with little keep it: the others are slow. */
+  /** When all queues together are too large, short ones stay: the others belong to slow clients. */
   get #most(): number {
     const { bytes, most, streams } = this.#share;
-    return bytes > most ? Math.min(mostWaiting, most / (2 * streams)) : mostWaiting;
+    return bytes > most ? Math.min(mostQueuedBytes, most / (2 * streams)) : mostQueuedBytes;
   }
 
-  /** Of the events that wait only the ids are kept. */
-  #keepIds(): void {
-    for (const [id, { number, at, isNew, event }] of this.#waiting)
-      this.#late.set(id, { id, number, at, isNew, bytes: event.byteLength });
-    this.#share.bytes += this.#waiting.size * idBytes;
-    this.#waiting.clear();
+  /** Replaces the queued events with the ids of their records. */
+  #defer(): void {
+    for (const [id, { number, at, isNew, event }] of this.#queued)
+      this.#deferred.set(id, { id, number, at, isNew, bytes: event.byteLength });
+    this.#share.bytes += this.#queued.size * idBytes;
+    this.#queued.clear();
     this.#count(-this.#bytes);
     const { bytes, most, streams } = this.#share;
-    const isLarge = bytes > most && this.#late.size * idBytes > most / (2 * streams);
-    if (isLarge || this.#late.size > mostLate) this.reset();
+    const isLarge = bytes > most && this.#deferred.size * idBytes > most / (2 * streams);
+    if (isLarge || this.#deferred.size > mostDeferred) this.reset();
   }
 
-  /** Drops all that waits: the records are to be read again. */
+  /** Drops the queue: all records must be read again. */
   reset(): void {
     this.clear();
     this.#isReset = true;
     this.#wakeUp();
   }
 
-  /** From now on events wait for what is read. */
+  /** Starts to queue events for a new read of the records. */
   begin(): void {
     this.clear();
     this.#isReset = false;
   }
 
-  /** @param reason for people */
+  /** @param reason for humans */
   end(reason: string): void {
     if (this.#endedBy !== null) return;
     this.clear();
@@ -174,53 +174,53 @@ export class LiveStream {
   }
 
   clear(): void {
-    this.#waiting.clear();
+    this.#queued.clear();
     this.#count(-this.#bytes);
-    this.#share.bytes -= this.#late.size * idBytes;
-    this.#late.clear();
+    this.#share.bytes -= this.#deferred.size * idBytes;
+    this.#deferred.clear();
     this.#reading = [];
   }
 
-  /** To be called every second or so. */
+  /** Called about once a second. */
   tick(now: number): void {
     if (now - this.#lastSent >= aliveEvery) this.#wakeUp();
   }
 
-  /** Resolves when there is something to send, or the client should hear that the stream is alive. */
+  /** Resolves when there is something to send, or a sign of life is due. */
   async next(): Promise<void> {
     if (this.#isReset || this.#endedBy !== null) return;
-    if (this.#waiting.size > 0 || this.hasLate) return;
+    if (this.#queued.size > 0 || this.hasDeferred) return;
     await new Promise<void>((resolve) => {
       this.#wake = resolve;
     });
   }
 
-  /** Records that are to be read and sent now. */
-  takeLate(): readonly Late[] {
+  /** Records to read and send now. */
+  takeDeferred(): readonly DeferredRecord[] {
     this.#lastSent = performance.now();
-    const taken: Late[] = [];
+    const taken: DeferredRecord[] = [];
     let size = 0;
-    for (const late of this.#late.values()) {
-      size += late.bytes;
+    for (const deferred of this.#deferred.values()) {
+      size += deferred.bytes;
       if (taken.length === eventSize.records || (taken.length > 0 && size > eventSize.bytes)) break;
-      taken.push(late);
+      taken.push(deferred);
     }
     return taken;
   }
 
-  /** What waits, as bytes. */
+  /** Takes the queued events, or a sign of life if there are none. */
   take(): { readonly bytes: Buffer; readonly events: number; readonly since: number } {
     this.#lastSent = performance.now();
-    const [first] = this.#waiting.values();
+    const [first] = this.#queued.values();
     if (first === undefined) return { bytes: comment, events: 0, since: this.#lastSent };
-    const events = this.#waiting.size;
-    const bytes = events === 1 ? first.event : Buffer.concat([...this.#waiting.values()].map(eventOf));
-    this.#waiting.clear();
+    const events = this.#queued.size;
+    const bytes = events === 1 ? first.event : Buffer.concat([...this.#queued.values()].map(eventOf));
+    this.#queued.clear();
     this.#count(-this.#bytes);
     return { bytes, events, since: first.at };
   }
 
-  /** The same, and no bytes where nothing waits. */
+  /** The same, but no bytes if nothing is queued. */
   takeEvents(): Buffer {
     const { bytes, events } = this.take();
     return events === 0 ? noBytes : bytes;
@@ -232,14 +232,14 @@ export class LiveStream {
   }
 
   #drop(id: string): void {
-    const told = this.#waiting.get(id);
-    if (told === undefined) return;
-    this.#waiting.delete(id);
-    this.#count(-told.event.byteLength);
+    const queued = this.#queued.get(id);
+    if (queued === undefined) return;
+    this.#queued.delete(id);
+    this.#count(-queued.event.byteLength);
   }
 
-  #dropLate(id: string): void {
-    if (this.#late.delete(id)) this.#share.bytes -= idBytes;
+  #dropDeferred(id: string): void {
+    if (this.#deferred.delete(id)) this.#share.bytes -= idBytes;
   }
 
   #count(bytes: number): void {
@@ -253,10 +253,10 @@ export class LiveStream {
   }
 }
 
-function withNew({ id, type, event, number, at }: Told, isNew: boolean): Told {
+function withNew({ id, type, event, number, at }: ChangeEvent, isNew: boolean): ChangeEvent {
   return { id, type, event, number, at, isNew };
 }
 
-function eventOf({ event }: Told): Buffer {
+function eventOf({ event }: ChangeEvent): Buffer {
   return event;
 }

@@ -4,14 +4,14 @@ import type { RequestConditions } from '../input/request-conditions.ts';
 import type { LiveRequest } from './live-request.ts';
 import type { LiveStream } from './live-stream.ts';
 
-/** What a stream was asked for. */
+/** A stream, its request, and the space as it last saw it. */
 export interface OpenStream {
   readonly stream: LiveStream;
   readonly request: LiveRequest;
   readonly operation: OperationIdentity;
-  readonly asked: RequestConditions;
-  /** The space as it was seen last. */
+  readonly requested: RequestConditions;
+  /** Null: the space is not open yet. */
   view: RecordSpace | null;
-  /** Whether a login token was given: what its user may see changes with his record. */
+  /** Whether the request has a login token: what its user may see depends on the user's record. */
   isOfUser: boolean;
 }

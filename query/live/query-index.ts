@@ -5,7 +5,7 @@ import { textIn, textOf } from '#records/store/row-test.ts';
 import type { Target } from '#records/structure/field.ts';
 import type { LiveQuery } from './live-query.ts';
 
-/** Values of one condition by which a query is found; with more it is tried on each change. */
+/** Values of one condition that index a query. A query with more is tried on each change. */
 const mostValues = 100;
 
 interface Term {
@@ -13,16 +13,16 @@ interface Term {
   readonly text: string;
 }
 
-interface Values {
+interface FieldTerms {
   readonly target: Target;
   readonly queries: Map<string, Set<LiveQuery>>;
 }
 
-/** An inverted index of live queries by the values that they look for, so that a change is tried on few of them. */
+/** An inverted index of live queries by the values that they compare with, so that a change is tried on few of them. */
 export class QueryIndex {
   /** By field. */
-  readonly #fields = new Map<string, Values>();
-  /** Those without such a value. */
+  readonly #fields = new Map<string, FieldTerms>();
+  /** Queries without an indexed value. */
   readonly #others = new Set<LiveQuery>();
   readonly #all = new Set<LiveQuery>();
 
@@ -60,7 +60,7 @@ export class QueryIndex {
     }
   }
 
-  /** Queries that may find the record, before the change or after it. */
+  /** Queries that may match the record before or after the change. */
   *of({ id, before, after }: RowChange): Generator<LiveQuery, void, undefined> {
     yield* this.#others;
     // without `before`, the member list of a query says whether its clients have the record
@@ -80,15 +80,15 @@ function keyOf(target: Target): string {
   return typeof target === 'string' ? target : (target.slot ?? '');
 }
 
-/** Values of which a record has one if it meets the conditions; null: it may have any. */
+/** Terms of which every matching record has at least one; null: there are no such terms. */
 function termsOf({ relationship, plain, others }: Conditions): readonly Term[] | null {
   if (relationship === 'Or' && plain.length + others.length > 1) {
     const branches = [...plain.map((condition) => [termOf(condition)]), ...others.map(termsIn)];
     return branches.includes(null) ? null : branches.flatMap((terms) => terms ?? []);
   }
-  // two values say little
-  const telling = plain.find(({ target }) => typeof target === 'string' || target.type !== 'BOOLEAN');
-  if (telling !== undefined) return [termOf(telling)];
+  // BOOLEAN has only two values, so other fields are better
+  const selective = plain.find(({ target }) => typeof target === 'string' || target.type !== 'BOOLEAN');
+  if (selective !== undefined) return [termOf(selective)];
   for (const filter of others) {
     const terms = termsIn(filter);
     if (terms !== null) return terms;

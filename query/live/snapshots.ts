@@ -6,15 +6,15 @@ import { shownJson } from '#records/sql/record-row.ts';
 import type { StoredRow } from '#records/sql/stored-row.ts';
 import type { RecordStore } from '#records/store/record-store.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
-import { eventBytes, noPlace } from './live-events.ts';
+import { eventBytes, noCursor } from './live-events.ts';
 import type { LivePlan } from './live-plan.ts';
 import type { LiveQuery } from './live-query.ts';
 import type { LiveSpace } from './live-space.ts';
 import { eventSize, type LiveStream } from './live-stream.ts';
 
-/** Bytes of values of a snapshot. */
+/** Most bytes of values in a snapshot. */
 export const mostBytes = 64 * 1024 * 1024;
-/** Reads that run at once in the process, and for one account. */
+/** Concurrent reads of the process, and of one account. */
 const reads = { capacity: 16, share: 8, queueLimit: 20_000, full: 'too many snapshots wait' };
 
 export interface SnapshotParts {
@@ -22,20 +22,20 @@ export interface SnapshotParts {
   readonly reader: RecordReader;
 }
 
-/** A stream that changes are told to. */
-export interface Joined {
+/** A stream that gets the changes of a space. */
+export interface JoinedStream {
   readonly space: LiveSpace;
   readonly stream: LiveStream;
   readonly query: LiveQuery;
 }
 
 /**
- * Characters of an event, unless one record has more. Clients read a line or an event into a buffer that is bounded: r3labs/sse
- * and go-sse 64 KiB, aiohttp 128 KiB.
+ * Characters of an event, unless one record has more. Clients read a line or an event into a bounded buffer: r3labs/sse and
+ * go-sse of 64 KiB, aiohttp of 128 KiB.
  */
 const mostCharacters = 20_000;
 
-/** As many events as records of this size need, and one at least. @param records JSON */
+/** As many events as records of this size need, and at least one. @param records JSON */
 function snapshotBytes(records: readonly string[]): Buffer {
   const events: Buffer[] = [];
   let from = 0;
@@ -43,33 +43,33 @@ function snapshotBytes(records: readonly string[]): Buffer {
   for (let at = 0; at <= records.length; at++) {
     const next = records[at]?.length ?? mostCharacters;
     if (at > from && length + next > mostCharacters) {
-      events.push(eventBytes('snapshot', noPlace, `[${records.slice(from, at).join()}]`));
+      events.push(eventBytes('snapshot', noCursor, `[${records.slice(from, at).join()}]`));
       from = at;
       length = 0;
     }
     length += next;
   }
-  return events.length === 0 ? eventBytes('snapshot', noPlace, '[]') : Buffer.concat(events);
+  return events.length === 0 ? eventBytes('snapshot', noCursor, '[]') : Buffer.concat(events);
 }
 
-/** Reads the records of live finds. No more of one are in memory than its client is about to get. */
+/** Reads the records of live finds. Of each find, only the records of the next events are in memory. */
 export class Snapshots {
   readonly #deps: SnapshotParts;
-  readonly #turns = new FairShare({ ...reads, accountQueueLimit: reads.queueLimit });
+  readonly #share = new FairShare({ ...reads, accountQueueLimit: reads.queueLimit });
 
   constructor(deps: SnapshotParts) {
     this.#deps = deps;
   }
 
-  /** The events of a snapshot, one at least. Throws a 413 when it has too many records, or bytes. @param joined its stream */
+  /** The events of a snapshot, at least one. Throws a 413 if it has too many records or bytes. */
   async *events(
     view: RecordSpace,
     { conditions, shown, limit }: LivePlan,
-    joined: Joined,
+    joined: JoinedStream,
     signal: AbortSignal,
   ): AsyncGenerator<Buffer> {
     const { reader } = this.#deps;
-    const inTurn = <Result>(read: () => Promise<Result>) => this.#turns.run(read, signal, view.ownerId);
+    const inTurn = <Result>(read: () => Promise<Result>) => this.#share.run(read, signal, view.ownerId);
     const found = await inTurn(() => reader.matching(view, { conditions, limit: limit + 1 }, signal));
     const bytes = found.reduce((sum, { _bytes }) => sum + _bytes, 0);
     if (found.length > limit || bytes > mostBytes) {
@@ -78,8 +78,8 @@ export class Snapshots {
     }
     const perEvent = Math.ceil(found.length / Math.max(1, Math.ceil(bytes / eventSize.bytes)));
     let isSent = false;
-    for (const some of chunksOf(found, Math.max(1, Math.min(perEvent, eventSize.records)))) {
-      const ids = some.map(({ _id }) => _id);
+    for (const chunk of chunksOf(found, Math.max(1, Math.min(perEvent, eventSize.records)))) {
+      const ids = chunk.map(({ _id }) => _id);
       const rows = await inTurn(() => this.#read(view, ids, joined, signal));
       yield snapshotBytes(rows.map((row) => shownJson(row, shown)));
       isSent = true;
@@ -87,40 +87,40 @@ export class Snapshots {
     if (!isSent) yield snapshotBytes([]);
   }
 
-  /** The events of records that changed while others were sent, as they are by now. */
-  async late(
+  /** The events of deferred records, read as they are now. */
+  async deferred(
     view: RecordSpace,
-    { space, stream, query }: Joined,
+    { space, stream, query }: JoinedStream,
     signal: AbortSignal,
   ): Promise<ReturnType<LiveStream['take']>> {
-    const late = stream.takeLate();
-    const ids = late.map(({ id }) => id);
+    const deferred = stream.takeDeferred();
+    const ids = deferred.map(({ id }) => id);
     const read = () => this.#read(view, ids, { space, stream, query }, signal);
-    const rows = new Map((await this.#turns.run(read, signal, view.ownerId)).map((row) => [row._id, row]));
+    const rows = new Map((await this.#share.run(read, signal, view.ownerId)).map((row) => [row._id, row]));
     const events: Buffer[] = [];
-    for (const { id, number, isNew } of late) {
+    for (const { id, number, isNew } of deferred) {
       const row = rows.get(id);
       // the client never had it
       if (row === undefined && isNew) continue;
       const type = row === undefined ? 'leave' : isNew ? 'enter' : 'change';
       const data = row === undefined ? JSON.stringify({ id }) : shownJson(row, query.shown);
-      events.push(eventBytes(type, space.placeOf(query, number), data));
+      events.push(eventBytes(type, space.cursorOf(query, number), data));
     }
-    return { bytes: Buffer.concat(events), events: events.length, since: late[0]?.at ?? 0 };
+    return { bytes: Buffer.concat(events), events: events.length, since: deferred[0]?.at ?? 0 };
   }
 
-  /** Those that are the query's by now: they may have changed since they were found. */
+  /** Reads the records that still match: they may have changed since they were found. */
   async #read(
     view: RecordSpace,
     ids: readonly string[],
-    { space, stream, query }: Joined,
+    { space, stream, query }: JoinedStream,
     signal: AbortSignal,
   ): Promise<readonly StoredRow[]> {
     const rows = await space.betweenChanges(signal, async () => {
       stream.beginRead(ids);
       const found = await Promise.all(ids.map((id) => this.#deps.store.lookUp(view, { id }, signal)));
       const matching = found.flat().filter((row) => query.matches(row));
-      for (const row of matching) query.wasRead(row);
+      for (const row of matching) query.noteRead(row);
       return matching;
     });
     await space.caughtUp();

@@ -1,7 +1,7 @@
 import { tooManyStreams } from '#kernel/errors/catalogue.ts';
 import type { LiveStream } from './live-stream.ts';
 
-/** Who holds a stream: an account, its access token, and whoever uses that. */
+/** The holder of a stream: an account, its access token, and the sender that uses it. */
 export type Holder = readonly [account: string, token: string, sender: string];
 
 interface Place {
@@ -9,19 +9,19 @@ interface Place {
   readonly leave: () => void;
 }
 
-/** The streams of the process, of one of its accounts, of a token of that, or of one sender. */
+/** The streams of the process, of an account, of one of its tokens, or of one sender. */
 interface Group {
   count: number;
   readonly parts: Map<string, Group>;
-  /** Of a sender, the oldest first. */
+  /** Only in the group of a sender; the oldest first. */
   readonly places: Set<Place>;
 }
 
 /**
- * Limits of open streams: of the process, and of an access token. Streams last for hours, so nobody can wait for a place.
- * Where a limit is reached, the one with the most streams gives its oldest to a newcomer that has at least two fewer. So
- * places change hands only towards equal shares, and never back. The process shares between accounts, an account between
- * its tokens, and a token between its senders.
+ * Limits the open streams of the process and of each access token. Streams last for hours, so newcomers can't wait for a
+ * place. At the limit, the party with the most streams gives up its oldest one to a newcomer with at least two fewer. So
+ * places only move towards equal shares, and never back. The process shares its places between accounts, an account
+ * between its tokens, and a token between its senders.
  */
 export class StreamPlaces {
   readonly #limits: { readonly process: number; readonly token: number };
@@ -36,7 +36,7 @@ export class StreamPlaces {
     return this.#all.count;
   }
 
-  /** Gives a stream a place, and answers a function to give it back. Throws 429. The second call of that does nothing. */
+  /** Gives a stream a place, and returns a function that gives it back; further calls do nothing. Throws 429. */
   take(holder: Holder, stream: Place['stream']): () => void {
     const [account, token, sender] = holder;
     const ofToken = this.#all.parts.get(account)?.parts.get(token);
@@ -74,17 +74,17 @@ function groupOf(): Group {
   return { count: 0, parts: new Map(), places: new Set() };
 }
 
-/** Ends a stream of a group that is full. Throws 429 where its shares are equal, so that nobody gives way. */
+/** Ends a stream of a full group. Throws 429 if the shares are equal. */
 function makeRoom(group: Group, path: readonly string[], whose: string, limit: number): void {
   if (group.count < limit) return;
   const place = placeToGive(group, path);
   if (place === null) throw tooManyStreams(whose, limit);
-  // at once: its client may take a second to go
+  // free the place now: the client may take a second to close its stream
   place.leave();
   place.stream.end('too_many_streams');
 }
 
-/** @param path the newcomer within the group */
+/** The place to take for a newcomer; null: none. @param path the newcomer's position within the group */
 function placeToGive(group: Group, path: readonly string[]): Place | null {
   let within: Group | undefined = group;
   for (const name of path) {

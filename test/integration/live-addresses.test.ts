@@ -1,6 +1,6 @@
 /** Addresses of live finds hold the whole request: whoever opens one adds nothing to it. */
 import t, { type Test } from 'tap';
-import { telling } from '#query/live/live-request.ts';
+import { identifyingHeaders } from '#query/live/live-request.ts';
 import { LiveClient } from '../services/live-client.ts';
 import { liveSpace } from '../services/live-spaces.ts';
 import { call, fieldsOf } from '../services/record-client.ts';
@@ -40,7 +40,7 @@ t.test('who opens an address brings a header that it was not made with', async (
     'use-pre-stored-structure': 'true',
     'infer-structure': 'true',
   };
-  for (const name of telling.filter((name) => name !== 'origin')) {
+  for (const name of identifyingHeaders.filter((name) => name !== 'origin')) {
     const { address } = await space.send('/_live_', { name: 'mine', kind: { in: ['x', 'y'] } });
     const client = await opened(t, address, { [name]: hostile[name] ?? 'wrong' });
     t.equal(client.status, 200, name);

@@ -85,10 +85,10 @@ export function liveOver(t: { teardown(end: () => Promise<void>): void }, single
     watch(headers: Readonly<Record<string, string>> = {}, query: [string, string][] = []) {
       const leaving = new AbortController();
       const request = new LiveRequest(fakeRequest({ headers, query, signal: leaving.signal }));
-      const asked = { body: undefined, key: JSON.stringify(query) };
+      const requested = { body: undefined, key: JSON.stringify(query) };
       const operation = { name: 'find', family: 'find', needs: 'find' } as never;
-      const place = headers['last-event-id'] ?? '';
-      const { body } = streams.answer({ request, operation, asked, space, place });
+      const cursor = headers['last-event-id'] ?? '';
+      const { body } = streams.answer({ request, operation, requested, space, cursor });
       const chunks = (body as { chunks: AsyncGenerator<Buffer> }).chunks;
       return clientOf(chunks, () => leaving.abort());
     },

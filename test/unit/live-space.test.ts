@@ -1,7 +1,7 @@
-/** What a space keeps for clients that come back. */
+/** The changes that a space logs for clients that reconnect. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { keptBytes, LiveSpace } from '#query/live/live-space.ts';
+import { LiveSpace, mostLoggedBytes } from '#query/live/live-space.ts';
 import { LiveStream } from '#query/live/live-stream.ts';
 import { allRecords } from '#records/input/parse-conditions.ts';
 import type { StoredRow } from '#records/sql/stored-row.ts';
@@ -11,7 +11,7 @@ import { silentLog } from '../services/silent-log.ts';
 import { spaceWith, storedStructure } from '../services/stored-structure.ts';
 
 const view = spaceWith(storedStructure(fieldsOf('name TEXT')));
-const wanted = { view, key: '', conditions: allRecords, shown: wholeRecord(view.structure) };
+const subscription = { view, key: '', conditions: allRecords, shown: wholeRecord(view.structure) };
 const time = '2026-01-01T00:00:00.000Z';
 
 function rowOf(id: number, length: number): StoredRow {
@@ -19,62 +19,62 @@ function rowOf(id: number, length: number): StoredRow {
 }
 
 function spacesOf(count: number) {
-  const kept = { bytes: 0, spaces: () => count };
+  const logs = { bytes: 0, spaces: () => count };
   const spaces = Array.from(
     { length: count },
-    () => new LiveSpace({ singleWriter: true, kept, log: silentLog() }),
+    () => new LiveSpace({ singleWriter: true, logs, log: silentLog() }),
   );
-  return { kept, spaces };
+  return { logs, spaces };
 }
 
-/** Whether a client goes on at a place. */
-function resumes(space: LiveSpace, place: string): boolean {
-  const stream = new LiveStream({ bytes: 0, most: keptBytes, streams: 1 });
-  const query = space.join(stream, wanted);
-  const isResumed = space.resume(stream, query, { view, place });
-  space.leave(stream, query, wanted);
+/** Whether a client resumes from a cursor. */
+function resumes(space: LiveSpace, cursor: string): boolean {
+  const stream = new LiveStream({ bytes: 0, most: mostLoggedBytes, streams: 1 });
+  const query = space.join(stream, subscription);
+  const isResumed = space.resume(stream, query, { view, cursor });
+  space.leave(stream, query, subscription);
   return isResumed;
 }
 
-/** Where a new client of it is. */
-function placeIn(space: LiveSpace): string {
-  const stream = new LiveStream({ bytes: 0, most: keptBytes, streams: 1 });
-  const query = space.join(stream, wanted);
-  const place = space.placeOf(query);
-  space.leave(stream, query, wanted);
-  return place;
+/** The cursor of a new client. */
+function cursorIn(space: LiveSpace): string {
+  const stream = new LiveStream({ bytes: 0, most: mostLoggedBytes, streams: 1 });
+  const query = space.join(stream, subscription);
+  const cursor = space.cursorOf(query);
+  space.leave(stream, query, subscription);
+  return cursor;
 }
 
 t.test('a space that changes much does not cost the others what they keep', async (t) => {
-  const { kept, spaces } = spacesOf(2);
+  const { logs, spaces } = spacesOf(2);
   const [small, large] = spaces as [LiveSpace, LiveSpace];
-  const places = [placeIn(small), placeIn(large)] as const;
+  const cursors = [cursorIn(small), cursorIn(large)] as const;
   small.changed([{ id: '0', before: null, after: rowOf(0, 10) }], 1);
   for (let at = 0; at < 100; at++) {
     large.changed([{ id: `${at}`, before: null, after: rowOf(at, 500_000) }], 1);
     small.changed([{ id: `${at}`, before: null, after: rowOf(at, 10) }], 1);
     await Promise.all([large.caughtUp(), small.caughtUp()]);
   }
-  t.ok(kept.bytes < 1.1 * keptBytes, `${kept.bytes}`);
-  t.equal(resumes(small, places[0]), true);
-  t.equal(resumes(large, places[1]), false);
-  t.equal(resumes(large, placeIn(large)), true);
+  t.ok(logs.bytes < 1.1 * mostLoggedBytes, `${logs.bytes}`);
+  t.equal(resumes(small, cursors[0]), true);
+  t.equal(resumes(large, cursors[1]), false);
+  t.equal(resumes(large, cursorIn(large)), true);
   large.reset();
   small.reset();
-  t.equal(kept.bytes, 0);
+  t.equal(logs.bytes, 0);
 });
 
 t.test('records that were removed are counted, too', async (t) => {
-  const { kept, spaces } = spacesOf(1);
+  const { logs, spaces } = spacesOf(1);
   const [space] = spaces as [LiveSpace];
   for (let at = 0; at < 100; at++)
     space.changed([{ id: `${at}`, before: rowOf(at, 1_000_000), after: null }], 1);
   await space.caughtUp();
-  t.ok(kept.bytes > 2_000_000 && kept.bytes < 1.1 * keptBytes, `${kept.bytes}`);
+  t.ok(logs.bytes > 2_000_000 && logs.bytes < 1.1 * mostLoggedBytes, `${logs.bytes}`);
 });
 
 t.test('a space that is left while it tells of changes keeps nothing', async (t) => {
-  const { kept, spaces } = spacesOf(1);
+  const { logs, spaces } = spacesOf(1);
   const [space] = spaces as [LiveSpace];
   let told = 0;
   function* changes() {
@@ -89,6 +89,6 @@ t.test('a space that is left while it tells of changes keeps nothing', async (t)
   space.reset();
   await caughtUp;
   await sleep(20);
-  t.equal(kept.bytes, 0);
+  t.equal(logs.bytes, 0);
   t.ok(told < 39_999);
 });
