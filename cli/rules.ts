@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util';
 import { failStart, helpIfAsked } from '#process/lifecycle/command-line.ts';
 import { everybodyMay, type Reach } from '#query/login/rule-words.ts';
-import type { ShownRules } from '#query/login/space-rules.ts';
+import type { RulesSummary } from '#query/login/space-rules.ts';
 import { type Family, families } from '#records/structure/space-auth.ts';
 import type { RemoteServer } from './transfer/remote-server.ts';
 import { runTransfer, usualUrl } from './transfer/run-transfer.ts';
@@ -40,7 +40,7 @@ async function check(server: RemoteServer, values: ReturnType<typeof readOrder>)
   for (const project of projects) {
     const of = `/_projects_/${encodeURIComponent(project)}/spaces`;
     for (const slug of await slugs(server, of, 'spaces')) {
-      const found = await server.json<ShownRules>(`${of}/${encodeURIComponent(slug)}/rules`);
+      const found = await server.json<RulesSummary>(`${of}/${encodeURIComponent(slug)}/rules`);
       if (found.rules === null) continue;
       spaces++;
       const meant = families.filter((name) => values.open.includes(`${slug}:${name}`)).map(everybodyMay);
@@ -55,7 +55,7 @@ async function check(server: RemoteServer, values: ReturnType<typeof readOrder>)
   if (values.check && warnings > 0) process.exitCode = 1;
 }
 
-function lines({ stranger, user }: ShownRules): string[] {
+function lines({ stranger, user }: RulesSummary): string[] {
   return families.map((name) => `  ${name}: a stranger ${said(stranger[name])}; a user ${said(user[name])}`);
 }
 

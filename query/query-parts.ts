@@ -31,7 +31,7 @@ import { LiveRequest } from './live/live-request.ts';
 import { liveAnswer, liveRoute } from './live/live-route.ts';
 import { LiveStreams } from './live/live-streams.ts';
 import { createAuthorize } from './login/authorize.ts';
-import { BoundSpaces } from './login/bind-space.ts';
+import { BoundSpaces } from './login/bound-spaces.ts';
 import { describeOperation } from './openapi/describe-operation.ts';
 import { describeSpace } from './openapi/space-document.ts';
 import { anySpace } from './openapi/space-model.ts';

@@ -45,21 +45,21 @@ export function createAuthorize(deps: LoginParts & { reader: RecordReader; space
     if (rules.length === 0) return;
     const token = loginTokenOf(request, space);
     for (const rule of rules) {
-      const of = `a login token of a user of the record space ${shownName(rule.space)}`;
-      if (token === null) throw unauthorized(`${operation.name} needs ${of} in the header token`);
+      const needed = `a login token of a user of the record space ${shownName(rule.space)}`;
+      if (token === null) throw unauthorized(`${operation.name} needs ${needed} in the header token`);
       if (!(await isUser(rule, token, args)))
-        throw unauthorized(`${operation.name} needs ${of}; this is none`);
+        throw unauthorized(`${operation.name} needs ${needed}; the header token holds none`);
     }
   };
 }
 
-/** Whether a request is for all that the users of an application have, and so for none of them alone. */
+/** Whether a request is about the data of all users of an application, so that no single user may send it. */
 function isBackup({ name }: OperationIdentity, { query }: HttpRequest): boolean {
   if (name === 'import') return query.some(([key]) => key === 'keep');
   return name.startsWith('export') && query.some(([key, value]) => key === '$hashes' && value === 'true');
 }
 
-/** The stored rule counts, and so does the request's own where it may not be stored (`mutate: false`). */
+/** The stored rule, and the request's rule if it was not stored (`mutate: false`). */
 function rulesOf({ stored, structure }: RecordSpace): readonly SpaceAuth[] {
   return [stored.auth, structure.auth].filter(
     (rule, index, all): rule is SpaceAuth => rule?.active === true && all.indexOf(rule) === index,
@@ -67,16 +67,16 @@ function rulesOf({ stored, structure }: RecordSpace): readonly SpaceAuth[] {
 }
 
 /**
- * A space that another one names: by its slug, or by its name as the published client does, with the slug in lower case.
- * Only the first of them that exists, and may be read, is meant. Throws 403 when none may.
+ * Finds a space by the slug that another space names. The published client names it by its name, whose lower case is the
+ * slug. Returns the first one that exists and may be read. Throws 403 if none may be read.
  */
 export async function findNamed(
   spaces: Spaces,
   name: string,
-  asked: { readonly ownerId: string; readonly projectSlug: string; readonly grants?: Grants | undefined },
+  scope: { readonly ownerId: string; readonly projectSlug: string; readonly grants?: Grants | undefined },
   signal: AbortSignal,
 ): Promise<RecordSpace | null> {
-  const { ownerId, projectSlug: project, grants } = asked;
+  const { ownerId, projectSlug: project, grants } = scope;
   const slugs = [...new Set([name, name.toLowerCase()])].filter((slug) => spaceSlugProblem(slug) === null);
   const granted = slugs.filter(
     (space) => grants === undefined || lackOf(grants, toFind, { project, space }) === null,
@@ -89,18 +89,18 @@ export async function findNamed(
   return null;
 }
 
-/** Of a request; null: there is none. */
+/** The login token of a request; null: it has none. */
 export function loginTokenOf(request: HttpRequest, { structure }: RecordSpace): string | null {
-  const given = request.header('token');
-  if (given !== undefined && given !== '') return given;
+  const header = request.header('token');
+  if (header !== undefined && header !== '') return header;
   const { token } = unparsedOptions(request.header('options'));
   if (typeof token === 'string' && token !== '') return token;
   return structure.auth?.token ?? null;
 }
 
 /**
- * The record of the user whom a login token speaks for, as JSON text. Null when the token is none, has expired, is of
- * another account, project or space, or when the user is gone.
+ * The record of a login token's user, as JSON text. Null if the token is invalid, expired, or of another account, project
+ * or space, or if the user was deleted.
  */
 export async function tokenOwner(
   deps: LoginParts & { reader: RecordReader },
@@ -112,7 +112,7 @@ export async function tokenOwner(
   return claims && deps.reader.byId(users, claims.recordId, signal);
 }
 
-/** What a login token says of a user of this space; null: it does not. */
+/** The claims of a login token, if its user is in this space; otherwise null. */
 export function loginClaims(
   { loginTokens }: LoginParts,
   users: RecordSpace,

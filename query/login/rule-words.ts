@@ -10,10 +10,10 @@ import type { Structure } from '#records/structure/structure.ts';
 import { verbs } from '../space/open-space.ts';
 import type { Rules } from './rules.ts';
 
-/** What somebody may do with which records of a space: `all`, none, or those that meet conditions, in words. */
+/** The records that each operation reaches: all, none, or those that match conditions, in words. */
 export type Reach = Readonly<Record<Family, 'all' | 'none' | { readonly where: string }>>;
 
-/** @param isUser whether somebody has logged in */
+/** @param isUser false: a stranger */
 export function reachOf({ allow }: Pick<Rules, 'allow'>, isUser: boolean): Reach {
   return Object.fromEntries(
     families.map((name) => {
@@ -25,12 +25,12 @@ export function reachOf({ allow }: Pick<Rules, 'allow'>, isUser: boolean): Reach
   ) as Reach;
 }
 
-/** Conditions in words, joined by `and`; empty: always met; null: never. */
+/** Conditions in words, joined by `and`; empty: they always match; null: they never match. */
 function wordsOf(given: readonly GivenFilter[], isUser: boolean, inGroup: boolean): string | null {
   const parts = given.map((one) => partOf(one, isUser));
   if (parts.includes(null)) return null;
-  const said = parts.filter((part) => part !== '');
-  return inGroup && said.length > 1 ? `(${said.join(' and ')})` : said.join(' and ');
+  const words = parts.filter((part) => part !== '');
+  return inGroup && words.length > 1 ? `(${words.join(' and ')})` : words.join(' and ');
 }
 
 function partOf(given: GivenFilter, isUser: boolean): string | null {
@@ -54,7 +54,7 @@ function partOf(given: GivenFilter, isUser: boolean): string | null {
   }
 }
 
-/** Whether a condition lacks its value: then its opposite is not met either. */
+/** Whether a condition lacks its value without a user. Then its opposite does not match either. */
 function mentionsUser(given: GivenFilter, isUser: boolean): boolean {
   if (isUser) return false;
   if ('group' in given)
@@ -66,7 +66,7 @@ function comparisonWords(given: GivenComparison, isUser: boolean): string | null
   if (mentionsUser(given, isUser)) return null;
   const { name, operator, operand } = given;
   const value = 'texts' in operand ? operand.texts[0] : operand.json;
-  // every record has these
+  // every record has the system fields
   if (operator === 'exists' && isSystemKey(name)) return value === true || value === 'true' ? '' : null;
   return `${name} ${operator === 'eq' ? '=' : operator} ${valueWords(value)}`;
 }
@@ -75,12 +75,12 @@ function valueWords(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** The warning of an operation that is open. */
+/** The warning for an operation that is open to everybody. */
 export function everybodyMay(operation: Family): string {
   return `Everybody can ${verbs[operation]} ${operation === 'insert' ? '' : 'all '}records, without logging in`;
 }
 
-/** What the author of rules may not have meant. @param users null: there is no such space */
+/** Warnings about rules that their author may not have meant. @param users null: the space does not exist */
 export function warningsOf(rules: Rules, { fields }: Structure, users: Structure | null): string[] {
   const stranger = reachOf(rules, false);
   const open = families.filter((name) => stranger[name] === 'all');
@@ -91,19 +91,17 @@ export function warningsOf(rules: Rules, { fields }: Structure, users: Structure
       rules.readonly.includes(slug) &&
       ![...rules.set.keys()].some((set) => set.slug === slug),
   );
-  return [
-    ...open.map(everybodyMay),
-    ...(rules.variables.some((variable) => variable.startsWith('$user')) && users === null
-      ? [`There is no record space ${rules.users}, which is to hold the users: nobody can log in`]
-      : []),
-    ...impossible.map(({ name }) => `No record can be inserted: the field ${name} is required, and readonly`),
-    ...(rules.allow.insert !== null && rules.allow.find === null && rules.allow.update !== null
-      ? ['No record can be changed: nobody can find one']
-      : []),
-  ];
+  const warnings = open.map(everybodyMay);
+  if (users === null && rules.variables.some((variable) => variable.startsWith('$user')))
+    warnings.push(`The record space ${rules.users} of the users does not exist: nobody can log in`);
+  for (const { name } of impossible)
+    warnings.push(`No record can be inserted: the field ${name} is required, and readonly`);
+  if (rules.allow.insert !== null && rules.allow.find === null && rules.allow.update !== null)
+    warnings.push('No record can be changed: nobody can find one');
+  return warnings;
 }
 
-/** Why a record meets conditions, or does not. */
+/** Why a record matches conditions, or does not. */
 export function reasons(
   conditions: Conditions,
   row: StoredRow,
@@ -116,10 +114,10 @@ function reasonsOf(filter: Filter, row: StoredRow): { readonly met: boolean; rea
   const met = filterTest(filter, valueIn)(row);
   if (!('group' in filter)) return { met, why: [comparedWords(filter, row)] };
   const branches = filter.branches.map((branch) => reasonsOf(branch, row));
-  // of what is met by one branch the others say nothing
+  // only the branches that decide the result are reasons
   const wanted = filter.group === 'none' ? !met : met;
-  const telling = branches.filter((branch) => branch.met === wanted);
-  return { met, why: (telling.length > 0 ? telling : branches).flatMap(({ why }) => why) };
+  const decisive = branches.filter((branch) => branch.met === wanted);
+  return { met, why: (decisive.length > 0 ? decisive : branches).flatMap(({ why }) => why) };
 }
 
 function comparedWords(

@@ -20,9 +20,9 @@ import { readBodyConditions } from '../input/read-body-conditions.ts';
 
 /** The rules of a record space (docs/security.md#rules). */
 export interface Rules {
-  /** Which records an operation is about: conditions, all (`true`), or none, which is to say nobody may. */
+  /** The records that an operation may touch: conditions, `true` for all, or null: nobody may. */
   readonly allow: Readonly<Record<Family, readonly GivenFilter[] | true | null>>;
-  /** Of the space whose login tokens count. */
+  /** The slug of the space of the users. */
   readonly users: string;
   readonly set: ReadonlyMap<Field, unknown>;
   /** Slugs. */
@@ -32,7 +32,7 @@ export interface Rules {
   readonly variables: readonly string[];
 }
 
-/** What the variables of rules stand for. */
+/** Values of the variables in rules. */
 export interface RuleValues {
   readonly user: { readonly id: string; readonly values: Readonly<Record<string, unknown>> } | null;
   readonly now: Date;
@@ -40,17 +40,17 @@ export interface RuleValues {
 
 const usersByDefault = 'users';
 const keys: readonly string[] = [...families, 'users', 'set', 'readonly', 'hidden'];
-/** Characters of all rules of a space. */
+/** Most characters of a space's rules. */
 export const longestRules = 32_768;
 
-/** Reads rules against the stored structure of their space. Problems are added; then the result is not to be used. */
+/** Reads rules against the stored structure of their space. If it adds problems, the result must not be used. */
 export function readRules(input: unknown, structure: Structure, problems: string[]): Rules {
   const given = isObject(input) ? input : {};
   if (!isObject(input)) problems.push('Rules should be a JSON object');
   if (JSON.stringify(input ?? null).length > longestRules)
     problems.push(`Rules have more than ${longestRules} characters`);
   for (const key of Object.keys(given))
-    if (!keys.includes(key)) problems.push(`Rules have no ${shownName(key)}, but ${keys.join(', ')}`);
+    if (!keys.includes(key)) problems.push(`Rules have no ${shownName(key)}, only ${keys.join(', ')}`);
   const variables = new Set<string>();
   const allow = Object.fromEntries(
     families.map((name) => [name, readAllowed(name, given[name], structure, variables, problems)]),
@@ -124,7 +124,7 @@ function readFields(key: string, list: unknown, { lookup }: Structure, problems:
   });
 }
 
-/** Any text that begins with `$` is a variable: a misspelled one should not become a value. */
+/** Any text that begins with `$` is a variable: a misspelled variable must not become a value. */
 function isVariable(text: unknown): text is string {
   return typeof text === 'string' && text.startsWith('$');
 }
@@ -141,8 +141,8 @@ function* comparisonsIn(given: readonly GivenFilter[]): Generator<GivenCompariso
   }
 }
 
-/** The rules for one user, and the problems that they have then. @param structure the stored one */
-export function boundBy(rules: Rules, structure: Structure, values: RuleValues, problems: string[]): Bound {
+/** The rules with the values of one user. Adds problems that the values cause. @param structure the stored one */
+export function bindRules(rules: Rules, structure: Structure, values: RuleValues, problems: string[]): Bound {
   const conditionsOf = (name: Family): Conditions | null => {
     const allowed = rules.allow[name];
     if (allowed === null) return null;
@@ -173,12 +173,13 @@ export function boundBy(rules: Rules, structure: Structure, values: RuleValues, 
       Conditions | null
     >),
     isTimed: JSON.stringify(rules.allow.find).includes('"$now'),
-    ...{ set, readonly },
+    set,
+    readonly,
   };
 }
 
 /**
- * A condition with the values of its variables. One whose variable has no value is never met, and neither is its opposite.
+ * A condition with the values of its variables. If a variable has no value, neither the condition nor its opposite matches.
  * @param negated within an odd number of `$not`
  */
 function filledIn(
@@ -209,7 +210,7 @@ function filled(json: unknown, fill: (value: unknown) => unknown): unknown {
   return Array.isArray(json) ? (json as readonly unknown[]).map(fill) : fill(json);
 }
 
-/** Undefined: there is none. @param type of the field that it is for; a time is compared as TEXT */
+/** The value of a variable; undefined: none. @param type of the field; times are compared as TEXT */
 function variableValue(variable: string, type: FieldType, { user, now }: RuleValues): unknown {
   if (variable === '$now') return type === 'NUMBER' ? now.getTime() : now.toISOString();
   if (user === null) return undefined;
@@ -218,20 +219,20 @@ function variableValue(variable: string, type: FieldType, { user, now }: RuleVal
   return Object.hasOwn(user.values, name) ? (user.values[name] ?? undefined) : undefined;
 }
 
-/** Problems of variables: they are `$now`, `$user.id` or a field of the users. @param users null: there is no such space yet */
+/** Problems of variables: only `$now`, `$user.id` and fields of the users are allowed. @param users null: the space does not exist yet */
 export function variableProblems({ variables, users: slug }: Rules, users: Structure | null): string[] {
   return variables.flatMap((variable) => {
     if (variable === '$now' || variable === '$user.id') return [];
     if (!variable.startsWith('$user.'))
-      return [`${shownName(variable)} stands for nothing: there are $user.id, $user.<field> and $now`];
+      return [`${shownName(variable)} is not a variable: use $user.id, $user.<field> or $now`];
     if (users === null) return [];
     const field = users.lookup.get(variable.slice('$user.'.length));
     if (field === undefined) return [`${shownName(variable)} is not a field of the record space ${slug}`];
-    return field.hashed ? [`${shownName(variable)} is a field that is hashed`] : [];
+    return field.hashed ? [`${shownName(variable)} is a hashed field`] : [];
   });
 }
 
-/** A user with a value of its type in each field, for trying what rules compare. */
+/** A user with a value in each field, for checking the types that rules compare. */
 export function exampleUser(users: Structure | null): NonNullable<RuleValues['user']> {
   const entries = (users?.fields ?? []).flatMap(({ name, slug, type }) => [
     [name, exampleValues[type]] as const,

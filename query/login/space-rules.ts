@@ -19,12 +19,12 @@ import { isObject } from '#records/structure/is-object.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
 import { type Family, families } from '#records/structure/space-auth.ts';
 import type { Structure } from '#records/structure/structure.ts';
-import type { CatalogueEntry } from '../space/space-catalogue.ts';
+import type { CatalogueEntry } from '../space/catalogue-entry.ts';
 import type { Spaces } from '../space/spaces.ts';
 import type { SpacesParts } from '../space/spaces-deps.ts';
-import type { BoundSpaces } from './bind-space.ts';
+import type { BoundSpaces } from './bound-spaces.ts';
 import { type Reach, reachOf, reasons, warningsOf } from './rule-words.ts';
-import { boundBy, exampleUser, type Rules, readRules, variableProblems } from './rules.ts';
+import { bindRules, exampleUser, type Rules, readRules, variableProblems } from './rules.ts';
 
 export interface SpaceRulesParts extends Pick<SpacesParts, 'catalogue' | 'store'> {
   readonly spaces: Spaces;
@@ -32,37 +32,37 @@ export interface SpaceRulesParts extends Pick<SpacesParts, 'catalogue' | 'store'
   readonly boundSpaces: Pick<BoundSpaces, 'viewAs'>;
 }
 
-export interface ShownRules {
-  /** As they were set; null: there are none. */
+export interface RulesSummary {
+  /** As they were set; null: none. */
   readonly rules: unknown;
   readonly warnings: readonly string[];
   readonly stranger: Reach;
   readonly user: Reach;
 }
 
-export interface TriedRules {
-  /** Id; null: a stranger. */
+export interface RulesTrial {
+  /** An id; null: a stranger. */
   readonly user: string | null;
-  readonly records: readonly Tried[];
+  readonly records: readonly RecordTrial[];
 }
 
-/** Records that one try is about. */
-export const mostTried = 100;
-/** Of a try that names none: the oldest ones. */
-const usuallyTried = 20;
+/** Most records of one trial. */
+export const mostTriedRecords = 100;
+/** Records of a trial that names none: the oldest ones. */
+const usuallyTriedRecords = 20;
 
-/** Stores rules. Rejects with a 400 that lists every problem. @param given null: the space is to have none */
+/** Stores rules. Rejects with a 400 that lists every problem. @param input null: removes the rules */
 export async function setRules(
   deps: SpaceRulesParts,
   entry: CatalogueEntry,
-  given: unknown,
+  input: unknown,
   signal: AbortSignal,
-): Promise<ShownRules> {
+): Promise<RulesSummary> {
   const { spaces } = deps;
-  const rules = given === null ? '' : JSON.stringify(given);
-  const users = given === null ? null : await usersOf(deps, entry, given, signal);
+  const rules = input === null ? '' : JSON.stringify(input);
+  const users = input === null ? null : await usersOf(deps, entry, input, signal);
   const problemsOf = (structure: Structure): string[] =>
-    given === null ? [] : checked(given, structure, users).problems;
+    input === null ? [] : checked(input, structure, users).problems;
   const problems = problemsOf(entry.structure);
   if (problems.length > 0) throw invalidRules(problems);
   // the structure may have changed meanwhile
@@ -70,10 +70,10 @@ export async function setRules(
     problemsOf(structure).length === 0 ? rules : null;
   if (!(await spaces.editRules(entry.id, ifFit, signal))) throw recordSpaceNotFound(entry.structure.slug, '');
   await spaces.untilHeard(signal);
-  return shownRules(deps, { ...entry, rules }, signal);
+  return summarizeRules(deps, { ...entry, rules }, signal);
 }
 
-/** The structure of the space that rules name for the users; null: there is none. */
+/** The structure of the users' space; null: it does not exist. */
 async function usersOf(
   { catalogue }: SpaceRulesParts,
   { ownerId, structure }: CatalogueEntry,
@@ -93,26 +93,26 @@ function checked(
   const rules = readRules(input, structure, problems);
   problems.push(...variableProblems(rules, users));
   if (problems.length === 0)
-    boundBy(rules, structure, { user: exampleUser(users), now: new Date() }, problems);
+    bindRules(rules, structure, { user: exampleUser(users), now: new Date() }, problems);
   return { rules, problems };
 }
 
-/** The rules of a space, their warnings, and whom they let do what. */
-export async function shownRules(
+/** The rules of a space, their warnings, and what strangers and users may do. */
+export async function summarizeRules(
   deps: SpaceRulesParts,
   entry: CatalogueEntry,
   signal: AbortSignal,
-): Promise<ShownRules> {
+): Promise<RulesSummary> {
   const { structure, rules: text } = entry;
   if (text === '') {
     const none = Object.fromEntries(families.map((name) => [name, 'none'])) as Reach;
     return { rules: null, warnings: [], stranger: none, user: none };
   }
-  const given: unknown = JSON.parse(text);
-  const users = await usersOf(deps, entry, given, signal);
-  const { rules, problems } = checked(given, structure, users);
+  const input: unknown = JSON.parse(text);
+  const users = await usersOf(deps, entry, input, signal);
+  const { rules, problems } = checked(input, structure, users);
   return {
-    rules: given,
+    rules: input,
     warnings: [
       ...problems.map((problem) => `Nobody may do anything: ${problem}`),
       ...warningsOf(rules, structure, users),
@@ -122,7 +122,7 @@ export async function shownRules(
   };
 }
 
-interface Try {
+interface TrialRequest {
   readonly operation: Family;
   readonly user: string | null;
   readonly ids: readonly string[] | null;
@@ -130,66 +130,66 @@ interface Try {
   readonly rules: unknown;
 }
 
-function readTry(body: unknown): Try {
+function parseTrial(body: unknown): TrialRequest {
   const problems: string[] = [];
   if (!isObject(body)) throw invalidBody('Request body should be a JSON object');
   const { operation, user = null, ids = null, record, rules, ...others } = body;
-  for (const key of Object.keys(others)) problems.push(`${shownName(key)} is not known here`);
+  for (const key of Object.keys(others)) problems.push(`${shownName(key)} is not known`);
   if (!families.includes(operation as Family))
     problems.push(`operation should be one of ${families.join(', ')}`);
   if (user !== null && typeof user !== 'string') problems.push('user should be the id of a user, or null');
   const areIds =
     ids === null ||
     (Array.isArray(ids) &&
-      ids.length <= mostTried &&
+      ids.length <= mostTriedRecords &&
       ids.every((id) => typeof id === 'string' && id.isWellFormed()));
-  if (!areIds) problems.push(`ids should be an array of up to ${mostTried} ids`);
+  if (!areIds) problems.push(`ids should be an array of up to ${mostTriedRecords} ids`);
   if (operation === 'insert' && record === undefined)
-    problems.push('record is missing: it is the one to insert');
+    problems.push('record is missing: the record to insert');
   if (problems.length > 0) throw invalidBody(problems);
-  return { operation, user, ids, record, rules } as Try;
+  return { operation, user, ids, record, rules } as TrialRequest;
 }
 
 /**
- * What would come of an operation of a user.
- * @param body of the request for it @param grants of its token, which is to reach the space of the users as well
+ * Tries an operation of a user, and reports which records it reaches and why.
+ * @param args.grants of the access token, which must also reach the space of the users
  */
 export async function tryRules(
   deps: SpaceRulesParts,
   entry: CatalogueEntry,
   { body, grants }: { readonly body: unknown; readonly grants: Grants | undefined },
   signal: AbortSignal,
-): Promise<TriedRules> {
-  const given = readTry(body);
+): Promise<RulesTrial> {
+  const trial = parseTrial(body);
   const stored = await deps.spaces.find(entry.id, signal);
   if (stored === null) throw recordSpaceNotFound(entry.structure.slug, '');
   const { rules: _, ...plain } = stored;
-  const text = given.rules === undefined ? entry.rules : JSON.stringify(given.rules);
+  const text = trial.rules === undefined ? entry.rules : JSON.stringify(trial.rules);
   if (text === '') throw invalidRules(['The record space has no rules']);
   const rules: unknown = JSON.parse(text);
   const tried = checked(rules, entry.structure, await usersOf(deps, entry, rules, signal));
   if (tried.problems.length > 0) throw invalidRules(tried.problems);
-  if (given.user !== null) {
+  if (trial.user !== null) {
     const { projectSlug: project } = entry.structure;
     assertGranted(grants, inSpace('structure'), { project, space: tried.rules.users });
   }
-  const view = await deps.boundSpaces.viewAs({ ...plain, rules: text }, given.user, signal);
-  if (view === null) throw noMatch(`There is no user with the id ${shownName(given.user ?? '')}`);
+  const view = await deps.boundSpaces.viewAs({ ...plain, rules: text }, trial.user, signal);
+  if (view === null) throw noMatch(`There is no user with the id ${shownName(trial.user ?? '')}`);
   const records =
-    given.operation === 'insert'
-      ? [await triedInsert(view, given.record, signal)]
-      : await triedRecords(deps, { plain, view, given }, signal);
-  return { user: given.user, records };
+    trial.operation === 'insert'
+      ? [await tryInsert(view, trial.record, signal)]
+      : await tryRecords(deps, { plain, view, trial }, signal);
+  return { user: trial.user, records };
 }
 
-interface Tried {
+interface RecordTrial {
   readonly id: string | null;
   readonly allowed: boolean;
   readonly why: readonly string[];
   readonly record: unknown;
 }
 
-async function triedInsert(view: RecordSpace, record: unknown, signal: AbortSignal): Promise<Tried> {
+async function tryInsert(view: RecordSpace, record: unknown, signal: AbortSignal): Promise<RecordTrial> {
   const conditions = conditionsOf(view, 'insert');
   if (conditions === null) return { id: null, allowed: false, why: [nobody('insert')], record: null };
   const now = new Date().toISOString();
@@ -212,51 +212,54 @@ async function triedInsert(view: RecordSpace, record: unknown, signal: AbortSign
   }
 }
 
-async function triedRecords(
+async function tryRecords(
   { store, reader }: SpaceRulesParts,
-  { plain, view, given }: { readonly plain: RecordSpace; readonly view: RecordSpace; readonly given: Try },
+  {
+    plain,
+    view,
+    trial,
+  }: { readonly plain: RecordSpace; readonly view: RecordSpace; readonly trial: TrialRequest },
   signal: AbortSignal,
-): Promise<Tried[]> {
-  const { operation } = given;
+): Promise<RecordTrial[]> {
+  const { operation } = trial;
   const oldest = async () =>
-    (await reader.matching(plain, { conditions: allRecords, limit: usuallyTried }, signal)).map(
+    (await reader.matching(plain, { conditions: allRecords, limit: usuallyTriedRecords }, signal)).map(
       ({ _id }) => _id,
     );
-  const ids = given.ids ?? (await oldest());
+  const ids = trial.ids ?? (await oldest());
   const rows = await firstByValues(store, { space: plain, target: 'id' }, ids, signal);
   const changed =
-    operation === 'update' && given.record !== undefined ? triedChanges(view, given.record) : null;
+    operation === 'update' && trial.record !== undefined ? trialChanges(view, trial.record) : null;
   return ids.map((id) => {
     const row = rows.get(id);
     if (row === undefined) return { id, allowed: false, why: ['There is no such record'], record: null };
-    const steps = [
-      ...[...new Set(['find', operation] as const)].map((name) => [name, row] as const),
-      ...(changed === null ? [] : [['update', changedRow(row, changed)] as const]),
-    ];
-    const said = steps.map(([name, state], index) => {
+    const steps: [Family, StoredRow][] = [['find', row]];
+    if (operation !== 'find') steps.push([operation, row]);
+    if (changed !== null) steps.push(['update', changedRow(row, changed)]);
+    const results = steps.map(([name, state], index) => {
       const conditions = conditionsOf(view, name);
       if (conditions === null) return { met: false, why: [nobody(name)] };
       const { met, why } = reasons(conditions, state);
       const when = changed !== null && index === steps.length - 1 ? `${name}, then` : name;
       return { met, why: why.map((one) => `${when}: ${one}`) };
     });
-    const missing = said.filter(({ met }) => !met);
-    const seen: unknown = said[0]?.met === true ? JSON.parse(storedJson(view.structure, row)) : null;
+    const failed = results.filter(({ met }) => !met);
+    const seen: unknown = results[0]?.met === true ? JSON.parse(storedJson(view.structure, row)) : null;
     return {
       id,
-      allowed: missing.length === 0,
-      why: (missing.length > 0 ? missing : said).flatMap(({ why }) => why),
+      allowed: failed.length === 0,
+      why: (failed.length > 0 ? failed : results).flatMap(({ why }) => why),
       record: seen,
     };
   });
 }
 
-function triedChanges(view: RecordSpace, record: unknown): readonly Assignment[] {
+function trialChanges(view: RecordSpace, record: unknown): readonly Assignment[] {
   const changes = validateChanges(record, view.structure);
   assertWritable(view, [...changes.keys()]);
   return assignmentsOf(view, changes, valuesSet(changes, view.structure));
 }
 
 function nobody(operation: Family): string {
-  return `${operation}: the rules let nobody`;
+  return `${operation}: the rules allow nobody`;
 }

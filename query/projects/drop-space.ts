@@ -1,9 +1,9 @@
 import type { Project, Projects } from '#catalogue/projects.ts';
 import { noSuchProject, notFound, projectHasFiles, recordSpaceNotFound } from '#kernel/errors/catalogue.ts';
 import { forEachAtOnce } from '#kernel/limits/for-each-at-once.ts';
+import { droppedVersion } from '../space/catalogue-entry.ts';
 import type { InFlightWrites } from '../space/in-flight-writes.ts';
 import { clearSlot, deleteDropped, type RemovalParts } from '../space/removals.ts';
-import { droppedVersion } from '../space/space-catalogue.ts';
 import type { Spaces } from '../space/spaces.ts';
 
 export interface DropParts extends RemovalParts {
@@ -21,7 +21,7 @@ const rounds = 5;
 
 /**
  * Drops a space in steps, and a kill between two does no harm: the catalogue says that it is dropped, from which moment
- * its records are found by nobody, also not by a space of the same slug (space-catalogue.ts); every process learns of it;
+ * its records are found by nobody, also not by a space of the same slug (catalogue-entry.ts); every process learns of it;
  * the records are deleted. If that is cut off, the next start deletes them.
  */
 export async function dropSpace(

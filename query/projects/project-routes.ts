@@ -38,7 +38,7 @@ import {
 import { curl } from '#server/openapi/curl.ts';
 import { readPath } from '../input/space-reference.ts';
 import type { SpaceRulesParts } from '../login/space-rules.ts';
-import type { CatalogueEntry } from '../space/space-catalogue.ts';
+import type { CatalogueEntry } from '../space/catalogue-entry.ts';
 import { type SpaceFigures, SpaceSizes } from '../space/space-figures.ts';
 import { type DropParts, dropField, dropProject, dropSpace } from './drop-space.ts';
 import { ruleOperations, spaceOf } from './rule-routes.ts';

@@ -11,8 +11,14 @@ import { accountErrors, bodyErrors, jsonAnswer } from '#server/openapi/api-opera
 import { curl } from '#server/openapi/curl.ts';
 import { readPath } from '../input/space-reference.ts';
 import { longestRules } from '../login/rules.ts';
-import { mostTried, type SpaceRulesParts, setRules, shownRules, tryRules } from '../login/space-rules.ts';
-import type { CatalogueEntry } from '../space/space-catalogue.ts';
+import {
+  mostTriedRecords,
+  type SpaceRulesParts,
+  setRules,
+  summarizeRules,
+  tryRules,
+} from '../login/space-rules.ts';
+import type { CatalogueEntry } from '../space/catalogue-entry.ts';
 
 const longestBody = 4 * longestRules;
 
@@ -80,7 +86,7 @@ export const ruleOperations: readonly AccountOperation<SpaceRulesParts>[] = [
     sample: (base) => making(base) + curl({ url: `${base}/_projects_/shop/spaces/members/rules` }),
     async run(deps, request, ownerId) {
       const entry = await spaceOf(deps, request, ownerId);
-      return noStoreJson(await shownRules(deps, entry, request.signal));
+      return noStoreJson(await summarizeRules(deps, entry, request.signal));
     },
   },
   {
@@ -117,7 +123,7 @@ export const ruleOperations: readonly AccountOperation<SpaceRulesParts>[] = [
               ids: {
                 type: 'array',
                 items: string,
-                maxItems: mostTried,
+                maxItems: mostTriedRecords,
                 description: 'Of records; absent: the oldest 20',
               },
               record: { ...rulesSchema, description: 'To insert; or what an update sets' },

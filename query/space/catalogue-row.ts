@@ -2,9 +2,9 @@ import { timestampText } from '#kernel/ids/row-values.ts';
 import { parseStructure } from '#records/structure/parse-structure.ts';
 import { slotsText, typeChangeOf, withSlots } from '#records/structure/slots.ts';
 import { createStructure, structureText } from '#records/structure/structure.ts';
-import { type CatalogueEntry, type DroppedSpace, recordsIdOf } from './space-catalogue.ts';
+import { type CatalogueEntry, type DroppedSpace, recordsIdOf } from './catalogue-entry.ts';
 
-/** In place of the records that a space begins with: it was dropped, and its records may be there still. */
+/** Replaces `initial_records` of a dropped space whose records may not be deleted yet. */
 export const leftRecords = 'left';
 
 export interface CatalogueRow {
@@ -25,7 +25,7 @@ export interface CatalogueRow {
 export const selection = `owner_id, project_id, structure, slots, rules, initial_records, store, left_records, toFloat64(version) AS version,
   toFloat64(toUnixTimestamp64Milli(created_at)) AS created, toFloat64(toUnixTimestamp64Milli(updated_at)) AS updated`;
 
-/** A version of a space by column. Half a surrogate pair is nothing that the engine takes; structures have it escaped. */
+/** The columns of a version of a space. The engine refuses lone surrogates; structures have them escaped. */
 export function valuesOf(entry: CatalogueEntry) {
   const { structure } = entry;
   return {
@@ -71,15 +71,27 @@ export function entryOf(id: string, row: CatalogueRow): CatalogueEntry {
   };
 }
 
-/** Its slug is empty, as no space's is. */
+/** The row of a dropped space. Its slug is empty, unlike any space's. */
 export function droppedRow(
   { id, ownerId, projectId, projectSlug, store }: DroppedSpace,
   initialRecords: string,
 ) {
   const now = timestampText(new Date());
   return {
-    ...{ id, owner_id: ownerId, project_id: projectId, project_slug: projectSlug },
-    ...{ slug: '', name: '', description: '', structure: '', slots: '', rules: '' },
-    ...{ created_at: now, updated_at: now, initial_records: initialRecords, store, left_records: '' },
+    id,
+    owner_id: ownerId,
+    project_id: projectId,
+    project_slug: projectSlug,
+    slug: '',
+    name: '',
+    description: '',
+    structure: '',
+    slots: '',
+    rules: '',
+    created_at: now,
+    updated_at: now,
+    initial_records: initialRecords,
+    store,
+    left_records: '',
   };
 }

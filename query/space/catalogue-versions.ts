@@ -4,9 +4,9 @@ import type { RecordStore } from '#records/store/record-store.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
 import { slotOf } from '#records/structure/slots.ts';
 import { createStructure, type Structure } from '#records/structure/structure.ts';
-import { areToBeStored, begun, storeInitialRecords } from './initial-records.ts';
+import { type CatalogueEntry, type RetiredSlot, storedSpace } from './catalogue-entry.ts';
+import { begun, mustBeStored, storeInitialRecords } from './initial-records.ts';
 import type { KnownSpaces } from './known-spaces.ts';
-import { type CatalogueEntry, type RetiredSlot, storedSpace } from './space-catalogue.ts';
 import type { SpacesParts } from './spaces-deps.ts';
 
 interface CatalogueVersionsParts
@@ -14,12 +14,12 @@ interface CatalogueVersionsParts
   readonly known: KnownSpaces;
 }
 
-/** Others were first so often that something is wrong. */
+/** After losing to other processes this often, something is wrong. */
 export const attempts = 20;
 
 /**
- * Reads and writes versions of spaces in the catalogue, with a cache. A stored version is announced to others, and a
- * version that was read is kept. One call at a time for each space.
+ * Reads and writes versions of spaces in the catalogue. It announces stored versions to other processes, and caches the
+ * versions that it reads. The caller runs one call at a time for each space.
  */
 export class CatalogueVersions {
   readonly #deps: CatalogueVersionsParts;
@@ -28,11 +28,11 @@ export class CatalogueVersions {
     this.#deps = deps;
   }
 
-  /** Initial records are stored by any request that finds them missing: only then is the space used. */
+  /** Caches a version. Any request that finds the initial records missing stores them, before the space is used. */
   async remember(found: CatalogueEntry, read: ReadMoment, signal: AbortSignal): Promise<RecordSpace> {
     let entry = found;
     const space = storedSpace(entry);
-    if (areToBeStored(entry.initialRecords) && this.#deps.known.versionOf(entry.id) !== entry.version) {
+    if (mustBeStored(entry.initialRecords) && this.#deps.known.versionOf(entry.id) !== entry.version) {
       const { store } = this.#deps;
       await store.rewrite(space.id, () => storeInitialRecords(store, space, found.initialRecords, signal));
       const after = { ...entry, version: entry.version + 1, initialRecords: begun };
@@ -41,7 +41,7 @@ export class CatalogueVersions {
     return this.#deps.known.remember(space, entry.version, read);
   }
 
-  /** Stores a version that follows the one that is known; null when another process was first. */
+  /** Stores the next version; null if another process was first. */
   async store(entry: CatalogueEntry, signal: AbortSignal): Promise<RecordSpace | null> {
     const read = this.#deps.known.begin();
     const next = await this.#withKeys(entry, signal);
@@ -50,7 +50,7 @@ export class CatalogueVersions {
     return this.remember(next, read, signal);
   }
 
-  /** Reads a space from the catalogue, and notes it; null when it does not exist. */
+  /** Reads a space from the catalogue into the cache; null if it does not exist. */
   async read(id: string, signal: AbortSignal): Promise<RecordSpace | null> {
     const read = this.#deps.known.begin();
     const entry = await this.#deps.catalogue.find(id, signal);
@@ -64,12 +64,12 @@ export class CatalogueVersions {
     return (await this.store({ ...keyed, version: entry.version + 1 }, signal)) ?? known;
   }
 
-  /** Takes a space out of the catalogue, which is still to be announced. Null: there is none. */
+  /** Drops a space from the catalogue; the caller announces it. Null: it does not exist. */
   async drop(id: string, signal: AbortSignal): Promise<CatalogueEntry | null> {
     const { catalogue, known } = this.#deps;
     const found = await catalogue.find(id, signal);
     for (let entry = found; entry !== null; entry = await catalogue.find(id, signal)) {
-      // somebody else dropped the one that was meant, and made another; one that moved keeps its time
+      // somebody else dropped this space and made another one. A space that moved keeps its time
       if (entry.createdAt.getTime() !== found?.createdAt.getTime()) break;
       if (await catalogue.drop(entry, signal)) break;
     }
@@ -77,7 +77,7 @@ export class CatalogueVersions {
     return found;
   }
 
-  /** Drops a field of the stored structure. Null: there is no such space, or field. */
+  /** Drops a field of the stored structure. Null: the space or the field does not exist. */
   async dropField(id: string, name: string, signal: AbortSignal): Promise<RetiredSlot | null> {
     let dropped: RetiredSlot | null = null;
     const without = ({ recordsId, structure }: CatalogueEntry): Structure | null => {
@@ -129,23 +129,23 @@ export class CatalogueVersions {
       const entry = await this.#deps.catalogue.find(id, signal);
       const changed = entry === null ? null : change(entry);
       if (entry === null || changed === null) return false;
-      // from here on nobody uses it without reading the catalogue
+      // from now on, every use reads the catalogue
       this.#deps.known.forget(id);
       const next = { ...entry, ...changed, version: entry.version + 1, updatedAt: new Date() };
       if ((await this.store(next, signal)) !== null) return true;
     }
-    throw overloaded('the structure of the record space is being changed by many');
+    throw overloaded('too many requests change the structure of the record space');
   }
 
-  /** Invalidates what other processes and caches hold of a space. */
+  /** Invalidates a space in other processes and in caches. */
   async announce({ id, recordsId }: CatalogueEntry): Promise<void> {
     const { invalidation, store } = this.#deps;
     await Promise.all([invalidation.publish(id), store.invalidate(recordsId)]);
   }
 
   /**
-   * The entry with keys for all stored values of its unique fields, or as it is while somebody may still write by a
-   * structure in which a field was not unique yet: such values would have no keys.
+   * Writes missing keys for the stored values of unique fields. Does nothing while other processes may still write by a
+   * structure in which a field was not unique: such values would have no keys.
    */
   async #withKeys(entry: CatalogueEntry, signal: AbortSignal): Promise<CatalogueEntry> {
     const { store, freshness } = this.#deps;
@@ -161,8 +161,8 @@ export class CatalogueVersions {
 }
 
 /**
- * Writes keys for all stored values of a slot. It need not be within `rewrite`: no record changes, and a key says only that
- * a record may have the value. Concurrent writes write their keys themselves, or are within the same `rewrite`.
+ * Writes keys for all stored values of a slot. This needs no `rewrite`: no record changes, and a key only says that a
+ * record may have the value. Concurrent writes write their own keys, or are within the same `rewrite`.
  */
 export async function addKeys(
   { db, table, keys }: RecordStore,

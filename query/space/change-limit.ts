@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache';
 import { upTo } from '#kernel/limits/up-to.ts';
 
-const keptSpaces = 10_000;
+const mostSpaces = 10_000;
 
 /**
- * Counts how often a space's structure flaps, back to one it had before. Clients of two versions that differ in a flag
- * switch it with every other request while both run, and each switch is a write that all others wait for.
+ * Counts how often a space's structure flaps back to an earlier one. While clients of two versions run that differ in a
+ * flag, every other request switches it, and each switch is a write that all others wait for.
  */
 export class ChangeLimit {
   readonly #counts: LRUCache<string, number>;
@@ -15,7 +15,7 @@ export class ChangeLimit {
   constructor({ per, limit }: { per: number; limit: number }) {
     this.#limit = limit;
     // the time begins with the first change
-    this.#counts = new LRUCache({ ...upTo(keptSpaces), ttl: per, noUpdateTTL: true });
+    this.#counts = new LRUCache({ ...upTo(mostSpaces), ttl: per, noUpdateTTL: true });
   }
 
   note(spaceId: string): void {

@@ -23,13 +23,13 @@ type Records = Pick<RecordSpace, 'id' | 'ownerId'>;
 const shownCharacters = 101;
 /** Values of several records that a message shows. */
 const mostShown = 10;
-/** Texts beyond ASCII that a field may normalize where they are stored, and their characters. */
+/** Most stored texts beyond ASCII, and their characters, that may change when a field becomes normalized. */
 const mostListed = 10_000;
 const mostListedCharacters = 2 * 1024 * 1024;
-/** Values that a check may hold in memory before it goes on with files. */
+/** Bytes of values that a check may hold in memory before it spills to files. */
 const groupByBytes = 100_000_000;
 
-/** Fields with a flag that was off and is on. */
+/** Fields whose flag is switched on. */
 export function switchedOn(
   before: Structure,
   after: Structure,
@@ -40,8 +40,8 @@ export function switchedOn(
 }
 
 /**
- * Throws a 400 that names every field whose stored values stand in the way of a flag that is switched on. A field that
- * is new is not looked at: records that are older than it have no value, as with every new field.
+ * Throws a 400 that names every field whose stored values forbid that a flag is switched on. New fields are not checked:
+ * as always, older records have no value for them.
  */
 export async function checkSwitchedOn(
   deps: Engine,
@@ -69,18 +69,16 @@ export async function checkSwitchedOn(
   if (problems.length > 0) throw structureConflict(problems);
 }
 
-/** By the places of the fields in the plan. */
+/** Lists are in the order of the plan. */
 interface CheckedFields {
   /** Reasons against the change. */
   readonly problems: readonly string[];
-  /** How many each field has. */
+  /** The number of values of each field. */
   readonly values: readonly number[];
   readonly conversions: readonly (Conversion | null)[];
 }
 
-/**
- * Counts the values that the new type can't hold, in one pass over the space. @param showsValue in a message
- */
+/** Counts the values that the new type can't hold, in one pass over the space. @param args.showsValue whether messages may */
 export async function checkRetyped(
   deps: Engine,
   { showsValue, ...records }: Records & { readonly showsValue: boolean },
@@ -92,7 +90,8 @@ export async function checkRetyped(
   const columns = plan.map(({ from }, index) => columnsOf(from, conversions[index] ?? null, index));
   const [row = {}] = await deps.db.rows<Readonly<Record<string, number | string>>>({
     ...deps.table.select(records.id, { columns: columns.join(', ') }),
-    ...{ signal, account: records.ownerId },
+    signal,
+    account: records.ownerId,
   });
   const problems: string[] = [];
   const values: number[] = [];
@@ -115,22 +114,22 @@ export async function checkRetyped(
       const { text: value } = conversions[index] as Conversion;
       const found = await repeatedValues(deps, records, { value, where: hasValueSql(from) }, signal);
       const examples = found.map(({ _value, _ids }) => `${shownName(_value)} (records ${_ids.join(', ')})`);
-      const shown = showsValue ? ` ${examples.join('; ')}` : ' equal';
+      const shown = showsValue ? `: ${examples.join('; ')}` : '';
       if (found.length > 0)
-        problems.push(`${what}: it is unique, and several stored values would be${shown}`);
+        problems.push(`${what}: it is unique, and several stored values would become equal${shown}`);
     }
   }
   return { problems, values, conversions };
 }
 
-/** The beginning of a sentence that goes on with the reason. */
+/** The first half of an error message; the reason follows. */
 export function refusal({ from, to }: Pick<RetypedField, 'from' | 'to'>): string {
   return from.type === to.type
     ? `Field ${shownName(from.name)} can not become normalized`
     : `Field ${shownName(from.name)} is stored as ${from.type} and can not become ${to.type}`;
 }
 
-/** Throws a 400 when so many texts change that they can't be listed. */
+/** Throws a 400 if too many texts would change to list them. */
 async function conversionFor(
   { db, table }: Engine,
   { id, ownerId }: Records,
@@ -165,9 +164,7 @@ function columnsOf(from: Field, conversion: Conversion | null, index: number): s
     argMinIf(${text}, _id, ${misfit}) AS _example${index}, minIf(_id, ${misfit}) AS _record${index}`;
 }
 
-/**
- * Values that several records have, those of most records first, and ids of some such records. All texts are SQL.
- */
+/** Values that several records have, the most frequent first, each with ids of some records. All texts are SQL. */
 async function repeatedValues(
   { db, table }: Engine,
   { id, ownerId }: Records,

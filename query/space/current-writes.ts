@@ -4,10 +4,10 @@ import type { RecordSpace } from '#records/structure/record-space.ts';
 import type { Spaces } from './spaces.ts';
 
 /**
- * Writes by a current structure, for a store that several processes write to. Another process may have begun to change
- * types of the space's fields after the request came (type-changes.ts). It copies the values once no process uses the
- * older structure. So it copies every value that was written by a structure which is still current after the write; any
- * other write is not acknowledged.
+ * Refuses writes by an outdated structure, for a store that several processes write to. After a request came, another
+ * process may begin to change types of the space's fields (type-changes.ts). It copies the values once no process uses the
+ * older structure. So every value is copied whose structure is still current after the write; any other write is not
+ * acknowledged.
  */
 export function currentWrites(
   writes: RecordWrites,
@@ -18,7 +18,7 @@ export function currentWrites(
     signal: AbortSignal,
     write: () => Promise<Result>,
   ): Promise<Result> => {
-    // a write that is refused afterwards leaves a record without the value
+    // checked before as well: a write that is refused afterwards leaves a record without the value
     await check(space, signal);
     const result = await write();
     await spaces.assertInPlace(space, signal);
@@ -46,14 +46,14 @@ export function currentWrites(
   return {
     insert: (rows) => whileCurrent(rows.space, rows.signal, () => writes.insert(rows)),
     change: (change) =>
-      // a removal names no slot
+      // removals name no slots
       change.steps.every(({ assignments }) => assignments === null)
         ? whileInPlace(change.space, change.signal, () => writes.change(change))
         : whileCurrent(change.space, change.signal, () => writes.change(change)),
   };
 }
 
-/** Whether values of the space's fields still lie where it says. A field that was dropped is nowhere. */
+/** Whether the fields of the space still have the same slots. Dropped fields are ignored. */
 function hasItsSlots({ stored, structure }: RecordSpace, { stored: now }: RecordSpace): boolean {
   if (now === stored) return true;
   if (now.typeChange !== null) return false;

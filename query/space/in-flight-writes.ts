@@ -2,15 +2,15 @@ import { overloaded } from '#kernel/errors/catalogue.ts';
 import type { Handler, HttpRequest } from '#server/http/http-types.ts';
 
 /**
- * The requests that write to record spaces at the moment. A request that switches a rule on waits for the writes that
- * began without it.
+ * The requests that are writing to record spaces. A request that switches a rule on waits for the writes that began
+ * without it.
  */
 export class InFlightWrites {
-  /** Requests with running handlers, each with the space that it has entered. */
+  /** Requests with running handlers, each with the space that it entered. */
   readonly #requests = new Map<HttpRequest, string | null>();
   readonly #spaces = new Map<string, { count: number; readonly idle: (() => void)[] }>();
 
-  /** Lets a handler's requests be counted, from `enter` to its answer. */
+  /** Wraps a handler, so that its requests count from `enter` until their answer. */
   tracked(handler: Handler): Handler {
     return async (request) => {
       this.#requests.set(request, null);
@@ -26,13 +26,13 @@ export class InFlightWrites {
 
   /** The request may write to the space from now on. */
   enter(request: HttpRequest, spaceId: string): void {
-    // a request that was given up opens its space for nobody
+    // the request has ended, or has entered already
     if (this.#requests.get(request) !== null) return;
     this.#requests.set(request, spaceId);
     this.#count(spaceId);
   }
 
-  /** Counts work that no request waits for. */
+  /** Counts work outside a request as a write. */
   async counted<Result>(spaceId: string, work: () => Promise<Result>): Promise<Result> {
     this.#count(spaceId);
     try {

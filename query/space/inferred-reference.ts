@@ -10,8 +10,8 @@ import type { StructureCache } from '../input/structure-cache.ts';
 import type { Spaces } from './spaces.ts';
 
 /**
- * The space of a request with `infer-structure: true`: with its stored structure, and with fields that the body has
- * beside it. Stored fields keep their definition; the body only adds new ones.
+ * The space of a request with `infer-structure: true`: its stored structure, with new fields for the unknown keys of the
+ * body. Stored fields keep their definition.
  */
 export async function inferredReference(
   { spaces, structures }: { readonly spaces: Spaces; readonly structures: StructureCache },
@@ -21,11 +21,11 @@ export async function inferredReference(
   const stored = await spaces.find(uuidV5(ownerId, path.projectSlug, path.slug), signal);
   const fresh = await newValues(body, stored?.structure ?? null, signal);
   if (stored === null) {
-    return { path, structure: structures.readParsed(parsedText(inferStructure(fresh, path)), path) };
+    return { path, structure: structures.readParsed(structureJson(inferStructure(fresh, path)), path) };
   }
   if (Object.keys(fresh).length === 0) return { path, structure: null };
-  const declared = parsedText(stored.structure);
-  const added = parsedText(inferStructure(fresh, path));
+  const declared = structureJson(stored.structure);
+  const added = structureJson(inferStructure(fresh, path));
   const recordStructure = [...declared.recordStructure, ...added.recordStructure];
   return { path, structure: structures.readParsed({ ...declared, recordStructure }, path) };
 }
@@ -34,11 +34,11 @@ interface StructureJson {
   readonly recordStructure: readonly unknown[];
 }
 
-function parsedText(structure: Structure): StructureJson {
+function structureJson(structure: Structure): StructureJson {
   return JSON.parse(structureText(structure)) as StructureJson;
 }
 
-/** A value for each key of a record, or of any of several, that the structure does not know. */
+/** A value for each key of one or several records that the structure does not have. */
 async function newValues(
   body: unknown,
   structure: Structure | null,

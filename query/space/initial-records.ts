@@ -8,10 +8,10 @@ import type { RecordStore } from '#records/store/record-store.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
 import { collectUniqueValues, type UniqueValue } from '#records/unique-values.ts';
 
-/** The catalogue's entry once the initial records are stored, or there were others. */
+/** Replaces the initial records in the catalogue once they are stored, or the space had other records. */
 export const begun = 'begun';
 
-export function areToBeStored(initialRecords: string): boolean {
+export function mustBeStored(initialRecords: string): boolean {
   return initialRecords !== '' && initialRecords !== begun;
 }
 
@@ -24,16 +24,15 @@ export async function isEmpty(
   return (await db.rows({ ...statement, signal, account: ownerId })).length === 0;
 }
 
-/** Rows of a new space in the form that the catalogue keeps. */
+/** Initial records as the catalogue stores them. */
 interface InitialRows {
   /** JSONEachRow. */
   readonly lines: string;
 }
 
 /**
- * Checks a structure's initialData like the body of insert and makes rows of it; an empty text when there is none.
- * They get their ids and hashes here, so that it does not matter which process stores them. Throws a 400 that lists
- * every problem.
+ * Checks a structure's initialData like the body of an insert, and makes rows of it; empty if there is none. The rows get
+ * their ids and hashes here, so it does not matter which process stores them. Throws a 400 that lists every problem.
  */
 export async function prepareInitialRecords(
   { hasher, newId }: { hasher: Hasher; newId: () => string },
@@ -57,7 +56,7 @@ async function validate(
   signal: AbortSignal,
 ): Promise<{ readonly records: readonly RecordValues[]; readonly unique: Iterable<UniqueValue> }> {
   const { structure } = space;
-  // bytes of a header that are not UTF-8 become this
+  // invalid UTF-8 in a header becomes this character
   if (JSON.stringify(structure.initialData).includes('\uFFFD')) {
     throw invalidStructure([
       'The structure has initialData that is not valid UTF-8: write such characters as \\u escapes',
@@ -73,8 +72,8 @@ async function validate(
 }
 
 /**
- * Stores the initial records of a space. Of several processes at this, or one that died at it, one succeeds: their INSERTs
- * have one token, and the table takes the rows of a token once
+ * Stores the initial records of a space. Several processes may try, even after one died: their INSERTs have the same token,
+ * and the table takes the rows of a token only once
  * (https://clickhouse.com/docs/guides/developer/deduplicating-inserts-on-retries).
  */
 export async function storeInitialRecords(

@@ -5,9 +5,9 @@ import type { RecordSpace } from '#records/structure/record-space.ts';
 import { type Structure, structureText } from '#records/structure/structure.ts';
 import { structureView } from './structure-view.ts';
 
-/** The share of one account. */
+/** The part of the cache that one account may fill. */
 const accountShare = 1 / 4;
-/** Of a space, and of each character of its structure's text, as measured with 1 to 40 fields. Bytes. */
+/** Bytes of a space, and of each character of its structure's text, as measured with 1 to 40 fields. */
 const spaceBytes = 1500;
 const characterBytes = 2.5;
 
@@ -15,21 +15,21 @@ interface KnownSpace {
   readonly space: RecordSpace;
   readonly version: number;
   readonly read: ReadMoment;
-  /** Structures that were compared with this version, as requests with them see the space. */
+  /** Structures that were compared with this version, each with the space as its requests see it. */
   readonly views: WeakMap<Structure, { readonly space: RecordSpace; readonly merged: boolean }>;
-  /** Structures that the stored one took in, in this version or an earlier one. */
+  /** Structures that were merged into the stored one, in this version or an earlier one. */
   readonly merged: WeakSet<Structure>;
   readonly size: number;
 }
 
 /**
- * A cache of record spaces: a request whose structure was seen before asks no store. Another process may change a space:
- * what is older than `freshFor` is read again while it is still used, and what is older than `staleAfter` is not used.
- * Where changes are announced, what may have changed is read again before it is used.
+ * A cache of record spaces: a request whose structure was seen before needs no store. Another process may change a space,
+ * so entries older than `freshFor` are refreshed in the background, and entries older than `staleAfter` are not used. Where
+ * changes are announced, an entry that may have changed is read again before it is used.
  */
 export class KnownSpaces {
   readonly #spaces: LRUCache<string, KnownSpace>;
-  /** The kept spaces of an account, the one that was read longest ago first. */
+  /** The cached spaces of each account, least recently read first. */
   readonly #accounts = new Map<string, { size: number; readonly ids: Set<string> }>();
   readonly #closed = new Set<string>();
   readonly #accountBytes: number;
@@ -37,7 +37,7 @@ export class KnownSpaces {
   readonly #now: () => number;
   readonly #freshness: Freshness;
 
-  /** @param args times in milliseconds, and the bytes that may be kept */
+  /** @param args times in milliseconds; the capacity in bytes */
   constructor(args: {
     bytes: number;
     freshFor: number;
@@ -68,18 +68,18 @@ export class KnownSpaces {
 
   /**
    * The space with its stored structure.
-   * @param since when the request came: a space that was read after that is good for it, whatever others do meanwhile
+   * @param since when the request came: a space that was read later is current for it
    */
   stored(id: string, since?: number): RecordSpace | null {
     return this.#closed.has(id) ? null : this.lastStored(id, since);
   }
 
-  /** The same, also while it is closed: for reads that do not depend on its rules. */
+  /** The same even while the space is closed: for reads that do not depend on its rules. */
   lastStored(id: string, since?: number): RecordSpace | null {
     return this.#usable(id, since)?.space ?? null;
   }
 
-  /** The space as a request with this structure sees it; null when the two have to be compared first. */
+  /** The space as a request with this structure sees it; null: the structures must be compared first. */
   view(id: string, structure: Structure, mutate: boolean, since?: number): RecordSpace | null {
     const known = this.#closed.has(id) ? null : this.#usable(id, since);
     if (known === null) return null;
@@ -88,18 +88,18 @@ export class KnownSpaces {
   }
 
   needsRead(id: string): boolean {
-    // nobody else changes it
+    // no other process changes it
     if (this.#freshFor === Number.POSITIVE_INFINITY) return false;
     const known = this.#spaces.peek(id);
     return known !== undefined && this.#now() - known.read.began > this.#freshFor;
   }
 
-  /** The newest version that was seen; undefined: none is remembered. */
+  /** The cached version; undefined: none. */
   versionOf(id: string): number | undefined {
     return this.#spaces.peek(id)?.version;
   }
 
-  /** Whether the stored structure once took in this one. */
+  /** Whether this structure was merged into the stored one before. */
   hasMerged(id: string, structure: Structure): boolean {
     return this.#spaces.peek(id)?.merged.has(structure) === true;
   }
@@ -122,12 +122,12 @@ export class KnownSpaces {
     return known;
   }
 
-  /** Evicts a space that is gone, or of which nothing known counts. */
+  /** Evicts a space. */
   forget(id: string): void {
     this.#spaces.delete(id);
   }
 
-  /** Notes that a structure fits the remembered version. @param merged the stored structure took it in */
+  /** Notes that a structure fits the cached version. @param merged whether it was merged into the stored one */
   addView(stored: RecordSpace, structure: Structure, merged: boolean): RecordSpace {
     const space = { ...stored, structure: structureView(stored.stored, structure) };
     const known = this.#spaces.peek(stored.catalogueId);
@@ -136,7 +136,7 @@ export class KnownSpaces {
     return space;
   }
 
-  /** Runs work during which nobody gets the space from here. */
+  /** Runs work during which the cache does not serve the space. */
   async whileClosed<Result>(id: string, work: () => Promise<Result>): Promise<Result> {
     this.#closed.add(id);
     try {
@@ -146,9 +146,9 @@ export class KnownSpaces {
     }
   }
 
-  /** An account with many spaces evicts its own, and not those of others. */
+  /** An account with many spaces evicts only its own. */
   #enter(account: string, id: string, size: number): void {
-    // an entry larger than the cache is not kept at all
+    // an entry larger than the cache is not cached at all
     if (!this.#spaces.has(id)) return;
     let own = this.#accounts.get(account);
     if (own === undefined) {
@@ -175,7 +175,7 @@ export class KnownSpaces {
     const known = this.#spaces.get(id);
     if (known === undefined) return null;
     if (known.read.began >= since) return known;
-    // its end has to be seen at once: by then others write values where this version does not have them
+    // the end of a type change must be seen at once: other processes then write to slots that this version lacks
     if (known.space.stored.typeChange !== null) return null;
     return this.#freshness.isFresh(id, known.read) ? known : null;
   }

@@ -6,34 +6,34 @@ import { FlushedLog, type FlushTimes } from '#kernel/durable-files/flushed-log.t
 import type { LogEntry } from '#kernel/durable-files/write-ahead-log.ts';
 import { untilAborted } from '#kernel/limits/deadline.ts';
 import type { Log } from '#kernel/log/log.ts';
+import type { CatalogueEntry, FoundSpace } from './catalogue-entry.ts';
 import { catalogueLine } from './catalogue-row.ts';
-import type { CatalogueEntry, FoundSpace } from './space-catalogue.ts';
 import { TableCatalogue } from './table-catalogue.ts';
 
-interface Line extends LogEntry {
+interface CatalogueLogEntry extends LogEntry {
   /** Absent: an earlier process wrote it. */
   readonly entry?: CatalogueEntry;
 }
 
-/** Bytes of lines that may wait for the table. */
+/** Most bytes of lines that the table lacks. */
 const pendingLimit = 16 * 1024 * 1024;
 
 /**
- * The catalogue of a process that has its store to itself: a version of a space is durable in a write-ahead log, and
- * known here, before the table has it. So a new space costs one small write, and not an INSERT of its own.
+ * The catalogue of a process that is the only one on its store. A version of a space is durable in a write-ahead log, and
+ * known here, before the table has it. So a new space costs one small write instead of an INSERT.
  */
 export class LoggedCatalogue extends TableCatalogue {
   /** The newest versions that the table may lack. */
   readonly #pending = new Map<string, CatalogueEntry>();
-  /** Of their lines, and of those that the log does not have yet. */
+  /** Bytes of these versions' lines, including lines that the log does not have yet. */
   #bytes = 0;
-  readonly #flushed: FlushedLog<Line>;
+  readonly #flushed: FlushedLog<CatalogueLogEntry>;
   readonly #filter: IdFilter;
 
   private constructor(parts: {
     readonly db: Database;
     readonly database: string;
-    readonly flushed: FlushedLog<Line>;
+    readonly flushed: FlushedLog<CatalogueLogEntry>;
     readonly filter: IdFilter;
   }) {
     super(parts);
@@ -51,14 +51,18 @@ export class LoggedCatalogue extends TableCatalogue {
   }): Promise<LoggedCatalogue> {
     const { db, database, directory, log, times } = args;
     const rows = `${database}.record_spaces`;
-    const flushed = await FlushedLog.open<Line>({
-      ...{ what: 'record spaces', directory, log, times, entryOf: (line) => ({ line }) },
-      // a version that is there twice counts once
+    const flushed = await FlushedLog.open<CatalogueLogEntry>({
+      what: 'record spaces',
+      directory,
+      log,
+      times,
+      entryOf: (line) => ({ line }),
+      // a version that is inserted twice counts once
       store: (lines) => db.insert({ table: rows, lines: Buffer.concat(lines.map(({ line }) => line)) }),
-      // nothing is written before it is open
+      // called only once `catalogue` is set: nothing is written before it is open
       stored: (lines) => catalogue.#stored(lines),
     });
-    // after the table has the versions that an earlier process left
+    // the table has the versions that an earlier process left by now
     const filter = new IdFilter({ db, table: rows, id: 'toString(id)', what: 'record spaces', log });
     const catalogue = new LoggedCatalogue({ db, database, flushed, filter });
     return catalogue;
@@ -100,7 +104,7 @@ export class LoggedCatalogue extends TableCatalogue {
     return this.#flushed.close();
   }
 
-  #stored(lines: readonly Line[]): void {
+  #stored(lines: readonly CatalogueLogEntry[]): void {
     for (const { line, entry } of lines) {
       this.#bytes -= line.byteLength;
       if (entry !== undefined && this.#pending.get(entry.id) === entry) this.#pending.delete(entry.id);
@@ -108,7 +112,7 @@ export class LoggedCatalogue extends TableCatalogue {
   }
 }
 
-/** The catalogue of this process: with a log before it where the engine is embedded, and so serves one process. */
+/** Opens the catalogue of this process, with a log if the engine is embedded, and so serves only this process. */
 export function openCatalogue(services: {
   readonly db: Database;
   readonly database: string;

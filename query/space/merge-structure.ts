@@ -7,9 +7,9 @@ import { assignSlots } from '#records/structure/slots.ts';
 import { createStructure, type Structure } from '#records/structure/structure.ts';
 
 /**
- * The structure that a space has after a request came with another one: fields are identified by their slugs, new ones are
- * added, the others take on the request's definition, and those that the request lacks stay as they are, because
- * their values do. Throws a 400 that lists every field that can't be reconciled.
+ * Merges a request's structure into the stored one. Fields are identified by their slugs: new ones are added, others get
+ * the request's definition, and fields that the request lacks stay, as their values do. Throws a 400 that lists every field
+ * that can't be merged.
  */
 export function mergeStructure(stored: Structure, requested: Structure, mutate: boolean): Structure {
   const bySlug = new Map(stored.fields.map((field) => [field.slug, field]));
@@ -37,7 +37,7 @@ export function mergeStructure(stored: Structure, requested: Structure, mutate: 
     clear: false,
     loginParams: [],
     initialData: [],
-    // a request that says nothing of these leaves them as they are
+    // a request without these leaves them as they are
     name: requested.name ?? stored.name,
     description: requested.description ?? stored.description,
     auth: requested.auth === null ? stored.auth : { ...requested.auth, token: null },
@@ -50,15 +50,15 @@ function problemOf(stored: Field | undefined, requested: Field, mutate: boolean)
   if (stored === undefined) return null;
   if (stored.type !== requested.type)
     return `Field ${name} is stored as ${stored.type} and can not become ${requested.type}`;
-  // of an inferred structure, when another request has taken it away since: others change the values first
+  // an inferred structure is outdated when another request has removed a normalization
   if (mutate && normalizesMore(stored.normalize, requested.normalize))
-    return `Field ${name} is not normalized any more; try again`;
+    return `Field ${name} is no longer normalized; try again`;
   if (stored.hashed === requested.hashed) return null;
   const [is, wanted] = [stored, requested].map(({ hashed }) => (hashed ? 'hashed' : 'unhashed'));
   return `Field ${name} is stored ${is} and can not become ${wanted}`;
 }
 
-/** A field of the request may have the name of a stored one that the request lacks: both would look the same. */
+/** Problems of fields with equal names: a request's field may have the name of a stored field that the request lacks. */
 function nameClashes(fields: readonly Field[]): string[] {
   const owners = new Map<string, Field>();
   const found = new Set<string>();

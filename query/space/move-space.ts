@@ -4,9 +4,6 @@ import { CommandError } from '#kernel/errors/command-error.ts';
 import { UnknownOutcome } from '#kernel/errors/unknown-outcome.ts';
 import { withDeadline } from '#kernel/limits/deadline.ts';
 import { createStructure } from '#records/structure/structure.ts';
-import type { CatalogueVersions } from './catalogue-versions.ts';
-import { RecordsCopy } from './records-copy.ts';
-import { clearMoved } from './removals.ts';
 import {
   type CatalogueEntry,
   droppedVersion,
@@ -14,33 +11,36 @@ import {
   isMoving,
   newMove,
   recordsIdOf,
-} from './space-catalogue.ts';
+} from './catalogue-entry.ts';
+import type { CatalogueVersions } from './catalogue-versions.ts';
+import { RecordsCopy } from './records-copy.ts';
+import { clearMoved } from './removals.ts';
 import type { SpacesParts } from './spaces-deps.ts';
 
 export interface MoveParts extends Pick<SpacesParts, 'store' | 'catalogue' | 'freshness'> {
   readonly versions: CatalogueVersions;
-  /** Shows the operator how far it is. */
+  /** Shows the operator the progress. */
   readonly report: (text: string) => void;
 }
 
-/** Passes while the space is written to: each has less to copy than the one before. */
+/** Most passes while the space is written to. Each has less to copy than the one before. */
 const mostPasses = 20;
-/** Records that differ, with which the writers are asked to wait. */
+/** Differing records below which writers are made to wait. */
 const fewRecords = 100_000;
-/** How long they may wait. Milliseconds. */
+/** Milliseconds that writers may wait. */
 const holdLimit = 60_000;
 
 /**
- * Moves a space to another store while it is read and written, in steps that a kill can cut anywhere:
+ * Moves a space to another store while it is read and written, in steps that a kill may interrupt anywhere:
  *
- *   1. the catalogue notes under which id the copy will lie, and the records are copied until few differ
- *   2. a version says that the space moves: from when every process has heard of that, nobody writes to it
- *   3. what still differs is copied, and the receipts of its inserts
- *   4. a version says that the space is in the other store. That is one write, so it is whole in one of the two
- *   5. when no request can read them any more, the records are deleted where they were
+ *   1. the catalogue notes the id of the copy, and records are copied until few differ
+ *   2. a version says that the space is moving: once every process has heard of it, nobody writes to the space
+ *   3. the last differences and the receipts of inserts are copied
+ *   4. a version says that the space is in the other store. As this is one write, the space is complete in one of the two
+ *   5. once no request can read the old records, they are deleted
  *
- * A move that was cut off before step 4 never happened. The same command goes on with the copy; where nobody does, it is
- * deleted later (removals.ts). Writes wait in step 2 and 3: up to 75 s when it was cut off there.
+ * A move that is interrupted before step 4 never happened. The same command resumes the copy; otherwise it is deleted later
+ * (removals.ts). Writes wait in steps 2 and 3, up to 75 s if the move is interrupted there.
  */
 export async function moveSpace(
   deps: MoveParts,
@@ -48,26 +48,26 @@ export async function moveSpace(
   signal: AbortSignal,
 ): Promise<void> {
   const { store, versions, report, freshness } = deps;
-  // stores the records that it begins with, if it has any
+  // stores the initial records, if any are missing
   await versions.read(id, signal);
   const entry = await begin(deps, { id, target }, signal);
   const { recordsId, leftRecords: to } = entry;
   const copy = new RecordsCopy({ store, from: recordsId, to });
-  const shown = (records: number): void => report(`${records.toLocaleString('en')} records are there`);
+  const shown = (records: number): void => report(`${records.toLocaleString('en')} records are copied`);
   for (let pass = 0; pass < mostPasses && (await copy.pass(signal, shown)) > fewRecords; pass++);
   report('writers wait');
   await withDeadline(signal, holdLimit, (attempt) =>
-    arriveHeld(deps, { id, target, entry, copy }, attempt.signal),
+    switchStore(deps, { id, target, entry, copy }, attempt.signal),
   );
-  report('the space is in the other store, and writers go on');
+  report('the space is in the other store, and writers continue');
   const { outdatedAfter } = freshness.others;
-  report(`the records are deleted where they were, in ${Math.round(outdatedAfter / 1000)} s`);
+  report(`the old records will be deleted in ${Math.round(outdatedAfter / 1000)} s`);
   await sleep(outdatedAfter, undefined, { signal });
   await clearMoved(deps, id, signal);
 }
 
-/** Copies what is left, and makes the space that of the other store, while writers wait. */
-async function arriveHeld(
+/** Copies the rest, and switches the space to the other store, while writers wait. */
+async function switchStore(
   deps: MoveParts,
   {
     id,
@@ -80,12 +80,12 @@ async function arriveHeld(
     readonly entry: CatalogueEntry;
     readonly copy: RecordsCopy;
   },
-  own: AbortSignal,
+  signal: AbortSignal,
 ): Promise<void> {
   const { recordsId, leftRecords: to } = entry;
   const { versions, freshness } = deps;
   const move = newMove();
-  /** Another move that waits here was cut off, or goes on in vain from now on. */
+  /** Another move that waits here was interrupted, or will fail from now on. */
   const isFree = (now: CatalogueEntry): boolean =>
     now.structure.typeChange === null || isMoving(now.structure) || isAbandoned(now, freshness);
   const edit = (
@@ -99,15 +99,15 @@ async function arriveHeld(
         from(now) && now.recordsId === recordsId ? createStructure({ ...now.structure, typeChange }) : null,
       within,
     );
-  if (!(await edit(isFree, move, own)))
+  if (!(await edit(isFree, move, signal)))
     throw new CommandError('the structure of the space is being changed: try again');
   try {
-    await sleep(Math.min(freshness.staleAfter, freshness.heardAfter), undefined, { signal: own });
-    while ((await copy.pass(own)) > 0);
-    await copyReceipts(deps, entry, own);
-    await arrive(deps, { id, move, to, target }, own);
+    await sleep(Math.min(freshness.staleAfter, freshness.heardAfter), undefined, { signal });
+    while ((await copy.pass(signal)) > 0);
+    await copyReceipts(deps, entry, signal);
+    await arrive(deps, { id, move, to, target }, signal);
   } catch (error) {
-    // where this fails, or the move may have been made after all, the next request that finds the space waiting does it
+    // if this fails, or the move may have succeeded, the next request that finds the space waiting cleans up
     if (!(error instanceof UnknownOutcome))
       await edit(
         ({ structure }) => structure.typeChange === move,
@@ -118,7 +118,7 @@ async function arriveHeld(
   }
 }
 
-/** Notes where the copy will lie. */
+/** Notes the id of the copy in the catalogue. */
 async function begin(
   deps: MoveParts,
   { id, target }: { readonly id: string; readonly target: number },
@@ -128,7 +128,7 @@ async function begin(
   for (;;) {
     const entry = await catalogue.find(id, signal);
     if (entry === null) throw new CommandError('there is no such record space');
-    if (entry.store === target) throw new CommandError('the space is in that store already');
+    if (entry.store === target) throw new CommandError('the space is already in that store');
     const leftRecords = recordsIdOf({ id, version: droppedVersion(entry.version), store: target });
     if (entry.leftRecords === leftRecords) return entry;
     if (entry.leftRecords !== '') await clearMoved(deps, id, signal);
@@ -139,7 +139,7 @@ async function begin(
   }
 }
 
-/** Says that the space is in its new store, if nothing came in between. */
+/** Stores that the space is in its new store, if nothing changed in between. */
 async function arrive(
   { catalogue, versions }: MoveParts,
   { id, move, to, target }: { id: string; move: string; to: string; target: number },
@@ -147,10 +147,13 @@ async function arrive(
 ): Promise<void> {
   const now = await catalogue.find(id, signal);
   if (now?.structure.typeChange !== move || now.leftRecords !== to)
-    throw new CommandError('the move took too long, and was given up: try again');
+    throw new CommandError('the move took too long: try again');
   const moved: CatalogueEntry = {
     ...now,
-    ...{ version: droppedVersion(now.version), recordsId: to, store: target, leftRecords: now.recordsId },
+    version: droppedVersion(now.version),
+    recordsId: to,
+    store: target,
+    leftRecords: now.recordsId,
     structure: createStructure({ ...now.structure, typeChange: null }),
     updatedAt: new Date(),
   };
@@ -159,7 +162,7 @@ async function arrive(
   await versions.announce({ ...moved, recordsId: now.recordsId });
 }
 
-/** So that an insert that is repeated with its key is known there, too. */
+/** Copies the receipts of inserts, so that an insert that is repeated with its key is recognized there, too. */
 async function copyReceipts(
   { store }: Pick<MoveParts, 'store'>,
   { id, recordsId, leftRecords }: CatalogueEntry,

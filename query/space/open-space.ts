@@ -22,7 +22,7 @@ import type { TableCatalogue } from './table-catalogue.ts';
 import { LimitedViews, PartViews } from './token-views.ts';
 
 /**
- * Throws 401 when a space's `authOptions` want a login token for an operation and the request has no good one, and 403 when
+ * Throws 401 if a space's `authOptions` require a login token for an operation and the request has no valid one, and 403 if
  * its access token is not granted the operation.
  */
 export type Authorize = (args: {
@@ -30,32 +30,32 @@ export type Authorize = (args: {
   readonly operation: OperationIdentity;
   readonly space: RecordSpace;
   readonly projectSlug: string;
-  /** Of the request's access token. */
+  /** The grants of the request's access token. */
   readonly grants: Grants | undefined;
 }) => Promise<void>;
 
 /**
- * The space as its rules let a request see it (docs/security.md#rules). Throws 403 where they let nobody, or there are none, and
- * 401 for a login token that is none.
- * @param args.operation that the rules are asked for; anybody may log in
+ * The space as its rules let a request see it (docs/security.md#rules). Throws 403 if they allow nobody, or do not exist, and
+ * 401 for an invalid login token.
+ * @param args.operation checked against the rules; anybody may log in
  */
 export type BindSpace = (args: {
   readonly request: HttpRequest;
   readonly space: RecordSpace;
   readonly operation: Family | 'login';
-  /** Counts the request, of a user or an address. */
+  /** Counts the request for the rate limit of its user or address. */
   readonly admit?: Principal['admit'] | undefined;
 }) => RecordSpace | Promise<RecordSpace>;
 
 const toChangeStructure = inSpace('structure');
 const toClearAll = { grant: 'delete', touches: 'all spaces' } as const;
 
-/** With which a request of an ordinary access token is bound by rules, too. */
+/** A header that binds a request with an ordinary access token by rules. */
 export const actAsUser = 'sluice-act-as-user';
 
 /**
  * The first steps of every record operation: the account, the structure, the space, and the space's authorisation.
- * @param reference where an operation names its space in another way than by path and headers
+ * @param reference how an operation names its space, if not by path and headers
  */
 export type OpenSpace = (
   request: HttpRequest,
@@ -64,7 +64,7 @@ export type OpenSpace = (
   body?: () => Promise<unknown>,
 ) => RecordSpace | Promise<RecordSpace>;
 
-/** Whether an operation brings records that rules of its space must hold for. An import brings them when its request is over. */
+/** Whether an operation writes records that the rules of a structure must hold for. An import writes after its request. */
 export function storesRecords({ family, name }: OperationIdentity): boolean {
   return (family === 'insert' && name !== 'import') || family === 'update';
 }
@@ -78,7 +78,7 @@ export function createOpenSpace(deps: {
   readonly spaces: Spaces;
   readonly catalogue: TableCatalogue;
   readonly writes: InFlightWrites;
-  /** Of the operation that `clear: true` and `clear-all-spaces: true` are as well. */
+  /** The operation that authorises `clear: true` and `clear-all-spaces: true`. */
   readonly clear: OperationIdentity;
   readonly allowClear: boolean;
 }): OpenSpace {
@@ -91,21 +91,21 @@ export function createOpenSpace(deps: {
     [request, operation, reference, body]: Parameters<OpenSpace>,
     isBound: boolean,
   ): RecordSpace | Promise<RecordSpace> => {
-    const asked = { request, operation, ownerId, grants, headers: readRecordHeaders(request), isBound };
-    const found = reference === undefined ? referenceOf(deps, asked, body) : reference(ownerId);
-    return continueWith(found, (given) => openNamed(asked, given));
+    const opening = { request, operation, ownerId, grants, headers: readRecordHeaders(request), isBound };
+    const found = reference === undefined ? referenceOf(deps, opening, body) : reference(ownerId);
+    return continueWith(found, (named) => openNamed(opening, named));
   };
 
   const openNamed = (
-    asked: Asked,
+    opening: OpenRequest,
     { path, structure }: SpaceReference,
   ): RecordSpace | Promise<RecordSpace> => {
-    const { request, operation, ownerId } = asked;
-    const { headers, clear, given, part } = allowedOf(asked, path, structure);
-    if (headers.clearAllSpaces && asked.isBound) throw nobodyMay('delete');
+    const { request, operation, ownerId } = opening;
+    const { headers, clear, declared, part } = allowedOf(opening, path, structure);
+    if (headers.clearAllSpaces && opening.isBound) throw nobodyMay('delete');
     if (headers.clearAllSpaces && !allowClear) throw clearNotAllowed('clear-all-spaces: true');
     if (clear && !allowClear) throw clearNotAllowed('clear: true in the structure');
-    if (headers.clearAllSpaces) assertGranted(asked.grants, toClearAll, { project: path.projectSlug });
+    if (headers.clearAllSpaces) assertGranted(opening.grants, toClearAll, { project: path.projectSlug });
 
     const stores = storesRecords(operation);
     const makes = operation.readsOnly !== true;
@@ -116,7 +116,7 @@ export function createOpenSpace(deps: {
       ownerId,
       projectSlug,
       slug,
-      structure: given,
+      structure: declared,
       headers,
       makes,
       stores,
@@ -125,25 +125,25 @@ export function createOpenSpace(deps: {
     };
     const known = spaces.resolveKnown(wanted);
     const isOpen = known !== null && !clear && !headers.clearAllSpaces && !hasRules(known);
-    const space = isOpen ? known : openUnknown(asked, wanted, known, clear);
+    const space = isOpen ? known : openUnknown(opening, wanted, known, clear);
     if (part === null) return space;
-    return continueWith(space, (found) => (isOutside(asked, found) ? found : parts.of(found, part)));
+    return continueWith(space, (found) => (isOutside(opening, found) ? found : parts.of(found, part)));
   };
 
-  /** One that has to be found or made, has rules, or is to be cleared. */
+  /** Opens a space that must be looked up, made or cleared, or that has rules. */
   const openUnknown = async (
-    asked: Asked,
+    opening: OpenRequest,
     wanted: SpaceRequest,
     known: RecordSpace | null,
     clear: boolean,
   ): Promise<RecordSpace> => {
-    const { request, operation, grants, headers } = asked;
+    const { request, operation, grants, headers } = opening;
     const { clearAllSpaces } = headers;
     const space = known ?? (await spaces.resolve(wanted, request.signal));
-    if (isOutside(asked, space)) return space;
-    const of = { request, space, projectSlug: wanted.projectSlug, grants };
-    if (hasRules(space)) await authorize({ ...of, operation });
-    if (clearAllSpaces || clear) await authorize({ ...of, operation: deps.clear });
+    if (isOutside(opening, space)) return space;
+    const access = { request, space, projectSlug: wanted.projectSlug, grants };
+    if (hasRules(space)) await authorize({ ...access, operation });
+    if (clearAllSpaces || clear) await authorize({ ...access, operation: deps.clear });
     if (clearAllSpaces) {
       await clearProject(deps, space.projectId, request.signal);
     } else if (clear && !space.missing) {
@@ -153,7 +153,7 @@ export function createOpenSpace(deps: {
     return space;
   };
 
-  // functions that have names of their own cost half a microsecond each where TypeScript is compiled as it is loaded
+  // a named inner function costs half a microsecond where TypeScript is compiled as it is loaded
   const openBoundAs = (principal: Principal, args: Parameters<OpenSpace>) =>
     openBound(deps.bind, principal, args, () =>
       continueWith(openAs(principal, args, true), (space) => views.of(space, principal)),
@@ -206,24 +206,24 @@ async function refuse(
 
 type ReferenceParts = Parameters<typeof inferredReference>[0] & { readonly structures: StructureCache };
 
-/** The space that a request names by its path and headers. */
+/** The space that a request names by path and headers. */
 function referenceOf(
   deps: ReferenceParts,
-  { request, ownerId, headers, isBound }: Asked,
+  { request, ownerId, headers, isBound }: OpenRequest,
   body?: () => Promise<unknown>,
 ): SpaceReference | Promise<SpaceReference> {
   const { inferStructure, usePreStoredStructure } = headers;
-  // it can change none, and need not know it
+  // a bound request can't change the structure, so it need not send it
   if (isBound && !request.header('structure')) return { path: readPath(request.params), structure: null };
   if (!inferStructure || usePreStoredStructure || request.header('structure'))
     return readSpaceReference(request, headers, deps.structures);
   const path = readPath(request.params);
-  // where there is nothing to infer from, the stored one is meant
+  // without a body to infer from, the stored structure is used
   if (body === undefined) return { path, structure: null };
   return body().then((parsed) => inferredReference(deps, { ownerId, path, body: parsed }, request.signal));
 }
 
-/** Whether rules bind a request. Throws a 400 for another value than true and false. */
+/** Whether rules bind a request. Throws a 400 for an invalid header. */
 function actsAsUser(request: HttpRequest, grants: Grants | undefined): boolean {
   if (grants?.publishable) return true;
   const value = request.header(actAsUser);
@@ -236,58 +236,58 @@ function actsAsUser(request: HttpRequest, grants: Grants | undefined): boolean {
   ]);
 }
 
-/** For sentences about what rules allow. */
+/** The verbs of messages about rules. */
 export const verbs = { find: 'find', insert: 'insert', update: 'change', delete: 'delete' } as const;
 
-/** The same where there is no such space, or project. */
+/** The same error if the space or the project does not exist: it must not reveal which. */
 export function nobodyMay(operation: Parameters<BindSpace>[0]['operation']): ApiError {
   const what = operation === 'login' ? 'log in' : `${verbs[operation]} records`;
-  return notAllowed(`The rules of the record space let nobody ${what}, or there is no such space`);
+  return notAllowed(`The rules of the record space let nobody ${what}, or the space does not exist`);
 }
 
 const changesNothing = { autoCreateProject: false, autoCreateRecordSpace: false, mutate: false } as const;
-const withoutChanges = new WeakMap<RecordHeaders, RecordHeaders>();
+const headersWithoutChanges = new WeakMap<RecordHeaders, RecordHeaders>();
 
-/** The headers of a request that may not change structures. Most requests have the same ones. */
-function thatChangeNothing(headers: RecordHeaders): RecordHeaders {
-  const known = withoutChanges.get(headers);
+/** The headers of a request that may not change structures. Cached, as most requests have the same ones. */
+function withoutChanges(headers: RecordHeaders): RecordHeaders {
+  const known = headersWithoutChanges.get(headers);
   if (known !== undefined) return known;
   const changed = { ...headers, ...changesNothing };
-  withoutChanges.set(headers, changed);
+  headersWithoutChanges.set(headers, changed);
   return changed;
 }
 
-interface Asked {
+interface OpenRequest {
   readonly request: HttpRequest;
   readonly operation: OperationIdentity;
   readonly ownerId: string;
   readonly grants: Grants | undefined;
-  /** By rules. */
+  /** Whether rules bind the request. */
   readonly isBound: boolean;
   readonly headers: RecordHeaders;
 }
 
 /**
- * What a request may say of its space. Without the grant `structure`, or bound by rules, it gets the stored structure, or
- * the `part` of it that it names. Throws 403 when its token is not for the space: it may be named in another way than by the path.
+ * What a request may declare about its space. Without the grant `structure`, or bound by rules, it gets the stored structure,
+ * or the `part` of it that it names. Throws 403 if its token is not for the space, which the path need not name.
  */
 function allowedOf(
-  { request, grants, headers, isBound }: Asked,
+  { request, grants, headers, isBound }: OpenRequest,
   { projectSlug: project, slug: space }: SpacePath,
   structure: Structure | null,
 ) {
   const clear = structure?.clear === true;
-  if (grants === undefined && !isBound) return { headers, clear, given: structure, part: null };
+  if (grants === undefined && !isBound) return { headers, clear, declared: structure, part: null };
   assertGranted(grants, request.needs && inSpace(request.needs.grant), { project, space });
   const may =
     !isBound && (grants === undefined || lackOf(grants, toChangeStructure, { project, space }) === null);
   return may
-    ? { headers, clear, given: structure, part: null }
-    : { headers: thatChangeNothing(headers), clear: false, given: null, part: structure };
+    ? { headers, clear, declared: structure, part: null }
+    : { headers: withoutChanges(headers), clear: false, declared: null, part: structure };
 }
 
-/** Whether rules bind the request, and the space has none: it learns nothing of it. */
-function isOutside({ isBound }: Asked, { rules }: RecordSpace): boolean {
+/** Whether rules bind the request, but the space has none: then the request must learn nothing about it. */
+function isOutside({ isBound }: OpenRequest, { rules }: RecordSpace): boolean {
   return isBound && rules === undefined;
 }
 

@@ -4,12 +4,12 @@ import { withDeadline } from '#kernel/limits/deadline.ts';
 import { type IdRange, rangeSql } from '#records/sql/id-range.ts';
 import type { RecordStore } from '#records/store/record-store.ts';
 
-/** Records of a range, and bytes that are held of it; a record alone may have more. */
+/** Most records of a range, and most bytes that are held of it; a single record may be larger. */
 const perRange = 50_000;
 const mostBytes = 64 * 1024 * 1024;
-/** Clocks of processes may differ by so many milliseconds. */
+/** Milliseconds by which the clocks of processes may differ. */
 const clockSkew = 60_000;
-/** Milliseconds for what is done with a range. */
+/** Milliseconds for each statement on a range. */
 const timeout = 60_000;
 
 const content = '_id, _created_at, _updated_at, toString(_doc), toString(_hashes)';
@@ -21,8 +21,8 @@ interface Digest {
 }
 
 /**
- * A copy of the records of a space in another store, as records of another space. Whatever is written to the space
- * meanwhile, a pass copies the ranges of ids that differ. So it can also be cut off, and go on.
+ * A copy of a space's records in another store, under another id. Each pass copies the ranges of ids that differ, whatever
+ * is written meanwhile. So an interrupted copy can be resumed.
  */
 export class RecordsCopy {
   readonly #store: Pick<RecordStore, 'db' | 'table'>;
@@ -31,9 +31,7 @@ export class RecordsCopy {
   #ranges: readonly IdRange[];
   #since = new Date(0);
 
-  /**
-   * @param args.where which records; absent: all
-   */
+  /** @param args.where condition of the records to copy; absent: all */
   constructor(args: {
     readonly store: Pick<RecordStore, 'db' | 'table'>;
     readonly from: string;
@@ -48,13 +46,13 @@ export class RecordsCopy {
   }
 
   /**
-   * Copies the ranges that differ. Answers how many records those have.
-   * @param report called with records that are there, behind each range
+   * Copies the ranges that differ. Returns the number of records in them.
+   * @param report called after each range with the number of records copied so far
    */
   async pass(signal: AbortSignal, report: (records: number) => void = () => {}): Promise<number> {
-    // what is changed from here on is compared by its values in the next pass
+    // the next pass compares the values of records that change from now on
     const began = new Date(Date.now() - clockSkew);
-    let there = 0;
+    let present = 0;
     let copied = 0;
     await this.#split(signal);
     for (const range of this.#ranges) {
@@ -64,14 +62,14 @@ export class RecordsCopy {
         await this.#copy(range, { replaces: found.records > 0, records: wanted.records }, signal);
         copied += wanted.records + found.records;
       }
-      there += wanted.records;
-      report(there);
+      present += wanted.records;
+      report(present);
     }
     this.#since = began;
     return copied;
   }
 
-  /** Cuts the last range where it has too many records; the others keep the ones that they had. */
+  /** Splits the last range while it has too many records. The other ranges stay. */
   async #split(signal: AbortSignal): Promise<void> {
     const ranges = [...this.#ranges];
     for (;;) {
@@ -83,7 +81,7 @@ export class RecordsCopy {
     this.#ranges = ranges;
   }
 
-  /** The id that so many records of a range come before. */
+  /** The id at an offset of a range. */
   async #idAt(range: IdRange, count: number, signal: AbortSignal): Promise<string | undefined> {
     const { db, table } = this.#store;
     const tail = `ORDER BY _id LIMIT 1 OFFSET ${count}`;
@@ -94,7 +92,7 @@ export class RecordsCopy {
     return rows[0]?._id;
   }
 
-  /** What is equal if the records are. Those that were changed of late count with their values: two changes may come in one millisecond. */
+  /** Equal for equal records. Recently changed records are compared by value: two changes may have the same millisecond. */
   async #digest(id: string, range: IdRange, signal: AbortSignal): Promise<Digest> {
     const { db, table } = this.#store;
     const recent = `_updated_at >= toDateTime64(${textLiteral(timestampText(this.#since))}, 3, 'UTC')`;
@@ -134,12 +132,12 @@ export class RecordsCopy {
     await withDeadline(signal, timeout, (attempt) => db.insert({ ...insert, signal: attempt.signal }));
   }
 
-  /** Null: they are too large to be held at once. */
+  /** Null: the records are too large to be held at once. */
   async #read(range: IdRange, several: boolean, signal: AbortSignal): Promise<Buffer | null> {
     const { db, table } = this.#store;
     const columns = `toUUID(${textLiteral(this.#to)}) AS space, * EXCEPT (space, _terms)`;
     const { sql, home } = table.select(this.#from, { columns, where: rangeSql(range) });
-    // the conditions are about the column
+    // the conditions mean the column, not its alias
     const settings = 'prefer_column_name_to_alias = 1';
     const chunks: Uint8Array[] = [];
     let size = 0;

@@ -1,25 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { outcomeUnknown } from '#kernel/errors/catalogue.ts';
 import type { RecordStore } from '#records/store/record-store.ts';
-import { type DroppedSpace, droppedRecordsId, isMoving, type RetiredSlot } from './space-catalogue.ts';
+import { type DroppedSpace, droppedRecordsId, isMoving, type RetiredSlot } from './catalogue-entry.ts';
 import { outdatedAfter, type SpacesParts } from './spaces-deps.ts';
 
 export type RemovalParts = Pick<SpacesParts, 'store' | 'catalogue' | 'log'>;
 
-/** How long writes that began before may take. Milliseconds. */
+/** Milliseconds that earlier writes may take. */
 const idleLimit = 5_000;
-/** Dropped spaces that a start sweeps. */
+/** Most dropped spaces that a start sweeps. */
 const sweptAtOnce = 1000;
 /** Records of one UPDATE: the table's other updates wait for it. */
 const recordsAtOnce = 20_000;
-/** After this a move of a space that did not end was cut off. Milliseconds. */
+/** Milliseconds after which an unfinished move of a space counts as interrupted. */
 const moveLimit = 24 * 3_600_000;
-/** In which others have their turn. Milliseconds. */
+/** Milliseconds between statements, for other updates. */
 const pause = 50;
 
 /**
- * Deletes all records of one space, with nobody writing to it meanwhile.
- * @param keys `all`: nobody writes to the space any more
+ * Deletes all records of one space, with no writes to it meanwhile.
+ * @param keys `all`: no process writes to the space any more
  */
 export function clearSpace(
   store: RecordStore,
@@ -30,7 +30,7 @@ export function clearSpace(
   return store.rewrite(id, () => deleteAll(store, id, keys, signal));
 }
 
-/** The same of all spaces of a project (`clear-all-spaces: true`). */
+/** The same for all spaces of a project (`clear-all-spaces: true`). */
 export async function clearProject(
   { store, catalogue }: Pick<RemovalParts, 'store' | 'catalogue'>,
   projectId: string,
@@ -44,7 +44,7 @@ export async function clearProject(
   }
 }
 
-/** For work that rewrites the space: one statement, however many records there are, and one for their keys. */
+/** Called within `rewrite`. Runs one statement for the records, however many there are, and one for their keys. */
 export async function deleteAll(
   { db, table }: RecordStore,
   id: string,
@@ -56,8 +56,8 @@ export async function deleteAll(
 }
 
 /**
- * Deletes the records of a space that is dropped, which nobody finds any more. Where that fails, or a write that began
- * before still goes on, the next start does it again.
+ * Deletes the records of a dropped space, which no request finds any more. If that fails, or an earlier write is still
+ * running, the next start does it again.
  */
 export async function deleteDropped(
   { store, catalogue, log, writes }: RemovalParts & Pick<SpacesParts, 'writes'>,
@@ -71,7 +71,7 @@ export async function deleteDropped(
       () => false,
     );
     await clearSpace(store, recordsId, signal, 'all');
-    // of writes of other processes nothing is known
+    // writes of other processes are unknown
     if (store.singleWriter && idle) await catalogue.swept(dropped, signal);
   } catch (error) {
     log.warn({ err: error, space: dropped.id }, 'records of a dropped space are left to the next start');
@@ -79,8 +79,8 @@ export async function deleteDropped(
 }
 
 /**
- * Takes the values of a dropped field out of the records, some at a time. Nobody waits for it: they are seen by nobody,
- * and the next start does the rest. Never rejects.
+ * Removes the values of a dropped field from the records, in batches. Nobody waits for it, as nobody sees the values, and
+ * the next start does the rest. Never rejects.
  */
 export async function clearSlot(
   { store, log }: Pick<RemovalParts, 'store' | 'log'>,
@@ -107,32 +107,32 @@ export async function clearSlot(
   }
 }
 
-/** Removes remains of dropped and moved spaces, and of fields, that earlier processes left. Never rejects. */
+/** Removes what earlier processes left of dropped and moved spaces, and of dropped fields. Never rejects. */
 export async function sweepLeft(deps: RemovalParts, signal: AbortSignal): Promise<void> {
   const { store, catalogue, log } = deps;
-  const tried = async (work: () => Promise<void>): Promise<void> => {
+  const attempt = async (work: () => Promise<void>): Promise<void> => {
     try {
       await work();
     } catch (error) {
-      if (!signal.aborted) log.warn({ err: error }, 'what was dropped is left to the next start');
+      if (!signal.aborted) log.warn({ err: error }, 'a sweep of dropped records is left to the next start');
     }
   };
-  await tried(async () => {
+  await attempt(async () => {
     // no process writes any more to a space that was dropped before
     const before = new Date(Date.now() - (store.singleWriter ? 0 : outdatedAfter));
-    // the store of one may be away
+    // one by one, as a store may be down
     for (const dropped of await catalogue.leftBehind(before, sweptAtOnce, signal))
-      await tried(async () => {
+      await attempt(async () => {
         await clearSpace(store, droppedRecordsId(dropped), signal, 'all');
         await catalogue.swept(dropped, signal);
       });
     for (const id of await catalogue.leftByMoves(new Date(Date.now() - moveLimit), sweptAtOnce, signal))
-      await tried(() => clearMoved(deps, id, signal));
+      await attempt(() => clearMoved(deps, id, signal));
     for (const retired of await catalogue.retiredSlots(signal)) await clearSlot(deps, retired, signal);
   });
 }
 
-/** Deletes the records that a move of a space left in the other store, or in the one that it did not get to. */
+/** Deletes the records that a move left in the old store, or an interrupted move in the new one. */
 export async function clearMoved(
   { store, catalogue }: Pick<RemovalParts, 'store' | 'catalogue'>,
   id: string,
@@ -140,7 +140,7 @@ export async function clearMoved(
 ): Promise<void> {
   const entry = await catalogue.find(id, signal);
   if (entry === null || entry.leftRecords === '') return;
-  // first of all a move that goes on after all can't end with these: it stores the version that it found
+  // clear the catalogue first: a move that still runs can't end then, as it stores the version that it found
   const cleared = { ...entry, version: entry.version + 1, leftRecords: '' };
   if (await catalogue.store(cleared, signal)) await clearSpace(store, entry.leftRecords, signal, 'all');
 }

@@ -3,15 +3,15 @@ import { normalizesMore } from '#records/structure/normalize.ts';
 import { assignSlots, slotOf } from '#records/structure/slots.ts';
 import { createStructure, type Structure } from '#records/structure/structure.ts';
 
-/** A stored field, and the same with another type or form of its values, and so in another slot. The rest of it stays. */
+/** A stored field, and the same field with another type or normalization, and so another slot. */
 export interface RetypedField {
   readonly from: Field;
   readonly to: Field;
-  /** Whether its values may not be equal, now or by the structure that wants the change. */
+  /** Whether its values must be unique, now or by the requested structure. */
   readonly unique: boolean;
 }
 
-/** The fields that a request's structure declares with another type than they are stored with, or normalizes. */
+/** The fields that a request's structure declares with another type than the stored one, or normalizes. */
 export function retypedFields(stored: Structure, requested: Structure): readonly RetypedField[] {
   const bySlug = new Map(stored.fields.map((field) => [field.slug, field]));
   const changed = requested.fields.flatMap(({ slug, type, normalize, defaultValue, unique }) => {
@@ -29,7 +29,7 @@ export function retypedFields(stored: Structure, requested: Structure): readonly
   return changed.map((field, index) => ({ ...field, to: slotted[index] as Field }));
 }
 
-/** A request's structure with the stored types: to check the rest of it. */
+/** A request's structure with the stored types, to check the rest of it. */
 export function withStoredTypes(requested: Structure, stored: Structure): Structure {
   const bySlug = new Map(stored.fields.map((field) => [field.slug, field]));
   const fields = requested.fields.map((field) => {
@@ -40,8 +40,8 @@ export function withStoredTypes(requested: Structure, stored: Structure): Struct
 }
 
 /*
- * The catalogue's structures during a change, step by step. The new slots are taken before they have a value, and never
- * given back: nobody sees the values that an interrupted change leaves behind.
+ * The catalogue's structures during a change, step by step. New slots are reserved before they have values, and are never
+ * reused: nobody sees the values that an interrupted change leaves behind.
  */
 
 export function beginTypeChange(stored: Structure, plan: readonly RetypedField[], change: string): Structure {

@@ -8,25 +8,25 @@ import type { SpacesParts } from './spaces-deps.ts';
 
 export interface SpaceFigures {
   readonly records: number;
-  /** The size of all values as text, estimated from some records. */
+  /** The size of all values as text, estimated from a sample of the records. */
   readonly bytes: number;
 }
 
-/** The size of all records of a space is estimated from so many. */
+/** Records from which the size of a space is estimated. */
 const sampled = 100;
-/** Estimates that are kept, and for how many milliseconds. */
-const knownSpaces = 10_000;
-const knownFor = 600_000;
+/** Estimates in the cache, and milliseconds for which they are used. */
+const cachedEstimates = 10_000;
+const cachedFor = 600_000;
 /** Spaces that are sampled at once. */
 const samplesAtOnce = 4;
 
 /**
- * How much spaces hold: their records are counted in the primary key alone, which the engine reads at a hundred million
- * rows a second, and their size is that of a few, taken once in a while.
+ * The sizes of spaces. Records are counted by reading only the primary key, at a hundred million rows a second. Bytes are
+ * estimated from a sample, which is taken once in a while.
  */
 export class SpaceSizes {
   readonly #store: RecordStore;
-  readonly #average = new LRUCache<string, number>({ ...upTo(knownSpaces), ttl: knownFor });
+  readonly #average = new LRUCache<string, number>({ ...upTo(cachedEstimates), ttl: cachedFor });
 
   constructor(store: RecordStore) {
     this.#store = store;
@@ -39,12 +39,12 @@ export class SpaceSizes {
     signal: AbortSignal,
   ): Promise<ReadonlyMap<string, SpaceFigures>> {
     const { db, table } = this.#store;
-    const here = ids.filter((id) => isAvailable(this.#store, id));
+    const available = ids.filter((id) => isAvailable(this.#store, id));
     const counted = await Promise.all(
-      [...table.together(here)].map((some) =>
-        this.#unlessAway(
-          some,
-          db.rows<{ _space: string; count: number }>({ ...table.countAll(some), signal, account }),
+      [...table.together(available)].map((group) =>
+        this.#unlessDown(
+          group,
+          db.rows<{ _space: string; count: number }>({ ...table.countAll(group), signal, account }),
         ),
       ),
     );
@@ -56,8 +56,8 @@ export class SpaceSizes {
     return figures;
   }
 
-  /** None where the store went away in the middle. */
-  async #unlessAway<Row>([id]: readonly string[], counted: Promise<Row[]>): Promise<Row[]> {
+  /** Empty if the store went down meanwhile. */
+  async #unlessDown<Row>([id]: readonly string[], counted: Promise<Row[]>): Promise<Row[]> {
     try {
       return await counted;
     } catch (error) {
@@ -81,13 +81,13 @@ export class SpaceSizes {
   }
 }
 
-/** Whether the store answers that has these records. */
+/** Whether the store of these records is available. */
 export function isAvailable({ db }: Pick<RecordStore, 'db'>, recordsId: string): boolean {
   const number = storeOfRecords(recordsId);
   return db.stores.all.some((store) => store.number === number && store.available);
 }
 
-/** Asks the store how many bytes of records an account has, in all of its spaces that can be asked. */
+/** Counts the bytes of an account's records, in all spaces whose stores are available. */
 export async function countRecordBytes(
   { store, catalogue }: Pick<SpacesParts, 'store' | 'catalogue'>,
   account: string,
@@ -95,9 +95,9 @@ export async function countRecordBytes(
 ): Promise<number> {
   const { db, table } = store;
   const spaces = await catalogue.idsOfOwner(account, signal);
-  const here = spaces.map(({ recordsId }) => recordsId).filter((id) => isAvailable(store, id));
+  const available = spaces.map(({ recordsId }) => recordsId).filter((id) => isAvailable(store, id));
   let sum = 0;
-  for (const ids of table.together(here)) {
+  for (const ids of table.together(available)) {
     const statement = table.sumBytes(ids, recordOverhead);
     const [row] = await db.rows<{ bytes: number }>({ ...statement, signal, account });
     sum += row?.bytes ?? 0;

@@ -5,7 +5,7 @@ import { RecordsTable } from '#records/sql/records-table.ts';
 import { spaceViewSql } from '#records/sql/space-view-sql.ts';
 import type { TableCatalogue } from './table-catalogue.ts';
 
-/** The spaces for `npm run sql-views`: of an account, of a project, of all. */
+/** Which spaces `npm run sql-views` makes views of: those of an account, of a project, or all. */
 export interface ViewsOrder {
   readonly email?: string;
   readonly project?: string;
@@ -18,8 +18,8 @@ const longestWords = 100;
 const timeout = 30_000;
 
 /**
- * Makes a readable view of each space in the database `<database>_views`, or replaces the one that is there.
- * Answers a line a view: its name, the account, and the space.
+ * Makes or replaces a readable view of each space in the database `<database>_views`. Returns a line for each view: its
+ * name, the account and the space.
  */
 export async function makeSpaceViews(
   services: { readonly db: Database; readonly database: string; readonly catalogue: TableCatalogue },
@@ -31,7 +31,7 @@ export async function makeSpaceViews(
   const spaces = await db.rows<{ id: string; email: string }>({ sql: spacesSql(database, order) });
   if (spaces.length === 0) throw new CommandError('there is no such record space');
   const lines: string[] = [];
-  /** Those with a database for views. */
+  /** Stores that have the database for views. */
   const stores = new Set<number>();
   for (const { id, email } of spaces) {
     const signal = AbortSignal.timeout(timeout);
@@ -55,10 +55,9 @@ export async function makeSpaceViews(
 }
 
 function spacesSql(database: string, { email, project }: ViewsOrder): string {
-  const conditions = [
-    ...(email === undefined ? [] : [`u.email = ${textLiteral(email.toLowerCase())}`]),
-    ...(project === undefined ? [] : [`s.project_slug = ${textLiteral(project)}`]),
-  ];
+  const conditions: string[] = [];
+  if (email !== undefined) conditions.push(`u.email = ${textLiteral(email.toLowerCase())}`);
+  if (project !== undefined) conditions.push(`s.project_slug = ${textLiteral(project)}`);
   return `SELECT DISTINCT s.id AS id, u.email AS email
     FROM ${database}.record_spaces AS s INNER JOIN ${database}.users AS u ON u.id = s.owner_id
     ${conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`} ORDER BY email, s.project_slug, s.slug`;

@@ -9,40 +9,40 @@ import type { RecordHeaders } from '../input/record-headers.ts';
 import type { InFlightWrites } from './in-flight-writes.ts';
 import type { TableCatalogue } from './table-catalogue.ts';
 
-/** Of which space a request speaks, and how. */
+/** The space that a request names, and what the request does to it. */
 export interface SpaceRequest extends SpacePath {
   readonly ownerId: string;
-  /** Null: the stored structure is to be used. */
+  /** Null: use the stored structure. */
   readonly structure: Structure | null;
   readonly headers: RecordHeaders;
-  /** Whether a space that does not exist is made; one that begins with records always is. */
+  /** Whether to make a missing space. A space with initial records is always made. */
   readonly makes: boolean;
-  /** Whether it may write values of records. */
+  /** Whether the request may write values of records. */
   readonly stores: boolean;
-  /** The same, or delete records. */
+  /** Whether the request may write or delete records. */
   readonly changes: boolean;
-  /** Called with the space's id in the moment in which it is decided which structure counts. */
+  /** Called with the space's id at the moment when the structure of the request is decided. */
   readonly onOpened?: ((spaceId: string) => void) | undefined;
 }
 
-/** After this no request still uses a replaced structure. Milliseconds. */
+/** Milliseconds after which no request still uses a replaced structure. */
 export const outdatedAfter = 120_000;
-/** After this a process that changes the types of fields counts as dead. */
+/** Milliseconds after which a process that changes types of fields counts as dead. */
 const abandonedAfter = 75_000;
 
 /** Milliseconds: a structure older than `freshFor` is looked up again, and one older than `staleAfter` is not used. */
 export interface SpaceTimes {
   readonly freshFor: number;
   readonly staleAfter: number;
-  /** When every process goes by a change that was announced. */
+  /** When every process has heard of an announced change. */
   readonly heardAfter: number;
-  /** When no request that began with a structure goes on any more after it was replaced. */
+  /** When no request still uses a replaced structure. */
   readonly outdatedAfter: number;
-  /** The same of the requests of other processes, and when a change of types that one of them began is given up. */
+  /** The same for requests of other processes, and when a type change that one of them began is abandoned. */
   readonly others: { readonly outdatedAfter: number; readonly abandonedAfter: number };
 }
 
-/** After this no process uses an entry whose change was announced, even if it missed the message. Milliseconds. */
+/** Milliseconds after which no process uses an entry whose change was announced, even if it missed the message. */
 const announcedAfter = 1_000;
 
 /** The promises of docs/api.md. */
@@ -51,7 +51,7 @@ export function freshnessOf(
   invalidation: Invalidation,
 ): SpaceTimes {
   const forever = Number.POSITIVE_INFINITY;
-  // nobody else changes the catalogue
+  // no other process changes the catalogue
   if (singleWriter) {
     const others = { outdatedAfter: 0, abandonedAfter: 0 };
     return { freshFor: forever, staleAfter: forever, heardAfter: 0, outdatedAfter, others };
@@ -70,7 +70,7 @@ export interface SpacesParts {
   readonly newId: () => string;
   readonly writes: InFlightWrites;
   readonly maxSpaces: number;
-  /** Bytes of spaces that are kept in memory. */
+  /** Capacity of the cache of spaces, in bytes. */
   readonly knownBytes: number;
   readonly log: Pick<Log, 'warn'>;
   readonly invalidation: Invalidation;

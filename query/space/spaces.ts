@@ -17,9 +17,6 @@ import type { CacheCounts } from '#kernel/telemetry/cache-counts.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
 import { assignSlots } from '#records/structure/slots.ts';
 import { createStructure, type Structure } from '#records/structure/structure.ts';
-import { attempts, CatalogueVersions } from './catalogue-versions.ts';
-import { prepareInitialRecords } from './initial-records.ts';
-import { KnownSpaces } from './known-spaces.ts';
 import {
   type CatalogueEntry,
   type FoundSpace,
@@ -27,19 +24,22 @@ import {
   type RetiredSlot,
   recordsIdOf,
   storedSpace,
-} from './space-catalogue.ts';
+} from './catalogue-entry.ts';
+import { attempts, CatalogueVersions } from './catalogue-versions.ts';
+import { prepareInitialRecords } from './initial-records.ts';
+import { KnownSpaces } from './known-spaces.ts';
 import type { SpaceRequest, SpacesParts } from './spaces-deps.ts';
 import { StructureChanges } from './structure-changes.ts';
-import { type HeldUp, TypeChanges } from './type-changes.ts';
+import { type ChangeWait, TypeChanges } from './type-changes.ts';
 
-/** A space is made for all requests that wait, so the work has a deadline of its own. Milliseconds, as the others. */
+/** A space is made for all requests that wait, so the work has its own deadline. In milliseconds, like the others. */
 const deadline = 30_000;
 const late = (): Error => deadlineExceeded(deadline);
-const keptIds = 20_000;
-/** How long a request waits for the types of fields to change. */
+const cachedIds = 20_000;
+/** How long a request waits for type changes to end. */
 const patience = 20_000;
 
-/** Finds, makes and changes record spaces: each is a row of the catalogue. */
+/** Finds, makes and changes record spaces. Each is a row of the catalogue. */
 export class Spaces {
   readonly #deps: SpacesParts;
   readonly #known: KnownSpaces;
@@ -50,8 +50,8 @@ export class Spaces {
   readonly #lock = new KeyedLock();
   readonly #limit: AccountQuota;
   readonly #refreshing = new Set<string>();
-  /** Of spaces that were asked for: a hash of a path takes longer than the rest of a hit. */
-  readonly #ids = new LRUCache<string, string>({ ...upTo(keptIds) });
+  /** Ids of spaces by path: hashing a path takes longer than the rest of a cache hit. */
+  readonly #ids = new LRUCache<string, string>({ ...upTo(cachedIds) });
 
   constructor(deps: SpacesParts) {
     this.#deps = deps;
@@ -73,7 +73,7 @@ export class Spaces {
     });
   }
 
-  /** A space that was opened with this structure before; null: it has to be resolved. */
+  /** A space that was opened with this structure before; null: it must be resolved. */
   resolveKnown(request: SpaceRequest): RecordSpace | null {
     const id = this.#idOf(request);
     const space = this.#counts.count(this.#seen(id, request));
@@ -91,7 +91,7 @@ export class Spaces {
     const patient = AbortSignal.timeout(patience);
     for (;;) {
       const { began } = this.#known.begin();
-      const work = async (own: AbortSignal): Promise<RecordSpace | HeldUp> => {
+      const work = async (own: AbortSignal): Promise<RecordSpace | ChangeWait> => {
         const opened = await this.#open(id, request, began, own);
         if (typeof opened === 'object') request.onOpened?.(opened.id);
         return opened;
@@ -113,7 +113,7 @@ export class Spaces {
     return this.#locked(id, read, signal);
   }
 
-  /** The same without a wait; null: it has to be looked for. */
+  /** The same without waiting; null: not in the cache. */
   findKnown(id: string): RecordSpace | null {
     const space = this.#known.lastStored(id);
     if (space !== null) this.#keepFresh(id);
@@ -121,8 +121,8 @@ export class Spaces {
   }
 
   /**
-   * Takes a space out of the catalogue. This process finds its records no more, others do not after `untilHeard`, and
-   * they are not deleted yet. Null: there is none.
+   * Drops a space from the catalogue. From then on this process no longer finds its records, and after `untilHeard` no
+   * process does; they are not deleted yet. Null: the space does not exist.
    */
   async drop(id: string, signal: AbortSignal): Promise<CatalogueEntry | null> {
     const work = async (own: AbortSignal): Promise<CatalogueEntry | null> => {
@@ -137,14 +137,14 @@ export class Spaces {
   }
 
   /**
-   * Drops a field of the stored structure. Its slot is given to no other field, so that a value that a write brings
-   * which began before is seen by nobody. Null: there is no such space, or field.
+   * Drops a field of the stored structure. Its slot is never reused, so nobody sees values of writes that began before.
+   * Null: the space or the field does not exist.
    */
   async dropField(id: string, name: string, signal: AbortSignal): Promise<RetiredSlot | null> {
     return this.#locked(id, (own) => this.#versions.dropField(id, name, own), signal);
   }
 
-  /** Stores the rules of a space, as JSON. False: there is no such space, or `rules` answered null. */
+  /** Stores the rules of a space, as JSON. False: the space does not exist, or `rules` returned null. */
   editRules(
     id: string,
     rules: (entry: CatalogueEntry) => string | null,
@@ -153,7 +153,7 @@ export class Spaces {
     return this.#locked(id, (own) => this.#versions.editRules(id, rules, own), signal);
   }
 
-  /** For what was just done to records of a space. Throws when it has moved, or is about to: that may not be in the copy. */
+  /** Called after a write. Throws if the space has moved, or is moving: the copy may lack the write. */
   async assertInPlace({ catalogueId, id }: RecordSpace, signal: AbortSignal): Promise<void> {
     if (this.#deps.store.db.stores.all.length === 1) return;
     const now = await this.find(catalogueId, signal);
@@ -161,11 +161,11 @@ export class Spaces {
       throw outcomeUnknown(new Error('the record space is being moved to another store'));
   }
 
-  /** As those of `TypeChanges`. */
+  /** See `TypeChanges`. */
   hold: TypeChanges['hold'] = (id, work) => this.#types.hold(id, work);
   endLeft: TypeChanges['endLeft'] = (id, signal) => this.#types.endLeft(id, signal);
 
-  /** Resolves when no process begins anything by an older version. */
+  /** Resolves when no process starts anything with an older version. */
   async untilHeard(signal: AbortSignal): Promise<void> {
     const { staleAfter, heardAfter } = this.#deps.freshness;
     await sleep(Math.min(staleAfter, heardAfter), undefined, { signal });
@@ -187,19 +187,19 @@ export class Spaces {
       : this.#known.view(id, structure, headers.mutate, since);
   }
 
-  /** Whether nobody may write to a space, as read since the request came. */
-  #isHeldUp(id: string, { stores }: SpaceRequest, since: number): boolean {
+  /** Whether writes to a space must wait, as read since the request came. */
+  #mustWait(id: string, { stores }: SpaceRequest, since: number): boolean {
     return stores && (this.#known.stored(id, since)?.stored.typeChange ?? null) !== null;
   }
 
-  /** @param since when the request came: waiting requests share the first one's read of the catalogue */
+  /** @param since when the request came: waiting requests share one read of the catalogue */
   async #open(
     id: string,
     request: SpaceRequest,
     since: number,
     signal: AbortSignal,
-  ): Promise<RecordSpace | HeldUp> {
-    if (this.#isHeldUp(id, request, since)) return this.#types.over(id);
+  ): Promise<RecordSpace | ChangeWait> {
+    if (this.#mustWait(id, request, since)) return this.#types.over(id);
     const again = this.#known.needsRead(id) ? null : this.#seen(id, request, since);
     if (again !== null) return again;
     for (let attempt = 0; attempt < attempts; attempt++) {
@@ -213,15 +213,15 @@ export class Spaces {
       const entry = found.entry ?? (await this.#make(id, request, found.version, signal));
       if (entry === null) continue;
       const stored = await this.#versions.remember(entry, read, signal);
-      const held = this.#types.before(entry, request);
-      if (held !== null) return held;
+      const wait = this.#types.before(entry, request);
+      if (wait !== null) return wait;
       const space = await this.#changes.reconcile(entry, stored, request, signal);
       if (space !== null) return space;
     }
-    throw overloaded('the structure of the record space is being changed by many');
+    throw overloaded('too many requests change the structure of the record space');
   }
 
-  /** No entry: the request may make the space. Throws 404 where it may not. */
+  /** Without an entry, the request may make the space. Throws 404 if it may not. */
   async #findOrAllow(
     id: string,
     { ownerId, projectSlug, slug, structure, headers }: SpaceRequest,
@@ -237,7 +237,7 @@ export class Spaces {
     return found;
   }
 
-  /** Makes a space, unless another process is first. @param last version: not 0 when it was dropped before */
+  /** Makes a space; null if another process was first. @param last version; not 0 if it was dropped before */
   async #make(
     id: string,
     request: SpaceRequest,
@@ -262,7 +262,7 @@ export class Spaces {
   #keepFresh(id: string): void {
     if (!this.#known.needsRead(id) || this.#refreshing.has(id)) return;
     this.#refreshing.add(id);
-    // a failure here comes again, and then a request gets it
+    // a persistent failure will fail a request later
     this.#locked(id, (own) => this.#versions.read(id, own), AbortSignal.timeout(deadline))
       .catch(() => {})
       .finally(() => this.#refreshing.delete(id));

@@ -3,9 +3,8 @@ import { normalized } from '#records/structure/normalize.ts';
 import { createStructure, type Structure } from '#records/structure/structure.ts';
 
 /**
- * A request's structure as it counts for a space: a field is required, unique and normalized when the stored structure
- * says so, and its values lie where the stored structure says. A field that is not stored, because the request may not change
- * the structure, is not there.
+ * A request's structure as it applies to a space. The stored structure decides whether a field is required, unique and
+ * normalized, and which slot it has. Fields that are not stored, as the request may not change the structure, are left out.
  */
 export function structureView(stored: Structure, requested: Structure): Structure {
   const bySlug = new Map(stored.fields.map((field) => [field.slug, field]));
@@ -13,16 +12,16 @@ export function structureView(stored: Structure, requested: Structure): Structur
     const known = bySlug.get(field.slug);
     if (known === undefined) return [];
     const { required, unique, normalize, slot, keyed } = known;
-    const { defaultValue: given } = field;
-    const defaultValue = typeof given === 'string' ? normalized(given, normalize) : given;
+    const { defaultValue: value } = field;
+    const defaultValue = typeof value === 'string' ? normalized(value, normalize) : value;
     return [{ ...field, defaultValue, required, unique, normalize, slot, keyed }];
   });
   return createStructure({ ...requested, fields });
 }
 
 /**
- * Whether the stored structure has the same rules for records and their writers. Names, descriptions,
- * defaults and the order of fields are not compared: the request's own count, so there is nothing to be changed.
+ * Whether the stored structure has the same rules for records and their writers. Names, descriptions, defaults and the
+ * order of fields are not compared: the request's own apply, so nothing has to change.
  */
 export function agrees(stored: Structure, requested: Structure): boolean {
   const bySlug = new Map(stored.fields.map((field) => [field.slug, field]));
@@ -43,12 +42,12 @@ export function agrees(stored: Structure, requested: Structure): boolean {
   );
 }
 
-/** Whether a structure says nothing else about who may do what. */
+/** Whether a structure does not change who may do what. */
 export function agreesOnAuth(stored: Structure, requested: Structure): boolean {
   return requested.auth === null || authText(stored) === authText(requested);
 }
 
-/** Whether the fields that both have are of the same types. */
+/** Whether the fields that both have, have the same types. */
 export function agreesOnTypes(stored: Structure, requested: Structure): boolean {
   const bySlug = new Map(stored.fields.map((field) => [field.slug, field]));
   return requested.fields.every(({ slug, type }) => (bySlug.get(slug)?.type ?? type) === type);

@@ -4,7 +4,6 @@ import { UnknownOutcome } from '#kernel/errors/unknown-outcome.ts';
 import { timestampText } from '#kernel/ids/row-values.ts';
 import { retiredPart, slotsText, typeChangeOf, withSlots } from '#records/structure/slots.ts';
 import { structureText } from '#records/structure/structure.ts';
-import { type CatalogueRow, droppedRow, entryOf, leftRecords, selection, valuesOf } from './catalogue-row.ts';
 import {
   type CatalogueEntry,
   type DroppedSpace,
@@ -12,16 +11,17 @@ import {
   type FoundSpace,
   type RetiredSlot,
   recordsIdOf,
-} from './space-catalogue.ts';
+} from './catalogue-entry.ts';
+import { type CatalogueRow, droppedRow, entryOf, leftRecords, selection, valuesOf } from './catalogue-row.ts';
 
 interface SpaceQuery {
   readonly projectId: string;
   readonly limit: number;
-  /** The last slug of the page before. */
+  /** The last slug of the previous page. */
   readonly after?: string | undefined;
-  /** Of the spaces that may be listed; absent: of all. */
+  /** Slugs of the spaces that may be listed; absent: all. */
   readonly slugs?: readonly string[] | undefined;
-  /** Part of the slug or of the name, in whatever case. */
+  /** Part of the slug or of the name; case is ignored. */
   readonly search?: string | undefined;
 }
 
@@ -29,7 +29,7 @@ interface ProjectIds {
   readonly ids: readonly string[];
 }
 
-/** Projects that have some of these spaces, which alone are counted: a page of them by their slugs. */
+/** A page of projects, by slug, that have some of these spaces. Only these spaces are counted. */
 interface SpacesOfProjects {
   readonly slugs: readonly string[];
   readonly limit: number;
@@ -38,7 +38,7 @@ interface SpacesOfProjects {
 
 type SpaceIds = Pick<CatalogueEntry, 'id' | 'recordsId'>;
 
-/** Record spaces without their records: the table record_spaces. */
+/** The table record_spaces: spaces without their records. */
 export class TableCatalogue {
   readonly #db: Database;
   readonly #table: string;
@@ -53,13 +53,13 @@ export class TableCatalogue {
   }
 
   /**
-   * Stores a version that follows the one that was found. Resolves with true when it is durable, and with false when
-   * another process was first with that version: then nothing was stored.
+   * Stores the version after the one that was found. Resolves with true when it is durable, and with false if another
+   * process stored that version first.
    */
   async store(entry: CatalogueEntry, signal: AbortSignal): Promise<boolean> {
     const { id, structure, rules, version } = entry;
     const row = await this.#insert(valuesOf(entry), version, `${id}:${version}`, signal);
-    // equal text: this version is stored, by this process or by another
+    // equal texts: this version is stored, by this process or by another
     return (
       row?.version === version &&
       row.structure === structureText(structure) &&
@@ -68,21 +68,19 @@ export class TableCatalogue {
     );
   }
 
-  /** Notes that a space is dropped. Resolves with false when it is another one by now: then nothing was stored. */
+  /** Marks a space as dropped. Resolves with false if it changed meanwhile: then nothing was stored. */
   async drop(entry: CatalogueEntry, signal: AbortSignal): Promise<boolean> {
     await this.settled(signal);
     const { id, ownerId, projectId, structure, store, version } = entry;
-    const dropped = {
-      ...{ id, ownerId, projectId, projectSlug: structure.projectSlug, store },
-      version: droppedVersion(version),
-    };
+    const { projectSlug } = structure;
+    const dropped = { id, ownerId, projectId, projectSlug, store, version: droppedVersion(version) };
     const token = `${id}:${dropped.version}`;
     const row = await this.#insert(droppedRow(dropped, leftRecords), dropped.version, token, signal);
-    // a move of the space to another store takes the same version
+    // a move of the space to another store uses the same version
     return row?.version === dropped.version && row.structure === '';
   }
 
-  /** Spaces that were dropped before a time and may have left records. */
+  /** Spaces that were dropped before a time and may still have records. */
   async leftBehind(before: Date, limit: number, signal: AbortSignal): Promise<readonly DroppedSpace[]> {
     return this.#db.rows<DroppedSpace>({
       sql: `SELECT id, owner_id AS ownerId, project_id AS projectId, project_slug AS projectSlug, store,
@@ -94,7 +92,7 @@ export class TableCatalogue {
     });
   }
 
-  /** Slots of fields that were dropped, of all spaces. */
+  /** Slots of dropped fields of all spaces. */
   async retiredSlots(signal: AbortSignal): Promise<readonly RetiredSlot[]> {
     const rows = await this.#db.rows<{ id: string; version: number; store: number; slots: string }>({
       sql: `SELECT id, toFloat64(version) AS version, store, slots FROM ${this.#table} FINAL
@@ -102,14 +100,14 @@ export class TableCatalogue {
       signal,
     });
     return rows.flatMap(({ slots, ...row }) => {
-      // a slot that a change of types has taken may be a field's in a moment
+      // a slot that a type change reserved may soon belong to a field
       if (typeChangeOf(slots) !== null) return [];
       const recordsId = recordsIdOf(row);
       return withSlots([], slots).retiredSlots.map((slot) => ({ recordsId, slot }));
     });
   }
 
-  /** Ids of spaces that a move left records of, which ended before a time. */
+  /** Ids of spaces of which a move that ended before a time left records. */
   async leftByMoves(before: Date, limit: number, signal: AbortSignal): Promise<readonly string[]> {
     const rows = await this.#db.rows<{ id: string }>({
       sql: `SELECT id FROM ${this.#table} FINAL WHERE left_records != ''
@@ -132,7 +130,7 @@ export class TableCatalogue {
     return this.#idsWhere(`owner_id = ${textLiteral(ownerId)}`, signal);
   }
 
-  /** A page of the spaces of a project, by their slugs. */
+  /** A page of the spaces of a project, by slug. */
   async list(query: SpaceQuery, signal: AbortSignal): Promise<readonly CatalogueEntry[]> {
     await this.settled(signal);
     const { projectId, limit, after = '', slugs, search } = query;
@@ -154,7 +152,7 @@ export class TableCatalogue {
     );
   }
 
-  /** How many spaces projects of an account have, by their ids; those without any are not there. */
+  /** The number of spaces of an account's projects, by project id; projects without spaces are missing. */
   async countByProject(
     ownerId: string,
     of: ProjectIds | SpacesOfProjects,
@@ -185,12 +183,12 @@ export class TableCatalogue {
     return (await this.#db.rows({ sql: `SELECT 1 FROM ${this.#table} LIMIT 1`, signal })).length === 0;
   }
 
-  /** Resolves when the table has all versions that were stored before. */
+  /** Resolves when the table has all versions stored so far. */
   async settled(_signal: AbortSignal): Promise<void> {}
 
   async close(): Promise<void> {}
 
-  /** The same as `find`, with the newest version of its row: there is one also when the space was dropped. 0: there never was one. */
+  /** Like `find`, with the version of the newest row, which a dropped space has as well. 0: there never was a row. */
   async findVersioned(id: string, signal: AbortSignal): Promise<FoundSpace> {
     const row = await this.#newest(id, signal);
     if (row === null || row.structure === '') return { entry: null, version: row?.version ?? 0 };
@@ -215,15 +213,15 @@ export class TableCatalogue {
     return rows.map((row) => ({ id: row.id, recordsId: recordsIdOf(row) }));
   }
 
-  /** Resolves with the newest row when this one is durable, or another with its token or of a later version was first. */
+  /** Resolves with the newest row once this row is durable, or another one with its token or a later version was first. */
   async #insert(
     values: Readonly<Record<string, string | number>> & { readonly id: string },
     version: number,
     token: string,
     signal: AbortSignal,
   ): Promise<CatalogueRow | null> {
-    // of two processes that store the same version of a space only the first one's row is taken: ClickHouse drops
-    // a block whose token it has seen (https://clickhouse.com/docs/guides/developer/deduplicating-inserts-on-retries)
+    // if two processes store the same version of a space, only the first row is stored: ClickHouse drops a block whose
+    // token it has seen (https://clickhouse.com/docs/guides/developer/deduplicating-inserts-on-retries)
     const sql = `INSERT INTO ${this.#table} (${Object.keys(values).join(', ')}, version)
        SETTINGS insert_deduplicate = 1, insert_deduplication_token = ${textLiteral(token)}
        VALUES (${Object.values(values).map(literal).join(', ')}, ${version})`;

@@ -4,7 +4,7 @@ import { shownName } from '#kernel/errors/shown-name.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
 import { createStructure, type Structure } from '#records/structure/structure.ts';
 
-interface Limits {
+interface TokenTraits {
   readonly limits: Principal['limits'] | undefined;
   readonly grants: Principal['grants'] | undefined;
 }
@@ -12,16 +12,16 @@ interface Limits {
 const mostViews = 1000;
 
 /**
- * Spaces as tokens with limits or grants of their own see them. One object for one view and those: kept results and
- * shared statements belong to a view.
+ * Spaces as seen by tokens with their own limits or grants. A view must stay the same object, as cached results and shared
+ * statements belong to it.
  */
 export class LimitedViews {
   readonly #views = new WeakMap<RecordSpace, Map<string, RecordSpace>>();
-  readonly #last = new WeakMap<RecordSpace, Limits & { readonly view: RecordSpace }>();
+  readonly #last = new WeakMap<RecordSpace, TokenTraits & { readonly view: RecordSpace }>();
 
   of(space: RecordSpace, { limits, grants }: Pick<Principal, 'limits' | 'grants'>): RecordSpace {
     if (limits === undefined && grants === undefined) return space;
-    // requests for a space mostly have those of the one before: they are not compared as texts
+    // most requests for a space repeat the token of the one before: no need to compare texts
     const last = this.#last.get(space);
     if (last !== undefined && last.grants === grants && last.limits === limits) return last.view;
     const view = this.#find(space, { limits, grants });
@@ -29,7 +29,7 @@ export class LimitedViews {
     return view;
   }
 
-  #find(space: RecordSpace, { limits, grants }: Limits): RecordSpace {
+  #find(space: RecordSpace, { limits, grants }: TokenTraits): RecordSpace {
     const views = this.#views.get(space) ?? new Map<string, RecordSpace>();
     this.#views.set(space, views);
     const key = JSON.stringify([limits, grants]);
@@ -43,11 +43,11 @@ export class LimitedViews {
   }
 }
 
-/** Spaces as requests see them that name the stored structure, or a part of it, and may not change it. */
+/** Spaces as seen by requests that name a part of the stored structure, and may not change it. */
 export class PartViews {
   readonly #views = new WeakMap<RecordSpace, WeakMap<Structure, RecordSpace>>();
 
-  /** Throws 403 when the structure has what the stored one has not. */
+  /** Throws 403 if the structure has anything that is not stored. */
   of(space: RecordSpace, requested: Structure): RecordSpace {
     const views = this.#views.get(space) ?? new WeakMap<Structure, RecordSpace>();
     this.#views.set(space, views);
@@ -58,7 +58,7 @@ export class PartViews {
       const field = stored.lookup.get(slug);
       if (field?.slug !== slug || field.name !== name || field.type !== type || field.hashed !== hashed)
         throw notGranted(
-          `The access token is not granted structure: the request may name stored fields as they are, and ${shownName(name)} is none`,
+          `The access token is not granted structure: the request may only name stored fields as they are, and ${shownName(name)} is not one`,
         );
       return field;
     });

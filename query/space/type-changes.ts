@@ -6,6 +6,7 @@ import { untilAborted } from '#kernel/limits/deadline.ts';
 import type { Conversion } from '#records/sql/convert-sql.ts';
 import { slotOf } from '#records/structure/slots.ts';
 import { createStructure, type Structure } from '#records/structure/structure.ts';
+import { type CatalogueEntry, isAbandoned, isMoving, storedSpace } from './catalogue-entry.ts';
 import { addKeys } from './catalogue-versions.ts';
 import { ChangeLimit } from './change-limit.ts';
 import { checkRetyped, checkSwitchedOn, refusal } from './check-values.ts';
@@ -18,55 +19,54 @@ import {
   retypedFields,
   withStoredTypes,
 } from './retyped-fields.ts';
-import { type CatalogueEntry, isAbandoned, isMoving, storedSpace } from './space-catalogue.ts';
 import type { SpaceRequest, SpacesParts } from './spaces-deps.ts';
 import { agrees } from './structure-view.ts';
 
 export interface TypeChangesParts extends Pick<SpacesParts, 'store' | 'writes' | 'log' | 'freshness'> {
   /**
-   * Stores the version of a space that `change` makes of the newest one; null: it stays as it is. Resolves with whether
-   * it was stored.
+   * Stores the version that `change` makes of a space's newest one; null: the space stays as it is. Resolves with whether a
+   * version was stored.
    */
   readonly edit: (
     id: string,
     change: (entry: CatalogueEntry) => Structure | null,
     signal: AbortSignal,
   ) => Promise<boolean>;
-  /** Resolves when no process begins anything by an older version. */
+  /** Resolves when no process starts anything with an older version. */
   readonly untilHeard: (signal: AbortSignal) => Promise<void>;
 }
 
-/** Gets the space as it is while nobody writes to it; null: it is gone. */
+/** Work while nobody writes to a space. The entry is null if the space does not exist. */
 type HeldWork<Result> = (entry: CatalogueEntry | null, signal: AbortSignal) => Promise<Result>;
 
-/** A request waits for this before it is tried again. */
-export type HeldUp = (signal: AbortSignal) => Promise<void>;
+/** Waits until a request may be tried again. */
+export type ChangeWait = (signal: AbortSignal) => Promise<void>;
 
-/** The longest change. Milliseconds, as the others. */
+/** The longest change, in milliseconds like the others. */
 const changeLimit = 60_000;
-/** How long the writes of this process that began before may take. */
+/** How long earlier writes of this process may take. */
 const idleLimit = 10_000;
 /** How often a waiting request checks whether another process is done. */
 const checkEvery = 200;
 const limit = { per: 60_000, limit: 20 };
-/** Slots that a space may have left behind. */
+/** Most retired slots of a space. */
 const mostRetired = 1000;
 
 /**
- * Changes of the types of stored fields, each in steps that a kill can cut anywhere:
+ * Changes types of stored fields, in steps that a kill may interrupt anywhere:
  *
- *   1. a version of the space takes a new slot for the field, and says that its types change: from when every process
- *      has heard of that, nobody writes records of the space
- *   2. the values are copied to the new slot. Reads go on by the old one
- *   3. a version says that the field is of the new type, and in the new slot. Writes go on
- *   4. when no request can read them any more, the values are taken out of the old slot
+ *   1. a version of the space reserves a new slot for the field, and says that its types are changing: once every process
+ *      has heard of it, nobody writes records of the space
+ *   2. the values are copied to the new slot, while reads use the old one
+ *   3. a version says that the field has the new type and the new slot, and writes continue
+ *   4. once no request can read the old values, they are removed
  *
- * A change that was cut off before step 3 never happened: the next request ends it, and its slot is never used.
+ * A change that is interrupted before step 3 never happened: the next request ends it, and its slot is never used.
  */
 export class TypeChanges {
   readonly #deps: TypeChangesParts;
   readonly #limit = new ChangeLimit(limit);
-  /** Changes that this process makes, by space. */
+  /** Changes that this process is making, by space. */
   readonly #running = new Map<string, Promise<void>>();
   readonly #checks = new Map<string, Promise<void>>();
 
@@ -74,39 +74,39 @@ export class TypeChanges {
     this.#deps = deps;
   }
 
-  /** The change that a request for a space has to wait for; null: none. It rejects with the request's problems. */
-  before(entry: CatalogueEntry, request: SpaceRequest): HeldUp | null {
+  /** The change that a request must wait for; null: none. It rejects with the request's problems. */
+  before(entry: CatalogueEntry, request: SpaceRequest): ChangeWait | null {
     const { typeChange } = entry.structure;
     const { structure, headers } = request;
     if (typeChange !== null) {
-      if (this.#isLeft(entry)) return (signal) => this.endLeft(entry.id, signal);
-      // reads go on as before
+      if (this.#isAbandoned(entry)) return (signal) => this.endLeft(entry.id, signal);
+      // reads continue as before
       const writes = isMoving(entry.structure) ? request.changes : request.stores;
       const reads = !writes && (structure === null || agrees(entry.structure, structure));
       return reads ? null : this.over(entry.id);
     }
-    // the values behind an inferred type may be older than the stored types
+    // an inferred type must not change a stored one, which may be newer than the values that it is inferred from
     if (structure === null || !headers.mutate || headers.inferStructure) return null;
     const plan = retypedFields(entry.structure, structure);
     if (plan.length === 0) return null;
     return (signal) => this.#run(entry, structure, plan, signal);
   }
 
-  /** Until the change that is under way may be over. */
-  over(id: string): HeldUp {
-    return (signal) => untilAborted(this.#mayBeOver(id), signal);
+  /** Waits until the running change may have ended. */
+  over(id: string): ChangeWait {
+    return (signal) => untilAborted(this.#nextCheck(id), signal);
   }
 
-  /** Ends a change that a dead process began. Whoever has to wait for the end of changes does this first. */
+  /** Ends a change that a dead process began. Called before any wait for the end of changes. */
   async endLeft(id: string, signal: AbortSignal): Promise<void> {
     const end = (now: CatalogueEntry): Structure | null =>
-      this.#isLeft(now) ? createStructure({ ...now.structure, typeChange: null }) : null;
+      this.#isAbandoned(now) ? createStructure({ ...now.structure, typeChange: null }) : null;
     await this.#deps.edit(id, end, signal);
   }
 
   /**
-   * Does work that changes records of a space by statements, while no process writes to it. Rejects with a 503 while another
-   * change is under way.
+   * Runs work that changes records of a space by statements, while no process writes to it. Rejects with a 503 while another
+   * change is running.
    */
   async hold<Result>(id: string, work: HeldWork<Result>): Promise<Result> {
     if (this.#running.has(id)) throw changing();
@@ -137,12 +137,12 @@ export class TypeChanges {
     try {
       return await this.#exclusive(entry.recordsId, () => work(entry, own), own);
     } finally {
-      // where this fails, the next request does it
+      // if this fails, the next request does it
       await this.#cancel(id, change, AbortSignal.timeout(idleLimit)).catch(() => {});
     }
   }
 
-  /** Does work once no process writes to a space whose change has begun. */
+  /** Runs work once no process writes to a space whose change has begun. */
   async #exclusive<Result>(
     recordsId: string,
     work: () => Promise<Result>,
@@ -154,11 +154,11 @@ export class TypeChanges {
     return store.rewrite(recordsId, work);
   }
 
-  #isLeft(entry: CatalogueEntry): boolean {
+  #isAbandoned(entry: CatalogueEntry): boolean {
     return !this.#running.has(entry.id) && isAbandoned(entry, this.#deps.freshness);
   }
 
-  #mayBeOver(id: string): Promise<void> {
+  #nextCheck(id: string): Promise<void> {
     const running = this.#running.get(id);
     if (running !== undefined) return running.catch(() => {});
     // all waiting requests share one check
@@ -167,7 +167,7 @@ export class TypeChanges {
     return next;
   }
 
-  /** One at a time for each space. A request that finds another change under way checks again when it is over. */
+  /** One at a time for each space. A request that finds another change running checks again when it has ended. */
   #run(
     entry: CatalogueEntry,
     requested: Structure,
@@ -191,9 +191,9 @@ export class TypeChanges {
     const begin = (now: CatalogueEntry): Structure | null =>
       now.version === entry.version ? beginTypeChange(now.structure, plan, change) : null;
     try {
-      // another one was first: the request checks again
+      // another request was first: this one checks again
       if (!(await edit(entry.id, begin, own))) return;
-      await this.#whenNobodyWrites(args, own);
+      await this.#copyValues(args, own);
       const end = (now: CatalogueEntry): Structure | null =>
         now.structure.typeChange === change ? endTypeChange(now.structure, plan) : null;
       if (!(await edit(entry.id, end, own))) throw changing();
@@ -202,19 +202,19 @@ export class TypeChanges {
       await this.#cancel(entry.id, change, AbortSignal.timeout(idleLimit)).catch(() => {});
       throw own.aborted ? deadlineExceeded(changeLimit) : error;
     }
-    // requests that began before may still read them
-    setTimeout(() => void this.#clearOld(args), this.#deps.freshness.outdatedAfter).unref();
+    // earlier requests may still read the old values
+    setTimeout(() => void this.#clearOldSlots(args), this.#deps.freshness.outdatedAfter).unref();
   }
 
-  /** Throws a 400 that lists every obstacle, not only those of the types: then nothing is changed. */
+  /** Throws a 400 that lists every problem, not only those of the types, before anything is changed. */
   async #check({ entry, requested, plan }: Change, signal: AbortSignal): Promise<void> {
     const { id, structure } = entry;
     const often =
       structure.retiredSlots.length + plan.length > mostRetired
         ? `types of fields of the space were changed ${mostRetired} times`
-        : this.#limit.reached(id) && `that was asked ${limit.limit} times within a minute`;
+        : this.#limit.reached(id) && `that was requested ${limit.limit} times within a minute`;
     if (often) throw structureConflict(plan.map((field) => `${refusal(field)}: ${often}`));
-    // each reads all records
+    // each check reads all records
     this.#limit.note(id);
     const problems = [...(await this.#misfits({ entry, plan }, signal)).problems];
     try {
@@ -234,8 +234,8 @@ export class TypeChanges {
     return checkRetyped(this.#deps.store, { id, ownerId, showsValue }, plan, signal);
   }
 
-  /** Copies the values. Values that were written since the check are checked as well. */
-  async #whenNobodyWrites({ entry, plan }: Change, signal: AbortSignal): Promise<void> {
+  /** Copies the values. Checks again, as values may have been written since the check. */
+  async #copyValues({ entry, plan }: Change, signal: AbortSignal): Promise<void> {
     const { store } = this.#deps;
     const { db, table } = store;
     const { recordsId } = entry;
@@ -253,7 +253,7 @@ export class TypeChanges {
     await this.#exclusive(recordsId, convert, signal);
   }
 
-  async #clearOld({ entry: { recordsId }, plan }: Change): Promise<void> {
+  async #clearOldSlots({ entry: { recordsId }, plan }: Change): Promise<void> {
     for (const { from } of plan) await clearSlot(this.#deps, { recordsId, slot: slotOf(from) });
   }
 

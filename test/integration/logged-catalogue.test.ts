@@ -4,7 +4,7 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { LoggedCatalogue } from '#query/space/logged-catalogue.ts';
-import type { CatalogueEntry } from '#query/space/space-catalogue.ts';
+import type { CatalogueEntry } from '#query/space/catalogue-entry.ts';
 import { TableCatalogue } from '#query/space/table-catalogue.ts';
 import { FaultyDatabase } from '../services/faulty-database.ts';
 import { openMigratedChdb } from '../services/migrated-chdb.ts';

@@ -3,7 +3,7 @@ import t from 'tap';
 import { createLoginTokens } from '#auth/login-tokens.ts';
 import { createStoredKeys } from '#auth/signing-keys.ts';
 import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
-import { droppedVersion, recordsIdOf } from '#query/space/space-catalogue.ts';
+import { droppedVersion, recordsIdOf } from '#query/space/catalogue-entry.ts';
 import { countingHasher } from '../services/counting-hasher.ts';
 import { projectsOf } from '../services/projects-client.ts';
 import { queryHarnessFor, refusal, spaceOf, testDatabase } from '../services/query-harness.ts';

@@ -143,7 +143,7 @@ t.test('rules that do not fit are refused, each problem in words', async (t) => 
   await refused({ find: { stars: '$user.id' } }, /valid number/);
   await refused({ find: { owner: '$user.nothing' } }, /not a field of the record space users/);
   await refused({ find: { owner: '$user.password' } }, /hashed/);
-  await refused({ find: { owner: '$me' } }, /stands for nothing/);
+  await refused({ find: { owner: '$me' } }, /is not a variable/);
   await refused({ set: { owner: 5 } }, /valid string/);
   await refused({ set: { none: 5 } }, /not a field/);
   await refused({ hidden: ['none'] }, /not a field/);
@@ -396,7 +396,7 @@ t.test('rules are tried, with reasons', async (t) => {
   ]);
   t.match((await attempt({ operation: 'delete' })).body.records[0], {
     allowed: false,
-    why: ['delete: the rules let nobody'],
+    why: ['delete: the rules allow nobody'],
   });
   t.match((await attempt({ operation: 'insert', user: ann.user.id, record: { text: 'new' } })).body.records, [
     { id: null, allowed: true, record: { text: 'new', owner: ann.user.id } },

@@ -9,7 +9,7 @@ import type { RecordSpace } from '#records/structure/record-space.ts';
 import { slotOf } from '#records/structure/slots.ts';
 import type { Structure } from '#records/structure/structure.ts';
 import type { StructureCache } from '../../input/structure-cache.ts';
-import type { CatalogueEntry } from '../../space/space-catalogue.ts';
+import type { CatalogueEntry } from '../../space/catalogue-entry.ts';
 import { FileProblem } from '../formats/file-problem.ts';
 import type { ThreadProgress, ThreadTask } from '../thread/thread-messages.ts';
 import { assertSame, Changed } from './changed.ts';

@@ -7,19 +7,19 @@ import type { Structure } from '#records/structure/structure.ts';
 /** A row of record_spaces. */
 export interface CatalogueEntry {
   readonly id: string;
-  /** Under which its records lie. */
+  /** The id of its records. */
   readonly recordsId: string;
-  /** The number of the store that they are in. */
+  /** The number of the store that has them. */
   readonly store: number;
-  /** An id under which records may lie that belong to a move of the space (move-space.ts); empty: none. */
+  /** The id of records that a move of the space may have left (move-space.ts); empty: none. */
   readonly leftRecords: string;
   readonly ownerId: string;
   readonly projectId: string;
   /** Every field has its slot. */
   readonly structure: Structure;
-  /** As JSON; empty: there are none. */
+  /** As JSON; empty: none. */
   readonly rules: string;
-  /** The newest version of a space counts. */
+  /** Only the newest version of a space counts. */
   readonly version: number;
   /** The initial records, as text, until they are stored; empty when there are none (initial-records.ts). */
   readonly initialRecords: string;
@@ -27,7 +27,7 @@ export interface CatalogueEntry {
   readonly updatedAt: Date;
 }
 
-/** `typeChange` of a space that is about to move: then nobody writes to it at all. */
+/** Prefix of `typeChange` of a space that is about to move: meanwhile nobody writes to it. */
 const moveMark = 'move:';
 
 export function newMove(): string {
@@ -39,8 +39,8 @@ export function isMoving({ typeChange }: Pick<Structure, 'typeChange'>): boolean
 }
 
 /**
- * Whether the process that noted the `typeChange` of a space is dead, or has given up.
- * @param freshness others.abandonedAfter: after which the change of another process counts as left. Milliseconds
+ * Whether the process that began the `typeChange` of a space is dead, or has given up.
+ * @param freshness others.abandonedAfter: milliseconds after which another process's change counts as abandoned
  */
 export function isAbandoned(
   { structure, updatedAt }: Pick<CatalogueEntry, 'structure' | 'updatedAt'>,
@@ -69,7 +69,7 @@ export function storedSpace({
 }
 
 export interface FoundSpace {
-  /** Null: it was dropped, or never there. */
+  /** Null: it was dropped, or never existed. */
   readonly entry: CatalogueEntry | null;
   readonly version: number;
 }
@@ -90,14 +90,14 @@ export interface DroppedSpace {
 }
 
 /**
- * A space that is dropped and made again has the same row of the catalogue, and other records: those of each time lie
- * under an id of their own. So nothing that still goes on for the old one (a write, a row of a log, a kept result, the
- * key of a unique value, in this process or in another) can ever be seen in the new one. The same holds for a space that
- * moves to another store. How often a space was dropped or moved stands in the high bits of its version, which only grows.
+ * A space that is dropped and made again keeps its row of the catalogue, but its records get another id. So whatever still
+ * runs for the old space (a write, a row of a log, a cached result, the key of a unique value, in this process or another)
+ * can never appear in the new one. The same holds for a space that moves to another store. The high bits of the version,
+ * which only grows, count how often a space was dropped or moved.
  */
 const perGeneration = 2 ** 32;
 
-/** The id that records of a space have at a version of it. It says which store they are in. */
+/** The id of a space's records at a version. It includes the store. */
 export function recordsIdOf({
   id,
   version,
@@ -111,12 +111,12 @@ export function generationOf(version: number): number {
   return Math.floor(version / perGeneration);
 }
 
-/** The version that says that a space of this one is dropped; a space that moves goes on behind it. */
+/** The version that marks a space as dropped. A space that moves continues from it. */
 export function droppedVersion(version: number): number {
   return (generationOf(version) + 1) * perGeneration;
 }
 
-/** Where the records lay of a space that this version says is dropped. */
+/** The id of the records of a dropped space. */
 export function droppedRecordsId({ version, ...dropped }: DroppedSpace): string {
   return recordsIdOf({ ...dropped, version: version - 1 });
 }

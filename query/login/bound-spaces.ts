@@ -14,7 +14,7 @@ import type { HttpRequest } from '#server/http/http-types.ts';
 import { type BindSpace, nobodyMay } from '../space/open-space.ts';
 import type { Spaces } from '../space/spaces.ts';
 import { type LoginParts, loginClaims, loginTokenOf } from './authorize.ts';
-import { boundBy, type Rules, type RuleValues, readRules } from './rules.ts';
+import { bindRules, type Rules, type RuleValues, readRules } from './rules.ts';
 
 interface BoundSpacesParts extends LoginParts {
   readonly store: Pick<RecordStore, 'results'>;
@@ -24,45 +24,45 @@ interface BoundSpacesParts extends LoginParts {
 }
 
 type User = NonNullable<RuleValues['user']> & {
-  /** His space and his id. */
+  /** The space and the id of the user. */
   readonly key: string;
   /** As JSON. */
   readonly record: Uint8Array;
   readonly views: Views;
 };
 
-/** A space as its rules show it, whoever asks. */
-interface Ruled {
+/** A space with its rules, for all users. */
+interface RuledSpace {
   readonly rules: Rules;
   /** Id of the space of its users. */
   readonly usersId: string;
   readonly structure: Structure;
-  /** Whether they name `$now`. */
+  /** Whether the rules name `$now`. */
   readonly isTimed: boolean;
   readonly strangers: Views;
 }
 
 /**
- * One object for one view: kept results and shared statements belong to a view. `second` is that of `$now`; 0: the rules
- * do not name it.
+ * Views by space. A view must stay the same object, as cached results and shared statements belong to it. `second` is the
+ * time of `$now`; 0: the rules do not name it.
  */
-type Views = Map<Ruled, { readonly view: RecordSpace; readonly second: number }>;
+type Views = Map<RuledSpace, { readonly view: RecordSpace; readonly second: number }>;
 
-/** Bytes of views that are kept, with their users; of a view; and views of a user. */
-const keptViews = 32 * 1024 * 1024;
+/** Bytes of all cached users and their views; bytes of a view; views of a user. */
+const mostCachedBytes = 32 * 1024 * 1024;
 const bytesOfView = 2048;
 const spacesOfUser = 8;
 
-/** Its signal is made when it is asked for, which costs as much as all the rest. */
-type Asking = Pick<HttpRequest, 'signal'>;
+/** Passed instead of its signal: creating the signal, on first use, costs as much as all the rest. */
+type Cancellable = Pick<HttpRequest, 'signal'>;
 
 /** Applies the rules of spaces to requests: row-level security (docs/security.md#rules). */
 export class BoundSpaces {
   readonly #deps: BoundSpacesParts;
-  readonly #ruled = new WeakMap<RecordSpace, Ruled>();
+  readonly #ruledSpaces = new WeakMap<RecordSpace, RuledSpace>();
   /** Users with their views. A user whose record is re-read unchanged keeps the same view objects. */
-  readonly #kept = new LRUCache<string, User>({
-    maxSize: keptViews,
+  readonly #cache = new LRUCache<string, User>({
+    maxSize: mostCachedBytes,
     sizeCalculation: ({ record, key }) => record.byteLength + 2 * key.length + spacesOfUser * bytesOfView,
     dispose: ({ views }) => views.clear(),
     noDisposeOnSet: true,
@@ -77,7 +77,7 @@ export class BoundSpaces {
     const ruled = this.#ruledBy(space);
     // a user who logs in may still have an old token
     const token = ruled === null || operation === 'login' ? null : loginTokenOf(request, space);
-    const found = token === null || ruled === null ? null : this.#userOf(request, ruled, token);
+    const found = token === null || ruled === null ? null : this.#userOfToken(request, ruled, token);
     return continueWith(found, (user) => {
       const admission = admit?.(user === null ? addressOwner(request.address) : `user ${user.id}`);
       return continueWith(admission, () => {
@@ -92,7 +92,7 @@ export class BoundSpaces {
     });
   };
 
-  /** The space as a user sees it. Null: the space has no rules, or there is no such user. @param id null: nobody has logged in */
+  /** The space as a user sees it. Null: the space has no rules, or the user does not exist. @param id null: a stranger */
   async viewAs(space: RecordSpace, id: string | null, signal: AbortSignal): Promise<RecordSpace | null> {
     const ruled = this.#ruledBy(space);
     const users = ruled && id !== null ? await this.#usersOf(ruled, { signal }) : null;
@@ -101,14 +101,14 @@ export class BoundSpaces {
   }
 
   /** Null: the space has no rules. */
-  #ruledBy(space: RecordSpace): Ruled | null {
+  #ruledBy(space: RecordSpace): RuledSpace | null {
     if (space.rules === undefined || space.missing) return null;
-    const known = this.#ruled.get(space);
+    const known = this.#ruledSpaces.get(space);
     if (known !== undefined) return known;
     const problems: string[] = [];
     const rules = readRules(JSON.parse(space.rules), space.stored, problems);
     if (problems.length > 0) throw outOfDate(space);
-    // fields that the request leaves out are written, too, where rules or defaults give them values
+    // rules and defaults also write fields that the request leaves out
     const { fields: named } = space.structure;
     const isNamed = new Set(named.map(({ slug }) => slug));
     const others = space.stored.fields.filter(({ slug }) => !isNamed.has(slug));
@@ -116,37 +116,37 @@ export class BoundSpaces {
     const all = [...named, ...others.map((field) => ({ ...field, hidden: true as const }))];
     const fields = all.map((field) => ({
       ...field,
-      // a hash that can be compared can be guessed: login has a throttle
+      // comparing hashes would allow guessing: only login may, which is throttled
       ...(field.hashed || rules.hidden.includes(field.slug) ? ({ hidden: true } as const) : {}),
       ...(isSet.has(field.slug) ? ({ filled: true } as const) : {}),
     }));
     const structure = createStructure({ ...space.structure, fields });
     const usersId = uuidV5(space.ownerId, space.stored.projectSlug, rules.users);
     const isTimed = rules.variables.includes('$now');
-    const ruled: Ruled = { rules, usersId, structure, isTimed, strangers: new Map() };
-    this.#ruled.set(space, ruled);
+    const ruled: RuledSpace = { rules, usersId, structure, isTimed, strangers: new Map() };
+    this.#ruledSpaces.set(space, ruled);
     return ruled;
   }
 
-  #viewFor(space: RecordSpace, ruled: Ruled, user: User | null): RecordSpace {
+  #viewFor(space: RecordSpace, ruled: RuledSpace, user: User | null): RecordSpace {
     const { rules, structure } = ruled;
     const views = user === null ? ruled.strangers : user.views;
-    // to the second, so that answers can be kept that long
+    // in whole seconds, so that answers can be cached that long
     const second = ruled.isTimed ? Math.floor(this.#deps.now() / 1000) : 0;
     const known = views.get(ruled);
     if (known?.second === second) return known.view;
     const problems: string[] = [];
-    const bound = boundBy(rules, space.stored, { user, now: new Date(second * 1000) }, problems);
+    const bound = bindRules(rules, space.stored, { user, now: new Date(second * 1000) }, problems);
     if (problems.length > 0) throw outOfDate(space);
     const view = { ...space, structure, bound };
     if (views.size >= spacesOfUser) views.clear();
     views.set(ruled, { view, second });
-    if (user !== null) this.#kept.set(user.key, user);
+    if (user !== null) this.#cache.set(user.key, user);
     return view;
   }
 
-  /** The user of a login token; null: there is none. */
-  #userOf(request: Asking, ruled: Ruled, token: string): User | null | Promise<User | null> {
+  /** The user of a login token; null: none. */
+  #userOfToken(request: Cancellable, ruled: RuledSpace, token: string): User | null | Promise<User | null> {
     return continueWith(this.#usersOf(ruled, request), (users) =>
       continueWith(users && loginClaims(this.#deps, users, token), (claims) =>
         users && claims ? this.#userBy(users, claims.recordId, request) : null,
@@ -154,33 +154,33 @@ export class BoundSpaces {
     );
   }
 
-  #usersOf({ usersId }: Ruled, asking: Asking): RecordSpace | null | Promise<RecordSpace | null> {
+  #usersOf({ usersId }: RuledSpace, request: Cancellable): RecordSpace | null | Promise<RecordSpace | null> {
     const { spaces } = this.#deps;
-    return spaces.findKnown(usersId) ?? spaces.find(usersId, asking.signal);
+    return spaces.findKnown(usersId) ?? spaces.find(usersId, request.signal);
   }
 
-  #userBy(users: RecordSpace, id: string, asking: Asking): User | null | Promise<User | null> {
+  #userBy(users: RecordSpace, id: string, request: Cancellable): User | null | Promise<User | null> {
     const { store, reader } = this.#deps;
-    // kept like an answer: the same user asks again and again
-    const asked = `user ${id}`;
-    return continueWith(store.results.at(users, asked), (cache) => {
-      const kept = cache.get(users, asked);
-      if (kept !== undefined) return this.#read(users, id, kept);
+    // cached like an answer: the same user sends many requests
+    const key = `user ${id}`;
+    return continueWith(store.results.at(users, key), (cache) => {
+      const cached = cache.get(users, key);
+      if (cached !== undefined) return this.#read(users, id, cached);
       const conditions = { ...oldest.conditions, plain: [equals('id', id)] };
       const plan = { ...oldest, conditions };
-      const now = reader.firstNow(users, plan);
-      if (now !== null) {
-        cache.keep(users, asked, conditions, now);
-        return this.#read(users, id, now);
+      const found = reader.firstNow(users, plan);
+      if (found !== null) {
+        cache.keep(users, key, conditions, found);
+        return this.#read(users, id, found);
       }
-      const loaded = cache.underway(users, asked);
+      const loaded = cache.underway(users, key);
       const shared =
         loaded === null
-          ? cache.share(users, asked, conditions, this.#record(users, id, asking.signal))
-          : // the client of the other request may go away
+          ? cache.share(users, key, conditions, this.#record(users, id, request.signal))
+          : // the client of the other request may disconnect
             loaded.catch(() => null);
       return shared.then(async (record) =>
-        this.#read(users, id, record ?? (await this.#record(users, id, asking.signal))),
+        this.#read(users, id, record ?? (await this.#record(users, id, request.signal))),
       );
     });
   }
@@ -193,7 +193,7 @@ export class BoundSpaces {
     let user = this.#users.get(record);
     if (user === undefined) {
       const key = `${space} ${id}`;
-      const before = this.#kept.get(key);
+      const before = this.#cache.get(key);
       const isSame = before !== undefined && Buffer.compare(before.record, record) === 0;
       user = isSame ? before : userIn(record, stored, key);
       this.#users.set(record, user);
@@ -212,6 +212,6 @@ function userIn(record: Uint8Array, { fields }: Structure, key: string): User | 
 
 function outOfDate({ stored }: RecordSpace): ApiError {
   return notAllowed(
-    `The rules of the record space ${shownName(stored.slug)} do not fit its fields and users any more`,
+    `The rules of the record space ${shownName(stored.slug)} no longer fit its fields and users`,
   );
 }
