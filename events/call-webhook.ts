@@ -3,22 +3,22 @@ import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { DeadlinePassed, untilAborted, withDeadline } from '#kernel/limits/deadline.ts';
 import type { FindAddress } from './network-guard.ts';
-import { parseRetryAfter } from './retry-after.ts';
+import { parseRetryAfter } from './parse-retry-after.ts';
 
 export interface WebhookCall {
   readonly id: string;
   readonly url: string;
-  /** Makes the body. Called once the address has accepted a connection. */
+  /** Makes the body. Called once the address accepted the connection. */
   readonly content: () => Promise<string>;
   readonly secret: Uint8Array;
 }
 
-/** The outcome of an attempt. `status` is 0 where there was no answer. */
+/** The outcome of an attempt. `status` is 0 if there was no answer. */
 export interface CallOutcome {
   readonly delivered: boolean;
   readonly status: number;
   readonly problem: string;
-  /** Milliseconds after which the address wants its next call; 0: it named no time. */
+  /** Milliseconds that the address wants to pass before its next call; 0: not specified. */
   readonly pause: number;
 }
 
@@ -27,7 +27,7 @@ export function unanswered(problem: string): CallOutcome {
   return { delivered: false, status: 0, problem, pause: 0 };
 }
 
-/** Milliseconds for an attempt, with its redirects. */
+/** Milliseconds for an attempt, including redirects. */
 const timeLimit = 15_000;
 const mostRedirects = 3;
 
@@ -54,14 +54,14 @@ async function follow(
   for (let redirects = 0; redirects <= mostRedirects; redirects++) {
     const { status, location, pause } = await post(url, call, findAddress, signal);
     if (status >= 200 && status < 300) return { delivered: true, status, problem: '', pause: 0 };
-    // only these two redirects ask for the same request again
+    // only these two redirects preserve method and body
     if ((status !== 307 && status !== 308) || location === undefined) {
       return { delivered: false, status, problem: `answered ${status}`, pause };
     }
     url = new URL(location, url);
     if (!/^https?:$/.test(url.protocol)) break;
   }
-  return unanswered('redirected too often, or to no http address');
+  return unanswered('redirected too often, or not to an http address');
 }
 
 async function post(
@@ -76,7 +76,7 @@ async function post(
     const request = (isSecure ? requestHttps : requestHttp)(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json; charset=utf-8', 'user-agent': 'Sluice-Webhooks' },
-      // a kept connection would go to an address that was checked for another call
+      // a reused connection would go to an address that was checked for another call
       agent: false,
       signal,
       lookup: (_, options, callback) =>
@@ -92,14 +92,14 @@ async function post(
       request.end(body);
     };
     request.on('response', resolve).on('error', reject);
-    // an address that accepts no connection costs no memory for a body
+    // the body is read only once the connection is accepted: dead addresses cost no memory
     request.on('socket', (socket) => {
       socket.once(isSecure ? 'secureConnect' : 'connect', () => {
         send().catch((error: Error) => request.destroy(error));
       });
     });
   });
-  // its body is of no interest, and may be endless
+  // the body is not needed, and may be endless
   answer.destroy();
   const { statusCode: status = 0, headers } = answer;
   const mayPause = status === 429 || status === 503;

@@ -10,10 +10,10 @@ export interface DeadAddress {
 }
 
 const columns = ['owner_id', 'url', 'is_off', 'problem', 'changed_at'];
-/** Addresses that a process knows, of an account and in all. A call to any other finds out anew. */
+/** Most addresses that a process remembers, of an account and in all. Others answer 410 again. */
 const [mostOfAccount, most] = [100, 100_000];
 
-/** The addresses that are switched off, in the store, and in memory for each new delivery. */
+/** The addresses that are switched off: in the store, and in memory, where each new delivery checks them. */
 export class DeadAddresses {
   readonly #db: Database;
   readonly #table: string;
@@ -36,7 +36,7 @@ export class DeadAddresses {
       sql: `SELECT owner_id AS ownerId, url FROM ${this.#table} FINAL WHERE is_off
         LIMIT ${mostOfAccount} BY owner_id LIMIT ${most}`,
     });
-    // otherwise a change of this process came meanwhile, and the next read finds it
+    // otherwise this process changed one meanwhile, and the next read finds it
     if (before === this.#changes) this.#known = new Set(rows.map(({ ownerId, url }) => keyOf(ownerId, url)));
   }
 
@@ -44,12 +44,13 @@ export class DeadAddresses {
     const rows = await this.#db.rows<Omit<DeadAddress, 'since'> & { readonly since: number }>({
       sql: `SELECT url, problem, toFloat64(toUnixTimestamp64Milli(changed_at)) AS since FROM ${this.#table} FINAL
         WHERE owner_id = ${textLiteral(account)} AND is_off ORDER BY changed_at DESC, url LIMIT ${mostOfAccount}`,
-      ...{ signal, account },
+      signal,
+      account,
     });
     return rows.map(({ since, ...row }) => ({ ...row, since: new Date(since) }));
   }
 
-  /** Takes effect here also where the store can't be reached. */
+  /** Takes effect in this process even if the store can't be reached. */
   async switchOff(ownerId: string, url: string, problem: string): Promise<void> {
     if (this.#known.size < most) this.#known.add(keyOf(ownerId, url));
     await this.#store(ownerId, url, true, problem);

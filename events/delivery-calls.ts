@@ -7,7 +7,7 @@ import type { Delivery } from './delivery.ts';
 import type { DeliveryTable } from './delivery-table.ts';
 import type { FindAddress } from './network-guard.ts';
 
-/** Memory for contents of new deliveries, so that a first attempt need not read them. Bytes. */
+/** Bytes of memory for contents of new deliveries, so that a first attempt need not read them. */
 const freshContents = 32 * 1024 ** 2;
 
 export interface DeliveryCallsDeps {
@@ -18,7 +18,7 @@ export interface DeliveryCallsDeps {
   readonly log: Pick<Log, 'warn'>;
 }
 
-/** Makes the calls of deliveries, with contents of memory or of the store. */
+/** Makes the calls of deliveries, with contents from memory or from the store. */
 export class DeliveryCalls {
   readonly #deps: DeliveryCallsDeps;
   readonly #fresh = new LRUCache<string, string>({ maxSize: freshContents, sizeCalculation: sizeOf });
@@ -36,12 +36,12 @@ export class DeliveryCalls {
     this.#fresh.delete(id);
   }
 
-  /** Makes an attempt. `accepted`: the address took the connection, and was sent the content. */
+  /** Makes an attempt. `accepted`: the address accepted the connection, and was sent the content. */
   async call(delivery: Delivery, signal: AbortSignal): Promise<CallOutcome & { readonly accepted: boolean }> {
     const { findAddress, secretOf, observeCall } = this.#deps;
     const { id, url, ownerId } = delivery;
     const secret = await secretOf(ownerId).catch(() => null);
-    if (secret === null) return { ...unanswered('the key of the store can not be read'), accepted: false };
+    if (secret === null) return { ...unanswered('the signing key can not be read'), accepted: false };
     let outcome = unanswered('');
     let accepted = false;
     const content = async (): Promise<string> => {
@@ -49,7 +49,7 @@ export class DeliveryCalls {
       accepted = true;
       return text;
     };
-    // a refusal is counted as an error, though it is no exception
+    // throw, so that a refusal counts as a failed call
     const work = async (): Promise<void> => {
       outcome = await callWebhook({ id, url, content, secret }, findAddress, signal);
       if (!outcome.delivered) throw new Error(outcome.problem);
@@ -65,7 +65,7 @@ export class DeliveryCalls {
       this.#deps.log.warn({ err: error }, 'the content of a webhook could not be read');
       throw new Error('the content could not be read');
     });
-    if (content === null) throw new Error('the content is kept no longer');
+    if (content === null) throw new Error('the content is no longer kept');
     return content;
   }
 }

@@ -1,36 +1,36 @@
 import type { Delivery } from './delivery.ts';
-import { Heap, type Slotted } from './heap.ts';
+import { Heap, type HeapItem } from './heap.ts';
 
-/** What a success leaves of a gap, and the milliseconds below which nothing is left: after two dozen, in five seconds. */
+/** The factor by which a success shortens a gap, and the milliseconds below which it ends: two dozen successes, in five seconds. */
 const gapLeft = 0.8;
 const leastGap = 5;
 
 /** A delivery that this process is to send. */
-export interface Queued extends Slotted {
+export interface QueuedDelivery extends HeapItem {
   readonly delivery: Delivery;
   readonly lane: Lane;
   readonly memory: number;
   attempts: number;
   /** Milliseconds since 1970. */
   nextAt: number;
-  /** Number of its records that an earlier delivery has as well. */
+  /** The number of its records that earlier deliveries have as well. */
   waitsFor: number;
-  /** Deliveries that wait for it, by record: the next of each. */
-  readonly followers: Map<string, Queued>;
+  /** The next delivery of each of its records. */
+  readonly followers: Map<string, QueuedDelivery>;
 }
 
-/** Deliveries of one space to one address. Those of one record are sent in order. */
-export interface Lane extends Slotted {
+/** Deliveries of one space to one address. Deliveries of the same record are sent in order. */
+export interface Lane extends HeapItem {
   readonly target: Target;
   readonly spaceId: string;
-  readonly ready: Heap<Queued>;
+  readonly ready: Heap<QueuedDelivery>;
   /** The last delivery of each record. */
-  readonly last: Map<string, Queued>;
+  readonly last: Map<string, QueuedDelivery>;
   turn: number;
 }
 
-/** An address that an account has called. */
-export interface Target extends Slotted {
+/** An address that an account calls. */
+export interface Target extends HeapItem {
   readonly account: Account;
   readonly url: string;
   readonly lanes: Map<string, Lane>;
@@ -40,35 +40,35 @@ export interface Target extends Slotted {
   running: number;
   /** Calls that failed since the last success. */
   failures: number;
-  /** Milliseconds between the beginnings of two calls, which then come one at a time. 0: there is no such limit. */
+  /** Milliseconds between the starts of two calls, which then run one at a time. 0: no limit. */
   gap: number;
   /** No call begins before this time, in milliseconds since 1970. */
   until: number;
-  /** Whether it waits for that time, and not in the line of its account. */
+  /** Whether it waits for that time instead of in its account's line. */
   isPaused: boolean;
-  /** Its deliveries that were split off a batch. */
+  /** The number of its deliveries that were split off a batch. */
   split: number;
 }
 
-export interface Account extends Slotted {
+export interface Account extends HeapItem {
   readonly id: string;
-  readonly deliveries: Map<string, Queued>;
+  readonly deliveries: Map<string, QueuedDelivery>;
   readonly targets: Map<string, Target>;
   /** Addresses with something to send, the least recently served first. */
   readonly line: Heap<Target>;
   memory: number;
   running: number;
-  /** Bytes of contents that its calls hold. */
+  /** Bytes of contents that its running calls hold. */
   contents: number;
   turn: number;
 }
 
-/** What the end of a call says about its address. */
+/** What a call showed about the health of its address. */
 export interface TargetHealth {
   readonly failed: boolean;
-  /** Whether it asked for fewer calls. */
+  /** Whether it wants fewer calls. */
   readonly slows?: boolean;
-  /** Time before which it wants no call, in milliseconds since 1970; 0: it named none. */
+  /** Time before which it wants no call, in milliseconds since 1970; 0: not specified. */
   readonly until?: number;
 }
 
@@ -84,7 +84,7 @@ export function newAccount(id: string): Account {
   };
 }
 
-/** @param gap of an address that is new */
+/** @param gap for a new address */
 export function laneOf(account: Account, { spaceId, url }: Delivery, gap: number): Lane {
   let target = account.targets.get(url);
   if (target === undefined) {
@@ -94,7 +94,14 @@ export function laneOf(account: Account, { spaceId, url }: Delivery, gap: number
   }
   const known = target.lanes.get(spaceId);
   if (known !== undefined) return known;
-  const lane = { target, spaceId, ready: new Heap<Queued>(isEarlier), last: new Map(), turn: 0, slot: -1 };
+  const lane = {
+    target,
+    spaceId,
+    ready: new Heap<QueuedDelivery>(isEarlier),
+    last: new Map(),
+    turn: 0,
+    slot: -1,
+  };
   target.lanes.set(spaceId, lane);
   return lane;
 }
@@ -111,7 +118,7 @@ export function learnHealth(
   else if (!failed) target.gap = shorter < leastGap ? 0 : shorter;
 }
 
-export function isEarlier(one: Queued, other: Queued): boolean {
+export function isEarlier(one: QueuedDelivery, other: QueuedDelivery): boolean {
   return one.nextAt === other.nextAt ? one.delivery.id < other.delivery.id : one.nextAt < other.nextAt;
 }
 

@@ -5,7 +5,7 @@ import {
   laneOf,
   learnHealth,
   newAccount,
-  type Queued,
+  type QueuedDelivery,
   type Target,
   type TargetHealth,
 } from './delivery-lanes.ts';
@@ -14,7 +14,7 @@ import { isSplitOff, wholeOf } from './split-delivery.ts';
 
 const mebibyte = 1024 ** 2;
 
-/** Limits of deliveries in one process; the rest waits in the store. */
+/** Limits of deliveries in one process; the rest stays in the store. */
 export const queueLimits = {
   /** Bytes of memory, by estimate. An account gets up to an eighth of the rest, and always `least` deliveries. */
   memory: 64 * mebibyte,
@@ -27,9 +27,9 @@ export const queueLimits = {
   /** Bytes of contents that calls may hold. An account gets up to half of the rest, and one call in any case. */
   contents: 64 * mebibyte,
   contentsOfAccount: 8 * mebibyte,
-  /** Failed calls in a row after which an address is taken for down. */
+  /** Failed calls in a row after which an address counts as down. */
   failures: 8,
-  /** Milliseconds between calls of an address that was down, or asked for fewer calls. Each success shortens them. */
+  /** Milliseconds between calls of an address that was down, or wants fewer calls. Each success shortens the gap. */
   gap: 1000,
 };
 /** Bytes of memory that a delivery takes, and one of its records. */
@@ -37,20 +37,20 @@ const memoryOfDelivery = 700;
 const memoryOfRecord = 150;
 
 /**
- * A fair queue of deliveries, in memory. The account with the fewest calls is first, and of an account each address, and
- * each space of it, in turn. The next one is found without a search: deliveries and addresses that wait for a time are
- * in heaps, the others in queues. An address that was down gets its calls one at a time, and faster with each success.
+ * A fair queue of deliveries, in memory. The account with the fewest calls is next; its addresses, and their spaces, take
+ * turns. The next delivery is found without a search: deliveries and addresses that wait for a time are in heaps, the
+ * others in queues. An address that was down gets its calls one at a time, and faster with each success.
  */
 export class DeliveryQueue {
   readonly #limits: typeof queueLimits;
   readonly #accounts = new Map<string, Account>();
-  readonly #later = new Heap<Queued>(isEarlier);
+  readonly #later = new Heap<QueuedDelivery>(isEarlier);
   readonly #ready = new Heap<Account>((one, other) =>
     one.running === other.running ? one.turn < other.turn : one.running < other.running,
   );
-  /** Accounts with calls whose next content does not fit beside them. */
+  /** Accounts with running calls whose next content does not fit yet. */
   readonly #tooLarge = new Set<Account>();
-  /** Addresses with something to send that want no call now. */
+  /** Addresses with deliveries that want no call now. */
   readonly #paused = new Heap<Target>((one, other) => one.until < other.until);
   #now = 0;
   #memory = 0;
@@ -74,14 +74,14 @@ export class DeliveryQueue {
   }
 
   /**
-   * Deliveries of one record have to be added in the order of its writes.
-   * @param slowly an address that is new begins as one that was down
+   * Deliveries of a record must be added in the order of its writes.
+   * @param slowly whether a new address starts like one that was down
    * @returns whether there was room
    */
   add(delivery: Delivery, slowly = false): boolean {
     const { ownerId, id, url, recordIds } = delivery;
     const account = this.#accounts.get(ownerId) ?? newAccount(ownerId);
-    // also while a delivery is being split: the others of it come with the end of that
+    // also while a delivery is being split: the end of the split adds its parts
     if (account.deliveries.has(id) || account.deliveries.has(wholeOf(id))) return true;
     const memory = memoryOfDelivery + url.length + memoryOfRecord * recordIds.length;
     const { least } = this.#limits;
@@ -102,20 +102,20 @@ export class DeliveryQueue {
   }
 
   /**
-   * Whether the records of a failed delivery may be sent one by one. Of an address where everything fails, one delivery
-   * is split, to find out whether its records are the reason.
+   * Whether the records of a failed delivery may be sent one by one. If everything fails at an address, only one delivery is
+   * split, to find out whether its records are the reason.
    */
-  maySplit({ delivery, lane: { target } }: Queued): boolean {
+  maySplit({ delivery, lane: { target } }: QueuedDelivery): boolean {
     const { ownerId, recordIds } = delivery;
     const fails = target.failures >= this.#limits.failures && target.split > 0;
     return recordIds.length > 1 && !fails && this.roomOf(ownerId) >= recordIds.length;
   }
 
-  /** Ends a delivery whose call ended: others, of one record each and in its order, take its place. */
-  split(queued: Queued, singles: readonly Delivery[], health: TargetHealth): void {
+  /** Ends a delivery after its call, and puts single deliveries of its records in its place, in order. */
+  split(queued: QueuedDelivery, singles: readonly Delivery[], health: TargetHealth): void {
     const { lane, memory, followers } = queued;
     const { account } = lane.target;
-    const ends = new Map<string, Queued>();
+    const ends = new Map<string, QueuedDelivery>();
     for (const delivery of singles) {
       const record = delivery.recordIds[0] as string;
       const single = this.#hold(account, {
@@ -138,7 +138,7 @@ export class DeliveryQueue {
     this.end(queued, null, health);
   }
 
-  /** Time of the next delivery or address that waits for one, in milliseconds since 1970; null: none does. */
+  /** When the next waiting delivery or address is due, in milliseconds since 1970; null: none waits. */
   get nextAt(): number | null {
     const [delivery, target] = [this.#later.first?.nextAt, this.#paused.first?.until];
     return delivery === undefined || (target !== undefined && target < delivery)
@@ -147,7 +147,7 @@ export class DeliveryQueue {
   }
 
   /** The delivery to send next; null: none may be sent now. */
-  take(now: number): Queued | null {
+  take(now: number): QueuedDelivery | null {
     for (let due = this.#later.first; due !== undefined && due.nextAt <= now; due = this.#later.first) {
       this.#later.remove(due);
       this.#line(due);
@@ -161,23 +161,27 @@ export class DeliveryQueue {
       const account = this.#ready.first;
       if (account === undefined || this.#running >= calls - (account.running === 0 ? 0 : reserve))
         return null;
-      const queued = account.line.first?.line.first?.ready.first as Queued;
+      const queued = account.line.first?.line.first?.ready.first as QueuedDelivery;
       if (this.#mayHold(account, this.#contentOf(queued))) return this.#begin(account, queued);
-      // an account without a call gets the next bytes that are released
+      // an account without running calls gets the next bytes that are freed
       if (account.running === 0) return null;
       this.#tooLarge.add(account);
       this.#place(account);
     }
   }
 
-  /** @param retryAt time of the next attempt, in milliseconds since 1970; null: the delivery is over */
-  end(queued: Queued, retryAt: number | null, health: TargetHealth = { failed: retryAt !== null }): void {
+  /** @param retryAt time of the next attempt, in milliseconds since 1970; null: the delivery has ended */
+  end(
+    queued: QueuedDelivery,
+    retryAt: number | null,
+    health: TargetHealth = { failed: retryAt !== null },
+  ): void {
     const { target } = queued.lane;
     const { account } = target;
     const content = this.#contentOf(queued);
     this.#running--;
     this.#contents -= content;
-    // its place in the heap depends on `running`
+    // the heap is ordered by `running`
     this.#ready.remove(account);
     account.running--;
     account.contents -= content;
@@ -194,11 +198,11 @@ export class DeliveryQueue {
     this.#placeTarget(target);
   }
 
-  #hold(account: Account, own: Pick<Queued, 'delivery' | 'lane' | 'memory'>): Queued {
+  #hold(account: Account, own: Pick<QueuedDelivery, 'delivery' | 'lane' | 'memory'>): QueuedDelivery {
     const { delivery, lane, memory } = own;
     const { attempts, nextAt } = delivery;
     const progress = { attempts, nextAt: nextAt.getTime(), waitsFor: 0 };
-    const queued: Queued = { delivery, lane, memory, ...progress, followers: new Map(), slot: -1 };
+    const queued: QueuedDelivery = { delivery, lane, memory, ...progress, followers: new Map(), slot: -1 };
     account.deliveries.set(delivery.id, queued);
     account.memory += memory;
     this.#memory += memory;
@@ -212,7 +216,7 @@ export class DeliveryQueue {
   }
 
   /** A large content counts as a quarter of the limit: a single record may be larger than the limit. */
-  #contentOf({ delivery }: Queued): number {
+  #contentOf({ delivery }: QueuedDelivery): number {
     return Math.min(delivery.bytes, this.#limits.contents / 4);
   }
 
@@ -223,7 +227,7 @@ export class DeliveryQueue {
     return account.contents + content <= contentsOfAccount && content <= left / 2;
   }
 
-  #begin(account: Account, queued: Queued): Queued {
+  #begin(account: Account, queued: QueuedDelivery): QueuedDelivery {
     const { lane } = queued;
     const { target } = lane;
     const content = this.#contentOf(queued);
@@ -246,7 +250,7 @@ export class DeliveryQueue {
   }
 
   /** Puts a delivery into the queue of its address, ready to be sent. */
-  #line(queued: Queued): void {
+  #line(queued: QueuedDelivery): void {
     const { lane } = queued;
     const { target } = lane;
     lane.ready.add(queued);
@@ -254,7 +258,7 @@ export class DeliveryQueue {
     if (target.slot === -1) this.#placeTarget(target);
   }
 
-  /** Puts an address in the queue of its account, or where it waits for its time, or takes it out. */
+  /** Puts an address into its account's queue or among the paused ones, or takes it out of both. */
   #placeTarget(target: Target): void {
     const { account } = target;
     if (target.isPaused) this.#paused.remove(target);
@@ -267,7 +271,7 @@ export class DeliveryQueue {
     this.#place(account);
   }
 
-  /** Puts an account in the queue of accounts that may begin a call, or takes it out. */
+  /** Puts an account into the queue of accounts that may start a call, or takes it out. */
   #place(account: Account): void {
     this.#ready.remove(account);
     const { line, running } = account;
@@ -275,7 +279,7 @@ export class DeliveryQueue {
     if (mayBegin && line.first !== undefined) this.#ready.add(account);
   }
 
-  #remove({ delivery, lane, memory, followers }: Queued): void {
+  #remove({ delivery, lane, memory, followers }: QueuedDelivery): void {
     const { target } = lane;
     const { account } = target;
     const { id, recordIds } = delivery;

@@ -7,12 +7,12 @@ import { CatchUp } from './catch-up.ts';
 import type { DeadAddresses } from './dead-addresses.ts';
 import type { Delivery, NewDelivery, Progress } from './delivery.ts';
 import { DeliveryCalls, type DeliveryCallsDeps } from './delivery-calls.ts';
-import type { Queued, TargetHealth } from './delivery-lanes.ts';
+import type { QueuedDelivery, TargetHealth } from './delivery-lanes.ts';
 import { DeliveryQueue, type queueLimits } from './delivery-queue.ts';
 import type { DeliveryTable } from './delivery-table.ts';
 import { splitDelivery } from './split-delivery.ts';
 
-/** Milliseconds. */
+/** Milliseconds, like the delays below. */
 export const deliveryLifetime = 86_400_000;
 const firstDelay = 5_000;
 const longestDelay = 3_600_000;
@@ -23,8 +23,8 @@ export const switchedOff = 'the address is switched off: it answered 410 Gone';
 const storeAgainAfter = 1_000;
 const sweepInterval = 30_000;
 const usualSilence = 120_000;
-/** Calls that begin in one turn of the event loop. */
-const begunAtOnce = 16;
+/** Calls that start in one turn of the event loop. */
+const startedAtOnce = 16;
 /** Exponential backoff: doubles from 5 s up to an hour, with jitter down to half against bursts. Milliseconds. */
 export function retryDelay(attempts: number, random = Math.random): number {
   const delay = Math.min(longestDelay, firstDelay * 2 ** Math.min(attempts - 1, 20));
@@ -34,13 +34,13 @@ export function retryDelay(attempts: number, random = Math.random): number {
 export interface DeliverySenderDeps extends DeliveryCallsDeps {
   readonly table: DeliveryTable;
   readonly deadAddresses: DeadAddresses;
-  /** Whether no other process uses this store. */
+  /** Whether this process is the only one on its store. */
   readonly singleWriter: boolean;
-  /** Bytes of contents that an account may have waiting. */
+  /** Bytes of contents that an account may have pending. */
   readonly contentShare: number;
   readonly log: Pick<Log, 'warn'>;
   readonly delayAfter?: ((attempts: number) => number) | undefined;
-  /** Milliseconds of silence after which a process is taken for dead. */
+  /** Milliseconds of silence after which a process counts as dead. */
   readonly silence?: number | undefined;
   readonly limits?: Partial<typeof queueLimits> | undefined;
 }
@@ -61,7 +61,7 @@ export class DeliverySender {
   #pumping = false;
   #sweeper: NodeJS.Timeout | undefined;
   #sweeping: Promise<void> | null = null;
-  /** Silent processes whose deliveries were all taken over. null: none were taken over yet. */
+  /** Silent processes whose deliveries were taken over; null: no sweep has succeeded yet. */
   #silent: ReadonlySet<string> | null = null;
 
   constructor(deps: DeliverySenderDeps) {
@@ -72,12 +72,16 @@ export class DeliverySender {
     this.#calls = new DeliveryCalls(deps);
     const { process, backlog } = this;
     this.#catchUp = new CatchUp({
-      ...{ ...deps, process, backlog, queue: this.#queue, stopped: this.#stop.signal },
+      ...deps,
+      process,
+      backlog,
+      queue: this.#queue,
+      stopped: this.#stop.signal,
       onFetched: () => this.#pumpSoon(),
     });
   }
 
-  /** Takes deliveries, with their contents, that are in the store and in the backlog already. */
+  /** Queues deliveries that are already stored, and counted in the backlog. */
   add(list: readonly NewDelivery[]): void {
     for (const [delivery, content] of list) {
       if (this.#enqueue(delivery)) this.#calls.keep(delivery.id, content);
@@ -90,13 +94,13 @@ export class DeliverySender {
     return this.#queue.roomOf(ownerId) > 0;
   }
 
-  /** Sends an ended delivery again, even before others that wait in the store. */
+  /** Sends an ended delivery again, even before others in the store. */
   addAgain(delivery: Delivery): void {
     if (!this.#queue.add(delivery)) this.#catchUp.fallBehind(delivery);
     this.#pumpSoon();
   }
 
-  /** Looks for deliveries that an earlier process, or one that died, did not send. */
+  /** Starts to take over deliveries that earlier or dead processes did not send. */
   async start(): Promise<void> {
     await this.#sweep();
     this.#sweeper = setInterval(() => void this.#sweep(), sweepInterval);
@@ -111,7 +115,7 @@ export class DeliverySender {
     await this.#catchUp.settled();
   }
 
-  /** Deliveries in memory must be older than those in the store alone, or records would lose their order. */
+  /** Deliveries in memory must be older than the stored backlog, or records would lose their order. */
   #enqueue(delivery: Delivery): boolean {
     if (!this.backlog.behind.has(delivery.ownerId) && this.#queue.add(delivery)) return true;
     this.#catchUp.fallBehind(delivery);
@@ -130,11 +134,11 @@ export class DeliverySender {
   #pump(): void {
     clearTimeout(this.#timer);
     if (this.#stop.signal.aborted) return;
-    let begun = 0;
+    let started = 0;
     for (let next = this.#queue.take(Date.now()); next !== null; next = this.#queue.take(Date.now())) {
       this.#run(this.#send(next));
-      // all other work that is ready runs first
-      if (++begun === begunAtOnce) {
+      // let other work run first
+      if (++started === startedAtOnce) {
         this.#pumpSoon();
         return;
       }
@@ -150,7 +154,7 @@ export class DeliverySender {
     this.#running.add(running);
   }
 
-  async #send(queued: Queued): Promise<void> {
+  async #send(queued: QueuedDelivery): Promise<void> {
     const { delivery } = queued;
     const { deadAddresses: dead } = this.#deps;
     const { ownerId, id, url } = delivery;
@@ -161,11 +165,11 @@ export class DeliverySender {
     }
     const outcome = await this.#calls.call(delivery, this.#stop.signal);
     this.#calls.drop(id);
-    // it may have arrived or not: the next process sends it again
+    // it may have arrived or not, so the next process sends it again
     if (this.#stop.signal.aborted && !outcome.delivered) return;
     if (outcome.status === gone && !dead.has(ownerId, url)) {
       await dead.switchOff(ownerId, url, 'answered 410 Gone').catch((error: unknown) => {
-        this.#deps.log.warn({ err: error }, 'an address of webhooks that is gone could not be stored');
+        this.#deps.log.warn({ err: error }, 'a webhook address that is gone could not be switched off');
       });
     }
     const progress = this.#after(queued, outcome, 1);
@@ -178,13 +182,13 @@ export class DeliverySender {
       await this.#end(queued, progress, health);
   }
 
-  async #end(queued: Queued, progress: Progress, health: TargetHealth): Promise<void> {
+  async #end(queued: QueuedDelivery, progress: Progress, health: TargetHealth): Promise<void> {
     const { delivery } = queued;
     const { ownerId, bytes } = delivery;
     const isOver = progress.state !== 'pending';
-    const drops = isOver && !this.backlog.keeps(ownerId, bytes);
-    // a delivery without its note is sent again after a restart
-    await this.#deps.table.note(delivery, progress, drops).catch((error: unknown) => {
+    const dropsContent = isOver && !this.backlog.keepsContent(ownerId, bytes);
+    // a delivery whose outcome is not stored is sent again after a restart
+    await this.#deps.table.note(delivery, progress, dropsContent).catch((error: unknown) => {
       this.#deps.log.warn({ err: error }, 'the outcome of a webhook could not be stored');
     });
     queued.attempts = progress.attempts;
@@ -193,12 +197,12 @@ export class DeliverySender {
       this.backlog.remove(ownerId, bytes);
       this.#catchUp.ended(delivery);
     }
-    this.#catchUp.ask(ownerId);
+    this.#catchUp.request(ownerId);
     this.#pumpSoon();
   }
 
-  /** Sends the records of a delivery that keeps failing one by one: one of them may be the reason. @returns whether it does */
-  async #split(queued: Queued, progress: Progress, health: TargetHealth): Promise<boolean> {
+  /** Splits a delivery that keeps failing, as one of its records may be the reason. @returns whether it was split */
+  async #split(queued: QueuedDelivery, progress: Progress, health: TargetHealth): Promise<boolean> {
     const { delivery } = queued;
     const { ownerId, bytes } = delivery;
     if (!this.#queue.maySplit(queued)) return false;
@@ -218,14 +222,14 @@ export class DeliverySender {
     );
     this.backlog.split(ownerId, more);
     this.#catchUp.ended(delivery);
-    this.#catchUp.ask(ownerId);
+    this.#catchUp.request(ownerId);
     this.#pumpSoon();
     return true;
   }
 
   /**
-   * Tries until it is certain: after a failure the rows may be in the store, and records would lose their order if the
-   * delivery arrived whole. @returns false: the process stops
+   * Retries until it succeeds: after a failure the rows may be stored, and records would lose their order if the whole
+   * delivery was sent. @returns false: the process is stopping
    */
   async #storeSplit(
     delivery: Delivery,
@@ -245,8 +249,8 @@ export class DeliverySender {
     return false;
   }
 
-  /** @param made attempts that were made */
-  #after({ delivery, attempts: before }: Queued, outcome: CallOutcome, made: 0 | 1): Progress {
+  /** @param made whether an attempt was made */
+  #after({ delivery, attempts: before }: QueuedDelivery, outcome: CallOutcome, made: 0 | 1): Progress {
     const { delayAfter = retryDelay, deadAddresses } = this.#deps;
     const { process } = this;
     const { ownerId, url, expiresAt } = delivery;
@@ -274,17 +278,17 @@ export class DeliverySender {
     try {
       if (since !== null) await table.sayAlive(process);
       if (since !== null || this.#silent === null) await deadAddresses.refresh();
-      // a process that is alone takes over from earlier processes only
+      // without other processes, there are only earlier ones to take over from
       const silent = since === null ? [] : await table.silent(since);
       const known = this.#silent;
       const adopts = known === null || silent.some((other) => !known.has(other));
       if (adopts) await table.adopt(process, since);
-      const adopted = adopts ? await table.waitingOf(process) : [];
-      for (const { ownerId, count, bytes } of adopted) this.backlog.found(ownerId, { count, bytes });
+      const adopted = adopts ? await table.pendingTotals(process) : [];
+      for (const { ownerId, count, bytes } of adopted) this.backlog.restore(ownerId, { count, bytes });
       this.#silent = new Set(silent);
     } catch (error) {
-      if (!this.#stop.signal.aborted) log.warn({ err: error }, 'webhooks that wait could not be looked for');
+      if (!this.#stop.signal.aborted) log.warn({ err: error }, 'pending webhooks could not be read');
     }
-    for (const ownerId of this.backlog.behind.keys()) this.#catchUp.ask(ownerId);
+    for (const ownerId of this.backlog.behind.keys()) this.#catchUp.request(ownerId);
   }
 }

@@ -13,56 +13,62 @@ import type { Delivery, NewDelivery, Progress } from './delivery.ts';
 const keyColumns = ['owner_id', 'id', 'created_at'];
 const changeColumns = ['space_id', 'event', 'project', 'space', 'url', 'record_ids', 'bytes'];
 export const progressColumns = [
-  ...['process', 'state', 'attempts', 'status', 'problem'],
-  ...['updated_at', 'next_at', 'expires_at'],
+  'process',
+  'state',
+  'attempts',
+  'status',
+  'problem',
+  'updated_at',
+  'next_at',
+  'expires_at',
 ];
 const columns = [...keyColumns, ...changeColumns, ...progressColumns, 'content'];
-/** Columns without a change are left empty, so that notes and new deliveries share an INSERT. */
+/** Notes leave these columns empty, so that notes and new deliveries can share an INSERT. */
 const noChange = ['', '', '', '', '', [], 0];
-/** Columns of a Delivery, for lists and the queue: never contents. */
+/** Columns of a Delivery, without the content. */
 const selection = `owner_id AS ownerId, id, space_id AS spaceId, event, project, space, url, record_ids AS recordIds,
   toFloat64(bytes) AS bytes, process, state, attempts, status, problem,
   arrayMap(time -> toFloat64(toUnixTimestamp64Milli(time)), [created_at, updated_at, next_at, expires_at]) AS times`;
-/** Replaces a content that was dropped. It is greater than any content: those begin with `{`. */
+/** Replaces a dropped content. It is greater than any content, which begins with `{`. */
 const dropped = '~';
-/** Most bytes of rows that wait here, of one INSERT, and of contents that are read at once. */
+/** Most bytes of rows that are queued, of one INSERT, and of contents that are read at once. */
 const pendingLimit = 128 * 1024 ** 2;
 const insertLimit = 16 * 1024 ** 2;
 const readLimit = 8 * 1024 ** 2;
 /** Contents that one statement reads: its text holds their ids. */
 const contentsAtOnce = 200;
-/** Failed calls gather for so many milliseconds: only the next calls of their accounts wait for their notes. */
+/** Milliseconds for which notes of failed calls are gathered: only the next calls of their accounts wait for them. */
 const failuresGather = 200;
 const failures = 'failures';
-/** A statement that began is not aborted: its outcome has to be known. */
+/** A running statement is not aborted: its outcome must be known. */
 const { signal: never } = new AbortController();
 
 type Key = Pick<Delivery, 'ownerId' | 'id' | 'createdAt'>;
 
-/** Deliveries of an account, or those about some of its record spaces. */
-export interface DeliveriesOf {
+/** All deliveries of an account, or only those of some record spaces. */
+export interface DeliveryScope {
   readonly ownerId: string;
   readonly spaces?: readonly string[] | undefined;
 }
 
-interface Lines extends StatementItem {
+interface QueuedLines extends StatementItem {
   readonly lines: Buffer;
 }
 
-interface Wanted extends StatementItem {
+interface ContentRead extends StatementItem {
   readonly id: string;
 }
 
 /**
- * The table of deliveries. A delivery has rows that merges join: one with all columns, and a small one per attempt.
- * Rows and reads of several callers share statements, in fair shares of their accounts.
+ * The table of deliveries. Merges join the rows of a delivery: one with all columns, and a small one per attempt. Rows and
+ * reads of several callers share statements, with fair shares for their accounts.
  */
 export class DeliveryTable {
   readonly #db: Database;
   readonly #table: string;
   readonly #processes: string;
-  readonly #inserts: StatementQueues<Lines, void>;
-  readonly #reads: StatementQueues<Wanted, string | null>;
+  readonly #inserts: StatementQueues<QueuedLines, void>;
+  readonly #reads: StatementQueues<ContentRead, string | null>;
 
   constructor({
     db,
@@ -79,12 +85,12 @@ export class DeliveryTable {
     this.#inserts = new StatementQueues({
       ...{ pendingLimit, sizeLimit: insertLimit },
       pace: async (turn) => Math.max(turn.queue === failures ? failuresGather : 0, (await pace?.(turn)) ?? 0),
-      full: 'too many deliveries of webhooks wait to be stored',
+      full: 'too many webhook deliveries are waiting to be stored',
       run: (items) => settleAll(items, () => this.#insert(items)),
     });
     this.#reads = new StatementQueues({
       ...{ pendingLimit, sizeLimit: readLimit, countLimit: contentsAtOnce },
-      full: 'too many contents of webhooks are asked for',
+      full: 'too many contents of webhooks are being read',
       run: (items) => settleAll(items, () => this.#readContents(items)),
     });
   }
@@ -94,13 +100,13 @@ export class DeliveryTable {
     return this.#add(added[0]?.[0].ownerId ?? '', added.map(newLine));
   }
 
-  /** Stores the progress of a delivery. @param dropsContent it will not be sent any more */
+  /** Stores the progress of a delivery. @param dropsContent for a delivery that will not be sent again */
   note(key: Key, progress: Progress, dropsContent: boolean): Promise<void> {
     const line = noteLine(key, progress, dropsContent ? dropped : '');
     return this.#add(key.ownerId, [line], progress.state === 'delivered' ? '' : failures);
   }
 
-  /** Stores that a delivery is over, and those that took its place, in one INSERT. */
+  /** Stores in one INSERT that a delivery was split, and the deliveries in its place. */
   split(key: Key, progress: Progress, singles: readonly NewDelivery[]): Promise<void> {
     return this.#add(key.ownerId, [...singles.map(newLine), noteLine(key, progress, dropped)], failures);
   }
@@ -111,15 +117,15 @@ export class DeliveryTable {
     return this.#reads.add({ ...queued, id });
   }
 
-  /** The waiting deliveries of a process, counted by account. */
-  waitingOf(process: string): Promise<{ ownerId: string; count: number; bytes: number }[]> {
+  /** Totals of the pending deliveries of a process, by account. */
+  pendingTotals(process: string): Promise<{ ownerId: string; count: number; bytes: number }[]> {
     return this.#db.rows({
       sql: `SELECT owner_id AS ownerId, toFloat64(count()) AS count, toFloat64(sum(bytes)) AS bytes FROM ${this.#table} FINAL
         WHERE state = 'pending' AND process = ${textLiteral(process)} GROUP BY owner_id`,
     });
   }
 
-  /** The waiting deliveries of a process and an account, oldest first, after an id. */
+  /** The pending deliveries of a process and an account, oldest first, after an id. */
   pendingOf(process: string, ownerId: string, after: string, limit: number): Promise<Delivery[]> {
     const mine = `owner_id = ${textLiteral(ownerId)} AND id > ${textLiteral(after)}
       AND state = 'pending' AND process = ${textLiteral(process)}`;
@@ -128,13 +134,13 @@ export class DeliveryTable {
 
   /** The newest of some deliveries. */
   recent(
-    { ownerId: account, spaces }: DeliveriesOf,
+    { ownerId: account, spaces }: DeliveryScope,
     limit: number,
     signal: AbortSignal,
   ): Promise<Delivery[]> {
     const among = spaces === undefined ? '' : ` AND space IN (${spaces.map(textLiteral).join(', ')})`;
     const own = `owner_id = ${textLiteral(account)}${among}`;
-    // ids alone are read in the order of the table, from its end
+    // reads only ids, in the order of the table, from its end
     const newest = `SELECT DISTINCT id FROM ${this.#table} WHERE ${own} ORDER BY id DESC LIMIT ${limit}`;
     const where = `${own} AND id >= (SELECT min(id) FROM (${newest})) ORDER BY id DESC LIMIT ${limit}`;
     return this.#select(where, { signal, account });
@@ -145,7 +151,7 @@ export class DeliveryTable {
     return (await this.#select(where, { signal, account }))[0] ?? null;
   }
 
-  /** Gives orphaned deliveries to a process. @param since others seen after it live; null: there are no others */
+  /** Gives orphaned deliveries to a process. @param since processes seen later are alive; null: there are no others */
   async adopt(process: string, since: Date | null): Promise<void> {
     const key = keyColumns.join(', ');
     const sql = `INSERT INTO ${this.#table} (${key}, ${progressColumns.join(', ')})
@@ -154,7 +160,7 @@ export class DeliveryTable {
     await this.#db.command({ sql });
   }
 
-  /** Condition that a delivery belongs neither to this process nor to another that lives. */
+  /** SQL condition: the delivery belongs neither to this process nor to another one that is alive. */
   isOrphan(process: string, since: Date | null): string {
     const others = `process != ${textLiteral(process)}`;
     if (since === null) return others;
@@ -182,15 +188,15 @@ export class DeliveryTable {
     return this.#inserts.add({ queue, shape: '', size: lines.byteLength, account, signal: never, lines });
   }
 
-  async #insert(items: readonly QueuedItem<Lines, void>[]): Promise<() => void> {
+  async #insert(items: readonly QueuedItem<QueuedLines, void>[]): Promise<() => void> {
     const lines = Buffer.concat(items.map(({ item }) => item.lines));
     await this.#db.insert({ table: this.#table, columns, lines });
     return () => {};
   }
 
   async #readContents(
-    items: readonly QueuedItem<Wanted, string | null>[],
-  ): Promise<(wanted: Wanted) => string | null> {
+    items: readonly QueuedItem<ContentRead, string | null>[],
+  ): Promise<(read: ContentRead) => string | null> {
     const keys = items.map(({ item: { account, id } }) => `(${textLiteral(account)}, ${textLiteral(id)})`);
     const sql = `SELECT id, content FROM ${this.#table} FINAL WHERE (owner_id, id) IN (${keys.join(', ')})`;
     const rows = await this.#db.rows<{ id: string; content: string }>({ sql });
@@ -215,8 +221,11 @@ type Row = Omit<Delivery, 'createdAt' | 'updatedAt' | 'nextAt' | 'expiresAt'> & 
 function deliveryOf({ times, ...row }: Row): Delivery {
   const [createdAt, updatedAt, nextAt, expiresAt] = times;
   return {
-    ...{ ...row, createdAt: new Date(createdAt), updatedAt: new Date(updatedAt) },
-    ...{ nextAt: new Date(nextAt), expiresAt: new Date(expiresAt) },
+    ...row,
+    createdAt: new Date(createdAt),
+    updatedAt: new Date(updatedAt),
+    nextAt: new Date(nextAt),
+    expiresAt: new Date(expiresAt),
   };
 }
 

@@ -4,15 +4,15 @@ import type { RecordEvent } from '#kernel/record-events/record-event.ts';
 export interface Progress {
   /** The process that sends it. */
   readonly process: string;
-  /** `split`: its records are sent one by one, as deliveries of their own. */
+  /** `split`: its records are sent one by one, as separate deliveries. */
   readonly state: 'pending' | 'delivered' | 'failed' | 'split';
   readonly attempts: number;
-  /** HTTP status of the last answer; 0: there was none. */
+  /** HTTP status of the last answer; 0: none. */
   readonly status: number;
   readonly problem: string;
   readonly updatedAt: Date;
   readonly nextAt: Date;
-  /** The time when it is given up. */
+  /** When it is given up. */
   readonly expiresAt: Date;
 }
 
@@ -22,7 +22,7 @@ export interface Delivery extends Progress, Omit<RecordEvent, 'type' | 'records'
   readonly createdAt: Date;
   readonly event: RecordEvent['type'];
   readonly recordIds: readonly string[];
-  /** Size of its content: the body of its calls, with the records as they were written. */
+  /** Bytes of its content: the body of its calls, with the records as they were written. */
   readonly bytes: number;
 }
 

@@ -1,10 +1,10 @@
-/** An item that knows its place in its heap. -1: it is in none. */
-export interface Slotted {
+/** An item that knows its position in a heap. -1: it is in no heap. */
+export interface HeapItem {
   slot: number;
 }
 
-/** A binary heap: the first of many by an order. Adding one, or removing any, takes a logarithmic number of steps. */
-export class Heap<Item extends Slotted> {
+/** A binary heap. Adding an item, or removing any item, takes a logarithmic number of steps. */
+export class Heap<Item extends HeapItem> {
   readonly #items: Item[] = [];
   readonly #before: (one: Item, other: Item) => boolean;
 

@@ -2,7 +2,7 @@ import { lookup, Resolver } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
 import { FairShare } from '#kernel/limits/fair-share.ts';
 
-/** Networks closed to webhooks: those that only this machine and its neighbours reach, and ones that embed theirs. */
+/** Networks closed to webhooks: local and private ones, and those that embed their addresses. */
 const closed: readonly (readonly [network: string, prefix: number, family: 'ipv4' | 'ipv6'])[] = [
   ['0.0.0.0', 8, 'ipv4'],
   ['10.0.0.0', 8, 'ipv4'],
@@ -31,8 +31,8 @@ export interface Address {
 }
 
 /**
- * Resolves and checks the address of a call (against SSRF). This is done for each call, and the connection goes to the
- * very address that was checked, so DNS rebinding gains nothing.
+ * Resolves and checks the address of each call, against SSRF. The connection goes to exactly the address that was checked,
+ * so DNS rebinding does not help an attacker.
  */
 export type FindAddress = (host: string) => Promise<Address>;
 
@@ -49,7 +49,7 @@ export function createFindAddress(allowed: BlockList | undefined, resolve = reso
   return async (host) => {
     const addresses = await resolve(host.replace(/^\[(.*)\]$/, '$1'));
     const [first] = addresses;
-    // one closed address among several is enough: the choice between them would be chance
+    // one closed address among several is enough to refuse: which one is used would be chance
     if (first === undefined || !addresses.every(isOpen)) {
       throw new ClosedNetworkError('the address leads into a private network');
     }
@@ -60,20 +60,20 @@ export function createFindAddress(allowed: BlockList | undefined, resolve = reso
 /** Milliseconds for the answer of a name server, and the number of tries. */
 const resolver = new Resolver({ timeout: 3000, tries: 2 });
 /**
- * A look-up by the system holds one of the threads that files and statements need, for as long as a name server stays
- * silent. So there are few at once.
+ * A look-up by the system blocks one of the threads that files and statements need, for as long as a name server stays
+ * silent. So few run at once.
  */
 const systemLookups = new FairShare({
   capacity: 2,
   queueLimit: 1000,
-  full: 'too many names are looked up',
+  full: 'too many names are being looked up',
 });
 
 async function resolveAll(host: string): Promise<readonly Address[]> {
   const family = isIP(host);
   if (family !== 0) return [{ address: host, family: family as 4 | 6 }];
-  const asked = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
-  const found = asked.flatMap((answer, index) =>
+  const answers = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
+  const found = answers.flatMap((answer, index) =>
     answer.status === 'rejected'
       ? []
       : answer.value.map((address): Address => ({ address, family: index === 0 ? 4 : 6 })),

@@ -4,10 +4,10 @@ import type { ProcessServices, Service } from '#process/lifecycle/service.ts';
 import { webhookRoutes } from './webhook-routes.ts';
 import { Webhooks } from './webhooks.ts';
 
-/** Bytes of contents that an account may have waiting; less where it may store fewer bytes of records. */
+/** Bytes of contents that an account may have pending; less if its quota of records is smaller. */
 const contentShare = 256 * 1024 ** 2;
 
-/** Opens the events of a process on its stores, and begins to send deliveries that were left. */
+/** Opens the events of a process on its stores, and starts to send deliveries that an earlier process left. */
 export async function openEvents(
   services: ProcessServices,
 ): Promise<RecordEvents & Pick<Service, 'routes' | 'close'>> {

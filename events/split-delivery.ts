@@ -1,8 +1,8 @@
 import type { Delivery, NewDelivery } from './delivery.ts';
 
 /**
- * Deliveries of one record each in place of one of several. Their ids come right after its own, so records keep their
- * order also where deliveries are read from the store, and a split that is repeated makes the same ones.
+ * Splits a delivery of several records into deliveries of one record each. Their ids sort right after the original one, so
+ * records keep their order when deliveries are read from the store. A repeated split makes the same deliveries.
  */
 export function splitDelivery(delivery: Delivery, content: string, now: Date): readonly NewDelivery[] {
   const { records, ...head } = JSON.parse(content) as { readonly records: readonly unknown[] };
@@ -22,7 +22,7 @@ export function splitDelivery(delivery: Delivery, content: string, now: Date): r
   });
 }
 
-/** Id of the delivery that one with this id was split off; meaningless for others. */
+/** The id of the delivery that this one was split off; meaningless for other deliveries. */
 export function wholeOf(id: string): string {
   return id.slice(0, -4);
 }

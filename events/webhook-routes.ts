@@ -20,7 +20,7 @@ export function webhookRoutes(deps: WebhookRouteDeps): Route[] {
 }
 
 /** Deliveries in a list. */
-const listed = { usual: 50, most: 500 } as const;
+const listLimits = { usual: 50, most: 500 } as const;
 
 const delivery = named(
   'Delivery',
@@ -33,11 +33,11 @@ const delivery = named(
     recordIds: arrayOf(string),
     state: { type: 'string', enum: ['pending', 'delivered', 'failed', 'split'] },
     attempts: count,
-    lastStatus: nullable({ type: 'integer', description: 'Of the last answer; null: there was none' }),
+    lastStatus: nullable({ type: 'integer', description: 'Status of the last answer; null: there was none' }),
     lastProblem: nullable(string),
     createdAt: dateTime,
     updatedAt: dateTime,
-    nextAttemptAt: nullable({ ...dateTime, description: 'Null: there will be none' }),
+    nextAttemptAt: nullable({ ...dateTime, description: 'Null: there will be no further attempt' }),
   }),
 );
 
@@ -45,10 +45,13 @@ const deadAddresses = arrayOf(
   named('WebhookAddress', exactObject({ url: string, lastProblem: string, switchedOffAt: dateTime })),
 );
 
-function announcing(base: string): string {
-  // a space of its own: other samples would call the address as well
+function makeAnnouncedSpace(base: string): string {
+  // a separate space: other samples would call the address as well
   const structure = {
-    ...{ name: 'People', description: '', projectSlug: 'demo', slug: 'announced' },
+    name: 'People',
+    description: '',
+    projectSlug: 'demo',
+    slug: 'announced',
     recordStructure: [{ name: 'name', slug: 'name', type: 'TEXT' }],
     webhooks: { onInsertUrl: 'https://hooks.example.com/people' },
   };
@@ -57,10 +60,12 @@ function announcing(base: string): string {
 
 const operations: readonly AccountOperation<WebhookRouteDeps>[] = [
   {
-    ...{ name: 'getWebhookSecret', method: 'GET', path: '/_webhooks_/secret' },
+    name: 'getWebhookSecret',
+    method: 'GET',
+    path: '/_webhooks_/secret',
     needs: { grant: 'webhooks', touches: 'beside spaces' },
     summary: 'Get the key that signs webhooks',
-    description: 'Of the account, in the form of Standard Webhooks.',
+    description: 'The key of the account, in the form of Standard Webhooks.',
     answers: {
       200: jsonAnswer(
         'The key',
@@ -72,7 +77,9 @@ const operations: readonly AccountOperation<WebhookRouteDeps>[] = [
     run: async ({ webhooks }, _, accountId) => noStoreJson({ secret: await webhooks.secretOf(accountId) }),
   },
   {
-    ...{ name: 'getWebhookDeliveries', method: 'GET', path: '/_webhooks_/deliveries' },
+    name: 'getWebhookDeliveries',
+    method: 'GET',
+    path: '/_webhooks_/deliveries',
     needs: { grant: 'webhooks', touches: 'beside spaces' },
     summary: 'List the newest calls of webhooks',
     description: 'Of the account, newest first.',
@@ -80,53 +87,61 @@ const operations: readonly AccountOperation<WebhookRouteDeps>[] = [
       queryParameter('limit', 'How many at most', {
         type: 'integer',
         minimum: 1,
-        maximum: listed.most,
-        default: listed.usual,
+        maximum: listLimits.most,
+        default: listLimits.usual,
       }),
     ],
     answers: { 200: jsonAnswer('The calls', arrayOf(delivery)) },
     errors: [...errors, 'invalid_condition'],
-    sample: (base) => announcing(base) + curl({ url: `${base}/_webhooks_/deliveries?limit=10` }),
+    sample: (base) => makeAnnouncedSpace(base) + curl({ url: `${base}/_webhooks_/deliveries?limit=10` }),
     async run({ webhooks }, { query, signal }, accountId, grants) {
-      const of = { ownerId: accountId, spaces: grants?.spaces };
-      return noStoreJson((await webhooks.recent(of, readLimit(query), signal)).map(shown));
+      const scope = { ownerId: accountId, spaces: grants?.spaces };
+      return noStoreJson((await webhooks.recent(scope, readLimit(query), signal)).map(deliveryJson));
     },
   },
   {
-    ...{ name: 'sendWebhookAgain', method: 'POST', path: '/_webhooks_/deliveries/:id/send' },
+    name: 'sendWebhookAgain',
+    method: 'POST',
+    path: '/_webhooks_/deliveries/:id/send',
     needs: { grant: 'webhooks', touches: 'beside spaces' },
     summary: 'Make a call of a webhook again',
     description:
-      'One that was delivered, or failed, is made as if it were new, for two days after its write and as long as its ' +
-      'content is kept. One that waits is left as it is.',
-    pathParameters: { id: { description: 'Of the delivery', schema: { type: 'string', minLength: 1 } } },
+      'A call that was delivered or failed is made again as if it were new, for two days after its write, as long as its ' +
+      'content is kept. A pending call is left as it is.',
+    pathParameters: {
+      id: { description: 'The id of the delivery', schema: { type: 'string', minLength: 1 } },
+    },
     answers: { 200: jsonAnswer('The delivery as it is now', delivery) },
     errors: [...errors, 'not_found'],
     sample: (base) =>
-      `${announcing(base)}${keeping('DELIVERY', 'id', curl({ url: `${base}/_webhooks_/deliveries?limit=1` }))}\n` +
+      `${makeAnnouncedSpace(base)}${keeping('DELIVERY', 'id', curl({ url: `${base}/_webhooks_/deliveries?limit=1` }))}\n` +
       curl({ method: 'POST', url: `${base}/_webhooks_/deliveries/$DELIVERY/send` }),
     async run({ webhooks }, { params: { id = '' }, signal }, accountId, grants) {
-      const of = { ownerId: accountId, spaces: grants?.spaces };
-      return noStoreJson(shown(await webhooks.sendAgain(of, id, signal)));
+      const scope = { ownerId: accountId, spaces: grants?.spaces };
+      return noStoreJson(deliveryJson(await webhooks.sendAgain(scope, id, signal)));
     },
   },
   {
-    ...{ name: 'getWebhookAddresses', method: 'GET', path: '/_webhooks_/addresses' },
+    name: 'getWebhookAddresses',
+    method: 'GET',
+    path: '/_webhooks_/addresses',
     needs: { grant: 'webhooks', touches: 'all spaces' },
     summary: 'List addresses that are switched off',
     description:
-      'Of the account, newest first, and 100 at most. An address that answers `410 Gone` is switched off: calls to it ' +
-      'are listed as failed and not made.',
+      'Newest first, at most 100. An address that answers `410 Gone` is switched off: calls to it are not made, and are ' +
+      'listed as failed.',
     answers: { 200: jsonAnswer('The addresses', deadAddresses) },
     errors,
     sample: (base) => curl({ url: `${base}/_webhooks_/addresses` }),
     run: async ({ webhooks }, { signal }, accountId) => answerDead(webhooks, accountId, signal),
   },
   {
-    ...{ name: 'switchWebhookAddressOn', method: 'POST', path: '/_webhooks_/addresses/on' },
+    name: 'switchWebhookAddressOn',
+    method: 'POST',
+    path: '/_webhooks_/addresses/on',
     needs: { grant: 'webhooks', touches: 'all spaces' },
     summary: 'Switch an address on again',
-    description: 'Calls of later writes are made again. It answers 200 for an address that is on, too.',
+    description: 'Later writes call it again. Also answers 200 for an address that is on.',
     parameters: [{ ...queryParameter('url', 'The address'), required: true }],
     answers: { 200: jsonAnswer('The addresses that are still switched off', deadAddresses) },
     errors: [...errors, 'invalid_condition'],
@@ -154,17 +169,24 @@ async function answerDead(webhooks: Webhooks, accountId: string, signal: AbortSi
 }
 
 function readLimit(query: QueryPairs): number {
-  const { usual, most } = listed;
+  const { usual, most } = listLimits;
   const text = query.find(([name]) => name === 'limit')?.[1] ?? String(usual);
   const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
   if (limit < 1 || limit > most) throw invalidCondition([`limit should be a whole number from 1 to ${most}`]);
   return limit;
 }
 
-function shown(delivery: Delivery): unknown {
+function deliveryJson(delivery: Delivery): unknown {
   const { id, event, project, space, url, recordIds, state, attempts, status, problem } = delivery;
   return {
-    ...{ id, event, project, space, url, recordIds, state, attempts },
+    id,
+    event,
+    project,
+    space,
+    url,
+    recordIds,
+    state,
+    attempts,
     lastStatus: status === 0 ? null : status,
     lastProblem: problem === '' ? null : problem,
     createdAt: delivery.createdAt.toISOString(),

@@ -11,18 +11,18 @@ import type { Metrics } from '#kernel/telemetry/create-metrics.ts';
 import { type DeadAddress, DeadAddresses } from './dead-addresses.ts';
 import type { Delivery, NewDelivery } from './delivery.ts';
 import { DeliverySender, type DeliverySenderDeps, deliveryLifetime, switchedOff } from './delivery-sender.ts';
-import { type DeliveriesOf, DeliveryTable } from './delivery-table.ts';
+import { type DeliveryScope, DeliveryTable } from './delivery-table.ts';
 import { createFindAddress } from './network-guard.ts';
 
-/** Most records, and characters, of one delivery; a single record may be longer. */
+/** Most records and characters of one delivery; a single record may be longer. */
 const mostRecords = 100;
 const mostCharacters = 1024 ** 2;
-/** Characters, and deliveries, that an event stores at once. */
+/** Characters and deliveries that an event stores at once. */
 const storedCharacters = 4 * mostCharacters;
 const storedDeliveries = 100;
-/** Milliseconds that an event keeps the event loop from everything else. */
+/** Milliseconds for which an event may block the event loop. */
 const busyFor = 2;
-/** Milliseconds after its creation in which a delivery may be sent again: its content is kept for a day longer. */
+/** Milliseconds after its creation in which a delivery may be sent again: its content is kept one day longer. */
 const againFor = 2 * deliveryLifetime;
 const { signal: never } = new AbortController();
 
@@ -30,7 +30,7 @@ export interface WebhooksDeps {
   readonly db: Database;
   readonly database: string;
   readonly singleWriter: boolean;
-  /** Bytes of contents that an account may have waiting. */
+  /** Bytes of contents that an account may have pending. */
   readonly contentShare: number;
   /** Private networks that webhooks may reach; undefined: none. */
   readonly allowed: BlockList | undefined;
@@ -43,7 +43,7 @@ export interface WebhooksDeps {
   readonly limits?: DeliverySenderDeps['limits'];
 }
 
-/** Turns events of records into durable deliveries, and has them sent. */
+/** Turns events of records into durable deliveries, and sends them. */
 export class Webhooks implements RecordEvents {
   readonly #table: DeliveryTable;
   readonly #sender: DeliverySender;
@@ -68,8 +68,8 @@ export class Webhooks implements RecordEvents {
   }
 
   /**
-   * Queues the deliveries for a durable write, and resolves when they are durable too. Deliveries of many records are
-   * made and stored in batches, and other work runs in between.
+   * Makes the deliveries of a durable write, and resolves when they are durable as well. Many records are delivered in
+   * batches, and other work runs in between.
    */
   async publish(event: RecordEvent): Promise<void> {
     let made: NewDelivery[] = [];
@@ -95,8 +95,8 @@ export class Webhooks implements RecordEvents {
     return `whsec_${(await this.#keyOf(ownerId)).toString('base64')}`;
   }
 
-  recent(of: DeliveriesOf, limit: number, signal: AbortSignal): Promise<readonly Delivery[]> {
-    return this.#table.recent(of, limit, signal);
+  recent(scope: DeliveryScope, limit: number, signal: AbortSignal): Promise<readonly Delivery[]> {
+    return this.#table.recent(scope, limit, signal);
   }
 
   /** The addresses of an account that are switched off. */
@@ -109,7 +109,7 @@ export class Webhooks implements RecordEvents {
   }
 
   /** Sends a delivery again, as if it were new, and switches its address on. Throws 404. */
-  async sendAgain({ ownerId, spaces }: DeliveriesOf, id: string, signal: AbortSignal): Promise<Delivery> {
+  async sendAgain({ ownerId, spaces }: DeliveryScope, id: string, signal: AbortSignal): Promise<Delivery> {
     const found = await this.#table.find(ownerId, id, signal);
     if (found === null || spaces?.includes(found.space) === false)
       throw notFound('There is no such delivery');
@@ -118,14 +118,19 @@ export class Webhooks implements RecordEvents {
     const now = new Date();
     const isOld = now.getTime() - found.createdAt.getTime() > againFor;
     if (isOld || (await this.#table.content(found)) === null) {
-      throw notFound('The content of this delivery is kept no longer');
+      throw notFound('The content of this delivery is no longer kept');
     }
     const dead = await this.#deadAddresses.list(ownerId, signal);
     if (dead.some(({ url }) => url === found.url)) await this.switchOn(ownerId, found.url);
     const sender = this.#sender;
     const problem = sender.hasRoom(ownerId) ? sender.backlog.add(ownerId, found.bytes) : 'memory is full';
     if (problem !== null) throw overloaded('too many deliveries of the account wait');
-    const again: Delivery = { ...found, ...this.#asNew(now), status: found.status, problem: found.problem };
+    const again: Delivery = {
+      ...found,
+      ...this.#newProgress(now),
+      status: found.status,
+      problem: found.problem,
+    };
     try {
       await this.#table.note(again, again, false);
     } catch (error) {
@@ -164,21 +169,30 @@ export class Webhooks implements RecordEvents {
     const head = JSON.stringify({ ...known, time: now.toISOString() }).slice(0, -1);
     const content = `${head},"records":[${records.map(({ json }) => json).join(',')}]}`;
     const bytes = Buffer.byteLength(content);
-    // an address that stays dead would fill the store; deliveries beyond the limit are listed all the same
+    // an address that stays dead must not fill the store; deliveries beyond the limit are only listed
     const { backlog } = this.#sender;
     const isOff = this.#deadAddresses.has(ownerId, url);
     const problem = isOff ? switchedOff : backlog.add(ownerId, bytes);
-    // it may be sent again
-    const isKept = problem === null || (isOff && backlog.keeps(ownerId, bytes));
+    // a delivery to an address that is off may be sent again later
+    const isKept = problem === null || (isOff && backlog.keepsContent(ownerId, bytes));
     const delivery: Delivery = {
-      ...{ ownerId, id, spaceId, event: type, project, space, url, recordIds, bytes, createdAt: now },
-      ...this.#asNew(now),
+      ownerId,
+      id,
+      spaceId,
+      event: type,
+      project,
+      space,
+      url,
+      recordIds,
+      bytes,
+      createdAt: now,
+      ...this.#newProgress(now),
       ...(problem === null ? {} : { state: 'failed', problem }),
     };
     return [delivery, isKept ? content : ''];
   }
 
-  #asNew(now: Date) {
+  #newProgress(now: Date) {
     const { process } = this.#sender;
     const expiresAt = new Date(now.getTime() + deliveryLifetime);
     const progress = { process, state: 'pending', attempts: 0, status: 0, problem: '' } as const;

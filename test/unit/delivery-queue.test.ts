@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import type { Delivery } from '#events/delivery.ts';
-import type { Queued } from '#events/delivery-lanes.ts';
+import type { QueuedDelivery } from '#events/delivery-lanes.ts';
 import { DeliveryQueue, queueLimits } from '#events/delivery-queue.ts';
 import { retryDelay } from '#events/delivery-sender.ts';
 import { Heap } from '#events/heap.ts';
@@ -20,13 +20,13 @@ function delivery(ownerId: string, more: Partial<Delivery> = {}): Delivery {
 }
 
 /** Takes all that may be sent now. */
-function takeAll(queue: DeliveryQueue, now = 0): Queued[] {
-  const taken: Queued[] = [];
+function takeAll(queue: DeliveryQueue, now = 0): QueuedDelivery[] {
+  const taken: QueuedDelivery[] = [];
   for (let next = queue.take(now); next !== null; next = queue.take(now)) taken.push(next);
   return taken;
 }
 
-const owners = (taken: readonly Queued[]) => taken.map(({ delivery }) => delivery.ownerId);
+const owners = (taken: readonly QueuedDelivery[]) => taken.map(({ delivery }) => delivery.ownerId);
 
 t.test('an account is sending while one of its deliveries is', async (t) => {
   const queue = new DeliveryQueue();
@@ -96,7 +96,7 @@ t.test('accounts and their addresses are served in turn', async (t) => {
 t.test('what waits for a time is asked for at that time, and not before', async (t) => {
   const queue = new DeliveryQueue();
   queue.add(delivery('a'));
-  const [queued] = takeAll(queue) as [Queued];
+  const [queued] = takeAll(queue) as [QueuedDelivery];
   queue.end(queued, 5000);
   t.equal(queue.nextAt, 5000);
   t.strictSame(takeAll(queue, 4999), []);
@@ -128,10 +128,10 @@ t.test('an address that is down holds up no other of its account', async (t) => 
   const queue = new DeliveryQueue({ failures: 3 });
   for (let n = 0; n < 10; n++) queue.add(delivery('a', { url: 'http://down/' }));
   for (const queued of takeAll(queue)) queue.end(queued, 1);
-  const [alone] = takeAll(queue, 1) as [Queued];
+  const [alone] = takeAll(queue, 1) as [QueuedDelivery];
   t.strictSame(takeAll(queue, 5000), [], 'while that call hangs');
   queue.add(delivery('a', { url: 'http://well/' }));
-  const [other] = takeAll(queue, 5000) as [Queued];
+  const [other] = takeAll(queue, 5000) as [QueuedDelivery];
   t.equal(other.delivery.url, 'http://well/');
   queue.end(alone, 5000);
   t.equal(takeAll(queue, 5000).length, 1);
@@ -228,7 +228,7 @@ function simulate(all: readonly Wanted[]): string | null {
     });
   const pausedUntil = new Map<string, number>();
   let split = 0;
-  const running: { queued: Queued; ends: number }[] = [];
+  const running: { queued: QueuedDelivery; ends: number }[] = [];
   const delivered = new Set<string>();
   const lastOf = new Map<string, string>();
   for (let now = 0; delivered.size < all.length + split; now++) {
@@ -284,8 +284,9 @@ function simulate(all: readonly Wanted[]): string | null {
   return queue.nextAt === null && queue.take(1e9) === null ? null : 'something is left';
 }
 
-function boundsOf(running: readonly Queued[]): string | null {
-  const sum = (of: readonly Queued[]) => of.reduce((bytes, { delivery }) => bytes + delivery.bytes, 0);
+function boundsOf(running: readonly QueuedDelivery[]): string | null {
+  const sum = (of: readonly QueuedDelivery[]) =>
+    of.reduce((bytes, { delivery }) => bytes + delivery.bytes, 0);
   if (running.length > tight.calls) return `${running.length} calls`;
   if (sum(running) > tight.contents) return `${sum(running)} bytes`;
   for (const owner of new Set(owners(running))) {
@@ -313,7 +314,7 @@ t.test('another account is served next, however much one has', async (t) => {
   let running = takeAll(queue);
   for (let round = 0; round < 50; round++) {
     queue.add(delivery('other'));
-    queue.end(running.shift() as Queued, 10_000_000);
+    queue.end(running.shift() as QueuedDelivery, 10_000_000);
     const next = takeAll(queue);
     t.equal(next[0]?.delivery.ownerId, 'other');
     for (const queued of next.filter(({ delivery }) => delivery.ownerId === 'other')) queue.end(queued, null);
@@ -326,7 +327,7 @@ t.test('a split leaves nothing of its memory behind', async (t) => {
   const before = queue.roomOf('a');
   queue.add(delivery('a', { id: '00', recordIds: ['x', 'y', 'x'] }));
   queue.add(delivery('a', { recordIds: ['y'] }));
-  const [whole] = takeAll(queue) as [Queued];
+  const [whole] = takeAll(queue) as [QueuedDelivery];
   const singles = ['x', 'y', 'x'].map((id, index) => delivery('a', { id: `00-00${index}`, recordIds: [id] }));
   queue.split(whole, singles, { failed: true });
   const rounds: string[][] = [];
