@@ -29,7 +29,7 @@ const reads = { family: 'find', needs: inSpace('find'), readsOnly: true, method:
 const inserts = { family: 'insert', needs: inSpace('insert'), method: 'POST' } as const;
 const updates = { family: 'update', needs: inSpace('update'), method: 'POST' } as const;
 const deletes = { family: 'delete', needs: inSpace('delete'), method: 'DELETE' } as const;
-/** It needs no login, and a header names its space. */
+/** A login needs no login token, and a header names its space. */
 const logins = { family: null, needs: { grant: 'find', touches: 'named space' }, method: 'POST' } as const;
 const missing = { family: null, needs: { grant: 'find', touches: 'beside spaces' }, method: 'POST' } as const;
 const structures = { family: null, needs: inSpace('structure'), method: 'POST' } as const;
@@ -87,7 +87,7 @@ export const operations: readonly Operation[] = [
   row('getInferredStructure', structures, `${space}/get-inferred-structure`, getInferredStructure),
 ];
 
-/** Names that `scope` of a structure's `authOptions` may list: families, and operations that are of one. */
+/** Names that `scope` of a structure's `authOptions` may list: families, and the operations in them. */
 export const scopes: readonly string[] = [
   ...new Set([
     ...operations.flatMap(({ family }) => family ?? []),

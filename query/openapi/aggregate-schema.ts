@@ -9,7 +9,7 @@ const level: Schema = { type: 'number', minimum: 0, maximum: 1 };
 
 const bucket = exactObject(
   {
-    as: { ...nameSchema, description: 'Its name in answers; absent: that of `bucket`' },
+    as: { ...nameSchema, description: 'Its name in answers; absent: the name in `bucket`' },
     bucket: { type: 'string', enum: ['createdAt', 'updatedAt'] },
     every: {
       type: 'string',
@@ -18,7 +18,7 @@ const bucket = exactObject(
       example: '1d',
     },
     timeZone: { ...string, description: 'Absent: UTC', example: 'Europe/Paris' },
-    fill: { ...boolean, description: 'Whether buckets without a record are there, too' },
+    fill: { ...boolean, description: 'Whether to include buckets without records' },
   },
   { optional: ['as', 'timeZone', 'fill'] },
 );
@@ -67,12 +67,12 @@ export function aggregateBody(
             additionalProperties: {
               anyOf: [{ type: 'string', enum: ['count'] }, computedValue(namesOf)],
             },
-            description: 'What is computed of each group, by its name in answers',
+            description: 'Values to compute from each group, by their names in answers',
           },
           having: {
             type: 'object',
             additionalProperties: true,
-            description: 'Conditions on `values` that groups have to meet, as `where` has them',
+            description: 'Conditions on `values` that groups must match, in the form of `where`',
           },
           sort: {
             type: 'array',
@@ -89,7 +89,7 @@ export function aggregateBody(
             type: 'integer',
             minimum: 1,
             maximum: aggregateLimits.rows,
-            description: `Of groups in the answer; absent: ${aggregateLimits.usualRows}`,
+            description: `The most groups in the answer; absent: ${aggregateLimits.usualRows}`,
           },
         },
         {

@@ -16,34 +16,34 @@ import { queryableHeader, timingHeader, timingParameter } from './filter-schemas
 import { type Sample, sampleText, structureHeader } from './operation-sample.ts';
 import type { SpaceModel } from './space-model.ts';
 
-/** The part of the table of operations that callers see. */
+/** The public part of an operation. */
 export interface DescribedOperation extends OperationIdentity {
-  /** What an access token must be granted for it, and what it touches. */
+  /** The grant that an access token needs, and what the operation touches. */
   readonly needs: Need;
   /** In the description of the API; absent: its name. */
   readonly id?: string;
   readonly method: 'GET' | 'POST' | 'DELETE' | 'QUERY';
   /** With `:name` for each part that a request fills in. */
   readonly path: string;
-  /** Other ways to ask for the same, with the conditions in the body. */
+  /** Other routes, with the conditions in the body. */
   readonly also?: readonly { readonly method: 'POST' | 'QUERY'; readonly path: string }[];
-  /** Absent: that of its family. */
+  /** Absent: the tag of its family. */
   readonly tag?: string;
   readonly summary: string;
   readonly description?: string;
-  /** Headers about its space. Absent: all; `creation`: its structure comes in another way; `none`: it makes no space. */
+  /** Headers about its space. Absent: all; `creation`: the structure does not come in a header; `none`: it makes no space. */
   readonly spaceHeaders?: 'creation' | 'none';
-  /** It reads the `options` header. */
+  /** Whether it reads the `options` header. */
   readonly options?: true;
   /** Its own. */
   readonly parameters?: (space: SpaceModel) => readonly ApiParameter[];
-  /** It reads `Sluice-Timing`. */
+  /** Whether it reads `Sluice-Timing`. */
   readonly timed?: true;
-  /** Absent: it has none. */
+  /** Absent: no body. */
   readonly body?: (space: SpaceModel) => ApiMedia;
-  /** Media types of a body that is a file; absent: it is none. */
+  /** Media types of the file in its body; absent: no file. */
   readonly file?: readonly string[];
-  /** JSON; or else `answers`. */
+  /** A JSON answer; otherwise it has `answers`. */
   readonly answer?: (space: SpaceModel) => Schema;
   /** Its own. */
   readonly answerHeaders?: Readonly<Record<string, ApiHeader>>;
@@ -53,7 +53,7 @@ export interface DescribedOperation extends OperationIdentity {
   readonly sample: Sample;
 }
 
-/** Errors of finding, or making, the space of a request. */
+/** Errors of opening the space of a request. */
 export const spaceErrors: readonly ErrorCode[] = [
   'invalid_slug',
   'invalid_header',
@@ -101,7 +101,7 @@ const inBody = {
   POST: { suffix: 'ByBody', summary: ', with conditions in the body' },
 };
 
-/** The routes of an operation, as the description shows them. @param also the other way to ask for it that is meant */
+/** Describes one route of an operation. @param also which of its other routes; absent: the main one */
 export function describeOperation(
   operation: DescribedOperation,
   space: SpaceModel,
@@ -154,7 +154,7 @@ export function describeOperation(
         ...(spaceHeaders === undefined ? { headers: structureHeader } : {}),
         ...(body === undefined ? {} : { body: body.example }),
         ...more,
-        // the body says it
+        // the body has the conditions
         ...(also === undefined ? { query } : {}),
       });
     },

@@ -23,7 +23,7 @@ export const typeSchemas: Readonly<Record<FieldType, Schema>> = {
   OBJECT: { type: 'object', additionalProperties: true },
 };
 
-/** With more fields a document lists equality alone: it would have thousands of parameters. */
+/** With more fields, a document lists only equality: operators would add thousands of parameters. */
 const mostFields = 100;
 
 function valueSchema(target: Target): Schema {
@@ -31,7 +31,7 @@ function valueSchema(target: Target): Schema {
   return target === 'id' ? string : dateTime;
 }
 
-/** The operand of an operator, as a body has it. @param element of an array */
+/** The operand of an operator in a body. @param element of an array */
 function operandSchema(target: Target, operator: OperatorName, element: Schema): Schema {
   switch (operatorOf(operator).operand) {
     case 'value':
@@ -82,11 +82,17 @@ function filterParameter(target: Target, operator: OperatorName): ApiParameter {
 }
 
 const kindNames: Readonly<Record<ValueKind, string>> = {
-  ...{ TEXT: 'Text', NUMBER: 'Number', BOOLEAN: 'Boolean', ARRAY: 'Array', OBJECT: 'Object' },
-  ...{ id: 'Id', time: 'Time', path: 'Path' },
+  TEXT: 'Text',
+  NUMBER: 'Number',
+  BOOLEAN: 'Boolean',
+  ARRAY: 'Array',
+  OBJECT: 'Object',
+  id: 'Id',
+  time: 'Time',
+  path: 'Path',
 };
 
-/** A value, or an object of operators, as the body of conditions has it. Under an OBJECT an object is a value. */
+/** A value, or an object of operators, in a body of conditions. For an OBJECT field, an object is a value. */
 function conditionSchema(target: Target): Schema {
   const value = valueSchema(target);
   const operators = operatorsOf(target);
@@ -99,7 +105,7 @@ function conditionSchema(target: Target): Schema {
   return { anyOf: [value, named(`${kindNames[kind]}Operators`, schema)] };
 }
 
-/** @param branch conditions, which may have groups again */
+/** @param branch conditions, which may have nested groups */
 function groupsOf(branch: Schema): Readonly<Record<string, Schema>> {
   const branches = { ...arrayOf(branch), minItems: 1 };
   return {
@@ -112,16 +118,16 @@ function groupsOf(branch: Schema): Readonly<Record<string, Schema>> {
 const whole: Schema = { type: 'integer', minimum: 1 };
 const exact: Schema = { type: 'string', enum: ['exact'] };
 const controls = {
-  $sort: 'Fields to sort by, with commas between them, and a minus before one that goes down',
-  $select: 'The fields of the answer, with commas between them; `id` is always there',
-  $limit: 'Records to a page',
+  $sort: 'Fields to sort by, separated by commas; a minus sorts in descending order',
+  $select: 'The fields of the answer, separated by commas; `id` is always included',
+  $limit: 'Records per page',
   $page: 'The page, from 1',
   $after:
-    'The last record of the page before, in place of `$page`: its id, or with a sort `{"id", "value"}` as JSON',
+    'The last record of the previous page, in place of `$page`: its id, or with a sort `{"id", "value"}` as JSON',
   $count: 'Adds the header `Sluice-Total-Count`',
 };
 
-/** The keys that the `options` header takes as well. */
+/** Controls: the same options as in the `options` header, as parameters. */
 export const controlParameters: readonly ApiParameter[] = Object.entries(controls).map(
   ([name, description]) =>
     queryParameter(
@@ -131,13 +137,13 @@ export const controlParameters: readonly ApiParameter[] = Object.entries(control
     ),
 );
 
-/** The controls that choose a record. */
+/** The controls that decide which record is the first. */
 export const orderParameters = controlParameters.filter(
   ({ name }) => name !== '$select' && name !== '$count',
 );
 
 const names: Schema = { anyOf: [string, arrayOf(string)] };
-/** The same beside the conditions of a body. */
+/** The same controls in a body of conditions. */
 export const controlProperties: Readonly<Record<keyof typeof controls, Schema>> = {
   $sort: { anyOf: [string, { type: 'array', items: {} }], description: controls.$sort },
   $select: { ...names, description: controls.$select },
@@ -150,7 +156,7 @@ export const controlProperties: Readonly<Record<keyof typeof controls, Schema>> 
 /** A union of an object and lists compiles in few languages, so that schemas leave the lists out. */
 export const listForm = 'The server takes lists of `[field, value]` and `[field, operator, value]` as well';
 
-/** Conditions of a space in a body. */
+/** A body of conditions on the fields of a space. */
 export function conditionsObject(
   targets: readonly Target[],
   describe: (field: Field) => Schema,
@@ -169,27 +175,28 @@ export function conditionsObject(
   const properties = { ...groupsOf(named('Conditions', branch)), ...Object.fromEntries(fields) };
   const object = (all: Readonly<Record<string, Schema>>): Schema =>
     exactObject(all, { optional: Object.keys(all), additionalProperties });
-  // it refers to itself
+  // the schema refers to itself
   Object.assign(branch, object(properties), { minProperties: 1 });
   return { ...object({ ...more, ...properties }), description: listForm };
 }
 
-/** Asks for `Server-Timing`. */
+/** Requests `Server-Timing`. */
 export const timingParameter = headerParameter('sluice-timing', '`true` adds the header `Server-Timing`');
 
 /** Header of answers that can be timed. */
 export const timingHeader: Readonly<Record<string, ApiHeader>> = {
   'Server-Timing': {
     description:
-      'With `Sluice-Timing: true`: milliseconds of reading the request, of memory, and of the engine, and whether the records came from `memory`, the `index`, or a `scan` of the space',
+      'With `Sluice-Timing: true`: milliseconds for reading the request, for memory and for the engine, and whether the records came from `memory`, the `index` or a `scan` of the space',
     schema: string,
   },
 };
 
-/** Where QUERY is a method as well. */
+/** For operations that also take QUERY. */
 export const queryableHeader: Readonly<Record<string, ApiHeader>> = {
   'Accept-Query': {
-    ...{ description: 'Media types of the body of QUERY (RFC 10008)', always: true },
+    description: 'Media types of the body of QUERY (RFC 10008)',
+    always: true,
     schema: { type: 'string', enum: [acceptQuery['accept-query']] },
   },
 };
@@ -198,7 +205,7 @@ export const queryableHeader: Readonly<Record<string, ApiHeader>> = {
 export const pageHeaders: Readonly<Record<string, ApiHeader>> = {
   Link: { description: 'With `$limit`: the next page, `rel="next"` (RFC 8288)', schema: string },
   'Sluice-Next-After': {
-    description: 'With a limit elsewhere: the `$after` of the next page',
+    description: 'With a limit in the body or the `options` header: the `$after` of the next page',
     schema: string,
   },
 };
@@ -213,5 +220,8 @@ export const groupHeaders: Readonly<Record<string, ApiHeader>> = {
 
 /** Headers of answers with records. */
 export const foundHeaders: Readonly<Record<string, ApiHeader>> = {
-  'Sluice-Total-Count': { description: 'With `$count=exact`: the records on all pages', schema: string },
+  'Sluice-Total-Count': {
+    description: 'With `$count=exact`: the number of records on all pages',
+    schema: string,
+  },
 };

@@ -1,7 +1,7 @@
 import { exampleStructure } from '#records/structure/example-structure.ts';
 import { curl, keeping } from '#server/openapi/curl.ts';
 
-/** A command that shows an operation; the rest of it follows from the operation's description. */
+/** A sample command for an operation. Whatever is absent follows from the operation's description. */
 export interface Sample {
   /** The query string of the address. */
   readonly query?: string;
@@ -11,7 +11,7 @@ export interface Sample {
   readonly headers?: Readonly<Record<string, unknown>>;
   /** Absent: the example of the body. */
   readonly body?: unknown;
-  /** Arguments of curl as they are. */
+  /** Further arguments of curl. */
   readonly more?: readonly string[];
   /** Commands that prepare it. @param base address without trailing slash */
   readonly first?: (base: string) => string;
@@ -26,7 +26,7 @@ export function sampleText(
   { query = '', space = 'people', first, ...args }: Sample,
 ): string {
   const url = `${base}${path.replace(':project', 'demo').replace(':space', space)}${query}`;
-  // the others are curl's own choice
+  // curl chooses GET and POST itself
   const named = method === 'GET' || method === 'POST' ? {} : { method };
   return (first?.(base) ?? '') + curl({ url, ...named, ...args });
 }
@@ -38,7 +38,7 @@ export function makePerson(base: string): string {
   return `${sampleText(base, insertPerson, { headers: structureHeader, body: person })}\n`;
 }
 
-/** Leaves the id of a new record in ID. */
+/** Stores the id of a new record in the variable ID. */
 export function idOfNewPerson(base: string): string {
   return `${keeping('ID', 'id', makePerson(base).trimEnd())}\n`;
 }
@@ -46,7 +46,10 @@ export function idOfNewPerson(base: string): string {
 export const credentials = { email: 'ada@example.com', password: 'correct horse' };
 
 const users = {
-  ...{ name: 'User', description: '', projectSlug: 'demo', slug: 'user' },
+  name: 'User',
+  description: '',
+  projectSlug: 'demo',
+  slug: 'user',
   recordStructure: [
     { name: 'email', slug: 'email', type: 'TEXT', hashed: false },
     { name: 'password', slug: 'password', type: 'TEXT', hashed: true },

@@ -7,12 +7,12 @@ import { type DescribedOperation, describeOperation } from './describe-operation
 import type { SpaceModel } from './space-model.ts';
 import { isSearchable, typedSpace } from './typed-space.ts';
 
-/** A document calls no handler. */
+/** A description has no handlers. */
 const handler: Route['handler'] = () => {
   throw new Error('a description serves no requests');
 };
 
-/** Describes those of the operations that one record space has, by its stored structure. @param server as browsers see it */
+/** Describes the operations of one record space, by its stored structure. @param server its address for browsers */
 export function describeSpace(
   operations: readonly DescribedOperation[],
   structure: Structure,

@@ -14,26 +14,26 @@ import { type Flag, recordFlags } from '../input/record-headers.ts';
 import { aggregateBody } from './aggregate-schema.ts';
 import { listForm } from './filter-schemas.ts';
 
-/** The description of a record space: of any, or of a certain one. */
+/** What descriptions of operations need to know about record spaces: about any space, or a certain one. */
 export interface SpaceModel {
-  /** How a request says which structure it goes by. */
+  /** Headers that decide the structure of a request. */
   readonly structureHeaders: readonly ApiParameter[];
   /** For requests that do not use the stored structure; the published client always sends them. */
   readonly creationHeaders: readonly ApiParameter[];
   readonly conditions: readonly ApiParameter[];
   readonly conditionsBody: ApiMedia;
-  /** Conditions within a larger body: without order and page. */
+  /** Conditions within a larger body, without order and page. */
   readonly where: Schema;
   readonly aggregation: ApiMedia;
   readonly search: readonly ApiParameter[];
   readonly options: ApiParameter;
   readonly structure: Schema;
-  /** As a body has it. */
+  /** The structure in a body. */
   readonly structureBody: ApiMedia;
-  /** As answers have it. */
+  /** A record in an answer. */
   readonly record: Schema;
   readonly recordOrNull: Schema;
-  /** With the fields that `populate` adds, and without those that `select` leaves out. */
+  /** A record with the fields that `populate` adds, and only those that `select` names. */
   readonly found: Schema;
   readonly foundOrNull: Schema;
   readonly newRecord: ApiMedia;
@@ -60,18 +60,18 @@ export const systemProperties = {
 
 const anyRecord: Schema = {
   type: 'object',
-  description: 'Every field of the structure by name, null when there is no value; hashed fields never',
+  description: 'Every field of the structure by name, null without a value; hashed fields are left out',
   required: Object.keys(systemProperties),
   properties: systemProperties,
   additionalProperties: true,
 };
 const foundRecord: Schema = {
   ...anyRecord,
-  description: `${anyRecord.description}. With \`select\` of the options only \`id\`, and what that names`,
+  description: `${anyRecord.description}. With the option \`select\`, only \`id\` and what it names`,
   required: ['id'],
 };
 
-/** Records as answers have them. */
+/** Schemas of records in answers. */
 export function recordSchemas(
   record: Schema,
   found: Schema,
@@ -90,7 +90,8 @@ export function searchParameters(field: Schema, shown: unknown): readonly ApiPar
   return [
     {
       ...queryParameter('searchText', 'Taken literally, letter case ignored', text),
-      ...{ required: true, example: 'ada' },
+      required: true,
+      example: 'ada',
     },
     {
       ...queryParameter(
@@ -112,7 +113,7 @@ export function optionsParameter(json: Schema, example: unknown): ApiParameter {
 const anyConditions: ApiParameter = {
   ...queryParameter(
     'conditions',
-    'Conditions: any number, up to 100, of `<field>=<value>` with the name or slug of a field, or `id`, `createdAt`, `updatedAt`. Each value is converted by the type of its field. An operator stands in brackets behind the field, such as `age[gte]=36`; groups are `$or[0][name]=Ada&$or[1][age]=36`',
+    'Conditions: any number, up to 100, of `<field>=<value>` with the name or slug of a field, or `id`, `createdAt`, `updatedAt`. Each value is converted by the type of its field. An operator follows the field in brackets, such as `age[gte]=36`; groups are `$or[0][name]=Ada&$or[1][age]=36`',
     { type: 'object', maxProperties: 100, additionalProperties: string },
   ),
   example: { name: 'Ada' },

@@ -28,35 +28,39 @@ const onlyTrue: Schema = { type: 'string', enum: ['true'] };
 const byStoredStructure: ApiParameter = {
   ...headerParameter(
     'use-pre-stored-structure',
-    'By the stored structure, which this document describes',
+    'Uses the stored structure, which this document describes',
     onlyTrue,
   ),
-  ...{ required: true, example: 'true' },
+  required: true,
+  example: 'true',
 };
 
-/** Whether a search may name it. */
+/** Whether a search may use the field. */
 export function isSearchable({ type, hashed, hidden }: Field): boolean {
   return type === 'TEXT' && !hashed && !hidden;
 }
 
-/** A certain record space, with its fields as typed schemas and parameters, by its stored structure. */
+/** A certain record space, with typed schemas and parameters of its stored fields. */
 export function typedSpace({ fields }: Structure): SpaceModel {
   const compared = fields.filter(({ hidden }) => !hidden);
   const shown = compared.filter(({ hashed }) => !hashed);
-  const record = exactObject({ ...systemProperties, ...byName(shown, (field) => nullable(valued(field))) });
-  // `select` may leave out the rest, and name a part of an OBJECT
+  const record = exactObject({
+    ...systemProperties,
+    ...byName(shown, (field) => nullable(valueSchema(field))),
+  });
+  // `select` may leave out fields, and name parts of an OBJECT
   const found = {
     ...record,
     required: ['id'],
     // a record or null: but oapi-codegen compiles no keys that may be null
     additionalProperties: true,
-    description: 'Other keys are what `populate` of the options adds: records, or null',
+    description: 'Other keys are records, or null, that the option `populate` adds',
   };
   const needed = fields.filter(isNeeded);
   const optional = fields.filter((field) => !needed.includes(field)).map(({ name }) => name);
   const searchable = compared.filter(isSearchable);
   const targets = [...systemKeys, ...compared];
-  const where = named('Where', conditionsObject(targets, described));
+  const where = named('Where', conditionsObject(targets, descriptionOf));
   return {
     structureHeaders: [byStoredStructure],
     creationHeaders: [clearAllSpaces],
@@ -66,7 +70,7 @@ export function typedSpace({ fields }: Structure): SpaceModel {
       ...filterParameters(targets),
     ],
     conditionsBody: {
-      schema: named('FindBody', conditionsObject(targets, described, controlProperties)),
+      schema: named('FindBody', conditionsObject(targets, descriptionOf, controlProperties)),
       example: {},
     },
     where,
@@ -87,7 +91,9 @@ export function typedSpace({ fields }: Structure): SpaceModel {
       schema: named(
         'NewRecord',
         exactObject(
-          byName(fields, (field) => (needed.includes(field) ? valued(field) : nullable(valued(field)))),
+          byName(fields, (field) =>
+            needed.includes(field) ? valueSchema(field) : nullable(valueSchema(field)),
+          ),
           { optional, minProperties: 1 },
         ),
       ),
@@ -98,16 +104,16 @@ export function typedSpace({ fields }: Structure): SpaceModel {
 }
 
 function byName(of: readonly Field[], schema: (field: Field) => Schema): Record<string, Schema> {
-  return Object.fromEntries(of.map((field) => [field.name, { ...schema(field), ...described(field) }]));
+  return Object.fromEntries(of.map((field) => [field.name, { ...schema(field), ...descriptionOf(field) }]));
 }
 
-function valued({ type }: Field): Schema {
+function valueSchema({ type }: Field): Schema {
   return typeSchemas[type];
 }
 
 function changesOf(fields: readonly Field[]): SpaceModel['changes'] {
   const values = byName(fields, (field) =>
-    orIncrement(field, field.required ? valued(field) : nullable(valued(field))),
+    orIncrement(field, field.required ? valueSchema(field) : nullable(valueSchema(field))),
   );
   const optional = fields.map(({ name }) => name);
   return {
@@ -120,7 +126,7 @@ function isNeeded({ required, defaultValue, filled }: Field): boolean {
   return required && defaultValue === null && !filled;
 }
 
-/** The forms that may stand in place of a new value. */
+/** A new value, or an increment where the field allows it. */
 function orIncrement({ type, unique, hashed }: Field, value: Schema): Schema {
   return type === 'NUMBER' && !unique && !hashed ? { anyOf: [value, incrementSchema] } : value;
 }
@@ -133,7 +139,7 @@ function namesOf(fields: readonly Field[]): string[] {
   return [...new Set(fields.flatMap(({ name, slug }) => [name, slug]))];
 }
 
-/** Fields with values of some kinds; null: there are none. */
+/** Names of fields whose values are of some kinds; null: none. */
 function namesOfKinds(fields: readonly Field[], kinds: readonly ValueKind[] | 'all'): Schema | null {
   const isOne = (kind: ValueKind): boolean => kinds === 'all' || kinds.includes(kind);
   const system = systemKeys.filter((target) => isOne(kindOfValue({ target, path: [] })));
@@ -141,8 +147,8 @@ function namesOfKinds(fields: readonly Field[], kinds: readonly ValueKind[] | 'a
   return names.length === 0 ? null : { type: 'string', enum: names };
 }
 
-function described({ description, unique, hashed, normalize }: Field): Pick<Schema, 'description'> {
-  const notes = [description, unique ? 'Unique.' : '', hashed ? 'Stored as a hash, and never shown.' : ''];
+function descriptionOf({ description, unique, hashed, normalize }: Field): Pick<Schema, 'description'> {
+  const notes = [description, unique ? 'Unique.' : '', hashed ? 'Stored as a hash, and never answered.' : ''];
   if (normalize) notes.push(`Stored and compared after: ${normalize.join(', ')}.`);
   const text = notes.filter((note) => note !== '').join(' ');
   return text === '' ? {} : { description: text };
@@ -155,9 +161,9 @@ function systemCondition(name: (typeof systemKeys)[number]): ApiParameter {
 function condition(field: Field): ApiParameter {
   const { slug: name, type, hashed } = field;
   const schema = typeSchemas[type];
-  const text = described(field).description ?? '';
-  const beside = hashed ? '; beside a condition on another field' : '';
-  const description = `${text} Records with this value${beside}.`.trim();
+  const text = descriptionOf(field).description ?? '';
+  const note = hashed ? '; needs a condition on another field' : '';
+  const description = `${text} Records with this value${note}.`.trim();
   return isJson(type)
     ? { name, in: 'query', description, json: schema }
     : queryParameter(name, description, schema);

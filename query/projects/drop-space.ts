@@ -1,7 +1,7 @@
 import type { Project, Projects } from '#catalogue/projects.ts';
 import { noSuchProject, notFound, projectHasFiles, recordSpaceNotFound } from '#kernel/errors/catalogue.ts';
 import { forEachAtOnce } from '#kernel/limits/for-each-at-once.ts';
-import { droppedVersion } from '../space/catalogue-entry.ts';
+import { type CatalogueEntry, droppedVersion } from '../space/catalogue-entry.ts';
 import type { InFlightWrites } from '../space/in-flight-writes.ts';
 import { clearSlot, deleteDropped, type RemovalParts } from '../space/removals.ts';
 import type { Spaces } from '../space/spaces.ts';
@@ -12,17 +12,17 @@ export interface DropParts extends RemovalParts {
   readonly projects: Projects;
 }
 
-/** The longest drop, once it has begun: a client that goes away does not leave half of it. Milliseconds. */
+/** Milliseconds for a drop. It has its own deadline, so a client that disconnects does not interrupt it. */
 const dropLimit = 60_000;
 /** Spaces of a project that are dropped at once. */
 const spacesAtOnce = 4;
-/** How often a project is looked at again for spaces that are made while it is dropped. */
+/** Most searches for spaces that are made while their project is dropped. */
 const rounds = 5;
 
 /**
- * Drops a space in steps, and a kill between two does no harm: the catalogue says that it is dropped, from which moment
- * its records are found by nobody, also not by a space of the same slug (catalogue-entry.ts); every process learns of it;
- * the records are deleted. If that is cut off, the next start deletes them.
+ * Drops a space in steps; a kill between two of them does no harm. The catalogue marks the space as dropped, from when
+ * nobody finds its records, not even a new space of the same slug (catalogue-entry.ts). Then every process hears of it, and
+ * the records are deleted. If that is interrupted, the next start deletes them.
  */
 export async function dropSpace(
   deps: DropParts,
@@ -37,8 +37,8 @@ export async function dropSpace(
 }
 
 /**
- * Drops a field: one write of the catalogue, however many records there are. From then on nobody sees its values, which
- * are taken out of the records afterwards.
+ * Drops a field by one write to the catalogue, however many records there are. From then on nobody sees its values, which
+ * are removed from the records afterwards.
  */
 export async function dropField(
   deps: DropParts,
@@ -46,7 +46,7 @@ export async function dropField(
   signal: AbortSignal,
 ): Promise<void> {
   const dropped = await deps.spaces.dropField(id, field, signal);
-  if (dropped === null) throw notFound(`There is no such field`);
+  if (dropped === null) throw notFound('There is no such field');
   await deps.spaces.untilHeard(AbortSignal.timeout(dropLimit));
   void clearSlot(deps, dropped);
 }
@@ -64,7 +64,7 @@ export async function dropProject(
   for (let round = 0; round < rounds; round++) {
     const left = await catalogue.idsOfProject(project.id, signal);
     if (left.length === 0) break;
-    const entries: Entry[] = [];
+    const entries: CatalogueEntry[] = [];
     await forEachAtOnce(left, spacesAtOnce, async ({ id }) => {
       const entry = await spaces.drop(id, signal);
       if (entry !== null) entries.push(entry);
@@ -75,14 +75,12 @@ export async function dropProject(
   const own = AbortSignal.timeout(dropLimit);
   await projects.remove(project, own);
   await spaces.untilHeard(own);
-  // a file or a space that came meanwhile, from a process that still had the project, has one again
+  // another process may have stored a file or a space meanwhile: it needs the project
   const { length } = await catalogue.idsOfProject(project.id, own);
   if (length > 0 || (await projects.hasFiles(project, own))) await projects.ensure(ownerId, slug, own);
 }
 
-type Entry = NonNullable<Awaited<ReturnType<Spaces['drop']>>>;
-
-function deleteRecords(deps: DropParts, entry: Entry, signal: AbortSignal): Promise<void> {
+function deleteRecords(deps: DropParts, entry: CatalogueEntry, signal: AbortSignal): Promise<void> {
   const { id, ownerId, projectId, structure, store, version } = entry;
   const { projectSlug } = structure;
   const dropped = { id, ownerId, projectId, projectSlug, store, version: droppedVersion(version) };

@@ -46,12 +46,12 @@ import { ruleOperations, spaceOf } from './rule-routes.ts';
 type ProjectRouteParts = DropParts & SpaceRulesParts & { readonly authenticate: Authenticate };
 type ProjectParts = ProjectRouteParts & { readonly sizes: SpaceSizes };
 
-/** Projects and record spaces as their account may see and drop them. */
+/** Routes by which an account lists and drops its projects and record spaces. */
 export function projectRoutes(deps: ProjectRouteParts): Route[] {
   return accountRoutes('Projects', operations, { ...deps, sizes: new SpaceSizes(deps.store) });
 }
 
-const nextOf = 'The `next` of the page before';
+const nextOf = 'The `next` of the previous page';
 const projectParameters = {
   limit: limitParameter,
   after: textParameter(
@@ -76,11 +76,11 @@ const listedSpace = {
   description: string,
   fields: arrayOf(storedField),
   createdAt: dateTime,
-  records: { ...nullable(count), description: 'Counted when it is asked for; null while its store is away' },
-  bytes: { ...nullable(count), description: 'What the values take as text, by the size of some records' },
+  records: { ...nullable(count), description: 'Counted on request; null while the store is unavailable' },
+  bytes: { ...nullable(count), description: 'The size of all values as text, estimated from some records' },
   store: {
     ...nullable(exactObject({ name: string, available: { type: 'boolean' } })),
-    description: 'The ClickHouse store that has its records; null where there is one',
+    description: 'The ClickHouse store of its records; null if there is only one store',
   },
 } as const satisfies Readonly<Record<string, Schema>>;
 
@@ -90,17 +90,17 @@ const listedProject = {
   spaces: { ...count, description: 'How many record spaces it has' },
 };
 
-const dropped = { 204: { description: 'It is dropped', headers } } as const;
+const dropped = { 204: { description: 'Dropped', headers } } as const;
 
-/** A space of its own: other samples use theirs. */
-function making(base: string, space: string): string {
+/** Makes a space for one sample. */
+function makeSpace(base: string, space: string): string {
   const structure = { ...exampleStructure, projectSlug: 'shop', slug: space };
   return `${curl({ url: `${base}/shop/${space}`, headers: { structure }, body: [{ name: 'Ada', age: 36 }] })}\n`;
 }
 
 function page(name: string, key: string, item: Schema): ApiOperation['answers'] {
   const schema = named(name, exactObject({ [key]: arrayOf(item), next: nextPage }));
-  return { 200: jsonAnswer('A page of them', schema) };
+  return { 200: jsonAnswer('A page of the list', schema) };
 }
 
 const paths = {
@@ -112,40 +112,51 @@ const paths = {
 
 const operations: readonly AccountOperation<ProjectParts>[] = [
   {
-    ...{ name: 'listProjects', method: 'GET', path: paths.projects, run: listProjects },
+    name: 'listProjects',
+    method: 'GET',
+    path: paths.projects,
+    run: listProjects,
     needs: { grant: 'structure', touches: 'granted spaces' },
     summary: 'List projects',
-    description: 'Of the account, by their slugs. `next` is the `after` of the following page.',
+    description: 'All projects of the account, by slug. `next` is the `after` of the next page.',
     parameters: describeList(projectParameters),
     answers: page('ProjectPage', 'projects', named('Project', exactObject(listedProject))),
     errors: [...errors, 'invalid_condition'],
-    sample: (base) => making(base, 'people') + curl({ url: `${base}/_projects_?limit=10` }),
+    sample: (base) => makeSpace(base, 'people') + curl({ url: `${base}/_projects_?limit=10` }),
   },
   {
-    ...{ name: 'dropProject', method: 'DELETE', path: paths.project },
+    name: 'dropProject',
+    method: 'DELETE',
+    path: paths.project,
     needs: { grant: 'structure', touches: 'all spaces' },
     summary: 'Drop a project',
     description: 'With its record spaces and their records. It must have no files.',
     answers: dropped,
     errors: [...errors, 'invalid_slug', 'project_not_found', 'project_has_files'],
-    sample: (base) => making(base, 'people') + curl({ method: 'DELETE', url: `${base}/_projects_/shop` }),
+    sample: (base) => makeSpace(base, 'people') + curl({ method: 'DELETE', url: `${base}/_projects_/shop` }),
     async run(deps, request, ownerId) {
       await dropProject(deps, { ownerId, slug: readProject(request) }, request.signal);
-      return gone;
+      return noContent;
     },
   },
   {
-    ...{ name: 'listSpaces', method: 'GET', path: paths.spaces, run: listSpaces },
+    name: 'listSpaces',
+    method: 'GET',
+    path: paths.spaces,
+    run: listSpaces,
     needs: { grant: 'structure', touches: 'granted spaces' },
     summary: 'List the record spaces of a project',
-    description: 'By their slugs. `next` is the `after` of the following page.',
+    description: 'By slug. `next` is the `after` of the next page.',
     parameters: describeList(spaceParameters),
     answers: page('SpacePage', 'spaces', named('ListedSpace', exactObject(listedSpace))),
     errors: [...errors, 'invalid_slug', 'invalid_condition', 'project_not_found'],
-    sample: (base) => making(base, 'people') + curl({ url: `${base}/_projects_/shop/spaces?search=peo` }),
+    sample: (base) => makeSpace(base, 'people') + curl({ url: `${base}/_projects_/shop/spaces?search=peo` }),
   },
   {
-    ...{ name: 'getSpace', method: 'GET', path: paths.space, run: getSpace },
+    name: 'getSpace',
+    method: 'GET',
+    path: paths.space,
+    run: getSpace,
     needs: { grant: 'structure', touches: 'space' },
     summary: 'Get a record space',
     description: 'With its whole structure, in the form that the `structure` header takes.',
@@ -159,24 +170,28 @@ const operations: readonly AccountOperation<ProjectParts>[] = [
       ),
     },
     errors: [...errors, 'invalid_slug', 'record_space_not_found'],
-    sample: (base) => making(base, 'people') + curl({ url: `${base}/_projects_/shop/spaces/people` }),
+    sample: (base) => makeSpace(base, 'people') + curl({ url: `${base}/_projects_/shop/spaces/people` }),
   },
   {
-    ...{ name: 'dropSpace', method: 'DELETE', path: paths.space },
+    name: 'dropSpace',
+    method: 'DELETE',
+    path: paths.space,
     needs: { grant: 'structure', touches: 'space' },
     summary: 'Drop a record space',
     description: 'With its records. A space that is created again under the same slug starts empty.',
     answers: dropped,
     errors: [...errors, 'invalid_slug', 'record_space_not_found'],
     sample: (base) =>
-      making(base, 'guests') + curl({ method: 'DELETE', url: `${base}/_projects_/shop/spaces/guests` }),
+      makeSpace(base, 'guests') + curl({ method: 'DELETE', url: `${base}/_projects_/shop/spaces/guests` }),
     async run(deps, request, ownerId) {
       await dropSpace(deps, readSpace(request, ownerId), request.signal);
-      return gone;
+      return noContent;
     },
   },
   {
-    ...{ name: 'dropField', method: 'DELETE', path: `${paths.space}/fields/:field` },
+    name: 'dropField',
+    method: 'DELETE',
+    path: `${paths.space}/fields/:field`,
     needs: { grant: 'structure', touches: 'space' },
     summary: 'Drop a field of a record space',
     description:
@@ -187,12 +202,12 @@ const operations: readonly AccountOperation<ProjectParts>[] = [
     answers: dropped,
     errors: [...errors, 'invalid_slug', 'not_found'],
     sample: (base) =>
-      making(base, 'hosts') +
+      makeSpace(base, 'hosts') +
       curl({ method: 'DELETE', url: `${base}/_projects_/shop/spaces/hosts/fields/age` }),
     async run(deps, request, ownerId) {
       const { field = '' } = request.params;
       await dropField(deps, { ...readSpace(request, ownerId), field }, request.signal);
-      return gone;
+      return noContent;
     },
   },
   ...ruleOperations,
@@ -214,7 +229,9 @@ async function listProjects(
   const counts = seen ?? (await catalogue.countByProject(ownerId, { ids }, signal));
   return noStoreJson({
     projects: page.map(({ id, slug, createdAt }) => ({
-      ...{ slug, createdAt: createdAt.toISOString(), spaces: counts.get(id) ?? 0 },
+      slug,
+      createdAt: createdAt.toISOString(),
+      spaces: counts.get(id) ?? 0,
     })),
     next: found.length > limit ? page.at(-1)?.slug : null,
   });
@@ -232,17 +249,17 @@ async function listSpaces(
   const projectId = uuidV5(ownerId, project);
   const slugs = grants?.spaces;
   const found = await catalogue.list({ projectId, limit: limit + 1, after, search, slugs }, signal);
-  const isThere = async () =>
+  const projectExists = async () =>
     slugs === undefined
       ? (await projects.find(ownerId, project, signal)) !== null
       : (await catalogue.list({ projectId, limit: 1, slugs }, signal)).length > 0;
-  if (found.length === 0 && !(await isThere())) throw noSuchProject(project);
+  if (found.length === 0 && !(await projectExists())) throw noSuchProject(project);
   const page = found.slice(0, limit);
   const ids = page.map(({ recordsId }) => recordsId);
   const figures = ids.length === 0 ? new Map<string, SpaceFigures>() : await sizes.of(ids, ownerId, signal);
   const { stores } = store.db;
   return noStoreJson({
-    spaces: page.map((entry) => listed(entry, stores, figures.get(entry.recordsId))),
+    spaces: page.map((entry) => spaceJson(entry, stores, figures.get(entry.recordsId))),
     next: found.length > limit ? page.at(-1)?.structure.slug : null,
   });
 }
@@ -251,11 +268,11 @@ async function getSpace(deps: ProjectParts, request: HttpRequest, ownerId: strin
   const { sizes, store } = deps;
   const entry = await spaceOf(deps, request, ownerId);
   const figures = await sizes.of([entry.recordsId], ownerId, request.signal);
-  const space = listed(entry, store.db.stores, figures.get(entry.recordsId));
-  return noStoreJson({ ...space, structure: shown(entry) });
+  const space = spaceJson(entry, store.db.stores, figures.get(entry.recordsId));
+  return noStoreJson({ ...space, structure: structureJson(entry) });
 }
 
-const gone: HttpResponse = { status: 204, headers: { 'cache-control': 'no-store' } };
+const noContent: HttpResponse = { status: 204, headers: { 'cache-control': 'no-store' } };
 
 function readProject({ params }: HttpRequest): string {
   const { project = '' } = params;
@@ -271,24 +288,28 @@ function readSpace({ params }: HttpRequest, ownerId: string): { readonly id: str
 
 const noFigures: SpaceFigures = { records: 0, bytes: 0 };
 
-interface ShownStructure {
+interface StructureJson {
   readonly name: string;
   readonly description: string;
   readonly recordStructure: unknown;
 }
 
 /** The stored structure in the form of the `structure` header. */
-function shown({ structure }: CatalogueEntry): ShownStructure {
-  return JSON.parse(structureText(structure)) as ShownStructure;
+function structureJson({ structure }: CatalogueEntry): StructureJson {
+  return JSON.parse(structureText(structure)) as StructureJson;
 }
 
-function listed(entry: CatalogueEntry, { all }: StoreList, figures = noFigures) {
-  const { name, description, recordStructure: fields } = shown(entry);
+function spaceJson(entry: CatalogueEntry, { all }: StoreList, figures = noFigures) {
+  const { name, description, recordStructure: fields } = structureJson(entry);
   const { slug } = entry.structure;
   const store = all.find(({ number }) => number === entry.store);
   const isAway = store?.available !== true;
   return {
-    ...{ slug, name, description, fields, createdAt: entry.createdAt.toISOString() },
+    slug,
+    name,
+    description,
+    fields,
+    createdAt: entry.createdAt.toISOString(),
     ...(isAway ? { records: null, bytes: null } : figures),
     store: all.length === 1 ? null : { name: store?.name ?? '', available: !isAway },
   };

@@ -29,28 +29,28 @@ const needs = { grant: 'structure', touches: 'space' } as const;
 const rulesSchema: Schema = {
   type: 'object',
   additionalProperties: true,
-  description: 'As `PUT` takes them',
+  description: 'In the form that `PUT` takes',
 };
 const reach: Schema = {
   type: 'object',
   additionalProperties: {
     anyOf: [{ type: 'string', enum: ['all', 'none'] }, exactObject({ where: string })],
   },
-  description: 'For each operation the records: `all`, `none`, or those that meet conditions',
+  description: 'The records that each operation reaches: `all`, `none`, or those that match conditions',
 };
 const rulesAnswer = named(
   'SpaceRules',
   exactObject({
     rules: {
       ...nullable(rulesSchema),
-      description: 'Null: there are none, and publishable tokens get nothing',
+      description: 'Null: no rules, and publishable tokens get nothing',
     },
     warnings: arrayOf(string),
     stranger: reach,
     user: reach,
   }),
 );
-const tried = named(
+const trial = named(
   'TriedRules',
   exactObject({
     user: nullable(string),
@@ -67,8 +67,8 @@ const tried = named(
 
 const example = { find: { age: { gte: 18 } }, insert: true, readonly: ['age'] };
 
-/** A space of its own: other samples use theirs. */
-function making(base: string): string {
+/** Makes a space with rules for one sample. */
+function makeSpace(base: string): string {
   const structure = { ...exampleStructure, projectSlug: 'shop', slug: 'members' };
   const url = `${base}/shop/members`;
   const rules = `${base}/_projects_/shop/spaces/members/rules`;
@@ -78,42 +78,51 @@ function making(base: string): string {
 /** The rules of a record space as its account sets, reads and tries them (docs/security.md#rules). */
 export const ruleOperations: readonly AccountOperation<SpaceRulesParts>[] = [
   {
-    ...{ name: 'getRules', method: 'GET', path, needs },
+    name: 'getRules',
+    method: 'GET',
+    path,
+    needs,
     summary: 'Get the rules of a record space',
-    description: 'With warnings, and with what a stranger and a user who has logged in may do.',
+    description: 'With warnings, and what strangers and logged-in users may do.',
     answers: { 200: jsonAnswer('The rules', rulesAnswer) },
     errors: [...errors],
-    sample: (base) => making(base) + curl({ url: `${base}/_projects_/shop/spaces/members/rules` }),
+    sample: (base) => makeSpace(base) + curl({ url: `${base}/_projects_/shop/spaces/members/rules` }),
     async run(deps, request, ownerId) {
       const entry = await spaceOf(deps, request, ownerId);
       return noStoreJson(await summarizeRules(deps, entry, request.signal));
     },
   },
   {
-    ...{ name: 'setRules', method: 'PUT', path, needs },
+    name: 'setRules',
+    method: 'PUT',
+    path,
+    needs,
     summary: 'Set the rules of a record space',
     description:
-      'They say what requests with a publishable token, or for a user, may do. When the answer comes they hold in every process. `null` takes them away.',
+      'They decide what requests with a publishable token, or for a user, may do. Once answered, they apply in every process. `null` removes them.',
     body: {
       description: 'Rules, or null',
       content: { 'application/json': { schema: nullable(rulesSchema), example } },
     },
     answers: { 200: jsonAnswer('The rules', rulesAnswer) },
     errors: [...errors, ...bodyErrors, 'invalid_rules'],
-    sample: (base) => making(base),
+    sample: (base) => makeSpace(base),
     async run(deps, request, ownerId) {
-      const given = await readJson(request, longestBody);
+      const rules = await readJson(request, longestBody);
       const entry = await spaceOf(deps, request, ownerId);
-      return noStoreJson(await setRules(deps, entry, given, request.signal));
+      return noStoreJson(await setRules(deps, entry, rules, request.signal));
     },
   },
   {
-    ...{ name: 'tryRules', method: 'POST', path: `${path}/try`, needs },
+    name: 'tryRules',
+    method: 'POST',
+    path: `${path}/try`,
+    needs,
     summary: 'Try the rules of a record space',
     description:
-      'Which records a user may find, change or delete, or whether he may insert one, and why. Nothing is changed. `rules` tries others than the stored ones.',
+      'Which records a user may find, change or delete, or whether the user may insert one, and why. Nothing is changed. `rules` replaces the stored rules for this trial.',
     body: {
-      description: 'What is tried',
+      description: 'The trial',
       content: {
         'application/json': {
           schema: exactObject(
@@ -124,9 +133,9 @@ export const ruleOperations: readonly AccountOperation<SpaceRulesParts>[] = [
                 type: 'array',
                 items: string,
                 maxItems: mostTriedRecords,
-                description: 'Of records; absent: the oldest 20',
+                description: 'Ids of records; absent: the oldest 20',
               },
-              record: { ...rulesSchema, description: 'To insert; or what an update sets' },
+              record: { ...rulesSchema, description: 'The record to insert, or what an update sets' },
               rules: rulesSchema,
             },
             { optional: ['user', 'ids', 'record', 'rules'] },
@@ -135,19 +144,19 @@ export const ruleOperations: readonly AccountOperation<SpaceRulesParts>[] = [
         },
       },
     },
-    answers: { 200: jsonAnswer('What came of it', tried) },
+    answers: { 200: jsonAnswer('The result', trial) },
     errors: [...errors, ...bodyErrors, 'invalid_rules', 'invalid_value', 'no_match'],
     sample: (base) =>
-      making(base) +
+      makeSpace(base) +
       curl({
         method: 'POST',
         url: `${base}/_projects_/shop/spaces/members/rules/try`,
         body: { operation: 'find' },
       }),
     async run(deps, request, ownerId, grants) {
-      const given = await readJson(request, longestBody);
+      const body = await readJson(request, longestBody);
       const entry = await spaceOf(deps, request, ownerId);
-      return noStoreJson(await tryRules(deps, entry, { body: given, grants }, request.signal));
+      return noStoreJson(await tryRules(deps, entry, { body, grants }, request.signal));
     },
   },
 ];

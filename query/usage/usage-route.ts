@@ -9,13 +9,13 @@ import { noStoreJson } from '#server/http/no-store-json.ts';
 import { accountErrors, jsonAnswer } from '#server/openapi/api-operation.ts';
 import { curl } from '#server/openapi/curl.ts';
 
-/** How many days an answer has at most, and without parameters. */
+/** Most days of an answer, and days of an answer without parameters. */
 const mostDays = 366;
 const usualDays = 30;
 
 const parameters = {
-  from: dayParameter(`The first day, at most ${mostDays} days up to \`to\`; without it ${usualDays} days`),
-  to: dayParameter('The last day; without it today'),
+  from: dayParameter(`The first day, at most ${mostDays} days before \`to\`; by default ${usualDays} days`),
+  to: dayParameter('The last day; by default today'),
 };
 
 const date: Schema = { type: 'string', format: 'date' };
@@ -41,12 +41,14 @@ interface UsageRouteParts {
 
 /** GET /_usage_: the usage of an account, by project and day. */
 const getUsage: AccountOperation<UsageRouteParts> = {
-  ...{ name: 'getUsage', method: 'GET', path: '/_usage_' },
+  name: 'getUsage',
+  method: 'GET',
+  path: '/_usage_',
   needs: { grant: 'usage', touches: 'beside spaces' },
-  summary: 'Get what the account used',
+  summary: 'Get the usage of the account',
   description:
-    'By day (UTC) and project, in this order; a day on which a project was not used is left out. ' +
-    'Figures are up to a minute behind.',
+    'By day (UTC) and project, in this order; days without usage of a project are left out. ' +
+    'Figures are up to a minute old.',
   parameters: describeList(parameters),
   answers: { 200: jsonAnswer('The figures', named('Usage', exactObject({ days: arrayOf(usageDay) }))) },
   errors: [...accountErrors, 'invalid_condition'],
@@ -65,9 +67,9 @@ export function usageRoutes(deps: UsageRouteParts): Route[] {
 const dayLength = 24 * 3600 * 1000;
 
 function readDays(query: QueryPairs): { readonly from: string; readonly to: string } {
-  const given = readListQuery(parameters, query);
-  const to = given.to ?? dayOf(Date.now());
-  const from = given.from ?? dayOf(Date.parse(to) - (usualDays - 1) * dayLength);
+  const days = readListQuery(parameters, query);
+  const to = days.to ?? dayOf(Date.now());
+  const from = days.from ?? dayOf(Date.parse(to) - (usualDays - 1) * dayLength);
   if (from > to) throw invalidCondition(['from should not come after to']);
   if ((Date.parse(to) - Date.parse(from)) / dayLength >= mostDays) {
     throw invalidCondition([`from and to should be at most ${mostDays} days`]);

@@ -334,7 +334,7 @@ t.test('a user who changes, rules that change, and fields that go', async (t) =>
   t.ok((await as(ann.token, '/app/notes')).status === 200);
   const dropped = { method: 'DELETE', path: '/_projects_/app/spaces/notes/fields/text' };
   await harness.call(dropped);
-  t.match(await as(ann.token, '/app/notes'), denied(/do not fit/));
+  t.match(await as(ann.token, '/app/notes'), denied(/no longer fit/));
   const { body } = await harness.call({ path: '/_projects_/app/spaces/notes/rules' });
   t.match(body.warnings, [/Nobody may do anything/]);
   await setRules('notes', null);
