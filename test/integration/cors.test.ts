@@ -78,7 +78,9 @@ t.test('a page learns why a server that is stopping, or about to start, does not
   const claim = await claimPort({ host: '127.0.0.1', port: 0, corsOrigins });
   t.teardown(() => claim.release());
   const starting = `http://127.0.0.1:${claim.port}`;
-  mayRead(t, 503, await answerTo(starting, 'GET /people HTTP/1.1\r\n\r\n'));
+  const early = await answerTo(starting, 'GET /people HTTP/1.1\r\n\r\n');
+  mayRead(t, 503, early);
+  t.match(early, /\r\nvary: Origin, Accept\r\n/, 'one line, with all names');
   const preflight = 'OPTIONS /people HTTP/1.1\r\nAccess-Control-Request-Method: PUT\r\n\r\n';
   const allowed = await answerTo(starting, preflight);
   mayRead(t, 204, allowed);
@@ -183,6 +185,7 @@ t.test('answers vary by all that they depend on, and those for one origin by non
     'Origin, Accept',
     null,
   ]);
+  t.strictSame(await ask({ corsOrigins }, '/nowhere', { origin }), ['Origin, Accept', origin], 'an error');
   for (const options of [{}, { corsOrigins }])
     t.strictSame(await ask(options, '/own', { origin }), [null, null]);
 });

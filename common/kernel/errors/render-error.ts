@@ -46,7 +46,10 @@ export function renderError(
       timestamp,
       requestId: id,
     };
-    return { headers: { 'content-type': problemType, ...error.headers }, body: JSON.stringify(problem) };
+    return {
+      headers: { 'content-type': problemType, vary: 'Accept', ...error.headers },
+      body: JSON.stringify(problem),
+    };
   }
   const body = {
     statusCode: error.status,
@@ -58,7 +61,7 @@ export function renderError(
     requestId: id,
   };
   return {
-    headers: { 'content-type': 'application/json; charset=utf-8', ...error.headers },
+    headers: { 'content-type': 'application/json; charset=utf-8', vary: 'Accept', ...error.headers },
     body: JSON.stringify(body),
   };
 }

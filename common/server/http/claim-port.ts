@@ -6,6 +6,7 @@ import { CorsPolicy } from './cors.ts';
 import type { Headers } from './http-types.ts';
 import { listenOn } from './listen-on.ts';
 import { loadUws } from './uws.ts';
+import { variedBy } from './varied-by.ts';
 
 /** A port that we hold before our workers listen on it. */
 export interface PortClaim {
@@ -37,12 +38,12 @@ export async function claimPort(address: {
       ? { headers: preflight, body: undefined }
       : renderError(error, { path: req.getUrl(), id, accept: request.header('accept') });
     const status = mayBeSent ? 204 : error.status;
-    const heads: Headers[] = [cors.answerTo(request).headers, headers, { 'x-request-id': id }];
+    const allowed = cors.answerTo(request).headers;
+    const vary = headers.vary === undefined ? allowed.vary : variedBy(allowed.vary, headers.vary);
+    const head: Headers = { ...allowed, ...headers, ...(vary && { vary }), 'x-request-id': id };
     res.cork(() => {
       res.writeStatus(`${status} ${STATUS_CODES[status]}`);
-      for (const part of heads) {
-        for (const name in part) res.writeHeader(name, part[name] as string);
-      }
+      for (const name in head) res.writeHeader(name, head[name] as string);
       if (body !== undefined) res.end(body, true);
       else res.writeHeader('connection', 'close').endWithoutBody();
     });
