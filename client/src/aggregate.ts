@@ -2,15 +2,15 @@ import { type Abortable, ask, checked } from './ask.ts';
 import type { Client } from './client.ts';
 import type { Fields, Flat, NamesOf, RecordOf, Selectable, ShownName, Space, Where } from './space.ts';
 
-/** Records of one span of time. It is called by its first moment. */
+/** Records of one span of time, named after its first moment. */
 export interface Bucket {
   readonly bucket: 'createdAt' | 'updatedAt';
   readonly every: `${number}${'s' | 'm' | 'h' | 'd' | 'w' | 'mo' | 'y'}`;
-  /** Its name in answers; by default that of `bucket`. */
+  /** Its name in answers; by default the name in `bucket`. */
   readonly as?: string;
   /** Such as `Europe/Paris`; by default UTC. */
   readonly timeZone?: string;
-  /** Whether buckets without a record are there, too. */
+  /** Whether to include buckets without records. */
   readonly fill?: boolean;
 }
 export type Group<Of extends Fields> = Selectable<Of> | 'id' | Bucket;
@@ -93,7 +93,5 @@ export function aggregate<
   const by = (sort as readonly string[] | undefined)?.map((name) =>
     name[0] === '-' ? { by: name.slice(1), order: 'desc' } : { by: name },
   );
-  return ask(client, space, '/_aggregate_', {
-    ...{ body: { ...parts, where: checked(where), sort: by }, signal },
-  });
+  return ask(client, space, '/_aggregate_', { body: { ...parts, where: checked(where), sort: by }, signal });
 }

@@ -14,25 +14,25 @@ export interface Abortable {
 
 type Sortable<Of extends Fields> = ShownName<Of> | 'id';
 
-/** Which records are meant, in which order, and what is shown of them (docs/api.md, "Controls"). */
+/** Which records to find, their order, and the fields to answer (docs/api.md, "Controls"). */
 export interface FindOptions<Of extends Fields, Select extends Selectable<Of> = never> extends Abortable {
   readonly where?: Where<Of>;
-  /** A minus means descending. Without it records come in the order of insertion. */
+  /** A minus sorts in descending order. By default records come in the order of insertion. */
   readonly sort?: readonly (Sortable<Of> | `-${Sortable<Of>}`)[];
   readonly limit?: number;
   /** From 1; with `limit`. */
   readonly page?: number;
-  /** Fields, and paths within an OBJECT. Without it whole records. */
+  /** Fields, and paths within an OBJECT; by default whole records. */
   readonly select?: readonly Select[];
 }
 
-/** The last record of the page before, with its values of what is sorted by. */
+/** The last record of the previous page, with its values of the fields that are sorted by. */
 export interface After {
   readonly id: string;
   readonly values?: readonly unknown[] | undefined;
 }
 
-/** JSON for a header, which holds ASCII alone. */
+/** JSON for a header, which may have only ASCII. */
 export function headerJson(value: unknown): string {
   return JSON.stringify(value).replace(
     /[^ -~]/g,
@@ -40,7 +40,7 @@ export function headerJson(value: unknown): string {
   );
 }
 
-/** The conditions, where none is undefined: without it, records would be found, or deleted, that nobody meant. */
+/** Returns the conditions. Throws if one is undefined: JSON would drop it, and the request would match too many records. */
 export function checked(where: unknown): object {
   for (const [name, value] of Object.entries(where ?? {})) {
     if (value === undefined) throw new TypeError(`The condition ${name} is undefined`);
@@ -72,7 +72,7 @@ export function structureHeader({ project }: Client, space: Space): string {
   return text;
 }
 
-/** Asks for the records of a space. @param path behind that of the space */
+/** Sends a request about the records of a space. @param path after the path of the space */
 export async function ask<Answer>(
   client: Client,
   space: Space,
@@ -83,7 +83,7 @@ export async function ask<Answer>(
     ...{ method: 'POST', repeatable: true },
     ...call,
     path: pathOf(client, space.slug) + path,
-    // what the description leaves out, such as defaults, stays as it is
+    // what the typed space leaves out, such as defaults, stays as it is stored
     headers: { mutate: 'false', ...call.headers, structure: structureHeader(client, space) },
   };
   return send(client, sent, json<Answer>);

@@ -1,38 +1,38 @@
-/** What can be uploaded. A stream has bytes. */
+/** What can be uploaded. A stream must yield bytes. */
 export type Source = Blob | ReadableStream<Uint8Array> | Uint8Array | string;
 
-/** A source that can be read again from an offset, until later bytes are asked for. */
+/** The bytes of a source. A part can be read again until a later one is read. */
 export interface Bytes {
-  /** undefined: the end of the stream has not come. */
+  /** undefined: the stream has not ended yet. */
   size: number | undefined;
-  /** Whether they can be had from the beginning again. */
-  readonly again: boolean;
+  /** Whether the bytes can be read again from the beginning. */
+  readonly isRepeatable: boolean;
   part(from: number, most: number): Promise<Blob>;
-  /** Nothing more is wanted of a stream. */
+  /** Cancels a stream. */
   close(reason?: unknown): void;
 }
 
 export function bytesOf(source: Source): Bytes {
   if (source instanceof ReadableStream) return bytesOfStream(source.getReader());
-  // the text, or what the bytes are now
+  // a Blob copies the bytes, so later changes of an array don't matter
   const blob = source instanceof Blob ? source : new Blob([source as string]);
   return {
     size: blob.size,
-    again: true,
+    isRepeatable: true,
     part: async (from, most) => blob.slice(from, from + most),
     close() {},
   };
 }
 
 function bytesOfStream(reader: ReadableStreamDefaultReader<Uint8Array>): Bytes {
-  let held = new Blob([]);
+  let buffered = new Blob([]);
   let start = 0;
   let closed: unknown;
   const bytes: Bytes = {
     size: undefined,
-    again: false,
+    isRepeatable: false,
     async part(from, most) {
-      const left = held.slice(from - start);
+      const left = buffered.slice(from - start);
       const pieces: (Blob | Uint8Array<ArrayBuffer>)[] = [left];
       let { size } = left;
       start = from;
@@ -43,8 +43,8 @@ function bytesOfStream(reader: ReadableStreamDefaultReader<Uint8Array>): Bytes {
         else size += value.length;
         if (!done) pieces.push(value as Uint8Array<ArrayBuffer>);
       }
-      held = new Blob(pieces);
-      return held.slice(0, most);
+      buffered = new Blob(pieces);
+      return buffered.slice(0, most);
     },
     close(reason) {
       closed = reason;

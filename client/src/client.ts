@@ -2,12 +2,12 @@
 export class SluiceError extends Error {
   /** Such as `not_unique` (docs/errors.md); `no_answer`: the service was not reached; `not_sluice`: something else answered. */
   readonly code: string;
-  /** Of HTTP; 0: there was no answer. */
+  /** The HTTP status; 0: there was no answer. */
   readonly status: number;
   readonly problems: readonly string[];
-  /** By which the log of the service knows the request. */
+  /** The id of the request in the log of the service. */
   readonly requestId: string | undefined;
-  /** Milliseconds after which it may be tried again; undefined: the service did not say. */
+  /** Milliseconds after which to retry; undefined: the service did not say. */
   readonly retryAfter: number | undefined;
 
   constructor(args: {
@@ -30,21 +30,21 @@ export class SluiceError extends Error {
 }
 
 export interface ConnectOptions {
-  /** Of the service, such as `https://api.example.com`. */
+  /** The address of the service, such as `https://api.example.com`. */
   readonly url: string;
-  /** An access token, or a function that answers one. In a web page a publishable one. */
+  /** An access token, or a function that returns one. In a web page, use a publishable one. */
   readonly token: string | (() => string | Promise<string>);
   readonly project: string;
   /** The login token of a user. With an ordinary access token, `asUser` binds requests to the rules of their spaces. */
   readonly user?: string;
   readonly asUser?: boolean;
-  /** How often a request is tried again after 429 or 503, or where there was no answer. By default 4. */
+  /** How often a request is retried after 429 or 503, or without an answer. By default 4. */
   readonly retries?: number;
-  /** In place of the global one. */
+  /** Replaces the global `fetch`. */
   readonly fetch?: typeof fetch;
 }
 
-/** A connection to one project: what the functions of this package take first. */
+/** A connection to one project: the first argument of this package's functions. */
 export interface Client extends ConnectOptions {
   readonly url: string;
   readonly retries: number;
@@ -58,25 +58,25 @@ type Bytes = NonNullable<RequestInit['body']>;
 
 export interface Call {
   readonly method: string;
-  /** Behind the address of the service, with its query. */
+  /** Path and query, after the address of the service. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** JSON, unless it is bytes. */
+  /** Sent as JSON. */
   readonly body?: unknown;
-  /** Or a function that makes them anew for each attempt. */
+  /** A function makes them anew for each attempt. */
   readonly bytes?: Bytes | (() => Bytes);
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds after which an attempt has failed. */
   readonly timeout?: number;
-  /** Whether the request comes to the same however often it is sent. */
+  /** Whether the request is idempotent, and may be retried. */
   readonly repeatable: boolean;
-  /** Before the wait for another attempt. @param attempt its number, from 2 @param wait milliseconds */
+  /** Called before the wait for a retry. @param attempt its number, from 2 @param wait milliseconds */
   readonly onRetry?: (failure: SluiceError, attempt: number, wait: number) => void;
 }
 
 /**
- * Sends a request, and again where that is safe. Rejects with a SluiceError, or with the reason of the signal.
- * @param read what is wanted of the answer; when that fails the request has failed
+ * Sends a request, and retries it where that is safe. Rejects with a SluiceError, or with the reason of the signal.
+ * @param read reads the answer; if it fails, the request has failed
  */
 export async function send(client: Client, call: Call): Promise<Response>;
 export async function send<Result>(
@@ -95,7 +95,7 @@ export async function send(
       return await read(await once(client, call));
     } catch (cause) {
       call.signal?.throwIfAborted();
-      const message = `No answer of ${client.url}`;
+      const message = `No answer from ${client.url}`;
       failure =
         cause instanceof SluiceError
           ? cause
@@ -106,9 +106,9 @@ export async function send(
   }
 }
 
-const passing = /^(0|408|429|502|503|504) |upload_conflict|key_in_use|checksum_mismatch/;
+const retryable = /^(0|408|429|502|503|504) |upload_conflict|key_in_use|checksum_mismatch/;
 
-/** Waits until a request may be sent again. Throws the failure where that is of no use. */
+/** Waits until a request may be retried. Throws the failure if a retry is of no use. */
 export async function backOff(
   { retries }: Client,
   failure: SluiceError,
@@ -117,8 +117,8 @@ export async function backOff(
   onRetry?: Call['onRetry'],
 ): Promise<void> {
   const { status, code, retryAfter = 0 } = failure;
-  if (!passing.test(`${status} ${code}`) || attempt >= retries) throw failure;
-  // clients that were refused together do not come back together
+  if (!retryable.test(`${status} ${code}`) || attempt >= retries) throw failure;
+  // jitter: clients that were refused together must not retry together
   const wait = Math.max(retryAfter, 250 * 2 ** attempt) * (1 + Math.random() / 2);
   onRetry?.(failure, attempt + 2, wait);
   await sleep(wait, signal);
@@ -138,36 +138,37 @@ async function once(client: Client, call: Call): Promise<Response> {
     signal: signal ?? null,
     body:
       body === undefined ? ((typeof bytes === 'function' ? bytes() : bytes) ?? null) : JSON.stringify(body),
-    // of a stream
+    // required for streams
     ...(bytes && { duplex: 'half' }),
   });
   if (answer.ok) return answer;
   throw await refusal(answer);
 }
 
-/** The refusal that an answer says. It may be that of a proxy, or of a network that wants a login. */
+/** The error of an answer, which may come from a proxy or a captive portal. */
 export async function refusal(answer: Response): Promise<SluiceError> {
   const { status, headers } = answer;
-  const given = {
+  const common = {
     status,
     requestId: headers.get('x-request-id') ?? undefined,
     retryAfter: Number(headers.get('retry-after')) * 1000 || undefined,
   };
-  const said = (await answer.json().catch(() => null)) as Partial<
+  const answered = (await answer.json().catch(() => null)) as Partial<
     Record<'code' | 'message', string> & { error: readonly string[] }
   > | null;
-  if (typeof said?.code !== 'string')
+  if (typeof answered?.code !== 'string')
     return new SluiceError({
-      ...{ ...given, code: 'not_sluice' },
+      ...common,
+      code: 'not_sluice',
       message: `Something that is not Sluice answered with status ${status}: is the address right?`,
     });
-  const { code, message = code, error: problems = [message] } = said;
+  const { code, message = code, error: problems = [message] } = answered;
   const isOther = code === 'structure_conflict' || message.includes(' is not in the structure');
   const remedy = isOther ? '. `npx sluice types` writes it as it is stored' : '';
-  return new SluiceError({ ...given, code, message: message + remedy, problems });
+  return new SluiceError({ ...common, code, message: message + remedy, problems });
 }
 
-/** The JSON of a good answer. Rejects where something else answered, such as the page of a captive portal. */
+/** The JSON of a successful answer. Rejects if something else answered, such as a captive portal. */
 export async function json<Answer>(answer: Response): Promise<Answer> {
   try {
     return (await answer.json()) as Answer;
@@ -177,13 +178,13 @@ export async function json<Answer>(answer: Response): Promise<Answer> {
   }
 }
 
-/** The error for a good answer of something else than the service. */
+/** The error for a successful answer that is not from the service. */
 export function notSluice(status: number, cause?: unknown): SluiceError {
-  const message = 'The answer is none of Sluice: something between here and the service may have answered';
+  const message = 'The answer is not from Sluice: a proxy or a captive portal may have answered';
   return new SluiceError({ code: 'not_sluice', status, message, cause });
 }
 
-/** With a listener, because Node 20 collects a timeout that only stands in AbortSignal.any, and then nothing ends the wait. */
+/** The listener keeps the signal alive: Node 20 collects a timeout that only AbortSignal.any uses, and it never fires. */
 function deadline(milliseconds: number): AbortSignal {
   const signal = AbortSignal.timeout(milliseconds);
   signal.addEventListener('abort', () => {});

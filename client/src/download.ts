@@ -4,25 +4,25 @@ import { pathOfFile } from './path-of-file.ts';
 
 export interface DownloadOptions {
   readonly signal?: AbortSignal;
-  /** Bytes that are there already. By default 0. */
+  /** The number of bytes that you already have. By default 0. */
   readonly from?: number;
-  /** Of the file that these are of: another one is refused. */
+  /** The ETag of these bytes' file: another file is refused. */
   readonly etag?: string;
 }
 
 export interface Download {
-  /** Goes on by itself after a cut. `new Response(stream)` reads it as a whole. */
+  /** Resumes by itself after a cut. `new Response(stream)` reads it as a whole. */
   readonly stream: ReadableStream<Uint8Array>;
-  /** Of the whole file; undefined: the answer does not say it. */
+  /** The size of the whole file; undefined: unknown. */
   readonly size: number | undefined;
   readonly type: string;
   readonly etag: string;
 }
 
-/** Milliseconds without a byte after which a connection is given up. */
+/** Milliseconds without a byte after which a connection counts as cut. */
 const timeout = 60_000;
 
-/** The bytes of a file. The stream fails with `file_changed` where the rest would be of another file. */
+/** Downloads a file. The stream fails with `file_changed` if the rest would be of another file. */
 export async function download(
   client: Client,
   file: FileOrName,
@@ -34,12 +34,15 @@ export async function download(
   const ask = async (at: number, etag?: string): Promise<Response> => {
     const headers = at > 0 && { range: `bytes=${at}-`, ...(etag && { 'if-range': etag }) };
     const answer = await send(client, {
-      ...{ method: 'GET', path, signal: stop, repeatable: true },
+      method: 'GET',
+      path,
+      signal: stop,
+      repeatable: true,
       ...(headers && { headers }),
     });
     if ((at === 0 || answer.status === 206) && (etag ?? etagOf(answer)) === etagOf(answer)) return answer;
     await answer.body?.cancel();
-    const message = 'The file is another one now';
+    const message = 'The file has changed';
     throw new SluiceError({ code: 'file_changed', status: answer.status, message });
   };
   const first = await ask(from, known);
@@ -73,7 +76,7 @@ function etagOf({ headers }: Response): string {
   return headers.get('etag') ?? '';
 }
 
-/** null: that was the end. Rejects where nothing comes. */
+/** The next bytes; null: the end. Rejects if nothing comes in time. */
 async function readFrom(
   reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
 ): Promise<Uint8Array | null> {
@@ -83,6 +86,6 @@ async function readFrom(
     reader?.cancel().catch(() => {});
   }, timeout);
   const read = await reader?.read().finally(() => clearTimeout(timer));
-  if (isLate) throw new Error('Nothing came');
+  if (isLate) throw new Error('No data came in time');
   return read?.value ?? null;
 }

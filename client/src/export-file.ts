@@ -5,13 +5,13 @@ import type { Fields, Selectable, Space } from './space.ts';
 export type ExportFormat = 'csv' | 'ndjson' | 'json' | 'parquet' | 'arrow';
 
 export interface ExportOptions<Of extends Fields> extends FindOptions<Of, Selectable<Of>> {
-  /** Of CSV: what Excel needs to read UTF-8. */
+  /** For CSV: a byte order mark, which Excel needs to read UTF-8. */
   readonly bom?: boolean;
-  /** Of CSV: texts that a spreadsheet takes for formulas get a quote. */
+  /** For CSV: puts a quote before texts that a spreadsheet would take for formulas. */
   readonly escapeFormulas?: boolean;
 }
 
-/** The records as a file, whose bytes come as they are read. A file that was cut rejects when its end is read. */
+/** Exports records as a file, which is streamed. If the connection is cut, reading the body rejects. */
 export function exportFile<Of extends Fields>(
   client: Client,
   { slug }: Space<Of>,
@@ -20,7 +20,10 @@ export function exportFile<Of extends Fields>(
 ): Promise<Response> {
   const query = (bom ? '$bom=true&' : '') + (escapeFormulas ? '$escapeFormulas=true' : '');
   return send(client, {
-    ...{ method: 'QUERY', path: `${pathOf(client, slug)}/_export_.${format}?${query}` },
-    ...{ body: findBody(options), signal: options.signal, repeatable: true },
+    method: 'QUERY',
+    path: `${pathOf(client, slug)}/_export_.${format}?${query}`,
+    body: findBody(options),
+    signal: options.signal,
+    repeatable: true,
   });
 }

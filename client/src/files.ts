@@ -1,10 +1,11 @@
+import type { Abortable } from './ask.ts';
 import { type Client, json, send } from './client.ts';
 import { pathOfFile } from './path-of-file.ts';
 
 /** A stored file. */
 export interface CloudFile {
   readonly _id: string;
-  /** By which it is asked for and deleted. */
+  /** The name in its address. */
   readonly name: string;
   readonly originalName: string;
   readonly ownedBy: string;
@@ -15,33 +16,29 @@ export interface CloudFile {
   readonly updatedAt: string;
   readonly contentType: string;
   readonly size: number;
-  /** Hexadecimal; where the service computes it. */
+  /** Hexadecimal; present if the service computes it. */
   readonly sha256?: string;
 }
 
 /** A file, or its name. */
 export type FileOrName = string | Pick<CloudFile, 'name'>;
 
-interface Stop {
-  readonly signal?: AbortSignal | undefined;
-}
-
 export interface FilesAsked {
   /** Part of the original name. */
   readonly name?: string;
   /** Such as `image/png`, or `image/` for all images. */
   readonly type?: string;
-  /** Of the upload: a day, or a time of RFC 3339. */
+  /** The time of the upload: a day, or a time in the form of RFC 3339. */
   readonly from?: string;
   readonly to?: string;
   readonly sort?: 'createdAt' | 'name';
   readonly order?: 'asc' | 'desc';
   readonly sha256?: string;
-  /** Of a page: 1 to 200. */
+  /** Files per page: 1 to 200. */
   readonly limit?: number;
-  /** The `next` of the page before. */
+  /** The `next` of the previous page. */
   readonly after?: string;
-  /** Whether the page says how many files match. */
+  /** Whether to count the files that match. */
   readonly count?: boolean;
 }
 
@@ -56,7 +53,7 @@ export interface FilesPage {
 export async function filesPage(
   client: Client,
   asked: FilesAsked = {},
-  { signal }: Stop = {},
+  { signal }: Abortable = {},
 ): Promise<FilesPage> {
   const given = Object.entries(asked).filter(([, value]) => value !== undefined);
   const query = new URLSearchParams(given.map(([name, value]) => [name, `${value}`] as [string, string]));
@@ -68,17 +65,21 @@ export async function filesPage(
 export async function* listFiles(
   client: Client,
   asked: FilesAsked = {},
-  stop?: Stop,
+  options?: Abortable,
 ): AsyncGenerator<CloudFile, void, undefined> {
   let after = asked.after ?? null;
   do {
-    const page: FilesPage = await filesPage(client, after === null ? asked : { ...asked, after }, stop);
+    const page: FilesPage = await filesPage(client, after === null ? asked : { ...asked, after }, options);
     yield* page.files;
     after = page.next;
   } while (after !== null);
 }
 
-export async function deleteFile(client: Client, file: FileOrName, { signal }: Stop = {}): Promise<void> {
+export async function deleteFile(
+  client: Client,
+  file: FileOrName,
+  { signal }: Abortable = {},
+): Promise<void> {
   await send(client, { method: 'DELETE', path: pathOfFile(client, file), signal, repeatable: true });
 }
 
@@ -91,14 +92,14 @@ export interface DeletedFiles {
   }[];
 }
 
-/** Deletes up to 1,000 files, and says which of them it did not delete. */
+/** Deletes up to 1,000 files. `failed` lists the files that were not deleted. */
 export function deleteFiles(
   client: Client,
   files: readonly FileOrName[],
-  stop?: Stop,
+  options?: Abortable,
 ): Promise<DeletedFiles> {
   const names = files.map((file) => (typeof file === 'object' ? file.name : file));
-  return post(client, pathOfFile(client, '_delete_'), { names }, stop);
+  return post(client, pathOfFile(client, '_delete_'), { names }, options);
 }
 
 export interface FileLink {
@@ -107,27 +108,27 @@ export interface FileLink {
   readonly expiresAt: string;
 }
 
-/** A link that opens a file without a token. @param expiresIn seconds, up to a week. */
+/** Makes a link that opens a file without a token. @param expiresIn seconds, up to a week. */
 export function link(
   client: Client,
   file: FileOrName,
-  { expiresIn, ...stop }: { readonly expiresIn: number } & Stop,
+  { expiresIn, ...options }: { readonly expiresIn: number } & Abortable,
 ): Promise<FileLink> {
-  return post(client, `${pathOfFile(client, file)}/link`, { expiresIn }, stop);
+  return post(client, `${pathOfFile(client, file)}/link`, { expiresIn }, options);
 }
 
-export interface UploadLinkOptions extends Stop {
+export interface UploadLinkOptions extends Abortable {
   /** Seconds, up to a week. */
   readonly expiresIn: number;
-  /** Of a file. */
+  /** Most bytes of a file. */
   readonly maxBytes?: number;
   /** Such as `image/png`, or `image/` for all images. */
   readonly type?: string;
-  /** How many uploads. */
+  /** Most uploads. */
   readonly times?: number;
 }
 
-/** Addresses for uploads without a token, also by `upload` of this package. */
+/** Addresses for uploads without a token; `upload` takes them as well. */
 export interface UploadLink {
   readonly form: string;
   readonly resumable: string;
@@ -140,6 +141,11 @@ export function uploadLink(client: Client, { signal, ...asked }: UploadLinkOptio
   return post(client, pathOfFile(client, 'upload-link'), asked, { signal });
 }
 
-async function post<Answer>(client: Client, path: string, body: object, stop: Stop = {}): Promise<Answer> {
-  return send(client, { method: 'POST', path, body, ...stop, repeatable: true }, json<Answer>);
+async function post<Answer>(
+  client: Client,
+  path: string,
+  body: object,
+  options: Abortable = {},
+): Promise<Answer> {
+  return send(client, { method: 'POST', path, body, ...options, repeatable: true }, json<Answer>);
 }

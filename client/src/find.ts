@@ -2,7 +2,7 @@ import { type After, ask, type FindOptions, findBody } from './ask.ts';
 import type { Client } from './client.ts';
 import type { Fields, Selectable, Selected, Space } from './space.ts';
 
-/** Awaited it is an array. With `for await` it is read page by page, however many records there are. */
+/** `await` reads an array. `for await` reads page by page, however many records there are. */
 export interface List<Value> extends PromiseLike<Value[]>, AsyncIterable<Value> {}
 
 const pageSize = 1000;
@@ -17,7 +17,7 @@ export function find<Of extends Fields, const Select extends Selectable<Of> = ne
   const read = async (more?: object): Promise<Found[]> =>
     ask(client, space, '/_find_', { body: findBody({ ...options, ...more }), signal });
   return {
-    // biome-ignore lint/suspicious/noThenProperty: it is asked for only when it is awaited
+    // biome-ignore lint/suspicious/noThenProperty: the request is sent only when it is awaited
     then: (done, failed) => read().then(done, failed),
     [Symbol.asyncIterator]: () => pages(options, read as never) as AsyncGenerator<Found>,
   };
@@ -30,22 +30,22 @@ async function* pages(
   read: (more: object) => Promise<Page>,
 ): AsyncGenerator<Page[number]> {
   const by = sort.map((name) => name.replace(/^-/, ''));
-  // the next page begins behind their values
-  const unasked = select ? by.filter((name) => name !== 'id' && !select.includes(name)) : [];
+  // the next page begins after their values
+  const extra = select ? by.filter((name) => name !== 'id' && !select.includes(name)) : [];
   let left = limit ?? Number.POSITIVE_INFINITY;
   let after: After | undefined;
   do {
     const size = page ? left : Math.min(left, pageSize);
     const found = await read({
       ...{ limit: size, after, page: after ? undefined : page },
-      ...(select && { select: [...select, ...unasked] }),
+      ...(select && { select: [...select, ...extra] }),
     });
     const last = found.at(-1);
     if (!last) return;
     const values = by.map((name) => (name === 'id' ? null : last[name]));
     after = { id: last.id, values: by[0] ? values : undefined };
     for (const record of found) {
-      for (const name of unasked) delete record[name];
+      for (const name of extra) delete record[name];
       yield record;
     }
     left = found.length < size ? 0 : left - size;

@@ -5,7 +5,7 @@ import { randomKey } from './random-key.ts';
 import type { Fields, Space } from './space.ts';
 import type { UpsertOptions } from './write.ts';
 
-/** How far an import is (docs/import-export.md, "Jobs"). */
+/** The progress of an import (docs/import-export.md, "Jobs"). */
 export interface ImportJob {
   readonly id: string;
   readonly state: 'waiting' | 'running' | 'publishing' | 'done' | 'failed' | 'cancelled';
@@ -25,23 +25,23 @@ export interface ImportJob {
 }
 
 export interface ImportOptions<Of extends Fields> extends Abortable {
-  /** Content type, such as `text/csv`, unless the body is a Blob that has it. */
+  /** Content type, such as `text/csv`. By default the type of a Blob. */
   readonly type?: string;
   readonly format?: ExportFormat;
-  /** What becomes of a file with problems; by default nothing of it is stored. */
+  /** `skip` leaves out records with problems; by default nothing of such a file is stored. */
   readonly onError?: 'stop' | 'skip';
   readonly onConflict?: Omit<UpsertOptions<Of>, 'signal'>;
-  /** Fields of columns; null: left out. */
+  /** The field of each column; null: left out. */
   readonly columns?: Readonly<Record<string, (keyof Of & string) | null>>;
   readonly onProgress?: (job: ImportJob) => void;
 }
 
-/** Milliseconds between two looks at a job. */
+/** Milliseconds between two polls of a job. */
 const pause = 500;
 
 /**
- * Makes records of a file, and waits until they are there. A space that is not there gets the fields of the file, so call
- * `setStructure` first. Rejects with the code `import_failed` and the problems of the records. An abort cancels it.
+ * Imports the records of a file, and waits until they are stored. A missing space gets the fields of the file, so call
+ * `setStructure` first. Rejects with the code `import_failed` and the problems of the records. An abort cancels the import.
  */
 export async function importFile<Of extends Fields>(
   client: Client,
@@ -56,7 +56,10 @@ export async function importFile<Of extends Fields>(
     ...(columns && { columns: JSON.stringify(columns) }),
   });
   const begin = {
-    ...{ method: 'POST', path: `${pathOf(client, slug)}/_import_?${query}`, bytes, signal },
+    method: 'POST',
+    path: `${pathOf(client, slug)}/_import_?${query}`,
+    bytes,
+    signal,
     headers: { 'idempotency-key': randomKey(), ...(type && { 'content-type': type }) },
     repeatable: !(bytes instanceof ReadableStream),
   };
@@ -78,7 +81,9 @@ export async function importFile<Of extends Fields>(
 
 function failed({ error, problems }: ImportJob): SluiceError {
   return new SluiceError({
-    ...{ code: 'import_failed', status: 200, message: error ?? 'The import was cancelled' },
+    code: 'import_failed',
+    status: 200,
+    message: error ?? 'The import was cancelled',
     problems: problems.map(({ line, field, reason }) => `Line ${line}: ${field ?? 'it'} ${reason}`),
   });
 }

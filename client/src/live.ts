@@ -3,7 +3,7 @@ import { type Call, type Client, notSluice, SluiceError, send, sleep } from './c
 import { serverEvents } from './server-events.ts';
 import type { Fields, Selectable, Selected, Space } from './space.ts';
 
-/** The records of a live find, and the last change (docs/live.md). */
+/** The records of a live find, and the latest change (docs/live.md). */
 export type LiveEvent<Value> = { readonly records: ReadonlyMap<string, Value> } & (
   | { readonly type: 'ready'; readonly id?: undefined; readonly record?: undefined }
   | { readonly type: 'enter' | 'change'; readonly id: string; readonly record: Value }
@@ -14,15 +14,15 @@ export type LiveOptions<Of extends Fields, Select extends Selectable<Of> = never
   'where' | 'select' | 'limit' | 'signal'
 >;
 
-/** Milliseconds without a byte, after which a connection is given up: the service says something every 15 s. */
+/** Milliseconds without a byte after which a connection counts as cut: the service sends something every 15 s. */
 const patience = 40_000;
 const longestWait = 30_000;
-/** Statuses for which another attempt is of no use. */
+/** Statuses for which a retry is of no use. */
 const isFinal = /^4(?!08|29)|501/;
 
 /**
- * A find that stays open. Each step has all records, once they are there and after each change. A connection that is cut
- * is made again, and goes on where it was. It rejects when the service refuses it; `return()` closes it.
+ * A find that stays open. It yields all records once they are complete, and again after each change. After a cut it
+ * reconnects and resumes. It rejects if the service refuses the find; `return()` closes it.
  */
 export function live<Of extends Fields, const Select extends Selectable<Of> = never>(
   client: Client,
@@ -45,7 +45,7 @@ export function live<Of extends Fields, const Select extends Selectable<Of> = ne
   };
   return {
     next,
-    // a generator would end when its next event comes
+    // a generator's own `return` would wait for its next event
     return: () => {
       signal?.removeEventListener('abort', close);
       close();
@@ -105,7 +105,7 @@ async function* watch<Value>(
   }
 }
 
-/** One answer of the service, until it ends, says nothing any more or is not wanted. */
+/** One answer of the service, until it ends, stalls or is closed. */
 class Connection {
   readonly #cut = new AbortController();
   readonly #closing: AbortSignal;

@@ -7,7 +7,7 @@ export interface Login<Of extends Fields> {
   readonly user: RecordOf<Of>;
 }
 
-/** Finds the user who has these values; `connect({ ..., user: token })` then asks for him. */
+/** Logs in the user who has these values. Use the token in `connect({ ..., user: token })`. */
 export async function login<Of extends Fields>(
   client: Client,
   { slug }: Space<Of>,
@@ -16,9 +16,13 @@ export async function login<Of extends Fields>(
 ): Promise<Login<Of>> {
   const resources = headerJson({ mustExistSpaceStructures: [{ slug }] });
   const call = {
-    ...{ method: 'POST', path: `/${encodeURIComponent(client.project)}/function/login`, body: values },
-    // an attempt counts
-    ...{ headers: { 'function-resources': resources }, repeatable: false, signal },
+    method: 'POST',
+    path: `/${encodeURIComponent(client.project)}/function/login`,
+    body: values,
+    headers: { 'function-resources': resources },
+    // every attempt counts for the throttle
+    repeatable: false,
+    signal,
   };
   return send(client, call, json<Login<Of>>);
 }

@@ -6,7 +6,7 @@ import type { Client } from './client.ts';
 import type { CloudFile } from './files.ts';
 import { type UploadOptions, upload } from './upload.ts';
 
-/** Stores the file at a path, which is read as it is sent. With a `storage` another process goes on with it. */
+/** Uploads the file at a path, which is streamed. With a `storage`, another process can resume the upload. */
 export async function uploadPath(
   client: Client,
   path: string,

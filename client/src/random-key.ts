@@ -1,4 +1,4 @@
-/** A key of a request; `crypto.randomUUID` is not there for pages without HTTPS. */
+/** A random idempotency key. Pages without HTTPS have no `crypto.randomUUID`. */
 export function randomKey(): string {
   return crypto.getRandomValues(new Uint32Array(4)).join('-');
 }

@@ -3,7 +3,7 @@ import type { Client } from './client.ts';
 import { find, type List } from './find.ts';
 import type { Fields, NamesOf, Selectable, Selected, ShownName, Space } from './space.ts';
 
-/** The records in which any of the fields contains the text, in any letter case. */
+/** Finds the records in which any of the fields contains the text; case is ignored. */
 export function search<Of extends Fields, const Select extends Selectable<Of> = never>(
   client: Client,
   space: Space<Of>,

@@ -1,7 +1,7 @@
 /**
- * Server-sent events (HTML, section 9.2), as the service writes them: lines end with LF, and data is one line. Each is an
- * object of its fields. The last one may have no end: it says when to come back.
- * @param read the next bytes of the stream
+ * Parses server-sent events (HTML, section 9.2) as the service writes them: lines end with LF, and data is one line. Each
+ * event is an object of its fields. The last may lack its end: it says when to reconnect.
+ * @param read reads the next bytes of the stream
  */
 export async function* serverEvents(
   read: () => Promise<{ readonly done: boolean; readonly value?: Uint8Array | undefined }>,

@@ -1,4 +1,4 @@
-/** The types of fields, and the values that records have of them. */
+/** The types of fields, and the types of their values. */
 export interface ValuesOfTypes {
   TEXT: string;
   NUMBER: number;
@@ -8,21 +8,21 @@ export interface ValuesOfTypes {
 }
 export type FieldType = keyof ValuesOfTypes;
 
-/** What a field may say beside its type. */
+/** Options of a field besides its type. */
 export interface FieldOptions {
   /** Every record has a value. */
   readonly required?: boolean;
   /** No two records have the same value. */
   readonly unique?: boolean;
-  /** Stored as a hash: it can be compared, and is never answered. */
+  /** Stored as a hash, which can be compared but is never answered. */
   readonly hashed?: boolean;
-  /** Of text, before it is stored and compared: without the spaces around it, in lower case, in Unicode's form NFC. */
+  /** Applied to texts before they are stored and compared: trim spaces, lower case, Unicode's form NFC. */
   readonly normalize?: readonly ('trim' | 'lower' | 'nfc')[];
-  /** In addresses; by default its name. */
+  /** The name in addresses; by default the field's name. */
   readonly slug?: string;
 }
 
-/** A field of a space. @typeParam Value of its records, where it has one */
+/** A field of a space. @typeParam Value the type of its values */
 export interface Field<
   Type extends FieldType = FieldType,
   Options extends FieldOptions = FieldOptions,
@@ -30,11 +30,11 @@ export interface Field<
 > {
   readonly type: Type;
   readonly options: Options;
-  /** For the compiler alone. */
+  /** Only for the compiler. */
   readonly value?: Value;
 }
 
-type Made<Type extends FieldType, Options extends FieldOptions, Value> = Field<Type, Options, Value>;
+type TypedField<Type extends FieldType, Options extends FieldOptions, Value> = Field<Type, Options, Value>;
 
 function field<Type extends FieldType>(type: Type) {
   return <
@@ -42,7 +42,7 @@ function field<Type extends FieldType>(type: Type) {
     const Options extends FieldOptions = object,
   >(
     options: Options = {} as Options,
-  ): Made<Type, Options, Value> => ({ type, options });
+  ): TypedField<Type, Options, Value> => ({ type, options });
 }
 
 export const text = /* @__PURE__ */ field('TEXT');
@@ -69,7 +69,7 @@ type With<Of extends Fields, Option extends keyof FieldOptions> = {
   [Name in keyof Of]: Of[Name]['options'] extends { readonly [Key in Option]: true } ? Name : never;
 }[keyof Of];
 
-/** What every record has. */
+/** The fields of every record. */
 export interface System {
   readonly id: string;
   /** ISO 8601. */
@@ -77,7 +77,7 @@ export interface System {
   readonly updatedAt: string;
 }
 
-/** A record as a find answers it. */
+/** A stored record, as answers have it. */
 export type RecordOf<Of extends Fields> = Flat<
   System & {
     readonly [Name in Exclude<keyof Of, With<Of, 'hashed'>>]: Name extends With<Of, 'required'>
@@ -86,7 +86,7 @@ export type RecordOf<Of extends Fields> = Flat<
   }
 >;
 
-/** A record that is to be stored. */
+/** A record to store. */
 export type NewRecord<Of extends Fields> = Flat<
   { readonly [Name in With<Of, 'required'>]: ValueOf<Of[Name]> } & {
     readonly [Name in Exclude<keyof Of, With<Of, 'required'>>]?: ValueOf<Of[Name]> | null;
@@ -106,22 +106,22 @@ export type NamesOf<Of extends Fields, Type extends FieldType> = {
 
 export type UniqueNames<Of extends Fields> = With<Of, 'unique'> & string;
 
-interface Any<Value> {
+interface AnyOperators<Value> {
   readonly eq?: Value;
   readonly ne?: Value;
   readonly exists?: boolean;
 }
-interface Listed<Value> extends Any<Value> {
+interface ListOperators<Value> extends AnyOperators<Value> {
   readonly in?: readonly Value[];
   readonly nin?: readonly Value[];
 }
-interface Ordered<Value> extends Listed<Value> {
+interface OrderOperators<Value> extends ListOperators<Value> {
   readonly gt?: Value;
   readonly gte?: Value;
   readonly lt?: Value;
   readonly lte?: Value;
 }
-interface OfText<Value> extends Ordered<Value> {
+interface TextOperators<Value> extends OrderOperators<Value> {
   readonly contains?: string;
   readonly startsWith?: string;
   readonly endsWith?: string;
@@ -129,7 +129,7 @@ interface OfText<Value> extends Ordered<Value> {
   readonly istartsWith?: string;
   readonly iendsWith?: string;
 }
-interface OfArray<Value> extends Listed<Value> {
+interface ArrayOperators<Value> extends ListOperators<Value> {
   readonly has?: unknown;
   readonly hasAny?: readonly unknown[];
   readonly hasAll?: readonly unknown[];
@@ -138,37 +138,37 @@ interface OfArray<Value> extends Listed<Value> {
 
 /** Operators by type (docs/api.md, "Filters"). */
 type Operators<Type extends FieldType, Value> = {
-  TEXT: OfText<Value>;
-  NUMBER: Ordered<Value>;
-  BOOLEAN: Listed<Value>;
-  ARRAY: OfArray<Value>;
+  TEXT: TextOperators<Value>;
+  NUMBER: OrderOperators<Value>;
+  BOOLEAN: ListOperators<Value>;
+  ARRAY: ArrayOperators<Value>;
   OBJECT: never;
 }[Type];
 
-/** A moment; a text is ISO 8601, or a day. */
+/** A moment. Texts are in the form of ISO 8601, or days. */
 type Moment = string | Date;
 
-type OfField<Of extends Field> = Of['options'] extends { readonly hashed: true }
+type FieldCondition<Of extends Field> = Of['options'] extends { readonly hashed: true }
   ? ValueOf<Of>
   : ValueOf<Of> | Operators<Of['type'], ValueOf<Of>>;
 
-/** Conditions: all of them have to hold. */
+/** Conditions. All of them must hold. */
 export type Where<Of extends Fields> = {
-  readonly [Name in keyof Of]?: OfField<Of[Name]>;
+  readonly [Name in keyof Of]?: FieldCondition<Of[Name]>;
 } & {
   /** Values within an OBJECT, at their path. */
   readonly [Path in `${NamesOf<Of, 'OBJECT'>}.${string}`]?: unknown;
 } & {
-  readonly id?: string | Ordered<string>;
-  readonly createdAt?: Moment | Ordered<Moment>;
-  readonly updatedAt?: Moment | Ordered<Moment>;
-  /** Any, all or none of the branches. */
+  readonly id?: string | OrderOperators<string>;
+  readonly createdAt?: Moment | OrderOperators<Moment>;
+  readonly updatedAt?: Moment | OrderOperators<Moment>;
+  /** AnyOperators, all or none of the branches. */
   readonly $or?: readonly Where<Of>[];
   readonly $and?: readonly Where<Of>[];
   readonly $not?: readonly Where<Of>[];
 };
 
-/** What can be shown, and sorted by. */
+/** Names of fields that can be selected, and sorted by. */
 export type ShownName<Of extends Fields> =
   | (Exclude<keyof Of, With<Of, 'hashed'>> & string)
   | 'createdAt'
@@ -186,12 +186,15 @@ export type Selected<Of extends Fields, Select extends Selectable<Of>> = [Select
       }
     >;
 
-/** The structure of a space, as the header `structure` says it. What it leaves out of the space stays as it is stored. */
+/** The structure of a space, for the header `structure`. What it leaves out stays as it is stored. */
 export function structureOf({ slug, fields }: Space, projectSlug: string): object {
   return {
-    ...{ slug, projectSlug },
+    slug,
+    projectSlug,
     recordStructure: Object.entries(fields).map(([name, { type, options }]) => ({
-      ...{ name, slug: name, type },
+      name,
+      slug: name,
+      type,
       ...options,
     })),
   };

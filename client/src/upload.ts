@@ -6,7 +6,7 @@ import { randomKey } from './random-key.ts';
 
 export type { Source } from './bytes-of.ts';
 
-/** Where the addresses of unfinished uploads are kept, such as localStorage. */
+/** Stores the addresses of unfinished uploads, such as localStorage. */
 export interface PlaceStorage {
   getItem(key: string): string | null;
   setItem(key: string, value: string): void;
@@ -16,23 +16,23 @@ export interface PlaceStorage {
 declare const localStorage: PlaceStorage;
 
 export interface UploadOptions {
-  /** By default that of a File, or `file`. */
+  /** By default the name of a File, or `file`. */
   readonly name?: string;
-  /** By default that of a Blob, or what the name suggests. */
+  /** By default the type of a Blob, or what the name suggests. */
   readonly type?: string;
   readonly signal?: AbortSignal;
-  /** Called after each part, with the bytes that are stored. `size` is undefined while a stream goes on. */
+  /** Called after each part, with the bytes stored so far. `size` is undefined until a stream ends. */
   readonly onProgress?: (progress: { readonly sent: number; readonly size: number | undefined }) => void;
-  /** A file of one part is sent by one request; a larger one goes on after a cut. By default 8 MiB. */
+  /** A file of one part is sent by one request; a larger upload is resumable. By default 8 MiB. */
   readonly partBytes?: number;
-  /** Where a large file goes on after a reload of the page. By default localStorage, where there is one. */
+  /** Lets a large upload resume after a reload of the page. By default localStorage, if there is one. */
   readonly storage?: PlaceStorage;
   /**
-   * By which a file is known again, up to 255 characters of ASCII: what is uploaded with the same key is the same file.
-   * By default a large File is known by its name, its size and its time.
+   * Identifies the file, up to 255 characters of ASCII: uploads with the same key are the same file. By default a large File
+   * is identified by its name, size and time.
    */
   readonly key?: string;
-  /** Made by `uploadLink`: the client needs no good token then. */
+  /** Made by `uploadLink`; then the client needs no valid token. */
   readonly link?: Pick<UploadLink, 'put' | 'resumable'>;
 }
 
@@ -42,18 +42,18 @@ interface Upload extends UploadOptions {
   readonly name: string;
   readonly type: string;
   readonly partBytes: number;
-  /** Of its address in the storage; undefined: nothing is kept. */
-  readonly place: string | undefined;
+  /** The key of its address in the storage; undefined: not stored. */
+  readonly storageKey: string | undefined;
 }
 
-/** These are other addresses, or none. */
-const unfit = /^(upload|upload-link|resumable|_delete_|\.*)$/;
-/** Milliseconds for a part. Over a line that is slower smaller ones are sent. */
+/** Names that a PUT can't have: their paths mean something else, or nothing. */
+const reservedNames = /^(upload|upload-link|resumable|_delete_|\.*)$/;
+/** Milliseconds for a part. On a slower connection, smaller parts are sent. */
 const timeout = 240_000;
 const smallestPart = 2 ** 18;
 const gone = /^(not_found|upload_expired)$/;
 
-/** Stores a file. Where the signal stops it, or it fails, the same call goes on later with what has come. */
+/** Uploads a file. If it fails, or the signal aborts it, the same call resumes it later. */
 export async function upload(
   client: Client,
   source: Source,
@@ -65,15 +65,15 @@ export async function upload(
   signal?.throwIfAborted();
   const bytes = bytesOf(source);
   const known = key ?? (file.lastModified && `${name} ${file.lastModified}`);
-  const place =
-    known && bytes.again ? `sluice ${client.url} ${client.project} ${bytes.size} ${known}` : undefined;
-  const all = { ...options, client, bytes, name, type, partBytes, place };
+  const storageKey =
+    known && bytes.isRepeatable ? `sluice ${client.url} ${client.project} ${bytes.size} ${known}` : undefined;
+  const all = { ...options, client, bytes, name, type, partBytes, storageKey };
   const stop = (): void => bytes.close(signal?.reason);
   signal?.addEventListener('abort', stop);
   try {
-    // a stream may end within it
+    // a stream may end within the first part
     const first = await bytes.part(0, partBytes);
-    return await (first.size === bytes.size && !unfit.test(name) ? put(all, first) : sendParts(all));
+    return await (first.size === bytes.size && !reservedNames.test(name) ? put(all, first) : sendParts(all));
   } finally {
     signal?.removeEventListener('abort', stop);
     bytes.close();
@@ -103,15 +103,17 @@ async function put({ client, name, type, key, link, ...more }: Upload, whole: Bl
 /** https://tus.io/protocols/resumable-upload */
 async function sendParts(upload: Upload): Promise<CloudFile> {
   const { client, bytes, partBytes, signal, onProgress } = upload;
-  const state: State = { address: keep(upload), offset: 0, isSure: false, most: partBytes };
+  const state: UploadState = { address: keepAddress(upload), offset: 0, isSure: false, most: partBytes };
   for (let tries = 0; ; ) {
     try {
       const answer = await send(client, {
         ...(await nextCall(upload, state)),
-        ...{ signal, timeout, repeatable: !state.isSure },
+        signal,
+        timeout,
+        repeatable: !state.isSure,
       });
       const { headers } = answer;
-      const address = state.address ?? keep(upload, headers.get('location'));
+      const address = state.address ?? keepAddress(upload, headers.get('location'));
       if (!address || !headers.has('tus-resumable')) throw notSluice(answer.status);
       const offset = Number(headers.get('upload-offset'));
       if (offset > state.offset) tries = 0;
@@ -119,16 +121,16 @@ async function sendParts(upload: Upload): Promise<CloudFile> {
       Object.assign(state, { address, offset, isSure: true });
       onProgress?.({ sent: offset, size: bytes.size });
       if (headers.get('upload-complete') === '?1') {
-        // asked for, as the answer to the last part may have been lost
+        // read from the service, as the answer to the last part may have been lost
         const call = { method: 'GET', path: address, signal, repeatable: true };
         const file = await send(client, call, json<CloudFile>);
-        keep(upload, null);
+        keepAddress(upload, null);
         return file;
       }
     } catch (failure) {
       if (!(failure instanceof SluiceError)) throw failure;
-      const isGone = state.address && bytes.again && gone.test(failure.code) && tries < client.retries;
-      if (isGone) state.address = keep(upload, null);
+      const isGone = state.address && bytes.isRepeatable && gone.test(failure.code) && tries < client.retries;
+      if (isGone) state.address = keepAddress(upload, null);
       else await backOff(client, failure, tries, signal);
       tries++;
       state.isSure = false;
@@ -137,25 +139,25 @@ async function sendParts(upload: Upload): Promise<CloudFile> {
   }
 }
 
-/** Of an upload at the server. */
-interface State {
-  /** Its path; null: it has not begun. */
+/** The state of an upload at the server. */
+interface UploadState {
+  /** Its path; null: not started. */
   address: string | null;
   offset: number;
-  /** Whether the server has just said the offset. */
+  /** Whether the offset is the server's latest. */
   isSure: boolean;
-  /** Bytes of the next part. */
+  /** Most bytes of the next part. */
   most: number;
 }
 
-type Next = Pick<Call, 'method' | 'path' | 'headers' | 'bytes'>;
+type UploadCall = Pick<Call, 'method' | 'path' | 'headers' | 'bytes'>;
 
 async function nextCall(
   { client, bytes, name, type, link }: Upload,
-  { address, offset, isSure, most }: State,
-): Promise<Next> {
+  { address, offset, isSure, most }: UploadState,
+): Promise<UploadCall> {
   const tus = { 'tus-resumable': '1.0.0' };
-  // not HEAD, whose answers do not say what is wrong
+  // not HEAD, whose errors have no body
   if (address && !isSure)
     return { method: 'POST', path: address, headers: { ...tus, 'x-http-method-override': 'HEAD' } };
   const part = address && (await bytes.part(offset, most));
@@ -180,29 +182,29 @@ async function nextCall(
 }
 
 /**
- * The address of an upload that goes on.
- * @param address is kept from now on; null: none is; undefined: the one that was kept
+ * Stores, removes or reads the address of a resumable upload, and returns it.
+ * @param address to store; null: removes it; undefined: reads it
  */
-function keep({ place, storage }: Upload, address?: string | null): string | null {
+function keepAddress({ storageKey, storage }: Upload, address?: string | null): string | null {
   try {
     const store = storage ?? localStorage;
-    if (!place) return address ?? null;
-    if (address === undefined) return store.getItem(place);
-    if (address === null) store.removeItem(place);
-    else store.setItem(place, address);
+    if (!storageKey) return address ?? null;
+    if (address === undefined) return store.getItem(storageKey);
+    if (address === null) store.removeItem(storageKey);
+    else store.setItem(storageKey, address);
   } catch {
-    // there is none, or it is full or forbidden: uploads go on after a cut, and not after a reload
+    // the storage is missing, full or forbidden: uploads resume after a cut, but not after a reload
   }
   return address ?? null;
 }
 
-/** Bytes, and their digest where the platform has one: the server takes them if they are right. */
+/** Bytes, and their digest if the platform can compute it: the server checks it. */
 async function checked(
   blob: Blob,
   headers: Readonly<Record<string, string>>,
 ): Promise<Pick<Call, 'bytes' | 'headers'>> {
   const bytes = await blob.arrayBuffer();
-  // a page that came by plain HTTP has none
+  // pages without HTTPS have no `subtle`
   const digest = await globalThis.crypto?.subtle?.digest('SHA-256', bytes);
   return {
     bytes,

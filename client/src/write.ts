@@ -15,11 +15,11 @@ import {
 } from './space.ts';
 
 export interface InsertOptions extends Abortable {
-  /** What is sent again under it is stored once. By default a random one. */
+  /** The idempotency key: repeated inserts with it are stored once. By default a random one. */
   readonly key?: string;
 }
 
-/** All records are stored, or none. */
+/** Stores all records, or none. */
 export function insert<Of extends Fields>(
   client: Client,
   space: Space<Of>,
@@ -41,13 +41,13 @@ export function insert(
   return store(client, space, { body, signal, headers: { 'idempotency-key': key } });
 }
 
-/** What happens to a record whose value of a unique field is stored already. */
+/** What happens to a record whose unique value is already stored. */
 export interface UpsertOptions<Of extends Fields> extends Abortable {
   readonly on: UniqueNames<Of>;
   readonly do: 'update' | 'skip';
 }
 
-/** Inserts, and changes or leaves what is stored already. Answers records as they are stored then. */
+/** Inserts new records, and changes or skips stored ones. Returns the records as they are stored afterwards. */
 export function upsert<Of extends Fields>(
   client: Client,
   space: Space<Of>,
@@ -76,7 +76,7 @@ function store(client: Client, space: Space, call: Parameters<typeof ask>[3]): P
 
 const once = { repeatable: false };
 
-/** Answers the record after the change. It is not retried: without an answer, look whether it was made. */
+/** Changes a record, and returns it. Not retried: without an answer, check whether it was changed. */
 export function update<Of extends Fields>(
   client: Client,
   space: Space<Of>,
@@ -88,12 +88,12 @@ export function update<Of extends Fields>(
   return ask(client, space, path, { ...once, body: changes, signal });
 }
 
-/** What is added to numbers. Unique ones can't be added to. */
+/** Numbers to add to fields, which must not be unique. */
 export type Increments<Of extends Fields> = {
   readonly [Name in Exclude<NamesOf<Of, 'NUMBER'> & ShownName<Of>, UniqueNames<Of>>]?: number;
 };
 
-/** Adds to numbers of a record, exactly however many do at once. Answers the record after the change. */
+/** Adds to numbers of a record, and returns it. Concurrent additions all count. */
 export function inc<Of extends Fields>(
   client: Client,
   space: Space<Of>,
@@ -105,24 +105,24 @@ export function inc<Of extends Fields>(
   return update(client, space, id, Object.fromEntries(changes) as Changes<Of>, options);
 }
 
-interface OfMany extends Abortable {
-  /** `where` may hold for every record, as `{}` does. Otherwise such a condition is refused, lest a mistake change them all. */
+interface ManyOptions extends Abortable {
+  /** Allows conditions that hold for every record, such as `{}`. Otherwise they are refused, as they may be a mistake. */
   readonly all?: boolean | undefined;
 }
 
-/** Changes all records that match, or none. Answers how many there were. */
+/** Changes all records that match, or none. Returns their number. */
 export async function updateMany<Of extends Fields>(
   client: Client,
   space: Space<Of>,
   where: Where<Of>,
   set: Changes<Of>,
-  { inc, all, signal }: OfMany & { readonly inc?: Increments<Of> } = {},
+  { inc, all, signal }: ManyOptions & { readonly inc?: Increments<Of> } = {},
 ): Promise<number> {
   const call = { ...once, body: { where: checked(where), all, set, inc }, signal };
   return (await ask<{ updated: number }>(client, space, '/_update_', call)).updated;
 }
 
-/** Answers the record that was deleted. */
+/** Deletes a record, and returns it. */
 export function deleteOne<Of extends Fields>(
   client: Client,
   space: Space<Of>,
@@ -132,18 +132,18 @@ export function deleteOne<Of extends Fields>(
   return ask(client, space, `?id=${encodeURIComponent(id)}`, { ...once, method: 'DELETE', signal });
 }
 
-/** Deletes all records that match, or none. Answers how many there were. */
+/** Deletes all records that match, or none. Returns their number. */
 export async function deleteMany<Of extends Fields>(
   client: Client,
   space: Space<Of>,
   where: Where<Of>,
-  { all, signal }: OfMany = {},
+  { all, signal }: ManyOptions = {},
 ): Promise<number> {
   const call = { ...once, body: { where: checked(where), all }, signal };
   return (await ask<{ deleted: number }>(client, space, '/_delete_', call)).deleted;
 }
 
-/** Makes the space, or changes its fields. Fields that are left out stay. */
+/** Makes the space, or changes its fields. Missing fields stay as they are. */
 export async function setStructure(client: Client, space: Space, { signal }: Abortable = {}): Promise<void> {
   await ask(client, space, '/set-structure', {
     body: structureOf(space, client.project),

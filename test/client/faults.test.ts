@@ -116,7 +116,7 @@ t.test('nobody listens at a wrong address', async (t) => {
     retries: 1,
   });
   const failure = await error(find(db, orders));
-  t.match(failure, { code: 'no_answer', status: 0, message: `No answer of ${db.url}` });
+  t.match(failure, { code: 'no_answer', status: 0, message: `No answer from ${db.url}` });
   t.ok(failure instanceof SluiceError && failure.cause instanceof Error);
 });
 
