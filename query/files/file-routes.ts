@@ -132,14 +132,15 @@ async function queryFile(
     cut,
   });
   const list = isAggregation(body) ? await whole(chunks) : await pageOf(chunks, next);
-  const cursor = (next as NextPage | null)?.cursorOf(list) ?? null;
+  const page = next as NextPage | null;
+  const cursor = page?.cursorOf(list) ?? null;
   return {
     status: 200,
     headers: {
       'content-type': 'application/json; charset=utf-8',
       'cache-control': 'no-store',
       ...acceptQuery,
-      ...(cursor !== null && nextHeaders(request, cursor)),
+      ...(page !== null && cursor !== null && nextHeaders(request, page, cursor)),
       ...(more as Headers | null),
     },
     body: list instanceof Uint8Array ? list : { chunks: list },

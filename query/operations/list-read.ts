@@ -72,7 +72,8 @@ export abstract class ListRead extends CachedRead<ListPlan> {
   #pageHeaders({ next }: ListPlan, list: List): AnswerHeaders {
     if (next === null) return this.headers;
     const cursor = next.cursorOf(list);
-    const paged = cursor === null ? null : { ...this.headers, ...nextHeaders(this.call.request, cursor) };
+    const paged =
+      cursor === null ? null : { ...this.headers, ...nextHeaders(this.call.request, next, cursor) };
     if (list instanceof Uint8Array) headersOfPages.set(list, paged);
     return paged ?? this.headers;
   }

@@ -21,17 +21,20 @@ const lastValues = new WeakMap<Uint8Array, string>();
 export class NextPage {
   /** Values to read; null: whole records. */
   readonly select: RecordParts | null;
+  /** Whether the `options` header says where this page begins: an address that is sent with it can't say it again. */
+  readonly beginsInHeader: boolean;
   readonly #page: Page;
   readonly #isHiding: boolean;
   readonly #targets: readonly Target[];
   readonly #hasIds: boolean;
 
   /** @param structure of the records */
-  constructor({ page, sort, select }: Options & { readonly page: Page }, structure: Structure) {
+  constructor({ page, pageInHeader, sort, select }: Options & { readonly page: Page }, structure: Structure) {
     const { parts } = select ?? wholeRecord(structure);
     const isShown = (target: Target): boolean =>
       parts.some((part) => part.target === target && part.path.length === 0);
     this.#page = page;
+    this.beginsInHeader = pageInHeader;
     this.#hasIds = structure.ofFile !== true;
     this.#targets = (sort ?? []).map(({ target }) => target);
     this.#isHiding = this.#hasIds && select !== null && !this.#targets.every(isShown);

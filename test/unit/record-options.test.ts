@@ -14,7 +14,8 @@ const read = (options: unknown) =>
   parseOptions(typeof options === 'string' ? options : JSON.stringify(options), structure);
 
 t.test('what is absent has its default', async (t) => {
-  const defaults = { paramRelationship: 'And', page: null, sort: null, select: null, count: false };
+  const none = { page: null, pageInHeader: false, sort: null, select: null };
+  const defaults = { paramRelationship: 'And', ...none, count: false };
   t.strictSame(parseOptions(undefined, structure), defaults);
   t.strictSame(read(''), defaults);
   t.strictSame(read({}), defaults);
@@ -30,6 +31,8 @@ t.test('relationship, pages and order', async (t) => {
     { limit: 10, offset: 20 },
     'digits as text',
   );
+  t.equal(read({ pagination: { limit: 10, page: 3 } }).pageInHeader, true);
+  t.equal(read({ pagination: { limit: 10 } }).pageInHeader, false);
   const target = structure.lookup.get('firstName');
   t.ok(target);
   t.strictSame(read({ sort: { by: 'firstName', order: 'desc' } }).sort, [{ target, descending: true }]);

@@ -18,6 +18,8 @@ export interface Options {
   readonly paramRelationship: 'And' | 'Or';
   /** Null: all records. */
   readonly page: Page | null;
+  /** Whether the header, and not a control, says where the page begins. */
+  readonly pageInHeader: boolean;
   /** Null: in order of insertion. */
   readonly sort: Sorts | null;
   /** Null: records have all their fields. */
@@ -29,6 +31,7 @@ export interface Options {
 export const noOptions: Options = {
   paramRelationship: 'And',
   page: null,
+  pageInHeader: false,
   sort: null,
   select: null,
   count: false,
@@ -61,6 +64,7 @@ export function parseOptions(
   const options: Options = {
     paramRelationship: readRelationship(input.paramRelationship, complain),
     page: readPage(input.pagination, { sort, labels, complain }),
+    pageInHeader: beginsPage(parsed.pagination),
     sort,
     select: parseSelect(input.select, structure, complain, labels.select),
     count: readCount(controls.get('$count')?.[0], complain),
@@ -108,6 +112,10 @@ function readPage(
   const page = value.page === undefined ? 1 : positive(labels.page, value.page, complain);
   if (limit === null || page === null) return null;
   return countable({ limit, offset: (page - 1) * limit }, complain);
+}
+
+function beginsPage(pagination: unknown): boolean {
+  return isObject(pagination) && (pagination.page !== undefined || pagination.after !== undefined);
 }
 
 function countable(page: Page, complain: Complain): Page | null {
