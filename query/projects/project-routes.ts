@@ -1,6 +1,5 @@
 import { type AccountOperation, accountRoutes } from '#auth/account-routes.ts';
 import type { Authenticate } from '#auth/authenticate.ts';
-import type { StoreList } from '#engine/store-list.ts';
 import { invalidSlug, noSuchProject } from '#kernel/errors/catalogue.ts';
 import type { Grants } from '#kernel/grants.ts';
 import { longestName, slugPattern, slugProblem, spaceSlugProblem } from '#kernel/ids/slug.ts';
@@ -17,7 +16,6 @@ import {
   string,
 } from '#kernel/json/schema.ts';
 import { exampleStructure } from '#records/structure/example-structure.ts';
-import { structureText } from '#records/structure/structure.ts';
 import { storedField } from '#records/structure/structure-schema.ts';
 import type { HttpRequest, HttpResponse, Route } from '#server/http/http-types.ts';
 import {
@@ -38,10 +36,10 @@ import {
 import { curl } from '#server/openapi/curl.ts';
 import { readPath } from '../input/space-reference.ts';
 import type { SpaceRulesParts } from '../login/space-rules.ts';
-import type { CatalogueEntry } from '../space/catalogue-entry.ts';
 import { type SpaceFigures, SpaceSizes } from '../space/space-figures.ts';
 import { type DropParts, dropField, dropProject, dropSpace } from './drop-space.ts';
 import { ruleOperations, spaceOf } from './rule-routes.ts';
+import { spaceJson, structureJson } from './space-json.ts';
 
 type ProjectRouteParts = DropParts & SpaceRulesParts & { readonly authenticate: Authenticate };
 type ProjectParts = ProjectRouteParts & { readonly sizes: SpaceSizes };
@@ -284,33 +282,4 @@ function readProject({ params }: HttpRequest): string {
 function readSpace({ params }: HttpRequest, ownerId: string): { readonly id: string; readonly slug: string } {
   const { projectSlug, slug } = readPath(params);
   return { id: uuidV5(ownerId, projectSlug, slug), slug };
-}
-
-const noFigures: SpaceFigures = { records: 0, bytes: 0 };
-
-interface StructureJson {
-  readonly name: string;
-  readonly description: string;
-  readonly recordStructure: unknown;
-}
-
-/** The stored structure in the form of the `structure` header. */
-function structureJson({ structure }: CatalogueEntry): StructureJson {
-  return JSON.parse(structureText(structure)) as StructureJson;
-}
-
-function spaceJson(entry: CatalogueEntry, { all }: StoreList, figures = noFigures) {
-  const { name, description, recordStructure: fields } = structureJson(entry);
-  const { slug } = entry.structure;
-  const store = all.find(({ number }) => number === entry.store);
-  const isAway = store?.available !== true;
-  return {
-    slug,
-    name,
-    description,
-    fields,
-    createdAt: entry.createdAt.toISOString(),
-    ...(isAway ? { records: null, bytes: null } : figures),
-    store: all.length === 1 ? null : { name: store?.name ?? '', available: !isAway },
-  };
 }
