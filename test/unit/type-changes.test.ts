@@ -1,7 +1,7 @@
 import t from 'tap';
 import { unannounced } from '#coordination/redis/invalidation.ts';
-import { beginTypeChange, endTypeChange, retypedFields } from '#query/space/retyped-fields.ts';
 import type { CatalogueEntry as Entry } from '#query/space/catalogue-entry.ts';
+import { beginTypeChange, endTypeChange, retypedFields } from '#query/space/retyped-fields.ts';
 import { freshnessOf } from '#query/space/spaces-deps.ts';
 import { TypeChanges, type TypeChangesParts } from '#query/space/type-changes.ts';
 import { parseStructure } from '#records/structure/parse-structure.ts';
