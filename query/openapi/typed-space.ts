@@ -44,10 +44,8 @@ export function isSearchable({ type, hashed, hidden }: Field): boolean {
 export function typedSpace({ fields }: Structure): SpaceModel {
   const compared = fields.filter(({ hidden }) => !hidden);
   const shown = compared.filter(({ hashed }) => !hashed);
-  const record = exactObject({
-    ...systemProperties,
-    ...byName(shown, (field) => nullable(valueSchema(field))),
-  });
+  const values = byName(shown, (field) => nullable(valueSchema(field)));
+  const record = exactObject({ ...systemProperties, ...values });
   // `select` may leave out fields, and name parts of an OBJECT
   const found = {
     ...record,
