@@ -33,8 +33,13 @@ t.test('records that are to be read again while they are read', async (t) => {
   };
   const client = watch();
   await client.until(/event: ready/);
+  // a read makes several events
   const types = client.events().map((event) => event.split(' ')[0]);
-  t.strictSame(types, ['snapshot', 'reset', 'snapshot', 'snapshot', 'snapshot', 'ready']);
+  const turns = types.filter((type, at) => type !== types[at - 1]);
+  t.strictSame(turns, ['snapshot', 'reset', 'snapshot', 'ready']);
+  const ids = client.events().slice(types.indexOf('reset')).flatMap((event) => event.split(' ').slice(1));
+  t.strictSame(ids.length, new Set(ids).size);
+  t.equal(ids.length, rows.size);
 });
 
 t.test('where rows are read later, a client hears that a record left that it had for a moment', async (t) => {
@@ -219,7 +224,7 @@ t.test('what a user may not see any more is not sent, neither records nor events
   given.openSpace = async () => space;
   await reader.until(/event: snapshot/);
   t.match(reader.text, /"age"/, 'as it is seen by now');
-  t.equal(reader.events().length, 1);
+  t.ok(reader.events().every((event) => event.startsWith('snapshot ')));
 });
 
 t.test('events of a user wait while it can not be seen what he may see', async (t) => {
@@ -253,9 +258,9 @@ t.test('a check that takes too long ends nothing; one that refuses does', async 
   given.openSpace = async () => {
     throw new Error('unexpected');
   };
-  const ended = client.until(/: it failed\n\n$/);
+  const ended = client.until(/: it failed\n$/);
   // the timer of the checks alone keeps no process
-  while (!client.text.endsWith('it failed\n\n')) await sleep(20);
+  while (!client.text.endsWith('it failed\n')) await sleep(20);
   await ended;
   t.equal((await client.chunks.next()).done, true);
   t.equal(given.streams(), 0);
