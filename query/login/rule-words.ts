@@ -93,7 +93,7 @@ export function warningsOf(rules: Rules, { fields }: Structure, users: Structure
   );
   const warnings = open.map(everybodyMay);
   if (users === null && rules.variables.some((variable) => variable.startsWith('$user')))
-    warnings.push(`The record space ${rules.users} of the users does not exist: nobody can log in`);
+    warnings.push(`The record space of users (${rules.users}) does not exist: nobody can log in`);
   for (const { name } of impossible)
     warnings.push(`No record can be inserted: the field ${name} is required, and readonly`);
   if (rules.allow.insert !== null && rules.allow.find === null && rules.allow.update !== null)

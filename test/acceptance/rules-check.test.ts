@@ -25,7 +25,7 @@ t.test('says who may do what, and fails where more is open than is meant', async
   const { status, stdout, stderr } = await check('--open', 'notes:find');
   t.equal(status, 1, stderr);
   t.match(stdout, /^app\/notes\n {2}find: a stranger none; a user those with owner = \$user.id\n/m);
-  t.match(stdout, /^ {2}! There is no record space users/m);
+  t.match(stdout, /^ {2}! The record space of users \(users\) does not exist/m);
   t.match(stdout, /^app\/posts\n {2}find: a stranger all; a user all\n/m);
   t.match(stdout, /^ {2}! Everybody can find all records, without logging in\n/m);
   t.match(stdout, /^2 record spaces with rules, 2 warnings\n$/m);

@@ -426,7 +426,7 @@ for (const [name, openStore] of Object.entries(tusStores)) {
   t.test(`${name}: an account may have so many uploads that are not complete, and no more`, async (t) => {
     const store = await openStore(t);
     const { begin, patch, ask } = await serveTus(t, store, { maxOpenUploads: 2 });
-    const refused = { status: 403, text: /too_many_uploads.*2 uploads.*MAX_OPEN_UPLOADS/ };
+    const refused = { status: 403, text: /too_many_uploads.*2 incomplete uploads.*MAX_OPEN_UPLOADS/ };
     const [a, b] = [await begin(10), await begin(10)];
     t.match(await begin(10), refused);
     const { begin: beginElsewhere } = await serveTus(t, store, { maxOpenUploads: 2 });

@@ -81,7 +81,7 @@ function failed(headers: Record<string, string>, is: typeof state | null, reads 
     return null;
   } catch (error) {
     const { status, message } = error as { status: number; message: string };
-    return status === 412 ? (/as (\S+) says/.exec(message)?.[1] ?? message) : message;
+    return status === 412 ? (/condition of (\S+): /.exec(message)?.[1] ?? message) : message;
   }
 }
 

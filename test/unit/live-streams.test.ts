@@ -37,7 +37,10 @@ t.test('records that are to be read again while they are read', async (t) => {
   const types = client.events().map((event) => event.split(' ')[0]);
   const turns = types.filter((type, at) => type !== types[at - 1]);
   t.strictSame(turns, ['snapshot', 'reset', 'snapshot', 'ready']);
-  const ids = client.events().slice(types.indexOf('reset')).flatMap((event) => event.split(' ').slice(1));
+  const ids = client
+    .events()
+    .slice(types.indexOf('reset'))
+    .flatMap((event) => event.split(' ').slice(1));
   t.strictSame(ids.length, new Set(ids).size);
   t.equal(ids.length, rows.size);
 });
