@@ -150,6 +150,7 @@ export async function bent(status: number, good: Ask, id: string, known: Known):
     case 200:
       // it goes on for ever
       if (id === 'watchRecords') return null;
+      if (isAppend(id)) return withHeaders({ accept: 'application/json' });
       return id === 'importRecords' ? { ...good, target: `${good.target}?dryRun=true` } : good;
     case 201:
     case 202:
