@@ -30,13 +30,15 @@ t.test('copies of files, and records whose space needs a login', async (t) => {
     const send = (path: string, init: RequestInit = {}) =>
       fetch(baseUrl + path, { ...init, headers: { authorization: `Bearer ${own}` } });
     const put = await send(`/_f_/shop/6f1f6b0e-5c1d-4e0e-9a44-0f8a3c1b7d21_a.txt?${copy}`, {
-      ...{ method: 'PUT', body: 'the bytes' },
+      method: 'PUT',
+      body: 'the bytes',
     });
     t.equal(put.status, status);
     const exported = await send('/shop/notes/_export_.parquet?$hashes=true');
     t.equal(exported.status, status);
     const imported = await send('/shop/notes/_import_?format=parquet&keep=id', {
-      ...{ method: 'POST', body: await exported.arrayBuffer() },
+      method: 'POST',
+      body: await exported.arrayBuffer(),
     });
     t.equal(imported.status, status === 200 ? 202 : status);
     t.equal((await send('/shop/notes/_export_.parquet')).status, plain, 'others need a login as before');

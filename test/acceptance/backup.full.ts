@@ -26,7 +26,9 @@ const callerOf = ({ baseUrl, token }: Pick<Sluice, 'baseUrl' | 'token'>): Caller
 };
 const login = async ({ baseUrl, token }: Sluice): Promise<string> => {
   const answer = await call({
-    ...{ baseUrl, token, path: '/shop/function/login' },
+    baseUrl,
+    token,
+    path: '/shop/function/login',
     headers: { 'function-resources': `{"mustExistSpaceStructures":[${structure}]}` },
     body: { email: 'ada@x', password: 'correct horse' },
   });
@@ -127,8 +129,11 @@ async function copyBucket(from: S3Stub, to: S3Stub): Promise<void> {
     const object = await source.send(new GetObjectCommand({ Bucket: from.bucket, Key }));
     await target.send(
       new PutObjectCommand({
-        ...{ Bucket: to.bucket, Key, Body: (await object.Body?.transformToByteArray()) ?? '' },
-        ...{ ContentType: object.ContentType, ContentDisposition: object.ContentDisposition },
+        Bucket: to.bucket,
+        Key,
+        Body: (await object.Body?.transformToByteArray()) ?? '',
+        ContentType: object.ContentType,
+        ContentDisposition: object.ContentDisposition,
         Metadata: object.Metadata,
       }),
     );

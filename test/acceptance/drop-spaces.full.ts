@@ -31,8 +31,10 @@ t.test('kill -9 while spaces are dropped and made again', { timeout: 300_000 }, 
     for (;;) {
       for (let n = 0; n < 5; n++) {
         const answer = await call({
-          ...{ ...first, structure: structure(slug) },
-          ...{ path: `/drops/${slug}/_single_`, body: { n } },
+          ...first,
+          structure: structure(slug),
+          path: `/drops/${slug}/_single_`,
+          body: { n },
         });
         t.equal(answer.status, 200, 'a value of the dropped one is free');
         kept.add(answer.body.id);

@@ -35,8 +35,14 @@ const batch = 300;
 const shownDifferences = 5;
 
 const plainFind = {
-  ...{ either: false, sort: [], limit: null, page: 1, after: null },
-  ...{ counted: false, onlyIds: false, one: false },
+  either: false,
+  sort: [],
+  limit: null,
+  page: 1,
+  after: null,
+  counted: false,
+  onlyIds: false,
+  one: false,
 };
 
 let sluice = await sluiceFor(t);

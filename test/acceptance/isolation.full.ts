@@ -199,7 +199,8 @@ t.test('every route: what another owns is not read, changed or listed', async (t
         401,
         '/guarded/_aggregate_',
         {
-          ...{ structure: guarded, headers: { token: loginToken } },
+          structure: guarded,
+          headers: { token: loginToken },
           body: { groupBy: ['text'] },
         },
       ],
@@ -509,7 +510,10 @@ t.test('every route: without a good access token there is nothing', async (t) =>
       `Bearer ${alice.slice(1)}`,
     ]) {
       const headers = {
-        ...{ structure, 'tus-resumable': '1.0.0', 'upload-length': '8', 'upload-offset': '0' },
+        structure,
+        'tus-resumable': '1.0.0',
+        'upload-length': '8',
+        'upload-offset': '0',
         'x-http-method-override': 'PATCH',
         ...(token === '' ? {} : { authorization: token }),
       };

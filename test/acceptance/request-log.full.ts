@@ -101,7 +101,9 @@ t.test('a store that fails is logged with its error, in the same line', async (t
 
 t.test('no token is in the log, wherever a client puts it', async (t) => {
   const login = await call({
-    ...{ baseUrl, token: accessToken, path: '/shop/function/login' },
+    baseUrl,
+    token: accessToken,
+    path: '/shop/function/login',
     headers: {
       'function-resources': JSON.stringify({ mustExistSpaceStructures: [JSON.parse(users)] }),
       structure: users,

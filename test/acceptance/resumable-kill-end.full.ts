@@ -106,7 +106,9 @@ async function killAtEnds(t: Test, shared: Readonly<Record<string, string>>): Pr
   const clickhouse = await startFaultyClickhouse({ user: 'sluice', password: 'a-password-of-a-test' });
   const stub = await startS3Stub();
   const env = {
-    ...{ ...stubSettings(stub), ...shared, UPLOAD_PART_BYTES: String(5 * mebibyte) },
+    ...stubSettings(stub),
+    ...shared,
+    UPLOAD_PART_BYTES: String(5 * mebibyte),
     CLICKHOUSE_URL: clickhouse.url,
     CLICKHOUSE_USER: 'sluice',
     CLICKHOUSE_PASSWORD: 'a-password-of-a-test',

@@ -92,8 +92,10 @@ t.test('a request is a span of the trace that it comes with, and its calls are s
 
 t.test('parts of a file and statements tell S3 and ClickHouse which trace they belong to', async (t) => {
   const sluice = await serve(t, {
-    ...{ ...stubSettings(stub), S3_REQUEST_TIMEOUT_MS: '2000' },
-    ...{ UPLOAD_PART_BYTES: '5242880', CLICKHOUSE_URL: engine.url },
+    ...stubSettings(stub),
+    S3_REQUEST_TIMEOUT_MS: '2000',
+    UPLOAD_PART_BYTES: '5242880',
+    CLICKHOUSE_URL: engine.url,
   });
   const traceId = newTrace();
   t.equal((await upload(sluice, 11_000_000, under(traceId))).status, 200);
@@ -151,7 +153,8 @@ t.test('the sampler decides, and so does who asks', async (t) => {
     t.equal((await call({ ...sampled, path, structure, headers: { traceparent } })).status, 200);
   }
   const never = await serve(t, {
-    ...{ OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '0' },
+    OTEL_TRACES_SAMPLER: 'traceidratio',
+    OTEL_TRACES_SAMPLER_ARG: '0',
     OTEL_SERVICE_NAME: 'never',
   });
   await call({ ...never, path, structure, headers: under(newTrace()) });

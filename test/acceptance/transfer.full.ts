@@ -103,7 +103,9 @@ async function fill(t: Test, sluice: Sluice): Promise<Filled> {
   const { baseUrl, token } = sluice;
   const at = { baseUrl, token };
   const made = await call({
-    ...{ ...at, path: '/shop/users', structure: users },
+    ...at,
+    path: '/shop/users',
+    structure: users,
     body: [
       {
         email: 'ada@x',
@@ -119,14 +121,17 @@ async function fill(t: Test, sluice: Sluice): Promise<Filled> {
   });
   t.equal(made.status, 200, JSON.stringify(made.body));
   const updated = await call({
-    ...{ ...at, path: '/shop/users/update?email=eve@x', structure: users },
+    ...at,
+    path: '/shop/users/update?email=eve@x',
+    structure: users,
     body: { level: 20 },
   });
   t.not(updated.body.updatedAt, updated.body.createdAt);
   const texts = await call({ ...at, path: '/shop/guarded', structure: open, body: [{ text: 'secret' }] });
   t.equal(texts.status, 200);
   const ruled = await fetch(`${baseUrl}/_projects_/shop/spaces/users/rules`, {
-    ...{ method: 'PUT', body: JSON.stringify(rules) },
+    method: 'PUT',
+    body: JSON.stringify(rules),
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
   });
   t.equal(ruled.status, 200, await ruled.text());
@@ -146,7 +151,9 @@ async function fill(t: Test, sluice: Sluice): Promise<Filled> {
     JSON.stringify({ text: `${number}`.repeat(20), number: number % 7 === 0 ? null : number / 3 }),
   );
   const job = await call({
-    ...{ ...at, path: '/shop/Notes%20%26%20more/_import_?format=ndjson', body: lines.join('\n') },
+    ...at,
+    path: '/shop/Notes%20%26%20more/_import_?format=ndjson',
+    body: lines.join('\n'),
   });
   t.equal(job.status, 202, JSON.stringify(job.body));
   for (let state = ''; state !== 'done'; )
@@ -262,7 +269,9 @@ async function check(t: Test, sluice: Sluice, { ada, eve, files }: Filled): Prom
   const twice = await call({ ...at, path: '/shop/users/_single_', body: { email: 'ada@x' } });
   t.match(twice, { status: 400, body: { code: 'not_unique' } });
   const login = await call({
-    ...{ baseUrl, token, path: '/shop/function/login' },
+    baseUrl,
+    token,
+    path: '/shop/function/login',
     headers: { 'function-resources': `{"mustExistSpaceStructures":[${laterUsers}]}` },
     body: { email: 'ada@x', password: 'correct horse' },
   });

@@ -18,7 +18,9 @@ const files = join(sluice.dataDir, 'files');
 
 t.test('the file system store', async (t) => {
   await uploadSuite(t, {
-    ...{ sluice, folder, mostBytes },
+    sluice,
+    folder,
+    mostBytes,
     async leftovers(name) {
       const found = await readdir(files, { recursive: true });
       return found.filter((path) => path.includes(name) || path.startsWith('tmp/'));

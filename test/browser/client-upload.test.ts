@@ -33,7 +33,10 @@ async function servePage(t: Test, url: string, token: string): Promise<number> {
         };`,
       resolveDir: import.meta.dirname,
     },
-    ...{ bundle: true, minify: true, format: 'iife', write: false },
+    bundle: true,
+    minify: true,
+    format: 'iife',
+    write: false,
   });
   const html = `<!doctype html><input type="file"><script>${outputFiles[0]?.text}</script>`;
   const pages = createServer((request, response) => {

@@ -21,8 +21,11 @@ await makeSpace(api, 'sales', [
 ]);
 const cities = ['Paris', 'Rome', null];
 const body = Array.from({ length: 700 }, (_, n) => ({
-  ...{ name: `Sale ${n}`, city: cities[n % 3], amount: n },
-  ...{ tags: n % 7 === 0 ? [] : [n % 2, 'a,b'], home: { floor: n % 5 } },
+  name: `Sale ${n}`,
+  city: cities[n % 3],
+  amount: n,
+  tags: n % 7 === 0 ? [] : [n % 2, 'a,b'],
+  home: { floor: n % 5 },
 }));
 await api('POST', `/${project}/sales`, { body });
 

@@ -87,7 +87,9 @@ t.test('downloads', async (t) => {
     ] as const) {
       const { name } = await upload(client, bytes);
       const proxy = await cuttingProxy(t, sluice, {
-        ...{ cuts: 1, after: () => 1_000_000, direction: 'toClient' },
+        cuts: 1,
+        after: () => 1_000_000,
+        direction: 'toClient',
       });
       const { stream } = await download(clientOf(sluice, { url: proxy.url, retries: 1 }), name);
       await change(client, name);
@@ -123,6 +125,7 @@ t.test('lists, links and deletions', async (t) => {
   await deleteFile(client, { name: first });
   await t.rejects(deleteFile(client, first), { code: 'not_found', status: 404 });
   t.match(await deleteFiles(client, [second, { name: third }, first]), {
-    ...{ deleted: 2, failed: [{ name: first, code: 'not_found' }] },
+    deleted: 2,
+    failed: [{ name: first, code: 'not_found' }],
   });
 });

@@ -146,7 +146,8 @@ t.test('the structure is said in ASCII, once for a project', async (t) => {
   t.equal(first?.url, '/shop/%E6%97%A5%E6%9C%AC/_find_');
   t.match(first?.headers.structure, /^[ -~]+$/);
   t.strictSame(JSON.parse(String(first?.headers.structure)), {
-    ...{ slug: '日本', projectSlug: 'shop' },
+    slug: '日本',
+    projectSlug: 'shop',
     recordStructure: [
       { name: 'naïve “field”', slug: 'naïve “field”', type: 'TEXT', required: true, unique: true },
       { name: 'n', slug: 'n', type: 'NUMBER' },
@@ -159,11 +160,15 @@ t.test('the structure is said in ASCII, once for a project', async (t) => {
 
 t.test('a token may be asked for, and a user is named', async (t) => {
   const { db, heard } = await against(t, [answer(200, [])], {
-    ...{ token: async () => 'fresh', user: 'login token', asUser: true },
+    token: async () => 'fresh',
+    user: 'login token',
+    asUser: true,
   });
   await find(db, orders);
   t.match(heard[0]?.headers, {
-    ...{ authorization: 'Bearer fresh', token: 'login token', 'sluice-act-as-user': 'true' },
+    authorization: 'Bearer fresh',
+    token: 'login token',
+    'sluice-act-as-user': 'true',
   });
 });
 

@@ -29,7 +29,10 @@ t.test('records are exported, in any format', async (t) => {
     { city: 'Rome', amount: 2 },
   ]);
   const csv = await exportFile(db, orders, 'csv', {
-    ...{ where: { amount: { gte: 1 } }, select: ['city', 'amount'], sort: ['-amount'], bom: true },
+    where: { amount: { gte: 1 } },
+    select: ['city', 'amount'],
+    sort: ['-amount'],
+    bom: true,
     escapeFormulas: true,
   });
   t.match(csv.headers.get('content-disposition'), /orders\.csv/);
@@ -46,7 +49,9 @@ t.test('a file becomes records', async (t) => {
   await setStructure(db, people);
   const seen: ImportJob['state'][] = [];
   const job = await importFile(db, people, 'email,Full name\na@x,Ada\ng@x,Grace\n', {
-    ...{ type: 'text/csv', columns: { 'Full name': 'name' }, onProgress: ({ state }) => seen.push(state) },
+    type: 'text/csv',
+    columns: { 'Full name': 'name' },
+    onProgress: ({ state }) => seen.push(state),
   });
   t.match(job, { state: 'done', inserted: 2, records: 2, problems: [], error: null });
   t.equal(seen.at(-1), 'done');

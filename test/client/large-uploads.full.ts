@@ -61,7 +61,9 @@ t.test('a large file, many cuts, one reload', { timeout: 600_000 }, async (t) =>
 
   most = 0;
   const back = await cuttingProxy(t, sluice, {
-    ...{ cuts, after: (id) => (10 + 2 * id) * mebibyte, direction: 'toClient' },
+    cuts,
+    after: (id) => (10 + 2 * id) * mebibyte,
+    direction: 'toClient',
   });
   const downloaded = performance.now();
   const { stream } = await download(clientOf(sluice, { url: back.url }), file);

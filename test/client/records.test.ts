@@ -98,8 +98,11 @@ t.test('records are inserted, found, counted and grouped', async (t) => {
   t.equal(await count(db, own, { where: { city: { in: ['Paris', 'Oslo'] } } }), 3);
   t.strictSame(
     await aggregate(db, own, {
-      ...{ groupBy: ['city'], values: { n: 'count', total: { sum: 'amount' } } },
-      ...{ where: { city: { ne: 'Rome' } }, sort: ['-n'], having: { n: { gt: 0 } } },
+      groupBy: ['city'],
+      values: { n: 'count', total: { sum: 'amount' } },
+      where: { city: { ne: 'Rome' } },
+      sort: ['-n'],
+      having: { n: { gt: 0 } },
     }),
     [
       { city: 'Paris', n: 2, total: 35 },
@@ -201,13 +204,15 @@ t.test('a structure that differs from the stored one names the field, and the re
   await insert(db, own, { city: 'Paris', 日本: 'x' });
   const other = space(own.slug, { city: number(), more: text() });
   await rejects(t, insert(db, other, { city: 1 }), {
-    ...{ code: 'structure_conflict', status: 400 },
+    code: 'structure_conflict',
+    status: 400,
     message: /'city' is stored as TEXT.*npx sluice types/,
     problems: [/'city'/],
   });
   const smaller = space(own.slug, { city: text({ required: true }), more: text() });
   await rejects(t, insert(db, smaller, { city: 'Rome', more: 'new' }), {
-    ...{ code: 'invalid_value', status: 400 },
+    code: 'invalid_value',
+    status: 400,
     message: /'more' is not in the structure.*npx sluice types/,
   });
   await setStructure(db, smaller);
@@ -242,7 +247,9 @@ t.test('rules bind a user, and the structure says no more than is stored', async
     notes: { ...rules.notes, users: 'members' },
   })) {
     const answer = await fetch(`${sluice.baseUrl}/_projects_/shop/spaces/${slug}/rules`, {
-      ...{ method: 'PUT', headers: { authorization: `Bearer ${sluice.token}` }, body: JSON.stringify(body) },
+      method: 'PUT',
+      headers: { authorization: `Bearer ${sluice.token}` },
+      body: JSON.stringify(body),
     });
     t.equal(answer.status, 200, await answer.text());
   }

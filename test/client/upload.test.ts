@@ -91,7 +91,8 @@ t.test('goes on after a stop, and after a reload', async (t) => {
   const options = { storage: mapStorage(), partBytes: mebibyte / 2 };
   const stop = new AbortController();
   const stopped = upload(client, chosen(), {
-    ...{ ...options, signal: stop.signal },
+    ...options,
+    signal: stop.signal,
     onProgress: ({ sent }) => sent >= 2.5 * mebibyte && stop.abort(new Error('stopped')),
   });
   await t.rejects(stopped, { message: 'stopped' });
@@ -228,7 +229,9 @@ t.test('a path, in Node', async (t) => {
   await t.rejects(uploadPath(client, path, { ...options, signal: stop.signal, onProgress }));
   t.equal(options.storage.kept.size, 1);
   t.match(await uploadPath(client, path, options), {
-    ...{ originalName: 'größe.csv', contentType: 'text/csv', sha256: sha256(bytes) },
+    originalName: 'größe.csv',
+    contentType: 'text/csv',
+    sha256: sha256(bytes),
   });
   await t.rejects(uploadPath(client, `${path}.none`), { code: 'ENOENT' });
 });

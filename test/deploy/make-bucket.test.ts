@@ -19,7 +19,10 @@ t.test('the rule goes first, and without it there is no bucket', async (t) => {
   t.teardown(() => server.close());
   const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const settings = {
-    ...{ endpoint: address, region: 'us-east-1', bucket: 'files', filerUrl: address },
+    endpoint: address,
+    region: 'us-east-1',
+    bucket: 'files',
+    filerUrl: address,
     credentials: { accessKeyId: 'key', secretAccessKey: 'secret' },
   };
 

@@ -176,7 +176,10 @@ for (const [name, proxy] of Object.entries(proxies)) {
     t.match(JSON.parse(body), { code: 'payload_too_large' }, 'ours, and readable');
 
     const structure = {
-      ...{ name: 'Long', description: 'x'.repeat(40_000), projectSlug: 'media', slug: 'long' },
+      name: 'Long',
+      description: 'x'.repeat(40_000),
+      projectSlug: 'media',
+      slug: 'long',
       recordStructure: [{ name: 'a', slug: 'a', type: 'TEXT' }],
     };
     const header = `structure: ${JSON.stringify(structure)}`;

@@ -35,7 +35,11 @@ t.test('it asks for the password that the processes have, keeps no disk, and has
   const { redis } = readConfig({ REDIS_URL: /^REDIS_URL=(.*)$/m.exec(keys)?.[1] });
   const connect = async (password: string | undefined): Promise<Redis> => {
     const client = new Redis({
-      ...{ host: '127.0.0.1', port, lazyConnect: true, enableReadyCheck: false, retryStrategy: () => null },
+      host: '127.0.0.1',
+      port,
+      lazyConnect: true,
+      enableReadyCheck: false,
+      retryStrategy: () => null,
       ...(password !== undefined && { password }),
     }).on('error', () => {});
     await client.connect();

@@ -61,7 +61,11 @@ createRoot(document.getElementById('app')).render(<Notes />);`;
       PUBLISHABLE_TOKEN: JSON.stringify(stdout.trim()),
       'process.env.NODE_ENV': '"production"',
     },
-    ...{ alias, bundle: true, format: 'esm', jsx: 'automatic', write: false },
+    alias,
+    bundle: true,
+    format: 'esm',
+    jsx: 'automatic',
+    write: false,
   });
   return `<div id="app"></div><script type="module">${outputFiles[0]?.text}</script>`;
 }

@@ -44,8 +44,14 @@ const typescript = [
   },
 ];
 const compilerOptions = {
-  ...{ strict: true, noUncheckedIndexedAccess: true, noEmit: true, skipLibCheck: true },
-  ...{ target: 'ES2022', module: 'ESNext', moduleResolution: 'bundler', types: ['node'] },
+  strict: true,
+  noUncheckedIndexedAccess: true,
+  noEmit: true,
+  skipLibCheck: true,
+  target: 'ES2022',
+  module: 'ESNext',
+  moduleResolution: 'bundler',
+  types: ['node'],
 };
 
 for (const { title, bin, args } of typescript) {

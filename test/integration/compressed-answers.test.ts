@@ -46,7 +46,7 @@ async function get(
 
 async function fill(sluice: Sluice, count: number): Promise<void> {
   const records = Array.from({ length: count }, (_, age) => ({ name: `Ada ${age * 7919}`, age }));
-  const headers = { 'content-type': 'application/json', ...{ 'auto-create-project': 'true' } };
+  const headers = { 'content-type': 'application/json', 'auto-create-project': 'true' };
   const made = await get(
     sluice,
     '/demo/people',

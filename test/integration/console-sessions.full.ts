@@ -22,7 +22,9 @@ t.test('the cookie on plain loopback, and behind TLS', async (t) => {
   const tls = await serveConsole(t, stores, { behindTls: true });
   const forwarded = { 'x-forwarded-proto': 'https' };
   const login = await tls.ask({
-    ...{ method: 'POST', path: '/login', headers: forwarded },
+    method: 'POST',
+    path: '/login',
+    headers: forwarded,
     body: { email: ada, password: `the password of ${ada}` },
   });
   const set = login.headers['set-cookie'] ?? '';
@@ -35,7 +37,9 @@ t.test('the cookie on plain loopback, and behind TLS', async (t) => {
   t.equal(await session(`sluice_session=${value}`), undefined, 'a cookie that any host may set is none here');
   t.equal((await tls.ask({ path: '/session' })).status, 403, 'HTTPS is required');
   const out = await tls.ask({
-    ...{ method: 'POST', path: '/logout', body: {} },
+    method: 'POST',
+    path: '/logout',
+    body: {},
     headers: { ...forwarded, cookie: `${name}=${value}`, 'x-csrf-token': login.body.csrfToken },
   });
   t.match(
@@ -117,7 +121,9 @@ t.test('what a page of another site sends changes nothing', async (t) => {
     t.equal((await served.ask({ method: 'POST', path: '/token', body: {}, headers })).status, 200, name);
   }
   const old = await served.ask({
-    ...{ method: 'POST', path: '/tokens', body: { name: 'own' } },
+    method: 'POST',
+    path: '/tokens',
+    body: { name: 'own' },
     headers: { ...good, origin: `http://${host}` },
   });
   t.equal(old.status, 201, 'an old browser, our origin');
@@ -128,7 +134,8 @@ t.test('no page of another origin is allowed anything', async (t) => {
   const origin = 'https://evil.test';
   for (const path of ['/session', '/login', '/_console_/', '/_console_/assets/x.js', '/_console_']) {
     const preflight = await served.ask({
-      ...{ method: 'OPTIONS', path },
+      method: 'OPTIONS',
+      path,
       headers: {
         origin,
         'access-control-request-method': 'POST',

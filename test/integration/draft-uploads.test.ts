@@ -17,7 +17,8 @@ for (const [name, openStore] of Object.entries(tusStores)) {
       body?: Uint8Array | ReadableStream,
     ) => {
       const response = await fetch(new URL(path, gateway.baseUrl), {
-        ...{ method, headers },
+        method,
+        headers,
         ...(body && { body: body instanceof Uint8Array ? Buffer.from(body) : body, duplex: 'half' }),
       });
       const { status, headers: received } = response;
@@ -79,7 +80,9 @@ for (const [name, openStore] of Object.entries(tusStores)) {
       t.match(begun, { status: 201, complete: '?0' });
       t.match(begun.headers.get('upload-limit'), 'max-size=1000000');
       t.match(await append(begun.location, 0, bytes.subarray(0, cut), '?0'), {
-        ...{ status: 204, offset: `${cut}`, complete: '?0' },
+        status: 204,
+        offset: `${cut}`,
+        complete: '?0',
       });
       const head = await send(begun.location, 'HEAD');
       t.match(head, { status: 204, offset: `${cut}`, complete: '?0' });

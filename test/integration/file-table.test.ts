@@ -110,7 +110,10 @@ const fieldsOnly = (list: Record<string, unknown>[]) =>
 
 t.test('the answers are those of the same data as records', async (t) => {
   const { body: job } = await harness.call({
-    ...{ method: 'POST', path: '/p/same/_import_', body: csv, headers: { 'content-type': 'text/csv' } },
+    method: 'POST',
+    path: '/p/same/_import_',
+    body: csv,
+    headers: { 'content-type': 'text/csv' },
   });
   const space = await made('same', []);
   t.match(await space.over(job.id), { state: 'done', inserted: rows.length });

@@ -22,8 +22,13 @@ import { fieldsOf } from '../services/record-client.ts';
 import { filesInMemory, testGateway } from '../services/test-gateway.ts';
 
 const token: AccessToken = {
-  ...{ id: 't', hash: '', userId: 'owner', name: '' },
-  ...{ createdAt: new Date(), expiresAt: null, revokedAt: null },
+  id: 't',
+  hash: '',
+  userId: 'owner',
+  name: '',
+  createdAt: new Date(),
+  expiresAt: null,
+  revokedAt: null,
 };
 let grants: Grants = {};
 const authenticate = createAuthenticate({ checkKnown: () => ({ ...token, grants }) } as never);
@@ -242,7 +247,8 @@ t.test('a publishable token is for its pages, and counts users and addresses', a
     { origins: ['https://a.io'] },
     { publishable: 'yes', origins: ['https://a.io'] },
     ...['a.io', 'https://a.io/', 'https://a.io/page', 'ftp://a.io', 'null', ''].map((origin) => ({
-      ...{ publishable: true, origins: [origin] },
+      publishable: true,
+      origins: [origin],
     })),
   ]) {
     const found: string[] = [];

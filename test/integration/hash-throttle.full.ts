@@ -80,7 +80,10 @@ t.test('a comparison costs the same whether there is a user or not', async (t) =
 
 t.test('a find verifies ten hashes at most, and of more none', async (t) => {
   const user = (i: number, age: number) => ({
-    ...{ email: `crowd ${age} ${i}`, nick: `crowd ${age} ${i}`, age, password: `right ${i}` },
+    email: `crowd ${age} ${i}`,
+    nick: `crowd ${age} ${i}`,
+    age,
+    password: `right ${i}`,
   });
   const crowd = (age: number, count: number) =>
     users.insert(Array.from({ length: count }, (_, i) => user(i, age)));

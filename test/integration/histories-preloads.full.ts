@@ -96,7 +96,8 @@ async function open(
   updateShare = 0.8,
 ): Promise<(count: number, round?: number) => Promise<RecordedHistory>> {
   const harness = await queryHarnessFor(t, {
-    ...{ singleWriter: true, wrap: slowPreloads },
+    singleWriter: true,
+    wrap: slowPreloads,
     // kept results would be answered before anything is looked up
     cache: () => new ResultCache(0),
     // writes come into the table at once, so that preloads meet them
@@ -104,8 +105,12 @@ async function open(
   });
   return (count, round = 0) =>
     recordHistory({
-      ...{ processes: [send(harness)], operations: count, seed: seed + round },
-      ...{ slug: `preloads-${round}`, writeShare: 0.1, updateShare },
+      processes: [send(harness)],
+      operations: count,
+      seed: seed + round,
+      slug: `preloads-${round}`,
+      writeShare: 0.1,
+      updateShare,
     });
 }
 

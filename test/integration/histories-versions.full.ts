@@ -70,7 +70,11 @@ for (const { name, begin } of breaks) {
     for (let round = 0; round < attempts; round++) {
       const slug = `broken-${round}`;
       const { problems } = await recordHistory({
-        ...{ processes, slug, operations: 600, seed: seed + round, writeShare: 0.1 },
+        processes,
+        slug,
+        operations: 600,
+        seed: seed + round,
+        writeShare: 0.1,
       });
       if (problems.length === 0) continue;
       t.comment(`history ${round + 1}: ${problems[0]}`);

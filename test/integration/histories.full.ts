@@ -32,7 +32,10 @@ type Step = readonly ['read' | 'write', value: number, start: number, end: numbe
 
 const register = (steps: readonly Step[]): Operation<number>[] =>
   steps.map(([kind, value, start, end]) => ({
-    ...{ kind, name: `${kind} ${value}`, start, end },
+    kind,
+    name: `${kind} ${value}`,
+    start,
+    end,
     apply: (state) => (kind === 'write' ? value : state === value ? state : undefined),
   }));
 const problemOf = (...steps: Step[]): string | null => historyProblem(register(steps), 0, String);
@@ -100,7 +103,8 @@ async function open(
   { cache = new ResultCache(cacheBytes), logged = true, through = (send) => send }: RunOptions,
 ): Promise<(count: number, mix?: Mix) => Promise<RecordedHistory>> {
   const harness = await openQueryHarness({
-    ...{ singleWriter: true, cache: () => cache },
+    singleWriter: true,
+    cache: () => cache,
     ...(logged ? {} : { store: (engine) => byStatements(engine, cache) }),
     // no space is held in memory, which would answer in place of the cache
     pending: { cacheBytes: 0 },

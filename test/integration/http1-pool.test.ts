@@ -15,8 +15,13 @@ const request = (size = 0) => ({
 });
 const poolOf = (port: number, options: Partial<Http1PoolOptions> = {}) =>
   new Http1Pool({
-    ...{ base: new URL(`http://127.0.0.1:${port}`), name: 'the server', limit: 8 },
-    ...{ connectTimeout: 5000, idleLimit: 10_000, maxAnswer: 64 * 1024, ...options },
+    base: new URL(`http://127.0.0.1:${port}`),
+    name: 'the server',
+    limit: 8,
+    connectTimeout: 5000,
+    idleLimit: 10_000,
+    maxAnswer: 64 * 1024,
+    ...options,
   });
 const ok = 'HTTP/1.1 200 OK\r\netag: "e"\r\ncontent-length: 0\r\n\r\n';
 

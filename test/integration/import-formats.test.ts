@@ -147,8 +147,14 @@ t.test('tables of other types', async (t) => {
     tuple(1, 'x')::Tuple(a UInt8, b String) AS home, if(number = 1, NULL, toFloat32(0.5)) AS half,
     toDecimal64(1.25, 2) AS money, toLowCardinality('word') AS word, number = 1 AS yes FROM numbers(3)`;
   const values = [0, 1, 2].map((n) => ({
-    ...{ big: n, small: n, list: [n, 1], home: { a: 1, b: 'x' }, half: n === 1 ? undefined : 0.5 },
-    ...{ pairs: { k: String(n) }, money: 1.25, word: 'word' },
+    big: n,
+    small: n,
+    list: [n, 1],
+    home: { a: 1, b: 'x' },
+    half: n === 1 ? undefined : 0.5,
+    pairs: { k: String(n) },
+    money: 1.25,
+    word: 'word',
     time: '2024-02-29T12:34:56.789Z',
   }));
   for (const [name, format, settings] of [
@@ -174,7 +180,10 @@ t.test('tables of other types', async (t) => {
     const file = await fileOf(sql, format, settings);
     const what = `${format} ${settings}`;
     const { status, body: job } = await harness.call({
-      ...{ method: 'POST', path: `/p/${slug}/_import_`, query: `format=${name}`, body: file },
+      method: 'POST',
+      path: `/p/${slug}/_import_`,
+      query: `format=${name}`,
+      body: file,
     });
     t.equal(status, 202, what);
     const space = await made(slug, []);

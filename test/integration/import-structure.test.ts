@@ -22,7 +22,11 @@ function spaceOf(slug: string) {
     headers: QueryCall['headers'] = {},
   ) =>
     harness.call({
-      ...{ method: 'POST', path: `/p/${slug}/_import_`, query, body, structure: structure(fields) },
+      method: 'POST',
+      path: `/p/${slug}/_import_`,
+      query,
+      body,
+      structure: structure(fields),
       headers: { 'content-type': 'text/csv', ...headers },
     });
   const over = async (...args: Parameters<typeof send>): Promise<Job> => {

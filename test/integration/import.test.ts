@@ -282,7 +282,10 @@ t.test('a job is seen by its account, and cancelled', async (t) => {
 t.test('a space that is not there gets the structure that a file has', async (t) => {
   const send = (slug: string, body: string, query = '', headers: QueryCall['headers'] = {}) =>
     harness.call({
-      ...{ method: 'POST', path: `/p/${slug}/_import_`, query, body },
+      method: 'POST',
+      path: `/p/${slug}/_import_`,
+      query,
+      body,
       headers: { 'content-type': 'text/csv', ...headers },
     });
   const typesOf = (structure: { recordStructure: { name: string; type: string }[] }) =>
@@ -293,8 +296,15 @@ t.test('a space that is not there gets the structure that a file has', async (t)
     ',Bob,10115,-2e3,FALSE,"[""a""]","{""a"":1}",x,,9007199254740993',
   ].join('\n');
   const types = {
-    ...{ name: 'TEXT', zip: 'TEXT', price: 'NUMBER', isOpen: 'BOOLEAN', tags: 'ARRAY', more: 'OBJECT' },
-    ...{ mixed: 'TEXT', empty: 'TEXT', large: 'TEXT' },
+    name: 'TEXT',
+    zip: 'TEXT',
+    price: 'NUMBER',
+    isOpen: 'BOOLEAN',
+    tags: 'ARRAY',
+    more: 'OBJECT',
+    mixed: 'TEXT',
+    empty: 'TEXT',
+    large: 'TEXT',
   };
   const { status, body, problems: why } = await send('fresh', csv, 'dryRun=true');
   t.equal(status, 200, why.join());

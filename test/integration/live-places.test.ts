@@ -107,7 +107,8 @@ t.test('a type that changes, a field that goes, and a space that is dropped', as
   const some = await space.watch('?$select=n', stored);
   const change = (given: ReturnType<typeof fieldsOf>) =>
     call({
-      ...{ ...sluice, path: `${space.path}/set-structure` },
+      ...sluice,
+      path: `${space.path}/set-structure`,
       body: JSON.parse(structureOf(liveProject, 'typed', given)),
     });
   const find = (query: string) => space.send(query, undefined, stored);
@@ -119,12 +120,14 @@ t.test('a type that changes, a field that goes, and a space that is dropped', as
   await equalsFind(t, client, await find('?n[gte]=1'));
   await equalsFind(t, some, await find('?$select=n'));
   const gone = await fetch(`${sluice.baseUrl}/_projects_/${liveProject}/spaces/typed/fields/name`, {
-    ...{ method: 'DELETE', headers: { authorization: `Bearer ${sluice.token}` } },
+    method: 'DELETE',
+    headers: { authorization: `Bearer ${sluice.token}` },
   });
   t.equal(gone.status, 204);
   await equalsFind(t, client, await find('?n[gte]=1'), 'without the field');
   const drop = await fetch(`${sluice.baseUrl}/_projects_/${liveProject}/spaces/typed`, {
-    ...{ method: 'DELETE', headers: { authorization: `Bearer ${sluice.token}` } },
+    method: 'DELETE',
+    headers: { authorization: `Bearer ${sluice.token}` },
   });
   t.equal(drop.status, 204);
   await client.until(() => client.records.size === 0 || !client.isOpen);

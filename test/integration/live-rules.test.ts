@@ -45,7 +45,9 @@ async function user(name: string, team: string): Promise<User> {
   const [{ id }] = await send('users', [{ name, password: name, team }]);
   const resources = { mustExistSpaceStructures: [JSON.parse(structures.users)] };
   const { body } = await call({
-    ...{ ...sluice, path: '/app/function/login', body: { name, password: name } },
+    ...sluice,
+    path: '/app/function/login',
+    body: { name, password: name },
     headers: { 'function-resources': JSON.stringify(resources) },
   });
   return { id, token: body.token };

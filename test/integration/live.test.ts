@@ -66,7 +66,11 @@ t.test('conditions in the query, by QUERY and by POST, and what is shown', async
   const clients = await Promise.all(asks.map(([query, more]) => space.watch(query, more)));
   const made = await space.insert(
     [1, 2, 3, 4].map((n) => ({
-      ...{ name: `x${n}`, n, tags: [`t${n}`], extra: { a: n }, code: `c${n}` },
+      name: `x${n}`,
+      n,
+      tags: [`t${n}`],
+      extra: { a: n },
+      code: `c${n}`,
       ...(n < 4 && { on: n % 2 === 1 }),
     })),
   );

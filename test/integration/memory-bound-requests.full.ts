@@ -77,7 +77,10 @@ t.test(`${requests} requests, no two alike, over ${spaces} spaces`, async (t) =>
       const db = openChdb({ path: join(folder, 'chdb') });
       await migrate(db, testDatabase, migrations);
       store = await EmbeddedStore.open({
-        ...{ db, database: testDatabase, metrics, log: silentLog() },
+        db,
+        database: testDatabase,
+        metrics,
+        log: silentLog(),
         config: { dataDir: join(folder, 'own'), recordCacheBytes: limit },
       });
       return db;

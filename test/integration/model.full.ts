@@ -103,7 +103,8 @@ for (const [way, bytes] of Object.entries(ways)) {
     const results = new CacheCounts();
     const tables = new CountedTables(bytes.rows);
     const processes = await openProcesses(test, 1, {
-      ...{ singleWriter: true, cache: () => new ResultCache(bytes.results, results) },
+      singleWriter: true,
+      cache: () => new ResultCache(bytes.results, results),
       pending: { known: new KnownRecords(tables), fewestMisses: 1 },
     });
     const check = (): void => {

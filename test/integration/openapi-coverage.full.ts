@@ -106,7 +106,8 @@ t.test('every operation, every status', { timeout: 600_000 }, async (t) => {
     newId: async () => 'x',
     newFile,
     newProject,
-    ...{ ...uploads, ...live },
+    ...uploads,
+    ...live,
   };
   const json = async (id: string, change: Partial<Ask> = {}) => {
     const { body } = await one({ ...(await goodRequest(operation(id), known)), ...change });

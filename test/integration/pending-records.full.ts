@@ -37,7 +37,9 @@ interface Content {
   readonly hash: string | null;
 }
 const contentOf = (text: string, number: number | null = 1, hash: string | null = null): Content => ({
-  ...{ text, number, hash },
+  text,
+  number,
+  hash,
 });
 
 /** The record as it is written; its changes so far are known by the test. */

@@ -41,7 +41,10 @@ async function ask(t: Test, { unique, records }: Shape, bytes: number) {
     },
   });
   const harness = await queryHarnessFor(t, {
-    ...{ singleWriter: true, wrap, resultBytes: 0, pending: { known, fewestMisses: 50 } },
+    singleWriter: true,
+    wrap,
+    resultBytes: 0,
+    pending: { known, fewestMisses: 50 },
   });
   const fields = Array.from({ length: 6 }, (_, at) => ({ name: `f${at}`, type: 'TEXT', unique }));
   const space = spaceOf(harness, 'p', 's', fields);

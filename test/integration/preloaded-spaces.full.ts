@@ -67,7 +67,8 @@ interface Options {
 async function open(t: Test, { known, cacheBytes = 8e6, fewestMisses = 4 }: Options = {}) {
   const watch = new Watch();
   const harness = await openQueryHarness({
-    ...{ singleWriter: true, wrap: (db) => watch.wrap(db) },
+    singleWriter: true,
+    wrap: (db) => watch.wrap(db),
     // results are not what is tested
     resultBytes: 0,
     pending: { cacheBytes, fewestMisses, ...(known === undefined ? {} : { known }) },

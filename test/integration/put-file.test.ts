@@ -160,8 +160,12 @@ t.test('a copy keeps its name, its original name and its time, however often it 
     const answer = await put(addressOf(copyOf), bytes, type);
     t.equal(answer.headers.get('idempotent-replayed'), replayed);
     t.match(await answer.json(), {
-      ...{ _id: copyName.slice(0, 36), name: copyName, ...copyOf, updatedAt: copyOf.createdAt },
-      ...{ contentType: 'multipart/x-kept', size: 70_000 },
+      _id: copyName.slice(0, 36),
+      name: copyName,
+      ...copyOf,
+      updatedAt: copyOf.createdAt,
+      contentType: 'multipart/x-kept',
+      size: 70_000,
     });
   }
   t.equal(rows.size, 1);

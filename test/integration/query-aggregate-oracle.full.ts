@@ -288,7 +288,10 @@ async function compare(t: Test, singleWriter: boolean): Promise<void> {
     const [first = ''] = Object.keys(values);
     const isCompared = typeof compute(values[first], rows) === 'number';
     const body = {
-      ...{ where: where.where, groupBy, values, limit },
+      where: where.where,
+      groupBy,
+      values,
+      limit,
       ...(having === null || !isCompared
         ? {}
         : { having: JSON.parse(`{${JSON.stringify(first)}:{"gte":${having}}}`) }),

@@ -25,14 +25,13 @@ async function aggregate(body: unknown, more: object = {}): Promise<unknown> {
 
 t.test('over nothing', async (t) => {
   const all = {
-    ...{
-      n: 'count',
-      sum: { sum: 'amount' },
-      avg: { avg: 'amount' },
-      min: { min: 'city' },
-      max: { max: 'createdAt' },
-    },
-    ...{ distinct: { distinct: 'city' }, median: { quantile: ['amount', 0.5] } },
+    n: 'count',
+    sum: { sum: 'amount' },
+    avg: { avg: 'amount' },
+    min: { min: 'city' },
+    max: { max: 'createdAt' },
+    distinct: { distinct: 'city' },
+    median: { quantile: ['amount', 0.5] },
   };
   const none = { n: 0, sum: null, avg: null, min: null, max: null, distinct: null, median: null };
   t.strictSame(await aggregate({ values: all }), [none], 'of a space that does not exist');
@@ -335,7 +334,8 @@ t.test('bad requests', async (t) => {
     t.match(await aggregate(body), { status: 400, problems: [problem] }, JSON.stringify(body).slice(0, 100));
   for (const body of ['[]', '7', 'null', '{', ''])
     t.match(await harness.call({ path: '/p/sales/_aggregate_', structure, body, method: 'POST' }), {
-      ...{ status: 400, code: 'invalid_body' },
+      status: 400,
+      code: 'invalid_body',
     });
 });
 

@@ -23,7 +23,8 @@ const limited = await queryHarnessFor(t, {
 const structure = structureOf('p', 'many', fieldsOf('key TEXT unique, number NUMBER'));
 const many = spaceOf(limited, 'p', 'many', structure);
 const refused = {
-  ...{ status: 422, code: 'query_too_expensive' },
+  status: 422,
+  code: 'query_too_expensive',
   problems: [
     /would read 8 thousand records, and READ_MAX_ROWS allows 5000: with eq or in on 'id' or 'key' the/,
   ],
@@ -154,7 +155,8 @@ t.test('the records that a hashed value is compared with are searched for within
   for (const letter of ['a', 'b'])
     await hashed.insert(
       Array.from({ length: 4000 }, (_, number) => ({
-        ...{ key: `${letter}${number}`, number },
+        key: `${letter}${number}`,
+        number,
         ...(number === 7 && { secret: letter }),
       })),
     );

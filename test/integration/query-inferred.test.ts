@@ -34,7 +34,9 @@ t.test('the structure is that of the body', async (t) => {
 t.test('a field that only is added to is a number, and a body about many records is no record', async (t) => {
   const { id } = (await post('/p/counted/_single_', { name: 'a' })).body;
   const counted = await harness.call({
-    ...{ path: '/p/counted/update-by-id', headers, query: `id=${id}` },
+    path: '/p/counted/update-by-id',
+    headers,
+    query: `id=${id}`,
     body: { visits: { $inc: 2 } },
   });
   t.match(counted.body, { name: 'a', visits: 2 });

@@ -33,7 +33,8 @@ t.test('a find that takes the engine too long is a 422, and the next one is answ
   await space.insert([{ number: 1 }]);
   isSlow = true;
   const late = {
-    ...{ status: 422, code: 'query_too_expensive' },
+    status: 422,
+    code: 'query_too_expensive',
     problems: [
       /takes the engine longer than the 300 ms that READ_TIMEOUT_MS allows: with eq or in on 'id' the/,
     ],

@@ -141,7 +141,13 @@ async function embedded(t: Test, cacheBytes: number): Promise<Client> {
   const preloads = new SpacePreloads({ ...records, fewestMisses: 1 });
   const results = new ResultCache(1e6);
   const store = new EmbeddedStore({
-    ...{ db, database, known, pending, preloads, results, log },
+    db,
+    database,
+    known,
+    pending,
+    preloads,
+    results,
+    log,
     metrics: unmeasured,
   });
   t.teardown(() => store.close());

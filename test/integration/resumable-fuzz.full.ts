@@ -128,7 +128,8 @@ async function fuzz(t: Test, openStore: (t: Test) => Promise<ObjectStore>): Prom
   const clock = { at: Date.now() };
   const signingKeys = createConfiguredKeys('a secret of a test, long enough for it');
   const { baseUrl, rows, log } = await serveGatewayOn(t, store, {
-    ...{ maxUploadBytes: length, maxOpenUploads: 1_000_000 },
+    maxUploadBytes: length,
+    maxOpenUploads: 1_000_000,
     uploadLinks: new UploadLinks({ keys: signingKeys, uses: new OwnLinkUses(), now: () => clock.at }),
   });
   const links = await makeLinks(baseUrl, clock);

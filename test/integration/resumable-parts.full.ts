@@ -175,7 +175,10 @@ for (const [name, openStore] of Object.entries(tusStores)) {
     for (const staleAfter of [1e9, 0, 0])
       await testJanitor({
         resumable: resumableUploadsOn({ store, cloudFiles, memory, ...(staleAfter === 0 && expired) }),
-        ...{ store, cloudFiles, staleAfter, grace: -1000 },
+        store,
+        cloudFiles,
+        staleAfter,
+        grace: -1000,
       }).run({ dryRun: false });
     t.equal(rows.size, 1, 'the row of the file that had lost it, and no other');
     t.strictSame(await left(), []);

@@ -400,7 +400,8 @@ for (const [name, openStore] of Object.entries(tusStores)) {
   t.test(`${name}: a body that never says how long it is ends at the quota`, async (t) => {
     const limits = { files: 0, bytes: 1_000_000 };
     const { begin, ask, baseUrl, memory } = await serveTus(t, await openStore(t), {
-      ...{ limits, maxUploadBytes: 90_000_000 },
+      limits,
+      maxUploadBytes: 90_000_000,
     });
     const { path } = await begin(null);
     const { hostname, port } = new URL(baseUrl);

@@ -109,8 +109,12 @@ await setRules('users', {
   readonly: ['role'],
 });
 await setRules('notes', {
-  ...{ find: { $or: [{ public: true }, own] }, insert: own, update: own, delete: own },
-  ...{ set: own, hidden: ['secret'] },
+  find: { $or: [{ public: true }, own] },
+  insert: own,
+  update: own,
+  delete: own,
+  set: own,
+  hidden: ['secret'],
 });
 await owned({ method: 'DELETE', path: `/app/users?id=${gone.id}`, headers: stored });
 

@@ -38,7 +38,13 @@ async function setUp(t: Test) {
       const log = silentLog();
       const { accessKeyId, secretAccessKey, bucket, region, endpoint } = { ...stub, ...change };
       const store = createS3Store({
-        ...{ bucket, region, endpoint, forcePathStyle: true, partBytes, maxObjectBytes: 1e8, log },
+        bucket,
+        region,
+        endpoint,
+        forcePathStyle: true,
+        partBytes,
+        maxObjectBytes: 1e8,
+        log,
         credentials: { accessKeyId, secretAccessKey },
         timing: { cleanup: 1, ...timing, firstPause: 1, longestPause: 5 },
       });

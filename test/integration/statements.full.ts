@@ -109,7 +109,10 @@ async function checkParsed(
 /** The home of tables that have one of their own. */
 const homes: Readonly<Record<string, string>> = {
   import: 'records',
-  ...{ records: 'records', record_keys: 'records', cloud_files: 'cloud_files', file_list: 'cloud_files' },
+  records: 'records',
+  record_keys: 'records',
+  cloud_files: 'cloud_files',
+  file_list: 'cloud_files',
 };
 
 /** What was written is seen where it was written: reads and writes of these tables name their home. */

@@ -14,7 +14,8 @@ await users.insert([{ name: 'ann', password: 'ann' }]);
 await notes.make();
 for (const space of ['users', 'notes'])
   await harness.call({
-    ...{ method: 'PUT', path: `/_projects_/app/spaces/${space}/rules` },
+    method: 'PUT',
+    path: `/_projects_/app/spaces/${space}/rules`,
     body: { find: true, insert: true },
   });
 
@@ -31,7 +32,9 @@ function inserting(
   idempotencyKey = 'the same',
 ): Parameters<typeof harness.call>[0] {
   return {
-    ...{ path: `/app/${space}${Array.isArray(body) ? '' : '/_single_'}`, address, body },
+    path: `/app/${space}${Array.isArray(body) ? '' : '/_single_'}`,
+    address,
+    body,
     headers: { ...publishable, ...(token !== undefined && { token }), 'idempotency-key': idempotencyKey },
   };
 }
@@ -121,7 +124,9 @@ t.test('a user, a stranger and the owner of the account have keys of their own',
 
 function asOwner(body: object, key: string): Parameters<typeof harness.call>[0] {
   return {
-    ...{ path: '/app/notes/_single_', structure: notes.structure, body },
+    path: '/app/notes/_single_',
+    structure: notes.structure,
+    body,
     headers: { 'idempotency-key': key },
   };
 }

@@ -37,7 +37,10 @@ let spaces = 0;
 async function imported(file: Buffer, format: string, query = '') {
   const slug = `space-${spaces++}`;
   const { status, body, problems } = await harness.call({
-    ...{ method: 'POST', path: `/p/${slug}/_import_`, query: `format=${format}${query}`, body: file },
+    method: 'POST',
+    path: `/p/${slug}/_import_`,
+    query: `format=${format}${query}`,
+    body: file,
   });
   if (status !== 202) return { status, problems };
   const space = await made(slug, []);
@@ -172,7 +175,10 @@ t.test('CSV of pandas', { skip }, async (t) => {
   const query = `&nulls=NA${columns({ '': null })}`;
   t.match(await imported(csv, 'csv', query), { records: [{ n: 1.5, t: 'x' }, {}] });
   const { body: look } = await harness.call({
-    ...{ method: 'POST', path: '/p/new/_import_', query: `dryRun=true&format=csv`, body: csv },
+    method: 'POST',
+    path: '/p/new/_import_',
+    query: `dryRun=true&format=csv`,
+    body: csv,
   });
   t.match(look, { suggested: { nulls: 'NA' }, problems: [{ reason: /column 1 has no name/ }] });
 });

@@ -90,7 +90,7 @@ t.test('limits are stored with a token', async (t) => {
   const execute = (order: TokenOrder) => executeTokenOrder({ users, tokens, tokenCheck: check }, order);
   const email = 'a@example.com';
   const make = (limits?: object) =>
-    execute({ ...{ action: 'create', email, createUser: true, name: 'n', expiresIn: null }, limits });
+    execute({ action: 'create', email, createUser: true, name: 'n', expiresIn: null, limits });
   const authenticate = createAuthenticate(check);
   const limitsOf = async (token: string) =>
     (await authenticate(fakeRequest({ headers: { authorization: `Bearer ${token}` } }))).limits;

@@ -81,13 +81,17 @@ t.test('tus-js-client takes up an upload that another client left, and drops one
   const endpoint = `${baseUrl}/_f_/demo/resumable`;
   const left = await new Promise<PreviousUpload>((resolve, reject) => {
     const upload = new Upload(Buffer.from(bytes), {
-      ...{ endpoint, chunkSize: 200_000, onError: reject },
+      endpoint,
+      chunkSize: 200_000,
+      onError: reject,
       onChunkComplete(_size, accepted) {
         if (accepted !== 400_000) return;
         const uploadUrl = upload.url;
         void upload.abort().then(() =>
           resolve({
-            ...{ uploadUrl, size: bytes.byteLength, metadata: {} },
+            uploadUrl,
+            size: bytes.byteLength,
+            metadata: {},
             creationTime: '',
             urlStorageKey: '',
             parallelUploadUrls: null,

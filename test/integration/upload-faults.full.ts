@@ -16,7 +16,9 @@ const atOnce = 16;
 
 t.test(`${uploads} uploads under random faults`, { timeout: 560_000 }, async (t) => {
   const { stub, store } = await openStubStore(t, {
-    ...{ stub: { seed }, partBytes, maxObjectBytes: 100_000_000 },
+    stub: { seed },
+    partBytes,
+    maxObjectBytes: 100_000_000,
     timing: { request: 10_000, connect: 2000, quiet: 2000, cleanup: 20_000, firstPause: 2, longestPause: 50 },
   });
   const gateway = await serveGatewayOn(t, store, { largestPart: 1024 * 1024, memoryBytes: 16 * 1024 * 1024 });

@@ -70,7 +70,9 @@ async function serve(t: Test, openStore: (t: Test) => Promise<ObjectStore>) {
     told: boolean,
   ) => {
     const response = await fetch(new URL(address.replace('http://files.test', ''), baseUrl), {
-      ...{ method, headers, duplex: 'half' },
+      method,
+      headers,
+      duplex: 'half',
       body: told ? Buffer.from(body) : streamOf(body),
     });
     return { status: response.status, headers: response.headers, text: await response.text() };

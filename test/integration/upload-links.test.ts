@@ -21,13 +21,18 @@ async function serveLinks(t: Test, uploadLinks?: UploadLinks) {
   const { baseUrl } = gateway;
   const make = async (wishes: unknown, headers: Record<string, string> = token, project = 'demo') => {
     const response = await fetch(`${baseUrl}/_f_/${project}/upload-link`, {
-      ...{ method: 'POST', headers, body: JSON.stringify(wishes) },
+      method: 'POST',
+      headers,
+      body: JSON.stringify(wishes),
     });
     const answer = (await response.json()) as Record<string, string>;
     const at = (address = '') => address.replace('http://files.test', baseUrl);
     return {
-      ...{ status: response.status, ...answer },
-      ...{ form: at(answer.form), put: at(answer.put), resumable: at(answer.resumable) },
+      status: response.status,
+      ...answer,
+      form: at(answer.form),
+      put: at(answer.put),
+      resumable: at(answer.resumable),
     } as Record<'form' | 'put' | 'resumable' | 'code' | 'expiresAt' | 'message', string> & { status: number };
   };
   const answerOf = async (response: Response) => {
@@ -45,7 +50,8 @@ async function serveLinks(t: Test, uploadLinks?: UploadLinks) {
   const tus = async (address: string, method: string, headers: Record<string, string>, body?: Uint8Array) =>
     answerOf(
       await fetch(new URL(address, baseUrl), {
-        ...{ method, headers: { 'tus-resumable': '1.0.0', ...headers } },
+        method,
+        headers: { 'tus-resumable': '1.0.0', ...headers },
         ...(body && { body: Buffer.from(body) }),
       }),
     );
@@ -89,7 +95,10 @@ t.test('tus-js-client uploads by a link, pauses and goes on', async (t) => {
   await new Promise<void>((resolve, reject) => {
     let paused = false;
     const upload = new Upload(Buffer.from(bytes), {
-      ...{ endpoint: resumable, chunkSize: 30_000, metadata: { filename: 'a.png' }, onError: reject },
+      endpoint: resumable,
+      chunkSize: 30_000,
+      metadata: { filename: 'a.png' },
+      onError: reject,
       onSuccess: () => resolve(),
       onChunkComplete() {
         if (!paused) void upload.abort().then(() => upload.start());

@@ -58,7 +58,9 @@ async function setUp(t: Test, change: Partial<UploadDeps> = {}) {
   });
   const upload = uploadOperation({
     deploymentId: testDeployment,
-    ...{ usage: noUsage, digests: noDigests, quota: noQuota },
+    usage: noUsage,
+    digests: noDigests,
+    quota: noQuota,
     access,
     projects: {
       async ensure(ownerId, slug) {
@@ -360,7 +362,9 @@ t.test('an object that cannot be taken back is logged', async (t) => {
   const { upload, log, store } = await setUp(t, {});
   const failing = uploadOperation({
     deploymentId: testDeployment,
-    ...{ usage: noUsage, digests: noDigests, quota: noQuota },
+    usage: noUsage,
+    digests: noDigests,
+    quota: noQuota,
     access,
     projects: { ensure: async (ownerId, slug) => ({ id: 'p', ownerId, slug }) },
     cloudFiles: {

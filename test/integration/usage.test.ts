@@ -31,14 +31,18 @@ async function server(t: Test) {
   const ask = async (owner: string, path: string, init: RequestInit & { structure?: string } = {}) => {
     const { structure, ...more } = init;
     const headers = {
-      ...{ authorization: 'Bearer good', 'test-owner': owner },
+      authorization: 'Bearer good',
+      'test-owner': owner,
       ...(structure === undefined ? {} : { structure }),
     };
     const response = await fetch(served.baseUrl + path, { ...more, headers });
     const text = await response.text();
     const { pathname } = new URL(served.baseUrl + path);
     const problem = (await wholeContract()).problemOf({
-      ...{ method: more.method ?? 'GET', path: pathname, status: response.status, body: text },
+      method: more.method ?? 'GET',
+      path: pathname,
+      status: response.status,
+      body: text,
       headers: Object.fromEntries(response.headers),
     });
     if (problem !== null) throw new Error(problem);
@@ -88,8 +92,12 @@ t.test('records, files and requests are counted at once, for their account alone
   const expected = [
     { ...none, date: today, project: 'photos', requests: 1, bytesIn, files: 1, bytesStored: 1234 },
     {
-      ...{ ...none, date: today, project: 'shop', requests: 7 },
-      ...{ bytesIn: bodies.join('').length, recordsWritten: 9 },
+      ...none,
+      date: today,
+      project: 'shop',
+      requests: 7,
+      bytesIn: bodies.join('').length,
+      recordsWritten: 9,
     },
   ];
   t.strictSame(days, expected);

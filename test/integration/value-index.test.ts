@@ -53,7 +53,8 @@ async function open(
   { bits, singleWriter }: { bits: 4 | 40; singleWriter: boolean },
 ): Promise<QueryHarness> {
   const harness = await queryHarnessFor(t, {
-    ...{ singleWriter, wrap: indexOnly(bits) },
+    singleWriter,
+    wrap: indexOnly(bits),
     // rows in memory would answer
     pending: { fewestMisses: 1e9 },
   });

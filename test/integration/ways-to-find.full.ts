@@ -35,7 +35,9 @@ const counting = (db: Database): Database => ({
   },
 });
 const harness = await queryHarnessFor(t, {
-  ...{ singleWriter: true, wrap: counting, cache: () => new ResultCache(0) },
+  singleWriter: true,
+  wrap: counting,
+  cache: () => new ResultCache(0),
   pending: { known: new KnownRecords(tables), fewestMisses: 200 },
 });
 
@@ -47,8 +49,12 @@ const maybe = <Value>(values: readonly Value[]) => fc.option(fc.constantFrom(...
 const lists = [[], [1], ['a', null]];
 const homes = [{}, { city: 'Paris' }, { city: null, a: { b: [1e21, '\u0007/é'] } }, { city: { x: 1 }, a: 1 }];
 const record = fc.record({
-  ...{ text: maybe(texts), other: maybe(texts), number: maybe(numbers) },
-  ...{ flag: maybe([true, false]), list: maybe(lists), home: maybe<unknown>(homes) },
+  text: maybe(texts),
+  other: maybe(texts),
+  number: maybe(numbers),
+  flag: maybe([true, false]),
+  list: maybe(lists),
+  home: maybe<unknown>(homes),
 });
 const records = fc.sample(record, { numRuns: 700, seed: 5 });
 
@@ -68,7 +74,8 @@ const pairs = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.array(fc.tuple(fc.constant('text[in]'), fc.constantFrom(...texts)), {
-      ...{ minLength: 1, maxLength: 3 },
+      minLength: 1,
+      maxLength: 3,
     }),
   },
   {

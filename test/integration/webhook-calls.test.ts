@@ -143,8 +143,12 @@ const cases: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       space,
     }) => {
       const rules = {
-        ...{ find: true, insert: true, update: true, delete: true },
-        ...{ set: { code: 'by rules' }, hidden: ['email'] },
+        find: true,
+        insert: true,
+        update: true,
+        delete: true,
+        set: { code: 'by rules' },
+        hidden: ['email'],
       };
       const path = `/_projects_/p/spaces/${slug}/rules`;
       t.match(await harness.call({ method: 'PUT', path, body: rules }), { status: 200 });
@@ -185,7 +189,9 @@ const cases: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
       const structure = structureOf('p', slug, fieldsOf('age NUMBER'));
       const { body } = await harness.call({
         path: `/p/${slug}/update-by-id`,
-        ...{ structure, query: `id=${ada.id}`, body: { age: 6 } },
+        structure,
+        query: `id=${ada.id}`,
+        body: { age: 6 },
       });
       return [['update', body]];
     },
@@ -262,7 +268,8 @@ const cases: Readonly<Record<string, Readonly<Record<string, Case>>>> = {
     'a user': async ({ t, harness, structure }) => {
       const resources = `{"mustExistSpaceStructures":[${structure()}]}`;
       const answer = await harness.call({
-        ...{ path: '/p/function/login', headers: { 'function-resources': resources } },
+        path: '/p/function/login',
+        headers: { 'function-resources': resources },
         body: { email: 'ada', password: 'secret' },
       });
       t.match(answer, { status: 200 });
@@ -300,7 +307,8 @@ for (const [store, options] of Object.entries(stores))
   t.test(store, async (t) => {
     const heard = new Heard();
     const harness = await openQueryHarness({
-      ...{ freshness: { heardAfter: 0 }, ...options },
+      freshness: { heardAfter: 0 },
+      ...options,
       webhooks: (db) => heard.webhooks(db),
     });
     t.teardown(() => harness.close());
@@ -348,7 +356,9 @@ t.test(
     t.teardown(() => harness.close());
     const structure = structureOf('p', 'left', fields, { webhooks: hooks });
     const call = {
-      ...{ path: '/p/left/_single_', structure, body: { email: 'ada' } },
+      path: '/p/left/_single_',
+      structure,
+      body: { email: 'ada' },
       headers: { 'idempotency-key': 'one' },
     };
     await t.rejects(harness.call({ ...call, signal: leaving.signal }), { message: 'the client went away' });

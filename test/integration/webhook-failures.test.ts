@@ -34,7 +34,13 @@ async function openReceiver() {
 
 const record = (id: string, text = ''): AnnouncedRecord => ({ id, json: JSON.stringify({ id, text }) });
 const event = (ownerId: string, url: string, records: Iterable<AnnouncedRecord>): RecordEvent => ({
-  ...{ type: 'record.updated', ownerId, spaceId: 's', project: 'p', space: 'notes', url, records },
+  type: 'record.updated',
+  ownerId,
+  spaceId: 's',
+  project: 'p',
+  space: 'notes',
+  url,
+  records,
 });
 /** Looks until it is so; the test's own limit ends it otherwise. */
 async function until(

@@ -37,7 +37,13 @@ function open(more: Partial<WebhooksDeps> = {}): Webhooks {
 
 const record = (id: string, text = ''): AnnouncedRecord => ({ id, json: JSON.stringify({ id, text }) });
 const event = (ownerId: string, url: string, records: Iterable<AnnouncedRecord>): RecordEvent => ({
-  ...{ type: 'record.updated', ownerId, spaceId: 's', project: 'p', space: 'notes', url, records },
+  type: 'record.updated',
+  ownerId,
+  spaceId: 's',
+  project: 'p',
+  space: 'notes',
+  url,
+  records,
 });
 
 /** An address that takes connections and never answers, as a dead one does. */

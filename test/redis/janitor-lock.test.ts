@@ -62,7 +62,9 @@ async function openJanitor(t: Test, server: RedisServer, store: Store, port = se
     } as unknown as CloudFiles,
     log,
     deployment: { id: 'none' },
-    ...{ staleAfter: 1, grace: 1, interval: 100 },
+    staleAfter: 1,
+    grace: 1,
+    interval: 100,
     lock: redisLocks({ redis, log })('janitor', times),
   });
   t.teardown(async () => {

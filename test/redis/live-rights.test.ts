@@ -49,11 +49,14 @@ for (const [space, rules] of [
 ] as const)
   await call({
     ...(writer as NonNullable<typeof writer>),
-    ...{ method: 'PUT', path: `/_projects_/app/spaces/${space}/rules`, body: rules },
+    method: 'PUT',
+    path: `/_projects_/app/spaces/${space}/rules`,
+    body: rules,
   });
 const { body: login } = await call({
   ...(writer as NonNullable<typeof writer>),
-  ...{ path: '/app/function/login', body: { name: 'ann', password: 'ann' } },
+  path: '/app/function/login',
+  body: { name: 'ann', password: 'ann' },
   headers: {
     'function-resources': JSON.stringify({ mustExistSpaceStructures: [JSON.parse(structures.users)] }),
   },

@@ -44,7 +44,9 @@ const harness = await openQueryHarness({
     const redis = own();
     routers++;
     return new RedisVersions({
-      ...{ redis, log, outages: new CacheOutages({ db, database: 'sluice' }) },
+      redis,
+      log,
+      outages: new CacheOutages({ db, database: 'sluice' }),
       times: { settledAfter: 0 },
     });
   },

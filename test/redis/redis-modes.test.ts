@@ -182,7 +182,10 @@ t.test('a cluster of three nodes', async (t) => {
   const quiet = { rows: async () => [{ outages: 0 }] as never[], command: async () => {} };
   const outages = new CacheOutages({ db: quiet, database: 'sluice' });
   const versions = new RedisVersions({
-    ...{ redis: few, log: silentLog(), outages, times: { settledAfter: 0 } },
+    redis: few,
+    log: silentLog(),
+    outages,
+    times: { settledAfter: 0 },
   });
   await versions.read('space');
   const end = await versions.begin('space');
@@ -196,7 +199,8 @@ t.test('a cluster of three nodes', async (t) => {
   const [first] = cluster.config.nodes;
   await serves(t, {
     REDIS_CLUSTER_NODES: `${first?.host}:${first?.port}`,
-    ...{ REDIS_USERNAME: 'sluice', REDIS_PASSWORD: 'hunter2' },
+    REDIS_USERNAME: 'sluice',
+    REDIS_PASSWORD: 'hunter2',
   });
 
   // a node that hangs: its keys fail after the deadline, those of others go on
@@ -294,7 +298,8 @@ t.test('a failover by Sentinel', async (t) => {
   const [{ host, port }] = sentinel.config.sentinels as [{ host: string; port: number }];
   await serves(t, {
     REDIS_SENTINELS: `${host}:${port}`,
-    ...{ REDIS_SENTINEL_NAME: 'main', REDIS_SENTINEL_PASSWORD: 'sentinel-hunter2-main' },
+    REDIS_SENTINEL_NAME: 'main',
+    REDIS_SENTINEL_PASSWORD: 'sentinel-hunter2-main',
     REDIS_PASSWORD: 'hunter2-main',
   });
   await redis.set('key', 'kept', 60_000);

@@ -18,8 +18,11 @@ const chunk = 6 * mebibyte;
 
 const [clickhouse, redis, stub] = await Promise.all([startClickhouse(), startRedis(), startS3Stub()]);
 const env = {
-  ...{ ...stubSettings(stub), UPLOAD_PART_BYTES: String(5 * mebibyte) },
-  ...{ CLICKHOUSE_URL: clickhouse.url, CLICKHOUSE_DATABASE: 'stopped', REDIS_URL: redis.url },
+  ...stubSettings(stub),
+  UPLOAD_PART_BYTES: String(5 * mebibyte),
+  CLICKHOUSE_URL: clickhouse.url,
+  CLICKHOUSE_DATABASE: 'stopped',
+  REDIS_URL: redis.url,
 };
 const [one, two] = await Promise.all([
   startSluice({ script: 'gateway/main.ts', env }),
@@ -38,7 +41,9 @@ async function stalled(path: string): Promise<unknown> {
     method: 'PATCH',
     headers: {
       authorization: `Bearer ${one.token}`,
-      ...{ 'tus-resumable': '1.0.0', 'upload-offset': '0', 'content-length': `${bytes.byteLength}` },
+      'tus-resumable': '1.0.0',
+      'upload-offset': '0',
+      'content-length': `${bytes.byteLength}`,
       'content-type': 'application/offset+octet-stream',
     },
   });
@@ -58,7 +63,9 @@ t.test('one that receives, and one that completes', async (t) => {
   const received = stalled(receiving);
   const completing = await beginUpload(one, bytes.byteLength, { fileName: 'completing' });
   const fault = stub.fault({
-    ...{ operation: 'CompleteMultipartUpload', key: /_completing$/, times: 1 },
+    operation: 'CompleteMultipartUpload',
+    key: /_completing$/,
+    times: 1,
     action: { kind: 'delay', ms: 2000 },
   });
   const completed = sendRest(one, completing, bytes, { chunk });

@@ -27,8 +27,11 @@ class Store {
     const token: AccessToken = {
       id: randomUUID(),
       hash: hashToken(text),
-      ...{ userId: `user of ${text}`, name: 'ä', createdAt: new Date() },
-      ...{ expiresAt: null, revokedAt: null },
+      userId: `user of ${text}`,
+      name: 'ä',
+      createdAt: new Date(),
+      expiresAt: null,
+      revokedAt: null,
     };
     this.rows.set(token.hash, token);
     return token;
@@ -64,7 +67,10 @@ async function openProcess(t: Test, server: Pick<RedisServer, 'config'>, store: 
   });
   while (!invalidation.isCurrent()) await sleep(5);
   return {
-    ...{ log, invalidation, shared, redis },
+    log,
+    invalidation,
+    shared,
+    redis,
     check: (text: string) => check.check(text, signal),
     invalidate: (text: string) => check.invalidate(hashToken(text)),
   };

@@ -27,7 +27,12 @@ const state: UploadState = {
     { fileName: 'f', contentType: undefined },
     { id: 'i', deploymentId: 'd', ownerId: 'o', projectSlug: 'p' },
   ),
-  ...{ metadata: '', length: 2, partBytes: 1, written: null, rest: null, savedAt: 0 },
+  metadata: '',
+  length: 2,
+  partBytes: 1,
+  written: null,
+  rest: null,
+  savedAt: 0,
 };
 
 async function gateway(t: Test) {

@@ -110,7 +110,8 @@ export async function openAddress(
     const { host, ...headers } = incoming.headers;
     delete headers['transfer-encoding'];
     const out = request(new URL(incoming.url ?? '/', target), {
-      ...{ agent, method: incoming.method ?? 'POST' },
+      agent,
+      method: incoming.method ?? 'POST',
       headers: { ...headers, 'content-length': body.byteLength },
     });
     // an aborted request of a client is aborted at the server

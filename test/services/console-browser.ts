@@ -78,7 +78,10 @@ export async function throttle(page: Page) {
   const network = await page.context().newCDPSession(page);
   const slowDown = (uploadThroughput: number) =>
     network.send('Network.emulateNetworkConditions', {
-      ...{ offline: false, latency: 0, downloadThroughput: -1, uploadThroughput },
+      offline: false,
+      latency: 0,
+      downloadThroughput: -1,
+      uploadThroughput,
     });
   return { slowDown, detach: () => network.detach() };
 }

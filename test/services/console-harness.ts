@@ -87,7 +87,10 @@ export async function serveConsole(
   const proxies = new BlockList();
   proxies.addAddress('127.0.0.1');
   const server = await startHttpServer({
-    ...{ host: '127.0.0.1', port: 0, tls: undefined, log },
+    host: '127.0.0.1',
+    port: 0,
+    tls: undefined,
+    log,
     trustedProxies: options.behindTls ? proxies : undefined,
     corsOrigins: ['*'],
     addressLimiter: options.addressLimiter,
@@ -100,7 +103,9 @@ export async function serveConsole(
         cookie: createSessionCookie({ tls: false }),
         passwords: new Passwords({ users, hasher, throttle }),
         registration: new Registration({ users, hasher, tokenCheck, mode }),
-        ...{ tokens, tokenCheck, mode },
+        tokens,
+        tokenCheck,
+        mode,
         readLimits: { maxRows: 5000, timeout: 30_000 },
         apiUrl: '',
         filesArePublic: true,
@@ -134,7 +139,9 @@ export class Visitor {
 
   async send(path: string, body?: unknown, method = body === undefined ? 'GET' : 'POST') {
     const answer = await this.#ask({
-      ...{ method, path, body },
+      method,
+      path,
+      body,
       headers: {
         ...(this.cookie === null ? {} : { cookie: this.cookie }),
         ...(this.csrfToken === null || method === 'GET' ? {} : { 'x-csrf-token': this.csrfToken }),
@@ -190,7 +197,8 @@ async function send(
         const text = Buffer.concat(chunks).toString();
         const names = Object.entries(incoming.headers).map(([name, value]) => [name, String(value)]);
         resolve({
-          ...{ status: incoming.statusCode ?? 0, text },
+          status: incoming.statusCode ?? 0,
+          text,
           headers: Object.fromEntries(names),
           body: /json/.test(incoming.headers['content-type'] ?? '') && text !== '' ? JSON.parse(text) : null,
         });

@@ -137,9 +137,18 @@ function sampleToken(): object {
 function sampleDeliveries(): readonly object[] {
   const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
   const call = (id: number, minutes: number, more: object) => ({
-    ...{ id: `${id}`, event: 'record.inserted', project: 'holiday', space: 'places' },
-    ...{ url: 'https://example.com/hook', recordIds: ['a'], state: 'delivered', attempts: 1 },
-    ...{ lastStatus: 204, lastProblem: null, nextAttemptAt: null, updatedAt: ago(minutes) },
+    id: `${id}`,
+    event: 'record.inserted',
+    project: 'holiday',
+    space: 'places',
+    url: 'https://example.com/hook',
+    recordIds: ['a'],
+    state: 'delivered',
+    attempts: 1,
+    lastStatus: 204,
+    lastProblem: null,
+    nextAttemptAt: null,
+    updatedAt: ago(minutes),
     createdAt: ago(minutes),
     ...more,
   });

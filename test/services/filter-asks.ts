@@ -111,7 +111,10 @@ export async function askByFetch(server: Server, ask: Ask, after: object | null)
     : { ...(said as object), ...controls };
   const isPost = form === 0 && !ask.one;
   return call({
-    ...{ ...server, structure, headers, body },
+    ...server,
+    structure,
+    headers,
+    body,
     ...(isPost ? { path: `${path}/_find_` } : { path: `${path}${one}`, method: 'QUERY' }),
   });
 }
@@ -125,7 +128,11 @@ export interface Model {
 export function modelOf({ baseUrl, token }: Server): Model {
   const config: Config = { endpoint: baseUrl, project: 'filters', token };
   const types: Readonly<Record<string, unknown>> = {
-    ...{ TEXT: String, NUMBER: Number, BOOLEAN: Boolean, ARRAY: Array, OBJECT: Object },
+    TEXT: String,
+    NUMBER: Number,
+    BOOLEAN: Boolean,
+    ARRAY: Array,
+    OBJECT: Object,
   };
   const structure: Record<string, object> = Object.fromEntries(
     Object.entries(fieldTypes).map(([name, type]) => [name, { type: types[type] }]),

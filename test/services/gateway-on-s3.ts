@@ -68,7 +68,11 @@ export async function serveGatewayOn(
   const use = storageUse({ cloudFiles, states });
   const quota = options.quota ?? (limits && new StorageQuota({ limits, use }));
   const resumable = resumableUploadsOn({
-    ...{ store, cloudFiles, memory, maxUploadBytes, log },
+    store,
+    cloudFiles,
+    memory,
+    maxUploadBytes,
+    log,
     ...(options.expireAfter === undefined ? {} : { expireAfter: options.expireAfter }),
     ...(options.leases && { leases: options.leases }),
     ...(options.maxOpenUploads && { maxOpenUploads: options.maxOpenUploads }),
@@ -92,7 +96,14 @@ export async function serveGatewayOn(
           ...(grants === undefined ? {} : { grants: JSON.parse(grants) as Grants }),
         };
       },
-      ...{ cloudFiles, store, memory, maxUploadBytes, resumable, fileUrl, downloadUrl: fileUrl, log },
+      cloudFiles,
+      store,
+      memory,
+      maxUploadBytes,
+      resumable,
+      fileUrl,
+      downloadUrl: fileUrl,
+      log,
       ...(quota && { quota }),
       ...(options.digests && { digests: options.digests }),
       ...(options.uploadLinks && { uploadLinks: options.uploadLinks }),

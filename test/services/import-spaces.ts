@@ -18,8 +18,11 @@ async function made(t: Test, harness: QueryHarness, slug: string, fields: readon
   await space.make();
   const begin = (body: Sent, query = '', headers: QueryCall['headers'] = {}) =>
     harness.call({
-      ...{ method: 'POST', path: `/p/${slug}/_import_`, query },
-      ...{ body, headers: { 'content-type': 'text/csv', ...headers } },
+      method: 'POST',
+      path: `/p/${slug}/_import_`,
+      query,
+      body,
+      headers: { 'content-type': 'text/csv', ...headers },
     });
   const over = async (id: string): Promise<Job> => {
     let job: Job;

@@ -74,7 +74,11 @@ export function liveOver(t: { teardown(end: () => Promise<void>): void }, single
     return Promise.all([...listeners].map((listener) => listener.exclusive(read(listener))));
   };
   return {
-    ...{ given, rows, listeners, tell, tellLater },
+    given,
+    rows,
+    listeners,
+    tell,
+    tellLater,
     write(id: string, name: string | null): void {
       const before = rows.get(id) ?? null;
       const after = name === null ? null : rowOf(id, name);

@@ -26,7 +26,8 @@ const { signal } = new AbortController();
 
 export const newSpace = (): RecordSpace => spaceWith(structure, { id: randomUUID() });
 export const newRecord = (age: number): NewRecord => ({
-  ...{ id: newId(), createdAt: new Date().toISOString() },
+  id: newId(),
+  createdAt: new Date().toISOString(),
   values: ['somebody', age],
 });
 
@@ -61,7 +62,11 @@ export class LiveStore {
     const times = { settledAfter: 0, lifetime, writePatience: 200, renewEvery: 100, ...options.times };
     const versions = new RedisVersions({ redis, outages, log, times });
     const store = new SharedStore({
-      ...{ db, database, log, cacheBytes: 1e6, metrics: unmeasured },
+      db,
+      database,
+      log,
+      cacheBytes: 1e6,
+      metrics: unmeasured,
       versions: wrap?.(versions) ?? versions,
       changes: (table) => new RedisChanges({ db, table, redis, outages, log, times: { poll, pause: 10 } }),
     });

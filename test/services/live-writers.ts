@@ -149,8 +149,12 @@ export class LiveWriters {
 
   #values(): Values {
     return {
-      ...{ kind: 'free', group: this.#random(5), n: this.#random(100), on: this.#random(2) === 0 },
-      ...{ word: words[this.#random(5)] ?? null, tags: ['x', 'y', 'z'].slice(this.#random(4)) },
+      kind: 'free',
+      group: this.#random(5),
+      n: this.#random(100),
+      on: this.#random(2) === 0,
+      word: words[this.#random(5)] ?? null,
+      tags: ['x', 'y', 'z'].slice(this.#random(4)),
       pad: 'p'.repeat(this.#random(1500)),
     };
   }
@@ -158,7 +162,8 @@ export class LiveWriters {
   #records(count: number): readonly Values[] {
     return Array.from({ length: count }, () => ({
       ...this.#values(),
-      ...{ key: `k${++this.#keys}`, version: 1 },
+      key: `k${++this.#keys}`,
+      version: 1,
     }));
   }
 

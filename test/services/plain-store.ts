@@ -24,12 +24,21 @@ export function plainStore(db: Database, database = 'sluice'): SharedStore {
 
 /** Of the query service, without limits that a test would meet. */
 export const queryConfig: QueryEnvironment['config'] = {
-  ...{ maxSpaces: 10_000, recordCacheBytes: 0, maxRecordBytes: 1024 ** 2, maxRecordsBytes: 16 * 1024 ** 2 },
-  ...{ maxStoredRecordBytes: 0, readMaxRows: 0, readLimits: readLimitDefaults },
-  ...{ allowClearAllSpaces: false, publicUrl: undefined },
-  ...{ liveMaxStreams: 1000, liveMaxTokenStreams: 1000 },
-  ...{ maxImportBytes: 64 * 1024 ** 2, dataDir: join(tmpdir(), 'sluice-nowhere') },
-  ...{ loginTokenSecret: undefined, loginTokenTtl: 36 * 3_600_000 },
+  maxSpaces: 10_000,
+  recordCacheBytes: 0,
+  maxRecordBytes: 1024 ** 2,
+  maxRecordsBytes: 16 * 1024 ** 2,
+  maxStoredRecordBytes: 0,
+  readMaxRows: 0,
+  readLimits: readLimitDefaults,
+  allowClearAllSpaces: false,
+  publicUrl: undefined,
+  liveMaxStreams: 1000,
+  liveMaxTokenStreams: 1000,
+  maxImportBytes: 64 * 1024 ** 2,
+  dataDir: join(tmpdir(), 'sluice-nowhere'),
+  loginTokenSecret: undefined,
+  loginTokenTtl: 36 * 3_600_000,
 };
 
 /** The table of the query service. Nothing of it can be called, but for authentication. */

@@ -192,7 +192,10 @@ export async function openQueryHarness(
   const openRouter = (by: WritableStore): Router => {
     const invalidation = options.invalidation?.() ?? unannounced;
     const projects = new Projects({
-      ...{ db, database: testDatabase, singleWriter, invalidation },
+      db,
+      database: testDatabase,
+      singleWriter,
+      invalidation,
       ...(options.freshness?.staleAfter === undefined ? {} : { knownFor: options.freshness.staleAfter }),
     });
     const events = options.webhooks?.(db) ?? testWebhooks({ db: wrap(db), singleWriter });
@@ -200,13 +203,20 @@ export async function openQueryHarness(
       ...queryRoutes({
         config: { ...queryConfig, dataDir, ...options.config },
         database: testDatabase,
-        ...{ store: by, catalogue, projects },
-        ...{ authenticate, authenticateAgain: authenticate, events },
+        store: by,
+        catalogue,
+        projects,
+        authenticate,
+        authenticateAgain: authenticate,
+        events,
         files: new StoredFiles({
           deploymentId: testDeployment,
           open: () => createFileSystemStore({ root: join(dataDir, 'files') }),
         }),
-        ...{ metrics, log, invalidation: invalidation ?? unannounced, throttle: new LoginThrottle() },
+        metrics,
+        log,
+        invalidation: invalidation ?? unannounced,
+        throttle: new LoginThrottle(),
         hasher: options.hasher ?? createHasher(),
         reservations: options.reservations?.() ?? createLocalReservations(),
         freshness: { ...freshnessOf(by, invalidation), ...options.freshness },
@@ -258,7 +268,9 @@ export async function openQueryHarness(
       const pending = await PendingRecords.open({ ...records, directory, ...more });
       written = { known, pending, preloads: new SpacePreloads({ ...records, fewestMisses }) };
       catalogue = await LoggedCatalogue.open({
-        ...{ db: wrap(db), database: testDatabase, log },
+        db: wrap(db),
+        database: testDatabase,
+        log,
         directory: join(dataDir, 'catalogue-log'),
       });
     }

@@ -63,7 +63,11 @@ export async function openRecords(): Promise<RecordsBrowser> {
     await page.goto(server.url(`/projects/${project}${path}`));
   };
   return {
-    ...{ server, page, problems, api, go },
+    server,
+    page,
+    problems,
+    api,
+    go,
     dialog: page.getByRole('dialog'),
     grid: page.getByRole('grid'),
     button: (name) => page.getByRole('button', { name, exact: true }),

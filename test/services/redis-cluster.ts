@@ -70,7 +70,10 @@ export async function startRedisCluster({
     nodes,
     config: {
       mode: 'cluster',
-      ...{ tls: tls !== undefined, ca: undefined, username: undefined, password: undefined },
+      tls: tls !== undefined,
+      ca: undefined,
+      username: undefined,
+      password: undefined,
       // the others are found
       nodes: [
         tls === undefined

@@ -66,8 +66,14 @@ export async function startRedisSentinel(password: string, tls?: CertificateFile
     config: {
       mode: 'sentinel',
       sentinels: [{ host, port: tls === undefined ? sentinelPort : sentinelTlsPort }],
-      ...{ name, sentinelUsername: undefined, sentinelPassword: `sentinel-${password}` },
-      ...{ tls: tls !== undefined, ca: undefined, username: undefined, password, db: 0 },
+      name,
+      sentinelUsername: undefined,
+      sentinelPassword: `sentinel-${password}`,
+      tls: tls !== undefined,
+      ca: undefined,
+      username: undefined,
+      password,
+      db: 0,
     },
     untilFailedOver: () =>
       untilReady(async () => {

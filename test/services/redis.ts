@@ -39,7 +39,13 @@ export async function startRedis(
   const folder = await mkdtemp(join(tmpdir(), 'sluice-redis-'));
   const config = {
     mode: 'standalone' as const,
-    ...{ host: '127.0.0.1', port, tls: false, ca: undefined, username, password, db: 0 },
+    host: '127.0.0.1',
+    port,
+    tls: false,
+    ca: undefined,
+    username,
+    password,
+    db: 0,
   };
   let child: WatchedChild | null = null;
 

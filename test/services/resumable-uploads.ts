@@ -30,7 +30,10 @@ export function resumableUploadsOn(
     maxUploadBytes: 100_000_000,
     maxOpenUploads: 100,
     expireAfter: 86_400_000,
-    ...{ usage: noUsage, digests: noDigests, quota: noQuota, leases: localLeases },
+    usage: noUsage,
+    digests: noDigests,
+    quota: noQuota,
+    leases: localLeases,
     log: silentLog(),
     ...deps,
   });

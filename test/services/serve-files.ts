@@ -58,7 +58,13 @@ export async function serveFiles(
         if (userId !== ada && userId !== eve) throw unauthorized('not good');
         return { userId, tokenId: 't' };
       },
-      ...{ projects: new Projects({ db, database }), cloudFiles, store, quota, digests, maxUploadBytes, log },
+      projects: new Projects({ db, database }),
+      cloudFiles,
+      store,
+      quota,
+      digests,
+      maxUploadBytes,
+      log,
       keys: new UploadKeys({ cloudFiles, locks: ownLocks(), ...(options.now && { now: options.now }) }),
       smallFiles,
     }),

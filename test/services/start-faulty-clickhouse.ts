@@ -21,7 +21,8 @@ export async function startFaultyClickhouse(
   const address = await openAddress(server.url);
   const { close } = address;
   return Object.assign(address, {
-    ...{ dataDir, pid },
+    dataDir,
+    pid,
     async kill() {
       await address.set({ kind: 'dead' });
       await server.kill();

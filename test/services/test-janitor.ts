@@ -11,8 +11,14 @@ export function testJanitor(
 ): Janitor {
   return new Janitor({
     deployment: { id: testDeployment },
-    ...{ uploads: { openKeys: [] }, resumable: noResumableUploads, digests: noDigests, log: silentLog() },
-    ...{ lock: ownLocks()('janitor'), staleAfter: 0, grace: 0, interval: 1e6 },
+    uploads: { openKeys: [] },
+    resumable: noResumableUploads,
+    digests: noDigests,
+    log: silentLog(),
+    lock: ownLocks()('janitor'),
+    staleAfter: 0,
+    grace: 0,
+    interval: 1e6,
     ...options,
   });
 }

@@ -18,7 +18,10 @@ export async function beginUpload(
   const answer = await fetch(`${at.baseUrl}${project}/resumable`, {
     method: 'POST',
     headers: {
-      ...{ ...tus, ...authorized(at), 'upload-length': `${length}`, ...named(fileName) },
+      ...tus,
+      ...authorized(at),
+      'upload-length': `${length}`,
+      ...named(fileName),
       ...(concat && { 'upload-concat': concat }),
     },
   });
@@ -34,7 +37,10 @@ export async function joinUploads(
   return fetch(`${at.baseUrl}${project}/resumable`, {
     method: 'POST',
     headers: {
-      ...{ ...tus, ...authorized(at), ...named(fileName), 'upload-concat': `final;${paths.join(' ')}` },
+      ...tus,
+      ...authorized(at),
+      ...named(fileName),
+      'upload-concat': `final;${paths.join(' ')}`,
     },
   });
 }
@@ -55,7 +61,9 @@ export async function sendRest(
   let status = 204;
   for (let offset = from; offset < bytes.byteLength; offset += chunk) {
     const headers = {
-      ...{ ...tus, ...authorized(at), 'upload-offset': `${offset}` },
+      ...tus,
+      ...authorized(at),
+      'upload-offset': `${offset}`,
       'content-type': 'application/offset+octet-stream',
     };
     const body = bytes.subarray(offset, offset + chunk);

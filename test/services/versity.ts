@@ -53,8 +53,11 @@ export async function startVersity(): Promise<S3Server | null> {
   }
   return {
     env: {
-      ...{ S3_ENDPOINT: place.endpoint, S3_BUCKET: place.bucket, S3_REGION: place.region },
-      ...{ S3_ACCESS_KEY_ID: keys.accessKeyId, S3_SECRET_ACCESS_KEY: keys.secretAccessKey },
+      S3_ENDPOINT: place.endpoint,
+      S3_BUCKET: place.bucket,
+      S3_REGION: place.region,
+      S3_ACCESS_KEY_ID: keys.accessKeyId,
+      S3_SECRET_ACCESS_KEY: keys.secretAccessKey,
     },
     stop,
   };

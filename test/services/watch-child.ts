@@ -46,7 +46,11 @@ export function watchChild(child: ChildProcess, name: string): WatchedChild {
     }
   };
   return {
-    ...{ process: child, output, ended, isGone, untilReady },
+    process: child,
+    output,
+    ended,
+    isGone,
+    untilReady,
     async untilWritten(pattern) {
       let found: RegExpExecArray | null = null;
       await untilReady(async () => {

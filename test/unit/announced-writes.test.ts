@@ -15,7 +15,9 @@ const hooked = spaceWith(createStructure({ ...plain, webhooks }));
 
 const createdAt = '2026-01-01T00:00:00.000Z';
 const rowOf = (id: string, n: number): StoredRow => ({
-  ...{ _id: id, _created_at: createdAt, _updated_at: createdAt },
+  _id: id,
+  _created_at: createdAt,
+  _updated_at: createdAt,
   _doc: { n0: String(n) },
 });
 const records = [1, 2].map((n) => ({ id: `id-${n}`, createdAt, values: [n] }));

@@ -7,7 +7,8 @@ import { type SeenAnswer, wholeContract } from '../services/contract.ts';
 const contract = await wholeContract();
 const record = { id: 'a', createdAt: '2026-01-01T00:00:00.000Z', updatedAt: '2026-01-01T00:00:00.000Z' };
 const json = {
-  ...{ 'content-type': 'application/json; charset=utf-8', 'x-request-id': 'request-1' },
+  'content-type': 'application/json; charset=utf-8',
+  'x-request-id': 'request-1',
   'accept-query': '"application/json"',
 };
 

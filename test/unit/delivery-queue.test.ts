@@ -11,10 +11,24 @@ let ids = 0;
 function delivery(ownerId: string, more: Partial<Delivery> = {}): Delivery {
   const time = new Date(0);
   return {
-    ...{ ownerId, id: String(++ids).padStart(8, '0'), spaceId: 's', event: 'record.inserted' },
-    ...{ project: 'p', space: 's', url: 'http://a/', recordIds: [`r${ids}`], bytes: 100 },
-    ...{ process: 'p', state: 'pending', attempts: 0, status: 0, problem: '' },
-    ...{ createdAt: time, updatedAt: time, nextAt: time, expiresAt: time },
+    ownerId,
+    id: String(++ids).padStart(8, '0'),
+    spaceId: 's',
+    event: 'record.inserted',
+    project: 'p',
+    space: 's',
+    url: 'http://a/',
+    recordIds: [`r${ids}`],
+    bytes: 100,
+    process: 'p',
+    state: 'pending',
+    attempts: 0,
+    status: 0,
+    problem: '',
+    createdAt: time,
+    updatedAt: time,
+    nextAt: time,
+    expiresAt: time,
     ...more,
   };
 }

@@ -166,7 +166,9 @@ t.test('a small file is kept, and asked for as any other', async (t) => {
     download(
       { params: { project: 'demo', name: file.name }, ...args },
       {
-        ...{ smallFiles, fileLinks, bytes: null },
+        smallFiles,
+        fileLinks,
+        bytes: null,
         stored: { ...file, name: 'none' },
       },
     );

@@ -16,7 +16,11 @@ async function openLog(t: Test) {
   const log = silentLog();
   let hold: Promise<void> = Promise.resolve();
   const flushed = await FlushedLog.open<LogEntry>({
-    ...{ what: 'records', directory, log, entryOf: (line) => ({ line }), stored: () => {} },
+    what: 'records',
+    directory,
+    log,
+    entryOf: (line) => ({ line }),
+    stored: () => {},
     async store(entries) {
       await hold;
       table.push(...entries.map(textOf));
@@ -24,7 +28,10 @@ async function openLog(t: Test) {
     times: { flushAfter: 3_600_000, retryAfter: 3_600_000 },
   });
   return {
-    ...{ directory, table, log, flushed },
+    directory,
+    table,
+    log,
+    flushed,
     async append(text: string) {
       await flushed.append(lineOf(text));
       return flushed.number();

@@ -32,12 +32,10 @@ function runOf(
   });
   let held = 0;
   const deps = {
-    ...{
-      log: silentLog(),
-      now: () => 0,
-      closing: closing.signal,
-      tidy: async () => void states.push('tidied'),
-    },
+    log: silentLog(),
+    now: () => 0,
+    closing: closing.signal,
+    tidy: async () => void states.push('tidied'),
     tries: { pause, longestPause: pause, during },
     table: {
       store: async (job: ImportJob) => {

@@ -10,7 +10,9 @@ const spaceId = '00000000-0000-5000-8000-000000000000';
 const unique = ['t0'];
 const time = '2026-01-02T03:04:05.678Z';
 const rowOf = (id: string, value: string): StoredRow => ({
-  ...{ _id: id, _created_at: time, _updated_at: time },
+  _id: id,
+  _created_at: time,
+  _updated_at: time,
   _doc: { t0: value, t1: 'x'.repeat(100) },
 });
 

@@ -62,12 +62,20 @@ t.test('what agrees needs no change', async (t) => {
 function spaces() {
   const clock = { now: 0 };
   const known = new KnownSpaces({
-    ...{ freshFor: 5, staleAfter: 10, invalidation: unannounced, bytes: 1e6 },
+    freshFor: 5,
+    staleAfter: 10,
+    invalidation: unannounced,
+    bytes: 1e6,
     now: () => clock.now,
   });
   const stored = structure([a]);
   const space: RecordSpace = {
-    ...{ id: 's', catalogueId: 's', ownerId: 'o', projectId: 'p', structure: stored, stored },
+    id: 's',
+    catalogueId: 's',
+    ownerId: 'o',
+    projectId: 'p',
+    structure: stored,
+    stored,
   };
   return { clock, known, space };
 }

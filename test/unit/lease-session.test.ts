@@ -36,7 +36,9 @@ async function permitWith(leaseTimes: LeaseTimes) {
     onConnected() {},
   } as unknown as RedisConnection;
   const reservations = new RedisReservations({
-    ...{ redis, log: silentLog(), times: leaseTimes },
+    redis,
+    log: silentLog(),
+    times: leaseTimes,
     everUsed: async () => false,
   });
   const result = await reservations.reserve(['key'], new AbortController().signal);

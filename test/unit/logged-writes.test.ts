@@ -21,8 +21,12 @@ const equal = (target: Field | 'id', value: string): Conditions => ({
   hashed: [],
 });
 const results: Readonly<Record<string, Conditions | null>> = {
-  ...{ all: null, a: equal(group, 'a'), b: equal(group, 'b'), c: equal(group, 'c') },
-  ...{ 1: equal('id', '1'), 2: equal('id', '2') },
+  all: null,
+  a: equal(group, 'a'),
+  b: equal(group, 'b'),
+  c: equal(group, 'c'),
+  1: equal('id', '1'),
+  2: equal('id', '2'),
 };
 
 /** Which of the results are still kept after a write to a space that holds `before`. */
@@ -32,7 +36,9 @@ async function keptAfter(write: (writes: LoggedWrites) => Promise<{ invalidated:
     await loadResult(cache, space, name, conditions, async () => Buffer.from(name));
   }
   const writes = new LoggedWrites({
-    ...{ lock: new ReadWriteLock(), results: cache, listeners: new Map() },
+    lock: new ReadWriteLock(),
+    results: cache,
+    listeners: new Map(),
     lookUp: async () => [before],
     pending: { write: async (_: unknown, { seen }: { seen: () => void }) => seen() },
   } as unknown as ConstructorParameters<typeof LoggedWrites>[0]);

@@ -21,8 +21,17 @@ import { sized } from '../services/test-size.ts';
 
 const key = new Uint32Array([1, 2]);
 const field = (name: string, type: FieldType, slot: string): Field => ({
-  ...{ name, slug: name, type, slot, required: false, unique: false, hashed: false, keyed: false },
-  ...{ description: '', comment: '', defaultValue: null },
+  name,
+  slug: name,
+  type,
+  slot,
+  required: false,
+  unique: false,
+  hashed: false,
+  keyed: false,
+  description: '',
+  comment: '',
+  defaultValue: null,
 });
 const fields = [
   field('name', 'TEXT', 't0'),
@@ -31,12 +40,19 @@ const fields = [
   field('more', 'NUMBER', 'm12'),
 ];
 const structure = createStructure({
-  ...{ name: 'people', description: '', projectSlug: 'demo', slug: 'people', clear: false, fields },
+  name: 'people',
+  description: '',
+  projectSlug: 'demo',
+  slug: 'people',
+  clear: false,
+  fields,
 });
 const epoch = new Date(0).toISOString();
 const anyRecord: ReadPlan['conditions'] = { relationship: 'And', plain: [], others: [], hashed: [] };
 const planOf = (others: readonly Filter[], more: Partial<ReadPlan> = {}): ReadPlan => ({
-  ...{ conditions: { ...anyRecord, others }, sort: null, page: null },
+  conditions: { ...anyRecord, others },
+  sort: null,
+  page: null,
   ...more,
 });
 const targets: readonly Target[] = [...fields, 'id', 'createdAt', 'updatedAt'];
@@ -64,11 +80,14 @@ const optional = <Value>(arbitrary: fc.Arbitrary<Value>) => fc.option(arbitrary,
 const row: fc.Arbitrary<StoredRow> = fc
   .record({
     id: fc.constantFrom(...ids),
-    ...{ created: time, updated: time },
+    created: time,
+    updated: time,
     values: fc.tuple(...fields.map((each) => optional(anyValueOf(each)))),
   })
   .map(({ id, created, updated, values }) => ({
-    ...{ _id: id, _created_at: created, _updated_at: updated },
+    _id: id,
+    _created_at: created,
+    _updated_at: updated,
     _doc: Object.fromEntries(
       values.flatMap((value, at) =>
         value === undefined ? [] : [[slotOf(fields[at] as Field), String(value)]],
@@ -103,7 +122,10 @@ const bounded: fc.Arbitrary<readonly Filter[]> = fc
     const bounds: OperatorName[] = ['gt', 'gte', 'lt', 'lte'];
     const bound = fc.constantFrom(...bounds, ...(isText ? (['startsWith'] as const) : []));
     const one = (operator: OperatorName, values: readonly (StoredValue | Date)[]): Filter => ({
-      ...{ target, path: [], operator, values },
+      target,
+      path: [],
+      operator,
+      values,
     });
     return fc.oneof(
       { weight: 1, arbitrary: fc.array(value, { maxLength: 4 }).map((values) => [one('in', values)]) },
@@ -112,7 +134,8 @@ const bounded: fc.Arbitrary<readonly Filter[]> = fc
         arbitrary: fc.array(
           fc.tuple(bound, value).map(([operator, of]) => one(operator, [of])),
           {
-            ...{ minLength: 1, maxLength: 3 },
+            minLength: 1,
+            maxLength: 3,
           },
         ),
       },
@@ -128,7 +151,9 @@ const filter: fc.Arbitrary<Filter> = fc.oneof(
 const sort: fc.Arbitrary<Sorts | null> = fc.option(
   fc
     .uniqueArray(fc.record({ target: fc.constantFrom(...targets), descending: fc.boolean() }), {
-      ...{ minLength: 1, maxLength: 3, selector: ({ target }: Sort) => target },
+      minLength: 1,
+      maxLength: 3,
+      selector: ({ target }: Sort) => target,
     })
     .map((some) => some as unknown as Sorts),
 );
@@ -167,7 +192,8 @@ const plan: fc.Arbitrary<ReadPlan> = fc
           ? anyValueOf(target)
           : optional(anyValueOf(target)).map((some) => some ?? null);
     return fc.tuple(...(sort ?? []).map(value)).map((values) => ({
-      ...{ conditions, sort },
+      conditions,
+      sort,
       page: { limit: page.limit, offset: 0, after: { id: after[0], values } },
     }));
   });
@@ -340,7 +366,9 @@ t.test('an index of many rows stays in order while rows come, change and go', as
     } else {
       const at = new Date(random(1e9)).toISOString();
       const next = {
-        ...{ _id: id, _created_at: at, _updated_at: at },
+        _id: id,
+        _created_at: at,
+        _updated_at: at,
         _doc: { t0: texts[random(3)] as string, n0: String(random(1000)), t1: 'x'.repeat(random(200)) },
       };
       truth.set(id, next);
@@ -359,7 +387,10 @@ t.test('an index of many rows stays in order while rows come, change and go', as
       t.strictSame(found && table.rows(found).map(({ _id }) => _id), wanted);
     }
     const bound = (operator: OperatorName, value: number): Filter => ({
-      ...{ target: fields[1] as Field, path: [], operator, values: [value] },
+      target: fields[1] as Field,
+      path: [],
+      operator,
+      values: [value],
     });
     const others = [bound('gt', 300), bound('lte', 400)];
     for (const by of [null, sort]) {
@@ -393,7 +424,10 @@ t.test(
     for (const order of [idOrder, orderOf([{ target: fields[1] as Field, descending: false }])])
       if (table.beginIndex({ slots, order })) table.continueIndex(0);
     const row = (text: string, at: number) => ({
-      ...{ _id: newId(), _created_at: epoch, _updated_at: epoch, _doc: { t0: text, n0: String(at) } },
+      _id: newId(),
+      _created_at: epoch,
+      _updated_at: epoch,
+      _doc: { t0: text, n0: String(at) },
     });
     for (let at = 0; at < 1001; at++) table.put(row('many', at));
     for (let at = 0; at < 700; at++) table.put(row('few', at));
@@ -485,10 +519,12 @@ t.test('a record shows what is selected of it', async (t) => {
   t.strictSame(show({ target: 'id', path: [] }, { target: tags, path: [] }), { id, tags: [1] });
   t.strictSame(show({ target: 'updatedAt', path: [] }), { id, updatedAt: '2026-01-02T00:00:00.000Z' });
   t.strictSame(show(path('city'), path('zip', 'code'), path('zip', 'none'), path('city', 'x')), {
-    ...{ id, home: { city: 'Paris', zip: { code: 'é', none: null } } },
+    id,
+    home: { city: 'Paris', zip: { code: 'é', none: null } },
   });
   t.strictSame(show(path('zip', 'code'), path('zip'), path('city')), {
-    ...{ id, home: { zip: { code: 'é', none: null }, city: 'Paris' } },
+    id,
+    home: { zip: { code: 'é', none: null }, city: 'Paris' },
   });
   t.strictSame(show(path('city'), whole), { id, home: JSON.parse(_doc.t1) });
   t.strictSame(show(whole, path('city')), { id, home: JSON.parse(_doc.t1) });

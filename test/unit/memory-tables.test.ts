@@ -12,7 +12,9 @@ const spaceId = 'space';
 const time = '2026-01-01T00:00:00.000Z';
 const most = 12;
 const row = (_id: string, t0: string): StoredRow => ({
-  ...{ _id, _created_at: time, _updated_at: time },
+  _id,
+  _created_at: time,
+  _updated_at: time,
   _doc: { t0 },
 });
 

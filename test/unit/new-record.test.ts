@@ -45,8 +45,14 @@ const bodies: Record<string, unknown>[] = [
   { email: 'a', 'number "one"': 1e21, proto: true, list: [1, 'é'], object: { b: 1, a: [] }, secret: 's' },
   { email: 'b', 'number-one': -0, list: [], object: {}, n15: 0.1, n0: 5e-324, 'text 23': 'no column' },
   ...hostileTexts.map((text, i) => ({
-    ...{ email: `${i} ${text}`, 'text 0': text, 'text 23': text, secret: text, list: [text] },
-    ...{ object: { [text]: text }, n1: i / 7, n15: i },
+    email: `${i} ${text}`,
+    'text 0': text,
+    'text 23': text,
+    secret: text,
+    list: [text],
+    object: { [text]: text },
+    n1: i / 7,
+    n15: i,
   })),
 ];
 

@@ -29,8 +29,17 @@ t.test('a right structure, with both spellings of its fields', async (t) => {
     t.strictSame(problems, []);
     t.match(structure, { name: 'People', description: 'd', projectSlug: 'p', slug: 's', clear: false });
     t.strictSame(structure?.fields[0], {
-      ...{ name: 'a', slug: 'a', type: 'TEXT', required: true, unique: true, hashed: false },
-      ...{ description: 'x', comment: 'y', defaultValue: 'z', slot: null, keyed: false },
+      name: 'a',
+      slug: 'a',
+      type: 'TEXT',
+      required: true,
+      unique: true,
+      hashed: false,
+      description: 'x',
+      comment: 'y',
+      defaultValue: 'z',
+      slot: null,
+      keyed: false,
     });
     t.match(structure?.fields[1], { required: false, unique: false, hashed: false, defaultValue: 0 });
     t.equal(structure?.fields[2]?.defaultValue, '{"a":2,"b":1}');

@@ -15,7 +15,11 @@ t.test('a write is not seen before it is durable', async (t) => {
   const db = { replicated: false, servers: 1, insert: async () => {} } as unknown as Database;
   const known = new KnownRecords(new MemoryTables(1e6));
   const pending = await PendingRecords.open({
-    ...{ db, table: new RecordsTable(db, 'sluice'), known, directory, log: silentLog() },
+    db,
+    table: new RecordsTable(db, 'sluice'),
+    known,
+    directory,
+    log: silentLog(),
     times: { flushAfter: 3_600_000, retryAfter: 3_600_000 },
   });
   const [spaceId, id, time] = ['space', 'record', '2026-01-01T00:00:00.000Z'];

@@ -338,7 +338,9 @@ t.test('REDIS_URL is read, and a bad one is never repeated', async (t) => {
   }
   t.strictSame(readConfig({ REDIS_URL: 'redis://r', REDIS_USERNAME: 'ann', REDIS_PASSWORD: 'p' }).redis, {
     ...local,
-    ...{ host: 'r', username: 'ann', password: 'p' },
+    host: 'r',
+    username: 'ann',
+    password: 'p',
   });
   for (const bad of [
     'hunter2',
@@ -369,19 +371,31 @@ t.test('Redis behind Sentinels, and as a cluster', async (t) => {
       { host: 'a', port: 26_379 },
       { host: '::1', port: 7 },
     ],
-    ...{ name: 'main', sentinelUsername: undefined, sentinelPassword: undefined, db: 0 },
+    name: 'main',
+    sentinelUsername: undefined,
+    sentinelPassword: undefined,
+    db: 0,
   };
   const sentinels = { REDIS_SENTINELS: 'a, [::1]:7', REDIS_SENTINEL_NAME: 'main' };
   t.strictSame(readConfig(sentinels).redis, sentinel);
   t.strictSame(
     readConfig({
       ...sentinels,
-      ...{ REDIS_SENTINEL_USERNAME: 's', REDIS_SENTINEL_PASSWORD: 'sp', REDIS_DATABASE: '3' },
-      ...{ REDIS_USERNAME: 'u', REDIS_PASSWORD: 'p', REDIS_TLS: 'true' },
+      REDIS_SENTINEL_USERNAME: 's',
+      REDIS_SENTINEL_PASSWORD: 'sp',
+      REDIS_DATABASE: '3',
+      REDIS_USERNAME: 'u',
+      REDIS_PASSWORD: 'p',
+      REDIS_TLS: 'true',
     }).redis,
     {
       ...sentinel,
-      ...{ sentinelUsername: 's', sentinelPassword: 'sp', db: 3, username: 'u', password: 'p', tls: true },
+      sentinelUsername: 's',
+      sentinelPassword: 'sp',
+      db: 3,
+      username: 'u',
+      password: 'p',
+      tls: true,
     },
   );
   t.strictSame(readConfig({ REDIS_CLUSTER_NODES: 'a:1,b' }).redis, {

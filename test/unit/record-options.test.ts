@@ -107,18 +107,30 @@ t.test('the fixed headers', async (t) => {
   const readAll = (headers: Record<string, string>) =>
     readRecordHeaders({ header: (name) => (Object.hasOwn(headers, name) ? headers[name] : undefined) });
   const absent = {
-    ...{ autoCreateProject: true, autoCreateRecordSpace: true, clearAllSpaces: false, mutate: true },
-    ...{ usePreStoredStructure: false, inferStructure: false },
+    autoCreateProject: true,
+    autoCreateRecordSpace: true,
+    clearAllSpaces: false,
+    mutate: true,
+    usePreStoredStructure: false,
+    inferStructure: false,
   };
   t.strictSame(readAll({}), absent);
   t.strictSame(
     readAll({
-      ...{ 'auto-create-project': 'false', 'auto-create-record-space': 'false', 'clear-all-spaces': 'true' },
-      ...{ mutate: 'false', 'use-pre-stored-structure': 'true', 'infer-structure': 'false' },
+      'auto-create-project': 'false',
+      'auto-create-record-space': 'false',
+      'clear-all-spaces': 'true',
+      mutate: 'false',
+      'use-pre-stored-structure': 'true',
+      'infer-structure': 'false',
     }),
     {
-      ...{ autoCreateProject: false, autoCreateRecordSpace: false, clearAllSpaces: true, mutate: false },
-      ...{ usePreStoredStructure: true, inferStructure: false },
+      autoCreateProject: false,
+      autoCreateRecordSpace: false,
+      clearAllSpaces: true,
+      mutate: false,
+      usePreStoredStructure: true,
+      inferStructure: false,
     },
   );
   t.equal(readAll({ 'infer-structure': 'true' }).inferStructure, true);
@@ -127,8 +139,11 @@ t.test('the fixed headers', async (t) => {
   t.match(problems({ 'clear-all-spaces': '' }), [/clear/], 'an empty one is there');
   t.match(
     problems({
-      ...{ 'auto-create-project': '1', 'auto-create-record-space': 'TRUE', 'clear-all-spaces': '' },
-      ...{ mutate: 'perhaps', 'use-pre-stored-structure': 'true, true' },
+      'auto-create-project': '1',
+      'auto-create-record-space': 'TRUE',
+      'clear-all-spaces': '',
+      mutate: 'perhaps',
+      'use-pre-stored-structure': 'true, true',
     }),
     [/project/, /record-space/, /clear/, /mutate/, /pre-stored/],
   );

@@ -9,7 +9,8 @@ const refused = { status: 403, code: 'quota_exceeded' };
 function quotaOf(limit: number) {
   const state = { now: 0, bytes: 0, asked: 0, away: false };
   const quota = new RecordQuota({
-    ...{ limit, log: silentLog() },
+    limit,
+    log: silentLog(),
     now: () => state.now,
     async count() {
       state.asked++;

@@ -36,7 +36,8 @@ t.test('what is not there, and what is not allowed', async (t) => {
     t.throws(() => router.match('GET', path), { status: 404, code: 'not_found' }, path);
   }
   t.throws(() => router.match('DELETE', '/a/b'), {
-    ...{ status: 405, code: 'method_not_allowed' },
+    status: 405,
+    code: 'method_not_allowed',
     headers: { allow: 'GET, POST, HEAD, OPTIONS' },
   });
   t.strictSame(router.options('/_f_/p/upload')?.allow, ['POST', 'OPTIONS']);

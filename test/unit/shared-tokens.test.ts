@@ -8,8 +8,13 @@ import { LocalInvalidation } from '../services/local-invalidation.ts';
 import { silentLog } from '../services/silent-log.ts';
 
 const token: AccessToken = {
-  ...{ id: 'id', hash: hashToken('t'), userId: 'victim', name: '', createdAt: new Date() },
-  ...{ expiresAt: null, revokedAt: null },
+  id: 'id',
+  hash: hashToken('t'),
+  userId: 'victim',
+  name: '',
+  createdAt: new Date(),
+  expiresAt: null,
+  revokedAt: null,
 };
 
 function open(secret = 'of this store', entries = new Map<string, string>()) {

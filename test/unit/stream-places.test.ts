@@ -8,7 +8,9 @@ function placesOf(limits: { readonly process: number; readonly token: number }) 
   const open = new Map<string, () => void>();
   const ended: string[] = [];
   return {
-    ...{ places, open, ended },
+    places,
+    open,
+    ended,
     /** @returns what ended for it; null: it was refused */
     take(name: string, holder: Holder): readonly string[] | null {
       const before = ended.length;

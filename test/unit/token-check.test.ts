@@ -167,7 +167,10 @@ t.test(
     const sessions = { lookups: 0, ended: false };
     const { tokens, noted, state } = countingStore([]);
     const check = new TokenCheck({
-      ...{ ...everyToken, tokens, log: silentLog(), singleWriter: true },
+      ...everyToken,
+      tokens,
+      log: silentLog(),
+      singleWriter: true,
       sessions: {
         async findToken() {
           sessions.lookups++;

@@ -20,8 +20,18 @@ const requested = parsed([{ name: 'a', type: 'NUMBER', defaultValue: 3 }]);
 const signal = new AbortController().signal;
 
 const entryOf = (structure: Structure, updatedAt = new Date()): Entry => ({
-  ...{ id: 'id', recordsId: 'id', ownerId: 'o', projectId: 'p', structure, version: 2, initialRecords: '' },
-  ...{ store: 0, leftRecords: '', rules: '', createdAt: updatedAt, updatedAt },
+  id: 'id',
+  recordsId: 'id',
+  ownerId: 'o',
+  projectId: 'p',
+  structure,
+  version: 2,
+  initialRecords: '',
+  store: 0,
+  leftRecords: '',
+  rules: '',
+  createdAt: updatedAt,
+  updatedAt,
 });
 function changesOf(singleWriter: boolean, entry = entryOf(stored)) {
   const edits: (Structure | null)[] = [];

@@ -3,7 +3,9 @@ import t from 'tap';
 import { partKey, readUploadKey, restKey, stateKey } from '#gateway/resumable/upload-state.ts';
 
 const upload = {
-  ...{ deploymentId: randomUUID(), ownerId: 'ada', projectSlug: 'photos' },
+  deploymentId: randomUUID(),
+  ownerId: 'ada',
+  projectSlug: 'photos',
   name: `${randomUUID()}_a.jpg`,
 };
 

@@ -162,13 +162,11 @@ export const filters: QueryMeasure = {
         peers: '-',
       },
       {
-        ...{
-          what: '10,000 ids by QUERY, one caller, p50',
-          kind: 'inIds',
-          connections: 1,
-          first: 60,
-          aim: 20,
-        },
+        what: '10,000 ids by QUERY, one caller, p50',
+        kind: 'inIds',
+        connections: 1,
+        first: 60,
+        aim: 20,
         peers: '-',
       },
     ]),

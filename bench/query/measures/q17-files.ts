@@ -144,19 +144,19 @@ export const q17: QueryMeasure = {
         const shared = { measure: 'Q17', baseline: `${(size / 1e6).toFixed(0)} MB`, problems: [] };
         const value = median(times);
         findings.push({
-          ...{
-            ...shared,
-            what: `export of ${rows} records as ${format}`,
-            value,
-            shown: `${value.toFixed(2)} s`,
-          },
+          ...shared,
+          what: `export of ${rows} records as ${format}`,
+          value,
+          shown: `${value.toFixed(2)} s`,
           subject: `${times.map((time) => time.toFixed(2)).join(', ')} s`,
           goal: { bound: 'at most', first: 8, aim: 3, unit: ' s' },
           details: { times, size },
         });
         const growth = Math.max(...growths);
         findings.push({
-          ...{ ...shared, what: `${format} to a slow reader, RSS growth`, value: growth },
+          ...shared,
+          what: `${format} to a slow reader, RSS growth`,
+          value: growth,
           shown: `${growth.toFixed(0)} MiB`,
           subject: `+${growths.map((one) => one.toFixed(0)).join(', ')} MiB`,
           goal: { bound: 'at most', first: 64, aim: 32, unit: ' MiB' },

@@ -51,7 +51,10 @@ export async function handleRequest(
   req.on('error', () => {});
   res.on('error', () => {});
   const log: LoggedRequest = {
-    ...{ operation: null, status: null, code: null, faults: [] },
+    operation: null,
+    status: null,
+    code: null,
+    faults: [],
     traceparent: req.headers.traceparent as string | undefined,
   };
   context.requests.push(log);

@@ -59,7 +59,10 @@ const keptHeaders = ['content-type', 'cache-control', 'content-disposition', 'co
  */
 export const operations = {
   UploadPart: {
-    ...{ method: 'PUT', of: 'object', needs: ['partNumber', 'uploadId'], stores: true },
+    method: 'PUT',
+    of: 'object',
+    needs: ['partNumber', 'uploadId'],
+    stores: true,
     run(call, { bucket, newId }, { blob, crc32, checksum }) {
       const upload = uploadOf(call, bucket);
       // AWS refuses a part with a checksum when the upload was created without an algorithm; the other way is allowed
@@ -71,18 +74,28 @@ export const operations = {
     },
   },
   PutObject: {
-    ...{ method: 'PUT', of: 'object', stores: true },
+    method: 'PUT',
+    of: 'object',
+    stores: true,
     run({ key, headers }, { bucket, newId }, { blob, crc32, checksum }) {
       const etag = newId();
       const lastModified = new Date();
       bucket.putObject({
-        ...{ key, etag, crc32, blob, lastModified, checksums: checksum, headers: descriptionOf(headers) },
+        key,
+        etag,
+        crc32,
+        blob,
+        lastModified,
+        checksums: checksum,
+        headers: descriptionOf(headers),
       });
       return { status: 200, headers: { etag: `"${etag}"` } };
     },
   },
   ListParts: {
-    ...{ method: 'GET', of: 'object', needs: ['uploadId'] },
+    method: 'GET',
+    of: 'object',
+    needs: ['uploadId'],
     run(call, { bucket, pageSize }) {
       const { key, uploadId, parts, checksums } = uploadOf(call, bucket);
       const marker = Number(call.query.get('part-number-marker') ?? 0);
@@ -109,7 +122,8 @@ export const operations = {
     },
   },
   GetObject: {
-    ...{ method: 'GET', of: 'object' },
+    method: 'GET',
+    of: 'object',
     run({ key, headers: asked }, { bucket }) {
       const { blob, ...object } = bucket.object(key);
       const { size } = blob;
@@ -125,7 +139,8 @@ export const operations = {
     },
   },
   HeadObject: {
-    ...{ method: 'HEAD', of: 'object' },
+    method: 'HEAD',
+    of: 'object',
     run({ key, headers }, { bucket }) {
       const object = bucket.object(key);
       const length = { 'content-length': `${object.blob.size}` };
@@ -133,7 +148,9 @@ export const operations = {
     },
   },
   AbortMultipartUpload: {
-    ...{ method: 'DELETE', of: 'object', needs: ['uploadId'] },
+    method: 'DELETE',
+    of: 'object',
+    needs: ['uploadId'],
     run(call, { bucket }) {
       bucket.abortUpload(uploadOf(call, bucket));
       return { status: 204 };
@@ -141,14 +158,17 @@ export const operations = {
   },
   /** Also 204 when there is no such object. */
   DeleteObject: {
-    ...{ method: 'DELETE', of: 'object' },
+    method: 'DELETE',
+    of: 'object',
     run({ key }, { bucket }) {
       bucket.deleteObject(key);
       return { status: 204 };
     },
   },
   CreateMultipartUpload: {
-    ...{ method: 'POST', of: 'object', needs: ['uploads'] },
+    method: 'POST',
+    of: 'object',
+    needs: ['uploads'],
     run({ bucket: name, key, headers }, { bucket, newId }) {
       const checksums = headers['x-amz-checksum-algorithm'] === 'CRC32';
       const uploadId = `upload.${newId()}`;
@@ -160,7 +180,9 @@ export const operations = {
     },
   },
   CompleteMultipartUpload: {
-    ...{ method: 'POST', of: 'object', needs: ['uploadId'] },
+    method: 'POST',
+    of: 'object',
+    needs: ['uploadId'],
     run(call, { bucket, minPartBytes, newId }, body) {
       const upload = uploadOf(call, bucket);
       const parts = partsOf(textOf(body), upload);
@@ -179,7 +201,9 @@ export const operations = {
     },
   },
   DeleteObjects: {
-    ...{ method: 'POST', of: 'bucket', needs: ['delete'] },
+    method: 'POST',
+    of: 'bucket',
+    needs: ['delete'],
     run(_call, { bucket }, body) {
       for (const [, key = ''] of textOf(body).matchAll(/<Key>(.*?)<\/Key>/gs))
         bucket.deleteObject(unescapeText(key));
@@ -189,7 +213,9 @@ export const operations = {
   },
   /** With upload-id-marker the list goes on within the key of key-marker, after that upload id; without, after that key. */
   ListMultipartUploads: {
-    ...{ method: 'GET', of: 'bucket', needs: ['uploads'] },
+    method: 'GET',
+    of: 'bucket',
+    needs: ['uploads'],
     run({ bucket: name, query }, { bucket, pageSize }) {
       const prefix = query.get('prefix') ?? '';
       const keyMarker = query.get('key-marker') ?? '';
@@ -214,7 +240,9 @@ export const operations = {
     },
   },
   ListObjectsV2: {
-    ...{ method: 'GET', of: 'bucket', needs: ['list-type'] },
+    method: 'GET',
+    of: 'bucket',
+    needs: ['list-type'],
     run({ bucket: name, query }, { bucket, pageSize }) {
       const prefix = query.get('prefix') ?? '';
       // "ContinuationToken is obfuscated and is not a real key": nobody should come to rely on its form
@@ -267,7 +295,9 @@ function objectHeaders(
 ): Record<string, string> {
   const checksum = whole && checksums && asked['x-amz-checksum-mode'] === 'ENABLED';
   return {
-    ...{ ...headers, etag: `"${etag}"`, 'last-modified': lastModified.toUTCString() },
+    ...headers,
+    etag: `"${etag}"`,
+    'last-modified': lastModified.toUTCString(),
     ...(checksum && { [checksumHeader]: checksumText(crc32), 'x-amz-checksum-type': 'FULL_OBJECT' }),
   };
 }

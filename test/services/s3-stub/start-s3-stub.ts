@@ -73,7 +73,11 @@ export async function startS3Stub(options: S3StubOptions = {}): Promise<S3Stub> 
   let ids = 0;
   const context = {
     stub: { bucket, minPartBytes, pageSize, newId: () => `${++ids}`.padStart(32, '0') },
-    ...{ bucketName: 'stub-bucket', credentials, openBlob: storageOf(options.storage), faults, requests },
+    bucketName: 'stub-bucket',
+    credentials,
+    openBlob: storageOf(options.storage),
+    faults,
+    requests,
   };
   const underWay = new Set<Promise<void>>();
   const serve = (req: IncomingMessage, res: ServerResponse): void => {
@@ -126,7 +130,11 @@ function objectView({ key, etag, crc32, headers, lastModified, blob }: StoredObj
   const prefix = 'x-amz-meta-';
   const metadata = Object.entries(headers).filter(([name]) => name.startsWith(prefix));
   return {
-    ...{ key, etag, crc32, lastModified, size: blob.size },
+    key,
+    etag,
+    crc32,
+    lastModified,
+    size: blob.size,
     contentType: headers['content-type'] ?? '',
     contentDisposition: headers['content-disposition'],
     metadata: Object.fromEntries(metadata.map(([name, value]) => [name.slice(prefix.length), value])),
@@ -140,7 +148,9 @@ function objectView({ key, etag, crc32, headers, lastModified, blob }: StoredObj
 function uploadView({ key, uploadId, initiated, parts }: MultipartUpload): UploadView {
   const listed = [...parts.values()].sort((a, b) => a.partNumber - b.partNumber);
   return {
-    ...{ key, uploadId, initiated },
+    key,
+    uploadId,
+    initiated,
     parts: listed.map(({ partNumber, blob, crc32 }) => ({ partNumber, size: blob.size, crc32 })),
   };
 }

@@ -60,10 +60,18 @@ export async function verifySignature(req: IncomingMessage, credentials: Credent
     throw s3Error('AccessDenied', `There were headers present in the request which were not signed`);
   const { pathname, searchParams } = addressOf(req);
   const again = await new SignatureV4({
-    ...{ service: 's3', region, credentials, sha256: Sha256, uriEscapePath: false, applyChecksum: false },
+    service: 's3',
+    region,
+    credentials,
+    sha256: Sha256,
+    uriEscapePath: false,
+    applyChecksum: false,
   }).sign(
     {
-      ...{ method: req.method ?? '', protocol: 'http:', hostname: '', path: pathname },
+      method: req.method ?? '',
+      protocol: 'http:',
+      hostname: '',
+      path: pathname,
       query: Object.fromEntries(searchParams),
       headers: Object.fromEntries([...signed].map((name) => [name, req.headersDistinct[name]?.join() ?? ''])),
     },
