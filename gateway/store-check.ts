@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { checkKey } from '#catalogue/file-key.ts';
 import { StoreUnavailable } from '#kernel/errors/store-unavailable.ts';
 import { untilAborted } from '#kernel/limits/deadline.ts';
 import type { Log } from '#kernel/log/log.ts';
+import { checkKey } from '#objects/file-key.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 
 /** Time limit of the whole check: longer than the store's own attempts. Milliseconds. */

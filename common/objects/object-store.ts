@@ -4,7 +4,7 @@ import type { FileHandle } from 'node:fs/promises';
  * Storage of files. Implementations: the file system store (embedded default) and S3.
  * Every implementation passes test/integration/object-store-contract.ts.
  *
- * Keys are `/`-separated, relative, and made by us (common/catalogue/file-key.ts).
+ * Keys are `/`-separated, relative, and made by us (common/objects/file-key.ts).
  */
 export interface ObjectInfo {
   readonly key: string;

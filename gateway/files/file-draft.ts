@@ -1,4 +1,4 @@
-import { fileKey } from '#catalogue/file-key.ts';
+import { fileKey } from '#objects/file-key.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 import { checkOriginalName, storedName } from './file-name.ts';
 import { mediaTypeOf } from './media-type.ts';

@@ -1,4 +1,4 @@
-import { readCheckKey, readFileKey } from '#catalogue/file-key.ts';
+import { readCheckKey, readFileKey } from '#objects/file-key.ts';
 import type { ObjectStore, OpenUpload } from '#objects/object-store.ts';
 import type { RunningUploads } from '#process/lifecycle/workers/running-uploads.ts';
 import type { ResumableUploads } from '../resumable/resumable-uploads.ts';

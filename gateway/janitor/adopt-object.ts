@@ -1,4 +1,4 @@
-import { readFileKey } from '#catalogue/file-key.ts';
+import { readFileKey } from '#objects/file-key.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 import { keyPrefixOf } from '../access/upload-keys.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';

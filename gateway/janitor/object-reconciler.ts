@@ -1,5 +1,5 @@
-import { nameOf, readCheckKey, readFileKey } from '#catalogue/file-key.ts';
 import type { Log } from '#kernel/log/log.ts';
+import { nameOf, readCheckKey, readFileKey } from '#objects/file-key.ts';
 import type { ObjectInfo, ObjectStore } from '#objects/object-store.ts';
 import { type AdoptDeps, adoptObject } from './adopt-object.ts';
 import type { JanitorRun } from './janitor-run.ts';

@@ -7,16 +7,16 @@ const waitingShare = 1 / 12;
 /** Limit of an account's slow uploads while others wait, as a share of the account's limit. */
 export const slowShare = 1 / 2;
 
-const sums = ['gathering', 'readers', 'waiting', 'slowReading', 'slowWaiting'] as const;
+const sums = ['gatheredBytes', 'readers', 'waitingBytes', 'slowReadingBytes', 'slowWaitingBytes'] as const;
 
 /** What one lease contributes to the sums of its account. */
 export type AccountSums = Record<(typeof sums)[number], number>;
 export const emptySums: AccountSums = {
-  gathering: 0,
+  gatheredBytes: 0,
   readers: 0,
-  waiting: 0,
-  slowReading: 0,
-  slowWaiting: 0,
+  waitingBytes: 0,
+  slowReadingBytes: 0,
+  slowWaitingBytes: 0,
 };
 
 /** The fields of a lease that decide on its account's sums. Bytes of slabs. */
@@ -34,16 +34,18 @@ export class AccountShare<Lease extends CountedLease> {
   readonly queues = new UploadQueues<Lease>();
   /** Its uploads under way. */
   readonly leases = new Set<Lease>();
-  /** Slabs that they hold, including parts that the store is writing, and slabs that they may still take. */
-  held = 0;
+  /** Bytes of slabs that they hold, including parts that the store is writing, and of slabs that they may still take. */
+  heldBytes = 0;
   /** The same without parts that the store is writing, which come back by themselves. */
-  gathering = 0;
+  gatheredBytes = 0;
   /** Uploads that are reading. */
   readers = 0;
-  /** Slabs of waiting uploads, of slow uploads that read, and of slow uploads that wait. */
-  waiting = 0;
-  slowReading = 0;
-  slowWaiting = 0;
+  /** Bytes that waiting uploads hold; slow uploads count separately. */
+  waitingBytes = 0;
+  /** Bytes that slow uploads hold while they read, and may still take. */
+  slowReadingBytes = 0;
+  /** Bytes that slow uploads hold while they wait. */
+  slowWaitingBytes = 0;
 
   constructor(name: string) {
     this.name = name;
@@ -54,12 +56,12 @@ export class AccountShare<Lease extends CountedLease> {
     return this.queues.next((lease) => {
       const { slow, gathered, need } = lease;
       const begins = !(slow || lease.begun || lease.needsNoMore);
-      if (begins && this.waiting > limit * waitingShare) return false;
+      if (begins && this.waitingBytes > limit * waitingShare) return false;
       // one upload may always read
       if (this.readers === 0) return true;
-      if (this.gathering + need > limit * (begins ? beginningShare : 1)) return false;
-      if (!slow || this.queues.fastSize === 0 || this.slowReading === 0) return true;
-      return this.slowReading + gathered + need <= limit * slowShare;
+      if (this.gatheredBytes + need > limit * (begins ? beginningShare : 1)) return false;
+      if (!slow || this.queues.fastSize === 0 || this.slowReadingBytes === 0) return true;
+      return this.slowReadingBytes + gathered + need <= limit * slowShare;
     });
   }
 
@@ -69,11 +71,11 @@ export class AccountShare<Lease extends CountedLease> {
     const reading = state === 'reading';
     const waits = state === 'waiting' ? gathered : 0;
     const now = {
-      gathering: gathered + claim,
+      gatheredBytes: gathered + claim,
       readers: reading ? 1 : 0,
-      waiting: slow ? 0 : waits,
-      slowReading: reading && slow ? gathered + claim : 0,
-      slowWaiting: slow ? waits : 0,
+      waitingBytes: slow ? 0 : waits,
+      slowReadingBytes: reading && slow ? gathered + claim : 0,
+      slowWaitingBytes: slow ? waits : 0,
     };
     for (const sum of sums) this[sum] += now[sum] - counted[sum];
     lease.counted = now;

@@ -62,21 +62,21 @@ export class AccountShares implements Iterable<AccountShare<MemoryLease>> {
   get largest(): AccountShare<MemoryLease> | undefined {
     let largest: AccountShare<MemoryLease> | undefined;
     for (const share of this.#shares.values()) {
-      if (largest === undefined || share.gathering > largest.gathering) largest = share;
+      if (largest === undefined || share.gatheredBytes > largest.gatheredBytes) largest = share;
     }
     return largest;
   }
 
   /** Bytes that an account may gather. @param gathered bytes that all accounts gather, including their claims */
-  limitOf({ gathering }: AccountShare<MemoryLease>, gathered: number): number {
-    return (this.#bytes - gathered + gathering) * accountShare;
+  limitOf({ gatheredBytes }: AccountShare<MemoryLease>, gathered: number): number {
+    return (this.#bytes - gathered + gatheredBytes) * accountShare;
   }
 
   /** The next upload: of the account that holds least among those that may gather more. */
   next(gathered: number): MemoryLease | undefined {
     let next: MemoryLease | undefined;
     for (const account of this.#waiting) {
-      if (next !== undefined && account.held >= next.account.held) continue;
+      if (next !== undefined && account.heldBytes >= next.account.heldBytes) continue;
       next = account.next(this.limitOf(account, gathered)) ?? next;
     }
     return next;

@@ -89,13 +89,13 @@ export function takeBack(
 
 /** Stops slow uploads of an account until the rest is within its share of the limit. */
 export function stopSlowUploads(account: AccountShare<MemoryLease>, limit: number, stop: Stop): void {
-  if (account.slowReading <= limit * slowShare) return;
+  if (account.slowReadingBytes <= limit * slowShare) return;
   // the upload that needs the most bytes releases the most and keeps the least
   const reading = [...account.leases].filter(({ slow, state }) => slow && state === 'reading');
   reading.sort((a, b) => a.gathered - b.gathered);
   for (const lease of reading) {
-    if (account.slowReading <= limit * slowShare) break;
-    if (account.slowWaiting + lease.gathered > limit * slowWaitingShare) break;
+    if (account.slowReadingBytes <= limit * slowShare) break;
+    if (account.slowWaitingBytes + lease.gathered > limit * slowWaitingShare) break;
     stop(lease);
   }
 }

@@ -102,7 +102,7 @@ export class UploadMemory {
     const claimed = Math.min(lease.claim, slabBytes);
     lease.claim -= claimed;
     this.#promised -= claimed;
-    lease.account.held += slabBytes - claimed;
+    lease.account.heldBytes += slabBytes - claimed;
     lease.gathered += slabBytes;
     this.#gathered += slabBytes;
     if (claimed < slabBytes || lease.state !== 'reading') lease.account.count(lease);
@@ -112,7 +112,7 @@ export class UploadMemory {
   /** @internal of MemoryLease */
   give(lease: MemoryLease, slabs: readonly Buffer[]): void {
     this.#used -= slabs.length * slabBytes;
-    lease.account.held -= slabs.length * slabBytes;
+    lease.account.heldBytes -= slabs.length * slabBytes;
     for (const slab of slabs) this.#pool.give(slab);
     this.#movedAt = this.#now();
     this.#admit();
@@ -261,7 +261,7 @@ export class UploadMemory {
     lease.shippedClaim = false;
     lease.claim = lease.need;
     this.#promised += lease.claim;
-    lease.account.held += lease.claim;
+    lease.account.heldBytes += lease.claim;
     lease.readBytes = 0;
     lease.readSince = this.#now();
     if (!stopped) lease.restartRate();
@@ -274,7 +274,7 @@ export class UploadMemory {
     if (lease.shippedClaim) lease.slow &&= isSlow(lease, this.#now());
     this.#readers--;
     this.#promised -= lease.claim;
-    lease.account.held -= lease.claim;
+    lease.account.heldBytes -= lease.claim;
     lease.claim = 0;
     lease.shippedClaim = false;
     lease.state = 'idle';

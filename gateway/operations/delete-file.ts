@@ -1,5 +1,5 @@
 import type { Authenticate } from '#auth/authenticate.ts';
-import { isStoredName } from '#catalogue/file-key.ts';
+import { isStoredName } from '#objects/file-key.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 import type { Handler } from '#server/http/http-types.ts';
 import { accountErrors, noStore } from '#server/openapi/api-operation.ts';

@@ -1,6 +1,6 @@
-import { isStoredName } from '#catalogue/file-key.ts';
 import { invalidBody } from '#kernel/errors/catalogue.ts';
 import { count, exactObject, named, string } from '#kernel/json/schema.ts';
+import { isStoredName } from '#objects/file-key.ts';
 import type { Handler } from '#server/http/http-types.ts';
 import { noStoreJson } from '#server/http/no-store-json.ts';
 import { readJson } from '#server/http/read-json.ts';

@@ -1,8 +1,8 @@
 import type { Authenticate } from '#auth/authenticate.ts';
-import { isStoredName } from '#catalogue/file-key.ts';
 import { linkRefused } from '#kernel/errors/catalogue.ts';
 import { continueWith } from '#kernel/limits/continue-with.ts';
 import type { ReaderSlots } from '#kernel/limits/reader-slots.ts';
+import { isStoredName } from '#objects/file-key.ts';
 import type { ByteRange, ObjectStore } from '#objects/object-store.ts';
 import { addressOwner } from '#server/http/address-owner.ts';
 import type { Handler, HttpRequest, HttpResponse, StreamBody } from '#server/http/http-types.ts';

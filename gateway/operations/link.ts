@@ -1,7 +1,7 @@
 import type { Authenticate } from '#auth/authenticate.ts';
-import { isStoredName } from '#catalogue/file-key.ts';
 import { invalidBody } from '#kernel/errors/catalogue.ts';
 import { dateTime, exactObject, named } from '#kernel/json/schema.ts';
+import { isStoredName } from '#objects/file-key.ts';
 import type { Handler } from '#server/http/http-types.ts';
 import { noStoreJson } from '#server/http/no-store-json.ts';
 import { readJson } from '#server/http/read-json.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { isStoredName } from '#catalogue/file-key.ts';
 import { chunksUnsupported, payloadTooLarge, wrongContentType } from '#kernel/errors/catalogue.ts';
+import { isStoredName } from '#objects/file-key.ts';
 import type { Handler, HttpRequest } from '#server/http/http-types.ts';
 import { curl } from '#server/openapi/curl.ts';
 import { assertMayCopy, copyParameters, readCopy } from '../access/copy-upload.ts';

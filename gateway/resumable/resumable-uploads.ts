@@ -1,4 +1,3 @@
-import { isStoredName, readFileKey } from '#catalogue/file-key.ts';
 import {
   finalUpload,
   notFound,
@@ -9,6 +8,7 @@ import {
 } from '#kernel/errors/catalogue.ts';
 import { AccountQuota } from '#kernel/limits/account-quota.ts';
 import { settledWithin } from '#kernel/limits/deadline.ts';
+import { isStoredName, readFileKey } from '#objects/file-key.ts';
 import type { ObjectStore } from '#objects/object-store.ts';
 import type { CloudFile } from '../catalogue/cloud-file.ts';
 import type { FileDraft } from '../files/file-draft.ts';

@@ -3,7 +3,7 @@ import { shownName } from '#kernel/errors/shown-name.ts';
 import type { Candidate, HashChecks } from './hash-checks.ts';
 import type { Conditions } from './input/parse-conditions.ts';
 import { costFor, costOf, nextLimits, type ReadCost, readError, type StatementLimits } from './read-cost.ts';
-import { conditionsSql, idsSql, keyedConditions } from './sql/conditions-sql.ts';
+import { conditionsSql, idsSql, indexedConditions } from './sql/conditions-sql.ts';
 import { rowColumns } from './sql/record-row.ts';
 import type { Selection } from './sql/records-table.ts';
 import type { StoredRow } from './sql/stored-row.ts';
@@ -12,7 +12,7 @@ import type { RecordStore } from './store/record-store.ts';
 import type { RecordSpace } from './structure/record-space.ts';
 
 /** SQL for all conditions except those on hashed fields. */
-export type NarrowedSelection = Pick<Selection, 'where' | 'keyed'>;
+export type NarrowedSelection = Pick<Selection, 'where' | 'indexed'>;
 
 /** Checking one takes milliseconds of a core. */
 const maxCandidates = 10;
@@ -52,8 +52,8 @@ export class Candidates {
     signal: AbortSignal,
   ): Promise<NarrowedSelection | null> {
     const where = conditionsSql(conditions);
-    const keyed = keyedConditions(conditions, await this.#parts.store.rare(space));
-    if (conditions.hashed.length === 0) return { where, keyed };
+    const indexed = indexedConditions(conditions, await this.#parts.store.selectivity(space));
+    if (conditions.hashed.length === 0) return { where, indexed };
     const few = async (): Promise<readonly Candidate[]> => {
       const found = await this.#find(space, conditions, maxCandidates + 1, signal);
       if (found.length > maxCandidates) throw tooManyCandidates(conditions);
@@ -74,7 +74,7 @@ export class Candidates {
   ): Promise<readonly Candidate[]> {
     const { db, table } = this.#parts.store;
     const hashes = conditions.hashed.map(({ field }) => valueSql(field));
-    const keyed = keyedConditions(conditions, await this.#parts.store.rare(space));
+    const indexed = indexedConditions(conditions, await this.#parts.store.selectivity(space));
     const cost = costFor(space, this.#parts.cost);
     const columns = `${rowColumns}, [${hashes.join(', ')}] AS _hashes`;
     const where = conditionsSql(conditions);
@@ -82,7 +82,7 @@ export class Candidates {
       const tail = `ORDER BY _id LIMIT ${limit} SETTINGS ${costOf(limits, space)}`;
       try {
         const rows = await db.rows<StoredRow & { _hashes: (string | null)[] }>({
-          ...table.select(space.id, { columns, where, keyed, tail, ...limits }),
+          ...table.select(space.id, { columns, where, indexed, tail, ...limits }),
           signal,
           account: space.ownerId,
         });

@@ -60,7 +60,7 @@ function selectionOf(field: Field, values: readonly UniqueValue[], exceptId: str
   return {
     columns: `DISTINCT ${column} AS _value`,
     where: `${column} IN (${values.map(({ value }) => valueLiteral(value)).join(', ')})${others}`,
-    keyed: values.map(({ value }) => ({ target: field, value })),
+    indexed: values.map(({ value }) => ({ target: field, value })),
   };
 }
 

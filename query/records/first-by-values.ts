@@ -26,16 +26,16 @@ export async function firstByValues(
     return now !== null;
   });
   if (areHeld) return found;
-  const isRare = await store.rare(space);
+  const isRare = await store.selectivity(space);
   const areRare = typeof target !== 'string' && values.every((value) => isRare(target, value));
-  const keyed = areRare ? values.map((value) => ({ target, value })) : [];
+  const indexed = areRare ? values.map((value) => ({ target, value })) : [];
   const any = anyOfSql(
     [target],
     values.map((value) => [value]),
   );
   const where = [any, conditionsSql(rule)].filter((part) => part !== null).join(' AND ');
   const first = { where, tail: `ORDER BY _id LIMIT 1 BY ${valueSql(target)}` };
-  const statement = store.table.select(space.id, { columns: rowColumns, keyed, ...first });
+  const statement = store.table.select(space.id, { columns: rowColumns, indexed, ...first });
   const rows = await store.db.rows<StoredRow>({ ...statement, signal, account: space.ownerId });
   const byText = new Map<string | undefined, StoredRow>();
   for (const row of rows) byText.set(typeof target === 'string' ? row._id : row._doc[slotOf(target)], row);

@@ -3,7 +3,7 @@ import { queryTooExpensive } from '#kernel/errors/catalogue.ts';
 import { shownName } from '#kernel/errors/shown-name.ts';
 import type { Conditions } from './input/parse-conditions.ts';
 import { costSql, countedSettings, countedSql } from './sql/aggregate-sql.ts';
-import { keysIn } from './sql/conditions-sql.ts';
+import { selectiveConditions } from './sql/conditions-sql.ts';
 import type { RecordSpace } from './structure/record-space.ts';
 import type { Structure } from './structure/structure.ts';
 
@@ -59,7 +59,7 @@ export function costOf({ maxRows, counted }: StatementLimits, space?: RecordSpac
 
 function helpFor({ of }: ExceededLimit, { fields }: Structure, conditions: Conditions): string {
   if (of !== 'rows' && of !== 'time') return 'add a condition, or ask for fewer or larger groups';
-  if (keysIn(conditions, ({ keyed }) => keyed) !== null) return 'ask for fewer values at once';
+  if (selectiveConditions(conditions, ({ keyed }) => keyed) !== null) return 'ask for fewer values at once';
   const keyed = fields.filter((field) => field.keyed).map(({ name }) => shownName(name));
   return `with eq or in on ${["'id'", ...keyed].join(' or ')} the fewest records are read`;
 }

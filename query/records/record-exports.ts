@@ -26,7 +26,7 @@ export class RecordExports {
     const { store, candidates, count } = this.#parts;
     const plan = ruledPlan(space, given);
     const narrowed = (await candidates.narrow(space, plan.conditions, signal)) ?? { where: 'false' };
-    count(narrowed.keyed?.length ? 'index' : 'scan');
+    count(narrowed.indexed?.length ? 'index' : 'scan');
     const selection = { ...narrowed, where: whereOf(narrowed, plan), columns, tail: tailOf(plan) };
     const cost = costFor(space, this.#parts.cost);
     for (let limits: StatementLimits = { maxRows: isSearch(plan) ? cost.maxRows : null }; ; ) {

@@ -33,9 +33,10 @@ class SizedRowsFind extends RowsFind<SizedRow> {
 export const oldest: ReadPlan = { conditions: allRecords, sort: null, page: null };
 
 /**
- * Reads records in the cheapest way. A cached answer comes first (operations/cached-read.ts). Then it tries
- * rows in memory (`findNow`; memory/plan-search.ts), a look-up by an id or a unique value, and a statement (record-find.ts;
- * store/shared-reads.ts), which scans a space unless `keyedConditions` has values for the index (sql/conditions-sql.ts).
+ * Reads records in the cheapest way. It tries, in order, rows in memory (memory/plan-search.ts), a look-up by an id or a
+ * unique value, and a statement (record-find.ts; store/shared-reads.ts). The statement uses the index of values if few
+ * records have one of them (store/common-terms.ts, store/value-finds.ts), and scans the space otherwise. Cached answers come
+ * before all of this (query/operations/cached-read.ts).
  */
 export class RecordReader {
   readonly #parts: ReadParts;
@@ -142,7 +143,7 @@ export class RecordReader {
     const wanted = ruled(space, conditions ?? allRecords);
     const narrowed = await this.#parts.candidates.narrow(space, wanted, signal);
     if (narrowed === null) return 0;
-    this.#parts.count(narrowed.keyed?.length ? 'index' : 'scan');
+    this.#parts.count(narrowed.indexed?.length ? 'index' : 'scan');
     const columns = 'toFloat64(count()) AS _records';
     const cost = costFor(space, this.#parts.cost);
     const tail = conditions === undefined ? '' : `SETTINGS ${costSql(cost.maxRows, space.limits?.timeout)}`;

@@ -1,8 +1,8 @@
 /** An import that brings a structure went by what its file looked like: one bad number made a column of numbers TEXT. */
 import { join } from 'node:path';
 import t from 'tap';
-import { fileKey } from '#catalogue/file-key.ts';
 import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
+import { fileKey } from '#objects/file-key.ts';
 import { createFileSystemStore } from '#objects/file-system/file-system-store.ts';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
 import type { Job } from '../services/import-spaces.ts';

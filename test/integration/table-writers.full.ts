@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
-import { fileKey } from '#catalogue/file-key.ts';
+import { fileKey } from '#objects/file-key.ts';
 import { createFileSystemStore } from '#objects/file-system/file-system-store.ts';
 import { importSpaces } from '../services/import-spaces.ts';
 import { testDeployment } from '../services/new-file.ts';

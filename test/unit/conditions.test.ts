@@ -1,7 +1,7 @@
 import t from 'tap';
 import { readQueryConditions } from '#query/input/read-query-conditions.ts';
 import { type Conditions, parseConditions } from '#records/input/parse-conditions.ts';
-import { conditionsSql, keyedConditions } from '#records/sql/conditions-sql.ts';
+import { conditionsSql, indexedConditions } from '#records/sql/conditions-sql.ts';
 import { parseQueryString } from '#server/http/query-string.ts';
 import { storedStructure } from '../services/stored-structure.ts';
 import { problemsOf } from '../services/thrown-by.ts';
@@ -136,7 +136,7 @@ t.test('keys help where every record that matches has one of them', async (t) =>
     { name: 'age', type: 'NUMBER' },
   ]);
   const keyed = (query: string, relationship?: Relationship): unknown[] =>
-    keyedConditions(parsed(query, relationship, people), (field) => field.keyed).map(({ value }) => value);
+    indexedConditions(parsed(query, relationship, people), (field) => field.keyed).map(({ value }) => value);
   t.strictSame(keyed(''), []);
   t.strictSame(keyed('age=1'), []);
   t.strictSame(keyed('age=1&email=a&code=2'), ['a'], 'one of them is enough');

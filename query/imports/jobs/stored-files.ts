@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
-import { type FileKeyParts, fileKey, isStoredName } from '#catalogue/file-key.ts';
 import { notFound } from '#kernel/errors/catalogue.ts';
+import { type FileKeyParts, fileKey, isStoredName } from '#objects/file-key.ts';
 import type { ByteRange, ObjectStore, StoredObject } from '#objects/object-store.ts';
 
 type Objects = Pick<ObjectStore, 'head' | 'read' | 'open' | 'close'>;

@@ -23,45 +23,50 @@ export function idsSql(ids: readonly string[]): string {
   return `_id IN (${ids.map(textLiteral).join(', ')})`;
 }
 
-/** Whether a search can be narrowed by a value. */
-export type IsKey = (field: Field, value: StoredValue) => boolean;
+/** Whether so few records have a value that the index of values is worth its price. */
+export type IsSelective = (field: Field, value: StoredValue) => boolean;
 
 /**
- * The shortest list of ids and key values such that every matching record has one of them. Null: there is no such list.
+ * The shortest list of ids and selective values such that every matching record has one of them. Null: there is no such list.
  */
-export function keysIn(
+export function selectiveConditions(
   { relationship, plain, others }: Omit<Conditions, 'hashed'>,
-  isKey: IsKey,
+  isSelective: IsSelective,
 ): readonly Condition[] | null {
   const branches = [...plain.map(asFilter), ...others];
-  return keysOf({ group: relationship === 'And' ? 'all' : 'any', branches }, isKey);
+  return selectiveIn({ group: relationship === 'And' ? 'all' : 'any', branches }, isSelective);
 }
 
-function keysOf(filter: Filter, isKey: IsKey): readonly Condition[] | null {
+function selectiveIn(filter: Filter, isSelective: IsSelective): readonly Condition[] | null {
   if (!('group' in filter)) {
     const { target, path, operator, values } = filter;
     if (operator !== 'eq' && operator !== 'in') return null;
-    const areKeys =
+    const areSelective =
       typeof target === 'string'
         ? target === 'id'
-        : path.length === 0 && !target.hashed && values.every((value) => isKey(target, value as StoredValue));
-    return areKeys ? values.map((value) => equals(target, value)) : null;
+        : path.length === 0 &&
+          !target.hashed &&
+          values.every((value) => isSelective(target, value as StoredValue));
+    return areSelective ? values.map((value) => equals(target, value)) : null;
   }
   if (filter.group === 'none') return null;
-  const keys = filter.branches.map((branch) => keysOf(branch, isKey));
+  const found = filter.branches.map((branch) => selectiveIn(branch, isSelective));
   if (filter.group === 'any')
-    return keys.length > 0 && keys.every((each) => each !== null) ? keys.flat() : null;
-  return keys.reduce(
+    return found.length > 0 && found.every((each) => each !== null) ? found.flat() : null;
+  return found.reduce(
     (fewest, each) => (each && each.length < (fewest?.length ?? Infinity) ? each : fewest),
     null,
   );
 }
 
-/** The conditions of `keysIn` that need the index of values to find their records. */
-export function keyedConditions(conditions: Omit<Conditions, 'hashed'>, isKey: IsKey): readonly Condition[] {
-  const keys = keysIn(conditions, isKey) ?? [];
-  // the id is the key of the records themselves
-  return keys.every(({ target }) => target === 'id') ? [] : keys;
+/** The conditions of `selectiveConditions` that need the index of values to find their records. */
+export function indexedConditions(
+  conditions: Omit<Conditions, 'hashed'>,
+  isSelective: IsSelective,
+): readonly Condition[] {
+  const found = selectiveConditions(conditions, isSelective) ?? [];
+  // the records are ordered by their ids
+  return found.every(({ target }) => target === 'id') ? [] : found;
 }
 
 /** Records that have one of several lists of values in the fields. */

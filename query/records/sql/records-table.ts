@@ -20,7 +20,7 @@ export interface Selection {
   /** Null: all records of the space. */
   readonly where?: string | null;
   /** Each record has one of these ids or values: the index of values finds them. */
-  readonly keyed?: readonly Condition[];
+  readonly indexed?: readonly Condition[];
   /** A condition that counts every row read, before any other condition. */
   readonly counted?: string;
   readonly tail?: string;
@@ -97,11 +97,11 @@ export class RecordsTable {
     return Array.from({ length: this.#homes }, (_, home) => receiptSpace(home, store));
   }
 
-  select(spaceId: string, { columns, where = null, keyed = [], counted, tail = '' }: Selection): Sql {
+  select(spaceId: string, { columns, where = null, indexed = [], counted, tail = '' }: Selection): Sql {
     // before columns are read, as the engine does by default when it does not count
     const clause = counted === undefined ? 'WHERE' : `PREWHERE ${counted} AND`;
     const conditions = [`space = ${textLiteral(spaceId)}`];
-    if (keyed.length > 0) conditions.push(this.#byValues(spaceId, keyed));
+    if (indexed.length > 0) conditions.push(this.#byValues(spaceId, indexed));
     if (where !== null) conditions.push(where);
     const sql = `SELECT ${columns} FROM ${this.#records} ${clause} ${conditions.join(' AND ')} ${tail}`;
     return this.#about(spaceId, sql.trimEnd());
@@ -276,10 +276,10 @@ export class RecordsTable {
     return { sql, home: this.homeOf(spaceId), space: spaceId };
   }
 
-  #byValues(spaceId: string, keyed: readonly Condition[]): string {
+  #byValues(spaceId: string, indexed: readonly Condition[]): string {
     const values: SlotValue[] = [];
     const ids: string[] = [];
-    for (const { target, value } of keyed)
+    for (const { target, value } of indexed)
       if (typeof target === 'string') ids.push(textLiteral(value as string));
       else values.push({ spaceId, slot: slotOf(target), value: value as StoredValue });
     const terms = termsSql(values.map(({ slot, value }) => termOf(spaceId, slot, value)));

@@ -119,8 +119,8 @@ export class EmbeddedStore implements WritableStore {
     return known === null ? stored : stored.filter(({ _id }) => !known.outdated.has(_id));
   }
 
-  rare(space: RecordSpace): ReturnType<RecordStore['rare']> {
-    return this.#reads.rare(space);
+  selectivity(space: RecordSpace): ReturnType<RecordStore['selectivity']> {
+    return this.#reads.selectivity(space);
   }
 
   findNow({ id }: RecordSpace, plan: ReadPlan): FoundNow | null {

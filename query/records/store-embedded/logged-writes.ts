@@ -14,7 +14,7 @@ import type {
   RecordWrites,
 } from '../store/record-store.ts';
 import type { ChangeListener, RowChange } from '../store/row-change.ts';
-import { manyRecords } from '../store/statement-writes.ts';
+import { statementRecords } from '../store/statement-writes.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { kindOf, uniqueSlots } from '../structure/slots.ts';
 import type { RecordWrite } from './known-records.ts';
@@ -51,7 +51,7 @@ export class LoggedWrites implements RecordWrites {
   async insert(args: NewRecords): Promise<Pick<ChangeOutcome, 'invalidated'>> {
     const { space, records, receipt, signal, permit } = args;
     const { pending, lock, results, listeners } = this.#parts;
-    if (records.length > manyRecords) return this.#insertMany(args);
+    if (records.length > statementRecords) return this.#insertMany(args);
     const unique = uniqueSlots(space.stored);
     const rows = records.map((record) => rowOf(space, record));
     const writes: PendingWrite[] = rows.map(({ row, hashes }) => ({
@@ -124,7 +124,7 @@ export class LoggedWrites implements RecordWrites {
         signal,
       );
       if (writes.length === 0) return after;
-      const effects = writes.length > manyRecords ? null : writes.flatMap(effectsOf);
+      const effects = writes.length > statementRecords ? null : writes.flatMap(effectsOf);
       permit?.check();
       await pending.write(writes, {
         account: space.ownerId,
@@ -153,8 +153,8 @@ export class LoggedWrites implements RecordWrites {
       return found;
     }
     const ids = [...new Set(steps.map(({ id }) => id))];
-    for (let from = 0; from < ids.length; from += manyRecords) {
-      const some = ids.slice(from, from + manyRecords);
+    for (let from = 0; from < ids.length; from += statementRecords) {
+      const some = ids.slice(from, from + statementRecords);
       const rows = await Promise.all(some.map((id) => this.#parts.lookUp(space, { id }, signal)));
       for (const row of rows.flat()) found.set(row._id, row);
     }

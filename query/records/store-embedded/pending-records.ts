@@ -8,7 +8,7 @@ import { joinedText } from '../sql/joined-text.ts';
 import { allSpaces } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
 import type { Engine } from '../store/record-store.ts';
-import { manyRecords } from '../store/statement-writes.ts';
+import { statementRecords } from '../store/statement-writes.ts';
 import { UpdateValues } from '../store/update-values.ts';
 import type { KnownRecords, RecordWrite } from './known-records.ts';
 import { storeWrites } from './store-writes.ts';
@@ -99,7 +99,9 @@ export class PendingRecords {
     const { account, signal, seen } = by;
     const records = writes.map(({ write }) => write);
     const line =
-      records.length <= manyRecords ? Buffer.from(`${JSON.stringify(records)}\n`) : await longLine(records);
+      records.length <= statementRecords
+        ? Buffer.from(`${JSON.stringify(records)}\n`)
+        : await longLine(records);
     const size = line.byteLength;
     const entry: PendingEntry = { line, size, writes: records, number: 0, account };
     while (!this.#fits(account, size)) await this.#makeRoom(signal);

@@ -115,8 +115,8 @@ export class SharedStore implements WritableStore {
     return this.#reads.lookUp(space, wanted, signal);
   }
 
-  rare(space: RecordSpace): ReturnType<RecordStore['rare']> {
-    return this.#reads.rare(space);
+  selectivity(space: RecordSpace): ReturnType<RecordStore['selectivity']> {
+    return this.#reads.selectivity(space);
   }
 
   rewrite<Result>(spaceId: string, work: () => Promise<Result>): Promise<Result> {

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { type QueuedItem, type StatementItem, StatementQueues, settleAll } from '#engine/statement-queues.ts';
-import type { IsKey } from '../sql/conditions-sql.ts';
+import type { IsSelective } from '../sql/conditions-sql.ts';
 import { type Term, termOf } from '../sql/terms.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
@@ -22,14 +22,14 @@ const timeout = 10_000;
 const countedAtOnce = 256;
 const waitingLimit = 20_000;
 
-const none: IsKey = () => false;
+const none: IsSelective = () => false;
 
 interface Count extends StatementItem {
   readonly spaceId: string;
 }
 
 interface Statistics {
-  readonly isRare: IsKey;
+  readonly isRare: IsSelective;
   /** Common terms. */
   readonly size: number;
 }
@@ -59,7 +59,7 @@ export class CommonTerms {
     });
   }
 
-  of(space: RecordSpace): IsKey | Promise<IsKey> {
+  of(space: RecordSpace): IsSelective | Promise<IsSelective> {
     const known = this.#known.get(space.id);
     if (known !== undefined) return known.isRare;
     return this.#known

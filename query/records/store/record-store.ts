@@ -3,7 +3,7 @@ import type { WritePermit } from '#engine/write-permit.ts';
 import type { RecordEvents } from '#kernel/record-events/record-event.ts';
 import type { ReadPlan } from '../input/read-plan.ts';
 import type { MemoryTable } from '../memory/memory-table.ts';
-import type { IsKey } from '../sql/conditions-sql.ts';
+import type { IsSelective } from '../sql/conditions-sql.ts';
 import type { KeyOfRecord, NewRecord } from '../sql/new-record.ts';
 import type { SpacedRow } from '../sql/record-row.ts';
 import type { RecordsTable, Sql } from '../sql/records-table.ts';
@@ -30,7 +30,7 @@ export interface RecordStore {
   readonly keys: StoredKeys;
 
   /** Which values of a space the engine finds by its index of values, rather than by reading the space. */
-  rare(space: RecordSpace): IsKey | Promise<IsKey>;
+  selectivity(space: RecordSpace): IsSelective | Promise<IsSelective>;
 
   /** The records with an id, or with a value of a keyed slot, in the order of their ids. */
   lookUp(space: RecordSpace, wanted: LookupKey, signal: AbortSignal): Promise<readonly StoredRow[]>;

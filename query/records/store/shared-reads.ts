@@ -4,7 +4,7 @@ import { exceededLimit } from '#engine/exceeded-limit.ts';
 import { type QueuedItem, StatementQueues, settleAll } from '#engine/statement-queues.ts';
 import { settledWithin } from '#kernel/limits/deadline.ts';
 import type { Metrics } from '#kernel/telemetry/create-metrics.ts';
-import type { IsKey } from '../sql/conditions-sql.ts';
+import type { IsSelective } from '../sql/conditions-sql.ts';
 import { RecordsTable } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
 import type { SlotValue } from '../sql/terms.ts';
@@ -86,7 +86,7 @@ export class SharedReads {
     });
   }
 
-  rare(space: RecordSpace): IsKey | Promise<IsKey> {
+  selectivity(space: RecordSpace): IsSelective | Promise<IsSelective> {
     return this.#common.of(space);
   }
 

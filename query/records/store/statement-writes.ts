@@ -29,10 +29,10 @@ export interface WriteSummary {
 }
 
 /**
- * From this many records on, a request gets its own INSERT with just its columns; fewer share one with other structures.
- * It is also the most records of one UPDATE, and of other work done at once.
+ * A request with more records gets its own INSERT, with just its columns; smaller requests share one. It is also the most
+ * records of one UPDATE, and of other work done at once.
  */
-export const manyRecords = 200;
+export const statementRecords = 200;
 /** Up to this many ids of written records are sent to other processes. */
 const mostTold = 1000;
 
@@ -47,7 +47,7 @@ const linger = { part: 1, most: 40 };
 const changeLimits = {
   pendingLimit: 64 * 1024 * 1024,
   statementLimit: 4 * 1024 * 1024,
-  recordLimit: manyRecords,
+  recordLimit: statementRecords,
 };
 
 /** Writes by statements that requests share, for a store that several processes write to, and for large inserts. */
@@ -83,7 +83,7 @@ export function createStatementWrites(
     async insert({ space, records, unique, absent, receipt, signal, permit }) {
       const own = receipt === undefined ? null : await recordLines([receipt], signal);
       const rows: { readonly lines: Uint8Array; readonly columns?: readonly string[] } =
-        records.length > manyRecords && own === null
+        records.length > statementRecords && own === null
           ? await newCompactLines(space, records, unique, signal)
           : { lines: joined(await newRecordLines(space, records, unique, signal), own) };
       const proof = { columns: '1', where: idsSql([(records[0] as NewRecord).id]), tail: 'LIMIT 1' };

@@ -1,6 +1,6 @@
 import type { StatementItem } from '#engine/statement-queues.ts';
 import type { ReadPlan } from '../input/read-plan.ts';
-import { type IsKey, keysIn, orderColumns, orderSql } from '../sql/conditions-sql.ts';
+import { type IsSelective, orderColumns, orderSql, selectiveConditions } from '../sql/conditions-sql.ts';
 import { rowColumns } from '../sql/record-row.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
 import type { SlotValue } from '../sql/terms.ts';
@@ -37,13 +37,13 @@ const settings = 'use_query_condition_cache = 0';
 export function valuesIn(
   space: RecordSpace,
   { conditions, page }: ReadPlan,
-  isKey: IsKey,
+  isSelective: IsSelective,
 ): readonly SlotValue[] | null {
   if (conditions.hashed.length > 0 || page?.after !== undefined) return null;
-  const keys = keysIn(conditions, isKey);
-  if (keys === null || keys.length === 0 || keys.length > mostValues) return null;
+  const found = selectiveConditions(conditions, isSelective);
+  if (found === null || found.length === 0 || found.length > mostValues) return null;
   const values: SlotValue[] = [];
-  for (const { target, value } of keys) {
+  for (const { target, value } of found) {
     if (typeof target === 'string' || value instanceof Date) return null;
     values.push({ spaceId: space.id, slot: slotOf(target), value });
   }
