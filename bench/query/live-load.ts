@@ -31,7 +31,7 @@ function head(method: string, path: string, more: Readonly<Record<string, string
   return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`;
 }
 
-/** Opens live finds, each on its own connection, and resolves when all have their records. */
+/** Opens live queries, each on its own connection, and resolves when all have their records. */
 export async function openStreams(url: string, queries: readonly string[]): Promise<Streams> {
   const { port } = new URL(url);
   const heard: Arrivals = { at: new Map(), events: 0 };

@@ -1,5 +1,5 @@
 /**
- * Question: how late do writes of one process reach a live find of another (goal Q23, served)? One ClickHouse
+ * Question: how late do writes of one process reach a live query of another (goal Q23, served)? One ClickHouse
  * server, one Redis, two query processes and load on one machine.
  */
 import { parseArgs } from 'node:util';

@@ -3,7 +3,7 @@ import { type Call, type Client, notSluice, SluiceError, send, sleep } from './c
 import { serverEvents } from './server-events.ts';
 import type { Fields, Selectable, Selected, Space } from './space.ts';
 
-/** The records of a live find, and the latest change (docs/live.md). */
+/** The records of a live query, and the latest change (docs/live.md). */
 export type LiveEvent<Value> = { readonly records: ReadonlyMap<string, Value> } & (
   | { readonly type: 'ready'; readonly id?: undefined; readonly record?: undefined }
   | { readonly type: 'enter' | 'change'; readonly id: string; readonly record: Value }

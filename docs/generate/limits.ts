@@ -98,9 +98,9 @@ export const limits: readonly Limit[] = [
     '400, 422 `query_too_expensive`',
   ],
   [
-    'records of a live find; live finds of a process',
+    'records of a live query; live queries of a process',
     `${count(mostLive)}; ${liveMaxStreams.name}`,
-    '413 `too_many_records`; 429 `too_many_streams` ([live finds](live.md#limits))',
+    '413 `too_many_records`; 429 `too_many_streams` ([live queries](live.md#limits))',
   ],
   ['entries of populate', count(maxPopulations), '400 `invalid_options`'],
   ['fields of a login', `${maxHashed} hashed, ${maxPlain} others`, '400'],
@@ -130,8 +130,8 @@ export const liveLimits: readonly Limit[] = [
     '422 `query_too_expensive`, which names the dearest',
   ],
   ['hashed fields', 'none', '422'],
-  ['live finds of a process', setting(liveMaxStreams, count), '429 `too_many_streams`, with Retry-After'],
-  ['live finds of an access token, in a process', setting(liveMaxTokenStreams, count), 'the same'],
+  ['live queries of a process', setting(liveMaxStreams, count), '429 `too_many_streams`, with Retry-After'],
+  ['live queries of an access token, in a process', setting(liveMaxTokenStreams, count), 'the same'],
   ['several processes', 'REDIS_URL, and one ClickHouse server a store', '501'],
 ];
 

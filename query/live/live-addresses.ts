@@ -21,7 +21,7 @@ export interface AddressedRequest {
 }
 
 /**
- * Addresses of live finds, for browsers' EventSource, which sends no headers. An address holds the request in encrypted
+ * Addresses of live queries, for browsers' EventSource, which sends no headers. An address holds the request in encrypted
  * form, so that nobody can read its token in a log.
  */
 export class LiveAddresses {

@@ -1,7 +1,7 @@
 import { eventStream, oneLine } from '#server/http/event-stream.ts';
 import { acceptQuery } from '../input/query-media-type.ts';
 
-/** What happened to a record, as seen by a live find. */
+/** What happened to a record, as seen by a live query. */
 export type ChangeType = 'enter' | 'change' | 'leave';
 
 /** Headers that make proxies forward each event immediately (docs/reverse-proxies.md). */

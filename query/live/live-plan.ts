@@ -28,13 +28,14 @@ export function livePlan(requested: RequestConditions, request: HttpRequest, spa
   const { options, conditions } = parseRequestConditions(requested, request, space.structure);
   const { page, sort, count, select } = options;
   const problems: string[] = [];
-  if (sort !== null) problems.push('$sort: the records of a live find have no order');
-  if (count) problems.push('$count: a live find has no count: clients know all its records');
-  if (page?.offset || page?.after) problems.push('a live find has only one page: $limit is its most records');
+  if (sort !== null) problems.push('$sort: the records of a live query have no order');
+  if (count) problems.push('$count: a live query has no count: clients know all its records');
+  if (page?.offset || page?.after)
+    problems.push('a live query has only one page: $limit is its most records');
   if (unparsedOptions(request.header('options')).populate !== undefined)
-    problems.push('populate: a live find watches only one space');
+    problems.push('populate: a live query watches only one space');
   if ((page?.limit ?? 0) > mostRecords)
-    problems.push(`$limit should be at most ${mostRecords} in a live find`);
+    problems.push(`$limit should be at most ${mostRecords} in a live query`);
   if (problems.length > 0) throw invalidOptions(problems.map((problem) => `Options: ${problem}`));
   assertCheap(conditions, space);
   const shown = select ?? wholeRecord(space.structure);

@@ -13,7 +13,7 @@ import type { LiveStream } from './live-stream.ts';
 const mostMembers = 20_000;
 const unknown = '';
 
-/** A live find that streams share: each change is matched once for all of them. */
+/** A live query that streams share: each change is matched once for all of them. */
 export class LiveQuery {
   readonly streams = new Set<LiveStream>();
   /** Part of the event ids of its clients. */

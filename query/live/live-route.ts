@@ -20,7 +20,7 @@ interface LiveRouteParts {
   readonly live: LiveStreams;
   readonly openSpace: OpenSpace;
   readonly structures: StructureCache;
-  /** The operation that authorises a live find. */
+  /** The operation that authorises a live query. */
   readonly operation: OperationIdentity;
 }
 
@@ -48,13 +48,13 @@ export async function liveAnswer(
   return live.answer({ request, operation, requested: await asked(), space, cursor: last });
 }
 
-/** Throws a 400 for a request that would delete records: live finds repeat their request. */
+/** Throws a 400 for a request that would delete records: live queries repeat their request. */
 function assertClearsNothing(request: HttpRequest, structures: StructureCache): void {
   const { clearAllSpaces, usePreStoredStructure } = readRecordHeaders(request);
   const text = usePreStoredStructure ? undefined : request.header('structure');
   if (clearAllSpaces || (text && structures.read(text, readPath(request.params)).clear))
     throw invalidHeader([
-      'A live find can not delete records: leave out clear-all-spaces, and clear in the structure',
+      'A live query can not delete records: leave out clear-all-spaces, and clear in the structure',
     ]);
 }
 
@@ -86,7 +86,7 @@ function describe(address: ApiOperation): ApiOperation {
     needs: null,
     summary: 'Watch records by an address',
     description:
-      'The events of a live find (docs/live.md), for an address that a `POST` to the same path made.',
+      'The events of a live query (docs/live.md), for an address that a `POST` to the same path made.',
     parameters: [
       queryParameter('key', 'Part of the address', string),
       queryParameter(

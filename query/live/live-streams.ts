@@ -48,7 +48,7 @@ interface OpenLiveSpace {
   readonly stop: StopListening;
 }
 
-/** The live finds of a process (docs/live.md). */
+/** The live queries of a process (docs/live.md). */
 export class LiveStreams {
   readonly #deps: LiveParts;
   readonly #checks: LiveChecks;
@@ -75,8 +75,8 @@ export class LiveStreams {
       'sluice_live_delay_seconds',
       'Time from when a change became visible until its event was given to a connection',
     );
-    metrics.gauge('sluice_live_streams', 'Live finds that are open', () => this.#places.count);
-    metrics.counter('sluice_live_events_total', 'Events of live finds', () => this.#events);
+    metrics.gauge('sluice_live_streams', 'Live queries that are open', () => this.#places.count);
+    metrics.counter('sluice_live_events_total', 'Events of live queries', () => this.#events);
     this.#streamParts = {
       snapshots: new Snapshots(deps),
       log,

@@ -52,7 +52,7 @@ function snapshotBytes(records: readonly string[]): Buffer {
   return events.length === 0 ? eventBytes('snapshot', noCursor, '[]') : Buffer.concat(events);
 }
 
-/** Reads the records of live finds. Of each find, only the records of the next events are in memory. */
+/** Reads the records of live queries. Of each find, only the records of the next events are in memory. */
 export class Snapshots {
   readonly #deps: SnapshotParts;
   readonly #share = new FairShare({ ...reads, accountQueueLimit: reads.queueLimit });

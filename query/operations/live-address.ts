@@ -5,7 +5,7 @@ import { makePerson } from '../openapi/operation-sample.ts';
 import { jsonAnswer } from './json-answer.ts';
 import type { OperationDefinition } from './operation.ts';
 
-/** POST /{project}/{space}/_live_: an address of a live find, for a client that can't send headers. */
+/** POST /{project}/{space}/_live_: an address of a live query, for a client that can't send headers. */
 export const liveAddress: OperationDefinition = {
   async run({ request, open, body }, { addresses }) {
     const space = await open();
@@ -14,7 +14,7 @@ export const liveAddress: OperationDefinition = {
     return jsonAnswer(JSON.stringify(await addresses.make(request, requested)));
   },
   id: 'createLiveAddress',
-  summary: 'Make an address for a live find',
+  summary: 'Make an address for a live query',
   description:
     "For browsers' EventSource, which sends no headers: an address. A stream must begin within a minute.",
   options: true,

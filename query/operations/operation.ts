@@ -39,7 +39,7 @@ export interface QueryParts {
   readonly candidates: Candidates;
   /** For `Upserts`. Other writes publish their events themselves. */
   readonly events: RecordEvents;
-  /** Answers a live find. @param requested its conditions */
+  /** Answers a live query. @param requested its conditions */
   readonly live: (
     request: HttpRequest,
     requested: () => RequestConditions | Promise<RequestConditions>,

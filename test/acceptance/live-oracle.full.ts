@@ -1,5 +1,5 @@
 /**
- * Random writes beside live finds whose clients are cut, come back and read slowly, and a server that is killed: what clients
+ * Random writes beside live queries whose clients are cut, come back and read slowly, and a server that is killed: what clients
  * have is what a find answers. With SLUICE_TEST_SERVED=1 it is one of ClickHouse and Redis.
  */
 import { setTimeout as sleep } from 'node:timers/promises';

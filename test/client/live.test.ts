@@ -1,4 +1,4 @@
-/** Live finds of the client: against a service, through cuts, and against what only looks like one. */
+/** Live queries of the client: against a service, through cuts, and against what only looks like one. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import {

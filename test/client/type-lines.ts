@@ -66,7 +66,7 @@ export const right: readonly string[] = [
   'is<string>((await deleteOne(db, orders, id)).city);',
   'is<number>(await deleteMany(db, orders, {}, { all: true }));',
   'await setStructure(db, orders);',
-  // files, live finds and logins
+  // files, live queries and logins
   "is<Response>(await exportFile(db, orders, 'csv', { where: { paid: true }, select: ['city'], bom: true }));",
   "is<number>((await importFile(db, orders, 'city', { type: 'text/csv', onConflict: { on: 'email', do: 'skip' } })).inserted);",
   "await importFile(db, orders, new Blob(['']), { columns: { City: 'city', Note: null }, onProgress: (job) => is<number>(job.bytesRead) });",
@@ -160,7 +160,7 @@ export const wrong: readonly string[] = [
   'await updateMany(db, orders, {}, { amount: 1 }, { inc: { tags: 1 } });',
   "await deleteMany(db, orders, { colour: 'red' });",
   'await deleteMany(db, orders);',
-  // files, live finds and logins
+  // files, live queries and logins
   "await exportFile(db, orders, 'xlsx');",
   "await exportFile(db, orders, 'csv', { select: ['colour'] });",
   "await importFile(db, orders, 'city', { onConflict: { on: 'city', do: 'skip' } });",

@@ -1,4 +1,4 @@
-/** Clients of server-sent events, unmodified, follow one live find: over a silence, a cut and a restart. */
+/** Clients of server-sent events, unmodified, follow one live query: over a silence, a cut and a restart. */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import t from 'tap';

@@ -1,4 +1,4 @@
-/** Addresses of live finds hold the whole request: whoever opens one adds nothing to it. */
+/** Addresses of live queries hold the whole request: whoever opens one adds nothing to it. */
 import t, { type Test } from 'tap';
 import { identifyingHeaders } from '#query/live/live-request.ts';
 import { LiveClient } from '../services/live-client.ts';

@@ -39,15 +39,15 @@ t.test('no more streams than are allowed', async (t) => {
   };
   const own = [];
   for (let at = 0; at < 4; at++) own.push(await space.watch());
-  await refused(await space.watch(), /4 live finds of an access token/);
+  await refused(await space.watch(), /4 live queries of an access token/);
   t.equal((await space.find()).length, 1, 'other requests are answered');
   own[0]?.cut();
   await until(async () => (await metric('sluice_live_streams')) === 3);
   const another = await token('--name', 'another');
   const others = [];
   for (let at = 0; at < 3; at++) others.push(await space.watch('', bearer(another)));
-  await refused(await space.watch('', bearer(another)), /6 live finds of this process/);
-  await refused(await space.watch(), /6 live finds of this process/);
+  await refused(await space.watch('', bearer(another)), /6 live queries of this process/);
+  await refused(await space.watch(), /6 live queries of this process/);
   t.equal(await metric('sluice_live_streams'), 6);
   own[1]?.cut();
   await until(async () => (await metric('sluice_live_streams')) === 5);

@@ -1,4 +1,4 @@
-/** Live finds under rules: users hear of the records that they may find, and of nothing else. */
+/** Live queries under rules: users hear of the records that they may find, and of nothing else. */
 import t, { type Test } from 'tap';
 import { LiveClient, type LiveRecord } from '../services/live-client.ts';
 import { call, fieldsOf, structureOf } from '../services/record-client.ts';

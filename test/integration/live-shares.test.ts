@@ -1,4 +1,4 @@
-/** Who gets the live finds of a publishable token: every user, and every address of strangers, has a share. */
+/** Who gets the live queries of a publishable token: every user, and every address of strangers, has a share. */
 import t, { type Test } from 'tap';
 import { LiveClient } from '../services/live-client.ts';
 import { call, fieldsOf, structureOf } from '../services/record-client.ts';
@@ -39,7 +39,7 @@ async function logIn(name: string): Promise<string> {
   return token;
 }
 
-/** A live find that is ready, or was refused. @param from who listens: a login token, or an address of this machine */
+/** A live query that is ready, or was refused. @param from who listens: a login token, or an address of this machine */
 async function watch(
   t: Pick<Test, 'teardown'>,
   from: { readonly token: string } | { readonly localAddress: string },
@@ -61,7 +61,7 @@ async function openStreams(): Promise<number> {
   return Number(/^sluice_live_streams(?:{.*})? (\S+)$/m.exec(text)?.[1]);
 }
 
-t.test('a stranger takes all live finds of a publishable token, and others get theirs', async (t) => {
+t.test('a stranger takes all live queries of a publishable token, and others get theirs', async (t) => {
   const stranger = { localAddress: '127.0.0.2' };
   const taken: LiveClient[] = [];
   for (let at = 0; at < most; at++) taken.push(await watch(t, stranger));

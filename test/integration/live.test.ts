@@ -1,4 +1,4 @@
-/** Live finds: a client has what a find would answer, and hears what happens to it. */
+/** Live queries: a client has what a find would answer, and hears what happens to it. */
 import t, { type Test } from 'tap';
 import type { LiveClient, LiveRecord } from '../services/live-client.ts';
 import { equalsFind, liveSpace } from '../services/live-spaces.ts';
@@ -85,7 +85,7 @@ t.test('conditions in the query, by QUERY and by POST, and what is shown', async
   for (const client of clients) await equalsFind(t, client, await space.find('?n=0'));
 });
 
-t.test('what a live find can not be', async (t) => {
+t.test('what a live query can not be', async (t) => {
   const space = spaceOf(t, 'refused');
   await space.insert(Array.from({ length: 12 }, (_, n) => ({ n })));
   const refused = async (query: string, status: number, code: string, problem: RegExp, more = {}) => {

@@ -201,7 +201,7 @@ t.test('every operation, every status', { timeout: 600_000 }, async (t) => {
     Object.keys(responses).map((status) => `${operationId} ${status}`),
   );
   t.strictSame(
-    // it is said where there is no engine; a live find has no end
+    // it is said where there is no engine; a live query has no end
     documented.filter(
       (pair) =>
         !contract.seen.has(pair) && !/^(?:queryFile|find|watchRecords)\w* 501$|^watchRecords 200$/.test(pair),

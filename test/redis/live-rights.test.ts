@@ -1,4 +1,4 @@
-/** Live finds of one process, and rights that change in another one. */
+/** Live queries of one process, and rights that change in another one. */
 import t from 'tap';
 import { LiveClient } from '../services/live-client.ts';
 import { call, fieldsOf, structureOf } from '../services/record-client.ts';

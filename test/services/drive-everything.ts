@@ -68,7 +68,7 @@ async function driveTables(harness: QueryHarness, expect: Expect): Promise<void>
   await expect({ ...asked, path: `${asked.path}/_find_` }, 'POST /_f_/:project/:name/_find_');
 }
 
-/** Asks for an address of a live find, and reads its records. */
+/** Asks for an address of a live query, and reads its records. */
 async function watch(harness: QueryHarness, call: QueryCall): Promise<void> {
   const { body } = await harness.call(call);
   const query = (body as { address: string }).address.split('?')[1] as string;

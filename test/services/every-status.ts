@@ -27,7 +27,7 @@ export interface Known {
   newId(): Promise<string>;
   /** Makes a project with a record space, and answers its slug. */
   newProject(): Promise<string>;
-  /** The target of a live find with these conditions, in a project. */
+  /** The target of a live query with these conditions, in a project. */
   liveAddress(conditions: object, project?: string): Promise<string>;
   /** The same of a project that is gone. */
   droppedAddress(): Promise<string>;

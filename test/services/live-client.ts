@@ -24,7 +24,7 @@ export interface LiveAsk {
 /** Milliseconds after which a client that waits in vain fails. */
 const patience = 30_000;
 
-/** A client of a live find (docs/live.md): it has the records that the events add up to. */
+/** A client of a live query (docs/live.md): it has the records that the events add up to. */
 export class LiveClient {
   readonly records = new Map<string, LiveRecord>();
   /** All of them, over all connections. */

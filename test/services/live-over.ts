@@ -1,4 +1,4 @@
-/** Live finds over a store whose moments a test chooses. */
+/** Live queries over a store whose moments a test chooses. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { unmeasured } from '#kernel/telemetry/create-metrics.ts';
 import { LiveRequest } from '#query/live/live-request.ts';
@@ -18,7 +18,7 @@ export function rowOf(id: string, name: string): StoredRow {
   return { _id: id, _created_at: time, _updated_at: time, _doc: { t0: name } };
 }
 
-/** A store of rows, and the live finds over it. */
+/** A store of rows, and the live queries over it. */
 export function liveOver(t: { teardown(end: () => Promise<void>): void }, singleWriter = true) {
   const rows = new Map<string, StoredRow>();
   const listeners = new Set<ChangeListener>();

@@ -27,7 +27,7 @@ interface Args {
   readonly server: () => { readonly baseUrl: string };
 }
 
-/** A client of a live find that has bad connections, and checks each event. */
+/** A client of a live query that has bad connections, and checks each event. */
 export class WatchingClient {
   readonly find: WatchedFind;
   readonly problems: string[] = [];

@@ -60,7 +60,7 @@ export interface FaultyServer {
 
 const authenticate: Authenticate = async (request) => {
   if (request.header('authorization') !== 'Bearer good') throw unauthorized('not good');
-  // the headers of a live find are those of whoever made its address
+  // the headers of a live query are those of whoever made its address
   const fault = request.header('test-fault') ?? /[?&]test-fault=(\d+)/.exec(request.rawQuery)?.[1];
   if (fault === '422') throw queryTooExpensive('is refused as the test asked');
   if (fault === '500') throw new Error('as the test asked');

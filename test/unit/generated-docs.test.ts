@@ -23,7 +23,7 @@ t.test('every variable that is read is on the page, with its default and range',
 t.test('a limit that the code does not have is written anew', async (t) => {
   const rows = [
     ['api.md', limits, '| a file name | 1,000 characters |'],
-    ['live.md', liveLimits, '| live finds of a process | LIVE_MAX_STREAMS, 10,000 |'],
+    ['live.md', liveLimits, '| live queries of a process | LIVE_MAX_STREAMS, 10,000 |'],
   ] as const;
   for (const [name, current, row] of rows) {
     const page = await readFile(new URL(`../../docs/${name}`, import.meta.url), 'utf8');

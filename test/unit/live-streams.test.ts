@@ -1,4 +1,4 @@
-/** Live finds over a store whose moments a test chooses. */
+/** Live queries over a store whose moments a test chooses. */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import type { RowChange } from '#records/store/row-change.ts';

@@ -1,4 +1,4 @@
-/** Who gives up a live find where a limit is reached. */
+/** Who gives up a live query where a limit is reached. */
 import t from 'tap';
 import { type Holder, StreamPlaces } from '#query/live/stream-places.ts';
 

@@ -81,7 +81,7 @@ async function memory(child: Child, count: number): Promise<number> {
   });
 }
 
-/** How late do live finds get changes, and what do they cost writers? */
+/** How late do live queries get changes, and what do they cost writers? */
 export const q23: QueryMeasure = {
   id: 'Q23',
   async run({ store, rounds, seconds }) {

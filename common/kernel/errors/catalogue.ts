@@ -185,7 +185,7 @@ export const payloadTooLarge = (limit: number, what: string) =>
 export const tooManyRecords = (count: number, limit: number, bytes: number) =>
   new ApiError(
     'too_many_records',
-    `The find has ${count} records; a live find has at most ${limit} with ${bytes} bytes in total: narrow it by conditions`,
+    `The find has ${count} records; a live query has at most ${limit} with ${bytes} bytes in total: narrow it by conditions`,
   );
 export const rangeNotSatisfiable = (size: number) =>
   new ApiError('range_not_satisfiable', `The requested range lies outside the file of ${size} bytes`, {
@@ -218,9 +218,13 @@ export const rateLimited = (wait: number) => {
 
 /** @param whose limit it is */
 export const tooManyStreams = (whose: string, limit: number) =>
-  new ApiError('too_many_streams', `There are already ${limit} live finds of ${whose}, which is the limit`, {
-    headers: { 'retry-after': '5' },
-  });
+  new ApiError(
+    'too_many_streams',
+    `There are already ${limit} live queries of ${whose}, which is the limit`,
+    {
+      headers: { 'retry-after': '5' },
+    },
+  );
 
 // 5xx
 export const internalError = (cause?: unknown) =>

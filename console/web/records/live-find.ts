@@ -28,7 +28,7 @@ const silentMs = 40_000;
 /** Interval of reloads that find deletions. */
 const lookMs = 5000;
 
-/** A live find that reconnects. */
+/** A live query that reconnects. */
 export class LiveFind {
   readonly #input: LiveFindInput;
   #place = '';

@@ -20,7 +20,7 @@ const longestOptions = 48_000;
 
 /** Large responses take longer. */
 const timeoutMs = 120_000;
-/** A live find is endless; this is the longest possible timer. */
+/** A live query is endless; this is the longest possible timer. */
 const liveMs = 2 ** 31 - 1;
 
 export type ExportFormat = 'json' | 'ndjson' | 'csv' | 'parquet' | 'arrow';
@@ -67,7 +67,7 @@ export class RecordsApi {
   }
 
   /**
-   * The events of a live find. The table loads its rows itself, so `updatedAt`, which changes with every write, is
+   * The events of a live query. The table loads its rows itself, so `updatedAt`, which changes with every write, is
    * enough. @param place id of the last event
    */
   async live(

@@ -135,7 +135,7 @@ export class SharedStore implements WritableStore {
   async listen(spaceId: string, listener: ChangeListener, signal: AbortSignal): Promise<StopListening> {
     if (this.#changes === undefined)
       throw notImplemented(
-        'A live find without REDIS_URL, or with several addresses of one ClickHouse store,',
+        'A live query without REDIS_URL, or with several addresses of one ClickHouse store,',
       );
     return this.#changes.listen(spaceId, listener, signal);
   }
