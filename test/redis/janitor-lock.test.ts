@@ -183,7 +183,7 @@ t.test('timed runs under every failure of Redis: never two at once, and they go 
     t.ok(store.most <= 1);
     t.comment(`${name}: ${after - before} runs until it ended, ${store.runs - after} after it`);
   }
-  t.match(both.map(({ log }) => log.failures.join()).join(), /not known whether another process runs/);
+  t.match(both.map(({ log }) => log.failures.join()).join(), /unknown whether another process runs/);
   for (const connection of proxy.connections()) connection.cut('rst');
   void proxy.close();
 });
