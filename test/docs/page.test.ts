@@ -21,13 +21,13 @@ t.test('the page shows the operations, and tries one', async (t) => {
       if (!own) problems.push(`asks ${request.url()}`);
     });
     await page.goto(`${sluice.baseUrl}/docs`);
-    const healthz = page.locator('#operations-Health-healthz');
-    await healthz.locator('.opblock-summary-control').click();
-    await healthz.getByRole('button', { name: 'Try it out' }).click();
-    await healthz.getByRole('button', { name: 'Execute' }).click();
+    const liveness = page.locator('#operations-Health-checkLiveness');
+    await liveness.locator('.opblock-summary-control').click();
+    await liveness.getByRole('button', { name: 'Try it out' }).click();
+    await liveness.getByRole('button', { name: 'Execute' }).click();
     // its text is coloured a little later
     const answer = /200[\s\S]*"status": "ok"/;
-    await healthz.locator('.live-responses-table').filter({ hasText: answer }).waitFor();
+    await liveness.locator('.live-responses-table').filter({ hasText: answer }).waitFor();
     t.strictSame(problems, []);
     await page.screenshot({ path: join(shots, `${colorScheme}.png`) });
     await page.close();
