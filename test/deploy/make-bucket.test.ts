@@ -26,7 +26,7 @@ t.test('the rule goes first, and without it there is no bucket', async (t) => {
     credentials: { accessKeyId: 'key', secretAccessKey: 'secret' },
   };
 
-  await t.rejects(makeBucket(settings), /the filer answers 500/);
+  await t.rejects(makeBucket(settings), /the filer answered 500/);
   t.equal(seen.length, 1);
   filerStatus = 201;
   await makeBucket(settings);
