@@ -124,6 +124,31 @@ t.test('a space without fields gets those of the file', async (t) => {
   noProblems(t);
 });
 
+t.test('words for a missing value, and decimal commas, are offered where a file has them', async (t) => {
+  await makeSpace(api, 'measured', []);
+  await open('measured');
+  await choose('measured.csv', 'city;temperature\nBerlin;1,5\nParis;NA\nRome;-2,25\n');
+  // with it the column has numbers, and one word
+  await dialog.getByLabel('Numbers have a decimal comma').check();
+  await dialog.getByLabel('Treat NA as a missing value').check();
+  await dialog.getByRole('cell', { name: 'no value' }).waitFor();
+  const type = dialog.getByLabel('Type of temperature');
+  await page.waitForFunction(
+    (one) => (one as HTMLSelectElement).value === 'NUMBER',
+    await type.elementHandle(),
+  );
+  await looksGood(t);
+  await dialog.getByRole('button', { name: 'Create the fields and import' }).click();
+  await dialog.getByText('Done: 3 records imported').waitFor();
+  await close();
+  t.match(await stored('measured'), [
+    { city: 'Berlin', temperature: 1.5 },
+    { city: 'Paris', temperature: null },
+    { city: 'Rome', temperature: -2.25 },
+  ]);
+  noProblems(t);
+});
+
 t.test('an export is imported again, in all its formats', async (t) => {
   const fields = ['name', 'age'].map((name) => ({
     name,

@@ -106,8 +106,8 @@ export function ImportChoices({ path, file, isNew, onBack, onStart }: ImportChoi
 }
 
 const cellWords: Readonly<Record<CellChoice, (value: string) => string>> = {
-  nulls: (value) => `${value.split(',').join(', ')}: no value`,
-  true: (value) => `${value.split(',').join(', ')}: true`,
+  nulls: (value) => `Treat ${value.split(',').join(', ')} as a missing value`,
+  true: (value) => `Treat ${value.split(',').join(', ')} as true`,
   decimal: () => 'Numbers have a decimal comma',
 };
 
