@@ -8,8 +8,8 @@ export interface FlushTimes {
   readonly retryAfter: number;
 }
 
-interface Deps<Entry> {
-  /** The noun for entries in log lines, such as `records`. */
+interface FlushedLogParts<Entry> {
+  /** What log lines call the entries, such as `records`. */
   readonly what: string;
   /** Writes entries to the table. @param again some of them may be there already */
   readonly store: (entries: readonly Entry[], again: boolean) => Promise<void>;
@@ -32,7 +32,7 @@ const usualTimes: FlushTimes = { flushAfter: 1000, retryAfter: 1000 };
  * the process ends are flushed by the next process before anything else.
  */
 export class FlushedLog<Entry extends LogEntry> {
-  readonly #deps: Deps<Entry>;
+  readonly #deps: FlushedLogParts<Entry>;
   readonly #times: FlushTimes;
   readonly #wal: WriteAheadLog<Entry>;
   /** Closed segments that the table does not have yet, the oldest first. */
@@ -44,7 +44,7 @@ export class FlushedLog<Entry extends LogEntry> {
   #next: Promise<void> | null = null;
   #timer: NodeJS.Timeout | null = null;
 
-  private constructor(deps: Deps<Entry>, wal: WriteAheadLog<Entry>, times: FlushTimes) {
+  private constructor(deps: FlushedLogParts<Entry>, wal: WriteAheadLog<Entry>, times: FlushTimes) {
     this.#deps = deps;
     this.#wal = wal;
     this.#times = times;
@@ -52,7 +52,7 @@ export class FlushedLog<Entry extends LogEntry> {
 
   /** Flushes the entries of an earlier process first. @param args.entryOf parses an entry from a line */
   static async open<Entry extends LogEntry>(
-    args: Omit<Deps<Entry>, 'log'> & {
+    args: Omit<FlushedLogParts<Entry>, 'log'> & {
       readonly directory: string;
       readonly entryOf: (line: Uint8Array) => Entry;
       readonly log: Pick<Log, 'error' | 'warn' | 'info'>;
@@ -90,7 +90,7 @@ export class FlushedLog<Entry extends LogEntry> {
     return ++this.#last;
   }
 
-  /** Flushes the new entries, soon or at once. To be called after each entry. */
+  /** Schedules a flush of the new entries, soon or at once. Call it after each entry. */
   schedule(now = false): void {
     if (now) this.#flushIn(0);
     else if (this.#timer === null && this.#next === null) this.#flushIn(this.#times.flushAfter);
