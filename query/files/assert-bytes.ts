@@ -3,16 +3,16 @@ import { FileProblem } from '../imports/formats/file-problem.ts';
 import type { StoredFiles } from '../imports/jobs/stored-files.ts';
 import type { FileFormat } from './file-format.ts';
 
-interface Question {
+interface QueriedFile {
   readonly object: StoredObject;
   readonly format: FileFormat;
   readonly request: { readonly signal: AbortSignal };
 }
 
-/** Throws a FileProblem where the first bytes of a text, or the last ones of a table, are of another format. */
+/** Throws a FileProblem if the first bytes of a text, or the last bytes of a Parquet file, belong to another format. */
 export async function assertBytes(
   files: Pick<StoredFiles, 'read'>,
-  { object, format, request }: Question,
+  { object, format, request }: QueriedFile,
 ): Promise<void> {
   const { size } = object;
   const isTable = format.name === 'Parquet';
@@ -29,14 +29,14 @@ export async function assertBytes(
 function tableProblem(tail: Buffer): string | null {
   const magic = tail.toString('latin1');
   if (magic === 'PARE') return 'it is encrypted';
-  return magic === 'PAR1' ? null : 'it is no whole Parquet file: its end is missing';
+  return magic === 'PAR1' ? null : 'it is not a complete Parquet file: its end is missing';
 }
 
 function textProblem(head: Buffer, { name, isGzip }: FileFormat): string | null {
   const hasGzip = head[0] === 0x1f && head[1] === 0x8b;
-  if (isGzip && !hasGzip) return `it is no ${name} compressed with gzip, or damaged`;
+  if (isGzip && !hasGzip) return `it is not ${name} compressed with gzip, or it is damaged`;
   if (hasGzip && !isGzip) return 'it is compressed with gzip, and its name should end in .gz';
   if (head.length === 4 && head.readUInt32LE(0) === 0xfd2fb528)
-    return 'it is compressed with zstd, which only an import reads; a query of it reads gzip';
+    return 'it is compressed with zstd, which only imports read; queries of files read gzip';
   return null;
 }

@@ -10,13 +10,14 @@ import type { StoredFiles } from '../imports/jobs/stored-files.ts';
 /** A file that is served. */
 export interface ServedFile {
   readonly url: string;
-  /** Why its bytes could not be read; null: they could. */
+  /** Why its bytes could not be read; null: no read has failed. */
   readonly failure: Error | null;
-  /** Its address is gone from now on. */
+  /** Removes its address. */
   readonly end: () => void;
 }
 
-interface Entry {
+/** A file under a path of the server. */
+interface Endpoint {
   readonly object: StoredObject;
   readonly signal: AbortSignal;
   failure: Error | null;
@@ -25,12 +26,12 @@ interface Entry {
 const singleRange = /^bytes=(\d+)-(\d*)$/;
 
 /**
- * An HTTP server of stored files, for engines on this machine. A file has an address that nobody can guess, while its
- * statement runs. So no engine gets the credentials of a store, or a path.
+ * An HTTP server of stored files, for engines on this machine. A file has an address that nobody can guess, and only while
+ * its statement runs. Engines therefore need neither credentials of a store nor paths.
  */
 export class ByteServer {
   readonly #files: Pick<StoredFiles, 'read'>;
-  readonly #entries = new Map<string, Entry>();
+  readonly #endpoints = new Map<string, Endpoint>();
   #server: Promise<Server> | null = null;
 
   constructor(files: Pick<StoredFiles, 'read'>) {
@@ -41,20 +42,20 @@ export class ByteServer {
     const server = await this.#listening();
     const path = `/${randomBytes(32).toString('base64url')}`;
     const ended = new AbortController();
-    const entry: Entry = {
+    const endpoint: Endpoint = {
       object,
       failure: null,
       signal: AbortSignal.any([signal, ended.signal]),
     };
-    this.#entries.set(path, entry);
+    this.#endpoints.set(path, endpoint);
     const end = (): void => {
-      this.#entries.delete(path);
-      ended.abort(new Error('nobody reads the file any more'));
+      this.#endpoints.delete(path);
+      ended.abort(new Error('the statement that read the file has ended'));
     };
     return {
       url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`,
       get failure() {
-        return entry.failure;
+        return endpoint.failure;
       },
       end,
     };
@@ -78,14 +79,14 @@ export class ByteServer {
     const server = createServer((request, response) => void this.#answer(request, response));
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
-    // what waits for an answer keeps the process alive, and this does not
+    // requests that wait for an answer keep the process alive; this server need not
     return server.unref();
   }
 
   async #answer({ method, url = '', headers }: IncomingMessage, response: ServerResponse): Promise<void> {
-    const entry = this.#entries.get(url);
-    if (entry === undefined) return void response.writeHead(404).end();
-    const { size, lastModified } = entry.object;
+    const endpoint = this.#endpoints.get(url);
+    if (endpoint === undefined) return void response.writeHead(404).end();
+    const { size, lastModified } = endpoint.object;
     const range = rangeOf(headers.range, size);
     if (range === 'none') return void response.writeHead(416, { 'content-range': `bytes */${size}` }).end();
     response.writeHead(range === null ? 200 : 206, {
@@ -96,23 +97,27 @@ export class ByteServer {
     });
     if (method === 'HEAD' || size === 0) return void response.end();
     const gone = new AbortController();
-    response.once('close', () => gone.abort(new Error('the engine wants no more')));
-    const bytes = this.#bytes(entry, range, AbortSignal.any([entry.signal, gone.signal]));
+    response.once('close', () => gone.abort(new Error('the engine closed the connection')));
+    const bytes = this.#bytes(endpoint, range, AbortSignal.any([endpoint.signal, gone.signal]));
     await pipeline(Readable.from(bytes), response).catch(() => response.destroy());
   }
 
-  async *#bytes(entry: Entry, range: ByteRange | null, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  async *#bytes(
+    endpoint: Endpoint,
+    range: ByteRange | null,
+    signal: AbortSignal,
+  ): AsyncGenerator<Uint8Array> {
     try {
-      yield* this.#files.read(entry.object, signal, range);
+      yield* this.#files.read(endpoint.object, signal, range);
     } catch (error) {
-      // the engine leaves when it has seen enough
-      if (!signal.aborted) entry.failure ??= error as Error;
+      // an abort is no failure: the engine closes the connection when it has enough
+      if (!signal.aborted) endpoint.failure ??= error as Error;
       throw error;
     }
   }
 }
 
-/** Null: all bytes; `none`: there are no such. */
+/** Null: all bytes; `none`: the range is not satisfiable. */
 function rangeOf(header: string | undefined, size: number): ByteRange | null | 'none' {
   const [, from, to = ''] = singleRange.exec(header ?? '') ?? [];
   if (from === undefined) return null;

@@ -1,43 +1,41 @@
 import { textLiteral } from '#engine/literal.ts';
 import type { FieldType } from '#records/structure/field.ts';
-import { knownWords } from '../imports/thread/cell-words.ts';
+import { cellVocabulary } from '../imports/thread/cell-words.ts';
 import type { FileReading } from '../imports/thread/file-records.ts';
 
-/** Bits of the types that a cell may be of, as an import would say. The likeliest is the first one. */
+/** Bits for the types that an import would try for a cell, in this order. */
 export const typeBits = { BOOLEAN: 2, NUMBER: 1, ARRAY: 4, OBJECT: 8 } as const;
 export const anyType = 15;
 
-type Words = Pick<FileReading, 'words' | 'nulls'>;
+type CellOptions = Pick<FileReading, 'words' | 'nulls'>;
 
-/** The text of a cell; NULL: it has no value. */
-export function cellTextSql(cell: string, { nulls = [] }: Words): string {
+/** The text of a cell; NULL: no value. */
+export function cellTextSql(cell: string, { nulls = [] }: CellOptions): string {
   return nulls.length === 0 ? cell : `if(${cell} IN (${nulls.map(textLiteral).join(', ')}), NULL, ${cell})`;
 }
 
-/** A number as the engine reads it. */
-export function numberTextSql(text: string, { words }: Words): string {
-  return knownWords(words).hasComma ? `replaceOne(${text}, ',', '.')` : text;
+/** The text of a number, with a decimal point for the engine. */
+export function numberTextSql(text: string, { words }: CellOptions): string {
+  return cellVocabulary(words).hasComma ? `replaceOne(${text}, ',', '.')` : text;
 }
 
-/** Whether a text in lower case is a word for true, or false. */
-export function isBooleanSql(text: string, { words }: Words, value: boolean): string {
-  const found = [...knownWords(words).booleans].flatMap(([word, meant]) =>
-    meant === value ? textLiteral(word) : [],
+/** Whether a text is a word for true, or for false. */
+export function isBooleanSql(text: string, { words }: CellOptions, value: boolean): string {
+  const literals = [...cellVocabulary(words).booleans].flatMap(([word, meaning]) =>
+    meaning === value ? textLiteral(word) : [],
   );
-  return `lower(${text}) IN (${found.join(', ')})`;
+  return `lower(${text}) IN (${literals.join(', ')})`;
 }
 
-/** Whether a text is an integer whose value no double has. */
+/** Whether a text is an integer that a double would round. */
 export function isRoundedSql(text: string): string {
-  const [exact, rounded] = [
-    `toInt256OrZero(${text})`,
-    `toInt256(toFloat64OrZero(substring(${text}, 1, 39)))`,
-  ];
+  const exact = `toInt256OrZero(${text})`;
+  const rounded = `toInt256(toFloat64OrZero(substring(${text}, 1, 39)))`;
   return `(match(${text}, '^-?[0-9]{16,}$') AND ${exact} != ${rounded})`;
 }
 
-/** The types that a cell may be of. Tables have thousands of columns: each function counts. */
-export function lookSql(cell: string, reading: Words = {}): string {
+/** The bits of the types that fit a cell. Tables may have thousands of columns, so each function call counts. */
+export function cellTypesSql(cell: string, reading: CellOptions = {}): string {
   const text = `assumeNotNull(${cell})`;
   const { words } = reading;
   const point = words?.decimal === ',' ? ',' : '[.]';
@@ -51,8 +49,8 @@ export function lookSql(cell: string, reading: Words = {}): string {
     startsWith(${text}, '[') AND isValidJSON(${text}), ${ARRAY}, startsWith(${text}, '{') AND isValidJSON(${text}), ${OBJECT}, 0)`;
 }
 
-/** Of several types, and without values, it is text. */
-export function typeByLook(look: number): FieldType {
-  const types = Object.keys(typeBits) as (keyof typeof typeBits)[];
-  return look === anyType ? 'TEXT' : (types.find((type) => (typeBits[type] & look) !== 0) ?? 'TEXT');
+/** The first type that fits all cells; TEXT without values. */
+export function likeliestType(types: number): FieldType {
+  const candidates = Object.keys(typeBits) as (keyof typeof typeBits)[];
+  return types === anyType ? 'TEXT' : (candidates.find((type) => (typeBits[type] & types) !== 0) ?? 'TEXT');
 }

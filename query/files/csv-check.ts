@@ -1,46 +1,46 @@
 import { FileProblem } from '../imports/formats/file-problem.ts';
-import { decompressed, type FileBytes } from '../imports/formats/file-text.ts';
+import { decompress, type FileBytes } from '../imports/formats/file-text.ts';
 import { CsvShape } from './csv-shape.ts';
 import type { CsvHeader } from './csv-table.ts';
 
-/** Reads CSV beside the engine, and finds what an import would refuse and the engine does not. */
+/** Reads CSV while the engine does, and finds what an import would refuse but the engine accepts. */
 export class CsvCheck {
   readonly #shape: CsvShape;
   readonly #stop = new AbortController();
-  readonly #whole: Promise<void>;
-  #waiting: { readonly records: number; readonly resolve: () => void } | null = null;
+  readonly #finished: Promise<void>;
+  #waiter: { readonly records: number; readonly resolve: () => void } | null = null;
 
   constructor(file: FileBytes, { names, delimiter, prefixBytes }: CsvHeader, nulls: readonly string[]) {
     this.#shape = new CsvShape({ delimiter, columns: names.length, nulls });
-    this.#whole = this.#read(file, prefixBytes);
-    // nobody may be waiting
-    this.#whole.catch(() => {});
+    this.#finished = this.#read(file, prefixBytes);
+    // the failure may come before anybody waits for it
+    this.#finished.catch(() => {});
   }
 
-  /** Rejects with a FileProblem. @param rows that are looked at; Infinity: all */
+  /** Resolves when so many rows are checked; Infinity: all. Rejects with a FileProblem. */
   async covers(rows: number): Promise<void> {
-    // beside the header
     const enough = new Promise<void>((resolve) => {
-      this.#waiting = { records: rows + 1, resolve };
-      this.#tell();
+      // the header is also a record
+      this.#waiter = { records: rows + 1, resolve };
+      this.#resolveWaiter();
     });
-    await Promise.race([this.#whole, enough]);
+    await Promise.race([this.#finished, enough]);
   }
 
   get hasBlankLines(): boolean {
     return this.#shape.blankLines > 0;
   }
 
-  /** Resolves when nothing is read any more. */
+  /** Stops reading. Resolves when the file is free. */
   async close(): Promise<void> {
     this.#stop.abort();
-    await this.#whole.catch(() => {});
+    await this.#finished.catch(() => {});
   }
 
   async #read(file: FileBytes, prefixBytes: number): Promise<void> {
     let skipped = prefixBytes;
     let isFirst = true;
-    for await (const chunk of await decompressed(file)) {
+    for await (const chunk of await decompress(file)) {
       if (this.#stop.signal.aborted) return;
       const hasMark = isFirst && chunk[0] === 0xef && chunk[1] === 0xbb && chunk[2] === 0xbf;
       if (hasMark) skipped += 3;
@@ -49,17 +49,17 @@ export class CsvCheck {
       skipped -= chunk.byteLength - bytes.byteLength;
       this.#shape.read(bytes);
       this.#assertGood();
-      this.#tell();
+      this.#resolveWaiter();
     }
     this.#shape.end();
     this.#assertGood();
   }
 
   #assertGood(): void {
-    if (!this.#shape.isGood) throw new FileProblem(null, 'it is no CSV that an import reads');
+    if (!this.#shape.isGood) throw new FileProblem(null, 'it is not CSV that an import would accept');
   }
 
-  #tell(): void {
-    if (this.#waiting !== null && this.#shape.records >= this.#waiting.records) this.#waiting.resolve();
+  #resolveWaiter(): void {
+    if (this.#waiter !== null && this.#shape.records >= this.#waiter.records) this.#waiter.resolve();
   }
 }

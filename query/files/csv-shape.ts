@@ -7,12 +7,12 @@ const carriageReturn = 0x0d;
 /** Where the next byte lies. */
 const place = { cellStart: 0, unquoted: 1, quoted: 2, quoteEnd: 3 } as const;
 
-/** Bytes of a word for null that are compared. */
+/** Longer cells are not compared with words for null. Bytes. */
 const longestWord = 64;
 
 /**
- * Whether bytes are CSV as an import reads it (csv-records.ts): the engine takes more, such as a quote that never ends, and
- * refuses blank lines. It only looks at quotes, delimiters and ends of lines, at some 400 MB/s.
+ * Checks that bytes are CSV that an import accepts (csv-records.ts): the engine also accepts other texts, such as a quote
+ * that never ends, and refuses blank lines. It only looks at quotes, delimiters and line ends, at some 400 MB/s.
  */
 export class CsvShape {
   readonly #delimiter: number;
@@ -20,18 +20,18 @@ export class CsvShape {
   readonly #nulls: ReadonlySet<string>;
   #place: (typeof place)[keyof typeof place] = place.cellStart;
   #cells = 0;
-  /** Whether the last end of a line was CR. */
-  #wasReturned = false;
-  /** Bytes of a character that goes on in the next chunk. */
+  /** Whether the last line ended with CR: an LF may belong to it. */
+  #wasCarriageReturn = false;
+  /** The first bytes of a character that the next chunk completes. */
   #cut: Uint8Array = Buffer.alloc(0);
-  /** Of the quoted cell that is read, while it may be a word for null. */
+  /** The bytes of the current quoted cell, as long as it may be a word for null. */
   #quoted: Buffer | null = null;
-  /** Records that are as they should be, with the header. */
+  /** Valid records, with the header. */
   records = 0;
   blankLines = 0;
   isGood = true;
 
-  /** @param nulls words that a cell in quotes must not be: the engine would not know the quotes */
+  /** @param nulls words that no quoted cell may be: the engine would take them for null, despite the quotes */
   constructor({
     delimiter,
     columns,
@@ -71,7 +71,7 @@ export class CsvShape {
         this.#endLine(byte, state === place.cellStart);
         state = place.cellStart;
       } else if (byte === quote) {
-        // a pair of quotes is one of the text, which is no word then
+        // two quotes in a row are a quote of the text, which is then no word for null
         this.#quoted = state === place.cellStart && this.#nulls.size > 0 ? Buffer.alloc(0) : null;
         quotedFrom = at + 1;
         state = place.quoted;
@@ -93,12 +93,12 @@ export class CsvShape {
       if (this.#cells + 1 !== this.#columns) this.isGood = false;
       this.records++;
       this.#cells = 0;
-      this.#wasReturned = byte === carriageReturn;
+      this.#wasCarriageReturn = byte === carriageReturn;
       return;
     }
-    // an LF behind a CR belongs to it
-    if (byte === carriageReturn || !this.#wasReturned) this.blankLines++;
-    this.#wasReturned = byte === carriageReturn;
+    // an LF after a CR belongs to it
+    if (byte === carriageReturn || !this.#wasCarriageReturn) this.blankLines++;
+    this.#wasCarriageReturn = byte === carriageReturn;
   }
 
   #keepQuoted(bytes: Uint8Array, from: number, to: number): void {
@@ -115,7 +115,7 @@ export class CsvShape {
   #checkUtf8(bytes: Uint8Array): boolean {
     const whole = this.#cut.byteLength > 0 ? Buffer.concat([this.#cut, bytes]) : bytes;
     let end = whole.length;
-    // at most three bytes of a character are cut off
+    // the chunk may end with up to three bytes of an incomplete character
     for (let back = 1; back <= 3 && back <= whole.length; back++) {
       const byte = whole[whole.length - back] as number;
       if ((byte & 0xc0) === 0x80) continue;

@@ -1,28 +1,28 @@
 import { settingsText } from '#engine/literal.ts';
 import { shownName } from '#kernel/errors/shown-name.ts';
 import type { FieldType } from '#records/structure/field.ts';
-import { type CsvRecord, CsvRecords } from '../imports/formats/csv-records.ts';
+import { type CsvRecord, CsvRecords, delimiterLine } from '../imports/formats/csv-records.ts';
 import { FileProblem } from '../imports/formats/file-problem.ts';
 import { decodeText, type FileBytes } from '../imports/formats/file-text.ts';
 import { type FileReading, unnamedColumn } from '../imports/thread/file-records.ts';
 import {
   cellTextSql,
+  cellTypesSql,
   isBooleanSql,
   isRoundedSql,
-  lookSql,
+  likeliestType,
   numberTextSql,
-  typeByLook,
-} from './column-looks.ts';
+} from './cell-types.ts';
 import {
   assertFew,
   compactJson,
+  type FetchRows,
   type FileColumn,
-  type FileSource,
+  type FileLocation,
   type FileTable,
   isJsonSql,
-  type Rows,
   sampledRows,
-  sourceSql,
+  tableFunctionSql,
   tableOf,
 } from './file-columns.ts';
 
@@ -32,7 +32,7 @@ export interface CsvHeader {
   readonly delimiter: string;
   /** Lines before the first row. */
   readonly skipped: number;
-  /** Bytes before the header: a byte order mark, and a line that says the delimiter. */
+  /** Bytes before the header: a byte order mark, and a line that names the delimiter. */
   readonly prefixBytes: number;
 }
 
@@ -47,13 +47,13 @@ export async function readCsvHeader(file: FileBytes, { delimiter }: FileReading)
     const { value: header }: IteratorResult<CsvRecord, void> = records.read(text, isLast).next();
     if (!header) continue;
     if (!start.includes('\n') && start.includes('\r'))
-      throw new FileProblem(null, 'its lines end with CR alone, which is read by an import only');
+      throw new FileProblem(null, 'its lines end with CR, which only imports read');
     const names = header.cells.map((cell) => cell?.trim() ?? '');
     assertFew(names);
     assertNames(names);
-    const [said = ''] = delimiter === null ? (/^sep=[^"\r\n](?:\r\n|\r|\n)/.exec(start) ?? []) : [];
+    const [prefix = ''] = delimiter === null ? (delimiterLine.exec(start) ?? []) : [];
     const skipped = header.line + header.cells.join('').split('\n').length - 1;
-    return { names, delimiter: records.delimiter ?? ',', skipped, prefixBytes: Buffer.byteLength(said) };
+    return { names, delimiter: records.delimiter ?? ',', skipped, prefixBytes: Buffer.byteLength(prefix) };
   }
   throw new FileProblem(null, 'the file is empty');
 }
@@ -68,49 +68,49 @@ function assertNames(names: readonly string[]): void {
 }
 
 /**
- * Cells are read as texts, and become values where a statement needs them: the engine's own reader of numbers refuses
- * quotes. No name of a column is in a statement.
+ * The engine reads cells as texts, and statements convert them: its own reader of numbers refuses quotes. Column names
+ * never become part of a statement.
  */
 export async function csvTable(
   { names, delimiter, skipped }: CsvHeader,
   isGzip: boolean,
   reading: FileReading,
-  source: FileSource,
-  rows: Rows,
+  location: FileLocation,
+  fetchRows: FetchRows,
 ): Promise<FileTable> {
   const structure = names.map((_, index) => `c${index} Nullable(String)`).join(', ');
-  const all = (at: FileSource) => sourceSql(at, 'CSV', structure, isGzip);
-  // a blank line is no row
-  const from = (at: FileSource) =>
-    names.length === 1 ? `(SELECT c0 FROM ${all(at)} WHERE c0 IS NOT NULL)` : all(at);
+  const all = (location: FileLocation) => tableFunctionSql(location, 'CSV', structure, isGzip);
+  // a blank line is not a row
+  const from = (location: FileLocation) =>
+    names.length === 1 ? `(SELECT c0 FROM ${all(location)} WHERE c0 IS NOT NULL)` : all(location);
   const settings = settingsText({
     input_format_csv_skip_first_lines: skipped,
     format_csv_delimiter: delimiter,
-    // blanks around cells without quotes are dropped: to keep them takes three fifths more time (decision 066)
+    // blanks around unquoted cells are dropped: keeping them takes 60 % more time (decision 066)
     input_format_csv_allow_whitespace_or_tab_as_delimiter: delimiter === '\t' ? 1 : 0,
     format_csv_null_representation: '',
     input_format_csv_empty_as_default: 1,
     input_format_csv_skip_trailing_empty_lines: 1,
   });
   const cells = names.map((_, index) => cellTextSql(`c${index}`, reading));
-  const looks = cells.map((cell) => `groupBitAnd(${lookSql(cell, reading)})`);
-  const sample = `SELECT * FROM ${from(source)} LIMIT ${sampledRows}`;
-  const [found] = await rows<{ looks: readonly number[] }>(
-    `SELECT [${looks.join(', ')}] AS looks FROM (${sample}) SETTINGS ${settings}, ${passesBlankLines}`,
+  const types = cells.map((cell) => `groupBitAnd(${cellTypesSql(cell, reading)})`);
+  const sample = `SELECT * FROM ${from(location)} LIMIT ${sampledRows}`;
+  const [row] = await fetchRows<{ types: readonly number[] }>(
+    `SELECT [${types.join(', ')}] AS types FROM (${sample}) SETTINGS ${settings}, ${passesBlankLines}`,
   );
   const columns = names.map((name, index) =>
-    csvColumn(name, typeByLook(found?.looks[index] ?? 0), cells[index] as string, reading),
+    csvColumn(name, likeliestType(row?.types[index] ?? 0), cells[index] as string, reading),
   );
   return { ...tableOf(columns), from, settings };
 }
 
-/** To the engine a blank line is a row with an error. Others are found before (csv-check.ts). */
+/** To the engine a blank line is a row with an error. Other errors are found first (csv-check.ts). */
 export const passesBlankLines = 'input_format_allow_errors_num = 1000000000';
 
 function csvColumn(name: string, type: FieldType, cell: string, reading: FileReading): FileColumn {
   const text = `assumeNotNull(${cell})`;
   const isEmpty = `ifNull(${cell}, '') = ''`;
-  // which line it is, and why, an import's reader says
+  // the reader of imports finds the line and the reason (first-problem.ts)
   const reason = 'is not of its type';
   const valued = (sql: string): string => `if(${isEmpty}, NULL, ${sql})`;
   switch (type) {

@@ -5,49 +5,51 @@ import { slotKinds } from '#records/structure/slots.ts';
 import { createStructure, type Structure } from '#records/structure/structure.ts';
 import { FileProblem } from '../imports/formats/file-problem.ts';
 
-/** A file as the engine reads it. */
+/** A file as a table of the engine. */
 export interface FileTable {
   readonly structure: Structure;
   readonly columns: readonly FileColumn[];
   /** The expressions of its columns, each under the name of its slot. */
   readonly selected: string;
-  /** What the engine reads. @param source of this statement's own */
-  readonly from: (source: FileSource) => string;
-  /** Settings. */
+  /** The FROM of a statement. @param location where this statement finds the file */
+  readonly from: (location: FileLocation) => string;
+  /** The settings of a statement. */
   readonly settings: string;
 }
 
-/** Where the engine finds the bytes. */
-export interface FileSource {
+/** Where the engine finds a file. */
+export interface FileLocation {
   readonly kind: 'file' | 'url';
-  readonly at: string;
+  /** A path or URL. */
+  readonly address: string;
 }
 
 /** Runs a statement with a small result. */
-export type Rows = <Row>(sql: string) => Promise<readonly Row[]>;
+export type FetchRows = <Row>(sql: string) => Promise<readonly Row[]>;
 
 export interface FileColumn {
   readonly name: string;
   readonly type: FieldType;
   readonly sql: string;
-  /** Values that an import refuses, and why, as the end of a sentence. */
+  /** A condition for values that an import refuses, and why, as the end of a sentence. */
   readonly unfit?: { readonly sql: string; readonly reason: string };
 }
 
-/** Types of texts are those of their first rows. */
+/** How many rows of a text file decide the types of its columns. */
 export const sampledRows = 25_000;
 export const mostColumns = 2000;
 
-export function sourceSql(
-  { kind, at }: FileSource,
+/** `file` or `url`: https://clickhouse.com/docs/sql-reference/table-functions. */
+export function tableFunctionSql(
+  { kind, address }: FileLocation,
   format: string,
   structure: string,
   isGzip: boolean,
 ): string {
-  return `${kind}(${[at, format, structure, isGzip ? 'gzip' : 'none'].map(textLiteral).join(', ')})`;
+  return `${kind}(${[address, format, structure, isGzip ? 'gzip' : 'none'].map(textLiteral).join(', ')})`;
 }
 
-/** JSON text as the engine writes it, of a text that is JSON. */
+/** A text of JSON as the engine writes it. */
 export function compactJson(text: string): string {
   return `nullIf(JSONExtractRaw(ifNull(${text}, '')), '')`;
 }
@@ -59,13 +61,13 @@ export function isJsonSql(text: string, type: 'ARRAY' | 'OBJECT'): string {
 
 const thrown = /\bunfit value of column (\d+)\b/;
 
-/** The value of a column; one that is unfit ends the statement. */
+/** The value of a column. An unfit value fails the statement. */
 function checkedSql({ sql, unfit }: FileColumn, index: number): string {
   if (unfit === undefined) return sql;
   return `if(throwIf(ifNull(${unfit.sql}, 0), 'unfit value of column ${index}') = 0, ${sql}, NULL)`;
 }
 
-/** Of the engine's message; null: it is about something else. */
+/** The column that an error of the engine is about; null: it is about something else. */
 export function unfitColumn({ columns }: FileTable, message: string): FileColumn | null {
   const [, index] = thrown.exec(message) ?? [];
   return index === undefined ? null : (columns[Number(index)] ?? null);
@@ -87,13 +89,30 @@ export function tableOf(
     seen.add(name);
     const slot = `${slotKinds[type]}${index}`;
     return {
-      ...{ name, slug: name, type, slot, description: '', comment: '', defaultValue: null },
-      ...{ required: false, unique: false, hashed: false, keyed: false },
+      name,
+      slug: name,
+      type,
+      slot,
+      description: '',
+      comment: '',
+      defaultValue: null,
+      required: false,
+      unique: false,
+      hashed: false,
+      keyed: false,
     };
   });
-  const none = { name: null, description: null, projectSlug: '', slug: '', clear: false, webhooks: null };
+  const structure = createStructure({
+    name: null,
+    description: null,
+    projectSlug: '',
+    slug: '',
+    clear: false,
+    webhooks: null,
+    fields,
+  });
   return {
-    structure: { ...createStructure({ ...none, fields }), ofFile: true },
+    structure: { ...structure, ofFile: true },
     columns,
     selected: columns
       .map((column, index) => `${checkedSql(column, index)} AS ${fields[index]?.slot}`)

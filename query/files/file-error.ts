@@ -7,21 +7,21 @@ import type { Log } from '#kernel/log/log.ts';
 import { FileProblem } from '../imports/formats/file-problem.ts';
 import type { FileFormat } from './file-format.ts';
 
-/** Of one statement. */
+/** What a statement may cost. */
 export interface EngineCost {
   /** Milliseconds. */
   readonly timeout: number;
-  /** What says so. */
+  /** What sets the limit. */
   readonly by: string;
 }
 
 /**
- * Errors of the engine that no file brings about, but a statement of ours: UNKNOWN_IDENTIFIER, UNKNOWN_FUNCTION,
+ * Errors of the engine that come from our statements, and never from a file: UNKNOWN_IDENTIFIER, UNKNOWN_FUNCTION,
  * SYNTAX_ERROR, UNKNOWN_SETTING and NOT_AN_AGGREGATE.
  */
-const ours: ReadonlySet<string> = new Set(['47', '46', '62', '115', '215']);
+const statementErrors: ReadonlySet<string> = new Set(['47', '46', '62', '115', '215']);
 
-/** What is wrong, in words that name nothing of the server. */
+/** The error as the client sees it, without details of the server. */
 export function fileError(
   error: unknown,
   format: FileFormat,
@@ -34,8 +34,8 @@ export function fileError(
   if (error instanceof EngineMissing)
     return notImplemented('A query of a file, on a server without the embedded engine (chdb),');
   if (error instanceof EngineEnded) {
-    log.warn({ err: error }, 'an engine ended while it read a file');
-    return unreadableFile(`the engine ended while it read it as ${format.name}`, error);
+    log.warn({ err: error }, 'an engine ended while it was reading a file');
+    return unreadableFile(`the engine ended while reading it as ${format.name}`, error);
   }
   const limit = exceededLimit(error);
   switch (limit?.of) {
@@ -46,7 +46,7 @@ export function fileError(
       );
     case 'memory':
       return queryTooExpensive(
-        'takes more memory than it may: ask for fewer groups, or for fewer of the rows in order',
+        'needs more memory than it may use: ask for fewer groups, or for fewer sorted rows',
         error,
       );
     case 'groups':
@@ -54,11 +54,11 @@ export function fileError(
       return queryTooExpensive('has too many groups: add a condition, or ask for fewer groups', error);
   }
   const [, code] = /^Code: (\d+)\./.exec(error.message) ?? [];
-  if (code === undefined || ours.has(code)) return error;
+  if (code === undefined || statementErrors.has(code)) return error;
   return unreadableFile(reasonOf(error.message, format), error);
 }
 
-/** For what the import's reader finds nothing wrong with. */
+/** The reason, where the reader of imports finds no problem. */
 function reasonOf(message: string, { name, isGzip }: FileFormat): string {
   const [, twice] = /Cannot add column (.*?): column with this name already exists/.exec(message) ?? [];
   if (twice !== undefined) return `two of its columns have the name ${shownName(twice)}`;
@@ -70,7 +70,7 @@ function reasonOf(message: string, { name, isGzip }: FileFormat): string {
     /TProtocolException: Invalid data: read stage: ColumnData: column: (.*?): \(in file/.exec(message) ?? [];
   if (encrypted !== undefined) return `its column ${shownName(encrypted)} is damaged, or encrypted`;
   const [, key] = /while reading the value of key (.*?)\)/.exec(message) ?? [];
-  if (key !== undefined) return `a value of ${shownName(key)} is not of the type of the values before`;
-  if (name === 'Parquet') return 'it is no whole Parquet file';
-  return `it is no ${name}${isGzip ? ' compressed with gzip' : ''}, or damaged`;
+  if (key !== undefined) return `a value of ${shownName(key)} is not of the type of the earlier values`;
+  if (name === 'Parquet') return 'it is not a complete Parquet file';
+  return `it is not ${name}${isGzip ? ' compressed with gzip' : ''}, or it is damaged`;
 }

@@ -3,14 +3,19 @@ import type { StoredObject } from '#objects/object-store.ts';
 
 export const fileFormats = ['CSV', 'NDJSON', 'Parquet'] as const;
 
-/** How the bytes of a file are to be read. */
+/** How to read the bytes of a file. */
 export interface FileFormat {
   readonly name: (typeof fileFormats)[number];
   readonly isGzip: boolean;
 }
 
 const endings: Readonly<Record<string, FileFormat['name']>> = {
-  ...{ csv: 'CSV', tsv: 'CSV', txt: 'CSV', ndjson: 'NDJSON', jsonl: 'NDJSON', parquet: 'Parquet' },
+  csv: 'CSV',
+  tsv: 'CSV',
+  txt: 'CSV',
+  ndjson: 'NDJSON',
+  jsonl: 'NDJSON',
+  parquet: 'Parquet',
 };
 
 const mediaTypes: Readonly<Record<string, FileFormat['name']>> = {
@@ -23,7 +28,7 @@ const mediaTypes: Readonly<Record<string, FileFormat['name']>> = {
   'application/vnd.apache.parquet': 'Parquet',
 };
 
-/** By the end of the name, or by the type that it was uploaded with. Throws a 415 for others. */
+/** The format, by the extension of the name, or by the content type of the upload. Throws a 415 for other formats. */
 export function formatOf(name: string, { contentType }: Pick<StoredObject, 'contentType'>): FileFormat {
   const [, ending = '', gz] = /\.([a-z]+)(\.gz)?$/i.exec(name) ?? [];
   const mediaType = contentType.split(';')[0]?.trim().toLowerCase() ?? '';
@@ -31,7 +36,7 @@ export function formatOf(name: string, { contentType }: Pick<StoredObject, 'cont
   const isGzip = gz !== undefined || ending.toLowerCase() === 'gz';
   if (format === undefined || (isGzip && format === 'Parquet'))
     throw unsupportedMediaType(
-      `that of ${fileFormats.join(', ')}, unless the name of the file ends in .csv, .tsv, .txt, .ndjson, .jsonl or .parquet; texts may end in .gz behind it`,
+      `that of ${fileFormats.join(', ')}, unless the name of the file ends in .csv, .tsv, .txt, .ndjson, .jsonl or .parquet; texts may also be compressed, as in .csv.gz`,
     );
   return { name: format, isGzip };
 }

@@ -33,7 +33,7 @@ interface FileRouteParts {
 }
 
 const path = '/_f_/:project/:name';
-const ways = [
+const queryRoutes = [
   { method: 'QUERY', path, id: 'queryFile', how: ', by QUERY (RFC 10008)', errors: ['wrong_content_type'] },
   { method: 'POST', path: `${path}/_find_`, id: 'queryFileByBody', how: '', errors: [] },
 ] as const;
@@ -43,16 +43,19 @@ const body = named('FileQuery', {
   type: 'object',
   additionalProperties: true,
   description:
-    'Conditions on columns and controls, as find takes them; or an aggregation, which has groupBy, values or both',
+    'Conditions on columns, and controls, as in find; or an aggregation, which has groupBy, values or both',
 });
 const example = { values: { rows: 'count' } };
 
-function describe({ method, path, id, how, errors }: (typeof ways)[number]): ApiOperation {
+function describe({ method, path, id, how, errors }: (typeof queryRoutes)[number]): ApiOperation {
   return {
-    ...{ id, tag: 'Files', access: 'token', needs: { grant: 'files:read', touches: 'beside spaces' } },
+    id,
+    tag: 'Files',
+    access: 'token',
+    needs: { grant: 'files:read', touches: 'beside spaces' },
     summary: `Query a file as a table${how}`,
     description:
-      'A CSV, NDJSON or Parquet file in place; texts also compressed with gzip. Rows have the columns of the file, whose types are those of its first rows.',
+      'Queries a CSV, NDJSON or Parquet file in place; text files may be compressed with gzip. The first rows of the file decide the types of its columns.',
     pathParameters: {
       name: { description: 'The `name` of a CloudFile', schema: { type: 'string', minLength: 1 } },
     },
@@ -71,8 +74,14 @@ function describe({ method, path, id, how, errors }: (typeof ways)[number]): Api
       ...accountErrors,
       ...bodyErrors,
       ...errors,
-      ...(['invalid_slug', 'invalid_condition', 'invalid_options', 'unreadable_file', 'not_found'] as const),
-      ...(['unsupported_media_type', 'query_too_expensive', 'not_implemented'] as const),
+      'invalid_slug',
+      'invalid_condition',
+      'invalid_options',
+      'unreadable_file',
+      'not_found',
+      'unsupported_media_type',
+      'query_too_expensive',
+      'not_implemented',
     ],
     sample(base) {
       const upload = curl({ url: `${base}/_f_/demo/upload`, more: ["-F 'file=@-;filename=people.csv'"] });
@@ -83,11 +92,14 @@ function describe({ method, path, id, how, errors }: (typeof ways)[number]): Api
   };
 }
 
-/** QUERY /_f_/{project}/{name}, and POST /_f_/{project}/{name}/_find_ for proxies that do not know QUERY. */
+/** QUERY /_f_/{project}/{name}, and POST /_f_/{project}/{name}/_find_ for proxies without support for QUERY. */
 export function fileRoutes(deps: FileRouteParts): Route[] {
-  return ways.map((way) => ({
-    ...{ operation: way.id, method: way.method, path: way.path, api: describe(way) },
-    ...(way.method === 'QUERY' ? { optionsHeaders: acceptQuery } : {}),
+  return queryRoutes.map((route) => ({
+    operation: route.id,
+    method: route.method,
+    path: route.path,
+    api: describe(route),
+    ...(route.method === 'QUERY' ? { optionsHeaders: acceptQuery } : {}),
     compressed: true,
     handler: (request) => queryFile(deps, request),
   }));
@@ -106,20 +118,20 @@ async function queryFile(
   const object = await files.find({ ownerId, projectSlug, name }, request.signal);
   const format = formatOf(name, object);
   const { reading, rest: query } = tableReading(request.query, format, config.maxRecordBytes);
-  const own = limits?.timeout;
+  const tokenTimeout = limits?.timeout;
   const cost = {
-    timeout: own ?? config.readLimits.timeout,
-    by: own === undefined ? 'READ_TIMEOUT_MS' : 'the access token',
+    timeout: tokenTimeout ?? config.readLimits.timeout,
+    by: tokenTimeout === undefined ? 'READ_TIMEOUT_MS' : 'the access token',
   };
   let next: NextPage | null = null;
-  const paged = (page: NextPage): void => {
+  const onNextPage = (page: NextPage): void => {
     next = page;
   };
-  let more: Headers | null = null;
-  const cut = (): void => {
-    more = moreGroupsHeader;
+  let groupsHeader: Headers | null = null;
+  const onMoreGroups = (): void => {
+    groupsHeader = moreGroupsHeader;
   };
-  const chunks = await tables.ask({
+  const chunks = await tables.query({
     ownerId,
     object,
     format,
@@ -128,8 +140,8 @@ async function queryFile(
     body,
     request,
     cost,
-    paged,
-    cut,
+    onNextPage,
+    onMoreGroups,
   });
   const list = isAggregation(body) ? await whole(chunks) : await pageOf(chunks, next);
   const page = next as NextPage | null;
@@ -141,7 +153,7 @@ async function queryFile(
       'cache-control': 'no-store',
       ...acceptQuery,
       ...(page !== null && cursor !== null && nextHeaders(request, page, cursor)),
-      ...(more as Headers | null),
+      ...(groupsHeader as Headers | null),
     },
     body: list instanceof Uint8Array ? list : { chunks: list },
   };

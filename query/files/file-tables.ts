@@ -28,72 +28,75 @@ import { assertBytes } from './assert-bytes.ts';
 import { ByteServer } from './byte-server.ts';
 import { CsvCheck } from './csv-check.ts';
 import { type CsvHeader, csvTable, passesBlankLines, readCsvHeader } from './csv-table.ts';
-import { type FileSource, type FileTable, unfitColumn } from './file-columns.ts';
+import { type FileLocation, type FileTable, unfitColumn } from './file-columns.ts';
 import { type EngineCost, fileError } from './file-error.ts';
 import type { FileFormat } from './file-format.ts';
 import { firstProblem } from './first-problem.ts';
 import { ndjsonTable } from './ndjson-table.ts';
 import { parquetTable, unfitRow } from './parquet-table.ts';
 
-/** Statements over files at once; an account has half of them. */
+/** Statements on files that run at once; an account gets half of them. */
 const processes = 2;
-const waiting = 100;
+const queueLimit = 100;
 const mostMemory = 1024 ** 3;
 const threads = 2;
-/** Files whose columns are known. */
-const knownFiles = 200;
+/** Files whose columns are cached. */
+const cachedFiles = 200;
 
 const settings = {
-  ...{ max_memory_usage: mostMemory, max_threads: threads, max_parsing_threads: threads },
-  // the bytes come from this process: what fails once is the store's to try again
-  ...{ http_max_tries: 1, http_make_head_request: 1 },
-  // a value is read where it is there alone
+  max_memory_usage: mostMemory,
+  max_threads: threads,
+  max_parsing_threads: threads,
+  // the bytes come from this process, whose store already retries
+  http_max_tries: 1,
+  http_make_head_request: 1,
+  // conversions only run on rows that have a value
   short_circuit_function_evaluation: 'enable',
 };
 
 type Files = Pick<StoredFiles, 'read' | 'open'>;
 
-/** One question about a file. */
-export interface FileQuestion {
+/** A query of a file. */
+export interface FileQuery {
   readonly ownerId: string;
   readonly object: StoredObject;
   readonly format: FileFormat;
   /** How its cells are read. */
   readonly reading: FileReading;
-  /** Without what the reading says. */
+  /** The query of the URL, without the parameters of `reading`. */
   readonly query: HttpRequest['query'];
-  /** The parsed JSON. */
+  /** The parsed JSON body. */
   readonly body: unknown;
   readonly request: HttpRequest;
-  /** Milliseconds that the engine may take. */
+  /** What the engine may take. */
   readonly cost: EngineCost;
   /** Called before the first bytes of a page of rows. */
-  readonly paged?: (next: NextPage) => void;
-  /** Called where an aggregation has more groups than its limit. */
-  readonly cut?: () => void;
+  readonly onNextPage?: (next: NextPage) => void;
+  /** Called when an aggregation has more groups than its limit. */
+  readonly onMoreGroups?: () => void;
 }
 
-/** Whether a body asks for groups: conditions on columns of these names are written as an array. */
+/** Whether a body is an aggregation: conditions on columns with these names have to be in an array. */
 export function isAggregation(body: unknown): boolean {
   return isObject(body) && ('groupBy' in body || 'values' in body);
 }
 
-/** What is known of a version of a file, read in one way. */
-interface KnownFile {
+/** Facts about a version of a file, for one `reading`. */
+interface CachedFile {
   readonly header: CsvHeader | null;
   table: FileTable | null;
-  /** Whether the whole file is CSV as an import reads it. */
+  /** Whether the whole file is known to be CSV that an import accepts. */
   isChecked: boolean;
   hasBlankLines: boolean;
 }
 
-/** Uploaded files as tables. Each statement has an engine of its own (common/engine/engine-process.ts). */
+/** Queries uploaded files as tables. Each statement runs in its own engine process (common/engine/engine-process.ts). */
 export class FileTables {
   readonly #files: Files;
   readonly #bytes: ByteServer;
   readonly #slots: ReaderSlots;
   readonly #log: Pick<Log, 'warn'>;
-  readonly #known = new LRUCache<string, KnownFile>({ max: knownFiles });
+  readonly #cache = new LRUCache<string, CachedFile>({ max: cachedFiles });
 
   constructor({
     files,
@@ -106,18 +109,18 @@ export class FileTables {
   }) {
     this.#files = files;
     this.#bytes = new ByteServer(files);
-    this.#slots = createStreamSlots({ limit: processes, queueLimit: waiting, limits });
+    this.#slots = createStreamSlots({ limit: processes, queueLimit, limits });
     this.#log = log;
   }
 
   /** The answer as JSON. Rejects when the statement fails before its first bytes. */
-  async ask(question: FileQuestion): Promise<AsyncIterable<Uint8Array>> {
-    const { request, ownerId } = question;
+  async query(fileQuery: FileQuery): Promise<AsyncIterable<Uint8Array>> {
+    const { request, ownerId } = fileQuery;
     const slot = await this.#slots.take(request.signal, ownerId);
-    const answer = this.#answer(question);
+    const answer = this.#answer(fileQuery);
     const chunks = paced(slot, answer)[Symbol.asyncIterator]();
     const end = (): void => void answer.return(undefined).finally(slot.release);
-    // also where nobody takes the bytes
+    // also if the client never reads the bytes
     request.onOver(end);
     try {
       const first = await chunks.next();
@@ -133,37 +136,37 @@ export class FileTables {
     await this.#bytes.close();
   }
 
-  async *#answer(question: FileQuestion): AsyncGenerator<Uint8Array> {
-    const { object, request, cost, body } = question;
+  async *#answer(fileQuery: FileQuery): AsyncGenerator<Uint8Array> {
+    const { object, request, cost, body } = fileQuery;
     const { signal } = request;
-    // where the store has files, an open one is handed on: a gigabyte of CSV takes two thirds of the time
+    // a store with local files passes an open file to the engine: a gigabyte of CSV takes a third less time
     const file = await this.#files.open(object, signal);
     const served = file === null ? await this.#bytes.serve(object, signal) : null;
-    const source: FileSource =
-      served === null ? { kind: 'file', at: givenFile } : { kind: 'url', at: served.url };
+    const location: FileLocation =
+      served === null ? { kind: 'file', address: givenFile } : { kind: 'url', address: served.url };
     const starting = EngineProcess.start({ file: file?.fd, settings, timeout: cost.timeout, signal });
     starting.catch(() => {});
     let check: CsvCheck | null = null;
     let table: FileTable | null = null;
     try {
-      const known = await this.#knownFile(question);
-      const { header } = known;
-      if (header !== null && !known.isChecked)
-        check = new CsvCheck(this.#bytesOf(question), header, question.reading.nulls ?? []);
+      const cached = await this.#cachedFile(fileQuery);
+      const { header } = cached;
+      if (header !== null && !cached.isChecked)
+        check = new CsvCheck(this.#bytesOf(fileQuery), header, fileQuery.reading.nulls ?? []);
       const engine = await starting;
-      table = known.table ??= await tableOf(question, header, source, (sql) => engine.rows(sql));
-      const few = isAggregation(body) ? null : fewRows(question, table);
+      table = cached.table ??= await tableOf(fileQuery, header, location, (sql) => engine.rows(sql));
+      const few = isAggregation(body) ? null : fewRows(fileQuery, table);
       await check?.covers(few ?? Number.POSITIVE_INFINITY);
       if (check !== null && few === null) {
-        known.isChecked = true;
-        known.hasBlankLines = check.hasBlankLines;
+        cached.isChecked = true;
+        cached.hasBlankLines = check.hasBlankLines;
       }
-      const passes = header !== null && (known.hasBlankLines || !known.isChecked);
-      const read = passes ? { ...table, settings: `${table.settings}, ${passesBlankLines}` } : table;
-      const answer = isAggregation(body) ? groups : found;
-      yield* answer(read, question, source, engine);
+      const passes = header !== null && (cached.hasBlankLines || !cached.isChecked);
+      const readTable = passes ? { ...table, settings: `${table.settings}, ${passesBlankLines}` } : table;
+      const answer = isAggregation(body) ? groupChunks : rowChunks;
+      yield* answer(readTable, fileQuery, location, engine);
     } catch (error) {
-      throw served?.failure ?? (await this.#reasonOf(error, question, table, source, starting));
+      throw served?.failure ?? (await this.#clientError(error, fileQuery, table, location, starting));
     } finally {
       await check?.close();
       served?.end();
@@ -172,78 +175,78 @@ export class FileTables {
     }
   }
 
-  async #knownFile(question: FileQuestion): Promise<KnownFile> {
-    const { object, format, reading } = question;
+  async #cachedFile(fileQuery: FileQuery): Promise<CachedFile> {
+    const { object, format, reading } = fileQuery;
     const { key, size, lastModified } = object;
     const version = `${key} ${size} ${lastModified.getTime()} ${JSON.stringify(reading)}`;
-    const known = this.#known.get(version);
-    if (known !== undefined) return known;
-    await assertBytes(this.#files, question);
-    const header = format.name === 'CSV' ? await readCsvHeader(this.#bytesOf(question), reading) : null;
-    const made: KnownFile = { header, table: null, isChecked: false, hasBlankLines: false };
-    this.#known.set(version, made);
-    return made;
+    const cached = this.#cache.get(version);
+    if (cached !== undefined) return cached;
+    await assertBytes(this.#files, fileQuery);
+    const header = format.name === 'CSV' ? await readCsvHeader(this.#bytesOf(fileQuery), reading) : null;
+    const file: CachedFile = { header, table: null, isChecked: false, hasBlankLines: false };
+    this.#cache.set(version, file);
+    return file;
   }
 
-  #bytesOf({ object, request }: Pick<FileQuestion, 'object' | 'request'>): FileBytes {
+  #bytesOf({ object, request }: Pick<FileQuery, 'object' | 'request'>): FileBytes {
     const chunks = (): AsyncGenerator<Uint8Array> => this.#files.read(object, request.signal);
     return { bytesRead: 0, [Symbol.asyncIterator]: chunks };
   }
 
-  /** What to answer for an error: for what a text has wrong, the words of an import. */
-  async #reasonOf(
+  /** The error for the client. If the file is bad, it has the line and the reason that an import would report. */
+  async #clientError(
     error: unknown,
-    question: FileQuestion,
+    fileQuery: FileQuery,
     table: FileTable | null,
-    source: FileSource,
+    location: FileLocation,
     starting: Promise<EngineProcess>,
   ): Promise<unknown> {
-    const { format, cost, request, reading } = question;
-    const answered = fileError(error, format, cost, this.#log);
-    const isOfFile = answered instanceof ApiError && answered.code === 'unreadable_file';
-    if (!isOfFile || request.signal.aborted || (error instanceof FileProblem && error.line !== null))
-      return answered;
+    const { format, cost, request, reading } = fileQuery;
+    const general = fileError(error, format, cost, this.#log);
+    const isBadFile = general instanceof ApiError && general.code === 'unreadable_file';
+    if (!isBadFile || request.signal.aborted || (error instanceof FileProblem && error.line !== null))
+      return general;
     const find = async (): Promise<FileProblem | null> => {
       if (format.name !== 'Parquet')
-        return firstProblem(this.#bytesOf(question), reading, table?.structure ?? null);
+        return firstProblem(this.#bytesOf(fileQuery), reading, table?.structure ?? null);
       const column = table && unfitColumn(table, (error as Error).message);
       if (table === null || column === null) return null;
       const engine = await starting;
-      return unfitRow(table, column, source, (sql) => engine.rows(sql));
+      return unfitRow(table, column, location, (sql) => engine.rows(sql));
     };
     const problem = await find().catch(() => null);
-    return problem === null ? answered : fileError(problem, format, cost, this.#log);
+    return problem === null ? general : fileError(problem, format, cost, this.#log);
   }
 }
 
 function tableOf(
-  { format, reading }: FileQuestion,
+  { format, reading }: FileQuery,
   header: CsvHeader | null,
-  source: FileSource,
+  location: FileLocation,
   rows: <Row>(sql: string) => Promise<readonly Row[]>,
 ): Promise<FileTable> {
-  if (header !== null) return csvTable(header, format.isGzip, reading, source, rows);
+  if (header !== null) return csvTable(header, format.isGzip, reading, location, rows);
   return format.name === 'NDJSON'
-    ? ndjsonTable(format.isGzip, source, rows)
-    : parquetTable(source, reading, rows);
+    ? ndjsonTable(format.isGzip, location, rows)
+    : parquetTable(location, reading, rows);
 }
 
-/** How many rows from the beginning of a file an answer needs; null: perhaps all. */
-function fewRows(question: FileQuestion, { structure }: FileTable): number | null {
-  const { options, conditions } = parseFind(question, structure);
+/** How many rows from the beginning of a file the answer needs; null: perhaps all. */
+function fewRows(fileQuery: FileQuery, { structure }: FileTable): number | null {
+  const { options, conditions } = parseFind(fileQuery, structure);
   const { sort, page } = options;
   const isFirst = sort === null && conditionsSql(conditions) === null;
   return isFirst && page !== null ? page.offset + page.limit : null;
 }
 
-function rowsSql({ selected, from }: FileTable, source: FileSource, more = ''): string {
-  return `(SELECT ${selected}${more} FROM ${from(source)})`;
+function rowsSql({ selected, from }: FileTable, location: FileLocation, more = ''): string {
+  return `(SELECT ${selected}${more} FROM ${from(location)})`;
 }
 
-async function* groups(
+async function* groupChunks(
   table: FileTable,
-  { body, request, query, cut }: FileQuestion,
-  source: FileSource,
+  { body, request, query, onMoreGroups }: FileQuery,
+  location: FileLocation,
   engine: EngineProcess,
 ): AsyncGenerator<Uint8Array> {
   const plan: AggregatePlan = parseAggregate(
@@ -255,49 +258,49 @@ async function* groups(
   const { columns, tail } = aggregateSql(plan, costSql(0), isFilled ? aggregateLimits.rows + 1 : null);
   const where = conditionsSql(plan.where);
   const rows = await engine.rows<GroupRow>(
-    `SELECT ${columns} FROM ${rowsSql(table, source)}${where === null ? '' : ` WHERE ${where}`} ${tail}, ${table.settings}`,
+    `SELECT ${columns} FROM ${rowsSql(table, location)}${where === null ? '' : ` WHERE ${where}`} ${tail}, ${table.settings}`,
   );
   const json = groupsJson(plan, isFilled ? wantedRows(plan, rows) : rows);
-  if (moreGroups(json) !== null) cut?.();
+  if (moreGroups(json) !== null) onMoreGroups?.();
   yield json;
 }
 
-function found(
+function rowChunks(
   table: FileTable,
-  question: FileQuestion,
-  source: FileSource,
+  fileQuery: FileQuery,
+  location: FileLocation,
   engine: EngineProcess,
 ): AsyncGenerator<Uint8Array> {
-  const { options, conditions } = parseFind(question, table.structure);
+  const { options, conditions } = parseFind(fileQuery, table.structure);
   const { sort, page, select } = options;
   const next = nextPage(options, table.structure);
-  if (next !== null) question.paged?.(next);
+  if (next !== null) fileQuery.onNextPage?.(next);
   const shown = recordExpression(select ?? wholeRecord(table.structure), ',');
   const where = conditionsSql(conditions);
-  // the place of a row breaks ties, as ids of records do
-  const rows = rowsSql(table, source, sort === null ? '' : ', rowNumberInAllBlocks() AS _id');
+  // rows have no ids, so their place breaks ties
+  const rows = rowsSql(table, location, sort === null ? '' : ', rowNumberInAllBlocks() AS _id');
   const parts = [
     `SELECT toValidUTF8(${shown}) AS _record FROM ${rows}`,
     where === null ? '' : `WHERE ${where}`,
     sort === null ? '' : `ORDER BY ${orderSql(sort)}`,
     page === null ? '' : `LIMIT ${page.limit} OFFSET ${page.offset}`,
-    // one thread keeps the order of the file
+    // one thread keeps the order of the rows
     `SETTINGS max_threads = 1, max_block_size = 8192, ${table.settings}`,
   ];
   return asJsonArray(engine.stream(parts.filter((part) => part !== '').join(' '), 'TSVRaw'));
 }
 
-/** Throws a 400 also for what only records have. */
+/** Also throws a 400 for options that only records have. */
 function parseFind(
-  { body, request, query }: FileQuestion,
+  { body, request, query }: FileQuery,
   structure: Structure,
 ): ReturnType<typeof parseRequestConditions> {
   const parsed = parseRequestConditions({ body, key: '' }, request, structure, query);
   const { page, count } = parsed.options;
-  const problems = [
-    ...(page?.after === undefined ? [] : ['Options: $after is for records: rows of a file have no id']),
-    ...(count ? ['Options: $count is for records: ask for {"values": {"rows": "count"}}'] : []),
-  ];
+  const problems: string[] = [];
+  if (page?.after !== undefined)
+    problems.push('Options: $after is only for records: rows of a file have no id');
+  if (count) problems.push('Options: $count is only for records: ask for {"values": {"rows": "count"}}');
   if (problems.length > 0) throw invalidOptions(problems);
   return parsed;
 }

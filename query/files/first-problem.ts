@@ -6,26 +6,26 @@ import { textPieces } from '../imports/formats/source-records.ts';
 import { type FileReading, FileRecords, type RecordProblem } from '../imports/thread/file-records.ts';
 
 /**
- * What an import would refuse first in a text, in its words; null: nothing. It takes an import's time, so it is asked only
- * where the engine failed. @param structure null: not known
+ * The first problem that an import would report for a text file; null: none. It reads the file as slowly as an import, so
+ * it is only used after the engine failed. @param structure null: unknown
  */
 export async function firstProblem(
   file: FileBytes,
   reading: FileReading,
   structure: Structure | null,
 ): Promise<FileProblem | null> {
-  let found: RecordProblem | null = null;
+  let first: RecordProblem | null = null;
   const records =
     structure &&
     new FileRecords(structure, reading, (problem) => {
-      found ??= problem;
+      first ??= problem;
     });
   try {
     for await (const piece of textPieces(decodeText(file, Number.MAX_SAFE_INTEGER), reading)) {
       if (records === null) {
         for (const { line, problem } of piece.records)
           if (problem !== undefined) return new FileProblem(line, problem);
-      } else for (const _ of records.read(piece)) if (found !== null) return sentenceOf(found);
+      } else for (const _ of records.read(piece)) if (first !== null) return fileProblemOf(first);
     }
   } catch (error) {
     if (error instanceof FileProblem) return error;
@@ -34,6 +34,6 @@ export async function firstProblem(
   return null;
 }
 
-function sentenceOf({ line, field, reason }: RecordProblem): FileProblem {
+function fileProblemOf({ line, field, reason }: RecordProblem): FileProblem {
   return new FileProblem(line, field === null ? reason : `${shownName(field)} ${reason}`);
 }

@@ -2,99 +2,102 @@ import { quoteIdentifier, settingsText, textLiteral } from '#engine/literal.ts';
 import { shownName } from '#kernel/errors/shown-name.ts';
 import { FileProblem } from '../imports/formats/file-problem.ts';
 import { type FileReading, unnamedColumn } from '../imports/thread/file-records.ts';
-import { lookSql, typeByLook } from './column-looks.ts';
+import { cellTypesSql, likeliestType } from './cell-types.ts';
 import {
   compactJson,
+  type FetchRows,
   type FileColumn,
-  type FileSource,
+  type FileLocation,
   type FileTable,
   isJsonSql,
-  type Rows,
-  sourceSql,
+  tableFunctionSql,
   tableOf,
 } from './file-columns.ts';
 
-/** Pages of a table in columns have to be read as a whole. */
+/** Fewer than of a text file: the pages of the columns have to be read whole. */
 const sampledRows = 1000;
 
 interface DescribedColumn {
   readonly name: string;
-  /** Of the engine. */
+  /** The type of the engine. */
   readonly type: string;
-  /** Of the file, as the engine names it. */
+  /** The logical type in the file, as the engine names it. */
   readonly logical: string;
 }
 
 export async function parquetTable(
-  source: FileSource,
+  location: FileLocation,
   { nanIsNull = false }: FileReading,
-  rows: Rows,
+  fetchRows: FetchRows,
 ): Promise<FileTable> {
-  const described = await describedColumns(source, rows);
-  // else each statement would look for them again, from the beginning of the file
+  const described = await describedColumns(location, fetchRows);
+  // without it each statement would infer the types again, from the beginning of the file
   const structure = described.map(({ name, type }) => `${quoteIdentifier(name)} ${type}`).join(', ');
-  const from = (at: FileSource) => sourceSql(at, 'Parquet', structure, false);
+  const from = (location: FileLocation) => tableFunctionSql(location, 'Parquet', structure, false);
   const columns = described.map((column) => parquetColumn(column, nanIsNull));
   const settings = settingsText({
     prefer_column_name_to_alias: 1,
     input_format_parquet_preserve_order: 1,
-    // of other columns that lie between: more of them are not worth to be read
+    // it reads gaps up to this size, which belong to other columns, and seeks over larger ones
     remote_read_min_bytes_for_seek: 256 * 1024,
   });
-  return { ...tableOf(await withJson(columns, from(source), rows)), from, settings };
+  return { ...tableOf(await withJson(columns, from(location), fetchRows)), from, settings };
 }
 
-async function describedColumns({ kind, at }: FileSource, rows: Rows): Promise<readonly DescribedColumn[]> {
-  const file = (format: string): string => `${kind}(${textLiteral(at)}, '${format}')`;
-  const [metadata] = await rows<{ paths: readonly string[]; logical: readonly string[] }>(
+async function describedColumns(
+  { kind, address }: FileLocation,
+  fetchRows: FetchRows,
+): Promise<readonly DescribedColumn[]> {
+  const file = (format: string): string => `${kind}(${textLiteral(address)}, '${format}')`;
+  const [metadata] = await fetchRows<{ paths: readonly string[]; logical: readonly string[] }>(
     `SELECT columns.path AS paths, columns.logical_type AS logical FROM ${file('ParquetMetadata')}`,
   );
   const logicalOf = new Map(metadata?.paths.map((path, index) => [path, metadata.logical[index] ?? '']));
-  // of which the engine says nothing else
+  // the engine does not report columns without a name otherwise
   const unnamed = metadata?.paths.findIndex((path) => path === '' || path.startsWith('.')) ?? -1;
   if (unnamed !== -1) throw new FileProblem(null, unnamedColumn(columnOf(metadata?.paths ?? [], unnamed)));
-  const described = await rows<{ name: string; type: string }>(
+  const described = await fetchRows<{ name: string; type: string }>(
     `DESCRIBE ${file('Parquet')} SETTINGS describe_compact_output = 1, input_format_parquet_enable_json_parsing = 0`,
   );
   const paths = [...logicalOf.keys()];
   return described.map(({ name, type }) => ({
     name,
-    // the engine knows no day before 1900, and none after 2299
+    // the engine's Date32 is limited to the years 1900 to 2299
     type: type.replace(/^((?:Nullable\()?)Date32\b/, '$1Int32'),
     logical: logicalType(name, type, paths) ?? logicalOf.get(name) ?? '',
   }));
 }
 
-/** @param leaf the place of a path: a list or struct may have several */
+/** The place of the column that a path belongs to. @param leaf the place of the path: a list or struct has several */
 function columnOf(paths: readonly string[], leaf: number): number {
   return new Set(paths.slice(0, leaf).map((path) => path.split('.')[0])).size;
 }
 
-/** What the engine takes for another type. */
+/** Types that the engine reports as others. */
 function logicalType(name: string, type: string, paths: readonly string[]): 'Date' | 'RecordList' | null {
   if (/^(?:Nullable\()?Date32\b/.test(type)) return 'Date';
   if (!type.startsWith('Array') || type.startsWith('Array(Tuple')) return null;
-  // it reads the only field of such records as the element (parquet-cells.ts)
+  // the engine reads the only field of such records as the element (parquet-cells.ts)
   const isRecord = /^(?:array|.*_tuple)\../;
   return paths.some((path) => path.startsWith(`${name}.`) && isRecord.test(path.slice(name.length + 1)))
     ? 'RecordList'
     : null;
 }
 
-/** Exports write arrays and objects as texts of JSON. */
+/** Finds columns of JSON texts: exports write arrays and objects as such. */
 async function withJson(
   columns: readonly FileColumn[],
   from: string,
-  rows: Rows,
+  fetchRows: FetchRows,
 ): Promise<readonly FileColumn[]> {
   const texts = columns.filter(({ type }) => type === 'TEXT');
   if (texts.length === 0) return columns;
   const sampled = texts.map(({ sql }, index) => `${sql} AS x${index}`);
-  const looks = texts.map((_, index) => `groupBitAnd(${lookSql(`x${index}`)})`);
-  const [row] = await rows<{ looks: readonly number[] }>(
-    `SELECT [${looks.join(', ')}] AS looks FROM (SELECT ${sampled.join(', ')} FROM ${from} LIMIT ${sampledRows})`,
+  const masks = texts.map((_, index) => `groupBitAnd(${cellTypesSql(`x${index}`)})`);
+  const [row] = await fetchRows<{ types: readonly number[] }>(
+    `SELECT [${masks.join(', ')}] AS types FROM (SELECT ${sampled.join(', ')} FROM ${from} LIMIT ${sampledRows})`,
   );
-  const types = new Map(texts.map((column, index) => [column, typeByLook(row?.looks[index] ?? 0)]));
+  const types = new Map(texts.map((column, index) => [column, likeliestType(row?.types[index] ?? 0)]));
   return columns.map((column) => {
     const type = types.get(column);
     if (type !== 'ARRAY' && type !== 'OBJECT') return column;
@@ -105,7 +108,7 @@ async function withJson(
   });
 }
 
-/** The values that an import would make of a column. */
+/** Converts a column as an import would. */
 function parquetColumn({ name, type: engineType, logical }: DescribedColumn, nanIsNull: boolean): FileColumn {
   const sql = quoteIdentifier(name);
   const type = engineType.replace(/^(?:LowCardinality\(|Nullable\()+/, '');
@@ -116,7 +119,7 @@ function parquetColumn({ name, type: engineType, logical }: DescribedColumn, nan
   if (type.startsWith('Bool')) return { name, type: 'BOOLEAN', sql };
   if (/^(?:U?Int|Float|BFloat|Decimal)/.test(type)) return numberColumn(name, type, nanIsNull);
   if (logical === 'RecordList') {
-    const reason = 'is a list of records with one field in the old form, which only an import reads';
+    const reason = 'is a list of records with one field in the old form, which only imports read';
     return { name, type: 'ARRAY', sql: `toJSONString(${sql})`, unfit: { sql: '1', reason } };
   }
   if (type.startsWith('Array')) return { name, type: 'ARRAY', sql: `toJSONString(${sql})` };
@@ -162,16 +165,16 @@ function intervalSql(sql: string): string {
   return `concat('P', ${date}, ${time})`;
 }
 
-/** The first row with an unfit value of a column. */
+/** The problem of the first row with an unfit value; null: the column has none. */
 export async function unfitRow(
   table: FileTable,
   { name, unfit }: FileColumn,
-  source: FileSource,
-  rows: Rows,
+  location: FileLocation,
+  fetchRows: FetchRows,
 ): Promise<FileProblem | null> {
   if (unfit === undefined) return null;
-  const numbered = `SELECT rowNumberInAllBlocks() AS row, ifNull(${unfit.sql}, 0) AS unfit FROM ${table.from(source)}`;
-  const [found] = await rows<{ row: number }>(
+  const numbered = `SELECT rowNumberInAllBlocks() AS row, ifNull(${unfit.sql}, 0) AS unfit FROM ${table.from(location)}`;
+  const [found] = await fetchRows<{ row: number }>(
     `SELECT toFloat64(row) AS row FROM (${numbered}) WHERE unfit ORDER BY row LIMIT 1 SETTINGS max_threads = 1, ${table.settings}`,
   );
   return new FileProblem(found === undefined ? null : found.row + 1, `${shownName(name)} ${unfit.reason}`);

@@ -313,17 +313,17 @@ t.test('files that can not be read', async (t) => {
     ['a.csv', 'a,b\r1,2\r', /CR/],
     ['a.csv', `${late}x,true\n`, /line 30002: 'a' should be a valid number/],
     ['a.csv', `${late}1,maybe\n`, /line 30002: 'b' should be true or false/],
-    ['a.csv.gz', 'a,b\n1,2\n', /no CSV compressed with gzip/],
+    ['a.csv.gz', 'a,b\n1,2\n', /not CSV compressed with gzip/],
     ['a.csv.gz', gzipSync(csv).subarray(0, 2000), /compressed data is damaged, or cut/],
     ['a.ndjson', 'hello\n', /line 1: it is not valid JSON/],
     ['a.ndjson', '{"a":1}\n{"a":', /line 2: it is not valid JSON/],
     ['a.ndjson', `${'{"a":1}\n'.repeat(30_000)}{"a":"x"}\n`, /line 30001: 'a' should be a valid number/],
     ['a.ndjson', '', /no columns|empty/],
-    ['a.parquet', 'a,b\n1,2\n', /no whole Parquet file/],
-    ['a.parquet', parquet.subarray(0, parquet.byteLength - 20), /no whole Parquet file/],
-    ['a.parquet', parquet.subarray(20), /no whole Parquet file/],
-    ['a.parquet', damaged, /no whole Parquet file/],
-    ['a.parquet', lies, /no whole Parquet file|memory/],
+    ['a.parquet', 'a,b\n1,2\n', /not a complete Parquet file/],
+    ['a.parquet', parquet.subarray(0, parquet.byteLength - 20), /not a complete Parquet file/],
+    ['a.parquet', parquet.subarray(20), /not a complete Parquet file/],
+    ['a.parquet', damaged, /not a complete Parquet file/],
+    ['a.parquet', lies, /not a complete Parquet file|memory/],
   ] as const) {
     const answer = await ask(await upload(name, content), { $limit: 100_000 });
     t.match(answer, refusal('unreadable_file', reason), `${name}: ${String(reason)}`);
@@ -401,7 +401,7 @@ t.test('in S3 a table in columns is read by ranges', async (t) => {
     const cost = { timeout: 30_000, by: '' };
     const request = fakeRequest({ method: 'QUERY', signal });
     const { reading, rest: query } = tableReading([], format, 1_000_000);
-    const chunks = await tables.ask({
+    const chunks = await tables.query({
       ownerId: 'owner',
       object,
       format,

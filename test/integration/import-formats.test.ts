@@ -103,7 +103,7 @@ t.test('ids of their own', async (t) => {
   t.strictSame(problems.sort(), [
     '2 id is unique, and a record with the same value is stored',
     '3 createdAt should be a time with its zone (ISO 8601), from 1970 on',
-    '5 id is unique, and a record before has the same value',
+    '5 id is unique, and an earlier record has the same value',
     '6 id should be 1 to 64 letters, digits, or characters of -_.~',
     '7 id should be 1 to 64 letters, digits, or characters of -_.~',
     '8 id should be 1 to 64 letters, digits, or characters of -_.~',

@@ -2,8 +2,8 @@
 import t from 'tap';
 import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
 import type { ImportJob } from '#query/imports/jobs/import-job.ts';
+import { type ImportParts, publishAgain } from '#query/imports/jobs/import-records.ts';
 import { JobNotes } from '#query/imports/jobs/job-notes.ts';
-import { type ImportParts, publishAgain } from '#query/imports/jobs/one-import.ts';
 import { StagedRecords } from '#records/sql/staged-records.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
 import { eventuallyEqual } from '../services/eventually-equal.ts';

@@ -124,12 +124,17 @@ t.test('all or nothing, and a report', async (t) => {
     { line: 3, field: 'number', reason: 'is required' },
     { line: 4, field: 'number', reason: 'should be a valid number' },
     { line: 7, field: 'number', reason: 'has a decimal comma, and should have a point' },
-    { line: 8, field: 'key', reason: 'is unique, and a record before has the same value' },
+    { line: 8, field: 'key', reason: 'is unique, and an earlier record has the same value' },
     { line: 10, field: 'number', reason: 'has more digits than a NUMBER can hold' },
     { line: 11, field: null, reason: 'it has 3 cells, and there are 2 columns' },
   ];
   const stopped = await space.run(csv);
-  t.match(stopped, { state: 'failed', inserted: 0, error: 'Records have problems', problemCount: 6 });
+  t.match(stopped, {
+    state: 'failed',
+    inserted: 0,
+    error: 'Nothing was imported: records have problems',
+    problemCount: 6,
+  });
   t.strictSame(stopped.problems, problems);
   t.equal((await space.all()).length, 1);
 
@@ -164,12 +169,12 @@ t.test('files that are not what they say', async (t) => {
     ['Latin-1', Buffer.from('key,number\n\xe9,1', 'latin1'), '', /not valid UTF-8/],
     ['a cut gzip', gzipSync('key,number\n'.repeat(1000)).subarray(0, 40), '', /damaged, or cut/],
     ['no header', 'a,1\nb,2\n', '', /column 'a' is no field/],
-    ['a field twice', 'key,number,key\n', '', /two columns are the field 'key'/],
+    ['a field twice', 'key,number,key\n', '', /two columns go to the field 'key'/],
     ['a column without a name', 'key,,number\n', '', /column 2 has no name/],
     ['10,000 columns', Array.from({ length: 10_000 }, (_, at) => `c${at}`).join(), '', /no field/],
     ['a quote without its end', 'key,number\n"a,1\n', '', /no end/],
     ['a cell of 10 MB', `key,number\n${'x'.repeat(10_000_000)},1\n`, '', /more than 1048576 characters/],
-    ['no array', '{"key":"a"}', 'format=json', /no JSON array/],
+    ['no array', '{"key":"a"}', 'format=json', /not a JSON array/],
     ['CSV as NDJSON', 'key,number\na,1\n', 'format=ndjson', /not valid JSON/],
     ['an image', Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'), '', /not valid UTF-8/],
   ] as const) {

@@ -53,7 +53,7 @@ const elsewhere = [
   // clickhouse-addresses.full.ts
   /check-servers\.ts/,
   // import-kill.full.ts
-  /imports\/jobs\/one-import\.ts:\d+ .*(?:const \[found\]|found\?\.records)/,
+  /imports\/jobs\/import-records\.ts:\d+ .*(?:const \[found\]|found\?\.records)/,
   /imports\/jobs\/job-table\.ts:\d+/,
   // several-stores.test.ts
   /common\/catalogue\/stores\/|space\/(move-space|records-copy)\.ts|TableCatalogue.*leftByMoves/,
@@ -247,7 +247,7 @@ t.test('a served store', async (t) => {
   const made = all.filter(({ sql }) => /^\s*(CREATE|ALTER|DROP|RENAME|TRUNCATE|OPTIMIZE|ATTACH)\b/.test(sql));
   t.strictSame(
     made.flatMap(({ place }) =>
-      /^(common\/catalogue\/migrate|query\/space\/space-views|query\/imports\/jobs\/\w+-import)\.ts/.test(
+      /^(common\/catalogue\/migrate|query\/space\/space-views|query\/imports\/jobs\/(?:stage|import)-records)\.ts/.test(
         place,
       )
         ? []

@@ -72,7 +72,7 @@ t.test('lines, however they end', async (t) => {
 t.test('what can not be read', async (t) => {
   for (const [text, line, message] of [
     ['a\n"x', 2, /no end/],
-    ['a\nb\n"x"y', 3, /follows the quotes/],
+    ['a\nb\n"x"y', 3, /follows a quoted cell/],
     [`a\n"${'x'.repeat(2000)}`, 2, /more than 1000/],
     ['x'.repeat(2000), 1, /more than 1000/],
   ] as const) {

@@ -42,7 +42,7 @@ function runOf(
         states.push(job.error ?? job.state);
         onFailed();
       },
-      isToStop: async () => false,
+      isStopRequested: async () => false,
     },
     slots: {
       take: async (signal: AbortSignal) => {

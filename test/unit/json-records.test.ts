@@ -26,15 +26,15 @@ t.test('records and their lines', async (t) => {
 
 t.test('what can not be read', async (t) => {
   for (const [format, text, message] of [
-    ['json', '{"a":1}', /no JSON array/],
-    ['json', 'null', /no JSON array/],
-    ['json', '', /no JSON array/],
+    ['json', '{"a":1}', /not a JSON array/],
+    ['json', 'null', /not a JSON array/],
+    ['json', '', /not a JSON array/],
     ['json', '[{"a":1}', /no end/],
     ['json', '[1,,2]', /missing/],
     ['json', '[1,]', /missing/],
     ['json', '[1] 2', /follows/],
     ['json', '[1]]', /follows/],
-    ['json', 'x[1]', /no JSON array/],
+    ['json', 'x[1]', /not a JSON array/],
     ['json', `["${'x'.repeat(2000)}"]`, /more than 1000/],
     ['ndjson', `"${'x'.repeat(2000)}"`, /more than 1000/],
   ] as const)

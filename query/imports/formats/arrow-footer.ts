@@ -3,13 +3,13 @@ import { fieldPosition, referredPosition } from './flat-buffer.ts';
 /** Where a message lies in an Arrow file. */
 export interface ArrowBlock {
   readonly at: number;
-  /** Of the message and its body. */
+  /** Size of the message and its body. */
   readonly bytes: number;
 }
 
-/** What the end of an Arrow file says of it (https://arrow.apache.org/docs/format/Columnar.html#ipc-file-format). */
+/** The footer of an Arrow file (https://arrow.apache.org/docs/format/Columnar.html#ipc-file-format). */
 export interface ArrowFooter {
-  /** As a message of its own. */
+  /** As a complete message. */
   readonly schema: Uint8Array;
   readonly dictionaries: readonly ArrowBlock[];
   readonly batches: readonly ArrowBlock[];
@@ -17,14 +17,14 @@ export interface ArrowFooter {
 
 /** Fields of `Footer` (https://github.com/apache/arrow/blob/main/format/File.fbs). */
 const fields = { version: 0, schema: 1, dictionaries: 2, batches: 3 };
-/** Of a `Block`: an offset of 8 bytes, a length of 4, 4 that are unused, and a length of 8. */
+/** Size of a `Block`: an offset of 8 bytes, a length of 4, 4 unused bytes, and a length of 8. */
 const blockBytes = 24;
 
-/** Throws a RangeError where the footer is damaged. */
+/** Throws a RangeError if the footer is damaged. */
 export function parseArrowFooter(footer: Buffer): ArrowFooter {
   const table = referredPosition(footer, 0);
   const schema = fieldPosition(footer, table, fields.schema);
-  if (schema === 0) throw new RangeError('a footer without a schema');
+  if (schema === 0) throw new RangeError('the footer has no schema');
   const version = fieldPosition(footer, table, fields.version);
   return {
     schema: schemaMessage(
@@ -50,8 +50,8 @@ function blocksAt(footer: Buffer, position: number): readonly ArrowBlock[] {
 }
 
 /**
- * The schema of a footer as the message that streams begin with. The message at the front of a file is not read: readers
- * of files go by the footer, and polars 2 writes that message without its marker and length.
+ * The schema of the footer as the message that begins a stream. The message at the front of the file is ignored: readers of
+ * files use the footer, and polars 2 writes that message without its marker and length.
  */
 function schemaMessage(footer: Buffer, schema: number, version: number): Uint8Array {
   const head = 32;
@@ -60,7 +60,7 @@ function schemaMessage(footer: Buffer, schema: number, version: number): Uint8Ar
   message.writeUInt32LE(head + footer.byteLength, 4);
   const table = message.subarray(8);
   table.writeUInt32LE(16, 0);
-  // the places of version, header type and header in a table of 12 bytes
+  // the offsets of version, header type and header in a table of 12 bytes
   for (const [index, value] of [10, 12, 4, 6, 8].entries()) table.writeUInt16LE(value, 4 + 2 * index);
   table.writeInt32LE(12, 16);
   table.writeInt16LE(version, 20);

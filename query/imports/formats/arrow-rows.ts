@@ -20,19 +20,19 @@ import { rowsOf, UndecodedText } from './table-cells.ts';
 import { withTableFile } from './table-file.ts';
 import { zstd } from './zstd.ts';
 
-/** Bytes of a message: a batch of rows, which has to be in memory. */
+/** Bytes of a message, such as a batch of rows, which has to fit into memory. */
 const mostOfMessage = 256 * 1024 * 1024;
-const damaged = 'it is no whole Arrow file';
+const damaged = 'it is not a complete Arrow file';
 
 /** https://arrow.apache.org/docs/format/Columnar.html#ipc-file-format */
 const magic = 'ARROW1';
 const featherMagic = 'FEA1';
 const continuation = 0xffffffff;
 const extraction = { useDate: true, useBigInt: true, useMap: true };
-/** Of messages. */
+/** Types of messages. */
 const types = { schema: 1, dictionary: 2, batch: 3 };
 
-/** Bytes of the batch that is read, when they are not compressed any more. */
+/** Decompressed bytes of the current batch. */
 let decompressed = 0;
 const codecs = {
   [CompressionType.LZ4_FRAME]: decompressLz4Frame,
@@ -51,16 +51,16 @@ for (const [codec, decompress] of Object.entries(codecs))
 interface Message {
   readonly bytes: Uint8Array;
   readonly type: number;
-  /** Where the next one begins. */
+  /** The position of the next message. */
   readonly end: number;
 }
 
-/** Messages of a file: the schema is the first one, and dictionaries are before the rows that refer to them. */
+/** Messages of a file: first the schema, then dictionaries and the batches that refer to them. */
 type Messages = AsyncIterable<Message>;
 
 /**
  * The rows of an Arrow file, or of a stream of that format, batch by batch.
- * @param isLeftOut of the name of a column: its cells are undefined
+ * @param isLeftOut whether a column is left out, by name: its cells are then undefined
  * @throws a FileProblem
  */
 export function arrowPieces(
@@ -71,7 +71,7 @@ export function arrowPieces(
     const head = await read(handle, 0, Math.min(8, size));
     const start = head.toString('latin1', 0, magic.length);
     if (start.startsWith(featherMagic))
-      throw new FileProblem(null, 'it is Feather version 1; write it as version 2, the Arrow file');
+      throw new FileProblem(null, 'it is Feather version 1; write it as version 2, which is an Arrow file');
     const messages = start === magic ? messagesOfFile(handle, size) : messagesOfStream(handle, size);
     yield* piecesOf(messages, size, isLeftOut);
   });
@@ -108,7 +108,7 @@ async function* piecesOf(
   yield { columns, records: [], bytesRead: size, isLast: true };
 }
 
-/** By the index at its end, as readers of files do. */
+/** The messages in the index at the end of the file. */
 async function* messagesOfFile(handle: FileHandle, size: number): AsyncGenerator<Message> {
   const tail = await read(handle, Math.max(0, size - 10), Math.min(10, size));
   const length = tail.byteLength < 10 ? 0 : tail.readInt32LE(0);
@@ -137,10 +137,10 @@ async function* messagesOfStream(handle: FileHandle, size: number): AsyncGenerat
   }
 }
 
-/** Of a batch, as the package has it. */
+/** A batch of texts, as the package represents it. */
 interface TextBatch {
   readonly values: Uint8Array;
-  /** Absent in a batch of views. */
+  /** Absent if the batch has views. */
   readonly offsets?: Int32Array | BigInt64Array;
   view(row: number): Uint8Array;
 }
@@ -150,7 +150,7 @@ interface DictionaryBatch {
   key(row: number): number;
 }
 
-/** Bytes of any length are texts where they are UTF-8, as in Parquet, which has such texts without a type. */
+/** Binary values count as texts if they are UTF-8, as in Parquet, where texts may lack a type. */
 const textTypes: readonly number[] = [
   Type.Utf8,
   Type.LargeUtf8,
@@ -160,7 +160,7 @@ const textTypes: readonly number[] = [
   Type.BinaryView,
 ];
 
-/** Texts are decoded here: the package drops byte order marks, and passes over bytes that are not UTF-8. */
+/** Decodes texts itself, because the package drops byte order marks, and ignores bytes that are not UTF-8. */
 function valuesOf(column: Column<unknown>): readonly unknown[] {
   const { type } = column;
   if (textTypes.includes(type.typeId))
@@ -196,7 +196,7 @@ function cellsOf(batch: Batch<unknown>, cellOf: (row: number) => unknown): reado
   );
 }
 
-/** @param value as the package has it: months, days and milliseconds, or months, days and nanoseconds */
+/** @param value as the package returns it: months, days and milliseconds, or months, days and nanoseconds */
 function intervalOf(value: unknown, unit: number): string {
   if (unit === IntervalUnit.YEAR_MONTH) return intervalText(Number(value), 0, 0);
   const parts = Array.from(value as ArrayLike<number>, Number);
@@ -206,21 +206,21 @@ function intervalOf(value: unknown, unit: number): string {
     : intervalText(first, second, third / 1e9);
 }
 
-/** Null: the stream ends here. */
+/** The message at a position; null: the stream ends here. */
 async function messageAt(handle: FileHandle, at: number): Promise<Message | null> {
   const prefix = await read(handle, at, 8);
   const marker = prefix.readUInt32LE(0);
   if (marker !== continuation) {
-    // until 0.15 the length of a message came first, and its FlatBuffer behind that
+    // before version 0.15 a message began with its length, followed by its FlatBuffer
     const isOld = at === 0 && marker > 0 && marker % 8 === 4 && prefix.readUInt32LE(4) <= marker;
     throw new FileProblem(
       null,
-      isOld ? 'it is a stream of Arrow before version 0.15; write it with a newer one' : damaged,
+      isOld ? 'it is an Arrow stream from before version 0.15; write it with a newer version' : damaged,
     );
   }
   const metadataBytes = prefix.readUInt32LE(4);
   if (metadataBytes === 0) return null;
-  if (metadataBytes > mostOfMessage) throw tooLarge('a message of it has');
+  if (metadataBytes > mostOfMessage) throw tooLarge('one of its messages has');
   const { type, bodyBytes } = parseMessage(await read(handle, at + 8, metadataBytes));
   if (!(metadataBytes + bodyBytes <= mostOfMessage)) throw tooLarge('a batch of its rows has');
   const length = 8 + metadataBytes + bodyBytes;
@@ -238,7 +238,7 @@ function parseMessage(metadata: Buffer): { readonly type: number; readonly bodyB
   };
 }
 
-/** What an error of the package says of the file. */
+/** The problem of the file, from an error of the package. */
 function arrowProblem({ message }: Error): string {
   const [, bits] = /^(\d+) must be one of 8,/.exec(message) ?? [];
   if (bits !== undefined) return `it has integers of ${bits} bits, which no field holds`;
@@ -248,7 +248,7 @@ function arrowProblem({ message }: Error): string {
 }
 
 async function read(handle: FileHandle, at: number, length: number): Promise<Buffer> {
-  // memory of its own: columns are views on it, and have to be aligned
+  // a new buffer, because columns are views on it, and have to be aligned
   const bytes = Buffer.from(new ArrayBuffer(length));
   const { bytesRead } = await handle.read(bytes, 0, length, at);
   if (bytesRead < length) throw new FileProblem(null, damaged);

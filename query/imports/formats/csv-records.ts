@@ -1,10 +1,11 @@
 import { FileProblem } from './file-problem.ts';
 import { guessDelimiter } from './guess-delimiter.ts';
 
-/** Texts of a record in the order of its columns; null: an empty cell without quotes. */
+/** A record of CSV. */
 export interface CsvRecord {
+  /** Texts in the order of the columns; null: an empty cell without quotes. */
   readonly cells: readonly (string | null)[];
-  /** From 1, where it begins. */
+  /** The line where it begins, from 1. */
   readonly line: number;
 }
 
@@ -12,53 +13,53 @@ const quote = 0x22;
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 
-/** A first line by which spreadsheets know the delimiter. */
-const saidDelimiter = /^sep=([^"\r\n])(?:\r\n|\r|\n)/;
+/** A first line that names the delimiter, as spreadsheets write it. */
+export const delimiterLine = /^sep=([^"\r\n])(?:\r\n|\r|\n)/;
 
 /**
- * Records of CSV (RFC 4180) from a text that comes in pieces. Lines end with CR, LF or both, also mixed; empty ones are
- * passed over.
+ * Parses CSV (RFC 4180) from pieces of text. Lines may end with CR, LF or both, even in the same file. Empty lines are
+ * skipped.
  */
 export class CsvRecords {
   readonly #largest: number;
   #delimiter: string | null;
   #text = '';
   #line = 1;
-  /** Whether the last end of a line was CR: an LF may belong to it. */
-  #isReturned = false;
-  /** Cells without quotes that are null. */
+  /** Whether the last line ended with CR: an LF may belong to it. */
+  #wasCarriageReturn = false;
+  /** Unquoted words that mean null. */
   nulls: ReadonlySet<string> = new Set();
 
-  /** @param options.delimiter null: the likeliest one of the first lines @param options.largest characters of a record */
+  /** @param options.delimiter null: guess it from the first lines @param options.largest characters that a record may have */
   constructor({ delimiter, largest }: { readonly delimiter: string | null; readonly largest: number }) {
     this.#delimiter = delimiter;
     this.#largest = largest;
   }
 
-  /** Null: nothing said it so far. */
+  /** Null: not known yet. */
   get delimiter(): string | null {
     return this.#delimiter;
   }
 
-  /** The records that are whole with this piece. @param isLast nothing follows */
+  /** The records that this piece completes. @param isLast whether the text ends with it */
   *read(piece: string, isLast: boolean): Generator<CsvRecord> {
     this.#text += piece;
     if (this.#delimiter === null) {
       if (!isLast && !/[\r\n]/.test(this.#text)) return this.#checkSize();
-      const [said, delimiter] = saidDelimiter.exec(this.#text) ?? [];
+      const [prefix, delimiter] = delimiterLine.exec(this.#text) ?? [];
       const isEnough = isLast || this.#text.length > this.#largest;
       const guessed = delimiter ?? guessDelimiter(this.#text, isEnough);
       if (guessed === null) return;
-      if (said !== undefined) {
-        this.#text = this.#text.slice(said.length);
+      if (prefix !== undefined) {
+        this.#text = this.#text.slice(prefix.length);
         this.#line++;
       }
       this.#delimiter = guessed;
     }
     let at = 0;
     for (;;) {
-      at = this.#passEmpty(at);
-      const begun = at;
+      at = this.#skipLineEnds(at);
+      const start = at;
       const line = this.#line;
       const cells: (string | null)[] = [];
       const end = this.#record(cells, at, isLast);
@@ -66,8 +67,8 @@ export class CsvRecords {
         this.#line = line;
         break;
       }
-      this.#isReturned = false;
-      if (end - begun > this.#largest) throw this.#tooLarge(line);
+      this.#wasCarriageReturn = false;
+      if (end - start > this.#largest) throw this.#tooLarge(line);
       at = end;
       yield { cells, line };
     }
@@ -76,7 +77,7 @@ export class CsvRecords {
     this.#checkSize();
   }
 
-  /** Of what waits for the next piece. */
+  /** Checks the size of the incomplete record. */
   #checkSize(): void {
     if (this.#text.length > this.#largest) throw this.#tooLarge(this.#line);
   }
@@ -84,22 +85,22 @@ export class CsvRecords {
   #tooLarge(line: number): FileProblem {
     return new FileProblem(
       line,
-      `a record has more than ${this.#largest} characters, or a quote without its end`,
+      `a record has more than ${this.#largest} characters, or a quote that never ends`,
     );
   }
 
-  /** Passes over ends of lines, and lines of nothing else. */
-  #passEmpty(from: number): number {
+  /** Skips line ends, and thereby empty lines. */
+  #skipLineEnds(from: number): number {
     for (let at = from; ; at++) {
       const code = this.#text.charCodeAt(at);
       if (code !== lineFeed && code !== carriageReturn) return at;
-      // of CR and LF one counts
-      if (code === carriageReturn || !this.#isReturned) this.#line++;
-      this.#isReturned = code === carriageReturn;
+      // CR LF is one line end
+      if (code === carriageReturn || !this.#wasCarriageReturn) this.#line++;
+      this.#wasCarriageReturn = code === carriageReturn;
     }
   }
 
-  /** Fills in the cells. Answers where the record ends, before its line end; null: it is not whole. */
+  /** Adds the cells of a record. Returns the position of its line end; null: the record is incomplete. */
   #record(cells: (string | null)[], from: number, isLast: boolean): number | null {
     const text = this.#text;
     const { length } = text;
@@ -113,15 +114,15 @@ export class CsvRecords {
         at = end;
         const code = text.charCodeAt(at);
         if (at < length && code !== separator && code !== lineFeed && code !== carriageReturn)
-          throw new FileProblem(this.#line, 'text follows the quotes of a cell');
+          throw new FileProblem(this.#line, 'text follows a quoted cell');
       } else {
-        const begun = at;
+        const start = at;
         while (at < length) {
           const code = text.charCodeAt(at);
           if (code === separator || code === lineFeed || code === carriageReturn) break;
           at++;
         }
-        cells.push(at === begun ? null : this.#unquoted(text.slice(begun, at)));
+        cells.push(at === start ? null : this.#unquoted(text.slice(start, at)));
       }
       if (at >= length) return isLast ? at : null;
       if (text.charCodeAt(at) !== separator) return at;

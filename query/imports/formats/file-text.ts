@@ -8,33 +8,33 @@ const pieceBytes = 512 * 1024;
 /** A piece of a file's text. */
 export interface TextPiece {
   readonly text: string;
-  /** It may be empty. */
+  /** The last piece may be empty. */
   readonly isLast: boolean;
-  /** Of the file as it was sent. */
+  /** Bytes of the file that were read, as they were sent. */
   readonly bytesRead: number;
 }
 
-/** Bytes of a file, in order. */
+/** The bytes of a file, in order. */
 export interface FileBytes extends AsyncIterable<Uint8Array> {
-  /** So far. */
+  /** How many were read so far. */
   readonly bytesRead: number;
 }
 
-/** The text of a file on the disk, as `decodeText` reads it. */
-export async function* textOf(path: string, most: number): AsyncGenerator<TextPiece> {
+/** Reads the text of a file on the disk with `decodeText`. */
+export async function* readText(path: string, mostBytes: number): AsyncGenerator<TextPiece> {
   const file = createReadStream(path, { highWaterMark: pieceBytes });
   try {
-    yield* decodeText(file, most);
+    yield* decodeText(file, mostBytes);
   } finally {
     file.destroy();
   }
 }
 
 /**
- * The text of a file, which may be compressed with gzip or zstd: its first bytes say so. Throws a FileProblem for what is
- * no UTF-8, and for more than `most` bytes of text.
+ * Decodes the text of a file. Its first bytes show whether it is compressed with gzip or zstd. Throws a FileProblem if it is
+ * not UTF-8, or has more than `mostBytes` bytes of text.
  */
-export async function* decodeText(file: FileBytes, most: number): AsyncGenerator<TextPiece> {
+export async function* decodeText(file: FileBytes, mostBytes: number): AsyncGenerator<TextPiece> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let size = 0;
   let isFirst = true;
@@ -46,12 +46,12 @@ export async function* decodeText(file: FileBytes, most: number): AsyncGenerator
     }
   };
   try {
-    for await (const bytes of await decompressed(file)) {
+    for await (const bytes of await decompress(file)) {
       if (isFirst) refuseOtherEncodings(bytes);
       isFirst = false;
       size += bytes.byteLength;
-      if (size > most)
-        throw new FileProblem(null, `it has more than ${most} bytes when it is not compressed`);
+      if (size > mostBytes)
+        throw new FileProblem(null, `it has more than ${mostBytes} bytes when decompressed`);
       yield { text: decode(bytes), isLast: false, bytesRead: file.bytesRead };
     }
     yield { text: decode(), isLast: true, bytesRead: file.bytesRead };
@@ -73,8 +73,8 @@ function refuseOtherEncodings([first, second]: Uint8Array): void {
     throw new FileProblem(null, 'it is UTF-16, and should be UTF-8');
 }
 
-/** Bytes as they were before gzip or zstd. */
-export async function decompressed(file: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint8Array>> {
+/** Decompresses gzip and zstd, and leaves other bytes as they are. */
+export async function decompress(file: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint8Array>> {
   const chunks = file[Symbol.asyncIterator]();
   const first = await chunks.next();
   const head = Buffer.from(first.done === true ? [] : first.value);
@@ -86,10 +86,10 @@ export async function decompressed(file: AsyncIterable<Uint8Array>): Promise<Asy
       await chunks.return?.();
     }
   })();
-  const decompress = decompressorOf(head);
-  if (decompress === null) return whole;
-  // its reader gets the failures
-  return pipeline(Readable.from(whole), decompress, () => {});
+  const decompressor = decompressorOf(head);
+  if (decompressor === null) return whole;
+  // the reader of the decompressor gets the errors
+  return pipeline(Readable.from(whole), decompressor, () => {});
 }
 
 function decompressorOf(head: Buffer): (NodeJS.ReadWriteStream & AsyncIterable<Buffer>) | null {

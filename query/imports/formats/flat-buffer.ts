@@ -1,6 +1,6 @@
-/** Tables of a FlatBuffer (https://flatbuffers.dev/internals), as far as Arrow's messages need them. */
+/** Reads tables of a FlatBuffer (https://flatbuffers.dev/internals), as far as Arrow's messages need them. */
 
-/** Where the value of a table's field lies; 0: it has its default. @param field its number in the schema */
+/** The position of a field's value in a table; 0: the default value. @param field its number in the schema */
 export function fieldPosition(bytes: Buffer, table: number, field: number): number {
   const fields = table - bytes.readInt32LE(table);
   const slot = 4 + 2 * field;
@@ -9,7 +9,7 @@ export function fieldPosition(bytes: Buffer, table: number, field: number): numb
   return offset === 0 ? 0 : table + offset;
 }
 
-/** Where a table or vector lies that a position refers to. */
+/** The position of the table or vector that the offset at a position refers to. */
 export function referredPosition(bytes: Buffer, position: number): number {
   return position + bytes.readUInt32LE(position);
 }

@@ -1,22 +1,22 @@
-/** Between cells, the likeliest first. */
+/** Possible delimiters, the likeliest first. */
 const delimiters = [',', ';', '\t', '|'];
 
 const guessedLines = 20;
-/** Characters that have to be there before a guess, unless the file ends, or has that many lines. */
+/** Characters that a guess needs, unless the file is shorter, or has `guessedLines` lines. */
 const guessedCharacters = 32 * 1024;
 
-/** A delimiter outside of quotes. */
+/** Counts of a delimiter outside of quotes. */
 interface Tally {
   readonly delimiter: string;
-  /** On each line. */
+  /** By line. */
   readonly counts: number[];
-  /** On the line that is read. */
+  /** On the current line. */
   count: number;
-  /** How many have a blank behind them, as in prose. */
+  /** How many are followed by a blank, as in prose. */
   spaced: number;
 }
 
-/** The delimiter of a CSV text, by its first lines. Null: more of it is needed. @param isWhole nothing follows the text */
+/** Guesses the delimiter of CSV from its first lines. Null: more text is needed. @param isWhole whether the text is complete */
 export function guessDelimiter(text: string, isWhole: boolean): string | null {
   const tallies = delimiters.map((delimiter): Tally => ({ delimiter, counts: [], count: 0, spaced: 0 }));
   const rest = tallyLines(text, tallies);
@@ -33,7 +33,7 @@ function endLine(tallies: readonly Tally[]): void {
   }
 }
 
-/** Counts on lines that are not empty. Answers whether a line goes on at the end. */
+/** Counts delimiters on lines that are not empty. Returns whether the text ends within a line. */
 function tallyLines(text: string, tallies: readonly Tally[]): boolean {
   const byDelimiter = new Map(tallies.map((tally) => [tally.delimiter, tally]));
   let isInQuotes = false;
@@ -42,7 +42,7 @@ function tallyLines(text: string, tallies: readonly Tally[]): boolean {
   for (let at = 0; at < text.length && at < guessedCharacters; at++) {
     const char = text[at] as string;
     if (isInQuotes) {
-      // of a pair of them the second one begins again
+      // the second of two quotes in a row starts a quoted part again
       if (char === '"') isInQuotes = false;
       continue;
     }
@@ -64,19 +64,20 @@ function tallyLines(text: string, tallies: readonly Tally[]): boolean {
   return !isEmpty;
 }
 
-/** First by how many lines have a delimiter as often as the first one does, then by how often that is. */
-function isLikelier(one: Tally, than: Tally): boolean {
-  const [ours, theirs] = [agreement(one), agreement(than)];
-  return ours === theirs ? weight(one) > weight(than) : ours > theirs;
+/** Compares how many lines have as many delimiters as the first line, and then how many delimiters there are. */
+function isLikelier(one: Tally, other: Tally): boolean {
+  const agreed = agreement(one);
+  const otherAgreed = agreement(other);
+  return agreed === otherAgreed ? weight(one) > weight(other) : agreed > otherAgreed;
 }
 
-/** The part of the lines that have as many as the first one; 0 where that has none. */
+/** The share of lines with as many delimiters as the first line; 0 if that has none. */
 function agreement({ counts }: Tally): number {
   const [first = 0] = counts;
   return first === 0 ? 0 : counts.filter((count) => count === first).length / counts.length;
 }
 
-/** Those with a blank behind them are likelier prose. */
+/** A delimiter before a blank counts half, as it is likely prose. */
 function weight({ counts, spaced }: Tally): number {
   const all = counts.reduce((sum, count) => sum + count, 0);
   return all === 0 ? 0 : ((counts[0] as number) * (all - spaced / 2)) / all;

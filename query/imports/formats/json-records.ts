@@ -1,20 +1,20 @@
 import { parseExactly, RoundedNumber } from '#kernel/json/rounded-number.ts';
 import { FileProblem } from './file-problem.ts';
 
-/** A value of parsed JSON, or what is wrong with its text, as the end of a sentence. */
+/** A value of parsed JSON, or the problem of its text, as a clause. */
 export interface JsonRecord {
   readonly value?: unknown;
   readonly problem?: string;
-  /** From 1, where it begins. */
+  /** The line where it begins, from 1. */
   readonly line: number;
 }
 
-interface Options {
-  /** Characters of a record. */
+interface JsonOptions {
+  /** Characters that a record may have. */
   readonly largest: number;
 }
 
-function parsed(text: string, line: number): JsonRecord {
+function parseRecord(text: string, line: number): JsonRecord {
   try {
     return { value: parseExactly(text), line };
   } catch (error) {
@@ -22,17 +22,17 @@ function parsed(text: string, line: number): JsonRecord {
   }
 }
 
-function assertSize(length: number, { largest }: Options, line: number): void {
+function assertSize(length: number, { largest }: JsonOptions, line: number): void {
   if (length > largest) throw new FileProblem(line, `a record has more than ${largest} characters`);
 }
 
-/** Records of NDJSON, one on each line, from a text that comes in pieces. Empty lines are passed over. */
+/** Parses NDJSON, one record on each line, from pieces of text. Empty lines are skipped. */
 class NdjsonRecords {
-  readonly #options: Options;
+  readonly #options: JsonOptions;
   #text = '';
   #line = 1;
 
-  constructor(options: Options) {
+  constructor(options: JsonOptions) {
     this.#options = options;
   }
 
@@ -45,7 +45,7 @@ class NdjsonRecords {
       const end = found === -1 ? this.#text.length : found;
       assertSize(end - at, this.#options, this.#line);
       const text = this.#text.slice(at, end).trim();
-      if (text !== '') yield parsed(text, this.#line);
+      if (text !== '') yield parseRecord(text, this.#line);
       if (found === -1) return;
       this.#line++;
       at = end + 1;
@@ -56,24 +56,24 @@ class NdjsonRecords {
 }
 
 const inString = /["\\]/g;
-/** What matters outside of strings. */
+/** Characters that matter outside of strings. */
 const structural = /["[\]{},\n]/g;
 
-/** Elements of a JSON array, from a text that comes in pieces. */
+/** Parses the elements of a JSON array from pieces of text. */
 class JsonArrayRecords {
-  readonly #options: Options;
+  readonly #options: JsonOptions;
   #text = '';
   #line = 1;
-  /** Of the element that has begun. */
-  #begun = 1;
+  /** The line where the current element begins. */
+  #elementLine = 1;
   #at = 0;
-  /** Brackets that are open: the array is the first. */
+  /** How many brackets are open. The first one is the array. */
   #depth = 0;
   #isInString = false;
   #isOver = false;
   #elements = 0;
 
-  constructor(options: Options) {
+  constructor(options: JsonOptions) {
     this.#options = options;
   }
 
@@ -83,8 +83,8 @@ class JsonArrayRecords {
       const char = this.#text[this.#at - 1];
       if (this.#depth > 1 || (char !== ',' && char !== ']' && char !== '[')) continue;
       if (this.#depth === 1 && char === '[') {
-        if (this.#text.slice(0, this.#at - 1).trim() !== '') throw this.#noArray();
-        this.#cut();
+        if (this.#text.slice(0, this.#at - 1).trim() !== '') throw this.#notAnArray();
+        this.#dropRead();
         continue;
       }
       if (this.#depth === 1 && char !== ',') continue;
@@ -93,31 +93,31 @@ class JsonArrayRecords {
       // only an empty array may end without an element
       if (text === '' && !(isEnd && this.#elements === 0))
         throw new FileProblem(this.#line, 'an element of the array is missing');
-      assertSize(text.length, this.#options, this.#begun);
-      if (text !== '') yield parsed(text, this.#begun);
+      assertSize(text.length, this.#options, this.#elementLine);
+      if (text !== '') yield parseRecord(text, this.#elementLine);
       this.#elements++;
-      this.#cut();
+      this.#dropRead();
       if (isEnd) this.#isOver = true;
     }
     assertSize(this.#text.length, this.#options, this.#line);
     if (this.#isOver && this.#text.trim() !== '')
-      throw new FileProblem(this.#line, 'something follows the JSON array');
+      throw new FileProblem(this.#line, 'text follows the JSON array');
     if (this.#isOver || !isLast) return;
-    throw this.#depth === 0 ? this.#noArray() : new FileProblem(this.#line, 'the JSON array has no end');
+    throw this.#depth === 0 ? this.#notAnArray() : new FileProblem(this.#line, 'the JSON array has no end');
   }
 
-  #noArray(): FileProblem {
-    return new FileProblem(this.#line, 'it is no JSON array');
+  #notAnArray(): FileProblem {
+    return new FileProblem(this.#line, 'it is not a JSON array');
   }
 
-  #cut(): void {
+  #dropRead(): void {
     this.#text = this.#text.slice(this.#at);
     const gap = /^\s*/.exec(this.#text)?.[0] ?? '';
-    this.#begun = this.#line + gap.split('\n').length - 1;
+    this.#elementLine = this.#line + gap.split('\n').length - 1;
     this.#at = 0;
   }
 
-  /** Goes behind the next character that matters; false: there is none yet. */
+  /** Moves past the next structural character; false: the text has no more of them yet. */
   #step(): boolean {
     if (this.#isOver) return false;
     const text = this.#text;
@@ -127,7 +127,7 @@ class JsonArrayRecords {
       const found = pattern.exec(text);
       if (found === null) {
         this.#at = text.length;
-        if (this.#depth === 0 && text.trim() !== '') throw this.#noArray();
+        if (this.#depth === 0 && text.trim() !== '') throw this.#notAnArray();
         return false;
       }
       const [char] = found;
@@ -148,12 +148,12 @@ class JsonArrayRecords {
       if (char === '"') this.#isInString = true;
       else if (char === '\n') this.#line++;
       else if (char === '[' || char === '{') {
-        if (this.#depth++ === 0 && char === '{') throw this.#noArray();
+        if (this.#depth++ === 0 && char === '{') throw this.#notAnArray();
         return true;
       } else if (char === ']' || char === '}') {
-        if (this.#depth-- === 0) throw this.#noArray();
+        if (this.#depth-- === 0) throw this.#notAnArray();
         return true;
-      } else if (this.#depth === 0) throw this.#noArray();
+      } else if (this.#depth === 0) throw this.#notAnArray();
       else return true;
     }
   }
@@ -161,7 +161,7 @@ class JsonArrayRecords {
 
 export type JsonRecords = NdjsonRecords | JsonArrayRecords;
 
-/** What reads the records of a file of a format. */
-export function jsonRecords(format: 'ndjson' | 'json', options: Options): JsonRecords {
+/** A parser for a JSON format. */
+export function jsonRecords(format: 'ndjson' | 'json', options: JsonOptions): JsonRecords {
   return format === 'json' ? new JsonArrayRecords(options) : new NdjsonRecords(options);
 }

@@ -1,16 +1,16 @@
 const magic = 0x184d2204;
 
 /**
- * Bytes of an LZ4 frame (https://github.com/lz4/lz4/blob/dev/doc/lz4_Frame_format.md), as Arrow compresses columns. Its
- * blocks may refer to those before. Throws a RangeError where it is damaged; checksums are passed over.
- * @param length of the bytes
+ * Decompresses an LZ4 frame (https://github.com/lz4/lz4/blob/dev/doc/lz4_Frame_format.md), as Arrow writes columns. Its
+ * blocks may refer to earlier ones. Throws a RangeError if it is damaged; checksums are ignored.
+ * @param length of the decompressed bytes
  */
 export function decompressLz4Frame(frame: Uint8Array, length: number): Uint8Array {
   const view = new DataView(frame.buffer, frame.byteOffset, frame.byteLength);
-  if (view.getUint32(0, true) !== magic) throw new RangeError('no LZ4 frame');
+  if (view.getUint32(0, true) !== magic) throw new RangeError('not an LZ4 frame');
   const flags = view.getUint8(4);
   const hasBlockChecksums = (flags & 0x10) !== 0;
-  // behind the flags: the largest block, the size of the content, the id of a dictionary, and a checksum of those
+  // after the flags: the largest block, the size of the content, the id of a dictionary, and a checksum
   let at = 7 + ((flags & 0x08) === 0 ? 0 : 8) + ((flags & 0x01) === 0 ? 0 : 4);
   const output = new Uint8Array(length);
   let size = 0;
@@ -28,11 +28,11 @@ export function decompressLz4Frame(frame: Uint8Array, length: number): Uint8Arra
     }
     at += bytes + (hasBlockChecksums ? 4 : 0);
   }
-  if (size !== length) throw new RangeError('another length than it says');
+  if (size !== length) throw new RangeError('the frame has a wrong length');
   return output;
 }
 
-/** https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md. Answers where the output ends. */
+/** https://github.com/lz4/lz4/blob/dev/doc/lz4_Block_format.md. Returns where the output ends. */
 function decompressBlock(block: Uint8Array, output: Uint8Array, from: number): number {
   let at = 0;
   let to = from;
@@ -60,7 +60,7 @@ function decompressBlock(block: Uint8Array, output: Uint8Array, from: number): n
     const length = lengthOf(token & 15) + 4;
     if (offset === 0 || offset > to || to + length > output.length)
       throw new RangeError('a match is out of bounds');
-    // a match may overlap what it makes
+    // a match may overlap its own output
     if (offset >= length) output.copyWithin(to, to - offset, to - offset + length);
     else
       for (let index = 0; index < length; index++) output[to + index] = output[to + index - offset] as number;

@@ -3,19 +3,19 @@ import { parseExactly, RoundedNumber } from '#kernel/json/rounded-number.ts';
 import { FileProblem } from './file-problem.ts';
 import { intervalText } from './interval-text.ts';
 
-/** Makes the value of a cell from what the package reads. */
+/** Converts a value that the package has read into the value of a cell. */
 type CellReader = (value: unknown) => unknown;
 
-/** The repeated group of a list whose elements have one field. */
+/** Names of the repeated group of a list whose elements are records with one field. */
 const recordNames = /^array$|_tuple$/;
 
 /**
- * Takes off a schema what the package can't read, or reads wrongly. Answers how values of each column of the table are made
- * of what it reads instead; null: as they are.
- * @param schema of the metadata, which the package reads by
+ * Removes annotations from a schema that the package can't read, or reads wrongly. Returns for each column how to convert the
+ * values that it then reads; null: no conversion.
+ * @param root the schema of the metadata, which the package uses for reading
  */
 export function cellReaders(root: SchemaTree): readonly (CellReader | null)[] {
-  // at the top it stays a text: a field holds it, or parses it
+  // a JSON column stays a text, which its field stores or parses
   return root.children.map((node) => (isJson(node.element) ? null : readerOf(node)));
 }
 
@@ -24,8 +24,8 @@ function readerOf(node: SchemaTree): CellReader | null {
   if (children.length === 0) return leafReader(element);
   const repeated = children[0] as SchemaTree;
   if (isAnnotated(element, 'LIST') && children.length === 1 && isRecordList(repeated)) {
-    // https://github.com/apache/parquet-format/blob/master/LogicalTypes.md#backward-compatibility-rules: as a group of one
-    // repeated group the package reads it rightly
+    // https://github.com/apache/parquet-format/blob/master/LogicalTypes.md#backward-compatibility-rules: the package reads
+    // it correctly as a group of one repeated group
     clear(element);
     const { name } = repeated.element;
     const fields = fieldReader(repeated.children);
@@ -47,7 +47,7 @@ function readerOf(node: SchemaTree): CellReader | null {
   return nullable((value) => (value as unknown[]).map(fields));
 }
 
-/** Of an object with these fields. */
+/** Reads an object with these fields. */
 function fieldReader(children: readonly SchemaTree[]): CellReader | null {
   const readers = new Map(children.map((child) => [child.element.name, readerOf(child)]));
   if ([...readers.values()].every((reader) => reader === null)) return null;
@@ -62,11 +62,11 @@ function leafReader(element: SchemaElement): CellReader | null {
   if (isJson(element)) return nullable((value) => jsonOf(String(value)));
   if (element.converted_type !== 'BSON' && element.logical_type?.type !== 'BSON') return null;
   clear(element);
-  // never a text, even where its bytes could be one
+  // it is never a text, even if its bytes are UTF-8
   return nullable((value) => (typeof value === 'string' ? Buffer.from(value) : value));
 }
 
-/** Whether the elements of a list are what is repeated itself, and not the only field of it. */
+/** Whether the repeated group itself is the element of a list, and not its only field. */
 function isRecordList({ element, children }: SchemaTree): boolean {
   return children.length > 1 || (children.length === 1 && recordNames.test(element.name));
 }
@@ -103,7 +103,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** Months, days and milliseconds. */
+/** @param bytes months, days and milliseconds */
 function intervalOf(bytes: Uint8Array): string {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return intervalText(view.getUint32(0, true), view.getUint32(4, true), view.getUint32(8, true) / 1000);

@@ -10,17 +10,17 @@ import { rowsOf, UndecodedText } from './table-cells.ts';
 import { withTableFile } from './table-file.ts';
 import { zstd } from './zstd.ts';
 
-/** Bytes of values that are made at once, and rows at least: what lies before them in their group is read again. */
+/** Bytes of values that are read at once, but at least so many rows: each read starts again at the beginning of the group. */
 const valuesAtOnce = 16 * 1024 * 1024;
 const rowsAtOnce = 64;
-/** Bytes: of the pages that are read at once, and of the compressed columns of a group of rows. */
+/** Bytes of the pages that are read at once, and of the compressed columns of a row group. */
 const mostAtOnce = 256 * 1024 * 1024;
-/** Values. */
+/** Values of a page, and bytes of the footer. */
 const mostOfPage = 4_194_304;
 const mostOfFooter = 16 * 1024 * 1024;
-const damaged = 'it is no whole Parquet file';
+const damaged = 'it is not a complete Parquet file';
 
-/** Decompressors that stop at a bound for all pages together: each page says itself how large it will be. */
+/** Decompressors with a limit for all pages together, because each page claims its own size. */
 class BoundedPages {
   #bytes = 0;
   readonly compressors: Compressors = Object.fromEntries(
@@ -45,11 +45,11 @@ const parsers = {
     try {
       return bytes && utf8.decode(bytes);
     } catch {
-      // a problem of its cell
+      // its cell gets a problem
       return new UndecodedText(bytes as Uint8Array) as unknown as string;
     }
   },
-  /** Parsed where a field holds it: the package would round its numbers. */
+  /** The field parses it, because the package would round its numbers. */
   jsonFromBytes(bytes: Uint8Array | undefined) {
     return parsers.stringFromBytes(bytes);
   },
@@ -57,7 +57,7 @@ const parsers = {
 
 /**
  * The rows of a Parquet file. @throws a FileProblem
- * @param isLeftOut of the name of a column: it is not read, and its cells are undefined
+ * @param isLeftOut whether a column is left out, by name: it is not read, and its cells are undefined
  */
 export function parquetPieces(
   path: string,
@@ -77,15 +77,15 @@ export function parquetPieces(
   });
 }
 
-/** What an error of the package says of the file. */
+/** The problem of the file, from an error of the package. */
 function parquetProblem({ message }: Error): string {
   const [, what] = /^parquet unsupported (compression codec: \w+|encoding: \w+)/.exec(message) ?? [];
   return what === undefined ? damaged : `it has the ${what.replace(': ', ' ')}, which is not supported`;
 }
 
 /**
- * Throws a FileProblem where pages of a column are not what they can be: the reader would believe their sizes.
- * @param chunk the bytes of the column in a group of rows
+ * Throws a FileProblem if pages of a column have impossible sizes, which the reader of the package would trust.
+ * @param chunk the bytes of the column in a row group
  */
 function assertPages(chunk: ArrayBuffer): void {
   const reader = { view: new DataView(chunk), offset: 0 };
@@ -97,7 +97,7 @@ function assertPages(chunk: ArrayBuffer): void {
     if (!isGood || reader.offset + page.compressed_page_size > chunk.byteLength)
       throw new FileProblem(null, damaged);
     if ((header?.num_values ?? 0) > mostOfPage)
-      throw new FileProblem(null, 'a page of it has too many values');
+      throw new FileProblem(null, 'one of its pages has too many values');
     reader.offset += page.compressed_page_size;
   }
 }
@@ -141,7 +141,7 @@ async function* piecesOf(
   yield { columns, records: [], bytesRead: file.byteLength, isLast: true };
 }
 
-/** Values of the wanted columns. */
+/** Reads the values of the wanted columns. */
 async function rowsBetween(
   file: AsyncBuffer,
   metadata: FileMetaData,
@@ -160,7 +160,7 @@ async function rowsBetween(
   return rows;
 }
 
-/** Rows with a cell for each column of the file. */
+/** Converts rows, and gives them a cell for each column of the file. */
 function cellsOf(
   rows: readonly unknown[][],
   columns: readonly string[],
@@ -178,11 +178,11 @@ function cellsOf(
   });
 }
 
-/** Where the pages of a column lie. */
+/** The position of the pages of a column. */
 function rangeOf(data: ColumnMetaData | undefined): [start: number, end: number] {
   if (data === undefined) throw new FileProblem(null, damaged);
   const { dictionary_page_offset: dictionary, data_page_offset: pages } = data;
-  // some writers say 0 where there is no dictionary
+  // some writers write 0 if there is no dictionary
   const start = Number(dictionary && dictionary < pages ? dictionary : pages);
   return [start, start + Number(data.total_compressed_size)];
 }
@@ -195,6 +195,6 @@ async function metadataOf(file: AsyncBuffer): Promise<FileMetaData> {
   if (magic === 'PARE') throw new FileProblem(null, 'it is encrypted');
   if (magic !== 'PAR1') throw new FileProblem(null, `${damaged}: its end is missing`);
   if (end.readUInt32LE(0) > mostOfFooter)
-    throw new FileProblem(null, `its description has more than ${mostOfFooter} bytes`);
+    throw new FileProblem(null, `its footer has more than ${mostOfFooter} bytes`);
   return parquetMetadataAsync(file);
 }

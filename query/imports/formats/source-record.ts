@@ -1,22 +1,23 @@
-/** A record as a file has it. */
+/** A record of a file, before any check. */
 export interface SourceRecord {
-  /** From 1: where it begins in a text, and its number in a table. */
+  /** From 1: the line where it begins in a text, or its row in a table. */
   readonly line: number;
-  /** In the order of the columns: texts of CSV, and values of a table. Absent: it is JSON. */
+  /** Texts of CSV or values of a table, in the order of the columns. Absent for JSON. */
   readonly cells?: readonly unknown[];
-  /** Of JSON. */
+  /** The value of JSON. */
   readonly value?: unknown;
-  /** What is wrong with its text, as the end of a sentence. */
+  /** The problem of its text, as a clause. */
   readonly problem?: string;
 }
 
+/** Some records of a file, in order. */
 export interface SourcePiece {
-  /** Null: they have no names. */
+  /** Names; null: the file has none. */
   readonly columns: readonly string[] | null;
-  /** To be read once, before the next piece. */
+  /** Read them once, before the next piece. */
   readonly records: Iterable<SourceRecord>;
-  /** Of the file. */
+  /** Bytes of the file that were read. */
   readonly bytesRead: number;
-  /** Nothing follows. */
+  /** Whether the file ends with it. */
   readonly isLast: boolean;
 }

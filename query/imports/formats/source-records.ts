@@ -1,36 +1,36 @@
 import { CsvRecords } from './csv-records.ts';
 import { FileProblem } from './file-problem.ts';
-import { type TextPiece, textOf } from './file-text.ts';
+import { readText, type TextPiece } from './file-text.ts';
 import { jsonRecords } from './json-records.ts';
 import type { SourcePiece } from './source-record.ts';
 
 export const importFormats = ['csv', 'ndjson', 'json', 'parquet', 'arrow'] as const;
 export type ImportFormat = (typeof importFormats)[number];
 
-/** How a file is to be read. */
+/** How to read a file. */
 export interface SourceReading {
   readonly format: ImportFormat;
-  /** Of CSV; null: the likeliest one of its first lines. */
+  /** CSV: null: guess it from the first lines. */
   readonly delimiter: string | null;
-  /** Of CSV: its first line names columns. */
+  /** CSV: whether the first line names the columns. */
   readonly hasHeader: boolean;
-  /** Characters of one record. */
+  /** Characters that a record may have. */
   readonly largest: number;
-  /** Of CSV: cells without quotes that are null, as an empty one is. */
+  /** CSV: unquoted words that mean null, as an empty cell does. */
   readonly nulls?: readonly string[];
-  /** Columns that are not read are null. */
+  /** Fields of columns by name; a column with null is not read. */
   readonly columns?: Readonly<Record<string, string | null>>;
 }
 
-/** Whether a format has cells of a type: a NUMBER is no text in them. */
+/** Whether the columns of a format have types, so that numbers are not texts. */
 export function isTable({ format }: Pick<SourceReading, 'format'>): boolean {
   return format === 'parquet' || format === 'arrow';
 }
 
 /**
- * The records of a file, piece by piece. The last piece may have none.
- * @param mostBytes of its text, when it is not compressed any more
- * @throws a FileProblem where nothing behind can be read
+ * Reads the records of a file, piece by piece. The last piece may have none.
+ * @param mostBytes of its decompressed text
+ * @throws a FileProblem when the rest of the file can not be read
  */
 export async function* sourcePieces(
   path: string,
@@ -40,24 +40,24 @@ export async function* sourcePieces(
   const { format, columns = {} } = reading;
   const isLeftOut = (column: string): boolean => Object.hasOwn(columns, column) && columns[column] === null;
   switch (format) {
-    // their readers are loaded where one is needed
+    // the readers of tables are only loaded when needed
     case 'parquet':
       return yield* bounded((await import('./parquet-rows.ts')).parquetPieces(path, isLeftOut), mostBytes);
     case 'arrow':
       return yield* bounded((await import('./arrow-rows.ts')).arrowPieces(path, isLeftOut), mostBytes);
     default:
-      return yield* textPieces(textOf(path, mostBytes), reading);
+      return yield* textPieces(readText(path, mostBytes), reading);
   }
 }
 
-/** The records of a text, as `sourcePieces` has them. */
+/** Reads the records of a text, piece by piece. */
 export async function* textPieces(
   texts: AsyncIterable<TextPiece>,
   reading: SourceReading,
 ): AsyncGenerator<SourcePiece> {
   const { format } = reading;
   if (format === 'csv') return yield* csvPieces(texts, reading);
-  if (format !== 'json' && format !== 'ndjson') throw new TypeError(`${format} is no text`);
+  if (format !== 'json' && format !== 'ndjson') throw new TypeError(`${format} is not a text format`);
   const json = jsonRecords(format, reading);
   for await (const { text, isLast, bytesRead } of texts)
     yield { columns: null, records: json.read(text, isLast), bytesRead, isLast };
@@ -83,13 +83,17 @@ async function* csvPieces(
   if (reading.hasHeader && columns === null) throw new FileProblem(null, 'the file is empty');
 }
 
-/** A table says little of how large its texts are: one that is there a million times is stored once. */
-async function* bounded(pieces: AsyncIterable<SourcePiece>, most: number): AsyncGenerator<SourcePiece> {
+/** Limits the characters of a table: the file may store a text once that has a million rows. */
+async function* bounded(
+  pieces: AsyncIterable<SourcePiece>,
+  mostCharacters: number,
+): AsyncGenerator<SourcePiece> {
   let characters = 0;
   for await (const piece of pieces) {
     for (const { cells = [] } of piece.records)
       for (const cell of cells) if (typeof cell === 'string') characters += cell.length;
-    if (characters > most) throw new FileProblem(null, `its texts have more than ${most} characters`);
+    if (characters > mostCharacters)
+      throw new FileProblem(null, `its texts have more than ${mostCharacters} characters`);
     yield piece;
   }
 }

@@ -1,22 +1,22 @@
 import { FileProblem } from './file-problem.ts';
 import type { SourceRecord } from './source-record.ts';
 
-/** Rows of a table as records. @param first the number of the first one */
+/** Rows of a table as records. @param first the number of the first row */
 export function rowsOf(rows: Iterable<readonly unknown[]>, first: number): readonly SourceRecord[] {
   return Array.from(rows, (cells, index) => ({ line: first + index, cells }));
 }
 
-/** Bytes that should be a text, and are not UTF-8: a problem of their cell. */
+/** Bytes of a text that is not UTF-8. Its cell gets a problem. */
 export class UndecodedText extends Uint8Array {
-  /** Readers make names of the keys of maps. */
+  /** Readers convert the keys of maps to strings. */
   override toString(): never {
-    throw new FileProblem(null, 'a key of a map in it is not valid UTF-8');
+    throw new FileProblem(null, 'a key of one of its maps is not valid UTF-8');
   }
 }
 
 /**
- * A value as JSON has it. What no field holds stays as it is: bytes, integers that a double would round, times out of range,
- * and numbers that are not finite, unless `nanIsNull`.
+ * Converts a value to JSON. Values that no field can hold stay as they are: bytes, integers that a double would round, times
+ * out of range, and numbers that are not finite, unless `nanIsNull`.
  */
 export function plainValue(value: unknown, nanIsNull = false): unknown {
   switch (typeof value) {
@@ -43,7 +43,7 @@ function plainObject(value: object, nanIsNull: boolean): unknown {
   return Object.fromEntries(entries.map(([key, one]) => [String(key), plainValue(one, nanIsNull)]));
 }
 
-/** Why no field holds a plain value, as the end of a sentence about it; null: one does. */
+/** Why no field can hold a plain value, as the end of a sentence about it; null: one can. */
 export function unfitReason(value: unknown): string | null {
   switch (typeof value) {
     case 'bigint':
@@ -59,13 +59,13 @@ export function unfitReason(value: unknown): string | null {
   }
 }
 
-/** The same for what lies in a plain array or object. */
+/** The same for the values inside a plain array or object. */
 export function unfitPart(value: unknown): string | null {
   if (typeof value !== 'object' || value === null) return null;
-  for (const one of Array.isArray(value) ? value : Object.values(value)) {
-    const reason = unfitReason(one);
+  for (const item of Array.isArray(value) ? value : Object.values(value)) {
+    const reason = unfitReason(item);
     if (reason !== null) return `a value in it ${reason}`;
-    const inside = unfitPart(one);
+    const inside = unfitPart(item);
     if (inside !== null) return inside;
   }
   return null;

@@ -2,7 +2,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { FileProblem } from './file-problem.ts';
 import type { SourcePiece } from './source-record.ts';
 
-/** The rows of a file by the reader of a package. @param problemOf what an error of the package says of the file */
+/** Reads the rows of a file with the reader of a package. @param problemOf the problem of the file, from an error of the package */
 export async function* withTableFile(
   path: string,
   problemOf: (error: Error) => string,

@@ -9,20 +9,20 @@ import type { InFlightWrites } from '../../space/in-flight-writes.ts';
 import type { Spaces } from '../../space/spaces.ts';
 import type { RecordProblem } from '../thread/file-records.ts';
 import type { UpsertedRecord } from '../thread/thread-messages.ts';
-import { assertSame, Changed } from './changed.ts';
+import { assertUnchanged, SpaceChanged } from './space-changed.ts';
 
 export interface ApplyParts extends Omit<UpsertParts, 'events'> {
   readonly spaces: Pick<Spaces, 'hold' | 'endLeft' | 'find'>;
   readonly writes: Pick<InFlightWrites, 'counted'>;
 }
 
-/** Records that are changed at once. */
+/** Records that are changed concurrently. */
 const atOnce = 16;
 
 /** Imports call no webhooks. */
-const unheard: RecordEvents = { async publish() {} };
+const noEvents: RecordEvents = { async publish() {} };
 
-/** Updates stored records by a file's. Answers the problems, and throws Changed when the space is another by now. */
+/** Updates stored records from records of a file. Returns their problems. Throws SpaceChanged if the space has changed. */
 export async function applyUpserts(
   deps: ApplyParts,
   space: RecordSpace,
@@ -33,10 +33,10 @@ export async function applyUpserts(
   const problems: RecordProblem[] = [];
   const { fields } = space.structure;
   const { store, reader, records: inserts, changes } = deps;
-  const upsertParts = { store, reader, records: inserts, changes, events: unheard };
-  const upsert = async ({ line, given }: UpsertedRecord): Promise<void> => {
+  const upsertParts = { store, reader, records: inserts, changes, events: noEvents };
+  const upsert = async ({ line, rawValues }: UpsertedRecord): Promise<void> => {
     const record = Object.fromEntries(
-      fields.flatMap(({ name }, place) => (given[place] === undefined ? [] : [[name, given[place]]])),
+      fields.flatMap(({ name }, place) => (rawValues[place] === undefined ? [] : [[name, rawValues[place]]])),
     );
     try {
       const values = validateRecord(record, space.structure);
@@ -48,8 +48,8 @@ export async function applyUpserts(
   };
   await deps.writes.counted(space.id, async () => {
     const now = await deps.spaces.find(space.catalogueId, signal);
-    if (now === null || now.stored.typeChange !== null) throw new Changed();
-    assertSame(space, now.id, now.stored);
+    if (now === null || now.stored.typeChange !== null) throw new SpaceChanged();
+    assertUnchanged(space, now.id, now.stored);
     await forEachAtOnce(records, atOnce, upsert);
   });
   return problems;

@@ -7,8 +7,8 @@ import type { Structure } from '#records/structure/structure.ts';
 import { type ImportFormat, importFormats } from '../formats/source-records.ts';
 import type { CellWords } from '../thread/cell-words.ts';
 import type { FileReading } from '../thread/file-records.ts';
-import { type Kept, keptNames } from '../thread/kept-values.ts';
-import type { AskedConflict } from './import-job.ts';
+import { type KeepOption, keepOptions } from '../thread/system-values.ts';
+import type { ConflictRule } from './import-job.ts';
 
 const mediaTypes: Readonly<Record<string, ImportFormat>> = {
   'text/csv': 'csv',
@@ -22,31 +22,38 @@ const mediaTypes: Readonly<Record<string, ImportFormat>> = {
   'application/vnd.apache.arrow.stream': 'arrow',
 };
 
-/** Formats by the ends of names, without that of a compression. */
+/** Formats by file extension; `.gz` and `.zst` are ignored. */
 const endings: Readonly<Record<string, ImportFormat>> = {
-  ...{ csv: 'csv', tsv: 'csv', txt: 'csv', json: 'json', ndjson: 'ndjson', jsonl: 'ndjson' },
-  ...{ parquet: 'parquet', arrow: 'arrow', feather: 'arrow' },
+  csv: 'csv',
+  tsv: 'csv',
+  txt: 'csv',
+  json: 'json',
+  ndjson: 'ndjson',
+  jsonl: 'ndjson',
+  parquet: 'parquet',
+  arrow: 'arrow',
+  feather: 'arrow',
 };
 
 const names = {
-  format: 'Of the file; absent: as the Content-Type says, or the name of an uploaded file',
+  format: 'The format of the file; absent: from the Content-Type, or the name of an uploaded file',
   from: 'The name of an uploaded file of the project, instead of a body',
-  onError: '`stop`: all records are stored, or none; `skip`: those with problems are left out',
+  onError: '`stop`: all records are stored, or none; `skip`: records with problems are left out',
   onConflict:
     'JSON: `{"field": ..., "do": "update" | "skip"}`, as for inserts. `update` needs `onError=skip`',
   columns:
-    'JSON: fields of columns, or keys, by their names; null: left out. Others are fields of their own names',
-  keep: 'Of id, createdAt, updatedAt and hashes, with commas: what records keep. It needs the grant backup',
+    'JSON: the field of each column or key, by its name; null: left out. Other columns go to the field of the same name',
+  keep: 'What records keep: any of id, createdAt, updatedAt and hashes, separated by commas. Needs the grant backup',
   dryRun:
-    'Nothing is stored; the answer has the structure, some rows, and problems of the first 1,000 records. `start`: the file is only the beginning of one',
-  delimiter: 'Between the cells of CSV; absent: the likeliest one of its first lines',
-  nulls: 'Words of CSV without quotes that are no value, with commas, such as `NA,NULL,\\N`',
-  true: 'Words of CSV for true, with commas. Those for false are the opposites of t, y, yes, on and 1',
-  false: 'Words of CSV for false, with commas',
-  decimal: 'Before the fraction of a number of CSV: `.` or `,`',
-  nan: '`null`: numbers of Parquet and Arrow that are NaN or infinite are no value',
-  header: 'Whether the first line of CSV names fields',
-  unescapeFormulas: 'Takes the apostrophes off that an export with `$escapeFormulas` puts before texts',
+    'Nothing is stored; the answer has the structure, some rows, and problems of the first 1,000 records. `start`: the body is only the beginning of a file',
+  delimiter: 'The delimiter of CSV; absent: guessed from its first lines',
+  nulls: 'Unquoted words of CSV that mean null, separated by commas, such as `NA,NULL,\\N`',
+  true: 'Words of CSV for true, separated by commas. The opposites of t, y, yes, on and 1 are then false',
+  false: 'Words of CSV for false, separated by commas',
+  decimal: 'The decimal separator of CSV: `.` or `,`',
+  nan: '`null`: NaN and infinite numbers of Parquet and Arrow become null',
+  header: 'Whether the first line of CSV has the column names',
+  unescapeFormulas: 'Removes the apostrophes that an export with `$escapeFormulas` adds to texts',
 } as const;
 type Name = keyof typeof names;
 
@@ -61,7 +68,7 @@ const among: Partial<Record<Name, readonly string[]>> = {
   unescapeFormulas: yesOrNo,
 };
 
-/** Those that a query of a file as a table has, too. */
+/** Choices that a query of a file as a table also takes. */
 const tableNames = [
   'delimiter',
   'nulls',
@@ -87,14 +94,14 @@ function isTableName(name: string): boolean {
   return (tableNames as readonly string[]).includes(name);
 }
 
-/** What the query of an import says. */
+/** The parsed query of an import request. */
 export interface ImportChoices {
   readonly format?: ImportFormat;
   readonly from?: string;
   readonly onError: 'stop' | 'skip';
-  readonly onConflict: AskedConflict | null;
+  readonly onConflict: ConflictRule | null;
   readonly columns: FileReading['columns'];
-  readonly keep: readonly Kept[];
+  readonly keep: readonly KeepOption[];
   readonly dryRun: 'true' | 'false' | 'start';
   readonly delimiter: string | null;
   readonly nulls: readonly string[];
@@ -106,54 +113,58 @@ export interface ImportChoices {
 
 /** Throws a 400 that lists every problem. */
 export function choicesOf(query: Iterable<readonly [name: string, value: string]>): ImportChoices {
-  const asked: Partial<Record<Name, string>> = {};
+  const params: Partial<Record<Name, string>> = {};
   const problems: string[] = [];
   for (const [name, value] of query) {
-    if (!Object.hasOwn(names, name)) problems.push(`Query: ${shownName(name)} is no choice of an import`);
-    else if (asked[name as Name] !== undefined) problems.push(`Query: ${name} is given twice`);
-    else asked[name as Name] = value;
+    if (!Object.hasOwn(names, name)) problems.push(`Query: ${shownName(name)} is not an option of an import`);
+    else if (params[name as Name] !== undefined) problems.push(`Query: ${name} is given twice`);
+    else params[name as Name] = value;
   }
   const refuse = (name: Name, should: string): void => {
-    problems.push(`Query: ${name} is ${shownName(asked[name] ?? '')}: it should be ${should}`);
+    problems.push(`Query: ${name} is ${shownName(params[name] ?? '')}: it should be ${should}`);
   };
   for (const [name, values] of Object.entries(among) as [Name, readonly string[]][])
-    if (asked[name] !== undefined && !values.includes(asked[name])) refuse(name, values.join(' or '));
-  if (asked.delimiter !== undefined && !/^[^"\r\n]$/.test(asked.delimiter))
+    if (params[name] !== undefined && !values.includes(params[name])) refuse(name, values.join(' or '));
+  if (params.delimiter !== undefined && !/^[^"\r\n]$/.test(params.delimiter))
     refuse('delimiter', 'one character');
-  const keep = asked.keep === undefined ? [] : asked.keep.split(',');
-  if (!keep.every((name) => (keptNames as readonly string[]).includes(name)))
-    refuse('keep', `some of ${keptNames.join(', ')}, with commas`);
-  const columns = jsonOf(asked.columns ?? '{}');
+  const keep = params.keep === undefined ? [] : params.keep.split(',');
+  if (!keep.every((name) => (keepOptions as readonly string[]).includes(name)))
+    refuse('keep', `some of ${keepOptions.join(', ')}, separated by commas`);
+  const columns = jsonOf(params.columns ?? '{}');
   if (
     !isObject(columns) ||
     !Object.values(columns).every((name) => name === null || typeof name === 'string')
   )
-    refuse('columns', 'an object of JSON with names of fields, or null');
+    refuse('columns', 'a JSON object whose values are names of fields, or null');
   for (const name of ['nulls', 'true', 'false'] as const)
-    if (/["\r\n]|^$/.test(asked[name] ?? '-')) refuse(name, 'words, with commas between them');
-  const onConflict = asked.onConflict === undefined ? null : jsonOf(asked.onConflict);
-  if (asked.onConflict !== undefined && !isConflict(onConflict))
-    refuse('onConflict', 'an object of JSON with field and do, which is update or skip');
-  if (isConflict(onConflict) && onConflict.do === 'update' && asked.onError !== 'skip')
+    if (/["\r\n]|^$/.test(params[name] ?? '-')) refuse(name, 'words, separated by commas');
+  const onConflict = params.onConflict === undefined ? null : jsonOf(params.onConflict);
+  if (params.onConflict !== undefined && !isConflict(onConflict))
+    refuse('onConflict', 'a JSON object with field, and with do, which is update or skip');
+  if (isConflict(onConflict) && onConflict.do === 'update' && params.onError !== 'skip')
     problems.push(
-      'Query: onConflict with update needs onError=skip: a changed record can not be changed back',
+      'Query: onConflict with update needs onError=skip: updates of stored records can not be undone',
     );
   if (problems.length > 0) throw invalidOptions(problems);
-  const { format, from, onError = 'stop', dryRun = 'false', delimiter = null } = asked;
+  const { format, from, onError = 'stop', dryRun = 'false', delimiter = null } = params;
   return {
     ...(format === undefined ? {} : { format: format as ImportFormat }),
     ...(from === undefined ? {} : { from }),
-    ...{ onError: onError as 'stop' | 'skip', dryRun: dryRun as ImportChoices['dryRun'], delimiter },
-    ...{ onConflict: onConflict as AskedConflict | null, columns: columns as ImportChoices['columns'] },
-    nulls: wordsOf(asked.nulls),
+    onError: onError as 'stop' | 'skip',
+    onConflict: onConflict as ConflictRule | null,
+    columns: columns as ImportChoices['columns'],
+    keep: [...new Set(keep)] as KeepOption[],
+    dryRun: dryRun as ImportChoices['dryRun'],
+    delimiter,
+    nulls: wordsOf(params.nulls),
     words: {
-      ...(asked.true !== undefined && { true: wordsOf(asked.true) }),
-      ...(asked.false !== undefined && { false: wordsOf(asked.false) }),
-      ...(asked.decimal === ',' && { decimal: asked.decimal }),
+      ...(params.true !== undefined && { true: wordsOf(params.true) }),
+      ...(params.false !== undefined && { false: wordsOf(params.false) }),
+      ...(params.decimal === ',' && { decimal: params.decimal }),
     },
-    nan: asked.nan as 'null' | undefined,
-    ...{ keep: [...new Set(keep)] as Kept[], header: asked.header !== 'false' },
-    unescapeFormulas: asked.unescapeFormulas === 'true',
+    nan: params.nan as 'null' | undefined,
+    header: params.header !== 'false',
+    unescapeFormulas: params.unescapeFormulas === 'true',
   };
 }
 
@@ -169,7 +180,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-function isConflict(value: unknown): value is AskedConflict {
+function isConflict(value: unknown): value is ConflictRule {
   return (
     isObject(value) &&
     typeof value.field === 'string' &&
@@ -178,13 +189,13 @@ function isConflict(value: unknown): value is AskedConflict {
   );
 }
 
-/** Throws a 400 where the field is no unique one. */
+/** Throws a 400 if the field of `onConflict` is not unique. */
 export function assertConflict({ onConflict }: ImportChoices, structure: Structure): void {
   if (onConflict !== null) parseOnConflict(JSON.stringify({ onConflict }), structure);
 }
 
 /**
- * How the file is to be read. Throws a 415 where nobody says of what format it is.
+ * How to read the file. Throws a 415 if its format is unknown.
  * @param contentType of the body, or of the uploaded file
  */
 export function readingOf(
@@ -195,13 +206,19 @@ export function readingOf(
   const { format, from, delimiter, header: hasHeader, unescapeFormulas, columns, keep } = choices;
   const mediaType = contentType?.split(';')[0]?.trim().toLowerCase() ?? '';
   const ending = /\.([a-z]+)(?:\.(?:gz|zst))?$/i.exec(from ?? '')?.[1]?.toLowerCase() ?? '';
-  const known = format ?? endings[ending] ?? mediaTypes[mediaType];
-  if (known === undefined)
+  const knownFormat = format ?? endings[ending] ?? mediaTypes[mediaType];
+  if (knownFormat === undefined)
     throw unsupportedMediaType(
       `that of ${importFormats.join(', ')}, such as text/csv, unless the query says the format, such as ?format=csv`,
     );
   return {
-    ...{ format: known, delimiter, hasHeader, unescapesFormulas: unescapeFormulas, columns, keep, largest },
+    format: knownFormat,
+    delimiter,
+    hasHeader,
+    unescapesFormulas: unescapeFormulas,
+    columns,
+    keep,
+    largest,
     ...cellChoices(choices),
   };
 }
@@ -220,7 +237,7 @@ function cellChoices({
 
 type QueryPairs = readonly (readonly [name: string, value: string])[];
 
-/** How a file is read as a table, and the rest of the query. Throws a 400 that lists every problem. */
+/** How to read a file as a table, and the rest of the query. Throws a 400 that lists every problem. */
 export function tableReading(
   query: QueryPairs,
   { name }: { readonly name: 'CSV' | 'NDJSON' | 'Parquet' },
@@ -229,10 +246,16 @@ export function tableReading(
   const choices = choicesOf(query.filter(([name]) => isTableName(name)));
   const { delimiter, columns, keep } = choices;
   if (delimiter !== null && delimiter.charCodeAt(0) > 0x7f)
-    throw invalidOptions(['Query: delimiter should be a character of ASCII: only an import reads others']);
+    throw invalidOptions(['Query: delimiter should be an ASCII character: only imports read others']);
   const format = name.toLowerCase() as ImportFormat;
-  const reading = {
-    ...{ format, delimiter, hasHeader: true, unescapesFormulas: false, columns, keep, largest },
+  const reading: FileReading = {
+    format,
+    delimiter,
+    hasHeader: true,
+    unescapesFormulas: false,
+    columns,
+    keep,
+    largest,
     ...cellChoices(choices),
   };
   return { reading, rest: query.filter(([name]) => !isTableName(name)) };

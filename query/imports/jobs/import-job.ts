@@ -19,81 +19,107 @@ export interface ImportJob {
   readonly catalogueId: string;
   /** A hash of its `Idempotency-Key`; absent: it has none. */
   readonly key?: string;
-  /** What makes it another request than one with the same `Idempotency-Key`. */
+  /** A hash of the file and the options: another request with the same `Idempotency-Key` has a different one. */
   readonly digest: string;
   readonly reading: FileReading;
   /** Records with problems are left out. */
   readonly skips: boolean;
-  /** What becomes of a record with a value of a unique field that is stored already; null: it has a problem. */
-  readonly onConflict: AskedConflict | null;
-  /** The structure that its request brought, as text; absent: the stored one. */
+  /** What to do with a record whose value of a unique field is already stored; null: report a problem. */
+  readonly onConflict: ConflictRule | null;
+  /** The structure that its request declared, as text; absent: the stored one. */
   readonly declared?: string;
-  /** On fields that the file made TEXT, and that are nearly of another type; absent: there are none. */
+  /** About new TEXT fields whose values are mostly of another type; absent: there are none. */
   readonly remarks?: readonly string[];
-  /** Of its first record. */
+  /** The id of its first record. */
   readonly firstId: string;
-  /** Bytes of the file. */
+  /** Size of the file. */
   readonly bytes: number;
   /** ISO 8601. */
   readonly createdAt: string;
 
-  // how far it is
+  // progress
   readonly state: JobState;
   readonly version: number;
   readonly updatedAt: string;
   readonly startedAt: string | null;
   readonly endedAt: string | null;
   readonly bytesRead: number;
-  /** Records that were read, those of them that are left out, and those that changed stored ones. */
+  /** Records that were read, records that were left out, and records that updated stored ones. */
   readonly records: number;
   readonly skipped: number;
   readonly updated: number;
   /** Records that are stored. */
   readonly inserted: number;
-  /** The first ones. */
+  /** The first `mostProblems`. */
   readonly problems: readonly RecordProblem[];
   readonly problemCount: number;
-  /** Why it failed; null: it did not. */
+  /** Why it failed; null: it has not failed. */
   readonly error: string | null;
 }
 
-export interface AskedConflict {
+/** What an import does when a value of a unique field is already stored. */
+export interface ConflictRule {
   /** A slug. */
   readonly field: string;
   readonly do: 'update' | 'skip';
 }
 
-/** What a request says of an import. */
-export interface AskedImport {
+/** An import as its request describes it. */
+export interface ImportRequest {
   readonly space: RecordSpace;
   readonly project: string;
   readonly reading: FileReading;
   readonly skips: boolean;
-  readonly onConflict: AskedConflict | null;
-  /** The space has the structure of the request, and not the stored one. */
+  readonly onConflict: ConflictRule | null;
+  /** Whether the structure of `space` was declared by the request, and is not the stored one. */
   readonly isDeclared: boolean;
   /** Its `Idempotency-Key`; absent: it has none. */
   readonly key?: string | undefined;
   readonly remarks: readonly string[];
 }
 
-/** @param file digest: of its bytes */
+/** @param file its `digest` is the hash of its bytes */
 export function newJob(
-  { space, project, reading, skips, onConflict, isDeclared, key, remarks }: AskedImport,
+  { space, project, reading, skips, onConflict, isDeclared, key, remarks }: ImportRequest,
   { id, bytes, digest }: Pick<ImportJob, 'id' | 'bytes' | 'digest'>,
   { firstId, createdAt }: Pick<ImportJob, 'firstId' | 'createdAt'>,
 ): ImportJob {
   const { ownerId, catalogueId, stored, structure } = space;
-  const declared = isDeclared ? [structureText(structure)] : [];
+  const declared = isDeclared ? structureText(structure) : undefined;
+  const options = [reading, skips, onConflict];
   return {
-    ...{ id, ownerId, project, space: stored.slug, catalogueId, reading, skips, onConflict, bytes },
+    id,
+    ownerId,
+    project,
+    space: stored.slug,
+    catalogueId,
     ...(key === undefined ? {} : { key: hashOfTexts(key) }),
-    ...(isDeclared && { declared: declared[0] as string }),
+    digest: hashOfTexts(
+      digest,
+      catalogueId,
+      JSON.stringify(declared === undefined ? options : [...options, declared]),
+    ),
+    reading,
+    skips,
+    onConflict,
+    ...(declared === undefined ? {} : { declared }),
     ...(remarks.length > 0 && { remarks }),
-    digest: hashOfTexts(digest, catalogueId, JSON.stringify([reading, skips, onConflict, ...declared])),
-    ...{ firstId, createdAt, updatedAt: createdAt, startedAt: null, endedAt: null },
-    ...{ state: 'waiting', version: 1, bytesRead: 0, records: 0, skipped: 0, updated: 0, inserted: 0 },
-    ...{ problems: [], problemCount: 0, error: null },
+    firstId,
+    bytes,
+    createdAt,
+    state: 'waiting',
+    version: 1,
+    updatedAt: createdAt,
+    startedAt: null,
+    endedAt: null,
+    bytesRead: 0,
+    records: 0,
+    skipped: 0,
+    updated: 0,
+    inserted: 0,
+    problems: [],
+    problemCount: 0,
+    error: null,
   };
 }
 
@@ -101,8 +127,8 @@ export function isOver({ state }: Pick<ImportJob, 'state'>): boolean {
   return state === 'done' || state === 'failed' || state === 'cancelled';
 }
 
-/** The last changes of a job. */
-export function over(state: 'done' | 'failed' | 'cancelled'): Partial<ImportJob> {
+/** The change that ends a job. */
+export function jobEnd(state: 'done' | 'failed' | 'cancelled'): Partial<ImportJob> {
   return { state, endedAt: new Date().toISOString() };
 }
 
@@ -114,8 +140,26 @@ export function jobJson(job: ImportJob): object {
   const seconds = startedAt === null ? 0 : (until - Date.parse(startedAt)) / 1000;
   const perSecond = seconds > 0 ? Math.round(records / seconds) : null;
   return {
-    ...{ id, kind: 'import', state, project, space, format: job.reading.format },
-    ...{ onError: job.skips ? 'skip' : 'stop', bytes, bytesRead, records, skipped, updated },
-    ...{ inserted, perSecond, problems, problemCount, remarks, error, createdAt, startedAt, endedAt },
+    id,
+    kind: 'import',
+    state,
+    project,
+    space,
+    format: job.reading.format,
+    onError: job.skips ? 'skip' : 'stop',
+    bytes,
+    bytesRead,
+    records,
+    skipped,
+    updated,
+    inserted,
+    perSecond,
+    problems,
+    problemCount,
+    remarks,
+    error,
+    createdAt,
+    startedAt,
+    endedAt,
   };
 }

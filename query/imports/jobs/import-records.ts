@@ -12,29 +12,29 @@ import type { StructureCache } from '../../input/structure-cache.ts';
 import type { CatalogueEntry } from '../../space/catalogue-entry.ts';
 import { FileProblem } from '../formats/file-problem.ts';
 import type { ThreadProgress, ThreadTask } from '../thread/thread-messages.ts';
-import { assertSame, Changed } from './changed.ts';
 import { asDeclared } from './declared-structure.ts';
-import { type ImportJob, mostProblems, over } from './import-job.ts';
+import { type ImportJob, jobEnd, mostProblems } from './import-job.ts';
 import type { JobNotes } from './job-notes.ts';
-import { type StageParts, stageRecords } from './run-import.ts';
+import { assertUnchanged, SpaceChanged } from './space-changed.ts';
+import { type StageParts, stageRecords } from './stage-records.ts';
 
 export interface ImportParts extends StageParts {
   readonly database: string;
   readonly structures: Pick<StructureCache, 'readParsed'>;
   /** Null: there is none. */
   readonly quota: RecordQuota | null;
-  /** Bytes of the text of a file. */
+  /** Bytes of text that a file may have. */
   readonly mostBytes: number;
 }
 
-/** Runs of an import while others change its space. */
+/** How often an import starts again because others changed its space. */
 const attempts = 3;
-/** How often an import looks whether it may publish, while the structure of its space is being changed. Milliseconds. */
-const patience = { times: 60, pause: 500 };
+/** How often an import tries to publish while the structure of its space is being changed. Milliseconds. */
+const publishTries = { times: 60, pause: 500 };
 
 /**
- * Imports the records of a file, all at one moment: they are written to a table of their own, and become records of their
- * space when nobody writes to it. The last thing that it stores is the end of the job.
+ * Imports the records of a file atomically: it writes them to a staging table, and attaches that to the space while nobody
+ * else writes to it. The end of the job is stored last.
  */
 export async function importRecords(
   deps: ImportParts,
@@ -52,11 +52,11 @@ export async function importRecords(
       if (records === null) return;
       return await publish(deps, notes, { space: current, staged, records }, signal);
     } catch (error) {
-      if (!(error instanceof Changed)) throw error;
-      if (attempt === attempts) throw overloaded('the record space is being changed by many', error);
+      if (!(error instanceof SpaceChanged)) throw error;
+      if (attempt === attempts) throw overloaded('the record space keeps changing', error);
       const now = await deps.spaces.find(space.catalogueId, signal);
       if (now?.id !== space.id)
-        throw new FileProblem(null, 'the structure of the record space was changed meanwhile');
+        throw new FileProblem(null, 'the structure of the record space was changed during the import');
       current = asDeclared(now, declared);
     }
   }
@@ -67,7 +67,7 @@ function declaredBy({ structures }: Pick<ImportParts, 'structures'>, job: Import
   return declared === undefined ? null : structures.readParsed(JSON.parse(declared), { projectSlug, slug });
 }
 
-/** Ends an import that was cut off while it was published: all of its records are there, or it begins again. */
+/** Ends an import that was interrupted while it was published: either all of its records are stored, or it starts again. */
 export async function publishAgain(
   deps: ImportParts,
   notes: JobNotes,
@@ -76,13 +76,13 @@ export async function publishAgain(
 ): Promise<void> {
   const { job } = notes;
   const { db, table } = deps.store;
-  await waitToHold(deps, space.catalogueId, signal, async (_, own) => {
+  await waitToHold(deps, space.catalogueId, signal, async (_, held) => {
     const range = stageOf(deps, space.id, job.id).attached();
     const columns = 'toFloat64(count()) AS records';
-    const statement = { ...table.select(space.id, { columns, where: rangeSql(range) }), signal: own };
+    const statement = { ...table.select(space.id, { columns, where: rangeSql(range) }), signal: held };
     const [found] = await db.rows<{ records: number }>(statement);
-    if (found?.records === job.inserted) return notes.store(over('done'));
-    if (found?.records !== 0) await db.command({ ...table.clearRange(space.id, range), signal: own });
+    if (found?.records === job.inserted) return notes.store(jobEnd('done'));
+    if (found?.records !== 0) await db.command({ ...table.clearRange(space.id, range), signal: held });
     await notes.store({ state: 'waiting', inserted: 0 });
   });
 }
@@ -103,16 +103,16 @@ function stageOf(
   return new StagedRecords(database, store.table, recordsId, id);
 }
 
-interface Staged {
+interface StagedImport {
   readonly space: RecordSpace;
   readonly staged: StagedRecords;
 }
 
-/** Null: the job is over, and nothing is stored. */
+/** Returns the number of staged records; null: the job has ended, and no record was stored. */
 async function stage(
   deps: ImportParts,
   notes: JobNotes,
-  { path, space, staged }: Staged & { readonly path: string },
+  { path, space, staged }: StagedImport & { readonly path: string },
   signal: AbortSignal,
 ): Promise<number | null> {
   const { reading, skips, onConflict, firstId, createdAt } = notes.job;
@@ -133,29 +133,30 @@ async function stage(
   const { problemCount } = notes.job;
   if (problemCount > 0 && (isCut || !skips)) {
     await notes.store({
-      ...over('failed'),
-      error: isCut ? 'The file can not be read' : 'Records have problems',
+      ...jobEnd('failed'),
+      error: isCut ? 'The file can not be read' : 'Nothing was imported: records have problems',
     });
     return null;
   }
   if (stored > 0) return stored;
-  await notes.store(over('done'));
+  await notes.store(jobEnd('done'));
   return null;
 }
 
-/** Throws a FileProblem where the field is no unique one by now. */
-function conflictIn({ structure }: RecordSpace, asked: ImportJob['onConflict']): OnConflict | null {
-  if (asked === null) return null;
-  const field = structure.lookup.get(asked.field);
-  if (!field?.unique) throw new FileProblem(null, `onConflict: ${shownName(asked.field)} is no unique field`);
-  return { field, do: asked.do };
+/** Throws a FileProblem if the field is no longer unique. */
+function conflictIn({ structure }: RecordSpace, rule: ImportJob['onConflict']): OnConflict | null {
+  if (rule === null) return null;
+  const field = structure.lookup.get(rule.field);
+  if (!field?.unique)
+    throw new FileProblem(null, `onConflict: ${shownName(rule.field)} is not a unique field`);
+  return { field, do: rule.do };
 }
 
 function slotted({ field, do: action }: OnConflict): ThreadTask['onConflict'] {
   return { slot: slotOf(field), do: action };
 }
 
-/** Without what a thread can't be given. */
+/** Without properties that can't be cloned for a thread. */
 function plainOf({ id, catalogueId, ownerId, projectId, structure, stored }: RecordSpace): RecordSpace {
   return { id, catalogueId, ownerId, projectId, structure, stored };
 }
@@ -163,31 +164,34 @@ function plainOf({ id, catalogueId, ownerId, projectId, structure, stored }: Rec
 async function publish(
   deps: ImportParts,
   notes: JobNotes,
-  { space, staged, records }: Staged & { readonly records: number },
+  { space, staged, records }: StagedImport & { readonly records: number },
   signal: AbortSignal,
 ): Promise<void> {
   const { db } = deps.store;
   const [sum] = await db.rows<{ bytes: number }>({ ...staged.sumBytes(recordOverhead), signal });
-  await waitToHold(deps, space.catalogueId, signal, async (entry, own) => {
+  await waitToHold(deps, space.catalogueId, signal, async (entry, held) => {
     signal.throwIfAborted();
     if (entry === null) throw new FileProblem(null, 'the record space was dropped');
-    assertSame(space, entry.recordsId, entry.structure);
+    assertUnchanged(space, entry.recordsId, entry.structure);
     const { keep } = notes.job.reading;
     const unique = space.structure.fields.filter((field) => field.unique);
     for (const field of keep.includes('id') ? (['id', ...unique] as const) : unique) {
-      const [taken] = await db.rows({ ...staged.taken(field), signal: own });
+      const [taken] = await db.rows({ ...staged.taken(field), signal: held });
       if (taken === undefined) continue;
-      // those that were there before were found with their lines; the next run finds it so
-      if (notes.job.skips || notes.job.onConflict !== null) throw new Changed();
+      // another run reports the value with its line
+      if (notes.job.skips || notes.job.onConflict !== null) throw new SpaceChanged();
       const name = shownName(field === 'id' ? field : field.name);
-      throw new FileProblem(null, `${name} is unique, and others stored one of the values meanwhile`);
+      throw new FileProblem(
+        null,
+        `${name} is unique, and one of its values was stored by another request during the import`,
+      );
     }
     const attach = async (): Promise<void> => {
       await notes.store({ state: 'publishing', inserted: records });
-      // from here on its values may be stored
+      // from now on its values count as stored
       await deps.store.keys.addRows(staged.keys());
       await db.command(staged.attach());
-      await notes.store(over('done'));
+      await notes.store(jobEnd('done'));
     };
     const { quota } = deps;
     await (quota === null ? attach() : quota.write(space.ownerId, sum?.bytes ?? 0, attach));
@@ -198,27 +202,27 @@ async function waitToHold(
   { spaces }: Pick<ImportParts, 'spaces'>,
   id: string,
   signal: AbortSignal,
-  work: (entry: CatalogueEntry | null, own: AbortSignal) => Promise<void>,
+  work: (entry: CatalogueEntry | null, held: AbortSignal) => Promise<void>,
 ): Promise<void> {
   for (let time = 1; ; time++) {
     let began = false;
     try {
-      return await spaces.hold(id, (entry, own) => {
+      return await spaces.hold(id, (entry, held) => {
         began = true;
-        return work(entry, own);
+        return work(entry, held);
       });
     } catch (error) {
       const isBusy = !began && error instanceof ApiError && error.code === 'overloaded';
-      if (!isBusy || time === patience.times) throw error;
-      await new Promise((resolve) => setTimeout(resolve, patience.pause));
+      if (!isBusy || time === publishTries.times) throw error;
+      await new Promise((resolve) => setTimeout(resolve, publishTries.pause));
       signal.throwIfAborted();
     }
   }
 }
 
-/** For people. */
+/** The error as the owner of the job sees it. */
 export function shownError(error: unknown): string {
-  if (error instanceof FileProblem) return `The import was given up: ${error.message}`;
+  if (error instanceof FileProblem) return `The import failed: ${error.message}`;
   if (error instanceof ApiError) return error.message;
-  return 'The import failed for a reason that the log of the server says';
+  return 'The import failed: the log of the server has the reason';
 }

@@ -6,12 +6,12 @@ import { FairShare } from '#kernel/limits/fair-share.ts';
 import type { Log } from '#kernel/log/log.ts';
 import type { UniqueReservations } from '#records/unique/unique-reservations.ts';
 import { type Preview, type PreviewTask, runPreview } from '../thread/preview.ts';
-import { type AskedImport, type ImportJob, isOver, newJob } from './import-job.ts';
+import { type ImportJob, type ImportRequest, isOver, newJob } from './import-job.ts';
+import { dropStage, type ImportParts } from './import-records.ts';
 import { JobRun, type JobRunParts } from './job-run.ts';
 import { JobTable } from './job-table.ts';
-import { dropStage, type ImportParts } from './one-import.ts';
 import { type ReceivedFile, ReceivedFiles, type ReceivedFilesParts } from './received-files.ts';
-import type { Source } from './spool-body.ts';
+import type { ByteSource } from './spool-body.ts';
 
 export interface ImportsParts extends ImportParts, ReceivedFilesParts {
   readonly db: Database;
@@ -23,14 +23,14 @@ export interface ImportsParts extends ImportParts, ReceivedFilesParts {
   readonly now: () => number;
 }
 
-/** Imports of a process that run at once, and those of an account. */
+/** Imports that run at once: in a process, and of an account. */
 const atOnce = { capacity: 2, share: 1 };
-/** Milliseconds after which a job that no process stores any more was left, and between two looks for such. */
-const leftAfter = 60_000;
-const lookEvery = 30_000;
-/** Milliseconds after which nobody waits any more for the process that had the file of a job. */
+/** Milliseconds after which a job without an update counts as abandoned, and between two searches for such jobs. */
+const abandonedAfter = 60_000;
+const searchEvery = 30_000;
+/** Milliseconds after which a job is given up because the process with its file has not come back. */
 const lostAfter = 3_600_000;
-/** Milliseconds between two looks whether another process has stopped a job, and until we wait no longer. */
+/** Milliseconds between two checks whether another process has stopped a job, and after which a cancel stops checking. */
 const stopEvery = 250;
 const stopsWithin = 10_000;
 
@@ -39,20 +39,20 @@ export class Imports {
   readonly #deps: ImportsParts;
   readonly #table: JobTable;
   readonly #files: ReceivedFiles;
-  readonly #slots = new FairShare({ ...atOnce, queueLimit: 1000, full: 'too many imports wait' });
+  readonly #slots = new FairShare({ ...atOnce, queueLimit: 1000, full: 'too many imports are waiting' });
   readonly #previews = new FairShare({
     ...atOnce,
     queueLimit: 100,
-    full: 'too many files wait to be looked at',
+    full: 'too many previews are waiting',
   });
   readonly #runParts: JobRunParts;
   readonly #running = new Map<string, JobRun>();
   readonly #closing = new AbortController();
-  #looking: NodeJS.Timeout | undefined;
+  #search: NodeJS.Timeout | undefined;
 
-  /** Characters of a record. */
+  /** Characters that a record may have. */
   readonly largestRecord: number;
-  /** Of a file. */
+  /** Bytes that a file may have. */
   readonly mostBytes: number;
 
   constructor(deps: ImportsParts) {
@@ -65,35 +65,38 @@ export class Imports {
     this.#runParts = { ...deps, ...own, tidy: (job) => this.#tidy(job) };
   }
 
-  /** To be called before requests are served: ends imports that were cut off while they were published. */
+  /** Call before serving requests: ends imports that were interrupted while they were being published. */
   async open(): Promise<void> {
     if (!this.#deps.store.singleWriter) return;
     for (const job of await this.#table.unfinished(this.#closing.signal))
       if (job.state === 'publishing' && this.#files.has(job.id)) await this.#runOf(job).try(this.#deps.now());
   }
 
-  /** Goes on with what was cut off, now and from time to time. */
+  /** Resumes interrupted imports, now and periodically. */
   started(): void {
-    const look = (): void => {
-      this.#takeUp().catch((err: unknown) => {
+    const search = (): void => {
+      this.#resumeAbandoned().catch((err: unknown) => {
         if (!this.#closing.signal.aborted)
-          this.#deps.log.warn({ err }, 'imports that were cut off are left to the next look');
+          this.#deps.log.warn(
+            { err },
+            'interrupted imports could not be resumed: the next search tries again',
+          );
       });
     };
-    look();
-    this.#looking = setInterval(look, lookEvery).unref();
+    search();
+    this.#search = setInterval(search, searchEvery).unref();
   }
 
   /**
-   * Stores the file of an import; `submit` or `drop` takes it over. Throws 503 when the account has too many imports that are
-   * not over, or are just coming.
+   * Stores the file of an import, which the caller passes to `submit` or `drop`. Throws 503 when the account has too many
+   * unfinished imports, with those whose files are still being received.
    */
-  receive(ownerId: string, source: Source): Promise<ReceivedFile> {
+  receive(ownerId: string, source: ByteSource): Promise<ReceivedFile> {
     const running = [...this.#running.values()].filter(({ job }) => job.ownerId === ownerId).length;
     return this.#files.receive(ownerId, source, running);
   }
 
-  /** What the first records of a file say. Throws a 400 where they say of no structure. */
+  /** Reads the first records of a file. Throws a 400 if no structure can be inferred from them. */
   preview(ownerId: string, task: PreviewTask, signal: AbortSignal): Promise<Preview> {
     return this.#previews.run(() => runPreview(task, signal), signal, ownerId);
   }
@@ -102,18 +105,18 @@ export class Imports {
     return this.#files.drop(id);
   }
 
-  /** Resolves when the job will be done whatever happens. */
+  /** Resolves when the job is durable. */
   async submit(
-    asked: AskedImport,
+    request: ImportRequest,
     file: ReceivedFile,
     signal: AbortSignal,
   ): Promise<{ readonly job: ImportJob; readonly isReplayed: boolean }> {
     try {
       await this.#files.sync();
       const { newId, now } = this.#deps;
-      const job = newJob(asked, file, { firstId: newId(), createdAt: new Date(now()).toISOString() });
-      const earlier =
-        asked.key === undefined ? await this.#keep(job) : await this.#keepKeyed(job, asked.key, signal);
+      const job = newJob(request, file, { firstId: newId(), createdAt: new Date(now()).toISOString() });
+      const { key } = request;
+      const earlier = key === undefined ? await this.#store(job) : await this.#storeKeyed(job, key, signal);
       if (earlier === null) {
         this.#begin(job);
         return { job, isReplayed: false };
@@ -127,8 +130,8 @@ export class Imports {
   }
 
   async find(ownerId: string, id: string, signal: AbortSignal): Promise<ImportJob | null> {
-    const here = this.#running.get(id)?.job;
-    return here?.ownerId === ownerId ? here : this.#table.find(ownerId, id, signal);
+    const running = this.#running.get(id)?.job;
+    return running?.ownerId === ownerId ? running : this.#table.find(ownerId, id, signal);
   }
 
   async list(
@@ -141,7 +144,7 @@ export class Imports {
   }
 
   /**
-   * Ends a job, unless it is over. Afterwards all of its records exist, or none. If another process runs it, the answer may
+   * Cancels a job, unless it has ended. Afterwards all of its records exist, or none. If another process runs it, the answer may
    * still say `running`.
    */
   async cancel(job: ImportJob, signal: AbortSignal): Promise<ImportJob> {
@@ -151,34 +154,34 @@ export class Imports {
       return running.job;
     }
     if (isOver(job)) return job;
-    await this.#table.askToStop(job.id);
-    let now = job;
-    for (let time = 0; time < stopsWithin && !isOver(now); time += stopEvery) {
+    await this.#table.requestStop(job.id);
+    let latest = job;
+    for (let waited = 0; waited < stopsWithin && !isOver(latest); waited += stopEvery) {
       await sleep(stopEvery, undefined, { signal });
-      now = (await this.#table.find(job.ownerId, job.id, signal)) ?? now;
+      latest = (await this.#table.find(job.ownerId, job.id, signal)) ?? latest;
     }
-    return now;
+    return latest;
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#looking);
+    clearInterval(this.#search);
     this.#closing.abort(new Error('the server stops'));
     await Promise.all([...this.#running.values()].map((run) => run.run()));
   }
 
-  async #keep(job: ImportJob): Promise<null> {
+  async #store(job: ImportJob): Promise<null> {
     await this.#table.store(job);
     return null;
   }
 
-  /** The job of an earlier request with the key; null: this one is stored. Throws 422 when that was another request. */
-  async #keepKeyed(job: ImportJob, key: string, signal: AbortSignal): Promise<ImportJob | null> {
+  /** The job of an earlier request with this key; null: this job was stored. Throws 422 if the requests differ. */
+  async #storeKeyed(job: ImportJob, key: string, signal: AbortSignal): Promise<ImportJob | null> {
     const lock = `import ${job.ownerId} ${key}`;
     const reserved = await this.#deps.reservations.reserve([lock], signal);
-    if ('takenKey' in reserved) throw overloaded('the import with this Idempotency-Key is just beginning');
+    if ('takenKey' in reserved) throw overloaded('an import with this Idempotency-Key is just starting');
     try {
       const earlier = await this.#table.findByKey(job.ownerId, job.key as string, signal);
-      if (earlier === null) return await this.#keep(job);
+      if (earlier === null) return await this.#store(job);
       if (earlier.digest !== job.digest) throw idempotencyKeyReused();
       return this.#running.get(earlier.id)?.job ?? earlier;
     } finally {
@@ -196,33 +199,35 @@ export class Imports {
     return new JobRun(this.#runParts, job);
   }
 
-  /** Never rejects: what is left is found by the next look. */
+  /** Never rejects: the next search finds what is left. */
   async #tidy(job: ImportJob): Promise<void> {
     try {
-      const space = await this.#deps.spaces.find(job.catalogueId, AbortSignal.timeout(leftAfter));
+      const space = await this.#deps.spaces.find(job.catalogueId, AbortSignal.timeout(abandonedAfter));
       await dropStage(this.#deps, space?.id ?? job.catalogueId, job.id);
       await this.#files.drop(job.id);
     } catch (err) {
-      this.#deps.log.warn({ err, job: job.id }, 'an import left its file, or its table');
+      this.#deps.log.warn({ err, job: job.id }, 'the file or the staging table of an import is left behind');
     }
   }
 
-  async #takeUp(): Promise<void> {
+  async #resumeAbandoned(): Promise<void> {
     const { store, now } = this.#deps;
     const { signal } = this.#closing;
-    // a kill may have left what belongs to a job that is over
+    // a kill may have left files of jobs that have ended
     const jobs = await this.#table.among(await this.#files.ids(), signal);
     for (const job of jobs) if (isOver(job) && !this.#running.has(job.id)) await this.#tidy(job);
-    await this.#files.dropLeft(
+    await this.#files.dropOrphans(
       jobs.map(({ id }) => id),
       now() - lostAfter,
     );
     for (const job of await this.#table.unfinished(signal)) {
       if (this.#running.has(job.id)) continue;
       const age = now() - Date.parse(job.updatedAt);
-      // what became of a job whose file is lost can still be found out
-      const isLeft = this.#files.has(job.id) ? store.singleWriter || age > leftAfter : age > lostAfter;
-      if (isLeft) this.#begin(job);
+      // a job without its file still has to be ended
+      const isAbandoned = this.#files.has(job.id)
+        ? store.singleWriter || age > abandonedAfter
+        : age > lostAfter;
+      if (isAbandoned) this.#begin(job);
     }
   }
 }

@@ -2,7 +2,7 @@ import type { Log } from '#kernel/log/log.ts';
 import { type ImportJob, isOver } from './import-job.ts';
 import type { JobTable } from './job-table.ts';
 
-/** One job, and its versions on their way to the table. */
+/** The current version of a job, and the writes of its versions to the table, one after the other. */
 export class JobNotes {
   job: ImportJob;
   readonly #table: Pick<JobTable, 'store'>;
@@ -14,24 +14,24 @@ export class JobNotes {
     this.#table = table;
   }
 
-  /** For the next version. */
+  /** Changes the job in memory; the next version that is stored has the change. */
   note(change: Partial<ImportJob>): void {
     this.job = { ...this.job, ...change };
   }
 
-  /** Notes it, and resolves when it is stored. */
+  /** Changes the job, and resolves when that version is stored. */
   store(change: Partial<ImportJob>): Promise<void> {
     const work = this.#stored.then(() => this.#write(change));
     this.#stored = work.catch(() => {});
     return work;
   }
 
-  /** Also says that the job has a process. */
+  /** Stores the progress, and with it a sign that a process works on the job. */
   storeSoon(log: Pick<Log, 'warn'>): void {
     if (this.#isStoring || isOver(this.job)) return;
     this.#isStoring = true;
     this.store({})
-      .catch((err: unknown) => log.warn({ err }, 'the progress of an import is not stored'))
+      .catch((err: unknown) => log.warn({ err }, 'the progress of an import could not be stored'))
       .finally(() => {
         this.#isStoring = false;
       });
@@ -45,7 +45,7 @@ export class JobNotes {
       updatedAt: new Date().toISOString(),
     };
     await this.#table.store(next);
-    // what was noted meanwhile comes with the next one
+    // a change that was noted during the write is stored with the next version
     this.job = { ...this.job, ...change, version: next.version, updatedAt: next.updatedAt };
   }
 }

@@ -14,7 +14,7 @@ import { type ImportJob, isOver, jobJson } from './import-job.ts';
 import type { Imports } from './imports.ts';
 import { jobSchema } from './job-schema.ts';
 
-const toInsert = inSpace('insert');
+const insertGrant = inSpace('insert');
 
 interface JobRouteParts {
   readonly imports: Imports;
@@ -27,7 +27,7 @@ const idPattern = /^[0-9a-f-]{36}$/;
 
 const parameters = {
   limit: limitParameter,
-  after: textParameter('The `next` of the page before', { pattern: idPattern.source }, (text) =>
+  after: textParameter('The `next` of the previous page', { pattern: idPattern.source }, (text) =>
     idPattern.test(text) ? null : 'should be the id of a job',
   ),
 };
@@ -39,17 +39,19 @@ const usualLimit = 100;
 type JobRoute = Pick<Route, 'method' | 'path'> & {
   readonly name: string;
   readonly api: Omit<NonNullable<Route['api']>, 'id' | 'tag' | 'access' | 'needs'>;
-  run(deps: JobRouteParts, request: HttpRequest, may: May): Promise<HttpResponse>;
+  run(deps: JobRouteParts, request: HttpRequest, access: JobAccess): Promise<HttpResponse>;
 };
 
-/** The account of a request, and the jobs that its token is granted. */
-interface May {
+/** The account of a request, and the jobs that its token may see. */
+interface JobAccess {
   readonly ownerId: string;
-  see(job: ImportJob | null): ImportJob;
+  /** Throws a 404 or 403. */
+  requireJob(job: ImportJob | null): ImportJob;
   isGranted(job: ImportJob): boolean;
 }
 
-function making(base: string): string {
+/** Shell commands that start an import, and keep its id in JOB. */
+function importSample(base: string): string {
   const structure = { ...exampleStructure, projectSlug: 'shop', slug: 'guests' };
   const url = `${base}/shop/guests`;
   const insert = curl({ url, headers: { structure }, body: [{ name: 'Ada', age: 36 }] });
@@ -59,12 +61,14 @@ function making(base: string): string {
 
 const routes: readonly JobRoute[] = [
   {
-    ...{ name: 'listJobs', method: 'GET', path: '/_jobs_' },
+    name: 'listJobs',
+    method: 'GET',
+    path: '/_jobs_',
     api: {
       summary: 'List the imports of the account',
-      description: 'The newest first. They are kept for 30 days.',
+      description: 'Newest first. Imports are kept for 30 days.',
       parameters: describeList(parameters),
-      answers: { 200: jsonAnswer('A page of them', jobs) },
+      answers: { 200: jsonAnswer('A page of imports', jobs) },
       errors: [...accountErrors, 'invalid_condition'],
       sample: (base) => curl({ url: `${base}/_jobs_` }),
     },
@@ -77,10 +81,12 @@ const routes: readonly JobRoute[] = [
     },
   },
   {
-    ...{ name: 'getJob', method: 'GET', path: '/_jobs_/:job' },
+    name: 'getJob',
+    method: 'GET',
+    path: '/_jobs_/:job',
     api: {
       summary: 'Get an import',
-      description: `How far it is. With \`Accept: ${eventStream}\` an event each time that changes, until it is over.`,
+      description: `Its state and progress. With \`Accept: ${eventStream}\`, an event for each change until it ends.`,
       pathParameters,
       answers: {
         200: {
@@ -89,11 +95,11 @@ const routes: readonly JobRoute[] = [
         },
       },
       errors: [...accountErrors, 'not_found'],
-      sample: (base) => `${making(base)}${curl({ url: `${base}/_jobs_/$JOB` })}`,
+      sample: (base) => `${importSample(base)}${curl({ url: `${base}/_jobs_/$JOB` })}`,
     },
-    async run({ imports }, request, { ownerId, see }) {
+    async run({ imports }, request, { ownerId, requireJob }) {
       const { job: id = '' } = request.params;
-      const job = see(await imports.find(ownerId, id, request.signal));
+      const job = requireJob(await imports.find(ownerId, id, request.signal));
       if (request.header('accept')?.includes(eventStream) !== true) return noStoreJson(jobJson(job));
       return {
         status: 200,
@@ -103,28 +109,32 @@ const routes: readonly JobRoute[] = [
     },
   },
   {
-    ...{ name: 'cancelJob', method: 'DELETE', path: '/_jobs_/:job' },
+    name: 'cancelJob',
+    method: 'DELETE',
+    path: '/_jobs_/:job',
     api: {
       summary: 'Cancel an import',
       description:
-        'Its records are stored, all or none: the answer says so. One that is over stays as it is.',
+        'All of its records are stored, or none: the answer says which. An import that has ended stays as it is.',
       pathParameters,
       answers: { 200: jsonAnswer('The job', jobSchema) },
       errors: [...accountErrors, 'not_found'],
-      sample: (base) => `${making(base)}${curl({ method: 'DELETE', url: `${base}/_jobs_/$JOB` })}`,
+      sample: (base) => `${importSample(base)}${curl({ method: 'DELETE', url: `${base}/_jobs_/$JOB` })}`,
     },
-    async run({ imports }, request, { ownerId, see }) {
+    async run({ imports }, request, { ownerId, requireJob }) {
       const { job: id = '' } = request.params;
-      const job = see(await imports.find(ownerId, id, request.signal));
+      const job = requireJob(await imports.find(ownerId, id, request.signal));
       return noStoreJson(jobJson(await imports.cancel(job, request.signal)));
     },
   },
 ];
 
-/** Imports as their account sees them. A token sees those of the record spaces that it may insert into. */
+/** Imports as their account sees them. A token sees imports into record spaces that it may insert into. */
 export function jobRoutes(deps: JobRouteParts): Route[] {
   return routes.map(({ name, method, path, api, run }) => ({
-    ...{ operation: name, method, path },
+    operation: name,
+    method,
+    path,
     api: {
       id: name,
       tag: 'Jobs',
@@ -134,19 +144,19 @@ export function jobRoutes(deps: JobRouteParts): Route[] {
     },
     async handler(request) {
       const { userId: ownerId, grants } = await deps.authenticate(request);
-      const see = (job: ImportJob | null): ImportJob => {
+      const requireJob = (job: ImportJob | null): ImportJob => {
         if (job === null) throw notFound('There is no such job');
-        assertGranted(grants, toInsert, { project: job.project, space: job.space });
+        assertGranted(grants, insertGrant, { project: job.project, space: job.space });
         return job;
       };
       const isGranted = (job: ImportJob): boolean => {
         try {
-          return see(job) === job;
+          return requireJob(job) === job;
         } catch {
           return false;
         }
       };
-      return run(deps, request, { ownerId, see, isGranted });
+      return run(deps, request, { ownerId, requireJob, isGranted });
     },
   }));
 }

@@ -3,49 +3,49 @@ import type { UsageCounts } from '#catalogue/usage-counts.ts';
 import { settledWithin } from '#kernel/limits/deadline.ts';
 import type { FairShare } from '#kernel/limits/fair-share.ts';
 import type { Log } from '#kernel/log/log.ts';
-import { type ImportJob, isOver, over } from './import-job.ts';
-import { isPassing } from './is-passing.ts';
+import { type ImportJob, isOver, jobEnd } from './import-job.ts';
+import { type ImportParts, importRecords, publishAgain, shownError } from './import-records.ts';
+import { isTransient } from './is-transient.ts';
 import { JobNotes } from './job-notes.ts';
 import type { JobTable } from './job-table.ts';
-import { type ImportParts, importRecords, publishAgain, shownError } from './one-import.ts';
 import type { ReceivedFiles } from './received-files.ts';
 
 export interface JobRunParts extends ImportParts {
   readonly usage: Pick<UsageCounts, 'add'>;
   readonly log: Pick<Log, 'warn'>;
   readonly now: () => number;
-  readonly table: Pick<JobTable, 'store' | 'isToStop'>;
+  readonly table: Pick<JobTable, 'store' | 'isStopRequested'>;
   readonly files: Pick<ReceivedFiles, 'has' | 'pathOf'>;
   /** Imports that run at once. */
   readonly slots: Pick<FairShare, 'take'>;
-  /** Aborted when the process ends: the next one goes on. */
+  /** Aborted when the process ends: the next process continues. */
   readonly closing: AbortSignal;
-  /** Takes away what a job that is over left. Never rejects. */
+  /** Removes the file and the staging table of a job that has ended. Never rejects. */
   readonly tidy: (job: ImportJob) => Promise<void>;
-  /** Absent: as documented. */
-  readonly tries?: TryTimes;
+  /** Absent: the documented schedule. */
+  readonly tries?: RetrySchedule;
 }
 
 /**
- * A job that fails for a reason that passes waits before it is tried again, twice as long each time; the last try begins
- * after `during`. Milliseconds.
+ * When a job that failed for a transient reason is tried again: after a pause that doubles each time, and not later than
+ * `during`. Milliseconds.
  */
-interface TryTimes {
+interface RetrySchedule {
   readonly pause: number;
   readonly longestPause: number;
   readonly during: number;
 }
 
-/** Between two versions of a job in the table, and two looks whether another process has stopped it. Milliseconds. */
+/** Between two versions of a job in the table, and two checks whether another process has stopped it. Milliseconds. */
 const storeEvery = 2000;
-const usualTries: TryTimes = { pause: 1000, longestPause: 60_000, during: 24 * 3_600_000 };
+const usualSchedule: RetrySchedule = { pause: 1000, longestPause: 60_000, during: 24 * 3_600_000 };
 
-/** The work of this process on a job, until that is over. */
+/** The work of this process on a job, until it ends. */
 export class JobRun {
   readonly #deps: JobRunParts;
   readonly #notes: JobNotes;
   readonly #stop = new AbortController();
-  #over: Promise<void> | null = null;
+  #running: Promise<void> | null = null;
 
   constructor(deps: JobRunParts, job: ImportJob) {
     this.#deps = deps;
@@ -56,13 +56,13 @@ export class JobRun {
     return this.#notes.job;
   }
 
-  /** Tries until the job is over, or the process ends. Never rejects. */
+  /** Tries until the job or the process ends. Never rejects. */
   run(): Promise<void> {
-    this.#over ??= this.#run();
-    return this.#over;
+    this.#running ??= this.#run();
+    return this.#running;
   }
 
-  /** Tries once, and answers whether the job should be tried again. Never rejects. @param lastTry when none follows any more */
+  /** Tries once. Returns whether to try again. Never rejects. @param lastTry the time after which no try begins */
   async try(lastTry: number): Promise<boolean> {
     let release: (() => void) | null = null;
     try {
@@ -70,27 +70,29 @@ export class JobRun {
       await this.#work();
       return !isOver(this.job);
     } catch (error) {
-      return this.#isLeftBy(error, lastTry);
+      return this.#shouldRetry(error, lastTry);
     } finally {
       release?.();
     }
   }
 
-  /** Resolves when it is over, or after a time: its records are there, all or none. @param most milliseconds */
+  /** Resolves when the job has ended, with all of its records or none, or after `most` milliseconds. */
   async cancel(most: number): Promise<void> {
     this.#stop.abort(cancelled);
     await settledWithin(this.run(), most);
   }
 
   async #run(): Promise<void> {
-    const { log, table, closing, now, tidy, tries = usualTries } = this.#deps;
+    const { log, table, closing, now, tidy, tries = usualSchedule } = this.#deps;
     const stop = (): void => this.#stop.abort(closing.reason);
     if (closing.aborted) stop();
     closing.addEventListener('abort', stop);
     const storing = setInterval(() => {
       this.#notes.storeSoon(log);
-      const asked = table.isToStop(this.job.id, closing);
-      asked.then((isAsked) => isAsked && this.#stop.abort(cancelled)).catch(() => {});
+      table
+        .isStopRequested(this.job.id, closing)
+        .then((isRequested) => isRequested && this.#stop.abort(cancelled))
+        .catch(() => {});
     }, storeEvery);
     const lastTry = now() + tries.during;
     let { pause } = tries;
@@ -107,7 +109,7 @@ export class JobRun {
     return this.job.state === 'publishing';
   }
 
-  /** Whether its records are there has to be found out even when nobody wants them any more. */
+  /** Even a cancelled job has to find out whether its records were published. */
   #signal(): AbortSignal {
     return this.#isPublishing() ? this.#deps.closing : this.#stop.signal;
   }
@@ -129,29 +131,29 @@ export class JobRun {
   }
 
   #fail(error: string): Promise<void> {
-    return this.#notes.store({ ...over('failed'), error });
+    return this.#notes.store({ ...jobEnd('failed'), error });
   }
 
-  /** Whether the job should be tried again after an error; otherwise its end is stored. Never rejects. */
-  async #isLeftBy(err: unknown, lastTry: number): Promise<boolean> {
+  /** Whether to try again after an error; otherwise stores the end of the job. Never rejects. */
+  async #shouldRetry(err: unknown, lastTry: number): Promise<boolean> {
     const { log, now, closing } = this.#deps;
     const { id: job } = this.job;
     if (closing.aborted) return false;
-    const isLeft = now() < lastTry;
+    const hasTime = now() < lastTry;
     if (this.#isPublishing()) {
       log.warn({ err, job }, 'an import could not be published');
-      return isLeft;
+      return hasTime;
     }
     const { aborted: isStopped } = this.#stop.signal;
-    if (isLeft && !isStopped && isPassing(err)) {
-      log.warn({ err, job }, 'an import is tried again');
-      // where this fails, the table says that it runs
+    if (hasTime && !isStopped && isTransient(err)) {
+      log.warn({ err, job }, 'an import failed, and will be tried again');
+      // if this fails, the table still has it as running
       await this.#notes.store({ state: 'waiting' }).catch(() => this.#notes.note({ state: 'waiting' }));
       return true;
     }
     if (!isStopped && shownError(err) === shownError(null)) log.warn({ err, job }, 'an import failed');
-    const end = isStopped ? this.#notes.store(over('cancelled')) : this.#fail(shownError(err));
-    await end.catch((err: unknown) => log.warn({ err, job }, 'the end of an import is not stored'));
+    const end = isStopped ? this.#notes.store(jobEnd('cancelled')) : this.#fail(shownError(err));
+    await end.catch((err: unknown) => log.warn({ err, job }, 'the end of an import could not be stored'));
     return false;
   }
 }

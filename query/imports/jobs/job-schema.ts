@@ -3,7 +3,7 @@ import { importFormats } from '../formats/source-records.ts';
 import { jobStates, mostProblems } from './import-job.ts';
 
 const problem = exactObject({
-  line: { ...nullable(count), description: 'Of the file, from 1' },
+  line: { ...nullable(count), description: 'Line of the file, from 1' },
   field: nullable(string),
   reason: string,
 });
@@ -19,16 +19,16 @@ export const jobSchema = named(
     space: string,
     format: { type: 'string', enum: [...importFormats] },
     onError: { type: 'string', enum: ['stop', 'skip'] },
-    bytes: { ...count, description: 'Of the file' },
+    bytes: { ...count, description: 'Size of the file' },
     bytesRead: count,
-    records: { ...count, description: 'How many were read' },
-    skipped: { ...count, description: 'How many of them are left out' },
-    updated: { ...count, description: 'How many changed stored records' },
-    inserted: { ...count, description: 'How many are stored' },
-    perSecond: { ...nullable(count), description: 'Records that were read in a second' },
+    records: { ...count, description: 'Records that were read' },
+    skipped: { ...count, description: 'Records that were left out' },
+    updated: { ...count, description: 'Records that updated stored ones' },
+    inserted: { ...count, description: 'Records that were stored' },
+    perSecond: { ...nullable(count), description: 'Records read per second' },
     problems: { ...arrayOf(problem), description: `The first ${mostProblems}` },
     problemCount: count,
-    remarks: { ...arrayOf(string), description: 'On fields that are TEXT, and nearly of another type' },
+    remarks: { ...arrayOf(string), description: 'About TEXT fields whose values are mostly of another type' },
     error: { ...nullable(string), description: 'Why it failed' },
     createdAt: dateTime,
     startedAt: nullable(dateTime),
@@ -36,26 +36,26 @@ export const jobSchema = named(
   }),
 );
 
-/** What `dryRun` answers. */
+/** The answer to a request with `dryRun`. */
 export const previewSchema = named(
   'ImportPreview',
   exactObject({
     structure: {
       type: 'object',
       additionalProperties: true,
-      description: 'As the `structure` header has it',
+      description: 'In the form of the `structure` header',
     },
     columns: arrayOf(exactObject({ name: string, field: nullable(string) })),
     rows: arrayOf(exactObject({ line: count, values: { type: 'array', items: {} } })),
-    records: { ...count, description: 'How many were looked at' },
+    records: { ...count, description: 'Records that were checked' },
     problems: arrayOf(problem),
     remarks: {
       ...arrayOf(exactObject({ column: string, reason: string })),
-      description: 'On columns that are TEXT, and nearly of another type',
+      description: 'About TEXT columns whose values are mostly of another type',
     },
     suggested: {
       ...exactObject({ nulls: nullable(string), true: nullable(string), decimal: nullable(string) }),
-      description: 'Choices by which more columns get a type; null: none is needed',
+      description: 'Options that would give more columns a type; null: not needed',
     },
   }),
 );

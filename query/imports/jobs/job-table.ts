@@ -5,10 +5,10 @@ import { type ImportJob, isOver } from './import-job.ts';
 
 const columns = ['owner_id', 'id', 'version', 'state', 'updated_at', 'content'];
 
-/** The account of rows that ask for a job to be cancelled: no user has it. */
-const stops = 'stops';
+/** The owner of rows that request the end of a job: no account has this id. */
+const stopRequests = 'stops';
 
-/** The table of jobs. Each version of a job is a row; the newest counts. */
+/** The table of jobs. Each version of a job is a row, and the newest one is valid. */
 export class JobTable {
   readonly #db: Database;
   readonly #table: string;
@@ -29,14 +29,14 @@ export class JobTable {
     return job ?? null;
   }
 
-  /** The job of a request with an `Idempotency-Key`, of the last day. @param key its hash */
+  /** The job of the last day with this `Idempotency-Key`. @param key its hash */
   async findByKey(ownerId: string, key: string, signal: AbortSignal): Promise<ImportJob | null> {
     const recent = 'updated_at > now() - INTERVAL 1 DAY';
     const where = `${of(ownerId)} AND ${recent} AND JSONExtractString(content, 'key') = ${textLiteral(key)}`;
     return (await this.#select(where, signal))[0] ?? null;
   }
 
-  /** The newest jobs of an account. @param before the id of the last one of the page before */
+  /** The newest jobs of an account. @param before the last id of the previous page */
   list(
     ownerId: string,
     limit: number,
@@ -47,24 +47,24 @@ export class JobTable {
     return this.#select(`${of(ownerId)}${older} ORDER BY id DESC LIMIT ${limit}`, signal);
   }
 
-  /** Those with some ids, of all accounts. */
+  /** The jobs with these ids, of all accounts. */
   async among(ids: readonly string[], signal: AbortSignal): Promise<readonly ImportJob[]> {
     if (ids.length === 0) return [];
-    const which = `id IN (${ids.map(textLiteral).join(', ')}) AND owner_id != ${textLiteral(stops)}`;
+    const which = `id IN (${ids.map(textLiteral).join(', ')}) AND owner_id != ${textLiteral(stopRequests)}`;
     return this.#select(which, signal);
   }
 
-  /** Lets the process that works on a job know that it should stop. */
-  async askToStop(id: string): Promise<void> {
-    const row = [stops, id, 1, 'cancelled', timestampText(new Date()), '{}'];
+  /** Requests that the process that works on a job stops. */
+  async requestStop(id: string): Promise<void> {
+    const row = [stopRequests, id, 1, 'cancelled', timestampText(new Date()), '{}'];
     await this.#db.insert({ table: this.#table, columns, lines: Buffer.from(`${JSON.stringify(row)}\n`) });
   }
 
-  async isToStop(id: string, signal: AbortSignal): Promise<boolean> {
-    return (await this.#select(`${of(stops)} AND id = ${textLiteral(id)}`, signal)).length > 0;
+  async isStopRequested(id: string, signal: AbortSignal): Promise<boolean> {
+    return (await this.#select(`${of(stopRequests)} AND id = ${textLiteral(id)}`, signal)).length > 0;
   }
 
-  /** Those that are not over, of all accounts. */
+  /** Jobs that have not ended, of all accounts. */
   async unfinished(signal: AbortSignal): Promise<readonly ImportJob[]> {
     const jobs = await this.#select(`state IN ('waiting', 'running', 'publishing') ORDER BY id`, signal);
     return jobs.filter((job) => !isOver(job));

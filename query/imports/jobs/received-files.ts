@@ -3,11 +3,11 @@ import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { syncDirectory } from '#kernel/durable-files/durable-directories.ts';
 import { overloaded } from '#kernel/errors/catalogue.ts';
-import { type Source, type SpooledBody, spool } from './spool-body.ts';
+import { type ByteSource, type SpooledBody, spoolBody } from './spool-body.ts';
 
 /** A file on the disk of the process. */
 export interface ReceivedFile extends SpooledBody {
-  /** That of its job. */
+  /** Also the id of its job. */
   readonly id: string;
   readonly path: string;
 }
@@ -15,39 +15,40 @@ export interface ReceivedFile extends SpooledBody {
 export interface ReceivedFilesParts {
   readonly folder: string;
   readonly newId: () => string;
-  /** Of a file. */
+  /** Bytes that a file may have. */
   readonly mostBytes: number;
 }
 
-/** Imports of an account that are not over. */
+/** Unfinished imports of an account. */
 const mostOfAccount = 10;
 
-/** The files of imports. Each is kept until its import is over. */
+/** The files of imports. Each is kept until its import ends. */
 export class ReceivedFiles {
   readonly #deps: ReceivedFilesParts;
-  /** Files of accounts that are being received. */
-  readonly #coming = new Map<string, number>();
+  /** How many files are being received, by account. */
+  readonly #receiving = new Map<string, number>();
 
   constructor(deps: ReceivedFilesParts) {
     this.#deps = deps;
   }
 
-  /** Stores a file. Throws 503 when the account has too many. @param running imports of the account that are not over */
-  async receive(ownerId: string, source: Source, running: number): Promise<ReceivedFile> {
-    const coming = this.#coming.get(ownerId) ?? 0;
-    if (running + coming >= mostOfAccount)
-      throw overloaded(`the account has ${mostOfAccount} imports that are not over`);
+  /** Stores a file. Throws 503 when the account has too many imports. @param running its unfinished imports */
+  async receive(ownerId: string, source: ByteSource, running: number): Promise<ReceivedFile> {
+    const receiving = this.#receiving.get(ownerId) ?? 0;
+    if (running + receiving >= mostOfAccount)
+      throw overloaded(`the account has ${mostOfAccount} unfinished imports`);
     const { folder, newId, mostBytes } = this.#deps;
     const id = newId();
     const path = this.pathOf(id);
-    this.#coming.set(ownerId, coming + 1);
+    this.#receiving.set(ownerId, receiving + 1);
     try {
       await mkdir(folder, { recursive: true });
-      return { id, path, ...(await spool(source, path, mostBytes)) };
+      const { bytes, digest } = await spoolBody(source, path, mostBytes);
+      return { id, path, bytes, digest };
     } finally {
-      const left = (this.#coming.get(ownerId) as number) - 1;
-      if (left > 0) this.#coming.set(ownerId, left);
-      else this.#coming.delete(ownerId);
+      const left = (this.#receiving.get(ownerId) as number) - 1;
+      if (left > 0) this.#receiving.set(ownerId, left);
+      else this.#receiving.delete(ownerId);
     }
   }
 
@@ -64,16 +65,16 @@ export class ReceivedFiles {
     return readdir(this.#deps.folder).catch(() => []);
   }
 
-  /** Drops files of requests that never got a job. @param known ids of jobs @param before milliseconds since 1970 */
-  async dropLeft(known: readonly string[], before: number): Promise<void> {
+  /** Drops files of requests that never got a job. @param jobIds of all jobs @param before milliseconds since 1970 */
+  async dropOrphans(jobIds: readonly string[], before: number): Promise<void> {
     for (const id of await this.ids()) {
-      if (known.includes(id)) continue;
+      if (jobIds.includes(id)) continue;
       const { mtimeMs } = await stat(this.pathOf(id));
       if (mtimeMs < before) await this.drop(id);
     }
   }
 
-  /** Resolves when a file will be found again whatever happens. */
+  /** Resolves when the names of the files are durable. */
   sync(): Promise<void> {
     return syncDirectory(this.#deps.folder);
   }

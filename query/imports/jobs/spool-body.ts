@@ -9,29 +9,29 @@ export interface SpooledBody {
   readonly digest: string;
 }
 
-/** Room on the disk that imports leave to others: a tenth of it, and no more than this. Bytes. */
-const mostLeft = 8 * 1024 ** 3;
-/** Bytes between two looks at the room. */
-const roomEvery = 64 * 1024 * 1024;
+/** Bytes that imports leave free on a disk: a tenth of it, but at most so many. */
+const mostReserved = 8 * 1024 ** 3;
+/** Bytes between two checks of the free space. */
+const checkEvery = 64 * 1024 * 1024;
 
-/** Throws a 507 where an import should take no more of a disk. @param path of a file on it */
+/** Throws a 507 if an import should not take more space of a disk. @param path of a file on it */
 export async function assertRoom(path: string): Promise<void> {
   const { bavail, blocks, bsize } = await statfs(path);
-  if (bavail * bsize < Math.min(mostLeft, (blocks * bsize) / 10)) throw storageFull();
+  if (bavail * bsize < Math.min(mostReserved, (blocks * bsize) / 10)) throw storageFull();
 }
 
-/** Where the bytes of a file come from: calls `store` with each piece, the next one when it has resolved. */
-export type Source = (store: (chunk: Uint8Array) => Promise<void>) => Promise<void>;
+/** Produces the bytes of a file: calls `store` with each chunk, and waits until it resolves before the next one. */
+export type ByteSource = (store: (chunk: Uint8Array) => Promise<void>) => Promise<void>;
 
-/** Writes bytes to a file as they arrive, and answers when it is durable. A source that fails leaves no file. */
-export async function spool(source: Source, path: string, limit: number): Promise<SpooledBody> {
+/** Writes bytes to a file as they arrive. Resolves when the file is durable. Leaves no file when the source fails. */
+export async function spoolBody(source: ByteSource, path: string, limit: number): Promise<SpooledBody> {
   const file = await open(path, 'wx', 0o600);
   const hash = createHash('sha256');
   let bytes = 0;
-  let looked = -roomEvery;
+  let checkedAt = -checkEvery;
   const store = async (chunk: Uint8Array): Promise<void> => {
-    if (bytes - looked >= roomEvery) {
-      looked = bytes;
+    if (bytes - checkedAt >= checkEvery) {
+      checkedAt = bytes;
       await assertRoom(path);
     }
     bytes += chunk.byteLength;
@@ -52,7 +52,7 @@ export async function spool(source: Source, path: string, limit: number): Promis
   }
 }
 
-export function bodySource(body: RequestBody, limit: number): Source {
+export function bodySource(body: RequestBody, limit: number): ByteSource {
   return (store) => {
     if ((body.contentLength ?? 0) > limit) throw payloadTooLarge(limit, 'Request body');
     return new Promise<void>((resolve, reject) => {
@@ -81,7 +81,7 @@ export function bodySource(body: RequestBody, limit: number): Source {
   };
 }
 
-export function chunksSource(chunks: AsyncIterable<Uint8Array>): Source {
+export function chunksSource(chunks: AsyncIterable<Uint8Array>): ByteSource {
   return async (store) => {
     for await (const chunk of chunks) await store(chunk);
   };

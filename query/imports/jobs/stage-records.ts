@@ -14,17 +14,17 @@ import { valueKey } from '#records/unique/reservation-keys.ts';
 import type { UniqueValue } from '#records/unique-values.ts';
 import { FileProblem } from '../formats/file-problem.ts';
 import type {
-  Answered,
-  AskedIds,
-  AskedKeys,
-  AskedValues,
-  Block,
-  Ended,
-  FromThread,
-  Question,
+  BlockMessage,
+  EndMessage,
+  IdsRequest,
+  KeysRequest,
+  MessageEnvelope,
+  ReplyEnvelope,
+  ThreadMessage,
   ThreadProgress,
+  ThreadReply,
   ThreadTask,
-  ToThread,
+  ValuesRequest,
 } from '../thread/thread-messages.ts';
 import { startThread, threadFailure } from '../thread/worker-thread.ts';
 import { type ApplyParts, applyUpserts } from './apply-upserts.ts';
@@ -34,26 +34,26 @@ export interface StageParts extends ApplyParts {
   readonly hasher: Hasher;
 }
 
-interface StageOrder {
+interface StageOptions {
   readonly space: RecordSpace;
   readonly staged: StagedRecords;
   readonly conflict: OnConflict | null;
-  /** Called with each step; `stored` records are in the table. */
+  /** Called at each step. @param stored records in the staging table */
   readonly report: (progress: ThreadProgress, stored: number) => void;
 }
 
 const hashCharacters = 8;
-/** Milliseconds after which a thread that says nothing hangs in what it reads. */
-const silence = 30_000;
+/** Milliseconds without a message after which a thread counts as stuck in its file. */
+const silenceLimit = 30_000;
 
 /**
- * Reads a file on a thread of its own, and stores its records in a table that nobody sees. Resolves with how it ended;
- * rejects when the signal is aborted, and when the engine fails.
+ * Reads a file on its own thread, and writes its records to a staging table. Resolves with the outcome; rejects when the
+ * signal is aborted, or the engine fails.
  */
 export async function stageRecords(
   deps: StageParts,
   task: ThreadTask,
-  { space, staged, conflict, report }: StageOrder,
+  { space, staged, conflict, report }: StageOptions,
   signal: AbortSignal,
 ): Promise<{ readonly isCut: boolean; readonly stored: number }> {
   const { store, hasher } = deps;
@@ -63,20 +63,20 @@ export async function stageRecords(
   signal.throwIfAborted();
   const worker = await startThread('import-thread', task);
   let stored = 0;
-  const answer = async (message: Question): Promise<ToThread | Ended> => {
+  const answer = async (message: ThreadMessage): Promise<ThreadReply | EndMessage> => {
     switch (message.type) {
       case 'keys':
-        return suspectsOf(store, space, message, signal);
+        return suspectPlaces(store, space, message, signal);
       case 'values':
-        return storedOf(store, space, message, signal);
+        return storedValuePlaces(store, space, message, signal);
       case 'ids':
-        return storedIds(store, space, message, signal);
+        return storedIdPlaces(store, space, message, signal);
       case 'upserts':
         return conflict === null ? [] : applyUpserts(deps, space, conflict, message.records, signal);
       case 'hashes':
         return hasher.hashValues(message.values, signal, space.ownerId);
       case 'block':
-        // its part is as large as its rows
+        // the new part takes as much disk space as the rows
         if (store.singleWriter) await assertRoom(task.path);
         await insertBlock(db, staged, message);
         stored += message.records;
@@ -98,31 +98,33 @@ export async function stageRecords(
   }
 }
 
-/** Answers a thread until it ends. Rejects when it fails, says nothing for long, or the signal is aborted. */
+/** Answers a thread until it ends. Rejects when it fails or hangs, and when the signal is aborted. */
 async function conversation(
   worker: Worker,
-  answer: (message: Question) => Promise<ToThread | Ended>,
+  answer: (message: ThreadMessage) => Promise<ThreadReply | EndMessage>,
   signal: AbortSignal,
-): Promise<Ended> {
-  // while it waits for an answer it need not say anything
+): Promise<EndMessage> {
+  // a thread that waits for an answer may be silent
   let open = 0;
-  let heard = performance.now();
+  let lastHeard = performance.now();
   let watch: NodeJS.Timeout | undefined;
-  const ended = new Promise<Ended>((resolve, reject) => {
+  const ended = new Promise<EndMessage>((resolve, reject) => {
     watch = setInterval(() => {
-      if (open === 0 && performance.now() - heard > silence)
-        reject(new FileProblem(null, 'a part of it takes too long to be read'));
-    }, silence / 10);
-    worker.on('message', ({ id, message }: FromThread) => {
+      if (open === 0 && performance.now() - lastHeard > silenceLimit)
+        reject(new FileProblem(null, 'reading a part of it takes too long'));
+    }, silenceLimit / 10);
+    worker.on('message', ({ id, message }: MessageEnvelope) => {
       open++;
       answer(message).then((result) => {
         open--;
-        heard = performance.now();
+        lastHeard = performance.now();
         if ('type' in result) resolve(result);
-        else if (message.type !== 'block') worker.postMessage({ id, answer: result } satisfies Answered);
+        else if (message.type !== 'block') worker.postMessage({ id, answer: result } satisfies ReplyEnvelope);
         else {
           const { rows } = message;
-          worker.postMessage({ id, answer: result, rows } satisfies Answered, [rows.buffer as ArrayBuffer]);
+          worker.postMessage({ id, answer: result, rows } satisfies ReplyEnvelope, [
+            rows.buffer as ArrayBuffer,
+          ]);
         }
       }, reject);
     });
@@ -133,16 +135,16 @@ async function conversation(
 async function insertBlock(
   db: Database,
   staged: StagedRecords,
-  { columns, types, rows }: Block,
+  { columns, types, rows }: BlockMessage,
 ): Promise<void> {
   await db.insert({ table: staged.name, columns, types, lines: rows, home: staged.home });
 }
 
 /** Places of the values that may be stored. */
-async function suspectsOf(
+async function suspectPlaces(
   { keys }: RecordStore,
   { id }: RecordSpace,
-  { hashes }: AskedKeys,
+  { hashes }: KeysRequest,
   signal: AbortSignal,
 ): Promise<readonly number[]> {
   const places: number[] = [];
@@ -158,11 +160,11 @@ async function suspectsOf(
   return places;
 }
 
-/** Places of the ids that records have. */
-async function storedIds(
+/** Places of the ids that are stored. */
+async function storedIdPlaces(
   { db, table }: RecordStore,
   { id: spaceId }: RecordSpace,
-  { ids }: AskedIds,
+  { ids }: IdsRequest,
   signal: AbortSignal,
 ): Promise<readonly number[]> {
   const places = new Map(ids.map((id, place) => [id, place]));
@@ -174,11 +176,11 @@ async function storedIds(
   return rows.flatMap(({ _id }) => places.get(_id) ?? []);
 }
 
-/** Places of the values that records have. */
-async function storedOf(
+/** Places of the values that are stored. */
+async function storedValuePlaces(
   store: RecordStore,
   space: RecordSpace,
-  { values }: AskedValues,
+  { values }: ValuesRequest,
   signal: AbortSignal,
 ): Promise<readonly number[]> {
   const fields = new Map(space.structure.fields.map((field) => [slotOf(field), field]));

@@ -5,7 +5,7 @@ import type { ByteRange, ObjectStore, StoredObject } from '#objects/object-store
 
 type Objects = Pick<ObjectStore, 'head' | 'read' | 'open' | 'close'>;
 
-/** The uploaded files, to be read. Their store is opened when the first one is. */
+/** Reads uploaded files. Opens their store with the first file. */
 export class StoredFiles {
   readonly #deploymentId: string;
   readonly #open: () => Promise<Objects>;
@@ -38,7 +38,7 @@ export class StoredFiles {
     yield* (await this.#opened()).read(key, range, signal);
   }
 
-  /** The file itself, to be closed; null: it is on another machine. */
+  /** The open file, which the caller closes; null: the store has no local files. */
   async open({ key }: StoredObject, signal: AbortSignal): Promise<FileHandle | null> {
     return (await (await this.#opened()).open?.(key, signal)) ?? null;
   }

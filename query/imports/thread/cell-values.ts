@@ -1,21 +1,22 @@
 import { parseExactly, RoundedNumber, roundingOf } from '#kernel/json/rounded-number.ts';
 import type { Field } from '#records/structure/field.ts';
 import { plainValue, unfitPart, unfitReason } from '../formats/table-cells.ts';
-import { type KnownWords, knownWords } from './cell-words.ts';
+import { type CellVocabulary, cellVocabulary } from './cell-words.ts';
+import type { ReadResult } from './system-values.ts';
 
-/** A cell as JSON of a body would say it, or its problem as the end of a sentence ("should be a valid number"). */
-export type CellReading = { readonly value: unknown } | { readonly problem: string };
+/** The value of a cell, as it would be in a JSON body. */
+type CellResult = ReadResult<unknown>;
 
 const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const longInteger = /^-?\d{16,}$/;
 const longNumber = /\d{16}|[eE]-\d{3}/;
-const none = { value: undefined };
-const jsonWords = knownWords();
+const noValue = { value: undefined };
+const jsonWords = cellVocabulary();
 
-/** @param cell null: nothing stands there */
-export function readCell({ type }: Field, cell: string | null, words = jsonWords): CellReading {
-  // an empty text is a value of TEXT alone
-  if (cell === null || (cell === '' && type !== 'TEXT')) return none;
+/** @param cell null: an empty cell without quotes */
+export function readCell({ type }: Field, cell: string | null, words = jsonWords): CellResult {
+  // an empty text is only a value of TEXT
+  if (cell === null || (cell === '' && type !== 'TEXT')) return noValue;
   switch (type) {
     case 'TEXT':
       return { value: cell };
@@ -30,10 +31,10 @@ export function readCell({ type }: Field, cell: string | null, words = jsonWords
   }
 }
 
-/** A value of a table as JSON of a body would say it: arrays and objects may be texts of JSON, as exports write them. */
-export function readTableCell({ type }: Field, given: unknown, nanIsNull: boolean): CellReading {
-  const cell = plainValue(given, nanIsNull);
-  if (cell === null) return none;
+/** Reads a value of a table. Arrays and objects may be JSON texts, as exports write them. */
+export function readTableCell({ type }: Field, value: unknown, nanIsNull: boolean): CellResult {
+  const cell = plainValue(value, nanIsNull);
+  if (cell === null) return noValue;
   const problem = unfitReason(cell) ?? unfitPart(cell);
   if (problem !== null) return { problem };
   return typeof cell === 'string' && (type === 'ARRAY' || type === 'OBJECT')
@@ -41,8 +42,8 @@ export function readTableCell({ type }: Field, given: unknown, nanIsNull: boolea
     : { value: cell };
 }
 
-function readNumber(given: string, { hasComma }: KnownWords): CellReading {
-  const cell = hasComma ? withPoint(given) : given;
+function readNumber(text: string, { hasComma }: CellVocabulary): CellResult {
+  const cell = hasComma ? withPoint(text) : text;
   if (!jsonNumber.test(cell))
     return {
       problem:
@@ -55,7 +56,7 @@ function readNumber(given: string, { hasComma }: KnownWords): CellReading {
   return rounding === null ? { value } : { problem: rounding };
 }
 
-/** A number as JSON has it. One with a point is none. */
+/** A number with a decimal comma as JSON; an empty text if it has a point. */
 function withPoint(cell: string): string {
   return cell.includes('.') ? '' : cell.replace(',', '.');
 }
@@ -64,9 +65,9 @@ export function hasDecimalComma(cell: string): boolean {
   return /^-?\d+,\d+$/.test(cell);
 }
 
-/** Whether a text is a number that a double holds. */
-export function isNumberCell(given: string, { hasComma }: KnownWords): boolean {
-  const cell = hasComma ? withPoint(given) : given;
+/** Whether a text is a number that a double holds without rounding an integer. */
+export function isNumberCell(text: string, { hasComma }: CellVocabulary): boolean {
+  const cell = hasComma ? withPoint(text) : text;
   return jsonNumber.test(cell) && !(mayBeRounded(cell, Number(cell)) && roundingOf(cell) !== null);
 }
 
@@ -74,12 +75,12 @@ function mayBeRounded(cell: string, value: number): boolean {
   return value === 0 || longInteger.test(cell);
 }
 
-function readJson(cell: string, type: string): CellReading {
+function readJson(cell: string, type: string): CellResult {
   try {
-    // others are never rounded
+    // JSON.parse is faster, and rounds none of the other numbers
     return { value: longNumber.test(cell) ? parseExactly(cell) : JSON.parse(cell) };
   } catch (error) {
-    const what = error instanceof RoundedNumber ? `: ${error.message}` : '';
-    return { problem: `should be the JSON of an ${type}${what}` };
+    const detail = error instanceof RoundedNumber ? `: ${error.message}` : '';
+    return { problem: `should be the JSON of an ${type}${detail}` };
   }
 }

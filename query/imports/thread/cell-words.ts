@@ -1,29 +1,30 @@
-/** What cells of CSV mean, where a file has other words than JSON. */
+/** Words for booleans, and the decimal separator, of a CSV file that does not write them as JSON does. */
 export interface CellWords {
   readonly true?: readonly string[];
   readonly false?: readonly string[];
-  /** Before the fraction of a number; absent: a point. */
+  /** The decimal separator; absent: a point. */
   readonly decimal?: ',';
 }
 
-export interface KnownWords {
-  /** In lower case. */
+/** `CellWords` in a form that is fast to look up. */
+export interface CellVocabulary {
+  /** By words in lower case. */
   readonly booleans: ReadonlyMap<string, boolean>;
   readonly hasComma: boolean;
 }
 
-/** Opposites of words for true: PostgreSQL writes `t` and `f`. */
+/** The opposites of words for true: PostgreSQL writes `t` and `f`. */
 const opposites: Readonly<Record<string, string>> = { t: 'f', yes: 'no', y: 'n', on: 'off', 1: '0' };
 
-/** Words for true that are known, in the order in which they are looked for. */
+/** Common words for true, in the order in which they are tried. */
 export const trueWords: readonly string[] = Object.keys(opposites);
 
 export function opposite(word: string): string | undefined {
   return opposites[word.toLowerCase()];
 }
 
-/** The words for false are those that are named, or the opposites of those for true. */
-export function knownWords(words: CellWords = {}): KnownWords {
+/** Without words for false, the opposites of the words for true are false. */
+export function cellVocabulary(words: CellWords = {}): CellVocabulary {
   const { true: trues = [], false: falses = trues.flatMap((word) => opposite(word) ?? []), decimal } = words;
   const booleans = new Map([
     ['true', true],

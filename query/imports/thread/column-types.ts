@@ -1,12 +1,12 @@
 import { isNumberCell } from './cell-values.ts';
-import { type KnownWords, opposite, trueWords } from './cell-words.ts';
+import { type CellVocabulary, opposite, trueWords } from './cell-words.ts';
 
-/** A value of each type, the likeliest first: a column is of the first one that all of its values have. */
+/** A value of each type. A column gets the first type that fits all of its values. */
 const samples = { boolean: true, number: 0, array: [], object: {}, string: '' };
 type Kind = keyof typeof samples;
 const kinds = Object.keys(samples) as Kind[];
 
-/** Words without quotes that writers have for null: R, pandas, PostgreSQL, MariaDB, spreadsheets. */
+/** Words without quotes that R, pandas, PostgreSQL, MariaDB and spreadsheets write for null. */
 const nullWords = [
   'NA',
   'N/A',
@@ -24,20 +24,20 @@ const nullWords = [
   '.',
 ];
 
-/** Of the values that a type does not fit, whose lines and texts are named. */
+/** How many values that do not fit a type are named with line and text. */
 const namedMisfits = 3;
-/** Different ones that are known. */
-const knownTexts = 20;
-/** The part of its values that makes a type likely. */
+/** How many different texts are kept. */
+const mostTexts = 20;
+/** The share of values that makes a type likely. */
 const likely = 0.9;
 
-/** What the first cells of a column say of its type. */
+/** Infers the type of a column from its first cells. */
 export class ColumnTypes {
   #values = 0;
   readonly #fits = new Map<Kind, number>();
   readonly #misfits = { number: new Misfits(), boolean: new Misfits() };
 
-  /** @param kindsOf the types that the value may be of; none: there is no value */
+  /** @param kindsOf the types that fit the value; empty: there is no value */
   note(value: unknown, line: number, kindsOf: readonly Kind[]): void {
     if (kindsOf.length === 0) return;
     this.#values++;
@@ -46,33 +46,33 @@ export class ColumnTypes {
       if (!kindsOf.includes(kind)) this.#misfits[kind].note(value, line);
   }
 
-  /** A value of the type; without values, and of several types, it is text. */
+  /** A value of the inferred type, which is text without values, and if they have several types. */
   sample(): unknown {
     const kind = kinds.find((kind) => this.#values > 0 && this.#fits.get(kind) === this.#values);
     return samples[kind ?? 'string'];
   }
 
-  /** That most values are of a type which the column does not get, as the end of a sentence about it; null: they are not. */
+  /** Which type most values have, if the column is TEXT because of a few others. The end of a sentence about the column. */
   get remark(): string | null {
     if (typeof this.sample() !== 'string') return null;
     for (const kind of ['number', 'boolean'] as const) {
       const fits = this.#fits.get(kind) ?? 0;
       const misfits = this.#misfits[kind];
       if (fits === 0 || (fits < likely * this.#values && misfits.amongWords(nullWords) === null)) continue;
-      const what = kind === 'number' ? 'numbers' : 'true or false';
-      return `is TEXT, because ${fits} of its ${this.#values} values are ${what}, and ${misfits} not`;
+      const noun = kind === 'number' ? 'numbers' : 'true or false';
+      return `is TEXT, because ${fits} of its ${this.#values} values are ${noun}, and ${misfits} not`;
     }
     return null;
   }
 
-  /** Words for null, if those are all that keeps the column from being numbers or booleans. */
+  /** Words for null, if all other values of the column are numbers or booleans. */
   get nulls(): readonly string[] {
     for (const kind of ['number', 'boolean'] as const)
       if ((this.#fits.get(kind) ?? 0) > 0) return this.#misfits[kind].amongWords(nullWords) ?? [];
     return [];
   }
 
-  /** The word for true of a column that has it and its opposite alone, perhaps with words for null. */
+  /** The word for true of a column that has only this word and its opposite, perhaps with words for null. */
   get true(): string | null {
     const { texts } = this.#misfits.boolean;
     if (this.#fits.has('number') || texts === null) return null;
@@ -84,21 +84,21 @@ export class ColumnTypes {
   }
 }
 
-/** Values that are not of a type. */
+/** Values that do not fit a type. */
 class Misfits {
   #count = 0;
   readonly #lines: number[] = [];
-  /** Null: too many different ones. */
+  /** Null: too many different texts. */
   texts: Set<string> | null = new Set();
 
   note(value: unknown, line: number): void {
     this.#count++;
     if (this.#lines.length < namedMisfits) this.#lines.push(line);
-    if (typeof value !== 'string' || this.texts?.size === knownTexts) this.texts = null;
+    if (typeof value !== 'string' || this.texts?.size === mostTexts) this.texts = null;
     this.texts?.add(value as string);
   }
 
-  /** Its texts, if each is one of these words; null: one is another. */
+  /** The texts, if all are among these words; null: one is not. */
   amongWords(words: readonly string[]): readonly string[] | null {
     const texts = [...(this.texts ?? [])];
     return texts.length > 0 && texts.every((text) => words.includes(text)) ? texts : null;
@@ -113,15 +113,15 @@ class Misfits {
   }
 }
 
-/** Types that a cell of CSV may be of, by its look. */
-export function kindsOfCell(cell: string | null, words: KnownWords): readonly Kind[] {
+/** Types that fit a cell of CSV. */
+export function kindsOfCell(cell: string | null, words: CellVocabulary): readonly Kind[] {
   if (cell === null || cell === '') return [];
   const isNumber = isNumberCell(cell, words);
   if (words.booleans.has(cell.toLowerCase())) return isNumber ? ['boolean', 'number'] : ['boolean'];
   return isNumber ? ['number'] : kindsOfTableValue(cell);
 }
 
-/** The type of a value of a table, which has arrays and objects also as texts of JSON. */
+/** The type of a value of a table, where arrays and objects may be JSON texts. */
 export function kindsOfTableValue(value: unknown): readonly Kind[] {
   if (typeof value !== 'string' || !/^[[{]/.test(value)) return kindsOfValue(value);
   try {

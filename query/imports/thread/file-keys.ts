@@ -6,12 +6,12 @@ import { slotOf } from '#records/structure/slots.ts';
 import { FileProblem } from '../formats/file-problem.ts';
 import type { FileRecord, RecordProblem } from './file-records.ts';
 import { KeySet, mostKeys } from './key-set.ts';
-import type { Ask, ThreadTask, UpsertedRecord } from './thread-messages.ts';
+import type { SendMessage, ThreadTask, UpsertedRecord } from './thread-messages.ts';
 
 const hashCharacters = 8;
-/** Values that are checked at once: few, so that they are never old when they go. */
+/** Values that are checked at once: few, so that V8 collects them while they are young. */
 const checkedAtOnce = 4096;
-/** Records that change stored ones at once. */
+/** Records that update stored ones in one request to the process. */
 const upsertedAtOnce = 500;
 
 interface UniqueValue {
@@ -20,47 +20,50 @@ interface UniqueValue {
   readonly hash: string;
 }
 
-/** What is unique about a record. */
+/** A record with its values of unique fields. */
 export interface RecordKeys {
   readonly record: FileRecord;
   readonly unique: readonly UniqueValue[];
 }
 
-interface Placed extends UniqueValue {
+interface RecordInBlock {
   readonly keys: RecordKeys;
-  /** Of the block. */
+  /** The place of the record in the block. */
   readonly index: number;
 }
 
-/** Values of unique fields, and ids, of the records of a file: no other record may have them. */
+interface ValueInBlock extends UniqueValue, RecordInBlock {}
+
+/** Checks that no other record has the id of a record of a file, or its values of unique fields. */
 export class FileKeys {
   readonly #task: ThreadTask;
-  readonly #ask: Ask;
-  readonly #complain: (problem: RecordProblem) => void;
+  readonly #send: SendMessage;
+  readonly #onProblem: (problem: RecordProblem) => void;
   readonly #keys = new KeySet();
   /** Places of unique fields. */
   readonly #places: readonly number[];
-  /** Of the block that is filled: values and ids that are not checked, and places of records that are left out. */
-  #values: Placed[] = [];
-  #ids: Pick<Placed, 'keys' | 'index'>[] = [];
+  /** Of the current block: values and ids that are not checked yet, and places of records that are left out. */
+  #values: ValueInBlock[] = [];
+  #ids: RecordInBlock[] = [];
   #leftOut = new Set<number>();
   #checks: Promise<void>[] = [];
   #upserts: UpsertedRecord[] = [];
-  /** Records that changed stored ones. */
+  /** How many records updated stored ones. */
   updated = 0;
 
-  constructor(task: ThreadTask, ask: Ask, complain: (problem: RecordProblem) => void) {
+  constructor(task: ThreadTask, send: SendMessage, onProblem: (problem: RecordProblem) => void) {
     this.#task = task;
-    this.#ask = ask;
-    this.#complain = complain;
+    this.#send = send;
+    this.#onProblem = onProblem;
     const { fields } = task.space.structure;
     this.#places = [...fields.keys()].filter((place) => fields[place]?.unique);
   }
 
-  /** Null: a record before has one of its keys. */
+  /** The unique values of a record; null: an earlier record has its id, or one of the values. */
   of(record: FileRecord, values: RecordValues): RecordKeys | null {
-    const { own, line } = record;
-    if (own.id !== undefined && !this.#isNew(hashOf('id', own.id))) return this.#taken('id', line, before);
+    const { system, line } = record;
+    if (system.id !== undefined && !this.#isNew(hashOf('id', system.id)))
+      return this.#reportTaken('id', line, byEarlier);
     const { fields } = this.#task.space.structure;
     const unique: UniqueValue[] = [];
     for (const place of this.#places) {
@@ -68,7 +71,7 @@ export class FileKeys {
       const value = values[place] ?? null;
       if (value === null) continue;
       const hash = hashOf(slotOf(field), value);
-      if (!this.#isNew(hash)) return this.#taken(field.name, line, before);
+      if (!this.#isNew(hash)) return this.#reportTaken(field.name, line, byEarlier);
       unique.push({ field, value, hash });
     }
     if (this.#keys.size > mostKeys)
@@ -76,16 +79,16 @@ export class FileKeys {
     return { record, unique };
   }
 
-  /** The record of these keys is at a place of the block. */
+  /** Adds a record at its place in the block. */
   place(keys: RecordKeys, index: number): void {
-    // what is stored by the time of its publishing is found then
+    // values that others store until the publication are found then
     if (this.#task.isEmpty) return;
     for (const unique of keys.unique) this.#values.push({ ...unique, keys, index });
-    if (keys.record.own.id !== undefined) this.#ids.push({ keys, index });
+    if (keys.record.system.id !== undefined) this.#ids.push({ keys, index });
     if (this.#values.length + this.#ids.length >= checkedAtOnce) this.#check();
   }
 
-  /** Ends a block. Answers places of its records that are left out. */
+  /** Ends a block. Returns the places of its records that are left out. */
   async settle(): Promise<ReadonlySet<number>> {
     this.#check();
     const [leftOut, checks] = [this.#leftOut, this.#checks];
@@ -93,8 +96,8 @@ export class FileKeys {
     this.#checks = [];
     await Promise.all(checks);
     for (const records of chunksOf(this.#upserts.splice(0), upsertedAtOnce)) {
-      const problems = await this.#ask<readonly RecordProblem[]>({ type: 'upserts', records });
-      for (const problem of problems) this.#complain(problem);
+      const problems = await this.#send<readonly RecordProblem[]>({ type: 'upserts', records });
+      for (const problem of problems) this.#onProblem(problem);
       this.updated += records.length - problems.length;
     }
     return leftOut;
@@ -104,8 +107,8 @@ export class FileKeys {
     return this.#keys.add(wordOf(hash, 0), wordOf(hash, 4));
   }
 
-  #taken(field: string, line: number, why: string): null {
-    this.#complain({ line, field, reason: `is unique, and a record ${why}` });
+  #reportTaken(field: string, line: number, why: string): null {
+    this.#onProblem({ line, field, reason: `is unique, and ${why}` });
     return null;
   }
 
@@ -117,37 +120,37 @@ export class FileKeys {
     this.#ids = [];
   }
 
-  async #checkValues(placed: readonly Placed[], leftOut: Set<number>): Promise<void> {
-    const hashes = placed.map(({ hash }) => hash.slice(0, hashCharacters)).join('');
+  async #checkValues(values: readonly ValueInBlock[], leftOut: Set<number>): Promise<void> {
+    const hashes = values.map(({ hash }) => hash.slice(0, hashCharacters)).join('');
     const { onConflict } = this.#task;
-    const suspects = await this.#ask<readonly number[]>({ type: 'keys', hashes });
-    if (suspects.length === 0) return;
-    const asked = suspects.map((place) => placed[place] as Placed);
-    const values = asked.map(({ field, value }) => ({ slot: slotOf(field), value }));
-    const stored = await this.#ask<readonly number[]>({ type: 'values', values });
-    const taken = stored.map((place) => asked[place] as Placed);
-    const isConflict = ({ field }: Placed): boolean => onConflict?.slot === slotOf(field);
+    const suspectPlaces = await this.#send<readonly number[]>({ type: 'keys', hashes });
+    if (suspectPlaces.length === 0) return;
+    const suspects = suspectPlaces.map((place) => values[place] as ValueInBlock);
+    const slotValues = suspects.map(({ field, value }) => ({ slot: slotOf(field), value }));
+    const stored = await this.#send<readonly number[]>({ type: 'values', values: slotValues });
+    const taken = stored.map((place) => suspects[place] as ValueInBlock);
+    const isConflict = ({ field }: ValueInBlock): boolean => onConflict?.slot === slotOf(field);
     for (const { index, keys } of taken.filter(isConflict)) {
       leftOut.add(index);
-      const { line, given } = keys.record;
-      if (onConflict?.do === 'update') this.#upserts.push({ line, given });
+      const { line, rawValues } = keys.record;
+      if (onConflict?.do === 'update') this.#upserts.push({ line, rawValues });
     }
-    for (const one of taken) {
-      if (isConflict(one) || leftOut.has(one.index)) continue;
-      leftOut.add(one.index);
-      this.#taken(one.field.name, one.keys.record.line, stillThere);
+    for (const value of taken) {
+      if (isConflict(value) || leftOut.has(value.index)) continue;
+      leftOut.add(value.index);
+      this.#reportTaken(value.field.name, value.keys.record.line, byStored);
     }
   }
 
-  async #checkIds(placed: readonly Pick<Placed, 'keys' | 'index'>[], leftOut: Set<number>): Promise<void> {
-    const ids = placed.map(({ keys }) => keys.record.own.id as string);
-    for (const place of await this.#ask<readonly number[]>({ type: 'ids', ids })) {
-      const { keys, index } = placed[place] as Placed;
+  async #checkIds(records: readonly RecordInBlock[], leftOut: Set<number>): Promise<void> {
+    const ids = records.map(({ keys }) => keys.record.system.id as string);
+    for (const place of await this.#send<readonly number[]>({ type: 'ids', ids })) {
+      const { keys, index } = records[place] as RecordInBlock;
       leftOut.add(index);
-      this.#taken('id', keys.record.line, stillThere);
+      this.#reportTaken('id', keys.record.line, byStored);
     }
   }
 }
 
-const before = 'before has the same value';
-const stillThere = 'with the same value is stored';
+const byEarlier = 'an earlier record has the same value';
+const byStored = 'a record with the same value is stored';

@@ -11,68 +11,74 @@ import type { SourcePiece, SourceRecord } from '../formats/source-record.ts';
 import { isTable, type SourceReading } from '../formats/source-records.ts';
 import { plainValue } from '../formats/table-cells.ts';
 import { readCell, readTableCell } from './cell-values.ts';
-import { type CellWords, type KnownWords, knownWords } from './cell-words.ts';
-import { type Kept, type KeptColumn, type OwnValues, readHash, readOwn } from './kept-values.ts';
+import { type CellVocabulary, type CellWords, cellVocabulary } from './cell-words.ts';
+import {
+  type KeepOption,
+  readHash,
+  readSystemValue,
+  type SystemColumn,
+  type SystemValues,
+} from './system-values.ts';
 
 /** Why a record of a file can't be stored. */
 export interface RecordProblem {
-  /** Of the file, from 1; null: not of a line. */
+  /** Line of the file, from 1; null: the problem has no line. */
   readonly line: number | null;
-  /** Null: of the whole record. */
+  /** Null: the problem is about the whole record. */
   readonly field: string | null;
   readonly reason: string;
 }
 
+/** A record of a file, checked against the structure. */
 export interface FileRecord {
   readonly line: number;
-  /** In their stored form; null: they have problems. */
+  /** Values in their stored form; null: some have problems. */
   readonly values: RecordValues | null;
-  /** What it keeps of where it comes from. */
-  readonly own: OwnValues;
-  /** Its values as the file has them, by places of the structure; undefined where there is none. */
-  readonly given: readonly unknown[];
+  readonly system: SystemValues;
+  /** The values in the file, in the order of the structure's fields; undefined: no value. */
+  readonly rawValues: readonly unknown[];
 }
 
-/** How records are made of a file. */
+/** How to read records from a file. */
 export interface FileReading extends SourceReading {
-  /** Of CSV: apostrophes before texts that look like formulas are taken off, as an export puts them there. */
+  /** CSV: whether to remove the apostrophes that an export adds to texts that look like formulas. */
   readonly unescapesFormulas: boolean;
-  /** Of CSV: words for true and false beside those, and the character before a fraction. */
+  /** CSV: more words for true and false, and the decimal separator. */
   readonly words?: CellWords;
-  /** Of a table: numbers that are not finite are null. */
+  /** Tables: whether numbers that are not finite become null. */
   readonly nanIsNull?: boolean;
-  /** Fields of columns, by name or slug; null: the column is left out. Others are fields of their own names. */
+  /** The field of each column, by name or slug; null: left out. Other columns go to the field of the same name. */
   readonly columns: Readonly<Record<string, string | null>>;
-  /** What the service sets otherwise. */
-  readonly keep: readonly Kept[];
+  /** What the records keep. Without it the service sets these values. */
+  readonly keep: readonly KeepOption[];
 }
 
-/** Where a value goes: a place of the structure, a column that is kept, or nowhere. */
-type Goal = number | KeptColumn | null;
+/** Where the values of a column go: a field by its place in the structure, a system value, or nowhere. */
+type ColumnTarget = number | SystemColumn | null;
 
-/** Records of a file, checked by a structure as those of inserts are. */
+/** Reads records of a file, with the checks of inserts. */
 export class FileRecords {
   readonly #structure: Structure;
   readonly #reading: FileReading;
-  readonly #complain: (problem: RecordProblem) => void;
-  /** Of columns that the reading names. */
-  readonly #named: ReadonlyMap<string, Goal>;
-  readonly #words: KnownWords;
+  readonly #onProblem: (problem: RecordProblem) => void;
+  /** The targets of columns that `reading.columns` names. */
+  readonly #named: ReadonlyMap<string, ColumnTarget>;
+  readonly #words: CellVocabulary;
   readonly #keepsHashes: boolean;
-  readonly #kept: readonly KeptColumn[];
+  readonly #keptColumns: readonly SystemColumn[];
   /** An empty cell of a table is null, even if the field has a default by now. */
   readonly #keepsNull: boolean;
-  /** Of the columns of a file. */
-  #goals: readonly Goal[] | null = null;
+  /** The targets of the columns of the file. */
+  #targets: readonly ColumnTarget[] | null = null;
 
-  /** Throws a FileProblem where a column should go to a field that is not there. */
-  constructor(structure: Structure, reading: FileReading, complain: (problem: RecordProblem) => void) {
+  /** Throws a FileProblem if a column should go to a field that does not exist. */
+  constructor(structure: Structure, reading: FileReading, onProblem: (problem: RecordProblem) => void) {
     this.#structure = structure;
     this.#reading = reading;
-    this.#complain = complain;
-    this.#words = knownWords(reading.words);
+    this.#onProblem = onProblem;
+    this.#words = cellVocabulary(reading.words);
     this.#keepsHashes = reading.keep.includes('hashes');
-    this.#kept = reading.keep.filter((name) => name !== 'hashes');
+    this.#keptColumns = reading.keep.filter((name) => name !== 'hashes');
     this.#keepsNull = reading.keep.length > 0 && isTable(reading);
     this.#named = new Map(
       Object.entries(reading.columns).map(([column, name]) => {
@@ -87,52 +93,53 @@ export class FileRecords {
     );
   }
 
-  /** Throws a FileProblem where nothing behind can be read. */
+  /** Throws a FileProblem if the rest of the file can not be read. */
   *read({ columns, records }: SourcePiece): Generator<FileRecord> {
-    if (columns !== null) this.#goals ??= this.#goalsOf(columns);
+    if (columns !== null) this.#targets ??= this.#targetsOf(columns);
     for (const record of records) {
       if (record.cells === undefined) yield this.#ofJson(record);
       else {
-        this.#goals ??= this.#goalsInOrder(record.cells.length);
-        yield this.#ofCells(record.cells, this.#goals, record.line);
+        this.#targets ??= this.#targetsInOrder(record.cells.length);
+        yield this.#ofCells(record.cells, this.#targets, record.line);
       }
     }
   }
 
-  #goalsOf(columns: readonly string[]): readonly Goal[] {
+  #targetsOf(columns: readonly string[]): readonly ColumnTarget[] {
     const { unescapesFormulas } = this.#reading;
     const names = unescapesFormulas ? columns.map(unescapeFormula) : columns;
     const line = isTable(this.#reading) ? null : 1;
-    const goals = names.map((name, index) => {
-      const goal = this.#goalOf(name);
-      if (goal !== undefined) return goal;
+    const targets = names.map((name, index) => {
+      const target = this.#targetOf(name);
+      if (target !== undefined) return target;
       if (name === '') throw new FileProblem(line, unnamedColumn(index));
-      const should = line === null ? '' : '; its first line should name fields';
-      throw new FileProblem(line, `column ${shownName(name)} is no field of the record space${should}`);
+      const hint = line === null ? '' : '; its first line should name fields';
+      throw new FileProblem(line, `column ${shownName(name)} is no field of the record space${hint}`);
     });
-    const lacks = this.#kept.find((name) => !goals.includes(name));
-    if (lacks !== undefined) throw new FileProblem(line, `it has no column ${lacks}, which should be kept`);
+    const missing = this.#keptColumns.find((name) => !targets.includes(name));
+    if (missing !== undefined)
+      throw new FileProblem(line, `it has no column ${missing}, which should be kept`);
     const { fields } = this.#structure;
-    for (const [index, goal] of goals.entries())
-      if (goal !== null && goals.indexOf(goal) < index) {
-        const field = typeof goal === 'number' ? (fields[goal] as Field).name : goal;
-        throw new FileProblem(line, `two columns are the field ${shownName(field)}`);
+    for (const [index, target] of targets.entries())
+      if (target !== null && targets.indexOf(target) < index) {
+        const field = typeof target === 'number' ? (fields[target] as Field).name : target;
+        throw new FileProblem(line, `two columns go to the field ${shownName(field)}`);
       }
-    return goals;
+    return targets;
   }
 
-  /** Undefined: it is no field. */
-  #goalOf(name: string): Goal | undefined {
+  /** Undefined: it is not a field. */
+  #targetOf(name: string): ColumnTarget | undefined {
     const named = this.#named.get(name) ?? (this.#named.has(name) ? null : this.#structure.places.get(name));
     if (named !== undefined) return named;
-    if (isSystemKey(name)) return this.#kept.find((kept) => kept === name) ?? null;
+    if (isSystemKey(name)) return this.#keptColumns.find((kept) => kept === name) ?? null;
     return undefined;
   }
 
-  /** Columns without names are the fields in their order, unless the reading names them by their numbers. */
-  #goalsInOrder(count: number): readonly Goal[] {
+  /** Columns without names go to the fields in order, unless `reading.columns` names them by number. */
+  #targetsInOrder(count: number): readonly ColumnTarget[] {
     const { fields } = this.#structure;
-    if (this.#kept.length > 0) throw new FileProblem(1, 'without names of columns nothing can be kept');
+    if (this.#keptColumns.length > 0) throw new FileProblem(1, 'without column names nothing can be kept');
     const length = this.#named.size > 0 ? count : fields.length;
     return Array.from({ length }, (_, index) => {
       const named = this.#named.get(String(index + 1));
@@ -140,82 +147,89 @@ export class FileRecords {
     });
   }
 
-  #ofCells(cells: readonly unknown[], goals: readonly Goal[], line: number): FileRecord {
+  #ofCells(cells: readonly unknown[], targets: readonly ColumnTarget[], line: number): FileRecord {
     const { fields } = this.#structure;
-    const given: unknown[] = new Array(fields.length).fill(undefined);
-    if (cells.length !== goals.length) {
-      const reason = `it has ${cells.length} cells, and there are ${goals.length} columns`;
-      this.#complain({ line, field: null, reason });
-      return { line, values: null, own: {}, given };
+    const rawValues: unknown[] = new Array(fields.length).fill(undefined);
+    if (cells.length !== targets.length) {
+      const reason = `it has ${cells.length} cells, and there are ${targets.length} columns`;
+      this.#onProblem({ line, field: null, reason });
+      return { line, values: null, system: {}, rawValues };
     }
     const { unescapesFormulas, nanIsNull = false } = this.#reading;
     const ofTable = isTable(this.#reading);
-    let own: OwnValues | null = {};
+    let system: SystemValues | null = {};
     let isGood = true;
-    for (let column = 0; column < goals.length; column++) {
-      const goal = goals[column] ?? null;
-      if (goal === null) continue;
+    for (let column = 0; column < targets.length; column++) {
+      const target = targets[column] ?? null;
+      if (target === null) continue;
       let cell = cells[column];
       if (unescapesFormulas && typeof cell === 'string') cell = unescapeFormula(cell);
-      if (typeof goal === 'string') {
-        own = own && this.#own(own, goal, ofTable ? plainValue(cell) : cell, line);
+      if (typeof target === 'string') {
+        system = system && this.#withSystemValue(system, target, ofTable ? plainValue(cell) : cell, line);
         continue;
       }
-      const field = fields[goal] as Field;
+      const field = fields[target] as Field;
       const reading =
         this.#keepsHashes && field.hashed
           ? { value: cell }
           : ofTable
             ? readTableCell(field, cell, nanIsNull)
             : readCell(field, cell as string | null, this.#words);
-      if ('value' in reading) given[goal] = (cell ?? null) === null && this.#keepsNull ? null : reading.value;
+      if ('value' in reading)
+        rawValues[target] = (cell ?? null) === null && this.#keepsNull ? null : reading.value;
       else {
         isGood = false;
-        this.#complain({ line, field: field.name, reason: reading.problem });
+        this.#onProblem({ line, field: field.name, reason: reading.problem });
       }
     }
-    return this.#checked(given, isGood ? own : null, line);
+    return this.#checked(rawValues, isGood ? system : null, line);
   }
 
   #ofJson({ value, problem, line }: SourceRecord): FileRecord {
     const { fields } = this.#structure;
-    const given: unknown[] = new Array(fields.length).fill(undefined);
+    const rawValues: unknown[] = new Array(fields.length).fill(undefined);
     if (problem !== undefined || !isObject(value)) {
-      this.#complain({ line, field: null, reason: problem ?? 'it is no JSON object' });
-      return { line, values: null, own: {}, given };
+      this.#onProblem({ line, field: null, reason: problem ?? 'it is not a JSON object' });
+      return { line, values: null, system: {}, rawValues };
     }
-    let own: OwnValues | null = {};
+    let system: SystemValues | null = {};
     let isGood = true;
     const refuse = (field: string, reason: string): void => {
       isGood = false;
-      this.#complain({ line, field: field.slice(0, 200), reason });
+      this.#onProblem({ line, field: field.slice(0, 200), reason });
     };
     for (const key of Object.keys(value)) {
-      const goal = this.#goalOf(key);
-      if (goal === undefined) refuse(key, 'is not in the structure');
-      else if (typeof goal === 'string') own = own && this.#own(own, goal, value[key], line);
-      else if (goal !== null)
-        if (given[goal] === undefined) given[goal] = value[key];
+      const target = this.#targetOf(key);
+      if (target === undefined) refuse(key, 'is not in the structure');
+      else if (typeof target === 'string')
+        system = system && this.#withSystemValue(system, target, value[key], line);
+      else if (target !== null)
+        if (rawValues[target] === undefined) rawValues[target] = value[key];
         else refuse(key, 'is given twice');
     }
-    for (const kept of this.#kept)
-      if (own !== null && own[kept] === undefined) refuse(kept, 'is missing, and should be kept');
-    return this.#checked(given, isGood ? own : null, line);
+    for (const kept of this.#keptColumns)
+      if (system !== null && system[kept] === undefined) refuse(kept, 'is missing, and should be kept');
+    return this.#checked(rawValues, isGood ? system : null, line);
   }
 
-  /** With one value more; null: it has a problem. */
-  #own(own: OwnValues, name: KeptColumn, cell: unknown, line: number): OwnValues | null {
-    const reading = readOwn(name, cell);
-    if ('value' in reading) return { ...own, [name]: reading.value };
-    this.#complain({ line, field: name, reason: reading.problem });
+  /** Adds a system value; null: it has a problem. */
+  #withSystemValue(
+    system: SystemValues,
+    name: SystemColumn,
+    cell: unknown,
+    line: number,
+  ): SystemValues | null {
+    const reading = readSystemValue(name, cell);
+    if ('value' in reading) return { ...system, [name]: reading.value };
+    this.#onProblem({ line, field: name, reason: reading.problem });
     return null;
   }
 
-  /** @param own null: there were problems */
-  #checked(given: readonly unknown[], own: OwnValues | null, line: number): FileRecord {
-    if (own === null) return { line, values: null, own: {}, given };
+  /** @param system null: the record already has problems */
+  #checked(rawValues: readonly unknown[], system: SystemValues | null, line: number): FileRecord {
+    if (system === null) return { line, values: null, system: {}, rawValues };
     const { fields } = this.#structure;
-    const values: unknown[] = given.slice();
+    const values: unknown[] = rawValues.slice();
     let isGood = true;
     for (let place = 0; place < fields.length; place++) {
       const field = fields[place] as Field;
@@ -226,15 +240,15 @@ export class FileRecords {
       if ('value' in reading) values[place] = reading.value;
       else {
         isGood = false;
-        this.#complain({ line, field: field.name, reason: reading.problem });
+        this.#onProblem({ line, field: field.name, reason: reading.problem });
       }
     }
     if (isGood && isTable(this.#reading) && charactersOf(values) > this.#reading.largest) {
       isGood = false;
       const reason = `it has more than ${this.#reading.largest} characters`;
-      this.#complain({ line, field: null, reason });
+      this.#onProblem({ line, field: null, reason });
     }
-    return { line, values: isGood ? (values as RecordValues) : null, own, given };
+    return { line, values: isGood ? (values as RecordValues) : null, system, rawValues };
   }
 }
 
@@ -243,7 +257,7 @@ export function unnamedColumn(index: number): string {
   return `column ${index + 1} has no name: columns={"":null} leaves it out, and {"":"row"} names it`;
 }
 
-/** Of the texts among values. */
+/** Characters of all texts. */
 function charactersOf(values: readonly unknown[]): number {
   let characters = 0;
   for (const value of values) if (typeof value === 'string') characters += value.length;

@@ -10,73 +10,81 @@ import { mostProblems } from '../jobs/import-job.ts';
 import { FileKeys, type RecordKeys } from './file-keys.ts';
 import { type FileRecord, FileRecords, type RecordProblem } from './file-records.ts';
 import { RowBlock } from './row-block.ts';
-import type { Answered, Ask, Block, ThreadProgress, ThreadTask, ToThread } from './thread-messages.ts';
+import type {
+  BlockMessage,
+  ReplyEnvelope,
+  SendMessage,
+  ThreadProgress,
+  ThreadReply,
+  ThreadTask,
+} from './thread-messages.ts';
 
-/** Records, and bytes of rows, of a block: one part of the table. */
+/** Records of a block, and bytes of its rows. Each block becomes one part of the table. */
 const blockRecords = 50_000;
 const blockBytes = 32 * 1024 * 1024;
-/** Blocks that are on their way: while one waits for the disk, the engine works on the other. */
+/** Blocks that are stored concurrently: while one waits for the disk, the engine works on the other. */
 const storedAtOnce = 2;
-/** Milliseconds. */
-const toldEvery = 500;
-/** Records whose values are hashed between two looks at whether the job goes on. */
+/** Milliseconds between two progress messages. */
+const progressEvery = 500;
+/** Records whose values are hashed in one request: a cancelled job ends between two of them. */
 const hashedAtOnce = 100;
 
-/** A record that has passed all checks of the thread. */
-interface Checked {
+/** A record that passed the checks of the thread. */
+interface CheckedRecord {
   readonly values: RecordValues;
   readonly keys: RecordKeys;
 }
 
 const { signal } = new AbortController();
 const port = parentPort;
-/** Questions without an answer yet, by their numbers. */
-const waiting = new Map<number, (answer: ToThread) => void>();
-let questions = 0;
-/** Takes back the memory of a block that is stored. */
+/** Resolves the messages that wait for a reply, by number. */
+const waiting = new Map<number, (answer: ThreadReply) => void>();
+let messages = 0;
+/** Takes back the memory of a stored block. */
 let reuse: (bytes: Uint8Array) => void = () => {};
-port?.on('message', ({ id, answer, rows }: Answered) => {
+port?.on('message', ({ id, answer, rows }: ReplyEnvelope) => {
   if (rows !== undefined) reuse(rows);
   waiting.get(id)?.(answer);
   waiting.delete(id);
 });
 
-const ask: Ask = (message, transfer = []) => {
-  const id = questions++;
+const send: SendMessage = (message, transfer = []) => {
+  const id = messages++;
   return new Promise((resolve) => {
-    waiting.set(id, resolve as (answer: ToThread) => void);
+    waiting.set(id, resolve as (answer: ThreadReply) => void);
     port?.postMessage({ id, message }, transfer);
   });
 };
 
-class Reading {
+/** Reads the file of an import, and sends its records to the process in blocks. */
+class ImportThread {
   readonly #task: ThreadTask;
   readonly #keys: FileKeys;
   readonly #nextId: () => string;
   readonly #time: number;
-  /** Places of fields whose values are to be hashed. */
+  /** Places of fields whose values must be hashed. */
   readonly #hashedPlaces: readonly number[];
   #block: RowBlock;
-  /** Buffers of blocks that are stored. */
+  /** Memory of stored blocks, for the next ones. */
   readonly #buffers: Uint8Array[] = [];
-  /** Records with values to be hashed. */
-  #unhashed: Checked[] = [];
-  #told = 0;
+  /** Records whose values still must be hashed. */
+  #unhashed: CheckedRecord[] = [];
+  #reportedAt = 0;
   #bytesRead = 0;
   #records = 0;
   #skipped = 0;
   #problems: RecordProblem[] = [];
   #problemCount = 0;
-  /** What comes behind a problem of the file is unknown. */
+  /** Whether the file could not be read to its end. */
   #isCut = false;
-  /** Blocks that the other side stores meanwhile, the oldest first. */
+  /** Blocks that the process is storing, the oldest first. */
   readonly #storing: Promise<unknown>[] = [];
 
   constructor(task: ThreadTask) {
     this.#task = task;
     this.#nextId = idsFrom(task.firstId);
     this.#time = Date.parse(task.createdAt);
-    this.#keys = new FileKeys(task, ask, (problem) => this.#complain(problem));
+    this.#keys = new FileKeys(task, send, (problem) => this.#addProblem(problem));
     const { fields } = task.space.structure;
     this.#hashedPlaces = task.reading.keep.includes('hashes')
       ? []
@@ -88,31 +96,31 @@ class Reading {
   async run(): Promise<void> {
     const { path, space, reading, mostBytes } = this.#task;
     try {
-      const records = new FileRecords(space.structure, reading, (problem) => this.#complain(problem));
+      const records = new FileRecords(space.structure, reading, (problem) => this.#addProblem(problem));
       for await (const piece of sourcePieces(path, reading, mostBytes)) {
         this.#bytesRead = piece.bytesRead;
         await this.#take(records.read(piece));
-        this.#tell();
-        if (this.#isOver()) break;
+        this.#reportProgress();
+        if (this.#isDone()) break;
       }
       await this.#hash();
-      await this.#send();
+      await this.#sendBlock();
     } catch (error) {
       if (!(error instanceof FileProblem)) throw error;
-      this.#complain({ line: error.line, field: null, reason: error.message });
+      this.#addProblem({ line: error.line, field: null, reason: error.message });
       this.#isCut = true;
     }
     await Promise.all(this.#storing);
-    await ask({ type: 'ended', progress: this.#progress(), isCut: this.#isCut });
+    await send({ type: 'ended', progress: this.#progress(), isCut: this.#isCut });
   }
 
-  /** Nothing will be stored, and enough is known of why. */
-  #isOver(): boolean {
-    return this.#isVain() && this.#problemCount >= mostProblems;
+  /** Whether nothing will be stored, and enough problems are known. */
+  #isDone(): boolean {
+    return this.#isCheckOnly() && this.#problemCount >= mostProblems;
   }
 
-  /** Records are read for their problems alone. */
-  #isVain(): boolean {
+  /** Whether records are only read to find their problems. */
+  #isCheckOnly(): boolean {
     return !this.#task.skips && this.#problemCount > 0;
   }
 
@@ -125,22 +133,22 @@ class Reading {
         this.#skipped++;
         continue;
       }
-      if (this.#isVain()) continue;
+      if (this.#isCheckOnly()) continue;
       if (this.#hashedPlaces.length === 0) this.#add({ values, keys });
       else if (this.#unhashed.push({ values, keys }) >= hashedAtOnce) await this.#hash();
-      if (this.#block.records >= blockRecords || this.#block.size >= blockBytes) await this.#send();
+      if (this.#block.records >= blockRecords || this.#block.size >= blockBytes) await this.#sendBlock();
     }
   }
 
-  #add({ values, keys }: Checked): void {
-    const { own } = keys.record;
+  #add({ values, keys }: CheckedRecord): void {
+    const { system } = keys.record;
     this.#keys.place(keys, this.#block.records);
     const words = keys.unique.flatMap(({ hash }) => [wordOf(hash, 0), wordOf(hash, 4)]);
-    const { id = this.#nextId(), createdAt = this.#time } = own;
-    this.#block.add({ id, createdAt, updatedAt: own.updatedAt ?? createdAt, values, keys: words });
+    const { id = this.#nextId(), createdAt = this.#time } = system;
+    this.#block.add({ id, createdAt, updatedAt: system.updatedAt ?? createdAt, values, keys: words });
   }
 
-  /** Adds the records that wait for hashes of their values. */
+  /** Hashes the values of waiting records, and adds these to the block. */
   async #hash(): Promise<void> {
     const records = this.#unhashed.map((record) => ({ ...record, values: [...record.values] }));
     this.#unhashed = [];
@@ -148,14 +156,14 @@ class Reading {
       this.#hashedPlaces.flatMap((place) => ((values[place] ?? null) === null ? [] : { values, place })),
     );
     if (places.length > 0) {
-      const asked = places.map(({ values, place }) => values[place] as StoredValue);
-      const hashes = await ask<readonly string[]>({ type: 'hashes', values: asked });
+      const unhashed = places.map(({ values, place }) => values[place] as StoredValue);
+      const hashes = await send<readonly string[]>({ type: 'hashes', values: unhashed });
       for (const [index, { values, place }] of places.entries()) values[place] = hashes[index] as string;
     }
     for (const record of records) this.#add(record);
   }
 
-  async #send(): Promise<void> {
+  async #sendBlock(): Promise<void> {
     const block = this.#block;
     const { updated } = this.#keys;
     const leftOut = await this.#keys.settle();
@@ -164,22 +172,29 @@ class Reading {
     this.#skipped += leftOut.size - (this.#keys.updated - updated);
     if (this.#storing.length >= storedAtOnce) await this.#storing.shift();
     this.#block = new RowBlock(this.#task.space, this.#buffers.pop());
-    if (records === 0 || this.#isVain()) return;
+    if (records === 0 || this.#isCheckOnly()) return;
     const { columns, types } = block;
     const rows = block.take(leftOut);
-    const message: Block = { type: 'block', columns, types, rows, records, progress: this.#progress() };
-    this.#storing.push(ask(message, [rows.buffer as ArrayBuffer]));
+    const message: BlockMessage = {
+      type: 'block',
+      columns,
+      types,
+      rows,
+      records,
+      progress: this.#progress(),
+    };
+    this.#storing.push(send(message, [rows.buffer as ArrayBuffer]));
     await letOthersRun(signal);
   }
 
-  /** Says now and then how far it is. */
-  #tell(): void {
-    if (performance.now() - this.#told < toldEvery) return;
-    this.#told = performance.now();
-    void ask({ type: 'progress', progress: this.#progress() });
+  /** Sends the progress, unless it was sent a moment ago. */
+  #reportProgress(): void {
+    if (performance.now() - this.#reportedAt < progressEvery) return;
+    this.#reportedAt = performance.now();
+    void send({ type: 'progress', progress: this.#progress() });
   }
 
-  #complain(problem: RecordProblem): void {
+  #addProblem(problem: RecordProblem): void {
     this.#problemCount++;
     if (this.#problemCount <= mostProblems) this.#problems.push(problem);
   }
@@ -187,10 +202,15 @@ class Reading {
   #progress(): ThreadProgress {
     const problems = this.#problems;
     this.#problems = [];
-    const [bytesRead, records, skipped] = [this.#bytesRead, this.#records, this.#skipped];
-    const [problemCount, { updated }] = [this.#problemCount, this.#keys];
-    return { bytesRead, records, skipped, updated, problems, problemCount };
+    return {
+      bytesRead: this.#bytesRead,
+      records: this.#records,
+      skipped: this.#skipped,
+      updated: this.#keys.updated,
+      problems,
+      problemCount: this.#problemCount,
+    };
   }
 }
 
-void new Reading(workerData as ThreadTask).run();
+void new ImportThread(workerData as ThreadTask).run();

@@ -1,17 +1,17 @@
 import { randomInt } from 'node:crypto';
 
-/** Most keys of one file: up to 32 bytes each. Of so many random keys two are equal once in 100,000 files. */
+/** Most keys of one file, at up to 32 bytes each. With so many random keys, one file in 100,000 has two equal ones. */
 export const mostKeys = 16_000_000;
 
 /** A random seed of the hash, so that nobody can choose keys that collide. */
 const salt = randomInt(2 ** 32);
 
-/** A hash set of 64-bit keys, as pairs of words. A pair of zeros counts as there. */
+/** A hash set of 64-bit keys, as pairs of words. It counts a pair of zeros as present. */
 export class KeySet {
   #words = new Uint32Array(2 * 1024);
   #count = 0;
 
-  /** False: it was there. */
+  /** False: the set already had the key. */
   add(low: number, high: number): boolean {
     if (low === 0 && high === 0) return false;
     if (this.#count * 4 >= this.#words.length) this.#grow();

@@ -11,12 +11,12 @@ import type { SourcePiece, SourceRecord } from '../formats/source-record.ts';
 import { isTable, sourcePieces } from '../formats/source-records.ts';
 import { plainValue } from '../formats/table-cells.ts';
 import { hasDecimalComma } from './cell-values.ts';
-import { type KnownWords, knownWords } from './cell-words.ts';
+import { type CellVocabulary, cellVocabulary } from './cell-words.ts';
 import { ColumnTypes, kindsOfCell, kindsOfTableValue, kindsOfValue } from './column-types.ts';
 import { type FileReading, FileRecords, type RecordProblem, unnamedColumn } from './file-records.ts';
 import { startThread, threadFailure } from './worker-thread.ts';
 
-/** Records that are looked at, pieces of a text (source-records.ts), and records that are shown. */
+/** Records that are checked, pieces of a text that are read (source-records.ts), and records that are shown. */
 const previewed = 1000;
 const mostPieces = 128;
 const shownRows = 20;
@@ -28,16 +28,16 @@ const timeLimit = 60_000;
 export interface PreviewTask {
   readonly path: string;
   readonly reading: FileReading;
-  /** Null: the file says of one. */
+  /** Null: infer it from the file. */
   readonly structure: Structure | null;
   readonly place: SpacePath;
-  /** The file is the beginning of one: what it breaks off in does not count. */
+  /** Whether the file is only the beginning of one: its last, incomplete record is ignored. */
   readonly isStart: boolean;
-  /** Nothing is imported by it: a column without a name is a problem among others. */
+  /** Whether nothing will be imported: a column without a name is then one of the problems, and no error. */
   readonly isDry: boolean;
 }
 
-/** Values of the choices of the same names by which more columns would get a type; null: none is needed. */
+/** Values of the options with these names that would give more columns a type; null: not needed. */
 export interface SuggestedChoices {
   readonly nulls: string | null;
   readonly true: string | null;
@@ -47,27 +47,27 @@ export interface SuggestedChoices {
 /** The columns and values of a file's first records. */
 export interface Preview {
   readonly structure: Structure;
-  /** With slugs of their fields; null: a column is left out. */
+  /** With the slugs of their fields; null: the column is left out. */
   readonly columns: readonly { readonly name: string; readonly field: string | null }[];
-  /** By columns, long values cut. */
+  /** In the order of the columns, with long values cut. */
   readonly rows: readonly { readonly line: number; readonly values: readonly unknown[] }[];
   readonly records: number;
   readonly problems: readonly RecordProblem[];
-  /** On columns that are TEXT, and nearly of another type: a sentence begins with the column. */
+  /** About TEXT columns whose values are mostly of another type. `reason` completes a sentence that begins with the column. */
   readonly remarks: readonly { readonly column: string; readonly reason: string }[];
   readonly suggested: SuggestedChoices;
 }
 
 export type PreviewOutcome = { readonly preview: Preview } | { readonly refused: string };
 
-/** Reads the first records of a file on a thread of its own. Throws a 400 where they say of no structure. */
+/** Reads the first records of a file on its own thread. Throws a 400 if no structure can be inferred from them. */
 export async function runPreview(task: PreviewTask, signal: AbortSignal): Promise<Preview> {
   const { reading, place, isStart, isDry, path, structure } = task;
   const worker = await startThread('preview-thread', { reading, place, isStart, isDry, path, structure });
   try {
-    const answered = new Promise<PreviewOutcome>((resolve) => worker.on('message', resolve));
+    const reply = new Promise<PreviewOutcome>((resolve) => worker.on('message', resolve));
     const outcome = await withDeadline(signal, timeLimit, (limit) =>
-      Promise.race([answered, threadFailure(worker, limit.signal)]),
+      Promise.race([reply, threadFailure(worker, limit.signal)]),
     );
     if ('preview' in outcome) return outcome.preview;
     throw invalidBody(outcome.refused);
@@ -81,7 +81,7 @@ export async function runPreview(task: PreviewTask, signal: AbortSignal): Promis
 export async function previewOf(task: PreviewTask): Promise<Preview> {
   const { reading, place } = task;
   const shape = new Shape(task);
-  const cut = await eachOf(task, (piece) => shape.note(piece));
+  const cut = await forEachPiece(task, (piece) => shape.note(piece));
   const first = cut ?? (shape.columns.length === 0 ? shape.problem : null);
   if (task.structure === null && first !== null)
     throw invalidBody(
@@ -90,25 +90,25 @@ export async function previewOf(task: PreviewTask): Promise<Preview> {
   const structure = task.structure ?? inferStructure(shape.sample(), place);
   const problems: RecordProblem[] = [];
   const columns = shape.columns.map((name) => ({ name, field: fieldOf(name, structure, reading) }));
-  const unknown = shape.isNamed
+  const unmatched = shape.isNamed
     ? columns.filter(({ name, field }) => field === null && !isLeftOut(name, reading))
     : [];
   const line = isTable(reading) ? null : 1;
-  for (const { name } of unknown)
+  for (const { name } of unmatched)
     if (name === '') problems.push({ line, field: null, reason: unnamedColumn(shape.columns.indexOf('')) });
     else problems.push({ line, field: name.slice(0, 200), reason: 'is no field of the record space' });
-  const others = Object.fromEntries(unknown.map(({ name }) => [name, null]));
-  const lenient = { ...reading, columns: { ...reading.columns, ...others } };
+  const leftOut = Object.fromEntries(unmatched.map(({ name }) => [name, null]));
+  const lenient = { ...reading, columns: { ...reading.columns, ...leftOut } };
   let records = 0;
   const read = (): Promise<RecordProblem | null> => {
     const file = new FileRecords(structure, lenient, (problem) => void problems.push(problem));
-    return eachOf(task, (piece) => {
+    return forEachPiece(task, (piece) => {
       for (const _ of file.read(piece)) if (++records === previewed) return false;
       return true;
     });
   };
-  const failed = await read().catch((error: unknown) => problemOf(error));
-  if (failed !== null) problems.push(failed);
+  const failure = await read().catch((error: unknown) => problemOf(error));
+  if (failure !== null) problems.push(failure);
   const { rows, remarks, suggested } = shape;
   return { structure, columns, rows, records, problems, remarks, suggested };
 }
@@ -117,21 +117,21 @@ export async function previewOf(task: PreviewTask): Promise<Preview> {
 class Shape {
   readonly #reading: FileReading;
   readonly #isDry: boolean;
-  readonly #words: KnownWords;
+  readonly #words: CellVocabulary;
   readonly #types = new Map<string, ColumnTypes>();
   #decimalCommas = 0;
   #decimalPoints = 0;
   readonly rows: { readonly line: number; readonly values: readonly unknown[] }[] = [];
-  /** Whether the columns have names of the file. */
+  /** Whether the file names its columns. */
   isNamed = false;
-  /** Of the first record that can not be read. */
+  /** The problem of the first record that can not be read. */
   problem: RecordProblem | null = null;
   #records = 0;
 
   constructor({ reading, isDry }: Pick<PreviewTask, 'reading' | 'isDry'>) {
     this.#reading = reading;
     this.#isDry = isDry;
-    this.#words = knownWords(reading.words);
+    this.#words = cellVocabulary(reading.words);
   }
 
   get columns(): readonly string[] {
@@ -145,8 +145,8 @@ class Shape {
   }
 
   get suggested(): SuggestedChoices {
-    const none = { nulls: null, true: null, decimal: null };
-    if (this.#reading.format !== 'csv') return none;
+    const nothing = { nulls: null, true: null, decimal: null };
+    if (this.#reading.format !== 'csv') return nothing;
     const columns = [...this.#types.values()];
     const nulls = new Set([...(this.#reading.nulls ?? []), ...columns.flatMap((column) => column.nulls)]);
     const trues = new Set(columns.flatMap((column) => column.true ?? []));
@@ -158,7 +158,7 @@ class Shape {
     };
   }
 
-  /** Answers whether it wants more. */
+  /** Returns whether more records are needed. */
   note({ columns, records }: SourcePiece): boolean {
     if (columns !== null && !this.isNamed) this.#noteNames(columns);
     for (const record of records) {
@@ -172,14 +172,14 @@ class Shape {
   /** An object with a value of the type of each column that is not left out. */
   sample(): Record<string, unknown> {
     if (!this.isNamed && this.#reading.format === 'csv')
-      throw invalidBody('Without names in its first line a file says of no structure');
+      throw invalidBody('No structure can be inferred from a CSV file whose first line has no column names');
     const fields = [...this.#types].flatMap(([column, types]) =>
       this.#isLeftOut(column) ? [] : [[this.#reading.columns[column] ?? column, types.sample()] as const],
     );
-    const [only] = this.columns;
-    if (fields.length === 0 && only !== undefined)
+    const [first] = this.columns;
+    if (fields.length === 0 && first !== undefined)
       throw invalidBody(
-        `No column of the file becomes a field: ${shownName(only)} ${isSystemKey(only) ? 'is set by the service, unless columns names another field for it' : 'is left out'}`,
+        `No column of the file becomes a field: ${shownName(first)} ${isSystemKey(first) ? 'is set by the service, unless columns names another field for it' : 'is left out'}`,
       );
     return Object.fromEntries(fields);
   }
@@ -208,16 +208,16 @@ class Shape {
     return types;
   }
 
-  #noteCells(given: readonly unknown[], line: number): void {
+  #noteCells(rawCells: readonly unknown[], line: number): void {
     const ofTable = isTable(this.#reading);
-    const cells = ofTable ? given.map((cell) => plainValue(cell, this.#reading.nanIsNull)) : given;
+    const cells = ofTable ? rawCells.map((cell) => plainValue(cell, this.#reading.nanIsNull)) : rawCells;
     if (!this.isNamed) for (const index of cells.keys()) this.#typesOf(String(index + 1));
     const types = [...this.#types.values()];
-    for (const [index, one] of types.entries()) {
+    for (const [index, type] of types.entries()) {
       const cell = cells[index] ?? null;
-      if (ofTable) one.note(cell, line, kindsOfTableValue(cell));
+      if (ofTable) type.note(cell, line, kindsOfTableValue(cell));
       else {
-        one.note(cell, line, kindsOfCell(cell as string | null, this.#words));
+        type.note(cell, line, kindsOfCell(cell as string | null, this.#words));
         this.#noteFraction(cell as string | null);
       }
     }
@@ -233,10 +233,11 @@ class Shape {
 
   #noteJson({ value, line, problem }: SourceRecord): void {
     if (!isObject(value)) {
-      this.problem ??= { line, field: null, reason: problem ?? 'it is no JSON object' };
+      this.problem ??= { line, field: null, reason: problem ?? 'it is not a JSON object' };
       return;
     }
-    for (const [name, one] of Object.entries(value)) this.#typesOf(name).note(one, line, kindsOfValue(one));
+    for (const [name, item] of Object.entries(value))
+      this.#typesOf(name).note(item, line, kindsOfValue(item));
     if (this.rows.length < shownRows)
       this.rows.push({ line, values: this.columns.map((name) => shownValue(value[name])) });
   }
@@ -262,15 +263,15 @@ function problemOf(error: unknown): RecordProblem {
   return { line: error.line, field: null, reason: error.message };
 }
 
-/** @param read answers whether it wants more. Answers why the file could not be read to its end; null: it could */
-async function eachOf(
+/** Resolves with why the file could not be read to its end; null: it could. @param read returns whether to continue */
+async function forEachPiece(
   { path, reading, isStart }: PreviewTask,
   read: (piece: SourcePiece) => boolean,
 ): Promise<RecordProblem | null> {
   let pieces = 0;
   try {
     for await (const piece of sourcePieces(path, reading, Number.MAX_SAFE_INTEGER)) {
-      // the last record may go on behind the beginning
+      // the last record may be incomplete
       if (isStart && piece.isLast) return null;
       if (!read(piece) || ++pieces === mostPieces) return null;
     }

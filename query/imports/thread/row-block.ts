@@ -16,11 +16,11 @@ interface BlockRow {
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly values: RecordValues;
-  /** Of its values of unique fields: pairs of words, the low one first. */
+  /** Keys of its values of unique fields, as pairs of words, the low word first. */
   readonly keys: readonly number[];
 }
 
-/** Texts up to this length are written character by character: a call costs more. */
+/** Texts up to this length are written character by character, which costs less than a call. */
 const shortText = 48;
 const firstBytes = 8 * 1024 * 1024;
 const word = 2 ** 32;
@@ -28,12 +28,12 @@ const time = `DateTime64(3, 'UTC')`;
 const map = 'Map(LowCardinality(String), String)';
 
 /**
- * New records as RowBinary, which costs the engine less than JSON, and this thread half as much
+ * New records as RowBinary. It costs the engine less than JSON, and this thread half as much
  * (https://clickhouse.com/docs/interfaces/formats/RowBinary).
  */
 export class RowBlock {
   readonly columns: readonly string[];
-  /** Of the columns. */
+  /** Types of the columns. */
   readonly types: readonly string[];
   readonly #columns: readonly Column[];
   readonly #space: Buffer;
@@ -42,7 +42,7 @@ export class RowBlock {
   /** Where each record begins. */
   readonly #begins: number[] = [];
 
-  /** @param memory of an earlier block */
+  /** @param memory of an earlier block, to be reused */
   constructor({ id, structure }: RecordSpace, memory?: Uint8Array) {
     this.#bytes = memory === undefined ? Buffer.allocUnsafeSlow(firstBytes) : Buffer.from(memory.buffer);
     this.#columns = structure.fields.map((field: Field) => {
@@ -64,7 +64,7 @@ export class RowBlock {
     ];
     const values = slots.map(({ kind }) => `Nullable(${slotColumns[kind].type})`);
     this.types = ['UUID', 'String', time, time, ...values, map, map, 'Array(UInt64)'];
-    // two words of 64 bits, each with its low byte first
+    // two 64-bit words, each with the low byte first
     const bytes = Buffer.from(id.replaceAll('-', ''), 'hex');
     this.#space = Buffer.concat([bytes.subarray(0, 8).reverse(), bytes.subarray(8).reverse()]);
   }
@@ -109,7 +109,7 @@ export class RowBlock {
     for (const half of keys) this.#at = this.#bytes.writeUInt32LE(half, this.#at);
   }
 
-  /** The rows but for those at some places. The block is not used again. */
+  /** The rows except those at some places. The block must not be used afterwards. */
   take(leftOut: ReadonlySet<number>): Uint8Array {
     if (leftOut.size === 0) return this.#bytes.subarray(0, this.#at);
     let to = 0;

@@ -2,65 +2,68 @@ import type { StoredValue } from '#records/structure/field.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
 import type { FileReading, RecordProblem } from './file-records.ts';
 
-// what the thread of an import and its process say to each other
+// the messages between the thread of an import and its process
 
-/** What the thread is to do. */
+/** The work of the thread. */
 export interface ThreadTask {
   readonly path: string;
   readonly space: RecordSpace;
   readonly reading: FileReading;
-  /** Records with problems are left out; absent: one is enough, and nothing is stored. */
+  /** Whether records with problems are left out; otherwise one problem is enough to store nothing. */
   readonly skips: boolean;
-  /** What becomes of a record whose value of a slot is stored already; null: it has a problem. */
+  /** What to do with a record whose value of the slot is already stored; null: report a problem. */
   readonly onConflict: { readonly slot: string; readonly do: 'update' | 'skip' } | null;
-  /** The space has no record. */
+  /** Whether the space has no records. */
   readonly isEmpty: boolean;
-  /** Of the first record; the others count up from it. */
+  /** The id of the first record; the others count up from it. */
   readonly firstId: string;
   /** ISO 8601. */
   readonly createdAt: string;
-  /** Bytes of the text at most. */
+  /** Bytes of text that the file may have. */
   readonly mostBytes: number;
 }
 
-/** How far the thread is. */
+/** The progress of the thread. */
 export interface ThreadProgress {
   readonly bytesRead: number;
   readonly records: number;
   readonly skipped: number;
-  /** Those that changed stored ones. */
+  /** Records that updated stored ones. */
   readonly updated: number;
-  /** The first ones since the last message; their number may be greater. */
+  /** The first problems since the last message; `problemCount` counts all. */
   readonly problems: readonly RecordProblem[];
   readonly problemCount: number;
 }
 
-/** Its values of unique fields, by their places: which of them may be stored already? */
-export interface AskedKeys {
+/** Which of these values of unique fields may already be stored? */
+export interface KeysRequest {
   readonly type: 'keys';
-  /** Eight characters each: what `hashOf` begins with. */
+  /** The first eight characters of `hashOf` each. */
   readonly hashes: string;
 }
-export interface AskedValues {
+/** Which of these values are already stored? */
+export interface ValuesRequest {
   readonly type: 'values';
   readonly values: readonly { readonly slot: string; readonly value: StoredValue }[];
 }
-/** Which of these ids do records have? */
-export interface AskedIds {
+/** Which of these ids are already stored? */
+export interface IdsRequest {
   readonly type: 'ids';
   readonly ids: readonly string[];
 }
-/** A record that changes a stored one. */
+/** A record that updates a stored one. */
 export interface UpsertedRecord {
   readonly line: number;
-  /** By places of the structure; undefined where there is none. */
-  readonly given: readonly unknown[];
+  /** In the order of the structure's fields; undefined: no value. */
+  readonly rawValues: readonly unknown[];
 }
-export interface AskedUpserts {
+/** Update stored records by these. */
+export interface UpsertsRequest {
   readonly type: 'upserts';
   readonly records: readonly UpsertedRecord[];
 }
-export interface Block {
+/** Store these rows. */
+export interface BlockMessage {
   readonly type: 'block';
   readonly columns: readonly string[];
   readonly types: readonly string[];
@@ -69,45 +72,49 @@ export interface Block {
   readonly records: number;
   readonly progress: ThreadProgress;
 }
-/** Progress; it has no answer. */
-export interface Progressed {
+/** The progress; its reply is empty. */
+export interface ProgressMessage {
   readonly type: 'progress';
   readonly progress: ThreadProgress;
 }
-export interface Ended {
+/** The last message of the thread. */
+export interface EndMessage {
   readonly type: 'ended';
   readonly progress: ThreadProgress;
-  /** The file could not be read to its end. */
+  /** Whether the file could not be read to its end. */
   readonly isCut: boolean;
 }
-/** Values to be hashed. */
-export interface AskedHashes {
+/** Hash these values. */
+export interface HashesRequest {
   readonly type: 'hashes';
   readonly values: readonly StoredValue[];
 }
-export type Question =
-  | AskedKeys
-  | AskedValues
-  | AskedIds
-  | AskedHashes
-  | AskedUpserts
-  | Block
-  | Progressed
-  | Ended;
-/** Resolves with the answer of the process. */
-export type Ask = <Answer extends ToThread>(message: Question, transfer?: ArrayBuffer[]) => Promise<Answer>;
-export interface FromThread {
+export type ThreadMessage =
+  | KeysRequest
+  | ValuesRequest
+  | IdsRequest
+  | HashesRequest
+  | UpsertsRequest
+  | BlockMessage
+  | ProgressMessage
+  | EndMessage;
+/** Resolves with the reply of the process. */
+export type SendMessage = <Answer extends ThreadReply>(
+  message: ThreadMessage,
+  transfer?: ArrayBuffer[],
+) => Promise<Answer>;
+export interface MessageEnvelope {
   readonly id: number;
-  readonly message: Question;
+  readonly message: ThreadMessage;
 }
-export interface Answered {
+export interface ReplyEnvelope {
   readonly id: number;
-  readonly answer: ToThread;
-  /** Of a block that is stored: its memory. */
+  readonly answer: ThreadReply;
+  /** The memory of a stored block, to be reused. */
   readonly rows?: Uint8Array;
 }
 /**
- * The answer to keys, values and ids: places of those that may be, or are, stored. To values to be hashed: hashes. To
- * upserts: their problems. To a block: none.
+ * To keys, values and ids: the places of those that may be, or are, stored. To hashes: the hashes. To upserts: their
+ * problems. To others: an empty list.
  */
-export type ToThread = readonly number[] | readonly string[] | readonly RecordProblem[];
+export type ThreadReply = readonly number[] | readonly string[] | readonly RecordProblem[];

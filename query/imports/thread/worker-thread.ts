@@ -2,43 +2,51 @@ import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { FileProblem } from '../formats/file-problem.ts';
 
-/** Megabytes of a thread beside its buffers. */
+/** Heap of a thread in megabytes, without its buffers. */
 const threadMegabytes = 512;
-/** What is dropped within so much is dropped without being copied. */
+/** Young generation in megabytes: most objects die in it, and are never copied. */
 const youngMegabytes = 96;
 
-/** Scripts of threads, by module. */
+/** Bundled scripts of threads, by module. */
 const bundles = new Map<string, Promise<string>>();
 
-/** Begins a program on a thread of its own, with a bound for its memory. @param module beside this one, without its ending */
+/** Starts a module on its own thread, with bounded memory. @param module a file of this folder, without its extension */
 export async function startThread(module: string, workerData: object): Promise<Worker> {
   const isTypescript = import.meta.url.endsWith('.ts');
   const program = isTypescript ? await bundled(module) : urlOf(`${module}.js`);
   return new Worker(program, {
-    ...{ eval: isTypescript, workerData, name: 'import', env: {}, execArgv: [] },
+    eval: isTypescript,
+    workerData,
+    name: 'import',
+    env: {},
+    execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: threadMegabytes, maxYoungGenerationSizeMb: youngMegabytes },
   });
 }
 
 /**
- * A module with all that it imports, as one script. A thread has no loader of the process: one of its own takes eight
- * times as long to start.
+ * A module with all of its imports, as one script. A thread does not inherit the loader of the process, and with its own
+ * loader it takes eight times as long to start.
  */
 function bundled(module: string): Promise<string> {
-  const known = bundles.get(module);
-  if (known !== undefined) return known;
-  const made = bundle(urlOf(`${module}.ts`));
-  bundles.set(module, made);
+  const cached = bundles.get(module);
+  if (cached !== undefined) return cached;
+  const script = bundle(urlOf(`${module}.ts`));
+  bundles.set(module, script);
   // the next thread tries again
-  made.catch(() => bundles.delete(module));
-  return made;
+  script.catch(() => bundles.delete(module));
+  return script;
 }
 
 async function bundle(url: URL): Promise<string> {
   const { build } = await import('esbuild');
   const { outputFiles } = await build({
-    ...{ entryPoints: [fileURLToPath(url)], bundle: true, platform: 'node', target: 'node20' },
-    ...{ write: false, logLevel: 'silent' },
+    entryPoints: [fileURLToPath(url)],
+    bundle: true,
+    platform: 'node',
+    target: 'node20',
+    write: false,
+    logLevel: 'silent',
   });
   return outputFiles[0]?.text ?? '';
 }
@@ -52,7 +60,7 @@ export function threadFailure(worker: Worker, signal: AbortSignal): Promise<neve
     worker.on('error', (error: NodeJS.ErrnoException) =>
       reject(
         error.code === 'ERR_WORKER_OUT_OF_MEMORY'
-          ? new FileProblem(null, `it takes more than ${threadMegabytes} MiB to be read`)
+          ? new FileProblem(null, `reading it takes more than ${threadMegabytes} MiB of memory`)
           : error,
       ),
     );
