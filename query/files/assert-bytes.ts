@@ -1,18 +1,12 @@
-import type { StoredObject } from '#objects/object-store.ts';
 import { FileProblem } from '../imports/formats/file-problem.ts';
 import type { StoredFiles } from '../imports/jobs/stored-files.ts';
 import type { FileFormat } from './file-format.ts';
-
-interface QueriedFile {
-  readonly object: StoredObject;
-  readonly format: FileFormat;
-  readonly request: { readonly signal: AbortSignal };
-}
+import type { FileQuery } from './file-query.ts';
 
 /** Throws a FileProblem if the first bytes of a text, or the last bytes of a Parquet file, belong to another format. */
 export async function assertBytes(
   files: Pick<StoredFiles, 'read'>,
-  { object, format, request }: QueriedFile,
+  { object, format, request }: Pick<FileQuery, 'object' | 'format' | 'request'>,
 ): Promise<void> {
   const { size } = object;
   const isTable = format.name === 'Parquet';

@@ -23,7 +23,8 @@ import { acceptQuery, requireQueryType } from '../input/query-media-type.ts';
 import { groupHeaders, pageHeaders, queryableHeader } from '../openapi/filter-schemas.ts';
 import { nextHeaders } from '../operations/next-headers.ts';
 import { formatOf } from './file-format.ts';
-import { type FileTables, isAggregation } from './file-tables.ts';
+import { isAggregation } from './file-query.ts';
+import type { FileTables } from './file-tables.ts';
 
 interface FileRouteParts {
   readonly authenticate: Authenticate;

@@ -3,34 +3,19 @@ import { EngineProcess, givenFile } from '#engine/engine-process.ts';
 import { createStreamSlots, paced } from '#engine/stream-slots.ts';
 import type { ReadLimits } from '#kernel/config/settings.ts';
 import { ApiError } from '#kernel/errors/api-error.ts';
-import { invalidOptions } from '#kernel/errors/catalogue.ts';
 import type { ReaderSlots } from '#kernel/limits/reader-slots.ts';
 import type { Log } from '#kernel/log/log.ts';
-import type { StoredObject } from '#objects/object-store.ts';
-import { type GroupRow, groupsJson, moreGroups, wantedRows } from '#records/group-rows.ts';
-import { type AggregatePlan, aggregateLimits } from '#records/input/aggregate/aggregate-plan.ts';
-import { asJsonArray } from '#records/json-array.ts';
-import { type NextPage, nextPage } from '#records/next-page.ts';
-import { aggregateSql, costSql } from '#records/sql/aggregate-sql.ts';
-import { conditionsSql, orderSql } from '#records/sql/conditions-sql.ts';
-import { recordExpression } from '#records/sql/value-sql.ts';
-import { isObject } from '#records/structure/is-object.ts';
-import { wholeRecord } from '#records/structure/record-parts.ts';
-import type { Structure } from '#records/structure/structure.ts';
-import type { HttpRequest } from '#server/http/http-types.ts';
 import { FileProblem } from '../imports/formats/file-problem.ts';
 import type { FileBytes } from '../imports/formats/file-text.ts';
 import type { StoredFiles } from '../imports/jobs/stored-files.ts';
-import type { FileReading } from '../imports/thread/file-records.ts';
-import { parseAggregate } from '../input/parse-aggregate.ts';
-import { parseRequestConditions } from '../input/request-conditions.ts';
 import { assertBytes } from './assert-bytes.ts';
 import { ByteServer } from './byte-server.ts';
 import { CsvCheck } from './csv-check.ts';
 import { type CsvHeader, csvTable, passesBlankLines, readCsvHeader } from './csv-table.ts';
-import { type FileLocation, type FileTable, unfitColumn } from './file-columns.ts';
-import { type EngineCost, fileError } from './file-error.ts';
-import type { FileFormat } from './file-format.ts';
+import { fewRows, groupChunks, rowChunks } from './file-answers.ts';
+import { type FetchRows, type FileLocation, type FileTable, unfitColumn } from './file-columns.ts';
+import { fileError } from './file-error.ts';
+import { type FileQuery, isAggregation } from './file-query.ts';
 import { firstProblem } from './first-problem.ts';
 import { ndjsonTable } from './ndjson-table.ts';
 import { parquetTable, unfitRow } from './parquet-table.ts';
@@ -55,31 +40,6 @@ const settings = {
 };
 
 type Files = Pick<StoredFiles, 'read' | 'open'>;
-
-/** A query of a file. */
-export interface FileQuery {
-  readonly ownerId: string;
-  readonly object: StoredObject;
-  readonly format: FileFormat;
-  /** How its cells are read. */
-  readonly reading: FileReading;
-  /** The query of the URL, without the parameters of `reading`. */
-  readonly query: HttpRequest['query'];
-  /** The parsed JSON body. */
-  readonly body: unknown;
-  readonly request: HttpRequest;
-  /** What the engine may take. */
-  readonly cost: EngineCost;
-  /** Called before the first bytes of a page of rows. */
-  readonly onNextPage?: (next: NextPage) => void;
-  /** Called when an aggregation has more groups than its limit. */
-  readonly onMoreGroups?: () => void;
-}
-
-/** Whether a body is an aggregation: conditions on columns with these names have to be in an array. */
-export function isAggregation(body: unknown): boolean {
-  return isObject(body) && ('groupBy' in body || 'values' in body);
-}
 
 /** Facts about a version of a file, for one `reading`. */
 interface CachedFile {
@@ -223,86 +183,12 @@ function tableOf(
   { format, reading }: FileQuery,
   header: CsvHeader | null,
   location: FileLocation,
-  rows: <Row>(sql: string) => Promise<readonly Row[]>,
+  fetchRows: FetchRows,
 ): Promise<FileTable> {
-  if (header !== null) return csvTable(header, format.isGzip, reading, location, rows);
+  if (header !== null) return csvTable(header, format.isGzip, reading, location, fetchRows);
   return format.name === 'NDJSON'
-    ? ndjsonTable(format.isGzip, location, rows)
-    : parquetTable(location, reading, rows);
-}
-
-/** How many rows from the beginning of a file the answer needs; null: perhaps all. */
-function fewRows(fileQuery: FileQuery, { structure }: FileTable): number | null {
-  const { options, conditions } = parseFind(fileQuery, structure);
-  const { sort, page } = options;
-  const isFirst = sort === null && conditionsSql(conditions) === null;
-  return isFirst && page !== null ? page.offset + page.limit : null;
-}
-
-function rowsSql({ selected, from }: FileTable, location: FileLocation, more = ''): string {
-  return `(SELECT ${selected}${more} FROM ${from(location)})`;
-}
-
-async function* groupChunks(
-  table: FileTable,
-  { body, request, query, onMoreGroups }: FileQuery,
-  location: FileLocation,
-  engine: EngineProcess,
-): AsyncGenerator<Uint8Array> {
-  const plan: AggregatePlan = parseAggregate(
-    body,
-    { query, header: (name) => request.header(name) },
-    table.structure,
-  );
-  const isFilled = plan.groups.some(({ fill }) => fill);
-  const { columns, tail } = aggregateSql(plan, costSql(0), isFilled ? aggregateLimits.rows + 1 : null);
-  const where = conditionsSql(plan.where);
-  const rows = await engine.rows<GroupRow>(
-    `SELECT ${columns} FROM ${rowsSql(table, location)}${where === null ? '' : ` WHERE ${where}`} ${tail}, ${table.settings}`,
-  );
-  const json = groupsJson(plan, isFilled ? wantedRows(plan, rows) : rows);
-  if (moreGroups(json) !== null) onMoreGroups?.();
-  yield json;
-}
-
-function rowChunks(
-  table: FileTable,
-  fileQuery: FileQuery,
-  location: FileLocation,
-  engine: EngineProcess,
-): AsyncGenerator<Uint8Array> {
-  const { options, conditions } = parseFind(fileQuery, table.structure);
-  const { sort, page, select } = options;
-  const next = nextPage(options, table.structure);
-  if (next !== null) fileQuery.onNextPage?.(next);
-  const shown = recordExpression(select ?? wholeRecord(table.structure), ',');
-  const where = conditionsSql(conditions);
-  // rows have no ids, so their place breaks ties
-  const rows = rowsSql(table, location, sort === null ? '' : ', rowNumberInAllBlocks() AS _id');
-  const parts = [
-    `SELECT toValidUTF8(${shown}) AS _record FROM ${rows}`,
-    where === null ? '' : `WHERE ${where}`,
-    sort === null ? '' : `ORDER BY ${orderSql(sort)}`,
-    page === null ? '' : `LIMIT ${page.limit} OFFSET ${page.offset}`,
-    // one thread keeps the order of the rows
-    `SETTINGS max_threads = 1, max_block_size = 8192, ${table.settings}`,
-  ];
-  return asJsonArray(engine.stream(parts.filter((part) => part !== '').join(' '), 'TSVRaw'));
-}
-
-/** Also throws a 400 for options that only records have. */
-function parseFind(
-  { body, request, query }: FileQuery,
-  structure: Structure,
-): ReturnType<typeof parseRequestConditions> {
-  const parsed = parseRequestConditions({ body, key: '' }, request, structure, query);
-  const { page, count } = parsed.options;
-  const problems: string[] = [];
-  if (page?.after !== undefined)
-    problems.push('Options: $after is only for records: rows of a file have no id');
-  if (count) problems.push('Options: $count is only for records: ask for {"values": {"rows": "count"}}');
-  if (problems.length > 0) throw invalidOptions(problems);
-  return parsed;
+    ? ndjsonTable(format.isGzip, location, fetchRows)
+    : parquetTable(location, reading, fetchRows);
 }
 
 async function* rest(

@@ -3,7 +3,7 @@ import t from 'tap';
 import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
 import type { ImportJob } from '#query/imports/jobs/import-job.ts';
 import { type ImportParts, publishAgain } from '#query/imports/jobs/import-records.ts';
-import { JobNotes } from '#query/imports/jobs/job-notes.ts';
+import { JobWriter } from '#query/imports/jobs/job-writer.ts';
 import { StagedRecords } from '#records/sql/staged-records.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
@@ -36,16 +36,16 @@ async function cutOff(slug: string, attached: number) {
   await db.insert({ table: staged.name, columns: ['space', '_id'], lines, home: staged.home });
   for (const { id } of imported.slice(attached)) await space.deleteOneById(String(id));
   const job: ImportJob = { ...JSON.parse(row?.content ?? ''), state: 'publishing' };
-  const notes = new JobNotes(job, { store: async () => {} });
+  const writer = new JobWriter(job, { store: async () => {} });
   // nobody else writes
   const spaces = {
     hold: (_: string, work: (entry: null, own: AbortSignal) => unknown) => work(null, signal),
   };
   const deps = { database: testDatabase, store: harness.store, spaces } as unknown as ImportParts;
-  await publishAgain(deps, notes, { id: recordsId } as RecordSpace, signal);
+  await publishAgain(deps, writer, { id: recordsId } as RecordSpace, signal);
   await db.command(staged.drop());
   harness.forget();
-  return { state: notes.job.state, left: (await space.all()).map(({ n }) => n) };
+  return { state: writer.job.state, left: (await space.all()).map(({ n }) => n) };
 }
 
 t.test('all of its records are there: it is done', async (t) => {

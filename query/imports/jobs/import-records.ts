@@ -14,7 +14,7 @@ import { FileProblem } from '../formats/file-problem.ts';
 import type { ThreadProgress, ThreadTask } from '../thread/thread-messages.ts';
 import { asDeclared } from './declared-structure.ts';
 import { type ImportJob, jobEnd, mostProblems } from './import-job.ts';
-import type { JobNotes } from './job-notes.ts';
+import type { JobWriter } from './job-writer.ts';
 import { assertUnchanged, SpaceChanged } from './space-changed.ts';
 import { type StageParts, stageRecords } from './stage-records.ts';
 
@@ -38,19 +38,19 @@ const publishTries = { times: 60, pause: 500 };
  */
 export async function importRecords(
   deps: ImportParts,
-  notes: JobNotes,
+  writer: JobWriter,
   { path, space }: { readonly path: string; readonly space: RecordSpace },
   signal: AbortSignal,
 ): Promise<void> {
-  const staged = stageOf(deps, space.id, notes.job.id);
-  const declared = declaredBy(deps, notes.job);
+  const staged = stageOf(deps, space.id, writer.job.id);
+  const declared = declaredBy(deps, writer.job);
   let current = asDeclared(space, declared);
   for (let attempt = 1; ; attempt++) {
     await deps.spaces.endLeft(space.catalogueId, signal);
     try {
-      const records = await stage(deps, notes, { path, space: current, staged }, signal);
+      const records = await stage(deps, writer, { path, space: current, staged }, signal);
       if (records === null) return;
-      return await publish(deps, notes, { space: current, staged, records }, signal);
+      return await publish(deps, writer, { space: current, staged, records }, signal);
     } catch (error) {
       if (!(error instanceof SpaceChanged)) throw error;
       if (attempt === attempts) throw overloaded('the record space keeps changing', error);
@@ -70,20 +70,20 @@ function declaredBy({ structures }: Pick<ImportParts, 'structures'>, job: Import
 /** Ends an import that was interrupted while it was published: either all of its records are stored, or it starts again. */
 export async function publishAgain(
   deps: ImportParts,
-  notes: JobNotes,
+  writer: JobWriter,
   space: RecordSpace,
   signal: AbortSignal,
 ): Promise<void> {
-  const { job } = notes;
+  const { job } = writer;
   const { db, table } = deps.store;
   await waitToHold(deps, space.catalogueId, signal, async (_, held) => {
     const range = stageOf(deps, space.id, job.id).attached();
     const columns = 'toFloat64(count()) AS records';
     const statement = { ...table.select(space.id, { columns, where: rangeSql(range) }), signal: held };
     const [found] = await db.rows<{ records: number }>(statement);
-    if (found?.records === job.inserted) return notes.store(jobEnd('done'));
+    if (found?.records === job.inserted) return writer.store(jobEnd('done'));
     if (found?.records !== 0) await db.command({ ...table.clearRange(space.id, range), signal: held });
-    await notes.store({ state: 'waiting', inserted: 0 });
+    await writer.store({ state: 'waiting', inserted: 0 });
   });
 }
 
@@ -111,18 +111,18 @@ interface StagedImport {
 /** Returns the number of staged records; null: the job has ended, and no record was stored. */
 async function stage(
   deps: ImportParts,
-  notes: JobNotes,
+  writer: JobWriter,
   { path, space, staged }: StagedImport & { readonly path: string },
   signal: AbortSignal,
 ): Promise<number | null> {
-  const { reading, skips, onConflict, firstId, createdAt } = notes.job;
+  const { reading, skips, onConflict, firstId, createdAt } = writer.job;
   const problems: ImportJob['problems'][number][] = [];
   const report = (progress: ThreadProgress): void => {
     const { bytesRead, records, skipped, updated, problemCount } = progress;
     problems.push(...progress.problems.slice(0, mostProblems - problems.length));
-    notes.note({ bytesRead, records, skipped, updated, problemCount, problems: [...problems] });
+    writer.update({ bytesRead, records, skipped, updated, problemCount, problems: [...problems] });
   };
-  notes.note({ bytesRead: 0, records: 0, skipped: 0, updated: 0, problemCount: 0, problems: [] });
+  writer.update({ bytesRead: 0, records: 0, skipped: 0, updated: 0, problemCount: 0, problems: [] });
   const { db, table } = deps.store;
   const [some] = await db.rows({ ...table.select(space.id, { columns: '1', tail: 'LIMIT 1' }), signal });
   const { mostBytes } = deps;
@@ -130,16 +130,16 @@ async function stage(
   const conflict = conflictIn(space, onConflict);
   const task = { path, space: plainOf(space), onConflict: conflict && slotted(conflict), ...rest };
   const { isCut, stored } = await stageRecords(deps, task, { space, staged, conflict, report }, signal);
-  const { problemCount } = notes.job;
+  const { problemCount } = writer.job;
   if (problemCount > 0 && (isCut || !skips)) {
-    await notes.store({
+    await writer.store({
       ...jobEnd('failed'),
       error: isCut ? 'The file can not be read' : 'Nothing was imported: records have problems',
     });
     return null;
   }
   if (stored > 0) return stored;
-  await notes.store(jobEnd('done'));
+  await writer.store(jobEnd('done'));
   return null;
 }
 
@@ -163,7 +163,7 @@ function plainOf({ id, catalogueId, ownerId, projectId, structure, stored }: Rec
 
 async function publish(
   deps: ImportParts,
-  notes: JobNotes,
+  writer: JobWriter,
   { space, staged, records }: StagedImport & { readonly records: number },
   signal: AbortSignal,
 ): Promise<void> {
@@ -173,13 +173,13 @@ async function publish(
     signal.throwIfAborted();
     if (entry === null) throw new FileProblem(null, 'the record space was dropped');
     assertUnchanged(space, entry.recordsId, entry.structure);
-    const { keep } = notes.job.reading;
+    const { keep } = writer.job.reading;
     const unique = space.structure.fields.filter((field) => field.unique);
     for (const field of keep.includes('id') ? (['id', ...unique] as const) : unique) {
       const [taken] = await db.rows({ ...staged.taken(field), signal: held });
       if (taken === undefined) continue;
       // another run reports the value with its line
-      if (notes.job.skips || notes.job.onConflict !== null) throw new SpaceChanged();
+      if (writer.job.skips || writer.job.onConflict !== null) throw new SpaceChanged();
       const name = shownName(field === 'id' ? field : field.name);
       throw new FileProblem(
         null,
@@ -187,11 +187,11 @@ async function publish(
       );
     }
     const attach = async (): Promise<void> => {
-      await notes.store({ state: 'publishing', inserted: records });
+      await writer.store({ state: 'publishing', inserted: records });
       // from now on its values count as stored
       await deps.store.keys.addRows(staged.keys());
       await db.command(staged.attach());
-      await notes.store(jobEnd('done'));
+      await writer.store(jobEnd('done'));
     };
     const { quota } = deps;
     await (quota === null ? attach() : quota.write(space.ownerId, sum?.bytes ?? 0, attach));

@@ -6,8 +6,8 @@ import type { Log } from '#kernel/log/log.ts';
 import { type ImportJob, isOver, jobEnd } from './import-job.ts';
 import { type ImportParts, importRecords, publishAgain, shownError } from './import-records.ts';
 import { isTransient } from './is-transient.ts';
-import { JobNotes } from './job-notes.ts';
 import type { JobTable } from './job-table.ts';
+import { JobWriter } from './job-writer.ts';
 import type { ReceivedFiles } from './received-files.ts';
 
 export interface JobRunParts extends ImportParts {
@@ -43,17 +43,17 @@ const usualSchedule: RetrySchedule = { pause: 1000, longestPause: 60_000, during
 /** The work of this process on a job, until it ends. */
 export class JobRun {
   readonly #deps: JobRunParts;
-  readonly #notes: JobNotes;
+  readonly #writer: JobWriter;
   readonly #stop = new AbortController();
   #running: Promise<void> | null = null;
 
   constructor(deps: JobRunParts, job: ImportJob) {
     this.#deps = deps;
-    this.#notes = new JobNotes(job, deps.table);
+    this.#writer = new JobWriter(job, deps.table);
   }
 
   get job(): ImportJob {
-    return this.#notes.job;
+    return this.#writer.job;
   }
 
   /** Tries until the job or the process ends. Never rejects. */
@@ -88,7 +88,7 @@ export class JobRun {
     if (closing.aborted) stop();
     closing.addEventListener('abort', stop);
     const storing = setInterval(() => {
-      this.#notes.storeSoon(log);
+      this.#writer.storeSoon(log);
       table
         .isStopRequested(this.job.id, closing)
         .then((isRequested) => isRequested && this.#stop.abort(cancelled))
@@ -120,18 +120,18 @@ export class JobRun {
     const signal = this.#signal();
     const space = await spaces.find(catalogueId, signal);
     if (space === null) return this.#fail('The record space is gone');
-    if (this.#isPublishing()) await publishAgain(this.#deps, this.#notes, space, signal);
+    if (this.#isPublishing()) await publishAgain(this.#deps, this.#writer, space, signal);
     else {
       if (!files.has(id)) return this.#fail('The server that had its file is gone');
-      await this.#notes.store({ state: 'running', startedAt: new Date(now()).toISOString() });
-      await importRecords(this.#deps, this.#notes, { path: files.pathOf(id), space }, signal);
+      await this.#writer.store({ state: 'running', startedAt: new Date(now()).toISOString() });
+      await importRecords(this.#deps, this.#writer, { path: files.pathOf(id), space }, signal);
     }
     const { state, inserted: recordsWritten } = this.job;
     if (state === 'done') usage.add(ownerId, project, { recordsWritten });
   }
 
   #fail(error: string): Promise<void> {
-    return this.#notes.store({ ...jobEnd('failed'), error });
+    return this.#writer.store({ ...jobEnd('failed'), error });
   }
 
   /** Whether to try again after an error; otherwise stores the end of the job. Never rejects. */
@@ -148,11 +148,11 @@ export class JobRun {
     if (hasTime && !isStopped && isTransient(err)) {
       log.warn({ err, job }, 'an import failed, and will be tried again');
       // if this fails, the table still has it as running
-      await this.#notes.store({ state: 'waiting' }).catch(() => this.#notes.note({ state: 'waiting' }));
+      await this.#writer.store({ state: 'waiting' }).catch(() => this.#writer.update({ state: 'waiting' }));
       return true;
     }
     if (!isStopped && shownError(err) === shownError(null)) log.warn({ err, job }, 'an import failed');
-    const end = isStopped ? this.#notes.store(jobEnd('cancelled')) : this.#fail(shownError(err));
+    const end = isStopped ? this.#writer.store(jobEnd('cancelled')) : this.#fail(shownError(err));
     await end.catch((err: unknown) => log.warn({ err, job }, 'the end of an import could not be stored'));
     return false;
   }

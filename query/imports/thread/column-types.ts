@@ -60,7 +60,7 @@ export class ColumnTypes {
       const misfits = this.#misfits[kind];
       if (fits === 0 || (fits < likely * this.#values && misfits.amongWords(nullWords) === null)) continue;
       const noun = kind === 'number' ? 'numbers' : 'true or false';
-      return `is TEXT, because ${fits} of its ${this.#values} values are ${noun}, and ${misfits} not`;
+      return `is TEXT: ${fits} of its ${this.#values} values are ${noun}, but ${misfits}`;
     }
     return null;
   }
@@ -104,12 +104,12 @@ class Misfits {
     return texts.length > 0 && texts.every((text) => words.includes(text)) ? texts : null;
   }
 
-  /** `those of lines 5, 9 and 31 (NA, x) are` */
+  /** `lines 5, 9 and 31 have other values` */
   toString(): string {
     const [line, ...more] = this.#lines;
     const last = this.#count > this.#lines.length ? `${this.#count - this.#lines.length} more` : more.pop();
     const lines = last === undefined ? `${line}` : `${[line, ...more].join(', ')} and ${last}`;
-    return `${this.#count === 1 ? 'that of line' : 'those of lines'} ${lines} ${this.#count === 1 ? 'is' : 'are'}`;
+    return this.#count === 1 ? `line ${lines} has another value` : `lines ${lines} have other values`;
   }
 }
 

@@ -3,7 +3,7 @@ import { type ImportJob, isOver } from './import-job.ts';
 import type { JobTable } from './job-table.ts';
 
 /** The current version of a job, and the writes of its versions to the table, one after the other. */
-export class JobNotes {
+export class JobWriter {
   job: ImportJob;
   readonly #table: Pick<JobTable, 'store'>;
   #stored: Promise<void> = Promise.resolve();
@@ -15,7 +15,7 @@ export class JobNotes {
   }
 
   /** Changes the job in memory; the next version that is stored has the change. */
-  note(change: Partial<ImportJob>): void {
+  update(change: Partial<ImportJob>): void {
     this.job = { ...this.job, ...change };
   }
 
