@@ -38,7 +38,7 @@ export async function parquetTable(
   const settings = settingsText({
     prefer_column_name_to_alias: 1,
     input_format_parquet_preserve_order: 1,
-    // it reads gaps up to this size, which belong to other columns, and seeks over larger ones
+    // the engine reads gaps between its columns up to this size, and seeks over larger ones
     remote_read_min_bytes_for_seek: 256 * 1024,
   });
   return { ...tableOf(await withJson(columns, from(location), fetchRows)), from, settings };

@@ -86,7 +86,7 @@ function nullable(read: CellReader): CellReader {
 
 function mapValues(value: object, readerFor: (key: string) => CellReader | null): object {
   return Object.fromEntries(
-    Object.entries(value).map(([key, one]) => [key, readerFor(key)?.(one) ?? one ?? null]),
+    Object.entries(value).map(([key, item]) => [key, readerFor(key)?.(item) ?? item ?? null]),
   );
 }
 

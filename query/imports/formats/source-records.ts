@@ -83,7 +83,7 @@ async function* csvPieces(
   if (reading.hasHeader && columns === null) throw new FileProblem(null, 'the file is empty');
 }
 
-/** Limits the characters of a table: the file may store a text once that has a million rows. */
+/** Limits the characters of a table: a file may store a text once, and use it in a million rows. */
 async function* bounded(
   pieces: AsyncIterable<SourcePiece>,
   mostCharacters: number,

@@ -36,11 +36,11 @@ export function plainValue(value: unknown, nanIsNull = false): unknown {
 function plainObject(value: object, nanIsNull: boolean): unknown {
   if (value instanceof Uint8Array) return value;
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? value : value.toISOString();
-  if (Array.isArray(value)) return value.map((one) => plainValue(one, nanIsNull));
+  if (Array.isArray(value)) return value.map((item) => plainValue(item, nanIsNull));
   if (ArrayBuffer.isView(value))
-    return Array.from(value as unknown as ArrayLike<unknown>, (one) => plainValue(one, nanIsNull));
+    return Array.from(value as unknown as ArrayLike<unknown>, (item) => plainValue(item, nanIsNull));
   const entries = value instanceof Map ? [...value] : Object.entries(value);
-  return Object.fromEntries(entries.map(([key, one]) => [String(key), plainValue(one, nanIsNull)]));
+  return Object.fromEntries(entries.map(([key, item]) => [String(key), plainValue(item, nanIsNull)]));
 }
 
 /** Why no field can hold a plain value, as the end of a sentence about it; null: one can. */

@@ -116,7 +116,8 @@ export function choicesOf(query: Iterable<readonly [name: string, value: string]
   const params: Partial<Record<Name, string>> = {};
   const problems: string[] = [];
   for (const [name, value] of query) {
-    if (!Object.hasOwn(names, name)) problems.push(`Query: ${shownName(name)} is not an option of an import`);
+    if (!Object.hasOwn(names, name))
+      problems.push(`Query: ${shownName(name)} is not a parameter of an import`);
     else if (params[name as Name] !== undefined) problems.push(`Query: ${name} is given twice`);
     else params[name as Name] = value;
   }

@@ -76,13 +76,13 @@ export async function publishAgain(
 ): Promise<void> {
   const { job } = writer;
   const { db, table } = deps.store;
-  await waitToHold(deps, space.catalogueId, signal, async (_, held) => {
+  await waitToHold(deps, space.catalogueId, signal, async (_, holdSignal) => {
     const range = stageOf(deps, space.id, job.id).attached();
     const columns = 'toFloat64(count()) AS records';
-    const statement = { ...table.select(space.id, { columns, where: rangeSql(range) }), signal: held };
+    const statement = { ...table.select(space.id, { columns, where: rangeSql(range) }), signal: holdSignal };
     const [found] = await db.rows<{ records: number }>(statement);
     if (found?.records === job.inserted) return writer.store(jobEnd('done'));
-    if (found?.records !== 0) await db.command({ ...table.clearRange(space.id, range), signal: held });
+    if (found?.records !== 0) await db.command({ ...table.clearRange(space.id, range), signal: holdSignal });
     await writer.store({ state: 'waiting', inserted: 0 });
   });
 }
@@ -169,14 +169,14 @@ async function publish(
 ): Promise<void> {
   const { db } = deps.store;
   const [sum] = await db.rows<{ bytes: number }>({ ...staged.sumBytes(recordOverhead), signal });
-  await waitToHold(deps, space.catalogueId, signal, async (entry, held) => {
+  await waitToHold(deps, space.catalogueId, signal, async (entry, holdSignal) => {
     signal.throwIfAborted();
     if (entry === null) throw new FileProblem(null, 'the record space was dropped');
     assertUnchanged(space, entry.recordsId, entry.structure);
     const { keep } = writer.job.reading;
     const unique = space.structure.fields.filter((field) => field.unique);
     for (const field of keep.includes('id') ? (['id', ...unique] as const) : unique) {
-      const [taken] = await db.rows({ ...staged.taken(field), signal: held });
+      const [taken] = await db.rows({ ...staged.taken(field), signal: holdSignal });
       if (taken === undefined) continue;
       // another run reports the value with its line
       if (writer.job.skips || writer.job.onConflict !== null) throw new SpaceChanged();
@@ -202,14 +202,14 @@ async function waitToHold(
   { spaces }: Pick<ImportParts, 'spaces'>,
   id: string,
   signal: AbortSignal,
-  work: (entry: CatalogueEntry | null, held: AbortSignal) => Promise<void>,
+  work: (entry: CatalogueEntry | null, holdSignal: AbortSignal) => Promise<void>,
 ): Promise<void> {
   for (let time = 1; ; time++) {
     let began = false;
     try {
-      return await spaces.hold(id, (entry, held) => {
+      return await spaces.hold(id, (entry, holdSignal) => {
         began = true;
-        return work(entry, held);
+        return work(entry, holdSignal);
       });
     } catch (error) {
       const isBusy = !began && error instanceof ApiError && error.code === 'overloaded';

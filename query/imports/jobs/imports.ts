@@ -34,7 +34,7 @@ const lostAfter = 3_600_000;
 const stopEvery = 250;
 const stopsWithin = 10_000;
 
-/** Imports of records (docs/import-export.md). A file is kept on the disk of its process until its import is over. */
+/** Imports of records (docs/import-export.md). A file is kept on the disk of its process until its import ends. */
 export class Imports {
   readonly #deps: ImportsParts;
   readonly #table: JobTable;
@@ -61,8 +61,14 @@ export class Imports {
     this.#deps = deps;
     this.#table = new JobTable(deps);
     this.#files = new ReceivedFiles(deps);
-    const own = { table: this.#table, files: this.#files, slots: this.#slots, closing: this.#closing.signal };
-    this.#runParts = { ...deps, ...own, tidy: (job) => this.#tidy(job) };
+    this.#runParts = {
+      ...deps,
+      table: this.#table,
+      files: this.#files,
+      slots: this.#slots,
+      closing: this.#closing.signal,
+      tidy: (job) => this.#tidy(job),
+    };
   }
 
   /** Call before serving requests: ends imports that were interrupted while they were being published. */

@@ -55,7 +55,7 @@ export const previewSchema = named(
     },
     suggested: {
       ...exactObject({ nulls: nullable(string), true: nullable(string), decimal: nullable(string) }),
-      description: 'Options that would give more columns a type; null: not needed',
+      description: 'Parameters that would give more columns a type; null: not needed',
     },
   }),
 );

@@ -77,7 +77,7 @@ function mayBeRounded(cell: string, value: number): boolean {
 
 function readJson(cell: string, type: string): CellResult {
   try {
-    // JSON.parse is faster, and rounds none of the other numbers
+    // JSON.parse rounds none of the other numbers
     return { value: longNumber.test(cell) ? parseExactly(cell) : JSON.parse(cell) };
   } catch (error) {
     const detail = error instanceof RoundedNumber ? `: ${error.message}` : '';

@@ -38,20 +38,20 @@ interface CheckedRecord {
 const { signal } = new AbortController();
 const port = parentPort;
 /** Resolves the messages that wait for a reply, by number. */
-const waiting = new Map<number, (answer: ThreadReply) => void>();
+const resolvers = new Map<number, (answer: ThreadReply) => void>();
 let messages = 0;
 /** Takes back the memory of a stored block. */
 let reuse: (bytes: Uint8Array) => void = () => {};
 port?.on('message', ({ id, answer, rows }: ReplyEnvelope) => {
   if (rows !== undefined) reuse(rows);
-  waiting.get(id)?.(answer);
-  waiting.delete(id);
+  resolvers.get(id)?.(answer);
+  resolvers.delete(id);
 });
 
 const send: SendMessage = (message, transfer = []) => {
   const id = messages++;
   return new Promise((resolve) => {
-    waiting.set(id, resolve as (answer: ThreadReply) => void);
+    resolvers.set(id, resolve as (answer: ThreadReply) => void);
     port?.postMessage({ id, message }, transfer);
   });
 };

@@ -37,7 +37,7 @@ export interface PreviewTask {
   readonly isDry: boolean;
 }
 
-/** Values of the options with these names that would give more columns a type; null: not needed. */
+/** Values of the query parameters with these names that would give more columns a type; null: not needed. */
 export interface SuggestedChoices {
   readonly nulls: string | null;
   readonly true: string | null;
