@@ -134,7 +134,7 @@ t.test('words for a missing value, and decimal commas, are offered where a file 
   await dialog.getByRole('cell', { name: 'no value' }).waitFor();
   const type = dialog.getByLabel('Type of temperature');
   await page.waitForFunction(
-    (one) => (one as HTMLSelectElement).value === 'NUMBER',
+    (one) => (one as unknown as { value: string }).value === 'NUMBER',
     await type.elementHandle(),
   );
   await looksGood(t);
