@@ -86,7 +86,10 @@ function nullable(read: CellReader): CellReader {
 
 function mapValues(value: object, readerFor: (key: string) => CellReader | null): object {
   return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [key, readerFor(key)?.(item) ?? item ?? null]),
+    Object.entries(value).map(([key, item]) => {
+      const read = readerFor(key);
+      return [key, read === null ? (item ?? null) : read(item)];
+    }),
   );
 }
 
