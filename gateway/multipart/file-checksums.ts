@@ -1,5 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
 import { checksumMismatch, invalidMultipart } from '#kernel/errors/catalogue.ts';
+import type { HttpRequest } from '#server/http/http-types.ts';
 
 const names = {
   'content-md5': 'Content-MD5',
@@ -106,4 +107,17 @@ function decodeBase64(name: ChecksumName, text: string, length: number): Buffer 
     throw invalidMultipart(`The file's ${names[name]} is malformed: it should be ${length} bytes in base64`);
   }
   return bytes;
+}
+
+/** The checksums in headers of a request, by default in all that may have one. */
+export function announcedChecksums(
+  request: Pick<HttpRequest, 'header'>,
+  headers: readonly ChecksumName[] = checksumNames,
+): FileChecksums {
+  const checksums = new FileChecksums();
+  for (const name of headers) {
+    const text = request.header(name);
+    if (text !== undefined) checksums.expect(name, text);
+  }
+  return checksums;
 }

@@ -10,6 +10,7 @@ import { assertPreconditions, hasPreconditions, validatorsOf } from '../download
 import { draftFile } from '../files/file-draft.ts';
 import { objectDescription } from '../files/object-description.ts';
 import type { FileChecksums } from '../multipart/file-checksums.ts';
+import { announcedChecksums } from '../multipart/file-checksums.ts';
 import { type BodyReader, type ObjectStage, receiveBody } from '../receive/receive-body.ts';
 import {
   anyFile,
@@ -19,7 +20,7 @@ import {
   sendingParameters,
   storedAnswer,
 } from './operation.ts';
-import { announcedChecksums, storeFile, trackUpload, type UploadDeps } from './upload.ts';
+import { storeFile, trackUpload, type UploadDeps } from './upload.ts';
 
 export const putFile: OperationDefinition<UploadDeps> = {
   summary: 'Upload a file as a plain body',

@@ -22,7 +22,7 @@ import { draftFile, type FileDraft } from '../files/file-draft.ts';
 import { objectDescription } from '../files/object-description.ts';
 import type { UploadMemory } from '../memory/upload-memory.ts';
 import { readBoundary } from '../multipart/boundary.ts';
-import { type ChecksumName, checksumNames, digestNames, FileChecksums } from '../multipart/file-checksums.ts';
+import { announcedChecksums, digestNames, type FileChecksums } from '../multipart/file-checksums.ts';
 import { type FilePart, receiveFile } from '../multipart/receive-file.ts';
 import type { ReceivedObject } from '../receive/receive-body.ts';
 import {
@@ -228,19 +228,6 @@ async function findEarlier(
   } finally {
     if (!first) onCleanup(writer.abort().then(release));
   }
-}
-
-/** Checksums in the headers of a request. */
-export function announcedChecksums(
-  request: HttpRequest,
-  names: readonly ChecksumName[] = checksumNames,
-): FileChecksums {
-  const checksums = new FileChecksums();
-  for (const name of names) {
-    const text = request.header(name);
-    if (text !== undefined) checksums.expect(name, text);
-  }
-  return checksums;
 }
 
 /**

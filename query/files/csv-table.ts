@@ -15,15 +15,15 @@ import {
 } from './cell-types.ts';
 import {
   assertFew,
-  compactJson,
   type FetchRows,
   type FileColumn,
   type FileLocation,
   type FileTable,
-  isJsonSql,
+  jsonColumn,
   sampledRows,
   tableFunctionSql,
   tableOf,
+  wrongType,
 } from './file-columns.ts';
 
 /** The first line of CSV. */
@@ -110,25 +110,21 @@ export const passesBlankLines = 'input_format_allow_errors_num = 1000000000';
 function csvColumn(name: string, type: FieldType, cell: string, reading: FileReading): FileColumn {
   const text = `assumeNotNull(${cell})`;
   const isEmpty = `ifNull(${cell}, '') = ''`;
-  // the reader of imports finds the line and the reason (first-problem.ts)
-  const reason = 'is not of its type';
   const valued = (sql: string): string => `if(${isEmpty}, NULL, ${sql})`;
   switch (type) {
     case 'NUMBER': {
       const unfit = `NOT isFinite(toFloat64OrZero(${numberTextSql(cell, reading)})) OR ${isRoundedSql(cell)}`;
       const sql = valued(`toFloat64(${numberTextSql(text, reading)})`);
-      return { name, type, sql, unfit: { sql: unfit, reason } };
+      return { name, type, sql, unfit: { sql: unfit, reason: wrongType } };
     }
     case 'BOOLEAN': {
       const isTrue = isBooleanSql(text, reading, true);
       const unfit = `NOT (${isEmpty}) AND NOT (${isTrue}) AND NOT (${isBooleanSql(text, reading, false)})`;
-      return { name, type, sql: valued(`CAST(${isTrue}, 'Bool')`), unfit: { sql: unfit, reason } };
+      return { name, type, sql: valued(`CAST(${isTrue}, 'Bool')`), unfit: { sql: unfit, reason: wrongType } };
     }
     case 'ARRAY':
-    case 'OBJECT': {
-      const unfit = `NOT (${isEmpty}) AND NOT ${isJsonSql(text, type)}`;
-      return { name, type, sql: compactJson(cell), unfit: { sql: unfit, reason } };
-    }
+    case 'OBJECT':
+      return jsonColumn(name, type, `nullIf(${cell}, '')`, wrongType);
     default:
       return { name, type, sql: cell };
   }

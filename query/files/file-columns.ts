@@ -49,14 +49,19 @@ export function tableFunctionSql(
   return `${kind}(${[address, format, structure, isGzip ? 'gzip' : 'none'].map(textLiteral).join(', ')})`;
 }
 
-/** A text of JSON as the engine writes it. */
-export function compactJson(text: string): string {
-  return `nullIf(JSONExtractRaw(ifNull(${text}, '')), '')`;
-}
+/** In text files: the reader of imports finds the line and the reason (first-problem.ts). */
+export const wrongType = 'is not of its type';
 
-/** Whether a text that is not null is JSON of a type. */
-export function isJsonSql(text: string, type: 'ARRAY' | 'OBJECT'): string {
-  return `(startsWith(${text}, '${type === 'ARRAY' ? '[' : '{'}') AND isValidJSON(${text}))`;
+/** A column of texts that are JSON of a type. @param sql the text, or NULL @param reason why another text is unfit */
+export function jsonColumn(name: string, type: 'ARRAY' | 'OBJECT', sql: string, reason: string): FileColumn {
+  const text = `assumeNotNull(${sql})`;
+  const isJson = `(startsWith(${text}, '${type === 'ARRAY' ? '[' : '{'}') AND isValidJSON(${text}))`;
+  return {
+    name,
+    type,
+    sql: `nullIf(JSONExtractRaw(ifNull(${sql}, '')), '')`,
+    unfit: { sql: `isNotNull(${sql}) AND NOT ${isJson}`, reason },
+  };
 }
 
 const thrown = /\bunfit value of column (\d+)\b/;

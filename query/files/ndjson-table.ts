@@ -3,16 +3,16 @@ import type { FieldType } from '#records/structure/field.ts';
 import { FileProblem } from '../imports/formats/file-problem.ts';
 import { anyType, likeliestType, typeBits } from './cell-types.ts';
 import {
-  compactJson,
   type FetchRows,
   type FileColumn,
   type FileLocation,
   type FileTable,
-  isJsonSql,
+  jsonColumn,
   mostColumns,
   sampledRows,
   tableFunctionSql,
   tableOf,
+  wrongType,
 } from './file-columns.ts';
 
 export async function ndjsonTable(
@@ -42,11 +42,9 @@ export async function ndjsonTable(
     .join(', ');
   const columns = inferred.map(({ name: sql, type }, index): FileColumn => {
     const { name } = found[index] as { readonly name: string };
-    const reason = 'is not of its type';
-    if (type === 'NUMBER') return { name, type, sql, unfit: { sql: `NOT isFinite(${sql})`, reason } };
-    if (type !== 'ARRAY' && type !== 'OBJECT') return { name, type, sql };
-    const unfit = `isNotNull(${sql}) AND NOT ${isJsonSql(`assumeNotNull(${sql})`, type)}`;
-    return { name, type, sql: compactJson(sql), unfit: { sql: unfit, reason } };
+    if (type === 'ARRAY' || type === 'OBJECT') return jsonColumn(name, type, sql, wrongType);
+    const unfit = { sql: `NOT isFinite(${sql})`, reason: wrongType };
+    return type === 'NUMBER' ? { name, type, sql, unfit } : { name, type, sql };
   });
   const settings = settingsText({
     prefer_column_name_to_alias: 1,

@@ -4,12 +4,11 @@ import { FileProblem } from '../imports/formats/file-problem.ts';
 import { type FileReading, unnamedColumn } from '../imports/thread/file-records.ts';
 import { cellTypesSql, likeliestType } from './cell-types.ts';
 import {
-  compactJson,
   type FetchRows,
   type FileColumn,
   type FileLocation,
   type FileTable,
-  isJsonSql,
+  jsonColumn,
   tableFunctionSql,
   tableOf,
 } from './file-columns.ts';
@@ -101,10 +100,7 @@ async function withJson(
   return columns.map((column) => {
     const type = types.get(column);
     if (type !== 'ARRAY' && type !== 'OBJECT') return column;
-    const { sql } = column;
-    const unfit = `isNotNull(${sql}) AND NOT ${isJsonSql(`assumeNotNull(${sql})`, type)}`;
-    const reason = `should be the JSON of an ${type}`;
-    return { ...column, type, sql: compactJson(sql), unfit: { sql: unfit, reason } };
+    return jsonColumn(column.name, type, column.sql, `should be the JSON of an ${type}`);
   });
 }
 
@@ -112,10 +108,8 @@ async function withJson(
 function parquetColumn({ name, type: engineType, logical }: DescribedColumn, nanIsNull: boolean): FileColumn {
   const sql = quoteIdentifier(name);
   const type = engineType.replace(/^(?:LowCardinality\(|Nullable\()+/, '');
-  if (logical === 'Date') {
-    const time = `toString(fromUnixTimestamp64Milli(toInt64(${sql}) * 86400000, 'UTC'))`;
-    return { name, type: 'TEXT', sql: `concat(replaceOne(${time}, ' ', 'T'), 'Z')` };
-  }
+  if (logical === 'Date')
+    return timeColumn(name, `fromUnixTimestamp64Milli(toInt64(${sql}) * 86400000, 'UTC')`);
   if (type.startsWith('Bool')) return { name, type: 'BOOLEAN', sql };
   if (/^(?:U?Int|Float|BFloat|Decimal)/.test(type)) return numberColumn(name, type, nanIsNull);
   if (logical === 'RecordList') {
@@ -125,16 +119,18 @@ function parquetColumn({ name, type: engineType, logical }: DescribedColumn, nan
   if (type.startsWith('Array')) return { name, type: 'ARRAY', sql: `toJSONString(${sql})` };
   if (/^(?:Tuple|Map|JSON|Object|Nested)/.test(type))
     return { name, type: 'OBJECT', sql: `toJSONString(${sql})` };
-  if (/^(?:Date|Time)/.test(type)) {
-    const time = `toString(toDateTime64(${sql}, 3, 'UTC'))`;
-    return { name, type: 'TEXT', sql: `concat(replaceOne(${time}, ' ', 'T'), 'Z')` };
-  }
+  if (/^(?:Date|Time)/.test(type)) return timeColumn(name, `toDateTime64(${sql}, 3, 'UTC')`);
   if (logical === 'Interval') return { name, type: 'TEXT', sql: intervalSql(sql) };
   const bytes = { sql: `isNotNull(${sql})`, reason: 'is bytes, which no field holds' };
   if (type.startsWith('FixedString') || logical === 'Bson')
     return { name, type: 'TEXT', sql: `hex(${sql})`, unfit: bytes };
   if (!type.startsWith('String')) return { name, type: 'TEXT', sql: `toString(${sql})` };
   return { name, type: 'TEXT', sql, unfit: { sql: `NOT isValidUTF8(${sql})`, reason: 'is not valid UTF-8' } };
+}
+
+/** A time in ISO 8601. */
+function timeColumn(name: string, sql: string): FileColumn {
+  return { name, type: 'TEXT', sql: `concat(replaceOne(toString(${sql}), ' ', 'T'), 'Z')` };
 }
 
 function numberColumn(name: string, type: string, nanIsNull: boolean): FileColumn {

@@ -9,8 +9,8 @@ const mostQueuedBytes = 1024 * 1024;
 const mostDeferred = 20_000;
 /** Bytes of a queued id. */
 const idBytes = 100;
-/** The most that one event may have. */
-export const eventSize = { bytes: 256 * 1024, records: 500 };
+/** The most that is read at once. */
+export const readSize = { bytes: 256 * 1024, records: 500 };
 const noBytes = Buffer.alloc(0);
 
 /** A change of a record, as an event that streams share. */
@@ -202,7 +202,7 @@ export class LiveStream {
     let size = 0;
     for (const deferred of this.#deferred.values()) {
       size += deferred.bytes;
-      if (taken.length === eventSize.records || (taken.length > 0 && size > eventSize.bytes)) break;
+      if (taken.length === readSize.records || (taken.length > 0 && size > readSize.bytes)) break;
       taken.push(deferred);
     }
     return taken;

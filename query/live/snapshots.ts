@@ -10,7 +10,7 @@ import { eventBytes, noCursor } from './live-events.ts';
 import type { LivePlan } from './live-plan.ts';
 import type { LiveQuery } from './live-query.ts';
 import type { LiveSpace } from './live-space.ts';
-import { eventSize, type LiveStream } from './live-stream.ts';
+import { type LiveStream, readSize } from './live-stream.ts';
 
 /** Most bytes of values in a snapshot. */
 export const mostBytes = 64 * 1024 * 1024;
@@ -76,9 +76,9 @@ export class Snapshots {
       const count = await inTurn(() => reader.count(view, signal, conditions));
       throw tooManyRecords(count, limit, mostBytes);
     }
-    const perEvent = Math.ceil(found.length / Math.max(1, Math.ceil(bytes / eventSize.bytes)));
+    const perRead = Math.ceil(found.length / Math.max(1, Math.ceil(bytes / readSize.bytes)));
     let isSent = false;
-    for (const chunk of chunksOf(found, Math.max(1, Math.min(perEvent, eventSize.records)))) {
+    for (const chunk of chunksOf(found, Math.max(1, Math.min(perRead, readSize.records)))) {
       const ids = chunk.map(({ _id }) => _id);
       const rows = await inTurn(() => this.#read(view, ids, joined, signal));
       yield snapshotBytes(rows.map((row) => shownJson(row, shown)));

@@ -77,7 +77,7 @@ export interface StreamBody {
   readonly length?: number;
   /** Aborted to end the answer early: its connection is closed, even if the client reads nothing. */
   readonly cut?: AbortSignal;
-  /** Means nothing, and is sent behind each chunk: the body rests between them, and some clients wait for the next one. */
+  /** Sent after each chunk of a body that pauses between chunks, for clients that wait for the next one. It has no meaning. */
   readonly filler?: Uint8Array;
 }
 

@@ -189,8 +189,8 @@ export async function writeStream(
       return;
     }
     listenForRoom(exchange);
-    const asked = closeConnection ? closing(response) : response;
-    res.cork(() => writeHead(exchange, asked, closeConnection));
+    const head = closeConnection ? closing(response) : response;
+    res.cork(() => writeHead(exchange, head, closeConnection));
     while (next.done !== true) {
       const chunk = next.value;
       if (length !== undefined && exchange.sentBytes + chunk.byteLength > length)
