@@ -129,8 +129,10 @@ export class KnownSpaces {
 
   /** Notes that a structure fits the cached version. @param merged whether it was merged into the stored one */
   addView(stored: RecordSpace, structure: Structure, merged: boolean): RecordSpace {
-    const space = { ...stored, structure: structureView(stored.stored, structure) };
     const known = this.#spaces.peek(stored.catalogueId);
+    // a view that is compared with the one before stays the same object
+    const before = known?.space === stored ? known.views.get(structure)?.space : undefined;
+    const space = before ?? { ...stored, structure: structureView(stored.stored, structure) };
     known?.views.set(structure, { space, merged });
     if (merged) known?.merged.add(structure);
     return space;
