@@ -23,13 +23,15 @@ const servedFiles = [
   'query-spaces',
   ...['filters', 'query-filters', 'query-aggregate', 'query-unique', 'query-records', 'query-populate'],
   ...['query-clear', 'query-search', 'query-find-by-body', 'query-keys', 'query-login'],
-  ...['value-index', 'rules', 'rules-oracle', 'next-pages', 'normalize'],
+  ...['rules', 'next-pages', 'normalize'],
 ].map((name) => `test/integration/${name}.test.ts`);
 const servedFullFiles = [
   'query-aggregate-oracle',
   'idempotent-inserts',
   'query-updates',
   'query-initial-data',
+  'rules-oracle',
+  'value-index',
 ].map((name) => `test/integration/${name}.full.ts`);
 /** The clients of docs/uploads.md. */
 const uploadSamples = ['test/docs/uploads.test.ts', 'test/docs/tuspy.test.ts'];
@@ -52,7 +54,7 @@ export const suites: Readonly<Record<string, Suite>> = {
       'test/acceptance/records.test.ts',
       'test/acceptance/upload.test.ts',
       'test/integration/chunked-ends.test.ts',
-      'test/integration/compressed-answers.test.ts',
+      'test/integration/compressed-answers.full.ts',
       'test/integration/compressed-bodies.test.ts',
       'test/integration/cors.test.ts',
       'test/integration/http-doors.test.ts',
@@ -74,7 +76,7 @@ export const suites: Readonly<Record<string, Suite>> = {
   stores: {
     jobs: 3,
     env: { SLUICE_TEST_SERVED: '2' },
-    files: servedFiles.filter((file) => !/query-(clear|records)|value-index|rules-oracle/.test(file)),
+    files: servedFiles.filter((file) => !/query-(clear|records)/.test(file)),
   },
   histories: {
     jobs: 1,

@@ -25,6 +25,7 @@ import { startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
 import { stubSettings } from '../services/s3-stub/stub-settings.ts';
 import { silentLog } from '../services/silent-log.ts';
 import { storeObject } from '../services/store-object.ts';
+import { full } from '../services/test-size.ts';
 import { collect } from './object-store-contract.ts';
 
 const harness = await queryHarnessFor(t);
@@ -162,9 +163,10 @@ t.test('the answers are those of the same data as records', async (t) => {
       having: { avg: { gt: 30 } },
     },
   ];
-  for (const [kind, name] of Object.entries(files)) {
+  const kinds = full ? Object.keys(files) : ['csv', 'parquet'];
+  for (const [kind, name] of Object.entries(files).filter(([kind]) => kinds.includes(kind))) {
     // the rows of the others are asked in the same way, once they are read
-    const isWhole = ['csv', 'ndjson', 'parquet'].includes(kind);
+    const isWhole = full && ['csv', 'ndjson', 'parquet'].includes(kind);
     for (const question of questions.slice(0, isWhole ? undefined : 1)) {
       const wanted = await harness.call({ method: 'QUERY', path, headers, body: question });
       const found = await ask(name, question);
@@ -173,7 +175,7 @@ t.test('the answers are those of the same data as records', async (t) => {
       t.strictSame(fieldsOnly(found.body), given, `${kind} ${JSON.stringify(question)}`);
       t.ok(given.length > 0, 'there is something to compare');
     }
-    for (const body of isWhole ? groups : []) {
+    for (const body of isWhole ? groups : groups.slice(2, full ? 2 : 3)) {
       const wanted = await harness.call({ path: `${path}/_aggregate_`, headers, body });
       const found = await ask(name, body);
       t.strictSame(found.body, wanted.body, `${kind} ${JSON.stringify(body)} ${found.problems}`);
@@ -184,7 +186,7 @@ t.test('the answers are those of the same data as records', async (t) => {
   t.strictSame((await ask(files.csv, {})).body, rows, 'in the order of the file');
 });
 
-t.test('columns as they come', async (t) => {
+t.test('columns as they come', { skip: !full }, async (t) => {
   const odd = ['id', 'createdAt', 'a`b\\c', "d'e", 'x"y', 't0', 'c1', '$sort', 'values', '__proto__', 'a.b'];
   const file = await upload('odd.csv', `${odd.map(cellOf).join(',')}\n${odd.map((_, n) => n).join(',')}\n`);
   const row = JSON.parse(`{${odd.map((name, n) => `${JSON.stringify(name)}:${n}`).join()}}`);
@@ -255,7 +257,7 @@ t.test('columns as they come', async (t) => {
   t.match(await ask(bytes, {}), refusal('unreadable_file', /not valid UTF-8 near byte/));
 });
 
-t.test('columns of Parquet are what an import makes of them', async (t) => {
+t.test('columns of Parquet are what an import makes of them', { skip: !full }, async (t) => {
   const sql = `SELECT toInt64(number) AS big, toDate('2024-02-29') AS day, (number = 1)::Bool AS yes,
     toDateTime64('2024-02-29 12:34:56.789', 3, 'UTC') AS time, [number, 1] AS list, map('k', toString(number)) AS pairs,
     tuple(1, 'x')::Tuple(a UInt8, b String) AS home, if(number = 1, NULL, toFloat32(0.5)) AS half,
@@ -297,7 +299,7 @@ t.test('files that can not be read', async (t) => {
   const lies = Buffer.from(parquet);
   lies.writeUInt32LE(0x7fffffff, lies.byteLength - 8);
   const late = `a,b\n${'1,true\n'.repeat(30_000)}`;
-  for (const [name, content, reason] of [
+  const unreadable = [
     ['a.csv', '', /empty/],
     ['a.csv', 'a,a\n1,2\n', /line 1: its first line names 'a' twice/],
     ['a.csv', 'a,\n1,2\n', /column 2 has no name/],
@@ -324,7 +326,8 @@ t.test('files that can not be read', async (t) => {
     ['a.parquet', parquet.subarray(20), /not a complete Parquet file/],
     ['a.parquet', damaged, /not a complete Parquet file/],
     ['a.parquet', lies, /not a complete Parquet file|memory/],
-  ] as const) {
+  ] as const;
+  for (const [name, content, reason] of full ? unreadable : unreadable.filter((_, at) => at % 6 === 3)) {
     const answer = await ask(await upload(name, content), { $limit: 100_000 });
     t.match(answer, refusal('unreadable_file', reason), `${name}: ${String(reason)}`);
     t.notMatch(answer.problems.join(), /Code:|127\.0\.0\.1|\/dev\/|version/);
@@ -334,27 +337,31 @@ t.test('files that can not be read', async (t) => {
   t.match(fileError(new EngineMissing(), format, { timeout: 1, by: '' }, silentLog()), all);
 });
 
-t.test('statements of one account wait for each other, and another account does not', async (t) => {
-  const sql = 'SELECT number AS n, toString(cityHash64(number)) AS t FROM numbers(200000)';
-  const file = await upload('many.csv', await csvFrom(sql));
-  const most = { values: { most: { max: 't' } } };
-  let atOnce = 0;
-  const watch = setInterval(() => {
-    atOnce = Math.max(atOnce, engines());
-  }, 5);
-  const answers = await Promise.all(Array.from({ length: 5 }, () => ask(file, most)));
-  clearInterval(watch);
-  t.equal(atOnce, 1);
-  t.equal(new Set(answers.map(({ text }) => text)).size, 1);
-  // a reader that takes nothing has the place of its account
-  const held = await harness.respond({ method: 'QUERY', path: `/_f_/p/${file}`, body: {} });
-  const theirs = await ask(await upload('b.csv', 'a\n1\n', '', store, 'another'), {}, { owner: 'another' });
-  t.strictSame(theirs.body, [{ a: 1 }]);
-  const waiting = ask(file, most);
-  const chunks = (held.body as { chunks: AsyncIterable<Uint8Array> }).chunks;
-  t.equal(JSON.parse((await collect(chunks)).toString()).length, 200_000);
-  t.match(await waiting, { status: 200 });
-});
+t.test(
+  'statements of one account wait for each other, and another account does not',
+  { skip: !full },
+  async (t) => {
+    const sql = 'SELECT number AS n, toString(cityHash64(number)) AS t FROM numbers(200000)';
+    const file = await upload('many.csv', await csvFrom(sql));
+    const most = { values: { most: { max: 't' } } };
+    let atOnce = 0;
+    const watch = setInterval(() => {
+      atOnce = Math.max(atOnce, engines());
+    }, 5);
+    const answers = await Promise.all(Array.from({ length: 5 }, () => ask(file, most)));
+    clearInterval(watch);
+    t.equal(atOnce, 1);
+    t.equal(new Set(answers.map(({ text }) => text)).size, 1);
+    // a reader that takes nothing has the place of its account
+    const held = await harness.respond({ method: 'QUERY', path: `/_f_/p/${file}`, body: {} });
+    const theirs = await ask(await upload('b.csv', 'a\n1\n', '', store, 'another'), {}, { owner: 'another' });
+    t.strictSame(theirs.body, [{ a: 1 }]);
+    const waiting = ask(file, most);
+    const chunks = (held.body as { chunks: AsyncIterable<Uint8Array> }).chunks;
+    t.equal(JSON.parse((await collect(chunks)).toString()).length, 200_000);
+    t.match(await waiting, { status: 200 });
+  },
+);
 
 t.test('an engine that is killed ends at once, and says by what', async (t) => {
   for (const signal of ['SIGSEGV', 'SIGKILL'] as const) {
@@ -369,7 +376,7 @@ t.test('an engine that is killed ends at once, and says by what', async (t) => {
   }
 });
 
-t.test('in S3 a table in columns is read by ranges', async (t) => {
+t.test('in S3 a table in columns is read by ranges', { skip: !full }, async (t) => {
   const stub = await startS3Stub();
   t.teardown(() => stub.close());
   const config = readConfig({ ...stubSettings(stub), DATA_DIR: harness.dataDir });
@@ -427,7 +434,7 @@ t.test('in S3 a table in columns is read by ranges', async (t) => {
   await t.rejects(askS3(name, { n: 1 }), /AccessDenied|403/);
 });
 
-t.test('what costs too much is ended, and nothing is left of it', async (t) => {
+t.test('what costs too much is ended, and nothing is left of it', { skip: !full }, async (t) => {
   const zeros = gzipSync(Buffer.alloc(256 * 1024 ** 2));
   const bomb = await upload('bomb.csv.gz', Buffer.concat(Array.from({ length: 60 }, () => zeros)));
   t.match(await ask(bomb, {}), refusal('unreadable_file', /more than 1000000 characters/));

@@ -131,18 +131,18 @@ t.test('every write is heard', async (t) => {
   const space = spaceOf(t, 'written');
   await space.insert([{ name: 'first', code: 'a', n: 0 }]);
   const [all, some, few] = await Promise.all(
-    ['', '?n[gte]=4000', '?$select=n&name=upserted'].map((query) => space.watch(query)),
+    ['', '?n[gte]=800', '?$select=n&name=upserted'].map((query) => space.watch(query)),
   );
   const same = async (message: string) => {
     await equalsFind(t, all as LiveClient, await space.find(), message);
-    await equalsFind(t, some as LiveClient, await space.find('?n[gte]=4000'), message);
+    await equalsFind(t, some as LiveClient, await space.find('?n[gte]=800'), message);
     await equalsFind(t, few as LiveClient, await space.find('?$select=n&name=upserted'), message);
   };
-  await space.insert(Array.from({ length: 5000 }, (_, n) => ({ name: 'many', n })));
+  await space.insert(Array.from({ length: 1000 }, (_, n) => ({ name: 'many', n })));
   await same('many records at once');
-  await space.send('/_update_', { where: { n: { lt: 100 } }, inc: { n: 4000 } });
+  await space.send('/_update_', { where: { n: { lt: 20 } }, inc: { n: 800 } });
   await same('a change of many');
-  await space.send('/_delete_', { where: { n: { lt: 2000 } } });
+  await space.send('/_delete_', { where: { n: { lt: 400 } } });
   await same('a delete of many');
   const onConflict = { options: JSON.stringify({ onConflict: { field: 'code', do: 'update' } }) };
   const rows = [

@@ -281,7 +281,7 @@ t.test('hashed fields', async (t) => {
   const stored = await storedSpace(harness.db, { project: 'records', slug: 'accounts' });
   const ofA = `AND ${stored.column('email')} = 'a'`;
   const [row] = await stored.rows<{ password: string }>(`${stored.column('password')} AS password`, ofA);
-  t.match(row?.password, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+  t.match(row?.password, /^\$argon2id\$v=19\$/);
   // hashes lie apart from what is answered
   t.notMatch(JSON.stringify(await stored.rows('* EXCEPT _hashes')), /argon2/);
   t.notMatch((await accounts.find()).text, /argon2|password|pin/);

@@ -4,12 +4,14 @@ import t from 'tap';
 import { uuidV5 } from '#kernel/ids/uuid-v5.ts';
 import { sweepLeft } from '#query/space/removals.ts';
 import { TableCatalogue } from '#query/space/table-catalogue.ts';
+import { eventuallyEqual } from '../services/eventually-equal.ts';
 import { plainStore } from '../services/plain-store.ts';
 import { projectsOf } from '../services/projects-client.ts';
 import { queryHarnessFor, refusal, spaceOf, testDatabase } from '../services/query-harness.ts';
 import { quickHasher } from '../services/quick-hasher.ts';
 import { type FieldInput, fieldsOf } from '../services/record-client.ts';
 import { silentLog } from '../services/silent-log.ts';
+import { full } from '../services/test-size.ts';
 
 const forever = Number.POSITIVE_INFINITY;
 /** Called when values have been converted, before the field has its new type. */
@@ -205,8 +207,7 @@ t.test('fields that have no column change as well', async (t) => {
 t.test('the old values are taken away, and the slot is not used again', async (t) => {
   await typed('swept', 'TEXT').insert([{ a: '1' }, { a: '2' }]);
   t.match((await typed('swept', 'NUMBER').find()).body, [{ a: 1 }, { a: 2 }]);
-  while ((await slotsOf('swept')).some(({ slots }) => slots.length > 1));
-  t.strictSame(await slotsOf('swept'), [{ slots: ['n0'] }, { slots: ['n0'] }]);
+  await eventuallyEqual(t, () => slotsOf('swept'), [{ slots: ['n0'] }, { slots: ['n0'] }]);
   const more = space('swept', fieldsOf('a NUMBER, b TEXT'));
   t.match((await more.updateOne('a=1', { b: 'x' })).body, { a: 1, b: 'x' });
   t.match((await more.find()).body, [
@@ -215,7 +216,7 @@ t.test('the old values are taken away, and the slot is not used again', async (t
   ]);
 });
 
-t.test('clients that disagree do not change it for ever', async (t) => {
+t.test('clients that disagree do not change it for ever', { skip: !full }, async (t) => {
   const [text, number] = [typed('disagree', 'TEXT'), typed('disagree', 'NUMBER')];
   await text.insertOne({ a: '1' });
   let refused = 0;

@@ -1,8 +1,9 @@
-import { createHasher, type Hasher } from '#auth/hasher.ts';
+import type { Hasher } from '#auth/hasher.ts';
+import { quickHasher } from './quick-hasher.ts';
 
 /** argon2id that counts what it is asked for, so that tests can compare the work behind two answers. */
 export function countingHasher(): Hasher & { readonly work: { hashed: number; verified: number } } {
-  const hasher = createHasher();
+  const hasher = quickHasher();
   const work = { hashed: 0, verified: 0 };
   return {
     work,

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { assertGranted, type Principal } from '#auth/authenticate.ts';
-import { createHasher } from '#auth/hasher.ts';
 import { LoginThrottle } from '#auth/login-throttle.ts';
 import { openDeployment } from '#catalogue/deployment.ts';
 import { migrate } from '#catalogue/migrate.ts';
@@ -44,6 +43,7 @@ import { queryContract } from './contract.ts';
 import { fakeRequest, responseBytes } from './fake-request.ts';
 import { testDeployment } from './new-file.ts';
 import { queryConfig } from './plain-store.ts';
+import { quickHasher } from './quick-hasher.ts';
 import { type FieldInput, structureOf } from './record-client.ts';
 import { silentLog } from './silent-log.ts';
 import { guardSpaces } from './space-guard.ts';
@@ -217,7 +217,7 @@ export async function openQueryHarness(
         log,
         invalidation: invalidation ?? unannounced,
         throttle: new LoginThrottle(),
-        hasher: options.hasher ?? createHasher(),
+        hasher: options.hasher ?? quickHasher(),
         reservations: options.reservations?.() ?? createLocalReservations(),
         freshness: { ...freshnessOf(by, invalidation), ...options.freshness },
         now: options.now ?? Date.now,

@@ -1,7 +1,7 @@
 import { hash, verify } from '@node-rs/argon2';
 import type { Hasher } from '#auth/hasher.ts';
 
-/** argon2id at its least cost, for tests that hash thousands of values. */
+/** argon2id at its least cost: tests of what is stored and found ask nothing about the usual one. */
 export function quickHasher(): Hasher {
   return {
     hashValues: (values) =>

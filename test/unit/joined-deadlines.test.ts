@@ -25,7 +25,8 @@ async function silentServer(t: Test): Promise<string> {
 
 /** Garbage is collected as long as the work takes. */
 async function whileCollecting(work: () => Promise<unknown>): Promise<unknown> {
-  const timer = setInterval(collect, 10);
+  // a few times before the deadline: each takes a while in a process of many tests
+  const timer = setInterval(collect, 60);
   try {
     return await work();
   } finally {
