@@ -1,4 +1,7 @@
+import { shownName } from '#kernel/errors/shown-name.ts';
+import { repeatedKey } from '#kernel/json/repeated-key.ts';
 import { parseExactly, RoundedNumber } from '#kernel/json/rounded-number.ts';
+import { isObject } from '#records/structure/is-object.ts';
 import { FileProblem } from './file-problem.ts';
 
 /** A value of parsed JSON, or the problem of its text, as a clause. */
@@ -14,9 +17,16 @@ interface JsonOptions {
   readonly largest: number;
 }
 
+/** The problem of an object, as a clause. */
+export function keyTwice(key: string): string {
+  return `the key ${shownName(key)} is given twice`;
+}
+
 function parseRecord(text: string, line: number): JsonRecord {
   try {
-    return { value: parseExactly(text), line };
+    const value = parseExactly(text);
+    const repeated = isObject(value) ? repeatedKey(text, value) : null;
+    return repeated === null ? { value, line } : { problem: keyTwice(repeated), line };
   } catch (error) {
     return { problem: error instanceof RoundedNumber ? error.message : 'it is not valid JSON', line };
   }
