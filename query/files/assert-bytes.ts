@@ -3,7 +3,10 @@ import type { StoredFiles } from '../imports/jobs/stored-files.ts';
 import type { FileFormat } from './file-format.ts';
 import type { FileQuery } from './file-query.ts';
 
-/** Throws a FileProblem if the first bytes of a text, or the last bytes of a Parquet file, belong to another format. */
+/** The bytes belong to another format: a reader of this one finds nothing better to say. */
+export class OtherFormat extends FileProblem {}
+
+/** Throws an OtherFormat if the first bytes of a text, or the last bytes of a Parquet file, belong to another format. */
 export async function assertBytes(
   files: Pick<StoredFiles, 'read'>,
   { object, format, request }: Pick<FileQuery, 'object' | 'format' | 'request'>,
@@ -17,7 +20,7 @@ export async function assertBytes(
   if (size > 0) for await (const chunk of files.read(object, request.signal, range)) chunks.push(chunk);
   const bytes = Buffer.concat(chunks);
   const problem = isTable ? tableProblem(bytes) : textProblem(bytes, format);
-  if (problem !== null) throw new FileProblem(null, problem);
+  if (problem !== null) throw new OtherFormat(null, problem);
 }
 
 function tableProblem(tail: Buffer): string | null {

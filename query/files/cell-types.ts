@@ -27,8 +27,28 @@ export function isBooleanSql(text: string, { words }: CellOptions, value: boolea
   return `lower(${text}) IN (${literals.join(', ')})`;
 }
 
+/**
+ * Whether a cell is no number that an import would read. The engine also reads `007`, `+5`, `.5`, `5.` and `5.e3`, and
+ * rounds. The first regex accepts most numbers, so that the others are only asked about few.
+ */
+export function unfitNumberSql(cell: string, reading: CellOptions): string {
+  const point = pointOf(reading);
+  const isUsual = `match(${cell}, '^(-?(0|[1-9][0-9]{0,14})(${point}[0-9]{1,20})?([eE][+-]?[0-2]?[0-9]{1,2})?)?$')`;
+  const isNumber = isNumberSql(cell, point);
+  const isZero = `toFloat64OrZero(${numberTextSql(cell, reading)}) = 0`;
+  return `NOT ${isUsual} AND (NOT ${isNumber} OR ${isRoundedSql(cell)} OR ${isZero})`;
+}
+
+function pointOf({ words }: CellOptions): string {
+  return words?.decimal === ',' ? ',' : '[.]';
+}
+
+function isNumberSql(text: string, point: string): string {
+  return `match(${text}, '^-?(0|[1-9][0-9]*)(${point}[0-9]+)?([eE][+-]?[0-9]+)?$')`;
+}
+
 /** Whether a text is an integer that a double would round. */
-export function isRoundedSql(text: string): string {
+function isRoundedSql(text: string): string {
   const exact = `toInt256OrZero(${text})`;
   const rounded = `toInt256(toFloat64OrZero(substring(${text}, 1, 39)))`;
   return `(match(${text}, '^-?[0-9]{16,}$') AND ${exact} != ${rounded})`;
@@ -38,8 +58,7 @@ export function isRoundedSql(text: string): string {
 export function cellTypesSql(cell: string, reading: CellOptions = {}): string {
   const text = `assumeNotNull(${cell})`;
   const { words } = reading;
-  const point = words?.decimal === ',' ? ',' : '[.]';
-  const number = `match(${text}, '^-?(0|[1-9][0-9]*)(${point}[0-9]+)?([eE][+-]?[0-9]+)?$') AND NOT ${isRoundedSql(text)}`;
+  const number = `${isNumberSql(text, pointOf(reading))} AND NOT ${isRoundedSql(text)}`;
   const { BOOLEAN, NUMBER, ARRAY, OBJECT } = typeBits;
   const hasWords = words?.true !== undefined || words?.false !== undefined;
   const boolean = hasWords

@@ -1,18 +1,41 @@
 import { FileProblem } from '../imports/formats/file-problem.ts';
-import { decompress, type FileBytes } from '../imports/formats/file-text.ts';
-import { CsvShape } from './csv-shape.ts';
-import type { CsvHeader } from './csv-table.ts';
+import { type ThreadLimits, threadResult } from '../imports/thread/worker-thread.ts';
+import type { ByteSource } from './byte-source.ts';
 
-/** Reads CSV while the engine does, and finds what an import would refuse but the engine accepts. */
+/** The work of the thread (csv-check-thread.ts). */
+export interface CsvCheckTask {
+  readonly source: ByteSource;
+  /** Bytes before the header (CsvHeader). */
+  readonly prefixBytes: number;
+  readonly delimiter: string;
+  /** How many there are. */
+  readonly columns: number;
+  /** Words for null. */
+  readonly nulls: readonly string[];
+}
+
+/** What the thread has read so far. */
+export interface CsvProgress {
+  /** Valid records, with the header. */
+  readonly records: number;
+  readonly blankLines: number;
+  readonly isGood: boolean;
+  /** Whether it has read all of the file. */
+  readonly isOver: boolean;
+}
+
+/** Reads CSV on its own thread while the engine does, and finds what an import would refuse but the engine accepts. */
 export class CsvCheck {
-  readonly #shape: CsvShape;
   readonly #stop = new AbortController();
-  readonly #finished: Promise<void>;
+  readonly #finished: Promise<unknown>;
+  #progress: CsvProgress = { records: 0, blankLines: 0, isGood: true, isOver: false };
   #waiter: { readonly records: number; readonly resolve: () => void } | null = null;
 
-  constructor(file: FileBytes, { names, delimiter, prefixBytes }: CsvHeader, nulls: readonly string[]) {
-    this.#shape = new CsvShape({ delimiter, columns: names.length, nulls });
-    this.#finished = this.#read(file, prefixBytes);
+  constructor(task: CsvCheckTask, { signal, ...limits }: ThreadLimits) {
+    signal.addEventListener('abort', () => this.#stop.abort(signal.reason), { once: true });
+    const module = new URL('./csv-check-thread', import.meta.url);
+    const take = (progress: CsvProgress): true | undefined => this.#take(progress);
+    this.#finished = threadResult(module, task, take, { ...limits, signal: this.#stop.signal });
     // the failure may come before anybody waits for it
     this.#finished.catch(() => {});
   }
@@ -28,38 +51,23 @@ export class CsvCheck {
   }
 
   get hasBlankLines(): boolean {
-    return this.#shape.blankLines > 0;
+    return this.#progress.blankLines > 0;
   }
 
   /** Stops reading. Resolves when the file is free. */
   async close(): Promise<void> {
-    this.#stop.abort();
+    this.#stop.abort(new Error('the check is no longer needed'));
     await this.#finished.catch(() => {});
   }
 
-  async #read(file: FileBytes, prefixBytes: number): Promise<void> {
-    let skipped = prefixBytes;
-    let isFirst = true;
-    for await (const chunk of await decompress(file)) {
-      if (this.#stop.signal.aborted) return;
-      const hasMark = isFirst && chunk[0] === 0xef && chunk[1] === 0xbb && chunk[2] === 0xbf;
-      if (hasMark) skipped += 3;
-      isFirst = false;
-      const bytes = chunk.subarray(Math.min(skipped, chunk.byteLength));
-      skipped -= chunk.byteLength - bytes.byteLength;
-      this.#shape.read(bytes);
-      this.#assertGood();
-      this.#resolveWaiter();
-    }
-    this.#shape.end();
-    this.#assertGood();
-  }
-
-  #assertGood(): void {
-    if (!this.#shape.isGood) throw new FileProblem(null, 'it is not CSV that an import would accept');
+  #take(progress: CsvProgress): true | undefined {
+    this.#progress = progress;
+    if (!progress.isGood) throw new FileProblem(null, 'it is not CSV that an import would accept');
+    this.#resolveWaiter();
+    return progress.isOver || undefined;
   }
 
   #resolveWaiter(): void {
-    if (this.#waiter !== null && this.#shape.records >= this.#waiter.records) this.#waiter.resolve();
+    if (this.#waiter !== null && this.#progress.records >= this.#waiter.records) this.#waiter.resolve();
   }
 }

@@ -4,14 +4,15 @@ import type { FieldType } from '#records/structure/field.ts';
 import { type CsvRecord, CsvRecords, delimiterLine } from '../imports/formats/csv-records.ts';
 import { FileProblem } from '../imports/formats/file-problem.ts';
 import { decodeText, type FileBytes } from '../imports/formats/file-text.ts';
+import { isLeftOut } from '../imports/formats/source-records.ts';
 import { type FileReading, unnamedColumn } from '../imports/thread/file-records.ts';
 import {
   cellTextSql,
   cellTypesSql,
   isBooleanSql,
-  isRoundedSql,
   likeliestType,
   numberTextSql,
+  unfitNumberSql,
 } from './cell-types.ts';
 import {
   assertFew,
@@ -20,6 +21,7 @@ import {
   type FileLocation,
   type FileTable,
   jsonColumn,
+  renamed,
   sampledRows,
   tableFunctionSql,
   tableOf,
@@ -39,7 +41,8 @@ export interface CsvHeader {
 /** Characters that the header of CSV may take. */
 const longestHeader = 1_000_000;
 
-export async function readCsvHeader(file: FileBytes, { delimiter }: FileReading): Promise<CsvHeader> {
+export async function readCsvHeader(file: FileBytes, reading: FileReading): Promise<CsvHeader> {
+  const { delimiter } = reading;
   const records = new CsvRecords({ delimiter, largest: longestHeader });
   let start: string | null = null;
   for await (const { text, isLast } of decodeText(file, Number.MAX_SAFE_INTEGER)) {
@@ -50,7 +53,7 @@ export async function readCsvHeader(file: FileBytes, { delimiter }: FileReading)
       throw new FileProblem(null, 'its lines end with CR, which only imports read');
     const names = header.cells.map((cell) => cell?.trim() ?? '');
     assertFew(names);
-    assertNames(names);
+    assertNames(names, reading);
     const [prefix = ''] = delimiter === null ? (delimiterLine.exec(start) ?? []) : [];
     const skipped = header.line + header.cells.join('').split('\n').length - 1;
     return { names, delimiter: records.delimiter ?? ',', skipped, prefixBytes: Buffer.byteLength(prefix) };
@@ -58,11 +61,15 @@ export async function readCsvHeader(file: FileBytes, { delimiter }: FileReading)
   throw new FileProblem(null, 'the file is empty');
 }
 
-function assertNames(names: readonly string[]): void {
+function assertNames(names: readonly string[], { columns }: FileReading): void {
   const seen = new Set<string>();
   for (const [index, name] of names.entries()) {
-    if (name === '') throw new FileProblem(1, unnamedColumn(index));
-    if (seen.has(name)) throw new FileProblem(1, `its first line names ${shownName(name)} twice`);
+    if (name === '' && !Object.hasOwn(columns, '')) throw new FileProblem(1, unnamedColumn(index));
+    if (seen.has(name))
+      throw new FileProblem(
+        1,
+        name === '' ? 'two of its columns have no name' : `its first line names ${shownName(name)} twice`,
+      );
     seen.add(name);
   }
 }
@@ -92,16 +99,18 @@ export async function csvTable(
     input_format_csv_empty_as_default: 1,
     input_format_csv_skip_trailing_empty_lines: 1,
   });
-  const cells = names.map((_, index) => cellTextSql(`c${index}`, reading));
-  const types = cells.map((cell) => `groupBitAnd(${cellTypesSql(cell, reading)})`);
+  const read = names
+    .map((name, index) => ({ name, cell: cellTextSql(`c${index}`, reading) }))
+    .filter(({ name }) => !isLeftOut(name, reading));
+  const types = read.map(({ cell }) => `groupBitAnd(${cellTypesSql(cell, reading)})`);
   const sample = `SELECT * FROM ${from(location)} LIMIT ${sampledRows}`;
   const [row] = await fetchRows<{ types: readonly number[] }>(
     `SELECT [${types.join(', ')}] AS types FROM (${sample}) SETTINGS ${settings}, ${passesBlankLines}`,
   );
-  const columns = names.map((name, index) =>
-    csvColumn(name, likeliestType(row?.types[index] ?? 0), cells[index] as string, reading),
+  const columns = read.map(({ name, cell }, index) =>
+    csvColumn(name, likeliestType(row?.types[index] ?? 0), cell, reading),
   );
-  return { ...tableOf(columns), from, settings };
+  return { ...tableOf(renamed(columns, reading, 1)), from, settings };
 }
 
 /** To the engine a blank line is a row with an error. Other errors are found first (csv-check.ts). */
@@ -113,9 +122,8 @@ function csvColumn(name: string, type: FieldType, cell: string, reading: FileRea
   const valued = (sql: string): string => `if(${isEmpty}, NULL, ${sql})`;
   switch (type) {
     case 'NUMBER': {
-      const unfit = `NOT isFinite(toFloat64OrZero(${numberTextSql(cell, reading)})) OR ${isRoundedSql(cell)}`;
       const sql = valued(`toFloat64(${numberTextSql(text, reading)})`);
-      return { name, type, sql, unfit: { sql: unfit, reason: wrongType } };
+      return { name, type, sql, unfit: { sql: unfitNumberSql(cell, reading), reason: wrongType } };
     }
     case 'BOOLEAN': {
       const isTrue = isBooleanSql(text, reading, true);

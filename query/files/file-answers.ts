@@ -11,8 +11,8 @@ import { wholeRecord } from '#records/structure/record-parts.ts';
 import type { Structure } from '#records/structure/structure.ts';
 import { parseAggregate } from '../input/parse-aggregate.ts';
 import { parseRequestConditions } from '../input/request-conditions.ts';
-import type { FileLocation, FileTable } from './file-columns.ts';
-import type { FileQuery } from './file-query.ts';
+import type { FileColumn, FileLocation, FileTable } from './file-columns.ts';
+import { type FileQuery, isAggregation } from './file-query.ts';
 
 /** How many rows from the beginning of a file the answer needs; null: perhaps all. */
 export function fewRows(fileQuery: FileQuery, { structure }: FileTable): number | null {
@@ -26,27 +26,55 @@ function rowsSql({ selected, from }: FileTable, location: FileLocation, more = '
   return `(SELECT ${selected}${more} FROM ${from(location)})`;
 }
 
-/** The groups of an aggregation, as JSON. */
-export async function* groupChunks(
-  table: FileTable,
-  { body, request, query, onMoreGroups }: FileQuery,
-  location: FileLocation,
-  engine: EngineProcess,
-): AsyncGenerator<Uint8Array> {
+/** The columns that the answer needs. A text of a condition that looks like a column in SQL adds that column. */
+export function neededColumns(fileQuery: FileQuery, table: FileTable): readonly FileColumn[] {
+  const parts = isAggregation(fileQuery.body) ? groupParts(fileQuery, table) : rowParts(fileQuery, table);
+  const { columns, where, tail } = parts;
+  const words = new Set(`${columns} ${where} ${tail}`.match(/\w+/g));
+  return table.columns.filter((_, index) => words.has(table.structure.fields[index]?.slot ?? ''));
+}
+
+function groupParts({ body, request, query }: FileQuery, { structure }: FileTable) {
   const plan: AggregatePlan = parseAggregate(
     body,
     { query, header: (name) => request.header(name) },
-    table.structure,
+    structure,
   );
   const isFilled = plan.groups.some(({ fill }) => fill);
   const { columns, tail } = aggregateSql(plan, costSql(0), isFilled ? aggregateLimits.rows + 1 : null);
-  const where = conditionsSql(plan.where);
+  return { plan, isFilled, columns, where: whereSql(plan.where), tail };
+}
+
+/** The groups of an aggregation, as JSON. */
+export async function* groupChunks(
+  table: FileTable,
+  fileQuery: FileQuery,
+  location: FileLocation,
+  engine: EngineProcess,
+): AsyncGenerator<Uint8Array> {
+  const { plan, isFilled, columns, where, tail } = groupParts(fileQuery, table);
   const rows = await engine.rows<GroupRow>(
-    `SELECT ${columns} FROM ${rowsSql(table, location)}${where === null ? '' : ` WHERE ${where}`} ${tail}, ${table.settings}`,
+    `SELECT ${columns} FROM ${rowsSql(table, location)} ${where} ${tail}, ${table.settings}`,
   );
   const json = groupsJson(plan, isFilled ? wantedRows(plan, rows) : rows);
-  if (moreGroups(json) !== null) onMoreGroups?.();
+  if (moreGroups(json) !== null) fileQuery.onMoreGroups?.();
   yield json;
+}
+
+function whereSql(conditions: Parameters<typeof conditionsSql>[0]): string {
+  const where = conditionsSql(conditions);
+  return where === null ? '' : `WHERE ${where}`;
+}
+
+function rowParts(fileQuery: FileQuery, { structure }: FileTable) {
+  const { options, conditions } = parseFind(fileQuery, structure);
+  const { sort, select } = options;
+  return {
+    options,
+    columns: recordExpression(select ?? wholeRecord(structure), ','),
+    where: whereSql(conditions),
+    tail: sort === null ? '' : `ORDER BY ${orderSql(sort)}`,
+  };
 }
 
 /** The rows that a find returns, as JSON. */
@@ -56,18 +84,16 @@ export function rowChunks(
   location: FileLocation,
   engine: EngineProcess,
 ): AsyncGenerator<Uint8Array> {
-  const { options, conditions } = parseFind(fileQuery, table.structure);
-  const { sort, page, select } = options;
+  const { options, columns, where, tail } = rowParts(fileQuery, table);
+  const { sort, page } = options;
   const next = nextPage(options, table.structure);
   if (next !== null) fileQuery.onNextPage?.(next);
-  const shown = recordExpression(select ?? wholeRecord(table.structure), ',');
-  const where = conditionsSql(conditions);
   // rows have no ids, so their place breaks ties
   const rows = rowsSql(table, location, sort === null ? '' : ', rowNumberInAllBlocks() AS _id');
   const parts = [
-    `SELECT toValidUTF8(${shown}) AS _record FROM ${rows}`,
-    where === null ? '' : `WHERE ${where}`,
-    sort === null ? '' : `ORDER BY ${orderSql(sort)}`,
+    `SELECT toValidUTF8(${columns}) AS _record FROM ${rows}`,
+    where,
+    tail,
     page === null ? '' : `LIMIT ${page.limit} OFFSET ${page.offset}`,
     // one thread keeps the order of the rows
     `SETTINGS max_threads = 1, max_block_size = 8192, ${table.settings}`,

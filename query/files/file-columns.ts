@@ -4,6 +4,7 @@ import type { Field, FieldType } from '#records/structure/field.ts';
 import { slotKinds } from '#records/structure/slots.ts';
 import { createStructure, type Structure } from '#records/structure/structure.ts';
 import { FileProblem } from '../imports/formats/file-problem.ts';
+import { type FileReading, noField, sameField } from '../imports/thread/file-records.ts';
 
 /** A file as a table of the engine. */
 export interface FileTable {
@@ -33,6 +34,8 @@ export interface FileColumn {
   readonly sql: string;
   /** A condition for values that an import refuses, and why, as the end of a sentence. */
   readonly unfit?: { readonly sql: string; readonly reason: string };
+  /** The name in a Parquet file of a column that may hold null lists, maps or structs; absent: it holds none. */
+  readonly nullable?: string;
 }
 
 /** How many rows of a text file decide the types of its columns. */
@@ -76,6 +79,31 @@ function checkedSql({ sql, unfit }: FileColumn, index: number): string {
 export function unfitColumn({ columns }: FileTable, message: string): FileColumn | null {
   const [, index] = thrown.exec(message) ?? [];
   return index === undefined ? null : (columns[Number(index)] ?? null);
+}
+
+/**
+ * Columns under the names that `columns` of a reading gives them. Throws a FileProblem as an import does whose structure has
+ * the columns of the table. @param line of the names; null: the format has no lines
+ */
+export function renamed(
+  columns: readonly FileColumn[],
+  { columns: names }: Pick<FileReading, 'columns'>,
+  line: number | null,
+): readonly FileColumn[] {
+  const chosen = Object.entries(names);
+  if (chosen.length === 0) return columns;
+  const all = columns.map((column): FileColumn => {
+    const name = Object.hasOwn(names, column.name) ? names[column.name] : null;
+    return { ...column, name: name ?? column.name };
+  });
+  const seen = new Set<string>();
+  for (const { name } of all) {
+    if (seen.has(name)) throw new FileProblem(line, sameField(name));
+    seen.add(name);
+  }
+  for (const [column, name] of chosen)
+    if (name !== null && !seen.has(name)) throw new FileProblem(null, noField(column, name));
+  return all;
 }
 
 export function assertFew(columns: readonly unknown[]): void {

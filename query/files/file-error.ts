@@ -62,10 +62,6 @@ export function fileError(
 function reasonOf(message: string, { name, isGzip }: FileFormat): string {
   const [, twice] = /Cannot add column (.*?): column with this name already exists/.exec(message) ?? [];
   if (twice !== undefined) return `two of its columns have the name ${shownName(twice)}`;
-  const [, repeated] =
-    /Duplicate field found while parsing JSONEachRow format: (.*?)(?:: \(at row \d+\)|\n|$)/.exec(message) ??
-    [];
-  if (repeated !== undefined) return `a line has the key ${shownName(repeated)} twice`;
   const [, encrypted] =
     /TProtocolException: Invalid data: read stage: ColumnData: column: (.*?): \(in file/.exec(message) ?? [];
   if (encrypted !== undefined) return `its column ${shownName(encrypted)} is damaged, or encrypted`;

@@ -30,11 +30,11 @@ const mediaTypes: Readonly<Record<string, FileFormat['name']>> = {
 
 /** The format, by the extension of the name, or by the content type of the upload. Throws a 415 for other formats. */
 export function formatOf(name: string, { contentType }: Pick<StoredObject, 'contentType'>): FileFormat {
-  const [, ending = '', gz] = /\.([a-z]+)(\.gz)?$/i.exec(name) ?? [];
+  const [, ending = '', compression = ''] = /\.([a-z]+)(\.gz|\.zst)?$/i.exec(name) ?? [];
   const mediaType = contentType.split(';')[0]?.trim().toLowerCase() ?? '';
   const format = endings[ending.toLowerCase()] ?? mediaTypes[mediaType];
-  const isGzip = gz !== undefined || ending.toLowerCase() === 'gz';
-  if (format === undefined || (isGzip && format === 'Parquet'))
+  const isGzip = [compression, `.${ending}`].some((end) => end.toLowerCase() === '.gz');
+  if (format === undefined || (format === 'Parquet' && (isGzip || compression !== '')))
     throw unsupportedMediaType(
       `that of ${fileFormats.join(', ')}, unless the name of the file ends in .csv, .tsv, .txt, .ndjson, .jsonl or .parquet; texts may also be compressed, as in .csv.gz`,
     );

@@ -3,21 +3,26 @@ import { EngineProcess, givenFile } from '#engine/engine-process.ts';
 import { createStreamSlots, paced } from '#engine/stream-slots.ts';
 import type { ReadLimits } from '#kernel/config/settings.ts';
 import { ApiError } from '#kernel/errors/api-error.ts';
+import { shownName } from '#kernel/errors/shown-name.ts';
 import type { ReaderSlots } from '#kernel/limits/reader-slots.ts';
 import type { Log } from '#kernel/log/log.ts';
 import { FileProblem } from '../imports/formats/file-problem.ts';
 import type { FileBytes } from '../imports/formats/file-text.ts';
+import type { NullGroup } from '../imports/formats/parquet-nulls.ts';
 import type { StoredFiles } from '../imports/jobs/stored-files.ts';
-import { assertBytes } from './assert-bytes.ts';
+import type { ThreadLimits } from '../imports/thread/worker-thread.ts';
+import { assertBytes, OtherFormat } from './assert-bytes.ts';
 import { ByteServer } from './byte-server.ts';
-import { CsvCheck } from './csv-check.ts';
+import type { ByteSource } from './byte-source.ts';
+import { CsvCheck, type CsvCheckTask } from './csv-check.ts';
 import { type CsvHeader, csvTable, passesBlankLines, readCsvHeader } from './csv-table.ts';
-import { fewRows, groupChunks, rowChunks } from './file-answers.ts';
+import { fewRows, groupChunks, neededColumns, rowChunks } from './file-answers.ts';
 import { type FetchRows, type FileLocation, type FileTable, unfitColumn } from './file-columns.ts';
 import { fileError } from './file-error.ts';
 import { type FileQuery, isAggregation } from './file-query.ts';
 import { firstProblem } from './first-problem.ts';
 import { ndjsonTable } from './ndjson-table.ts';
+import { firstNullGroup, type NullTask } from './parquet-nulls.ts';
 import { parquetTable, unfitRow } from './parquet-table.ts';
 
 /** Statements on files that run at once; an account gets half of them. */
@@ -48,6 +53,16 @@ interface CachedFile {
   /** Whether the whole file is known to be CSV that an import accepts. */
   isChecked: boolean;
   hasBlankLines: boolean;
+  /** Names of columns in which no list, map or struct is null. */
+  readonly withoutNulls: Set<string>;
+}
+
+/** What a query of a file has so far. */
+interface RunningQuery {
+  readonly table: FileTable | null;
+  readonly location: FileLocation;
+  readonly source: ByteSource;
+  readonly starting: Promise<EngineProcess>;
 }
 
 /** Queries uploaded files as tables. Each statement runs in its own engine process (common/engine/engine-process.ts). */
@@ -104,6 +119,7 @@ export class FileTables {
     const served = file === null ? await this.#bytes.serve(object, signal) : null;
     const location: FileLocation =
       served === null ? { kind: 'file', address: givenFile } : { kind: 'url', address: served.url };
+    const source: ByteSource = file === null ? { url: location.address } : { fd: file.fd };
     const starting = EngineProcess.start({ file: file?.fd, settings, timeout: cost.timeout, signal });
     starting.catch(() => {});
     let check: CsvCheck | null = null;
@@ -112,7 +128,7 @@ export class FileTables {
       const cached = await this.#cachedFile(fileQuery);
       const { header } = cached;
       if (header !== null && !cached.isChecked)
-        check = new CsvCheck(this.#bytesOf(fileQuery), header, fileQuery.reading.nulls ?? []);
+        check = new CsvCheck(checkTask(source, header, fileQuery), threadLimits(fileQuery));
       const engine = await starting;
       table = cached.table ??= await tableOf(fileQuery, header, location, (sql) => engine.rows(sql));
       const few = isAggregation(body) ? null : fewRows(fileQuery, table);
@@ -121,12 +137,15 @@ export class FileTables {
         cached.isChecked = true;
         cached.hasBlankLines = check.hasBlankLines;
       }
+      await assertNoNulls(fileQuery, table, { source, rows: few ?? Number.POSITIVE_INFINITY }, cached);
       const passes = header !== null && (cached.hasBlankLines || !cached.isChecked);
       const readTable = passes ? { ...table, settings: `${table.settings}, ${passesBlankLines}` } : table;
       const answer = isAggregation(body) ? groupChunks : rowChunks;
       yield* answer(readTable, fileQuery, location, engine);
     } catch (error) {
-      throw served?.failure ?? (await this.#clientError(error, fileQuery, table, location, starting));
+      throw (
+        served?.failure ?? (await this.#clientError(error, fileQuery, { table, location, source, starting }))
+      );
     } finally {
       await check?.close();
       served?.end();
@@ -143,7 +162,13 @@ export class FileTables {
     if (cached !== undefined) return cached;
     await assertBytes(this.#files, fileQuery);
     const header = format.name === 'CSV' ? await readCsvHeader(this.#bytesOf(fileQuery), reading) : null;
-    const file: CachedFile = { header, table: null, isChecked: false, hasBlankLines: false };
+    const file: CachedFile = {
+      header,
+      table: null,
+      isChecked: false,
+      hasBlankLines: false,
+      withoutNulls: new Set(),
+    };
     this.#cache.set(version, file);
     return file;
   }
@@ -157,18 +182,19 @@ export class FileTables {
   async #clientError(
     error: unknown,
     fileQuery: FileQuery,
-    table: FileTable | null,
-    location: FileLocation,
-    starting: Promise<EngineProcess>,
+    { table, location, source, starting }: RunningQuery,
   ): Promise<unknown> {
     const { format, cost, request, reading } = fileQuery;
     const general = fileError(error, format, cost, this.#log);
     const isBadFile = general instanceof ApiError && general.code === 'unreadable_file';
-    if (!isBadFile || request.signal.aborted || (error instanceof FileProblem && error.line !== null))
-      return general;
+    const isKnown = error instanceof OtherFormat || (error instanceof FileProblem && error.line !== null);
+    if (!isBadFile || request.signal.aborted || isKnown) return general;
     const find = async (): Promise<FileProblem | null> => {
       if (format.name !== 'Parquet')
-        return firstProblem(this.#bytesOf(fileQuery), reading, table?.structure ?? null);
+        return firstProblem(
+          { source, reading, structure: table?.structure ?? null },
+          threadLimits(fileQuery),
+        );
       const column = table && unfitColumn(table, (error as Error).message);
       if (table === null || column === null) return null;
       const engine = await starting;
@@ -179,6 +205,41 @@ export class FileTables {
   }
 }
 
+/** Throws a FileProblem if the answer needs a column of Parquet in which a list, map or struct is null. */
+async function assertNoNulls(
+  fileQuery: FileQuery,
+  table: FileTable,
+  { source, rows }: Pick<NullTask, 'source' | 'rows'>,
+  { withoutNulls }: CachedFile,
+): Promise<void> {
+  if (table.columns.every(({ nullable }) => nullable === undefined || withoutNulls.has(nullable))) return;
+  const names = neededColumns(fileQuery, table).flatMap(({ nullable }) => nullable ?? []);
+  const columns = new Set(names.filter((name) => !withoutNulls.has(name)));
+  if (columns.size === 0) return;
+  const task = { source, size: fileQuery.object.size, columns, rows };
+  const found = await firstNullGroup(task, threadLimits(fileQuery));
+  if (found !== null) throw new FileProblem(found.row + 1, nullProblem(found));
+  if (rows === Number.POSITIVE_INFINITY) for (const name of columns) withoutNulls.add(name);
+}
+
+function nullProblem({ column, isInside }: NullGroup): string {
+  const what = isInside ? 'has a null list, map or struct in it' : 'is null';
+  return `${shownName(column)} ${what}, which only imports tell from an empty one`;
+}
+
+function checkTask(
+  source: ByteSource,
+  { names, delimiter, prefixBytes }: CsvHeader,
+  { reading: { nulls = [] } }: FileQuery,
+): CsvCheckTask {
+  return { source, prefixBytes, delimiter, columns: names.length, nulls };
+}
+
+/** The limits of a thread are those of the engine. */
+function threadLimits({ request, cost }: FileQuery): ThreadLimits {
+  return { signal: request.signal, timeout: cost.timeout, late: () => new Error('TIMEOUT_EXCEEDED') };
+}
+
 function tableOf(
   { format, reading }: FileQuery,
   header: CsvHeader | null,
@@ -187,7 +248,7 @@ function tableOf(
 ): Promise<FileTable> {
   if (header !== null) return csvTable(header, format.isGzip, reading, location, fetchRows);
   return format.name === 'NDJSON'
-    ? ndjsonTable(format.isGzip, location, fetchRows)
+    ? ndjsonTable(format.isGzip, reading, location, fetchRows)
     : parquetTable(location, reading, fetchRows);
 }
 

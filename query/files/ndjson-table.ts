@@ -1,6 +1,9 @@
 import { quoteIdentifier, settingsText } from '#engine/literal.ts';
 import type { FieldType } from '#records/structure/field.ts';
 import { FileProblem } from '../imports/formats/file-problem.ts';
+import { keyTwice } from '../imports/formats/json-records.ts';
+import { isLeftOut } from '../imports/formats/source-records.ts';
+import type { FileReading } from '../imports/thread/file-records.ts';
 import { anyType, likeliestType, typeBits } from './cell-types.ts';
 import {
   type FetchRows,
@@ -9,6 +12,7 @@ import {
   type FileTable,
   jsonColumn,
   mostColumns,
+  renamed,
   sampledRows,
   tableFunctionSql,
   tableOf,
@@ -17,6 +21,7 @@ import {
 
 export async function ndjsonTable(
   isGzip: boolean,
+  reading: FileReading,
   location: FileLocation,
   fetchRows: FetchRows,
 ): Promise<FileTable> {
@@ -27,12 +32,18 @@ export async function ndjsonTable(
   const numbered = `SELECT json, rowNumberInAllBlocks() AS row FROM ${lines} LIMIT ${sampledRows}`;
   const pairs = `SELECT arrayJoin(arrayZip(JSONExtractKeysAndValuesRaw(json) AS all, arrayEnumerate(all))) AS pair, row,
     substring(pair.1.2, 1, 1) AS kind FROM (${numbered})`;
-  const found = await fetchRows<{ name: string; types: number }>(
-    `SELECT pair.1.1 AS name, groupBitAnd(toUInt8(${types})) AS types FROM (${pairs}) GROUP BY name
-    ORDER BY min((row, pair.2)) LIMIT ${mostColumns + 1}`,
+  const found = await fetchRows<{ name: string; isUtf8: number; isTwice: number; types: number }>(
+    `SELECT pair.1.1 AS name, isValidUTF8(name) AS isUtf8, count() > uniqExact(row) AS isTwice,
+    groupBitAnd(toUInt8(${types})) AS types FROM (${pairs}) GROUP BY name ORDER BY min((row, pair.2)) LIMIT ${mostColumns + 1}`,
   );
-  if (found.some(({ name }) => name === '')) throw new FileProblem(null, 'one of its keys is empty');
-  const inferred = found.map(({ name, types }) => ({
+  if (found.some(({ isUtf8 }) => isUtf8 === 0)) throw new FileProblem(null, 'it is not valid UTF-8');
+  // the engine takes the first of its values
+  const twice = found.find(({ isTwice }) => isTwice === 1);
+  if (twice !== undefined) throw new FileProblem(null, keyTwice(twice.name));
+  const read = found.filter(({ name }) => !isLeftOut(name, reading));
+  // no column of the engine can have this name
+  if (read.some(({ name }) => name === '')) throw new FileProblem(null, 'one of its keys is empty');
+  const inferred = read.map(({ name, types }) => ({
     name: quoteIdentifier(name),
     type: likeliestType(types),
   }));
@@ -41,10 +52,14 @@ export async function ndjsonTable(
     .map(({ name, type }) => `${name} Nullable(${engineTypes[type] ?? 'String'})`)
     .join(', ');
   const columns = inferred.map(({ name: sql, type }, index): FileColumn => {
-    const { name } = found[index] as { readonly name: string };
-    if (type === 'ARRAY' || type === 'OBJECT') return jsonColumn(name, type, sql, wrongType);
-    const unfit = { sql: `NOT isFinite(${sql})`, reason: wrongType };
-    return type === 'NUMBER' ? { name, type, sql, unfit } : { name, type, sql };
+    const { name } = read[index] as { readonly name: string };
+    if (type === 'BOOLEAN') return { name, type, sql };
+    if (type === 'NUMBER') return { name, type, sql, unfit: unfitIf(`NOT isFinite(${sql})`) };
+    // the engine does not look at the bytes of a text
+    const isOther = `NOT isValidUTF8(${sql})`;
+    if (type === 'TEXT') return { name, type, sql, unfit: unfitIf(isOther) };
+    const column = jsonColumn(name, type, sql, wrongType);
+    return { ...column, unfit: unfitIf(`${isOther} OR ${column.unfit?.sql}`) };
   });
   const settings = settingsText({
     prefer_column_name_to_alias: 1,
@@ -52,5 +67,9 @@ export async function ndjsonTable(
     input_format_json_read_objects_as_strings: 1,
   });
   const from = (location: FileLocation) => tableFunctionSql(location, 'JSONEachRow', structure, isGzip);
-  return { ...tableOf(columns), from, settings };
+  return { ...tableOf(renamed(columns, reading, null)), from, settings };
+}
+
+function unfitIf(sql: string): NonNullable<FileColumn['unfit']> {
+  return { sql, reason: wrongType };
 }

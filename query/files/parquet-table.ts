@@ -1,6 +1,7 @@
 import { quoteIdentifier, settingsText, textLiteral } from '#engine/literal.ts';
 import { shownName } from '#kernel/errors/shown-name.ts';
 import { FileProblem } from '../imports/formats/file-problem.ts';
+import { isLeftOut } from '../imports/formats/source-records.ts';
 import { type FileReading, unnamedColumn } from '../imports/thread/file-records.ts';
 import { cellTypesSql, likeliestType } from './cell-types.ts';
 import {
@@ -9,6 +10,7 @@ import {
   type FileLocation,
   type FileTable,
   jsonColumn,
+  renamed,
   tableFunctionSql,
   tableOf,
 } from './file-columns.ts';
@@ -22,39 +24,50 @@ interface DescribedColumn {
   readonly type: string;
   /** The logical type in the file, as the engine names it. */
   readonly logical: string;
+  /** Whether one of its lists, maps or structs may be null, by the statistics. */
+  readonly mayBeNull: boolean;
 }
 
 export async function parquetTable(
   location: FileLocation,
-  { nanIsNull = false }: FileReading,
+  reading: FileReading,
   fetchRows: FetchRows,
 ): Promise<FileTable> {
-  const described = await describedColumns(location, fetchRows);
+  const described = (await describedColumns(location, reading, fetchRows)).filter(
+    ({ name }) => !isLeftOut(name, reading),
+  );
   // without it each statement would infer the types again, from the beginning of the file
   const structure = described.map(({ name, type }) => `${quoteIdentifier(name)} ${type}`).join(', ');
   const from = (location: FileLocation) => tableFunctionSql(location, 'Parquet', structure, false);
-  const columns = described.map((column) => parquetColumn(column, nanIsNull));
+  const columns = described.map((column): FileColumn => {
+    const read = parquetColumn(column, reading.nanIsNull ?? false);
+    return column.mayBeNull ? { ...read, nullable: column.name } : read;
+  });
   const settings = settingsText({
     prefer_column_name_to_alias: 1,
     input_format_parquet_preserve_order: 1,
     // the engine reads gaps between its columns up to this size, and seeks over larger ones
     remote_read_min_bytes_for_seek: 256 * 1024,
   });
-  return { ...tableOf(await withJson(columns, from(location), fetchRows)), from, settings };
+  const typed = await withJson(columns, from(location), fetchRows);
+  return { ...tableOf(renamed(typed, reading, null)), from, settings };
 }
 
 async function describedColumns(
   { kind, address }: FileLocation,
+  { columns: chosen }: FileReading,
   fetchRows: FetchRows,
 ): Promise<readonly DescribedColumn[]> {
   const file = (format: string): string => `${kind}(${textLiteral(address)}, '${format}')`;
-  const [metadata] = await fetchRows<{ paths: readonly string[]; logical: readonly string[] }>(
-    `SELECT columns.path AS paths, columns.logical_type AS logical FROM ${file('ParquetMetadata')}`,
+  const hasNulls = `arrayMap(at -> arrayExists(rows -> ifNull(rows.columns[at].statistics.null_count, 1) > 0, row_groups), arrayEnumerate(columns))`;
+  const [metadata] = await fetchRows<{ paths: string[]; logical: string[]; nulls: number[] }>(
+    `SELECT columns.path AS paths, columns.logical_type AS logical, ${hasNulls} AS nulls FROM ${file('ParquetMetadata')}`,
   );
   const logicalOf = new Map(metadata?.paths.map((path, index) => [path, metadata.logical[index] ?? '']));
   // the engine does not report columns without a name otherwise
   const unnamed = metadata?.paths.findIndex((path) => path === '' || path.startsWith('.')) ?? -1;
-  if (unnamed !== -1) throw new FileProblem(null, unnamedColumn(columnOf(metadata?.paths ?? [], unnamed)));
+  if (unnamed !== -1 && chosen[''] !== null)
+    throw new FileProblem(null, unnamedProblem(columnOf(metadata?.paths ?? [], unnamed), chosen));
   const described = await fetchRows<{ name: string; type: string }>(
     `DESCRIBE ${file('Parquet')} SETTINGS describe_compact_output = 1, input_format_parquet_enable_json_parsing = 0`,
   );
@@ -64,7 +77,16 @@ async function describedColumns(
     // the engine's Date32 is limited to the years 1900 to 2299
     type: type.replace(/^((?:Nullable\()?)Date32\b/, '$1Int32'),
     logical: logicalType(name, type, paths) ?? logicalOf.get(name) ?? '',
+    mayBeNull:
+      isGroup(type) && paths.some((path, leaf) => path.startsWith(`${name}.`) && metadata?.nulls[leaf] !== 0),
   }));
+}
+
+/** @param index from 0 */
+function unnamedProblem(index: number, chosen: FileReading['columns']): string {
+  return Object.hasOwn(chosen, '')
+    ? `column ${index + 1} has no name, and in Parquet only imports can name it`
+    : unnamedColumn(index);
 }
 
 /** The place of the column that a path belongs to. @param leaf the place of the path: a list or struct has several */
@@ -102,6 +124,11 @@ async function withJson(
     if (type !== 'ARRAY' && type !== 'OBJECT') return column;
     return jsonColumn(column.name, type, column.sql, `should be the JSON of an ${type}`);
   });
+}
+
+/** Whether a type of the engine is that of a list, map or struct. */
+function isGroup(type: string): boolean {
+  return /^(?:Array|Tuple|Map)\(/.test(type);
 }
 
 /** Converts a column as an import would. */

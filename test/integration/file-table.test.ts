@@ -21,6 +21,7 @@ import { fakeRequest, responseBytes } from '../services/fake-request.ts';
 import { importSpaces } from '../services/import-spaces.ts';
 import { testDeployment } from '../services/new-file.ts';
 import { type QueryCall, queryHarnessFor, refusal } from '../services/query-harness.ts';
+import { fieldsOf } from '../services/record-client.ts';
 import { startS3Stub } from '../services/s3-stub/start-s3-stub.ts';
 import { stubSettings } from '../services/s3-stub/stub-settings.ts';
 import { silentLog } from '../services/silent-log.ts';
@@ -255,6 +256,44 @@ t.test('columns as they come', { skip: !full }, async (t) => {
   ]);
   const bytes = await upload('latin.csv', Buffer.from('a\n\xe9t\xe9\n', 'latin1'));
   t.match(await ask(bytes, {}), refusal('unreadable_file', /not valid UTF-8 near byte/));
+});
+
+t.test('columns that get other names, or are left out', async (t) => {
+  const parquet = await fileOf('SELECT 1 AS a, 2 AS b, 3 AS c', 'Parquet');
+  const named = encodeURIComponent('{"a":"x","b":null,"none":null}');
+  for (const [name, content] of [
+    ['a.csv', 'a,b,c\n1,2,3\n'],
+    ['a.ndjson', '{"a":1,"b":2,"c":3}\n'],
+    ['a.parquet', parquet],
+  ] as const) {
+    const file = await upload(name, content);
+    const asked = (columns: string, body: unknown = {}) => ask(file, body, { query: `columns=${columns}` });
+    t.strictSame((await asked(named)).body, [{ x: 1, c: 3 }], name);
+    t.strictSame((await asked(named, { x: 1, $select: ['x'] })).body, [{ x: 1 }]);
+    t.match(await asked(named, { a: 1 }), refusal('invalid_condition', /'?a'?/));
+    for (const [columns, reason] of [
+      ['{"a":"c"}', /two columns go to the field 'c'/],
+      ['{"z":"y"}', /the column 'z' goes to 'y', which is no field/],
+    ] as const)
+      t.match(await asked(encodeURIComponent(columns)), refusal('unreadable_file', reason));
+    t.match(await asked('1'), refusal('invalid_options', /columns is '1'/));
+  }
+  const unnamed = await upload('r.csv', '"","v"\n"1",x\n');
+  const asRow = encodeURIComponent('{"":"row"}');
+  t.strictSame((await ask(unnamed, {}, { query: `columns=${asRow}` })).body, [{ row: 1, v: 'x' }]);
+  const without = encodeURIComponent('{"":null}');
+  t.strictSame((await ask(unnamed, {}, { query: `columns=${without}` })).body, [{ v: 'x' }]);
+});
+
+t.test('a key that a line has twice', async (t) => {
+  const lines = '{"a":1,"b":":"}\n{"a":2,"b":"x","a":3}\n';
+  const sent = { method: 'POST', path: '/p/twice/_import_', query: 'format=ndjson', body: lines };
+  const space = await made('twice', fieldsOf('a NUMBER, b TEXT'));
+  const job = await space.over((await harness.call(sent)).body.id);
+  const reason = "the key 'a' is given twice";
+  t.match(job, { state: 'failed', problems: [{ line: 2, field: null, reason }] });
+  const file = await upload('twice.ndjson', lines);
+  t.match(await ask(file, { values: { n: { sum: 'a' } } }), refusal('unreadable_file', `line 2: ${reason}`));
 });
 
 t.test('columns of Parquet are what an import makes of them', { skip: !full }, async (t) => {

@@ -170,6 +170,102 @@ t.test('lists of records by parquet-avro', async (t) => {
   });
 });
 
+t.test('numbers behind the first rows', { skip }, async (t) => {
+  const refused = { zeros: 'should be a valid number', plus: 'should be a valid number' };
+  for (const [name, reason] of Object.entries({
+    ...refused,
+    point: 'should be a valid number',
+    small: 'is too close to 0 for a NUMBER',
+    large: 'has more digits than a NUMBER can hold',
+  }))
+    for (const [file, query] of [
+      [`late-${name}.csv`, ''],
+      [`late-${name}-r.csv`, columns({ '': null })],
+    ] as const) {
+      const csv = await fileOf(file);
+      const problem = { line: 30_002, field: 'n', reason };
+      t.match(await imported(csv, 'csv', query), { job: { state: 'failed', problems: [problem] } }, file);
+      const sum = { values: { sum: { sum: 'n' } } };
+      const words = refusal('unreadable_file', `line 30002: 'n' ${reason}`);
+      t.match(await table(csv, 'csv', query.slice(1), sum), words, `${file} as a table`);
+    }
+  const good = await fileOf('late-good.csv');
+  t.match(await imported(good, 'csv'), { job: { inserted: 30_003 } });
+  const last = [{ n: -1.5e-300 }, { n: 0 }, { n: 2 ** 60 }];
+  t.strictSame((await table(good, 'csv', '', { n: { in: last.map(({ n }) => n) } })).body, last);
+  const comma = await fileOf('late-comma.csv');
+  const valid = /line 30002: 'n' should be a valid number/;
+  t.match(await table(comma, 'csv', 'decimal=,', { n: 1.5 }), refusal('unreadable_file', valid));
+});
+
+t.test('encodings and compressions', { skip }, async (t) => {
+  const utf16 = /it is UTF-16, and should be UTF-8/;
+  const latin1 = /it is not valid UTF-8 near byte \d+/;
+  const cut = /its compressed data is damaged, or cut/;
+  for (const [file, ending, reason] of [
+    ['utf-16.csv', 'csv', utf16],
+    ['utf-16.ndjson', 'ndjson', utf16],
+    ['latin-1.csv', 'csv', latin1],
+    ['latin-1.ndjson', 'ndjson', latin1],
+    ['latin-1-key.ndjson', 'ndjson', latin1],
+    ['cut.csv.gz', 'csv.gz', cut],
+  ] as const) {
+    const bytes = await fileOf(file);
+    const [format] = ending.split('.') as [string];
+    t.match(await imported(bytes, format), { status: 400, problems: [reason] }, file);
+    t.match(await table(bytes, ending), refusal('unreadable_file', reason), `${file} as a table`);
+  }
+  for (const format of ['csv', 'ndjson']) {
+    const gzip = await fileOf(`words.${format}.gz`);
+    const rows = [
+      { k: 1, t: 'été' },
+      { k: 2, t: 'x' },
+    ];
+    t.match(await imported(gzip, format), { records: rows });
+    t.strictSame((await table(gzip, `${format}.gz`)).body, rows);
+    const named = /compressed with gzip, and its name should end in \.gz/;
+    t.match(await table(gzip, format), refusal('unreadable_file', named));
+    const zstd = await fileOf(`words.${format}.zst`);
+    for (const ending of [format, `${format}.zst`])
+      t.match(
+        await table(zstd, ending),
+        refusal('unreadable_file', /compressed with zstd, which only imports/),
+      );
+  }
+});
+
+t.test('null lists, maps and structs', { skip }, async (t) => {
+  for (const writer of ['pyarrow', 'pyarrow-2', 'polars', 'duckdb']) {
+    const file = await fileOf(`groups-${writer}.parquet`);
+    t.match(await imported(file, 'parquet'), { job: { inserted: 3 } });
+    const read = await table(file, 'parquet', '', { $select: ['k', 'empty'] });
+    t.strictSame(
+      read.body,
+      [[1, null], [], [2]].map((empty, index) => ({ k: index + 1, empty })),
+      writer,
+    );
+    for (const [name, reason] of [
+      ['list', "line 3: 'list' is null"],
+      ['struct', "line 3: 'struct' is null"],
+      ...(writer === 'polars' ? [] : [['map', "line 3: 'map' is null"] as const]),
+      ['inside', "line 2: 'inside' has a null list, map or struct in it"],
+    ] as const) {
+      const refused = refusal(
+        'unreadable_file',
+        new RegExp(`${reason}, which only imports tell from an empty one`),
+      );
+      t.match(await table(file, 'parquet', '', { $select: [name] }), refused, `${writer}: ${name}`);
+      t.match(await table(file, 'parquet', '', { [name]: { exists: true }, values: { n: 'count' } }), {
+        status: 400,
+      });
+    }
+    t.match(await table(file, 'parquet', '', { $select: ['list'], $limit: 2 }), {
+      body: [{ list: [1] }, { list: [] }],
+    });
+    t.strictSame((await table(file, 'parquet', '', { values: { n: 'count' } })).body, [{ n: 3 }]);
+  }
+});
+
 t.test('CSV of pandas', { skip }, async (t) => {
   const csv = await fileOf('pandas.csv');
   const query = `&nulls=NA${columns({ '': null })}`;

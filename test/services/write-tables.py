@@ -1,4 +1,5 @@
 """Files of tables as pyarrow, pandas, polars and DuckDB write them, into the folder that is named."""
+import csv
 import datetime
 import os
 import sys
@@ -56,6 +57,47 @@ write(
         'm': pyarrow.array([[('k', 1)], [], None], pyarrow.map_(pyarrow.string(), pyarrow.int64())),
     },
 )
+nested = pyarrow.list_(pyarrow.struct([('a', pyarrow.int64())]))
+groups = pyarrow.table(
+    {
+        'k': [1, 2, 3],
+        'empty': pyarrow.array([[1, None], [], [2]], pyarrow.list_(pyarrow.int64())),
+        'list': pyarrow.array([[1], [], None], pyarrow.list_(pyarrow.int64())),
+        'struct': pyarrow.array([{'a': 1}, {'a': None}, None], pyarrow.struct([('a', pyarrow.int64())])),
+        'map': pyarrow.array([[('k', 1)], [], None], pyarrow.map_(pyarrow.string(), pyarrow.int64())),
+        'inside': pyarrow.array([[{'a': 1}], [{'a': None}, None], []], nested),
+    }
+)
+parquet.write_table(groups, 'groups-pyarrow.parquet')
+parquet.write_table(groups, 'groups-pyarrow-2.parquet', data_page_version='2.0', compression='zstd')
+polars.from_arrow(groups.drop_columns(['map'])).write_parquet('groups-polars.parquet')
+duckdb.sql("COPY groups TO 'groups-duckdb.parquet'")
 duckdb.sql("COPY (SELECT 1 AS k, INTERVAL '14 months 3 days 4.5 seconds' AS v) TO 'interval.parquet'")
 duckdb.sql("""COPY (SELECT '{"a":1}'::JSON AS v UNION ALL SELECT '[12345678901234567890]'::JSON) TO 'json.parquet'""")
 pandas.DataFrame({'n': [1.5, None], 't': ['x', None]}).to_csv('pandas.csv', na_rep='NA')
+
+# texts that read like numbers, behind the rows that decide the types: as pandas, and as write.csv of R, with row names
+# and quotes
+numbers = [str(number) for number in range(1, 30001)]
+for name, text in (('zeros', '007'), ('plus', '+5'), ('point', '5.'), ('small', '1e-400'), ('large', '9007199254740993')):
+    frame = pandas.DataFrame({'n': numbers + [text]})
+    frame.to_csv(f'late-{name}.csv', index=False)
+    frame.to_csv(f'late-{name}-r.csv', quoting=csv.QUOTE_NONNUMERIC)
+pandas.DataFrame({'n': numbers + ['-1.5e-300', '0', '1152921504606846976']}).to_csv('late-good.csv', index=False)
+pandas.DataFrame({'n': numbers + ['1.5']}).to_csv('late-comma.csv', index=False)
+
+# encodings and compressions
+words = pandas.DataFrame({'k': [1, 2], 't': ['été', 'x']})
+for encoding in ('utf-16', 'latin-1'):
+    words.to_csv(f'{encoding}.csv', index=False, encoding=encoding)
+    with open(f'{encoding}.ndjson', 'w', encoding=encoding) as file:
+        file.write(words.to_json(orient='records', lines=True, force_ascii=False))
+with open('latin-1-key.ndjson', 'w', encoding='latin-1') as file:
+    file.write('{"é": 1}\n')
+for ending, compression in (('gz', 'gzip'), ('zst', 'zstd')):
+    with pyarrow.output_stream(f'words.csv.{ending}', compression=compression) as file:
+        words.to_csv(file, index=False)
+    with pyarrow.output_stream(f'words.ndjson.{ending}', compression=compression) as file:
+        words.to_json(file, orient='records', lines=True, force_ascii=False)
+with open('words.csv.gz', 'rb') as whole, open('cut.csv.gz', 'wb') as cut:
+    cut.write(whole.read()[:-12])

@@ -3,7 +3,7 @@ import { pipeline, Readable } from 'node:stream';
 import * as zlib from 'node:zlib';
 import { FileProblem } from './file-problem.ts';
 
-const pieceBytes = 512 * 1024;
+export const pieceBytes = 512 * 1024;
 
 /** A piece of a file's text. */
 export interface TextPiece {
@@ -60,7 +60,8 @@ export async function* decodeText(file: FileBytes, mostBytes: number): AsyncGene
   }
 }
 
-function asFileProblem(error: unknown): unknown {
+/** A FileProblem, if the error is about compressed data. */
+export function asFileProblem(error: unknown): unknown {
   const { code = '' } = error as NodeJS.ErrnoException;
   return /^(?:Z_|ZSTD_|ERR_ZSTD)/.test(code)
     ? new FileProblem(null, 'its compressed data is damaged, or cut')

@@ -21,7 +21,7 @@ const mostOfFooter = 16 * 1024 * 1024;
 const damaged = 'it is not a complete Parquet file';
 
 /** Decompressors with a limit for all pages together, because each page claims its own size. */
-class BoundedPages {
+export class BoundedPages {
   #bytes = 0;
   readonly compressors: Compressors = Object.fromEntries(
     Object.entries({ ...decompressors, ZSTD: zstd }).map(([codec, decompress]) => [
@@ -37,6 +37,11 @@ class BoundedPages {
 
 function tooLarge(what: string): FileProblem {
   return new FileProblem(null, `${what} more than ${mostAtOnce} bytes`);
+}
+
+/** @param bytes of the columns of a row group that are read at once, compressed */
+export function assertChunkSize(bytes: number): void {
+  if (!(bytes <= mostAtOnce)) throw tooLarge('a group of its rows has');
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -67,7 +72,7 @@ export function parquetPieces(
     const file: AsyncBuffer = {
       byteLength: size,
       async slice(start, end = size) {
-        if (!(start >= 0 && start <= end && end <= size)) throw new FileProblem(null, damaged);
+        assertRange(start, end, size);
         const bytes = new Uint8Array(end - start);
         await handle.read(bytes, 0, bytes.byteLength, start);
         return bytes.buffer;
@@ -77,8 +82,12 @@ export function parquetPieces(
   });
 }
 
+export function assertRange(start: number, end: number, size: number): void {
+  if (!(start >= 0 && start <= end && end <= size)) throw new FileProblem(null, damaged);
+}
+
 /** The problem of the file, from an error of the package. */
-function parquetProblem({ message }: Error): string {
+export function parquetProblem({ message }: Error): string {
   const [, what] = /^parquet unsupported (compression codec: \w+|encoding: \w+)/.exec(message) ?? [];
   return what === undefined ? damaged : `it has the ${what.replace(': ', ' ')}, which is not supported`;
 }
@@ -87,7 +96,7 @@ function parquetProblem({ message }: Error): string {
  * Throws a FileProblem if pages of a column have impossible sizes, which the reader of the package would trust.
  * @param chunk the bytes of the column in a row group
  */
-function assertPages(chunk: ArrayBuffer): void {
+export function assertPages(chunk: ArrayBuffer): void {
   const reader = { view: new DataView(chunk), offset: 0 };
   while (reader.offset < chunk.byteLength - 1) {
     const page = parquetHeader(reader);
@@ -124,7 +133,7 @@ async function* piecesOf(
         throw new FileProblem(null, `its column ${shownName(data?.path_in_schema[0] ?? '')} is encrypted`);
     const sum = (of: (data: ColumnMetaData) => bigint): number =>
       read.reduce((all, { meta_data: data }) => all + Number(data && of(data)), 0);
-    if (!(sum((data) => data.total_compressed_size) <= mostAtOnce)) throw tooLarge('a group of its rows has');
+    assertChunkSize(sum((data) => data.total_compressed_size));
     const share = valuesAtOnce / sum((data) => data.total_uncompressed_size);
     const atOnce = Math.max(rowsAtOnce, Math.floor(share * Number(groupRows)) || 0);
     for (const { meta_data: data } of read) assertPages(await file.slice(...rangeOf(data)));
@@ -179,7 +188,7 @@ function cellsOf(
 }
 
 /** The position of the pages of a column. */
-function rangeOf(data: ColumnMetaData | undefined): [start: number, end: number] {
+export function rangeOf(data: ColumnMetaData | undefined): [start: number, end: number] {
   if (data === undefined) throw new FileProblem(null, damaged);
   const { dictionary_page_offset: dictionary, data_page_offset: pages } = data;
   // some writers write 0 if there is no dictionary
@@ -187,7 +196,7 @@ function rangeOf(data: ColumnMetaData | undefined): [start: number, end: number]
   return [start, start + Number(data.total_compressed_size)];
 }
 
-async function metadataOf(file: AsyncBuffer): Promise<FileMetaData> {
+export async function metadataOf(file: AsyncBuffer): Promise<FileMetaData> {
   const { byteLength: size } = file;
   if (size < 12) throw new FileProblem(null, damaged);
   const end = Buffer.from(await file.slice(size - 8));

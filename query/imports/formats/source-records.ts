@@ -27,6 +27,11 @@ export function isTable({ format }: Pick<SourceReading, 'format'>): boolean {
   return format === 'parquet' || format === 'arrow';
 }
 
+/** Whether a column is left out: it is not read. */
+export function isLeftOut(column: string, { columns = {} }: Pick<SourceReading, 'columns'>): boolean {
+  return Object.hasOwn(columns, column) && columns[column] === null;
+}
+
 /**
  * Reads the records of a file, piece by piece. The last piece may have none.
  * @param mostBytes of its decompressed text
@@ -37,14 +42,13 @@ export async function* sourcePieces(
   reading: SourceReading,
   mostBytes: number,
 ): AsyncGenerator<SourcePiece> {
-  const { format, columns = {} } = reading;
-  const isLeftOut = (column: string): boolean => Object.hasOwn(columns, column) && columns[column] === null;
-  switch (format) {
+  const leavesOut = (column: string): boolean => isLeftOut(column, reading);
+  switch (reading.format) {
     // the readers of tables are only loaded when needed
     case 'parquet':
-      return yield* bounded((await import('./parquet-rows.ts')).parquetPieces(path, isLeftOut), mostBytes);
+      return yield* bounded((await import('./parquet-rows.ts')).parquetPieces(path, leavesOut), mostBytes);
     case 'arrow':
-      return yield* bounded((await import('./arrow-rows.ts')).arrowPieces(path, isLeftOut), mostBytes);
+      return yield* bounded((await import('./arrow-rows.ts')).arrowPieces(path, leavesOut), mostBytes);
     default:
       return yield* textPieces(readText(path, mostBytes), reading);
   }

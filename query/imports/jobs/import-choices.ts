@@ -70,6 +70,7 @@ const among: Partial<Record<Name, readonly string[]>> = {
 
 /** Choices that a query of a file as a table also takes. */
 const tableNames = [
+  'columns',
   'delimiter',
   'nulls',
   'true',

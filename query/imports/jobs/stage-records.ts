@@ -42,6 +42,7 @@ interface StageOptions {
   readonly report: (progress: ThreadProgress, stored: number) => void;
 }
 
+const importThread = new URL('../thread/import-thread', import.meta.url);
 const hashCharacters = 8;
 /** Milliseconds without a message after which a thread counts as stuck in its file. */
 const silenceLimit = 30_000;
@@ -61,7 +62,7 @@ export async function stageRecords(
   await db.command({ ...staged.drop(), signal });
   await db.command({ ...staged.create(), signal });
   signal.throwIfAborted();
-  const worker = await startThread('import-thread', task);
+  const worker = await startThread(importThread, task);
   let stored = 0;
   const answer = async (message: ThreadMessage): Promise<ThreadReply | EndMessage> => {
     switch (message.type) {

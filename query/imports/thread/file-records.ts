@@ -83,11 +83,7 @@ export class FileRecords {
     this.#named = new Map(
       Object.entries(reading.columns).map(([column, name]) => {
         const place = name === null ? null : structure.places.get(name);
-        if (place === undefined)
-          throw new FileProblem(
-            null,
-            `the column ${shownName(column)} goes to ${shownName(String(name))}, which is no field`,
-          );
+        if (place === undefined) throw new FileProblem(null, noField(column, String(name)));
         return [column, place];
       }),
     );
@@ -123,7 +119,7 @@ export class FileRecords {
     for (const [index, target] of targets.entries())
       if (target !== null && targets.indexOf(target) < index) {
         const field = typeof target === 'number' ? (fields[target] as Field).name : target;
-        throw new FileProblem(line, `two columns go to the field ${shownName(field)}`);
+        throw new FileProblem(line, sameField(field));
       }
     return targets;
   }
@@ -250,6 +246,14 @@ export class FileRecords {
     }
     return { line, values: isGood ? (values as RecordValues) : null, system, rawValues };
   }
+}
+
+export function noField(column: string, field: string): string {
+  return `the column ${shownName(column)} goes to ${shownName(field)}, which is no field`;
+}
+
+export function sameField(field: string): string {
+  return `two columns go to the field ${shownName(field)}`;
 }
 
 /** @param index from 0 */

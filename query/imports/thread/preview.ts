@@ -1,6 +1,5 @@
 import { invalidBody } from '#kernel/errors/catalogue.ts';
 import { shownName } from '#kernel/errors/shown-name.ts';
-import { withDeadline } from '#kernel/limits/deadline.ts';
 import { unescapeFormula } from '#records/sql/export-columns.ts';
 import { isSystemKey } from '#records/structure/field.ts';
 import { inferStructure } from '#records/structure/infer-structure.ts';
@@ -14,7 +13,7 @@ import { hasDecimalComma } from './cell-values.ts';
 import { type CellVocabulary, cellVocabulary } from './cell-words.ts';
 import { ColumnTypes, kindsOfCell, kindsOfTableValue, kindsOfValue } from './column-types.ts';
 import { type FileReading, FileRecords, type RecordProblem, unnamedColumn } from './file-records.ts';
-import { startThread, threadFailure } from './worker-thread.ts';
+import { threadResult } from './worker-thread.ts';
 
 /** Records that are checked, pieces of a text that are read (source-records.ts), and records that are shown. */
 const previewed = 1000;
@@ -63,18 +62,17 @@ export type PreviewOutcome = { readonly preview: Preview } | { readonly refused:
 /** Reads the first records of a file on its own thread. Throws a 400 if no structure can be inferred from them. */
 export async function runPreview(task: PreviewTask, signal: AbortSignal): Promise<Preview> {
   const { reading, place, isStart, isDry, path, structure } = task;
-  const worker = await startThread('preview-thread', { reading, place, isStart, isDry, path, structure });
+  const module = new URL('./preview-thread', import.meta.url);
+  const data = { reading, place, isStart, isDry, path, structure };
   try {
-    const reply = new Promise<PreviewOutcome>((resolve) => worker.on('message', resolve));
-    const outcome = await withDeadline(signal, timeLimit, (limit) =>
-      Promise.race([reply, threadFailure(worker, limit.signal)]),
-    );
+    const outcome = await threadResult(module, data, (outcome: PreviewOutcome) => outcome, {
+      signal,
+      timeout: timeLimit,
+    });
     if ('preview' in outcome) return outcome.preview;
     throw invalidBody(outcome.refused);
   } catch (error) {
     throw error instanceof FileProblem ? invalidBody(`The file can not be read: ${error.message}`) : error;
-  } finally {
-    await worker.terminate();
   }
 }
 

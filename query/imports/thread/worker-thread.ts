@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
+import { withDeadline } from '#kernel/limits/deadline.ts';
 import { FileProblem } from '../formats/file-problem.ts';
 
 /** Heap of a thread in megabytes, without its buffers. */
@@ -7,13 +8,13 @@ const threadMegabytes = 512;
 /** Young generation in megabytes: most objects die in it, and are never copied. */
 const youngMegabytes = 96;
 
-/** Bundled scripts of threads, by module. */
+/** Bundled scripts of threads, by URL. */
 const bundles = new Map<string, Promise<string>>();
 
-/** Starts a module on its own thread, with bounded memory. @param module a file of this folder, without its extension */
-export async function startThread(module: string, workerData: object): Promise<Worker> {
+/** Starts a module on its own thread, with bounded memory. @param module without its extension */
+export async function startThread(module: URL, workerData: object): Promise<Worker> {
   const isTypescript = import.meta.url.endsWith('.ts');
-  const program = isTypescript ? await bundled(module) : urlOf(`${module}.js`);
+  const program = isTypescript ? await bundled(`${module.href}.ts`) : new URL(`${module.href}.js`);
   return new Worker(program, {
     eval: isTypescript,
     workerData,
@@ -28,17 +29,17 @@ export async function startThread(module: string, workerData: object): Promise<W
  * A module with all of its imports, as one script. A thread does not inherit the loader of the process, and with its own
  * loader it takes eight times as long to start.
  */
-function bundled(module: string): Promise<string> {
-  const cached = bundles.get(module);
+function bundled(url: string): Promise<string> {
+  const cached = bundles.get(url);
   if (cached !== undefined) return cached;
-  const script = bundle(urlOf(`${module}.ts`));
-  bundles.set(module, script);
+  const script = bundle(url);
+  bundles.set(url, script);
   // the next thread tries again
-  script.catch(() => bundles.delete(module));
+  script.catch(() => bundles.delete(url));
   return script;
 }
 
-async function bundle(url: URL): Promise<string> {
+async function bundle(url: string): Promise<string> {
   const { build } = await import('esbuild');
   const { outputFiles } = await build({
     entryPoints: [fileURLToPath(url)],
@@ -49,6 +50,45 @@ async function bundle(url: URL): Promise<string> {
     logLevel: 'silent',
   });
   return outputFiles[0]?.text ?? '';
+}
+
+/** What bounds the work of a thread. */
+export interface ThreadLimits {
+  readonly signal: AbortSignal;
+  /** Milliseconds. */
+  readonly timeout: number;
+  /** The error at the deadline; absent: a DeadlinePassed. */
+  readonly late?: () => Error;
+}
+
+/**
+ * Runs a module on its own thread until a message gives the result.
+ * @param resultOf the result; undefined: further messages follow
+ */
+export async function threadResult<Message, Result>(
+  module: URL,
+  workerData: object,
+  resultOf: (message: Message) => Result | undefined,
+  { signal, timeout, late }: ThreadLimits,
+): Promise<Result> {
+  const worker = await startThread(module, workerData);
+  try {
+    const result = new Promise<Result>((resolve, reject) =>
+      worker.on('message', (message: Message) => {
+        try {
+          const result = resultOf(message);
+          if (result !== undefined) resolve(result);
+        } catch (error) {
+          reject(error as Error);
+        }
+      }),
+    );
+    const race = (limit: { readonly signal: AbortSignal }): Promise<Result> =>
+      Promise.race([result, threadFailure(worker, limit.signal)]);
+    return await withDeadline(signal, timeout, race, late && { late });
+  } finally {
+    await worker.terminate();
+  }
 }
 
 /** Rejects when a thread fails or ends, and when the signal is aborted. */
@@ -69,8 +109,4 @@ export function threadFailure(worker: Worker, signal: AbortSignal): Promise<neve
       reject(new Error('the thread of an import ended'));
     });
   });
-}
-
-function urlOf(file: string): URL {
-  return new URL(`./${file}`, import.meta.url);
 }
