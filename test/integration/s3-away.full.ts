@@ -34,7 +34,7 @@ async function setUp(t: Test) {
   t.teardown(() => stub.close());
   return {
     stub,
-    open(change: Change = {}, timing: Partial<S3Timing> = { request: 2000 }) {
+    open(change: Change = {}, timing: Partial<S3Timing> = { request: 10_000 }) {
       const log = silentLog();
       const { accessKeyId, secretAccessKey, bucket, region, endpoint } = { ...stub, ...change };
       const store = createS3Store({
