@@ -1,28 +1,9 @@
 import { FileProblem } from '../imports/formats/file-problem.ts';
 import { type ThreadLimits, threadResult } from '../imports/thread/worker-thread.ts';
-import type { ByteSource } from './byte-source.ts';
+import { type CsvCheckTask, type CsvProgress, readCsvShape } from './read-csv-shape.ts';
 
-/** The work of the thread (csv-check-thread.ts). */
-export interface CsvCheckTask {
-  readonly source: ByteSource;
-  /** Bytes before the header (CsvHeader). */
-  readonly prefixBytes: number;
-  readonly delimiter: string;
-  /** How many there are. */
-  readonly columns: number;
-  /** Words for null. */
-  readonly nulls: readonly string[];
-}
-
-/** What the thread has read so far. */
-export interface CsvProgress {
-  /** Valid records, with the header. */
-  readonly records: number;
-  readonly blankLines: number;
-  readonly isGood: boolean;
-  /** Whether it has read all of the file. */
-  readonly isOver: boolean;
-}
+/** Bytes of CSV that take a millisecond: the start of a thread would take longer. */
+const smallFile = 256 * 1024;
 
 /** Reads CSV on its own thread while the engine does, and finds what an import would refuse but the engine accepts. */
 export class CsvCheck {
@@ -31,11 +12,15 @@ export class CsvCheck {
   #progress: CsvProgress = { records: 0, blankLines: 0, isGood: true, isOver: false };
   #waiter: { readonly records: number; readonly resolve: () => void } | null = null;
 
-  constructor(task: CsvCheckTask, { signal, ...limits }: ThreadLimits) {
+  /** @param size bytes of text; Infinity: unknown */
+  constructor(task: CsvCheckTask, size: number, { signal, ...limits }: ThreadLimits) {
     signal.addEventListener('abort', () => this.#stop.abort(signal.reason), { once: true });
     const module = new URL('./csv-check-thread', import.meta.url);
     const take = (progress: CsvProgress): true | undefined => this.#take(progress);
-    this.#finished = threadResult(module, task, take, { ...limits, signal: this.#stop.signal });
+    this.#finished =
+      size <= smallFile
+        ? readCsvShape(task, take)
+        : threadResult(module, task, take, { ...limits, signal: this.#stop.signal });
     // the failure may come before anybody waits for it
     this.#finished.catch(() => {});
   }

@@ -14,7 +14,7 @@ import type { ThreadLimits } from '../imports/thread/worker-thread.ts';
 import { assertBytes, OtherFormat } from './assert-bytes.ts';
 import { ByteServer } from './byte-server.ts';
 import type { ByteSource } from './byte-source.ts';
-import { CsvCheck, type CsvCheckTask } from './csv-check.ts';
+import { CsvCheck } from './csv-check.ts';
 import { type CsvHeader, csvTable, passesBlankLines, readCsvHeader } from './csv-table.ts';
 import { fewRows, groupChunks, neededColumns, rowChunks } from './file-answers.ts';
 import { type FetchRows, type FileLocation, type FileTable, unfitColumn } from './file-columns.ts';
@@ -24,6 +24,7 @@ import { firstProblem } from './first-problem.ts';
 import { ndjsonTable } from './ndjson-table.ts';
 import { firstNullGroup, type NullTask } from './parquet-nulls.ts';
 import { parquetTable, unfitRow } from './parquet-table.ts';
+import type { CsvCheckTask } from './read-csv-shape.ts';
 
 /** Statements on files that run at once; an account gets half of them. */
 const processes = 2;
@@ -128,7 +129,11 @@ export class FileTables {
       const cached = await this.#cachedFile(fileQuery);
       const { header } = cached;
       if (header !== null && !cached.isChecked)
-        check = new CsvCheck(checkTask(source, header, fileQuery), threadLimits(fileQuery));
+        check = new CsvCheck(
+          checkTask(source, header, fileQuery),
+          textSize(fileQuery),
+          threadLimits(fileQuery),
+        );
       const engine = await starting;
       table = cached.table ??= await tableOf(fileQuery, header, location, (sql) => engine.rows(sql));
       const few = isAggregation(body) ? null : fewRows(fileQuery, table);
@@ -233,6 +238,10 @@ function checkTask(
   { reading: { nulls = [] } }: FileQuery,
 ): CsvCheckTask {
   return { source, prefixBytes, delimiter, columns: names.length, nulls };
+}
+
+function textSize({ object, format }: FileQuery): number {
+  return format.isGzip ? Number.POSITIVE_INFINITY : object.size;
 }
 
 /** The limits of a thread are those of the engine. */

@@ -22,19 +22,23 @@ async function fileOf(t: Test, bytes: string | Uint8Array) {
   return file;
 }
 
-/** @param timeout milliseconds */
-async function checkOf(t: Test, bytes: string | Uint8Array, timeout = 60_000) {
+/** @param size a small one is read without a thread */
+async function checkOf(t: Test, bytes: string | Uint8Array, size: number) {
   const file = await fileOf(t, bytes);
   const gone = new AbortController();
-  const limits = { signal: gone.signal, timeout, late: () => late };
-  return { check: new CsvCheck({ ...task, source: { fd: file.fd } }, limits), gone, file };
+  const limits = { signal: gone.signal, timeout: 60_000, late: () => late };
+  return { check: new CsvCheck({ ...task, source: { fd: file.fd } }, size, limits), gone, file };
 }
 
 const rows = 'a,b\n\n1,2\n3,4\n';
 
 t.test('all of a file, and its first rows', async (t) => {
-  for (const bytes of [rows, gzipSync(rows)]) {
-    const { check, file } = await checkOf(t, bytes);
+  for (const [bytes, size] of [
+    [rows, rows.length],
+    [rows, Number.POSITIVE_INFINITY],
+    [gzipSync(rows), Number.POSITIVE_INFINITY],
+  ] as const) {
+    const { check, file } = await checkOf(t, bytes, size);
     await check.covers(1);
     await check.covers(Number.POSITIVE_INFINITY);
     t.equal(check.hasBlankLines, true);
@@ -44,8 +48,13 @@ t.test('all of a file, and its first rows', async (t) => {
 });
 
 t.test('what no import would accept', async (t) => {
-  for (const bytes of ['a,b\n1\n', 'a,b\n"1,2\n', gzipSync(rows).subarray(0, 25)]) {
-    const { check } = await checkOf(t, bytes);
+  for (const [bytes, size] of [
+    ['a,b\n1\n', 6],
+    ['a,b\n1\n', Number.POSITIVE_INFINITY],
+    ['a,b\n"1,2\n', Number.POSITIVE_INFINITY],
+    [gzipSync(rows).subarray(0, 25), Number.POSITIVE_INFINITY],
+  ] as const) {
+    const { check } = await checkOf(t, bytes, size);
     await t.rejects(check.covers(Number.POSITIVE_INFINITY), {
       message: /not CSV that an import would accept/,
     });
@@ -63,9 +72,16 @@ t.test('it ends at its deadline, and with its client', async (t) => {
   });
   const source = { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
   const gone = new AbortController();
-  const short = new CsvCheck({ ...task, source }, { signal: gone.signal, timeout: 1, late: () => late });
+  const short = new CsvCheck({ ...task, source }, Number.POSITIVE_INFINITY, {
+    signal: gone.signal,
+    timeout: 1,
+    late: () => late,
+  });
   await t.rejects(short.covers(Number.POSITIVE_INFINITY), late);
-  const check = new CsvCheck({ ...task, source }, { signal: gone.signal, timeout: 60_000 });
+  const check = new CsvCheck({ ...task, source }, Number.POSITIVE_INFINITY, {
+    signal: gone.signal,
+    timeout: 60_000,
+  });
   await check.covers(2);
   const all = check.covers(Number.POSITIVE_INFINITY);
   gone.abort(new Error('the client is gone'));
