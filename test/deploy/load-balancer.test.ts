@@ -351,6 +351,18 @@ t.test('a structure of 48 KiB passes', async (t) => {
   t.equal(reply.status, 200, reply.body.toString());
 });
 
+t.test('clients of HTTP/1.0 are served', async (t) => {
+  const curl = async (path: string, ...args: string[]): Promise<string> => {
+    const given = ['-s', '-i', '--http1.0', '--no-alpn', '--cacert', certificate, ...args];
+    const token = `Authorization: Bearer ${acceptanceToken}`;
+    return (await promisify(execFile)('curl', [...given, '-H', token, baseUrl + path])).stdout;
+  };
+  t.match(await curl('/_f_/media/upload', '-F', `file=@${certificate}`), / 200 [\s\S]*"sluice\.pem"/);
+  const structure = `structure: ${structureOf('media', 'oldest', [])}`;
+  t.match(await curl('/media/oldest', '-H', structure), / 200 [\s\S]*\[\]$/);
+  t.match(await curl('/metrics'), / 404 /);
+});
+
 t.test('metrics are not for the world', async (t) => {
   t.equal((await call('/metrics')).status, 404);
   // and that is the load balancer's word
