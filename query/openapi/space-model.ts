@@ -77,7 +77,7 @@ export function recordSchemas(
   found: Schema,
 ): Pick<SpaceModel, 'record' | 'recordOrNull' | 'found' | 'foundOrNull'> {
   return {
-    record: named('Record', record),
+    record: named('StoredRecord', record),
     recordOrNull: named('RecordOrNull', nullable(record)),
     found: named('FoundRecord', found),
     foundOrNull: named('FoundRecordOrNull', nullable(found)),

@@ -208,11 +208,11 @@ t.test('types, flags and what is hidden of a typed space', async (t) => {
   t.strictSame(schemas.NewRecord.required, ['fullName', 'password']);
   t.strictSame(schemas.NewRecord.properties.fullName, { type: 'string' });
   t.strictSame(schemas.NewRecord.properties.age, { type: 'number', nullable: true });
-  t.notOk(schemas.Record.properties.password, 'hashed fields are in no answer');
-  t.strictSame(schemas.Record.required.sort(), [
+  t.notOk(schemas.StoredRecord.properties.password, 'hashed fields are in no answer');
+  t.strictSame(schemas.StoredRecord.required.sort(), [
     ...['active', 'age', 'createdAt', 'extra', 'fullName', 'id', 'role', 'tags', 'updatedAt'],
   ]);
-  t.equal(schemas.Record.additionalProperties, false);
+  t.equal(schemas.StoredRecord.additionalProperties, false);
   t.strictSame(schemas.FoundRecord.required, ['id'], 'select may leave out the others');
   t.equal(schemas.FoundRecord.additionalProperties, true, 'what populate adds');
   const { parameters } = operationOf(document, 'find');
