@@ -16,6 +16,9 @@ const missing = 3;
 const mostResident = 2 * 1024 ** 3;
 const watchEvery = 100;
 
+/** An empty array before the rows: chDB writes it for a statement that failed before this one. */
+const leftover = /^\[\s*\]\s*(?=\[)/;
+
 /** The embedded engine is not installed. */
 export class EngineMissing extends Error {}
 
@@ -92,7 +95,7 @@ export class EngineProcess {
   /** The rows of a small result. Rejects with the engine's message. */
   async rows<Row>(sql: string): Promise<readonly Row[]> {
     const text = await this.#within(this.#ask({ sql, format: 'JSONEachRow' }));
-    return JSON.parse(text || '[]') as readonly Row[];
+    return JSON.parse(text.replace(leftover, '') || '[]') as readonly Row[];
   }
 
   /** The bytes of a result; the process runs no further statement. Throws the engine's message. */

@@ -24,7 +24,9 @@ export function isBooleanSql(text: string, { words }: CellOptions, value: boolea
   const literals = [...cellVocabulary(words).booleans].flatMap(([word, meaning]) =>
     meaning === value ? textLiteral(word) : [],
   );
-  return `lower(${text}) IN (${literals.join(', ')})`;
+  // `lower` only knows ASCII
+  const lower = /^[\0-\x7f]*$/.test(literals.join('')) ? 'lower' : 'lowerUTF8';
+  return `${lower}(${text}) IN (${literals.join(', ')})`;
 }
 
 /**
@@ -35,23 +37,29 @@ export function unfitNumberSql(cell: string, reading: CellOptions): string {
   const point = pointOf(reading);
   const isUsual = `match(${cell}, '^(-?(0|[1-9][0-9]{0,14})(${point}[0-9]{1,20})?([eE][+-]?[0-2]?[0-9]{1,2})?)?$')`;
   const isNumber = isNumberSql(cell, point);
-  const isZero = `toFloat64OrZero(${numberTextSql(cell, reading)}) = 0`;
-  return `NOT ${isUsual} AND (NOT ${isNumber} OR ${isRoundedSql(cell)} OR ${isZero})`;
+  const number = `toFloat64OrZero(${numberTextSql(cell, reading)})`;
+  return `NOT ${isUsual} AND (NOT ${isNumber} OR NOT isFinite(${number}) OR ${isRoundedSql(cell)} OR ${isVanishingSql(cell, number)})`;
 }
 
 function pointOf({ words }: CellOptions): string {
   return words?.decimal === ',' ? ',' : '[.]';
 }
 
-function isNumberSql(text: string, point: string): string {
+/** Whether a text is a number as JSON writes it. @param point a regex for its decimal separator */
+export function isNumberSql(text: string, point = '[.]'): string {
   return `match(${text}, '^-?(0|[1-9][0-9]*)(${point}[0-9]+)?([eE][+-]?[0-9]+)?$')`;
 }
 
 /** Whether a text is an integer that a double would round. */
-function isRoundedSql(text: string): string {
+export function isRoundedSql(text: string): string {
   const exact = `toInt256OrZero(${text})`;
   const rounded = `toInt256(toFloat64OrZero(substring(${text}, 1, 39)))`;
   return `(match(${text}, '^-?[0-9]{16,}$') AND ${exact} != ${rounded})`;
+}
+
+/** Whether a double would make 0 of the text of another number. @param number the text as a double */
+export function isVanishingSql(text: string, number: string): string {
+  return `(${number} = 0 AND match(${text}, '^[^eE]*[1-9]'))`;
 }
 
 /** The bits of the types that fit a cell. Tables may have thousands of columns, so each function call counts. */

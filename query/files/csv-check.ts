@@ -9,7 +9,7 @@ const smallFile = 256 * 1024;
 export class CsvCheck {
   readonly #stop = new AbortController();
   readonly #finished: Promise<unknown>;
-  #progress: CsvProgress = { records: 0, blankLines: 0, isGood: true, isOver: false };
+  #progress: CsvProgress = { records: 0, blankLines: 0, hasBlanks: false, isGood: true, isOver: false };
   #waiter: { readonly records: number; readonly resolve: () => void } | null = null;
 
   /** @param size bytes of text; Infinity: unknown */
@@ -37,6 +37,10 @@ export class CsvCheck {
 
   get hasBlankLines(): boolean {
     return this.#progress.blankLines > 0;
+  }
+
+  get hasBlanks(): boolean {
+    return this.#progress.hasBlanks;
   }
 
   /** Stops reading. Resolves when the file is free. */

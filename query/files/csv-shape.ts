@@ -2,7 +2,11 @@ import { isUtf8 } from 'node:buffer';
 
 const quote = 0x22;
 const lineFeed = 0x0a;
+const space = 0x20;
+const tab = 0x09;
 const carriageReturn = 0x0d;
+
+const isBlank = (byte: number | undefined): boolean => byte === space || byte === tab;
 
 /** Where the next byte lies. */
 const place = { cellStart: 0, unquoted: 1, quoted: 2, quoteEnd: 3 } as const;
@@ -26,9 +30,13 @@ export class CsvShape {
   #cut: Uint8Array = Buffer.alloc(0);
   /** The bytes of the current quoted cell, as long as it may be a word for null. */
   #quoted: Buffer | null = null;
+  /** The last byte of the chunk before. */
+  #last: number | undefined;
   /** Valid records, with the header. */
   records = 0;
   blankLines = 0;
+  /** Whether a cell without quotes begins or ends with a blank, which the engine drops unless it is asked to keep them. */
+  hasBlanks = false;
   isGood = true;
 
   /** @param nulls words that no quoted cell may be: the engine would take them for null, despite the quotes */
@@ -61,7 +69,8 @@ export class CsvShape {
         while (byte !== delimiter && byte !== lineFeed && byte !== carriageReturn && ++at < length)
           byte = bytes[at] as number;
         if (at === length) break;
-      }
+        if (isBlank(at === 0 ? this.#last : bytes[at - 1])) this.hasBlanks = true;
+      } else if (state === place.cellStart && isBlank(byte) && byte !== delimiter) this.hasBlanks = true;
       if (byte === delimiter) {
         this.#cells++;
         if (this.#quoted !== null) this.#endQuoted();
@@ -80,11 +89,13 @@ export class CsvShape {
     }
     if (state === place.quoted && this.#quoted !== null) this.#keepQuoted(bytes, quotedFrom, length);
     this.#place = state;
+    this.#last = bytes[length - 1] ?? this.#last;
   }
 
   end(): void {
     if (this.#place === place.quoted || this.#cut.byteLength > 0) this.isGood = false;
     if (this.#quoted !== null) this.#endQuoted();
+    if (this.#place === place.unquoted && isBlank(this.#last)) this.hasBlanks = true;
     if (this.#place !== place.cellStart || this.#cells > 0) this.#endLine(lineFeed, false);
   }
 

@@ -32,10 +32,15 @@ export interface FileColumn {
   readonly name: string;
   readonly type: FieldType;
   readonly sql: string;
-  /** A condition for values that an import refuses, and why, as the end of a sentence. */
-  readonly unfit?: { readonly sql: string; readonly reason: string };
+  readonly unfits?: readonly Unfit[];
   /** The name in a Parquet file of a column that may hold null lists, maps or structs; absent: it holds none. */
   readonly nullable?: string;
+}
+
+/** A condition for values that an import refuses, and why, as the end of a sentence. */
+export interface Unfit {
+  readonly sql: string;
+  readonly reason: string;
 }
 
 /** How many rows of a text file decide the types of its columns. */
@@ -63,16 +68,17 @@ export function jsonColumn(name: string, type: 'ARRAY' | 'OBJECT', sql: string, 
     name,
     type,
     sql: `nullIf(JSONExtractRaw(ifNull(${sql}, '')), '')`,
-    unfit: { sql: `isNotNull(${sql}) AND NOT ${isJson}`, reason },
+    unfits: [{ sql: `isNotNull(${sql}) AND NOT ${isJson}`, reason }],
   };
 }
 
 const thrown = /\bunfit value of column (\d+)\b/;
 
 /** The value of a column. An unfit value fails the statement. */
-function checkedSql({ sql, unfit }: FileColumn, index: number): string {
-  if (unfit === undefined) return sql;
-  return `if(throwIf(ifNull(${unfit.sql}, 0), 'unfit value of column ${index}') = 0, ${sql}, NULL)`;
+function checkedSql({ sql, unfits = [] }: FileColumn, index: number): string {
+  if (unfits.length === 0) return sql;
+  const isUnfit = unfits.map(({ sql }) => `ifNull(${sql}, 0)`).join(' OR ');
+  return `if(throwIf(${isUnfit}, 'unfit value of column ${index}') = 0, ${sql}, NULL)`;
 }
 
 /** The column that an error of the engine is about; null: it is about something else. */

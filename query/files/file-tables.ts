@@ -15,7 +15,7 @@ import { assertBytes, OtherFormat } from './assert-bytes.ts';
 import { ByteServer } from './byte-server.ts';
 import type { ByteSource } from './byte-source.ts';
 import { CsvCheck } from './csv-check.ts';
-import { type CsvHeader, csvTable, passesBlankLines, readCsvHeader } from './csv-table.ts';
+import { type CsvHeader, csvTable, keepsBlanks, passesBlankLines, readCsvHeader } from './csv-table.ts';
 import { fewRows, groupChunks, neededColumns, rowChunks } from './file-answers.ts';
 import { type FetchRows, type FileLocation, type FileTable, unfitColumn } from './file-columns.ts';
 import { fileError } from './file-error.ts';
@@ -56,6 +56,8 @@ interface CachedFile {
   hasBlankLines: boolean;
   /** Names of columns in which no list, map or struct is null. */
   readonly withoutNulls: Set<string>;
+  /** Whether cells begin or end with blanks. */
+  hasBlanks: boolean;
 }
 
 /** What a query of a file has so far. */
@@ -141,10 +143,14 @@ export class FileTables {
       if (check !== null && few === null) {
         cached.isChecked = true;
         cached.hasBlankLines = check.hasBlankLines;
+        cached.hasBlanks = check.hasBlanks;
       }
       await assertNoNulls(fileQuery, table, { source, rows: few ?? Number.POSITIVE_INFINITY }, cached);
       const passes = header !== null && (cached.hasBlankLines || !cached.isChecked);
-      const readTable = passes ? { ...table, settings: `${table.settings}, ${passesBlankLines}` } : table;
+      // of the rows that the answer needs
+      const keeps = check?.hasBlanks ?? cached.hasBlanks;
+      const more = `${passes ? `, ${passesBlankLines}` : ''}${keeps ? `, ${keepsBlanks}` : ''}`;
+      const readTable = { ...table, settings: table.settings + more };
       const answer = isAggregation(body) ? groupChunks : rowChunks;
       yield* answer(readTable, fileQuery, location, engine);
     } catch (error) {
@@ -173,6 +179,7 @@ export class FileTables {
       isChecked: false,
       hasBlankLines: false,
       withoutNulls: new Set(),
+      hasBlanks: false,
     };
     this.#cache.set(version, file);
     return file;

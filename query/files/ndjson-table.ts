@@ -4,7 +4,7 @@ import { FileProblem } from '../imports/formats/file-problem.ts';
 import { keyTwice } from '../imports/formats/json-records.ts';
 import { isLeftOut } from '../imports/formats/source-records.ts';
 import type { FileReading } from '../imports/thread/file-records.ts';
-import { anyType, likeliestType, typeBits } from './cell-types.ts';
+import { anyType, isNumberSql, isRoundedSql, isVanishingSql, likeliestType, typeBits } from './cell-types.ts';
 import {
   type FetchRows,
   type FileColumn,
@@ -16,6 +16,7 @@ import {
   sampledRows,
   tableFunctionSql,
   tableOf,
+  type Unfit,
   wrongType,
 } from './file-columns.ts';
 
@@ -47,20 +48,10 @@ export async function ndjsonTable(
     name: quoteIdentifier(name),
     type: likeliestType(types),
   }));
-  const engineTypes: Partial<Record<FieldType, string>> = { NUMBER: 'Float64', BOOLEAN: 'Bool' };
-  const structure = inferred
-    .map(({ name, type }) => `${name} Nullable(${engineTypes[type] ?? 'String'})`)
-    .join(', ');
-  const columns = inferred.map(({ name: sql, type }, index): FileColumn => {
-    const { name } = read[index] as { readonly name: string };
-    if (type === 'BOOLEAN') return { name, type, sql };
-    if (type === 'NUMBER') return { name, type, sql, unfit: unfitIf(`NOT isFinite(${sql})`) };
-    // the engine does not look at the bytes of a text
-    const isOther = `NOT isValidUTF8(${sql})`;
-    if (type === 'TEXT') return { name, type, sql, unfit: unfitIf(isOther) };
-    const column = jsonColumn(name, type, sql, wrongType);
-    return { ...column, unfit: unfitIf(`${isOther} OR ${column.unfit?.sql}`) };
-  });
+  const structure = inferred.map(({ name }) => `${name} Nullable(String)`).join(', ');
+  const columns = inferred.map(({ name: sql, type }, index) =>
+    ndjsonColumn((read[index] as { readonly name: string }).name, type, sql),
+  );
   const settings = settingsText({
     prefer_column_name_to_alias: 1,
     input_format_json_read_arrays_as_strings: 1,
@@ -70,6 +61,34 @@ export async function ndjsonTable(
   return { ...tableOf(renamed(columns, reading, null)), from, settings };
 }
 
-function unfitIf(sql: string): NonNullable<FileColumn['unfit']> {
-  return { sql, reason: wrongType };
+/** Values are read as they are written: the engine would round numbers, and take true for 1. */
+function ndjsonColumn(name: string, type: FieldType, sql: string): FileColumn {
+  const text = `assumeNotNull(${sql})`;
+  const column = (value: string, isOfType: string): FileColumn => ({
+    name,
+    type,
+    sql: `if(isNull(${sql}), NULL, ${value})`,
+    unfits: [{ sql: `isNotNull(${sql}) AND NOT (${isOfType})`, reason: wrongType }],
+  });
+  switch (type) {
+    case 'NUMBER': {
+      const number = `toFloat64OrZero(${text})`;
+      const changes = `${isRoundedSql(text)} OR ${isVanishingSql(text, number)}`;
+      return column(number, `${isNumberSql(text)} AND isFinite(${number}) AND NOT (${changes})`);
+    }
+    case 'BOOLEAN':
+      return column(`CAST(${text} = 'true', 'Bool')`, `${text} IN ('true', 'false')`);
+    case 'ARRAY':
+    case 'OBJECT': {
+      const json = jsonColumn(name, type, sql, wrongType);
+      return { ...json, unfits: [...(json.unfits ?? []), otherBytes(sql)] };
+    }
+    default:
+      return { name, type, sql, unfits: [otherBytes(sql)] };
+  }
+}
+
+/** The engine does not look at the bytes of a text. */
+function otherBytes(sql: string): Unfit {
+  return { sql: `NOT isValidUTF8(${sql})`, reason: wrongType };
 }

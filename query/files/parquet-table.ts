@@ -14,6 +14,15 @@ import {
   tableFunctionSql,
   tableOf,
 } from './file-columns.ts';
+import {
+  bytesUnfit,
+  dateValue,
+  floatValue,
+  longUnfit,
+  nestedValue,
+  textUnfit,
+  timeValue,
+} from './parquet-values.ts';
 
 /** Fewer than of a text file: the pages of the columns have to be read whole. */
 const sampledRows = 1000;
@@ -37,7 +46,9 @@ export async function parquetTable(
     ({ name }) => !isLeftOut(name, reading),
   );
   // without it each statement would infer the types again, from the beginning of the file
-  const structure = described.map(({ name, type }) => `${quoteIdentifier(name)} ${type}`).join(', ');
+  const structure = described
+    .map(({ name, type }) => `${quoteIdentifier(name)} ${readType(type)}`)
+    .join(', ');
   const from = (location: FileLocation) => tableFunctionSql(location, 'Parquet', structure, false);
   const columns = described.map((column): FileColumn => {
     const read = parquetColumn(column, reading.nanIsNull ?? false);
@@ -74,8 +85,7 @@ async function describedColumns(
   const paths = [...logicalOf.keys()];
   return described.map(({ name, type }) => ({
     name,
-    // the engine's Date32 is limited to the years 1900 to 2299
-    type: type.replace(/^((?:Nullable\()?)Date32\b/, '$1Int32'),
+    type,
     logical: logicalType(name, type, paths) ?? logicalOf.get(name) ?? '',
     mayBeNull:
       isGroup(type) && paths.some((path, leaf) => path.startsWith(`${name}.`) && metadata?.nulls[leaf] !== 0),
@@ -89,14 +99,18 @@ function unnamedProblem(index: number, chosen: FileReading['columns']): string {
     : unnamedColumn(index);
 }
 
+/** Dates as days: the engine's Date32 is limited to the years 1900 to 2299. */
+function readType(type: string): string {
+  return type.replace(/\bDate32(?=[,)]|$)/g, 'Int32');
+}
+
 /** The place of the column that a path belongs to. @param leaf the place of the path: a list or struct has several */
 function columnOf(paths: readonly string[], leaf: number): number {
   return new Set(paths.slice(0, leaf).map((path) => path.split('.')[0])).size;
 }
 
 /** Types that the engine reports as others. */
-function logicalType(name: string, type: string, paths: readonly string[]): 'Date' | 'RecordList' | null {
-  if (/^(?:Nullable\()?Date32\b/.test(type)) return 'Date';
+function logicalType(name: string, type: string, paths: readonly string[]): 'RecordList' | null {
   if (!type.startsWith('Array') || type.startsWith('Array(Tuple')) return null;
   // the engine reads the only field of such records as the element (parquet-cells.ts)
   const isRecord = /^(?:array|.*_tuple)\../;
@@ -135,47 +149,34 @@ function isGroup(type: string): boolean {
 function parquetColumn({ name, type: engineType, logical }: DescribedColumn, nanIsNull: boolean): FileColumn {
   const sql = quoteIdentifier(name);
   const type = engineType.replace(/^(?:LowCardinality\(|Nullable\()+/, '');
-  if (logical === 'Date')
-    return timeColumn(name, `fromUnixTimestamp64Milli(toInt64(${sql}) * 86400000, 'UTC')`);
+  if (type.startsWith('Date32')) return { name, type: 'TEXT', ...dateValue(sql) };
   if (type.startsWith('Bool')) return { name, type: 'BOOLEAN', sql };
-  if (/^(?:U?Int|Float|BFloat|Decimal)/.test(type)) return numberColumn(name, type, nanIsNull);
+  if (/^U?Int(?:64|128|256)/.test(type))
+    return { name, type: 'NUMBER', sql: `toFloat64(${sql})`, unfits: [longUnfit(sql)] };
+  if (/^B?Float/.test(type)) return { name, type: 'NUMBER', ...floatValue(sql, nanIsNull) };
+  if (/^(?:U?Int|Decimal)/.test(type)) return { name, type: 'NUMBER', sql: `toFloat64(${sql})` };
   if (logical === 'RecordList') {
     const reason = 'is a list of records with one field in the old form, which only imports read';
-    return { name, type: 'ARRAY', sql: `toJSONString(${sql})`, unfit: { sql: '1', reason } };
+    return { name, type: 'ARRAY', sql: `toJSONString(${sql})`, unfits: [{ sql: '1', reason }] };
   }
-  if (type.startsWith('Array')) return { name, type: 'ARRAY', sql: `toJSONString(${sql})` };
-  if (/^(?:Tuple|Map|JSON|Object|Nested)/.test(type))
-    return { name, type: 'OBJECT', sql: `toJSONString(${sql})` };
-  if (/^(?:Date|Time)/.test(type)) return timeColumn(name, `toDateTime64(${sql}, 3, 'UTC')`);
-  if (logical === 'Interval') return { name, type: 'TEXT', sql: intervalSql(sql) };
-  const bytes = { sql: `isNotNull(${sql})`, reason: 'is bytes, which no field holds' };
-  if (type.startsWith('FixedString') || logical === 'Bson')
-    return { name, type: 'TEXT', sql: `hex(${sql})`, unfit: bytes };
-  if (!type.startsWith('String')) return { name, type: 'TEXT', sql: `toString(${sql})` };
-  return { name, type: 'TEXT', sql, unfit: { sql: `NOT isValidUTF8(${sql})`, reason: 'is not valid UTF-8' } };
-}
-
-/** A time in ISO 8601. */
-function timeColumn(name: string, sql: string): FileColumn {
-  return { name, type: 'TEXT', sql: `concat(replaceOne(toString(${sql}), ' ', 'T'), 'Z')` };
-}
-
-function numberColumn(name: string, type: string, nanIsNull: boolean): FileColumn {
-  const sql = quoteIdentifier(name);
-  const number = `toFloat64(${sql})`;
-  if (/^U?Int(?:64|128|256)/.test(type)) {
-    const unfit = `(${sql} > 9007199254740992 OR ${sql} < -9007199254740992) AND toInt256(${number}) != toInt256(${sql})`;
+  if (/^(?:Array|Tuple|Map)/.test(type)) {
+    const value = nestedValue(engineType, sql, nanIsNull);
+    const unfits = value.unfits.map(({ sql, reason }) => ({ sql, reason: `a value in it ${reason}` }));
     return {
       name,
-      type: 'NUMBER',
-      sql: number,
-      unfit: { sql: unfit, reason: 'has more digits than a NUMBER can hold' },
+      type: type.startsWith('Array') ? 'ARRAY' : 'OBJECT',
+      sql: `toJSONString(${value.sql})`,
+      unfits,
     };
   }
-  if (!/^B?Float/.test(type)) return { name, type: 'NUMBER', sql: number };
-  if (nanIsNull) return { name, type: 'NUMBER', sql: `if(isFinite(${number}), ${number}, NULL)` };
-  const reason = 'is NaN or infinite, which no field holds; nan=null makes it null';
-  return { name, type: 'NUMBER', sql: number, unfit: { sql: `NOT isFinite(${number})`, reason } };
+  if (/^(?:JSON|Object|Nested)/.test(type)) return { name, type: 'OBJECT', sql: `toJSONString(${sql})` };
+  if (/^(?:Date|Time)/.test(type))
+    return { name, type: 'TEXT', ...timeValue(`toDateTime64(${sql}, 3, 'UTC')`) };
+  if (logical === 'Interval') return { name, type: 'TEXT', sql: intervalSql(sql) };
+  if (type.startsWith('FixedString') || logical === 'Bson')
+    return { name, type: 'TEXT', sql: `hex(${sql})`, unfits: [bytesUnfit(sql)] };
+  if (!type.startsWith('String')) return { name, type: 'TEXT', sql: `toString(${sql})` };
+  return { name, type: 'TEXT', sql, unfits: [textUnfit(sql)] };
 }
 
 /** Months, days and milliseconds as ISO 8601 (interval-text.ts). */
@@ -191,14 +192,16 @@ function intervalSql(sql: string): string {
 /** The problem of the first row with an unfit value; null: the column has none. */
 export async function unfitRow(
   table: FileTable,
-  { name, unfit }: FileColumn,
+  { name, unfits = [] }: FileColumn,
   location: FileLocation,
   fetchRows: FetchRows,
 ): Promise<FileProblem | null> {
-  if (unfit === undefined) return null;
-  const numbered = `SELECT rowNumberInAllBlocks() AS row, ifNull(${unfit.sql}, 0) AS unfit FROM ${table.from(location)}`;
-  const [found] = await fetchRows<{ row: number }>(
-    `SELECT toFloat64(row) AS row FROM (${numbered}) WHERE unfit ORDER BY row LIMIT 1 SETTINGS max_threads = 1, ${table.settings}`,
+  const reasons = unfits.map(({ sql }, index) => `ifNull(${sql}, 0), ${index + 1}`);
+  if (reasons.length === 0) return null;
+  const numbered = `SELECT rowNumberInAllBlocks() AS row, multiIf(${reasons.join(', ')}, 0) AS unfit FROM ${table.from(location)}`;
+  const [found] = await fetchRows<{ row: number; unfit: number }>(
+    `SELECT toFloat64(row) AS row, unfit FROM (${numbered}) WHERE unfit > 0 ORDER BY row LIMIT 1 SETTINGS max_threads = 1, ${table.settings}`,
   );
-  return new FileProblem(found === undefined ? null : found.row + 1, `${shownName(name)} ${unfit.reason}`);
+  if (found === undefined) return null;
+  return new FileProblem(found.row + 1, `${shownName(name)} ${unfits[found.unfit - 1]?.reason}`);
 }

@@ -19,6 +19,8 @@ export interface CsvProgress {
   /** Valid records, with the header. */
   readonly records: number;
   readonly blankLines: number;
+  /** Whether cells begin or end with blanks. */
+  readonly hasBlanks: boolean;
   readonly isGood: boolean;
   /** Whether it has read all of the file. */
   readonly isOver: boolean;
@@ -31,8 +33,8 @@ export async function readCsvShape(
 ): Promise<void> {
   const shape = new CsvShape({ delimiter, columns, nulls });
   const progress = (isOver: boolean): CsvProgress => {
-    const { records, blankLines, isGood } = shape;
-    return { records, blankLines, isGood, isOver };
+    const { records, blankLines, hasBlanks, isGood } = shape;
+    return { records, blankLines, hasBlanks, isGood, isOver };
   };
   let skipped = prefixBytes;
   let isFirst = true;

@@ -501,3 +501,26 @@ t.test('what costs too much is ended, and nothing is left of it', { skip: !full 
   for (let tries = 0; engines() > 0 && tries < 200; tries++) await sleep(20);
   t.equal(engines(), 0);
 });
+
+t.test('values are those of an import: blanks are kept, and no number is rounded', async (t) => {
+  const spaced = await upload('a.csv', 'v,w\n a , "b"\nc,1 \n');
+  t.strictSame((await ask(spaced, {})).body, [
+    { v: ' a ', w: ' "b"' },
+    { v: 'c', w: '1 ' },
+  ]);
+  const one = await upload('a.csv', 'v\nx\n \n');
+  t.strictSame((await ask(one, { values: { n: 'count' } })).body, [{ n: 2 }], 'a row of a blank');
+  const words = await upload('a.csv', 'v\nÄ\nö\n');
+  t.strictSame((await ask(words, {}, { query: 'true=ä&false=Ö' })).body, [{ v: true }, { v: false }]);
+  for (const [first, last, reason] of [
+    ['1', '9007199254740993', 'the number 9007199254740993 has more digits'],
+    ['1', '1e-400', 'the number 1e-400 is too close to 0'],
+    ['1', 'true', "'v' should be a valid number"],
+    ['true', '1', "'v' should be a valid boolean"],
+  ] as const) {
+    const lines = `{"v":${first}}\n`.repeat(25_000);
+    const file = await upload('a.ndjson', `${lines}{"v":${last}}\n`);
+    const answer = await ask(file, { groupBy: ['v'], values: { n: 'count' } });
+    t.match(answer, refusal('unreadable_file', new RegExp(`line 25001: ${reason}`)), `${first}, ${last}`);
+  }
+});

@@ -85,6 +85,9 @@ t.test('Arrow', { skip }, async (t) => {
     ['int128', /integers of 128 bits/],
   ] as const)
     t.match(await imported(await fileOf(`${name}.arrow`), 'arrow'), { status: 400, problems: [reason] });
+  t.match(await imported(await fileOf('keys.arrow'), 'arrow'), {
+    records: [{ v: { '2020-01-02T00:00:00.000Z': 1 } }],
+  });
   const bytes = await fileOf('bytes.arrow');
   t.match(await imported(bytes, 'arrow'), {
     job: { state: 'failed', problems: [{ line: 2, field: 'v', reason: 'is not valid UTF-8' }] },
@@ -116,6 +119,22 @@ t.test('Parquet', { skip }, async (t) => {
     { k: 2, v: null },
     { k: 3, v: null },
   ]);
+  for (const [name, reason] of [
+    ['list-nan', /a value in it is NaN/],
+    ['struct-bytes', /a value in it is not valid UTF-8/],
+    ['map-long', /a value in it has more digits/],
+    ['far-dates', /is a time/],
+  ] as const) {
+    const file = await fileOf(`${name}.parquet`);
+    const message = new RegExp(`line 2: 'v' ${reason.source}`);
+    for (const body of [{}, { groupBy: ['v'], values: { n: 'count' } }])
+      t.match(await table(file, 'parquet', '', body), refusal('unreadable_file', message), name);
+    t.match(await imported(file, 'parquet'), { job: { problems: [{ line: 2, reason }] } });
+  }
+  const times = await fileOf('nested-times.parquet');
+  const nested = { d: '9999-12-31T00:00:00.000Z', t: '2020-01-02T03:04:05.000Z', f: Math.fround(0.1) };
+  t.match(await imported(times, 'parquet'), { records: [{ v: [nested] }] });
+  t.strictSame((await table(times, 'parquet')).body, [{ v: [nested] }], 'within lists as an import reads it');
   const empty = await fileOf('empty.parquet');
   t.match(await imported(empty, 'parquet'), { job: { state: 'done', records: 0 } });
   t.strictSame((await table(empty, 'parquet')).body, []);

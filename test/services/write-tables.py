@@ -37,6 +37,27 @@ write('bytes.parquet', {'k': [1, 2], 'v': pyarrow.array([b'ok', b'\xff'], pyarro
 write('fixed.parquet', {'k': [1], 'v': pyarrow.array([b'abc\0'], pyarrow.binary(4))})
 write('nan.parquet', {'k': [1, 2, 3], 'v': [1.5, float('nan'), float('inf')]})
 write('long-list.parquet', {'k': [1], 'v': pyarrow.array([[2**53 + 1]], pyarrow.list_(pyarrow.int64()))})
+for name, value, kind in (
+    ('list-nan', [1.0, float('nan')], pyarrow.list_(pyarrow.float64())),
+    ('struct-bytes', {'a': b'\xff'}, pyarrow.struct([('a', pyarrow.binary())])),
+    ('map-long', [('a', 2**53 + 1)], pyarrow.map_(pyarrow.string(), pyarrow.int64())),
+):
+    write(f'{name}.parquet', {'k': [1, 2], 'v': pyarrow.array([None, value], kind)})
+write(
+    'nested-times.parquet',
+    {
+        'v': pyarrow.array(
+            [[{'d': datetime.date(9999, 12, 31), 't': datetime.datetime(2020, 1, 2, 3, 4, 5), 'f': 0.1}]],
+            pyarrow.list_(
+                pyarrow.struct([('d', pyarrow.date32()), ('t', pyarrow.timestamp('us')), ('f', pyarrow.float32())])
+            ),
+        )
+    },
+)
+days = pyarrow.array([1, 2**31 - 1], pyarrow.int32()).view(pyarrow.date32())
+write('far-dates.parquet', {'k': [1, 2], 'v': days})
+keys = pyarrow.map_(pyarrow.date32(), pyarrow.int64())
+feather.write_feather(pyarrow.table({'v': pyarrow.array([[(datetime.date(2020, 1, 2), 1)]], keys)}), 'keys.arrow')
 write('texts.parquet', {'v': ['[1]'] * 1000 + ['hello']})
 dates = [datetime.date(9999, 12, 31), datetime.date(1850, 5, 1), None]
 write('dates.parquet', {'d': pyarrow.array(dates)})

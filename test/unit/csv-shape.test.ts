@@ -48,3 +48,12 @@ t.test('what it counts and refuses beside', async (t) => {
     t.equal(shapeOf('a,b\nNA,"NA """\n', piece, ['NA']).isGood, true);
   }
 });
+
+t.test('it sees blanks around cells without quotes, which the engine would drop', async (t) => {
+  for (const piece of [1, 3, 100]) {
+    for (const text of ['a, b\n', 'a ,b\n', 'a,b \n', 'a,\tb\n', 'a,b\n1,2 ', 'a, "b"\n'])
+      t.equal(shapeOf(text, piece).hasBlanks, true, JSON.stringify(text));
+    for (const text of ['a b,c\n', '" a "," b"\n', 'a,"x\n y "\n'])
+      t.equal(shapeOf(text, piece).hasBlanks, false, JSON.stringify(text));
+  }
+});

@@ -40,7 +40,11 @@ function plainObject(value: object, nanIsNull: boolean): unknown {
   if (ArrayBuffer.isView(value))
     return Array.from(value as unknown as ArrayLike<unknown>, (item) => plainValue(item, nanIsNull));
   const entries = value instanceof Map ? [...value] : Object.entries(value);
-  return Object.fromEntries(entries.map(([key, item]) => [String(key), plainValue(item, nanIsNull)]));
+  return Object.fromEntries(entries.map(([key, item]) => [plainKey(key), plainValue(item, nanIsNull)]));
+}
+
+function plainKey(key: unknown): string {
+  return key instanceof Date && !Number.isNaN(key.getTime()) ? key.toISOString() : String(key);
 }
 
 /** Why no field can hold a plain value, as the end of a sentence about it; null: one can. */
