@@ -9,7 +9,14 @@ const smallFile = 256 * 1024;
 export class CsvCheck {
   readonly #stop = new AbortController();
   readonly #finished: Promise<unknown>;
-  #progress: CsvProgress = { records: 0, blankLines: 0, hasBlanks: false, isGood: true, isOver: false };
+  #progress: CsvProgress = {
+    records: 0,
+    blankLines: 0,
+    hasBlanks: false,
+    hasQuotedNull: false,
+    isGood: true,
+    isOver: false,
+  };
   #waiter: { readonly records: number; readonly resolve: () => void } | null = null;
 
   /** @param size bytes of text; Infinity: unknown */
@@ -51,7 +58,10 @@ export class CsvCheck {
 
   #take(progress: CsvProgress): true | undefined {
     this.#progress = progress;
-    if (!progress.isGood) throw new FileProblem(null, 'it is not CSV that an import would accept');
+    const { isGood, hasQuotedNull } = progress;
+    const word = 'a cell in quotes is one of the words of nulls, which only imports can tell apart';
+    if (!isGood)
+      throw new FileProblem(null, hasQuotedNull ? word : 'it is not CSV that an import would accept');
     this.#resolveWaiter();
     return progress.isOver || undefined;
   }

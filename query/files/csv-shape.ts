@@ -37,6 +37,8 @@ export class CsvShape {
   blankLines = 0;
   /** Whether a cell without quotes begins or ends with a blank, which the engine drops unless it is asked to keep them. */
   hasBlanks = false;
+  /** Whether a quoted cell is a word for null. An import accepts it as a text. */
+  hasQuotedNull = false;
   isGood = true;
 
   /** @param nulls words that no quoted cell may be: the engine would take them for null, despite the quotes */
@@ -119,7 +121,10 @@ export class CsvShape {
   }
 
   #endQuoted(): void {
-    if (this.#quoted !== null && this.#nulls.has(this.#quoted.toString())) this.isGood = false;
+    if (this.#quoted !== null && this.#nulls.has(this.#quoted.toString())) {
+      this.hasQuotedNull = true;
+      this.isGood = false;
+    }
     this.#quoted = null;
   }
 

@@ -22,6 +22,8 @@ export interface CsvProgress {
   /** Whether cells begin or end with blanks. */
   readonly hasBlanks: boolean;
   readonly isGood: boolean;
+  /** Whether it is not good because a cell in quotes is a word for null. */
+  readonly hasQuotedNull: boolean;
   /** Whether it has read all of the file. */
   readonly isOver: boolean;
 }
@@ -33,8 +35,8 @@ export async function readCsvShape(
 ): Promise<void> {
   const shape = new CsvShape({ delimiter, columns, nulls });
   const progress = (isOver: boolean): CsvProgress => {
-    const { records, blankLines, hasBlanks, isGood } = shape;
-    return { records, blankLines, hasBlanks, isGood, isOver };
+    const { records, blankLines, hasBlanks, isGood, hasQuotedNull } = shape;
+    return { records, blankLines, hasBlanks, isGood, hasQuotedNull, isOver };
   };
   let skipped = prefixBytes;
   let isFirst = true;

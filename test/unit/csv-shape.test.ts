@@ -44,7 +44,8 @@ t.test('what it counts and refuses beside', async (t) => {
   t.equal(shapeOf(Buffer.from('a,\xe9\n', 'latin1')).isGood, false, 'no UTF-8');
   t.equal(shapeOf(Buffer.from('a,é').subarray(0, 3)).isGood, false, 'half a character');
   for (const piece of [1, 2, 100]) {
-    t.equal(shapeOf('a,b\n"NA",1\n', piece, ['NA']).isGood, false, 'a word for null in quotes');
+    const quoted = shapeOf('a,b\n"NA",1\n', piece, ['NA']);
+    t.match(quoted, { isGood: false, hasQuotedNull: true }, 'a word for null in quotes');
     t.equal(shapeOf('a,b\nNA,"NA """\n', piece, ['NA']).isGood, true);
   }
 });
