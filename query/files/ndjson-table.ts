@@ -74,7 +74,10 @@ function ndjsonColumn(name: string, type: FieldType, sql: string): FileColumn {
     case 'NUMBER': {
       const number = `toFloat64OrZero(${text})`;
       const changes = `${isRoundedSql(text)} OR ${isVanishingSql(text, number)}`;
-      return column(number, `${isNumberSql(text)} AND isFinite(${number}) AND NOT (${changes})`);
+      const isExact = `${isNumberSql(text)} AND isFinite(${number}) AND NOT (${changes})`;
+      // most numbers are so short that a double can hold them
+      const isShort = `match(${text}, '^-?(0|[1-9][0-9]{0,14})([.][0-9]{1,15})?([eE][+-]?[0-9]{1,2})?$')`;
+      return column(number, `${isShort} OR ${isExact}`);
     }
     case 'BOOLEAN':
       return column(`CAST(${text} = 'true', 'Bool')`, `${text} IN ('true', 'false')`);
