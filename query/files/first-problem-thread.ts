@@ -5,3 +5,5 @@ void findProblem(workerData as ProblemTask).then((found) => {
   const problem = found && { line: found.line, reason: found.message };
   parentPort?.postMessage({ problem } satisfies FoundProblem);
 });
+// the process ends it (endIdleThread)
+parentPort?.on('message', () => {});

@@ -26,7 +26,7 @@ import type {
   ThreadTask,
   ValuesRequest,
 } from '../thread/thread-messages.ts';
-import { startThread, threadFailure } from '../thread/worker-thread.ts';
+import { endIdleThread, startThread, threadFailure } from '../thread/worker-thread.ts';
 import { type ApplyParts, applyUpserts } from './apply-upserts.ts';
 import { assertRoom } from './spool-body.ts';
 
@@ -93,9 +93,11 @@ export async function stageRecords(
   };
   try {
     const { isCut } = await conversation(worker, answer, signal);
+    await endIdleThread(worker);
     return { isCut, stored };
-  } finally {
+  } catch (error) {
     await worker.terminate();
+    throw error;
   }
 }
 

@@ -13,3 +13,5 @@ async function outcomeOf(task: PreviewTask): Promise<PreviewOutcome> {
 }
 
 void outcomeOf(workerData as PreviewTask).then((outcome) => parentPort?.postMessage(outcome));
+// the process ends it (endIdleThread)
+parentPort?.on('message', () => {});

@@ -62,7 +62,8 @@ export interface ThreadLimits {
 }
 
 /**
- * Runs a module on its own thread until a message gives the result.
+ * Runs a module on its own thread until a message gives the result. Then the module has to wait for messages, so that the
+ * thread does not end by itself (`endIdleThread`).
  * @param resultOf the result; undefined: further messages follow
  */
 export async function threadResult<Message, Result>(
@@ -73,7 +74,7 @@ export async function threadResult<Message, Result>(
 ): Promise<Result> {
   const worker = await startThread(module, workerData);
   try {
-    const result = new Promise<Result>((resolve, reject) =>
+    const found = new Promise<Result>((resolve, reject) =>
       worker.on('message', (message: Message) => {
         try {
           const result = resultOf(message);
@@ -84,11 +85,35 @@ export async function threadResult<Message, Result>(
       }),
     );
     const race = (limit: { readonly signal: AbortSignal }): Promise<Result> =>
-      Promise.race([result, threadFailure(worker, limit.signal)]);
-    return await withDeadline(signal, timeout, race, late && { late });
-  } finally {
+      Promise.race([found, threadFailure(worker, limit.signal)]);
+    const result = await withDeadline(signal, timeout, race, late && { late });
+    await endIdleThread(worker);
+    return result;
+  } catch (error) {
     await worker.terminate();
+    throw error;
   }
+}
+
+/** Milliseconds. */
+const idleBeforeEnd = 1000;
+/** The memory of more threads than these is not held any longer. */
+const mostIdle = 4;
+let idle = 0;
+
+/**
+ * Ends a thread that has done its work, a second later: V8 may still compile functions of it, and Node 20 aborts the whole
+ * process if the thread ends meanwhile ("ForIsolate: Assertion failed").
+ */
+export async function endIdleThread(worker: Worker): Promise<void> {
+  if (idle >= mostIdle) {
+    await worker.terminate();
+    return;
+  }
+  idle++;
+  worker.unref();
+  const end = (): void => void worker.terminate().finally(() => idle--);
+  setTimeout(end, idleBeforeEnd).unref();
 }
 
 /** Rejects when a thread fails or ends, and when the signal is aborted. */
