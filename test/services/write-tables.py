@@ -37,12 +37,12 @@ write('bytes.parquet', {'k': [1, 2], 'v': pyarrow.array([b'ok', b'\xff'], pyarro
 write('fixed.parquet', {'k': [1], 'v': pyarrow.array([b'abc\0'], pyarrow.binary(4))})
 write('nan.parquet', {'k': [1, 2, 3], 'v': [1.5, float('nan'), float('inf')]})
 write('long-list.parquet', {'k': [1], 'v': pyarrow.array([[2**53 + 1]], pyarrow.list_(pyarrow.int64()))})
-for name, value, kind in (
-    ('list-nan', [1.0, float('nan')], pyarrow.list_(pyarrow.float64())),
-    ('struct-bytes', {'a': b'\xff'}, pyarrow.struct([('a', pyarrow.binary())])),
-    ('map-long', [('a', 2**53 + 1)], pyarrow.map_(pyarrow.string(), pyarrow.int64())),
+for name, good, value, kind in (
+    ('list-nan', [0.5], [1.0, float('nan')], pyarrow.list_(pyarrow.float64())),
+    ('struct-bytes', {'a': b'x'}, {'a': b'\xff'}, pyarrow.struct([('a', pyarrow.binary())])),
+    ('map-long', [('a', 1)], [('a', 2**53 + 1)], pyarrow.map_(pyarrow.string(), pyarrow.int64())),
 ):
-    write(f'{name}.parquet', {'k': [1, 2], 'v': pyarrow.array([None, value], kind)})
+    write(f'{name}.parquet', {'k': [1, 2], 'v': pyarrow.array([good, value], kind)})
 write(
     'nested-times.parquet',
     {
