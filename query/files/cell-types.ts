@@ -1,5 +1,5 @@
 import { textLiteral } from '#engine/literal.ts';
-import type { FieldType } from '#records/structure/field.ts';
+import type { FieldType } from '#records/types/field-types.ts';
 import { cellVocabulary } from '../imports/thread/cell-words.ts';
 import type { FileReading } from '../imports/thread/file-records.ts';
 

@@ -1,6 +1,6 @@
 import { settingsText } from '#engine/literal.ts';
 import { shownName } from '#kernel/errors/shown-name.ts';
-import type { FieldType } from '#records/structure/field.ts';
+import type { FieldType } from '#records/types/field-types.ts';
 import { type CsvRecord, CsvRecords, delimiterLine } from '../imports/formats/csv-records.ts';
 import { FileProblem } from '../imports/formats/file-problem.ts';
 import { decodeText, type FileBytes } from '../imports/formats/file-text.ts';

@@ -1,8 +1,8 @@
 import { textLiteral } from '#engine/literal.ts';
 import { shownName } from '#kernel/errors/shown-name.ts';
-import type { Field, FieldType } from '#records/structure/field.ts';
-import { slotKinds } from '#records/structure/slots.ts';
+import type { Field } from '#records/structure/field.ts';
 import { createStructure, type Structure } from '#records/structure/structure.ts';
+import { type FieldType, typeEntry } from '#records/types/field-types.ts';
 import { FileProblem } from '../imports/formats/file-problem.ts';
 import { type FileReading, noField, sameField } from '../imports/thread/file-records.ts';
 
@@ -126,7 +126,7 @@ export function tableOf(
   const fields = columns.map(({ name, type }, index): Field => {
     if (seen.has(name)) throw new FileProblem(null, `two of its columns have the name ${shownName(name)}`);
     seen.add(name);
-    const slot = `${slotKinds[type]}${index}`;
+    const slot = `${typeEntry(type).column}${index}`;
     return {
       name,
       slug: name,

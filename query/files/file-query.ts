@@ -1,6 +1,6 @@
 import type { StoredObject } from '#objects/object-store.ts';
 import type { NextPage } from '#records/next-page.ts';
-import { isObject } from '#records/structure/is-object.ts';
+import { isObject } from '#records/types/is-object.ts';
 import type { HttpRequest } from '#server/http/http-types.ts';
 import type { FileReading } from '../imports/thread/file-records.ts';
 import type { EngineCost } from './file-error.ts';

@@ -1,5 +1,5 @@
 import { quoteIdentifier, settingsText } from '#engine/literal.ts';
-import type { FieldType } from '#records/structure/field.ts';
+import type { FieldType } from '#records/types/field-types.ts';
 import { FileProblem } from '../imports/formats/file-problem.ts';
 import { keyTwice } from '../imports/formats/json-records.ts';
 import { isLeftOut } from '../imports/formats/source-records.ts';

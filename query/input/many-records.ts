@@ -6,8 +6,8 @@ import { allRecords, type Conditions, parseConditions } from '#records/input/par
 import { noOptions, parseOptions } from '#records/input/parse-options.ts';
 import { type Changes, readChanges } from '#records/input/validate-changes.ts';
 import { isIncrement } from '#records/structure/increment.ts';
-import { isObject } from '#records/structure/is-object.ts';
 import type { Structure } from '#records/structure/structure.ts';
+import { isObject } from '#records/types/is-object.ts';
 import type { HttpRequest } from '#server/http/http-types.ts';
 import { holdForAll } from './hold-for-all.ts';
 import type { PartReader } from './part-reader.ts';

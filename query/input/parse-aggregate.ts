@@ -8,17 +8,18 @@ import {
   type Group,
   type Value,
 } from '#records/input/aggregate/aggregate-plan.ts';
-import { functions, functionsFor } from '#records/input/aggregate/functions.ts';
+import { type AggregateFunction, functions, functionsFor } from '#records/input/aggregate/functions.ts';
 import { readEvery, TimeZone } from '#records/input/aggregate/time-bucket.ts';
 import { kindOfValue } from '#records/input/filters/filter.ts';
-import { kindWords } from '#records/input/filters/filter-reader.ts';
 import type { GivenFilter } from '#records/input/filters/given-filter.ts';
 import { nameOfSubject, type Subject, targetOf } from '#records/input/filters/names.ts';
+import { isFor } from '#records/input/filters/operators.ts';
 import { allRecords, type Conditions, parseConditions } from '#records/input/parse-conditions.ts';
 import { SubjectReader } from '#records/input/subject-reader.ts';
-import type { Field, FieldType } from '#records/structure/field.ts';
-import { isObject } from '#records/structure/is-object.ts';
+import type { Field } from '#records/structure/field.ts';
 import type { Structure } from '#records/structure/structure.ts';
+import { type FieldType, typeCan, typeOfIds, typeOfResults } from '#records/types/field-types.ts';
+import { isObject } from '#records/types/is-object.ts';
 import type { HttpRequest } from '#server/http/http-types.ts';
 import { readWhere } from './many-records.ts';
 import { PartReader } from './part-reader.ts';
@@ -167,10 +168,10 @@ class AggregateReader {
     const subject = this.#subject(field);
     if (subject === null) return undefined;
     const kind = kindOfValue(subject);
-    if (functions[name]?.kinds.includes(kind)) return { ...subject, name, level };
+    if (isFor(kind, functions[name] as AggregateFunction)) return { ...subject, name, level };
     const known = functionsFor(kind).join(', ');
     this.#problems.push(
-      `Query field: ${shownName(nameOfSubject(subject))} has no function ${name}; ${kindWords[kind]} has ${known}`,
+      `Query field: ${shownName(nameOfSubject(subject))} has no function ${name}; ${kind.words} has ${known}`,
     );
     return undefined;
   }
@@ -240,14 +241,14 @@ function comparedValues(values: readonly Value[], structure: Structure): Structu
     if (type === null) return [];
     const { name, column: slot, of } = value;
     // texts are compared in their stored form
-    const isText = type === 'TEXT' && typeof of?.target === 'object' && of.path.length === 0;
+    const isValue = typeof of?.target === 'object' && type === of.target.type;
     return [
       {
         name,
         slug: name,
         type,
         slot,
-        ...(isText && of.target.normalize ? { normalize: of.target.normalize } : {}),
+        ...(isValue && of.target.normalize ? { normalize: of.target.normalize } : {}),
         required: false,
         unique: false,
         hashed: false,
@@ -261,11 +262,13 @@ function comparedValues(values: readonly Value[], structure: Structure): Structu
   return { ...structure, fields, lookup: new Map(fields.map((field) => [field.name, field])) };
 }
 
+/** Null: such values can't be compared. */
 function typeOf({ of }: Value): FieldType | null {
-  if (of === null || functions[of.name]?.result === 'number') return 'NUMBER';
-  const kind = kindOfValue(of);
-  if (kind === 'id' || kind === 'TEXT') return 'TEXT';
-  return kind === 'NUMBER' ? 'NUMBER' : null;
+  if (of === null || functions[of.name]?.result === 'number') return typeOfResults;
+  const { target, path } = of;
+  if (path.length > 0) return null;
+  if (typeof target === 'string') return target === 'id' ? typeOfIds : null;
+  return typeCan(target.type, 'ordered') ? target.type : null;
 }
 
 /** Turns conditions on anything but these values into problems. */

@@ -4,9 +4,9 @@ import { longestName } from '#kernel/ids/slug.ts';
 import type { Complain } from '#records/input/given-fields.ts';
 import { unparsedOptions } from '#records/input/parse-options.ts';
 import { isSystemKey, type Target } from '#records/structure/field.ts';
-import { asObject } from '#records/structure/is-object.ts';
 import type { RecordParts } from '#records/structure/record-parts.ts';
 import type { Structure } from '#records/structure/structure.ts';
+import { asObject } from '#records/types/is-object.ts';
 import type { HttpRequest } from '#server/http/http-types.ts';
 
 /** One entry of `populate`: adds to every record, as `newField`, the record of another space that its local key names. */

@@ -1,8 +1,9 @@
 import { invalidCondition } from '#kernel/errors/catalogue.ts';
 import { shownName } from '#kernel/errors/shown-name.ts';
 import type { Field } from '#records/structure/field.ts';
-import { hasLoneSurrogate } from '#records/structure/field-value.ts';
 import type { Structure } from '#records/structure/structure.ts';
+import { typeCan, typesThat } from '#records/types/field-types.ts';
+import { hasLoneSurrogate } from '#records/types/text.ts';
 import type { QueryPairs } from '#server/http/http-types.ts';
 
 export interface Search {
@@ -59,5 +60,7 @@ export function parseSearch(pairs: QueryPairs, structure: Structure): Search {
 function fieldProblem(field: Field | undefined): string | null {
   if (field === undefined) return 'is not a field of the structure';
   if (field.hashed) return 'is hashed';
-  return field.type === 'TEXT' ? null : `is of type ${field.type}: only TEXT fields can be searched`;
+  return typeCan(field.type, 'text')
+    ? null
+    : `is of type ${field.type}: only ${typesThat('text').join(', ')} fields can be searched`;
 }

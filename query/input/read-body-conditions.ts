@@ -9,6 +9,7 @@ import {
 } from '#records/input/filters/given-filter.ts';
 import { subjectOf } from '#records/input/filters/names.ts';
 import type { Structure } from '#records/structure/structure.ts';
+import { typeCan } from '#records/types/field-types.ts';
 
 /**
  * Reads the JSON of a body: an object of conditions, or an array of [field, value] and [field, operator, value]. An object
@@ -49,7 +50,7 @@ function readEntry(
   const group = subject === null && Object.hasOwn(groupNames, name) ? groupNames[name] : undefined;
   if (group !== undefined) return [readGroup(name, group, value, structure, level + 1)];
   const target = subject?.target;
-  const isValue = typeof target === 'object' && target.type === 'OBJECT' && subject?.path.length === 0;
+  const isValue = typeof target === 'object' && typeCan(target.type, 'paths') && subject?.path.length === 0;
   if (typeof value !== 'object' || value === null || Array.isArray(value) || isValue) {
     if (level > 0 || (subject !== null && subject.path.length > 0))
       return [{ name, operator: 'eq', operand: { json: value } }];

@@ -1,7 +1,7 @@
 import { invalidHeader, invalidSlug } from '#kernel/errors/catalogue.ts';
 import { slugProblem } from '#kernel/ids/slug.ts';
 import { parseExactly, RoundedNumber } from '#kernel/json/rounded-number.ts';
-import { isObject } from '#records/structure/is-object.ts';
+import { isObject } from '#records/types/is-object.ts';
 import type { HttpRequest } from '#server/http/http-types.ts';
 import { readPath, type SpaceReference } from './space-reference.ts';
 import type { StructureCache } from './structure-cache.ts';

@@ -5,6 +5,7 @@ import { asFilter, type Conditions } from '#records/input/parse-conditions.ts';
 import { unparsedOptions } from '#records/input/parse-options.ts';
 import { type RecordParts, wholeRecord } from '#records/structure/record-parts.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
+import { typeEntry } from '#records/types/field-types.ts';
 import type { HttpRequest } from '#server/http/http-types.ts';
 import { parseRequestConditions, type RequestConditions } from '../input/request-conditions.ts';
 
@@ -58,8 +59,9 @@ function assertCheap({ plain, others, hashed }: Conditions, { bound }: RecordSpa
 function costOf(filter: Filter): number {
   if ('group' in filter) return filter.branches.reduce((sum, branch) => sum + costOf(branch), 1);
   const { target, path, operator } = filter;
-  const isText = typeof target === 'string' || target.type === 'TEXT';
-  const isJson = path.length > 0 || (typeof target !== 'string' && /ARRAY|OBJECT/.test(target.type));
+  const entry = typeof target === 'string' ? null : typeEntry(target.type);
+  const isText = entry === null || entry.can.includes('text');
+  const isJson = path.length > 0 || entry?.isJson;
   if (isJson) return jsonCost;
   return isText && operator !== 'eq' && operator !== 'in' ? textCost : 1;
 }

@@ -3,6 +3,7 @@ import type { Condition, Conditions } from '#records/input/parse-conditions.ts';
 import type { RowChange } from '#records/store/row-change.ts';
 import { textIn, textOf } from '#records/store/row-test.ts';
 import type { Target } from '#records/structure/field.ts';
+import { typeEntry } from '#records/types/field-types.ts';
 import type { LiveQuery } from './live-query.ts';
 
 /** Values of one condition that index a query. A query with more is tried on each change. */
@@ -86,8 +87,10 @@ function termsOf({ relationship, plain, others }: Conditions): readonly Term[] |
     const branches = [...plain.map((condition) => [termOf(condition)]), ...others.map(termsIn)];
     return branches.includes(null) ? null : branches.flatMap((terms) => terms ?? []);
   }
-  // BOOLEAN has only two values, so other fields are better
-  const selective = plain.find(({ target }) => typeof target === 'string' || target.type !== 'BOOLEAN');
+  // others are better than fields with few values
+  const selective = plain.find(
+    ({ target }) => typeof target === 'string' || !typeEntry(target.type).hasFewValues,
+  );
   if (selective !== undefined) return [termOf(selective)];
   for (const filter of others) {
     const terms = termsIn(filter);

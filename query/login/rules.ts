@@ -9,13 +9,13 @@ import {
 } from '#records/input/filters/given-filter.ts';
 import { subjectOf } from '#records/input/filters/names.ts';
 import { type Conditions, parseConditions } from '#records/input/parse-conditions.ts';
-import { exampleValues } from '#records/structure/example-structure.ts';
-import type { Field, FieldType, StoredValue } from '#records/structure/field.ts';
-import { readFieldValue } from '#records/structure/field-value.ts';
-import { isObject } from '#records/structure/is-object.ts';
+import type { Field } from '#records/structure/field.ts';
 import type { Bound } from '#records/structure/record-space.ts';
 import { type Family, families } from '#records/structure/space-auth.ts';
 import type { Structure } from '#records/structure/structure.ts';
+import type { StoredValue } from '#records/types/field-type.ts';
+import { type FieldType, readFieldValue, typeEntry, typeOfIds } from '#records/types/field-types.ts';
+import { isObject } from '#records/types/is-object.ts';
 import { readBodyConditions } from '../input/read-body-conditions.ts';
 
 /** The rules of a record space (docs/security.md#rules). */
@@ -198,7 +198,7 @@ function filledIn(
   }
   if (!textsOf(given).some(isVariable)) return given;
   const target = subjectOf(given.name, structure)?.target;
-  const type = typeof target === 'object' ? target.type : 'TEXT';
+  const type = typeof target === 'object' ? target.type : typeOfIds;
   const fill = (value: unknown): unknown => (isVariable(value) ? variableValue(value, type, values) : value);
   const { operand } = given;
   const json = 'texts' in operand ? fill(operand.texts[0]) : filled(operand.json, fill);
@@ -212,7 +212,7 @@ function filled(json: unknown, fill: (value: unknown) => unknown): unknown {
 
 /** The value of a variable; undefined: none. @param type of the field; times are compared as TEXT */
 function variableValue(variable: string, type: FieldType, { user, now }: RuleValues): unknown {
-  if (variable === '$now') return type === 'NUMBER' ? now.getTime() : now.toISOString();
+  if (variable === '$now') return typeEntry(type).now(now);
   if (user === null) return undefined;
   if (variable === '$user.id') return user.id;
   const name = variable.slice('$user.'.length);
@@ -235,8 +235,8 @@ export function variableProblems({ variables, users: slug }: Rules, users: Struc
 /** A user with a value in each field, for checking the types that rules compare. */
 export function exampleUser(users: Structure | null): NonNullable<RuleValues['user']> {
   const entries = (users?.fields ?? []).flatMap(({ name, slug, type }) => [
-    [name, exampleValues[type]] as const,
-    [slug, exampleValues[type]] as const,
+    [name, typeEntry(type).example] as const,
+    [slug, typeEntry(type).example] as const,
   ]);
   return { id: 'a-user', values: Object.fromEntries(entries) };
 }

@@ -2,7 +2,7 @@ import { nameSchema } from '#kernel/json/name-schema.ts';
 import { boolean, exactObject, named, type Schema, string } from '#kernel/json/schema.ts';
 import { aggregateLimits } from '#records/input/aggregate/aggregate-plan.ts';
 import { functions } from '#records/input/aggregate/functions.ts';
-import type { ValueKind } from '#records/input/filters/operators.ts';
+import type { Ability } from '#records/types/field-type.ts';
 import type { ApiMedia } from '#server/openapi/api-operation.ts';
 
 const level: Schema = { type: 'number', minimum: 0, maximum: 1 };
@@ -23,11 +23,12 @@ const bucket = exactObject(
   { optional: ['as', 'timeZone', 'fill'] },
 );
 
-type NamesOf = (kinds: readonly ValueKind[] | 'all') => Schema | null;
+/** @param needs absent: any values */
+type NamesOf = (needs?: Ability) => Schema | null;
 
 function computedValue(namesOf: NamesOf): Schema {
-  const values = Object.entries(functions).flatMap(([name, { kinds }]): [string, Schema][] => {
-    const field = namesOf(kinds);
+  const values = Object.entries(functions).flatMap(([name, { needs }]): [string, Schema][] => {
+    const field = namesOf(needs);
     if (field === null) return [];
     const pair: Schema = { type: 'array', minItems: 2, maxItems: 2, prefixItems: [field, level], items: {} };
     return [[name, name === 'quantile' ? pair : field]];
@@ -43,7 +44,7 @@ function computedValue(namesOf: NamesOf): Schema {
 
 /**
  * The input of parseAggregate, as JSON Schema.
- * @param namesOf fields with values of some kinds; null: there are none
+ * @param namesOf fields with values that have an ability; null: there are none
  */
 export function aggregateBody(
   where: Schema,
@@ -59,7 +60,7 @@ export function aggregateBody(
           groupBy: {
             type: 'array',
             maxItems: aggregateLimits.groups,
-            items: { anyOf: [namesOf('all') ?? string, named('TimeBucket', bucket)] },
+            items: { anyOf: [namesOf() ?? string, named('TimeBucket', bucket)] },
           },
           values: {
             type: 'object',

@@ -1,12 +1,8 @@
 import { arrayOf, count, dateTime, exactObject, named, type Schema, string } from '#kernel/json/schema.ts';
 import { kindOfValue } from '#records/input/filters/filter.ts';
-import {
-  type OperatorName,
-  operatorOf,
-  operatorsFor,
-  type ValueKind,
-} from '#records/input/filters/operators.ts';
-import { type Field, type FieldType, systemKeys, type Target } from '#records/structure/field.ts';
+import { type OperatorName, operatorOf, operatorsFor } from '#records/input/filters/operators.ts';
+import { type Field, systemKeys, type Target } from '#records/structure/field.ts';
+import { typeCan, typeEntry } from '#records/types/field-types.ts';
 import {
   type ApiHeader,
   type ApiParameter,
@@ -15,19 +11,11 @@ import {
 } from '#server/openapi/api-operation.ts';
 import { acceptQuery } from '../input/query-media-type.ts';
 
-export const typeSchemas: Readonly<Record<FieldType, Schema>> = {
-  TEXT: string,
-  NUMBER: { type: 'number' },
-  BOOLEAN: { type: 'boolean' },
-  ARRAY: { type: 'array', items: {} },
-  OBJECT: { type: 'object', additionalProperties: true },
-};
-
 /** With more fields, a document lists only equality: operators would add thousands of parameters. */
 const mostFields = 100;
 
 function valueSchema(target: Target): Schema {
-  if (typeof target !== 'string') return typeSchemas[target.type];
+  if (typeof target !== 'string') return typeEntry(target.type).schema;
   return target === 'id' ? string : dateTime;
 }
 
@@ -64,45 +52,29 @@ export function filterParameters(targets: readonly Target[]): readonly ApiParame
   );
 }
 
-/** Whether values of a type are JSON in a query. */
-export function isJson(type: FieldType): boolean {
-  return type === 'ARRAY' || type === 'OBJECT';
-}
-
 function filterParameter(target: Target, operator: OperatorName): ApiParameter {
   const of = typeof target === 'string' ? target : target.slug;
   const name = `${of}[${operator}]`;
   const description = `A condition on ${of}`;
   const schema = operandSchema(target, operator, string);
   const { operand } = operatorOf(operator);
-  const ofJson = typeof target !== 'string' && isJson(target.type);
+  const ofJson = typeof target !== 'string' && typeEntry(target.type).isJson;
   if (ofJson && operand === 'value') return { name, in: 'query', description, json: schema };
   // a list repeats the parameter: each of its values is the JSON of an array
   return queryParameter(name, description, ofJson && operand === 'values' ? arrayOf(string) : schema);
 }
 
-const kindNames: Readonly<Record<ValueKind, string>> = {
-  TEXT: 'Text',
-  NUMBER: 'Number',
-  BOOLEAN: 'Boolean',
-  ARRAY: 'Array',
-  OBJECT: 'Object',
-  id: 'Id',
-  time: 'Time',
-  path: 'Path',
-};
-
 /** A value, or an object of operators, in a body of conditions. For an OBJECT field, an object is a value. */
 function conditionSchema(target: Target): Schema {
   const value = valueSchema(target);
   const operators = operatorsOf(target);
-  if (operators.length === 0 || (typeof target !== 'string' && target.type === 'OBJECT')) return value;
+  if (operators.length === 0 || (typeof target !== 'string' && typeCan(target.type, 'paths'))) return value;
   const properties = Object.fromEntries(
     operators.map((operator) => [operator, operandSchema(target, operator, {})]),
   );
   const kind = kindOfValue({ target, path: [] });
   const schema = exactObject(properties, { optional: operators, minProperties: 1 });
-  return { anyOf: [value, named(`${kindNames[kind]}Operators`, schema)] };
+  return { anyOf: [value, named(`${kind.title}Operators`, schema)] };
 }
 
 /** @param branch conditions, which may have nested groups */
@@ -169,7 +141,7 @@ export function conditionsObject(
   );
   // a path within an OBJECT is a key as well
   const additionalProperties = targets.some(
-    (target) => typeof target !== 'string' && target.type === 'OBJECT',
+    (target) => typeof target !== 'string' && typeCan(target.type, 'paths'),
   );
   const branch: Schema = {};
   const properties = { ...groupsOf(named('Conditions', branch)), ...Object.fromEntries(fields) };

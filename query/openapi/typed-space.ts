@@ -1,20 +1,14 @@
 import { exactObject, named, nullable, type Schema } from '#kernel/json/schema.ts';
 import { kindOfValue } from '#records/input/filters/filter.ts';
-import type { ValueKind } from '#records/input/filters/operators.ts';
-import { exampleValues } from '#records/structure/example-structure.ts';
-import { type Field, systemKeys } from '#records/structure/field.ts';
+import { type Field, systemKeys, type Target } from '#records/structure/field.ts';
 import { incrementSchema } from '#records/structure/increment.ts';
 import type { Structure } from '#records/structure/structure.ts';
+import type { Ability } from '#records/types/field-type.ts';
+import { typeCan, typeEntry } from '#records/types/field-types.ts';
 import { type ApiParameter, headerParameter, queryParameter } from '#server/openapi/api-operation.ts';
 import { optionsSchema } from '../input/options-schema.ts';
 import { aggregateBody } from './aggregate-schema.ts';
-import {
-  conditionsObject,
-  controlProperties,
-  filterParameters,
-  isJson,
-  typeSchemas,
-} from './filter-schemas.ts';
+import { conditionsObject, controlProperties, filterParameters } from './filter-schemas.ts';
 import {
   clearAllSpaces,
   optionsParameter,
@@ -37,7 +31,7 @@ const byStoredStructure: ApiParameter = {
 
 /** Whether a search may use the field. */
 export function isSearchable({ type, hashed, hidden }: Field): boolean {
-  return type === 'TEXT' && !hashed && !hidden;
+  return typeCan(type, 'text') && !hashed && !hidden;
 }
 
 /** A certain record space, with typed schemas and parameters of its stored fields. */
@@ -72,7 +66,7 @@ export function typedSpace({ fields }: Structure): SpaceModel {
       example: {},
     },
     where,
-    aggregation: aggregateBody(where, (kinds) => namesOfKinds(shown, kinds), {
+    aggregation: aggregateBody(where, (needs) => namesOfAble(shown, needs), {
       values: { records: 'count' },
     }),
     search: searchParameters(
@@ -106,7 +100,7 @@ function byName(of: readonly Field[], schema: (field: Field) => Schema): Record<
 }
 
 function valueSchema({ type }: Field): Schema {
-  return typeSchemas[type];
+  return typeEntry(type).schema;
 }
 
 function changesOf(fields: readonly Field[]): SpaceModel['changes'] {
@@ -126,22 +120,22 @@ function isNeeded({ required, defaultValue, filled }: Field): boolean {
 
 /** A new value, or an increment where the field allows it. */
 function orIncrement({ type, unique, hashed }: Field, value: Schema): Schema {
-  return type === 'NUMBER' && !unique && !hashed ? { anyOf: [value, incrementSchema] } : value;
+  return typeCan(type, 'summed') && !unique && !hashed ? { anyOf: [value, incrementSchema] } : value;
 }
 
 function exampleOf(fields: readonly Field[]): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(fields.map(({ name, type }) => [name, exampleValues[type]]));
+  return Object.fromEntries(fields.map(({ name, type }) => [name, typeEntry(type).example]));
 }
 
 function namesOf(fields: readonly Field[]): string[] {
   return [...new Set(fields.flatMap(({ name, slug }) => [name, slug]))];
 }
 
-/** Names of fields whose values are of some kinds; null: none. */
-function namesOfKinds(fields: readonly Field[], kinds: readonly ValueKind[] | 'all'): Schema | null {
-  const isOne = (kind: ValueKind): boolean => kinds === 'all' || kinds.includes(kind);
-  const system = systemKeys.filter((target) => isOne(kindOfValue({ target, path: [] })));
-  const names = [...system, ...namesOf(fields.filter(({ type }) => isOne(type)))];
+/** Names of fields whose values have an ability; null: none. @param needs absent: any values */
+function namesOfAble(fields: readonly Field[], needs?: Ability): Schema | null {
+  const isOne = (target: Target): boolean =>
+    needs === undefined || kindOfValue({ target, path: [] }).can.includes(needs);
+  const names = [...systemKeys.filter(isOne), ...namesOf(fields.filter(isOne))];
   return names.length === 0 ? null : { type: 'string', enum: names };
 }
 
@@ -158,11 +152,11 @@ function systemCondition(name: (typeof systemKeys)[number]): ApiParameter {
 
 function condition(field: Field): ApiParameter {
   const { slug: name, type, hashed } = field;
-  const schema = typeSchemas[type];
+  const { schema, isJson } = typeEntry(type);
   const text = descriptionOf(field).description ?? '';
   const note = hashed ? '; needs a condition on another field' : '';
   const description = `${text} Records with this value${note}.`.trim();
-  return isJson(type)
+  return isJson
     ? { name, in: 'query', description, json: schema }
     : queryParameter(name, description, schema);
 }

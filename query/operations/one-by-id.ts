@@ -3,7 +3,7 @@ import { invalidCondition, noMatch } from '#kernel/errors/catalogue.ts';
 import { shownName } from '#kernel/errors/shown-name.ts';
 import { string } from '#kernel/json/schema.ts';
 import { validateChanges } from '#records/input/validate-changes.ts';
-import { hasLoneSurrogate } from '#records/structure/field-value.ts';
+import { hasLoneSurrogate } from '#records/types/text.ts';
 import type { QueryPairs } from '#server/http/http-types.ts';
 import type { ApiParameter } from '#server/openapi/api-operation.ts';
 import { changedRecord, writeErrors } from '../openapi/describe-operation.ts';

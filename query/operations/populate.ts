@@ -5,9 +5,10 @@ import type { Options } from '#records/input/parse-options.ts';
 import { linesOf } from '#records/json-array.ts';
 import { storedJson } from '#records/sql/record-row.ts';
 import type { RecordStore } from '#records/store/record-store.ts';
-import type { StoredValue, Target } from '#records/structure/field.ts';
-import { readFieldValue } from '#records/structure/field-value.ts';
+import type { Target } from '#records/structure/field.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
+import type { StoredValue } from '#records/types/field-type.ts';
+import { readFieldValue, typeOfIds } from '#records/types/field-types.ts';
 import type { HttpRequest } from '#server/http/http-types.ts';
 import { type Population, parsePopulate } from '../input/parse-populate.ts';
 import { findNamed } from '../login/authorize.ts';
@@ -84,7 +85,7 @@ function foreignKeyOf({ space, foreignKey, localKey }: Population, from: RecordS
 }
 
 function typeOf(target: Target): string {
-  return typeof target === 'string' ? 'TEXT' : target.type;
+  return typeof target === 'string' ? typeOfIds : target.type;
 }
 
 /** Adds to records the fields that the `populate` option names. */

@@ -1,12 +1,13 @@
 import { textLiteral } from '#engine/literal.ts';
 import { forEachYielding } from '#kernel/limits/yielding-loop.ts';
 import type { Selection } from './sql/records-table.ts';
-import { valueLiteral, valueSql } from './sql/value-sql.ts';
+import { columnType, valueLiteral, valueSql } from './sql/value-sql.ts';
 import { addToList } from './store/add-to-list.ts';
 import type { RecordStore } from './store/record-store.ts';
-import type { Field, StoredValue } from './structure/field.ts';
+import type { Field } from './structure/field.ts';
 import type { RecordSpace } from './structure/record-space.ts';
 import { slotOf } from './structure/slots.ts';
+import type { StoredValue } from './types/field-type.ts';
 import { valueKey } from './unique/reservation-keys.ts';
 import type { UniqueValue } from './unique-values.ts';
 
@@ -59,7 +60,7 @@ function selectionOf(field: Field, values: readonly UniqueValue[], exceptId: str
   const others = exceptId === null ? '' : ` AND _id != ${textLiteral(exceptId)}`;
   return {
     columns: `DISTINCT ${column} AS _value`,
-    where: `${column} IN (${values.map(({ value }) => valueLiteral(value)).join(', ')})${others}`,
+    where: `${column} IN (${values.map(({ value }) => valueLiteral(columnType(field), value)).join(', ')})${others}`,
     indexed: values.map(({ value }) => ({ target: field, value })),
   };
 }

@@ -6,9 +6,10 @@ import { rowColumns } from './sql/record-row.ts';
 import type { StoredRow } from './sql/stored-row.ts';
 import { valueSql } from './sql/value-sql.ts';
 import type { RecordStore } from './store/record-store.ts';
-import type { StoredValue, Target } from './structure/field.ts';
+import type { Target } from './structure/field.ts';
 import type { RecordSpace } from './structure/record-space.ts';
 import { slotOf } from './structure/slots.ts';
+import type { StoredValue } from './types/field-type.ts';
 
 /** The oldest record for each value, in one statement. Values that no record has are left out. */
 export async function firstByValues(

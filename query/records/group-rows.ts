@@ -2,9 +2,10 @@ import { invalidCondition } from '#kernel/errors/catalogue.ts';
 import { type AggregatePlan, aggregateLimits, type Group } from './input/aggregate/aggregate-plan.ts';
 import { kindOfValue } from './input/filters/filter.ts';
 import { filterTest } from './input/filters/filter-test.ts';
-import { type Comparable, compare } from './input/filters/operators.ts';
+import { compare } from './input/filters/operators.ts';
 import { asFilter } from './input/parse-conditions.ts';
 import { slotOf } from './structure/slots.ts';
+import type { Comparable } from './types/field-type.ts';
 
 /** A group as the engine returns it, with the columns of the plan. */
 export type GroupRow = Readonly<Record<string, Comparable | null>>;
@@ -89,8 +90,6 @@ function orderOf({ sort, groups }: AggregatePlan): (a: GroupRow, b: GroupRow) =>
   };
 }
 
-const jsonKinds: ReadonlySet<string> = new Set(['ARRAY', 'OBJECT', 'path']);
-
 /** Header of an answer whose limit left groups out. */
 export const moreGroupsHeader: Readonly<Record<string, string>> = { 'sluice-more-groups': 'true' };
 
@@ -104,7 +103,7 @@ export function moreGroups(body: unknown): typeof moreGroupsHeader | null {
 
 /** A JSON array of groups. @param rows one beyond the limit of the plan says that there are more */
 export function groupsJson({ groups, values, limit }: AggregatePlan, rows: readonly GroupRow[]): Uint8Array {
-  const keys = groups.map((group) => ({ ...group, isJson: jsonKinds.has(kindOfValue(group)) }));
+  const keys = groups.map((group) => ({ ...group, isJson: kindOfValue(group).isJson }));
   const shown = rows.slice(0, limit).map((row) => [
     ...keys.map(({ name, column, bucket, isJson }) => {
       const value = row[column] ?? null;

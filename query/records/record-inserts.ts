@@ -15,9 +15,9 @@ import {
   type RecordWrites,
   ValuesTaken,
 } from './store/record-store.ts';
-import type { StoredValue } from './structure/field.ts';
 import type { RecordSpace } from './structure/record-space.ts';
 import { slotOf } from './structure/slots.ts';
+import type { StoredValue } from './types/field-type.ts';
 import { firstRecordKey } from './unique/reservation-keys.ts';
 import type { Reservation, UniqueReservations } from './unique/unique-reservations.ts';
 import { alreadyStored, collectUniqueValues, type UniqueValue } from './unique-values.ts';

@@ -7,9 +7,10 @@ import type { RecordValues } from './input/validate-record.ts';
 import { rowOf } from './sql/new-record.ts';
 import type { StoredRow } from './sql/stored-row.ts';
 import { rowTest } from './store/row-test.ts';
-import type { Field, StoredValue } from './structure/field.ts';
+import type { Field } from './structure/field.ts';
 import type { RecordSpace } from './structure/record-space.ts';
 import type { Family } from './structure/space-auth.ts';
+import type { StoredValue } from './types/field-type.ts';
 
 /** Conditions, and what the rules of the space add for this request. Every read of records goes through here. */
 export function ruled(space: RecordSpace, conditions: Conditions): Conditions {

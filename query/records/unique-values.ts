@@ -4,9 +4,10 @@ import { forEachYielding } from '#kernel/limits/yielding-loop.ts';
 import type { RecordValues } from './input/validate-record.ts';
 import type { KeyOfRecord } from './sql/new-record.ts';
 import { hashOf } from './sql/record-keys.ts';
-import type { Field, StoredValue } from './structure/field.ts';
+import type { Field } from './structure/field.ts';
 import type { RecordSpace } from './structure/record-space.ts';
 import { slotOf } from './structure/slots.ts';
+import type { StoredValue } from './types/field-type.ts';
 import { valueKey } from './unique/reservation-keys.ts';
 
 /** A value of a unique field that a request wants to store. */

@@ -16,9 +16,10 @@ import { newRecordJson } from './sql/new-record.ts';
 import { storedJson } from './sql/record-row.ts';
 import type { StoredRow } from './sql/stored-row.ts';
 import type { RecordStore } from './store/record-store.ts';
-import type { Field, StoredValue } from './structure/field.ts';
+import type { Field } from './structure/field.ts';
 import type { RecordSpace } from './structure/record-space.ts';
 import { slotOf } from './structure/slots.ts';
+import type { StoredValue } from './types/field-type.ts';
 import { alreadyStored, collectUniqueValues } from './unique-values.ts';
 
 export interface Upsert {

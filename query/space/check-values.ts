@@ -1,20 +1,14 @@
 import { structureConflict } from '#kernel/errors/catalogue.ts';
 import { shownName } from '#kernel/errors/shown-name.ts';
 import { linesOf } from '#records/json-array.ts';
-import {
-  type Conversion,
-  conversionOf,
-  docText,
-  hasValueSql,
-  isBeyondAscii,
-  normalizedBy,
-} from '#records/sql/convert-sql.ts';
+import { conversionOf, docText, hasValueSql, isBeyondAscii, normalizedBy } from '#records/sql/convert-sql.ts';
 import { valueSql } from '#records/sql/value-sql.ts';
 import type { Engine } from '#records/store/record-store.ts';
 import type { Field } from '#records/structure/field.ts';
-import { normalized } from '#records/structure/normalize.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
 import type { Structure } from '#records/structure/structure.ts';
+import type { Conversion } from '#records/types/field-type.ts';
+import { normalized } from '#records/types/normalize.ts';
 import type { RetypedField } from './retyped-fields.ts';
 
 type Records = Pick<RecordSpace, 'id' | 'ownerId'>;

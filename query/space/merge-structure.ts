@@ -1,10 +1,10 @@
 import { structureConflict } from '#kernel/errors/catalogue.ts';
 import { shownName } from '#kernel/errors/shown-name.ts';
 import type { Field } from '#records/structure/field.ts';
-import { normalizesMore } from '#records/structure/normalize.ts';
 import { maxFields } from '#records/structure/parse-structure.ts';
 import { assignSlots } from '#records/structure/slots.ts';
 import { createStructure, type Structure } from '#records/structure/structure.ts';
+import { normalizesMore } from '#records/types/normalize.ts';
 
 /**
  * Merges a request's structure into the stored one. Fields are identified by their slugs: new ones are added, others get

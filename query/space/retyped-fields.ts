@@ -1,7 +1,7 @@
 import type { Field } from '#records/structure/field.ts';
-import { normalizesMore } from '#records/structure/normalize.ts';
 import { assignSlots, slotOf } from '#records/structure/slots.ts';
 import { createStructure, type Structure } from '#records/structure/structure.ts';
+import { normalizesMore } from '#records/types/normalize.ts';
 
 /** A stored field, and the same field with another type or normalization, and so another slot. */
 export interface RetypedField {

@@ -1,6 +1,6 @@
 import type { Field } from '#records/structure/field.ts';
-import { normalized } from '#records/structure/normalize.ts';
 import { createStructure, type Structure } from '#records/structure/structure.ts';
+import { normalized } from '#records/types/normalize.ts';
 
 /**
  * A request's structure as it applies to a space. The stored structure decides whether a field is required, unique and

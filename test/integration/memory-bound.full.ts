@@ -6,6 +6,7 @@ import t from 'tap';
 import { createUuidV7 } from '#kernel/ids/uuid-v7.ts';
 import type { IndexShape } from '#records/memory/index-shape.ts';
 import { MemoryTables } from '#records/memory/memory-tables.ts';
+import { textOrder } from '#records/types/value-order.ts';
 import { seededRandom } from '../services/s3-stub/seeded-random.ts';
 import { seed, sized } from '../services/test-size.ts';
 
@@ -17,8 +18,8 @@ const requests = sized(1_000_000, 300_000);
 const orders = [
   { by: 'id', kind: 'id' },
   { by: 'createdAt', kind: 'time' },
-  { by: 't0', kind: 'text' },
-  { by: 't3', kind: 'text' },
+  { by: 't0', kind: textOrder },
+  { by: 't3', kind: textOrder },
 ] as const;
 const time = '2026-01-01T00:00:00.000Z';
 

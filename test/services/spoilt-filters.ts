@@ -1,7 +1,8 @@
 /** Filters that are wrong in several places, and every problem that the answer should list. */
 import fc from 'fast-check';
-import { kindWords } from '#records/input/filters/filter-reader.ts';
 import { operators, operatorsFor } from '#records/input/filters/operators.ts';
+import type { ValueKind } from '#records/types/field-type.ts';
+import { fieldTypes as declared, otherKinds } from '#records/types/field-types.ts';
 import type { Branch, Comparison, Item, Json, Type } from './filter-oracle.ts';
 import { branches, fieldTypes, keyOf, nameOf, type Stored, type Way } from './filter-trees.ts';
 
@@ -24,7 +25,8 @@ const subjects: readonly Subject[] = [
   { field: 'createdAt', path: [], type: 'time' },
 ];
 const groups = ['$or', '$and', '$not'] as const;
-const operatorsOf = (type: Type): readonly string[] => operatorsFor(type);
+const kinds: Readonly<Record<Type, ValueKind>> = { ...declared, ...otherKinds };
+const operatorsOf = (type: Type): readonly string[] => operatorsFor(kinds[type]);
 const strangeOperators = ['gt3', 'GT', 'like', 'regex', 'constructor', 'toString', 'eq_'];
 const allOperators = Object.keys(operators);
 
@@ -92,7 +94,7 @@ function flaws(way: Way): fc.Arbitrary<Flaw> {
     .filter(([{ type }, operator]) => !operatorsOf(type).includes(operator))
     .map(([subject, operator]) => {
       const item = { ...subject, operator, ...value('x') };
-      const known = `${kindWords[subject.type]} has ${operatorsOf(subject.type).join(', ')}`;
+      const known = `${kinds[subject.type].words} has ${operatorsOf(subject.type).join(', ')}`;
       return {
         item,
         problem: () => `Query field: '${nameOf(item)}' has no operator '${operator}'; ${known}`,

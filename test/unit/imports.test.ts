@@ -41,7 +41,17 @@ const floors: Readonly<Record<string, readonly string[]>> = {
   coordination: ['redis', 'rate-limits'],
   server: ['openapi', 'http'],
   process: ['process-routes', 'lifecycle'],
-  records: ['structure', 'input', 'sql', 'memory', 'unique', 'store', 'store-embedded', 'store-shared'],
+  records: [
+    'types',
+    'structure',
+    'input',
+    'sql',
+    'memory',
+    'unique',
+    'store',
+    'store-embedded',
+    'store-shared',
+  ],
   query: [
     'input',
     'space',

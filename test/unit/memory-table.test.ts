@@ -13,10 +13,12 @@ import { idOrder, orderOf } from '#records/memory/row-order.ts';
 import { RowSlabs } from '#records/memory/row-slabs.ts';
 import { RowWriter } from '#records/sql/packed-row.ts';
 import type { StoredRow } from '#records/sql/stored-row.ts';
-import type { Field, FieldType, StoredValue, Target } from '#records/structure/field.ts';
+import type { Field, Target } from '#records/structure/field.ts';
 import { recordParts, wholeRecord } from '#records/structure/record-parts.ts';
 import { slotOf } from '#records/structure/slots.ts';
 import { createStructure } from '#records/structure/structure.ts';
+import type { StoredValue } from '#records/types/field-type.ts';
+import type { FieldType } from '#records/types/field-types.ts';
 import { sized } from '../services/test-size.ts';
 
 const key = new Uint32Array([1, 2]);

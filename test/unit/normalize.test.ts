@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { mergeStructure } from '#query/space/merge-structure.ts';
-import { normalizations, normalized } from '#records/structure/normalize.ts';
+import { normalizations, normalized } from '#records/types/normalize.ts';
 import { storedStructure } from '../services/stored-structure.ts';
 import { sized } from '../services/test-size.ts';
 import { thrownBy } from '../services/thrown-by.ts';

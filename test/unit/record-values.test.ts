@@ -1,8 +1,7 @@
 import t from 'tap';
 import { validateRecord, validateRecords } from '#records/input/validate-record.ts';
-import { canonicalJson, NotCanonicalError } from '#records/structure/canonical-json.ts';
-import { fieldTypes } from '#records/structure/field.ts';
-import { isPlainValue, readFieldValue } from '#records/structure/field-value.ts';
+import { canonicalJson, NotCanonicalError } from '#records/types/canonical-json.ts';
+import { isPlainValue, readFieldValue, typeNames } from '#records/types/field-types.ts';
 import { hostileTexts } from '../services/hostile-texts.ts';
 import { rejectionOf } from '../services/rejection-of.ts';
 import { storedStructure } from '../services/stored-structure.ts';
@@ -144,7 +143,7 @@ const hostileValues: readonly unknown[] = [
 
 t.test('a plain value is the one that is read, and nothing that is refused is plain', async (t) => {
   let plain = 0;
-  for (const type of fieldTypes) {
+  for (const type of typeNames) {
     for (const value of hostileValues) {
       if (!isPlainValue({ type }, value)) continue;
       plain++;
@@ -154,6 +153,6 @@ t.test('a plain value is the one that is read, and nothing that is refused is pl
   }
   t.ok(plain > 10, `${plain}`);
   for (const missing of [null, undefined]) {
-    for (const type of fieldTypes) t.equal(isPlainValue({ type }, missing), false);
+    for (const type of typeNames) t.equal(isPlainValue({ type }, missing), false);
   }
 });

@@ -2,8 +2,8 @@ import { invalidOptions, unsupportedMediaType } from '#kernel/errors/catalogue.t
 import { shownName } from '#kernel/errors/shown-name.ts';
 import type { Schema } from '#kernel/json/schema.ts';
 import { parseOnConflict } from '#records/input/parse-on-conflict.ts';
-import { isObject } from '#records/structure/is-object.ts';
 import type { Structure } from '#records/structure/structure.ts';
+import { isObject } from '#records/types/is-object.ts';
 import { type ImportFormat, importFormats } from '../formats/source-records.ts';
 import type { CellWords } from '../thread/cell-words.ts';
 import type { FileReading } from '../thread/file-records.ts';

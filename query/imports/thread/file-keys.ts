@@ -1,8 +1,9 @@
 import { chunksOf } from '#kernel/limits/chunks-of.ts';
 import type { RecordValues } from '#records/input/validate-record.ts';
 import { hashOf, wordOf } from '#records/sql/record-keys.ts';
-import type { Field, StoredValue } from '#records/structure/field.ts';
+import type { Field } from '#records/structure/field.ts';
 import { slotOf } from '#records/structure/slots.ts';
+import type { StoredValue } from '#records/types/field-type.ts';
 import { FileProblem } from '../formats/file-problem.ts';
 import type { FileRecord, RecordProblem } from './file-records.ts';
 import { KeySet, mostKeys } from './key-set.ts';

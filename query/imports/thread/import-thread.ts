@@ -3,7 +3,7 @@ import { letOthersRun } from '#kernel/limits/yielding-loop.ts';
 import type { RecordValues } from '#records/input/validate-record.ts';
 import { idsFrom } from '#records/keyed-insert.ts';
 import { wordOf } from '#records/sql/record-keys.ts';
-import type { StoredValue } from '#records/structure/field.ts';
+import type { StoredValue } from '#records/types/field-type.ts';
 import { FileProblem } from '../formats/file-problem.ts';
 import { sourcePieces } from '../formats/source-records.ts';
 import { mostProblems } from '../jobs/import-job.ts';

@@ -1,6 +1,7 @@
 import { isSafeHash } from '#auth/safe-hash.ts';
 import { recordTimes } from '#records/input/parse-time.ts';
-import type { Field, StoredValue } from '#records/structure/field.ts';
+import type { Field } from '#records/structure/field.ts';
+import type { StoredValue } from '#records/types/field-type.ts';
 
 /** What an import may keep of its records, instead of getting new ids, times and hashes. */
 export const keepOptions = ['id', 'createdAt', 'updatedAt', 'hashes'] as const;

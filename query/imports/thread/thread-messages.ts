@@ -1,5 +1,5 @@
-import type { StoredValue } from '#records/structure/field.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
+import type { StoredValue } from '#records/types/field-type.ts';
 import type { FileReading, RecordProblem } from './file-records.ts';
 
 // the messages between the thread of an import and its process

@@ -1,6 +1,6 @@
 import { parseExactly, RoundedNumber } from '#kernel/json/rounded-number.ts';
-import { isObject } from '../structure/is-object.ts';
 import type { Structure } from '../structure/structure.ts';
+import { isObject } from '../types/is-object.ts';
 import { targetOf } from './filters/names.ts';
 import type { Complain } from './given-fields.ts';
 

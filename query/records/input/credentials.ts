@@ -3,9 +3,9 @@ import { invalidBody, invalidCondition, invalidValue } from '#kernel/errors/cata
 import { Problems } from '#kernel/errors/problems.ts';
 import { shownName } from '#kernel/errors/shown-name.ts';
 import { type Field, isSystemKey } from '../structure/field.ts';
-import { readFieldValue } from '../structure/field-value.ts';
-import { isObject } from '../structure/is-object.ts';
 import type { Structure } from '../structure/structure.ts';
+import { readFieldValue, typeOfIds } from '../types/field-types.ts';
+import { isObject } from '../types/is-object.ts';
 import { type Condition, type Conditions, equals, type HashedCondition } from './parse-conditions.ts';
 
 /** Each is checked with argon2id, whether the user exists or not. */
@@ -30,7 +30,7 @@ export function parseCredentials(body: unknown, structure: Structure): Condition
   for (const [key, value] of Object.entries(body)) {
     const field = fieldNamed(key, structure);
     if (field === undefined) {
-      const reading = key === 'id' ? readFieldValue({ type: 'TEXT' }, value) : null;
+      const reading = key === 'id' ? readFieldValue({ type: typeOfIds }, value) : null;
       if (reading !== null && 'value' in reading) plain.push(equals('id', reading.value));
       else if (reading !== null) problems.add(`Value for Body field: 'id' ${reading.problem}`);
       else if (isSystemKey(key)) problems.add(`Body field: '${key}' can not be used to log in`);

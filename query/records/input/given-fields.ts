@@ -1,8 +1,9 @@
 import { invalidBody } from '#kernel/errors/catalogue.ts';
 import { shownName } from '#kernel/errors/shown-name.ts';
 import { type Field, isSystemKey } from '../structure/field.ts';
-import { isObject } from '../structure/is-object.ts';
 import type { Structure } from '../structure/structure.ts';
+import { fieldTypes } from '../types/field-types.ts';
+import { isObject } from '../types/is-object.ts';
 
 export type Complain = (problem: string) => void;
 
@@ -48,7 +49,7 @@ function givenTwice({ name }: Field): string {
   return `Body field: ${shownName(name)} is given twice, by name and by slug`;
 }
 
-/** An empty form field arrives as an empty text: for an optional NUMBER it counts as missing. */
+/** An empty form field arrives as an empty text: for an optional number it counts as missing. */
 export function withoutEmptyText({ type, required }: Field, value: unknown): unknown {
-  return value === '' && type === 'NUMBER' && !required ? null : value;
+  return value === '' && fieldTypes[type].emptyIsMissing && !required ? null : value;
 }

@@ -1,6 +1,8 @@
-import type { StoredValue, Target } from '../structure/field.ts';
-import { hasLoneSurrogate, readFieldValue } from '../structure/field-value.ts';
-import { isObject } from '../structure/is-object.ts';
+import type { Target } from '../structure/field.ts';
+import type { StoredValue } from '../types/field-type.ts';
+import { readFieldValue } from '../types/field-types.ts';
+import { isObject } from '../types/is-object.ts';
+import { hasLoneSurrogate } from '../types/text.ts';
 import type { Complain } from './given-fields.ts';
 import type { Sorts } from './parse-sorts.ts';
 import { parseTime } from './parse-time.ts';

@@ -1,7 +1,8 @@
 import { invalidCondition } from '#kernel/errors/catalogue.ts';
 import { shownName } from '#kernel/errors/shown-name.ts';
-import type { Field, StoredValue, Target } from '../structure/field.ts';
+import type { Field, Target } from '../structure/field.ts';
 import type { Structure } from '../structure/structure.ts';
+import type { StoredValue } from '../types/field-type.ts';
 import { type Filter, filterLimits } from './filters/filter.ts';
 import { FilterReader, readConditionValue, readSystemValue } from './filters/filter-reader.ts';
 import type { GivenFilter } from './filters/given-filter.ts';

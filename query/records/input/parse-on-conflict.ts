@@ -1,8 +1,8 @@
 import { invalidOptions } from '#kernel/errors/catalogue.ts';
 import { shownName } from '#kernel/errors/shown-name.ts';
 import type { Field } from '../structure/field.ts';
-import { isObject } from '../structure/is-object.ts';
 import type { Structure } from '../structure/structure.ts';
+import { isObject } from '../types/is-object.ts';
 
 /** How an insert treats a stored record with the same value of a unique field. */
 export interface OnConflict {

@@ -1,8 +1,8 @@
 import { invalidOptions } from '#kernel/errors/catalogue.ts';
 import { parseExactly, RoundedNumber } from '#kernel/json/rounded-number.ts';
-import { isObject } from '../structure/is-object.ts';
 import type { RecordParts } from '../structure/record-parts.ts';
 import type { Structure } from '../structure/structure.ts';
+import { isObject } from '../types/is-object.ts';
 import { type GivenOptions, noControls, withControls } from './controls.ts';
 import type { Complain } from './given-fields.ts';
 import { type PageStart, parseAfter } from './parse-after.ts';

@@ -1,7 +1,7 @@
 import { shownName } from '#kernel/errors/shown-name.ts';
 import type { Target } from '../structure/field.ts';
-import { isObject } from '../structure/is-object.ts';
 import type { Structure } from '../structure/structure.ts';
+import { isObject } from '../types/is-object.ts';
 import { targetOf } from './filters/names.ts';
 import type { Complain } from './given-fields.ts';
 

@@ -1,6 +1,7 @@
 import { shownName } from '#kernel/errors/shown-name.ts';
 import { systemKeys } from '../structure/field.ts';
 import type { Structure } from '../structure/structure.ts';
+import { typeEntry } from '../types/field-types.ts';
 import { type Subject, subjectOf } from './filters/names.ts';
 
 /** Names that are listed; the others are counted. */
@@ -41,8 +42,8 @@ function bracketHint(key: string, { lookup }: Structure): string | null {
   const field = bracket > 0 && key.endsWith(']') ? lookup.get(name) : undefined;
   if (field === undefined) return null;
   const shown = shownName(name);
-  if (field.type === 'ARRAY') return `send ${shown} with the whole array as JSON text, such as ["a","b"]`;
-  if (field.type === 'OBJECT') return `send ${shown} with the whole object as JSON text, such as {"a":1}`;
+  const { isJson, valid, inQuery } = typeEntry(field.type);
+  if (isJson) return `send ${shown} with the whole ${valid} as JSON text, such as ${inQuery}`;
   return `send ${shown} without brackets`;
 }
 

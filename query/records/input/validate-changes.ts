@@ -2,9 +2,9 @@ import { invalidValue } from '#kernel/errors/catalogue.ts';
 import { Problems } from '#kernel/errors/problems.ts';
 import { shownName } from '#kernel/errors/shown-name.ts';
 import type { Field } from '../structure/field.ts';
-import { readFieldValue } from '../structure/field-value.ts';
 import { isIncrement, type NewValue, readIncrement } from '../structure/increment.ts';
 import type { Structure } from '../structure/structure.ts';
+import { readFieldValue } from '../types/field-types.ts';
 import { givenValues, requireRecord, withoutEmptyText } from './given-fields.ts';
 import type { RecordValues } from './validate-record.ts';
 

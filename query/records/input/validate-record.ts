@@ -2,9 +2,10 @@ import { invalidBody, invalidValue } from '#kernel/errors/catalogue.ts';
 import { Problems } from '#kernel/errors/problems.ts';
 import { shownName } from '#kernel/errors/shown-name.ts';
 import { forEachYielding } from '#kernel/limits/yielding-loop.ts';
-import type { Field, StoredValue } from '../structure/field.ts';
-import { isPlainValue, readFieldValue } from '../structure/field-value.ts';
+import type { Field } from '../structure/field.ts';
 import type { Structure } from '../structure/structure.ts';
+import type { StoredValue } from '../types/field-type.ts';
+import { isPlainValue, readFieldValue } from '../types/field-types.ts';
 import { type Complain, givenValues, isRecord, requireRecord, withoutEmptyText } from './given-fields.ts';
 
 /** A record's values in the order of the structure's fields; null: no value. */

@@ -2,6 +2,7 @@ import { valueAt } from '../input/filters/filter-test.ts';
 import { createdAt, findValues, idSpan, type Span, updatedAt } from '../sql/packed-row.ts';
 import type { RecordParts } from '../structure/record-parts.ts';
 import { slotOf } from '../structure/slots.ts';
+import { typeEntry } from '../types/field-types.ts';
 import { nameOf } from './row-order.ts';
 import type { RowSlabs } from './row-slabs.ts';
 
@@ -45,7 +46,7 @@ function viewOf(parts: RecordParts): View {
       const slot = slotNumber(nameOf(slotOf(target)));
       const place = places.get(slot) ?? places.size;
       places.set(slot, place);
-      const kind = target.type === 'TEXT' ? 'text' : path.length > 0 ? 'path' : 'json';
+      const kind = typeEntry(target.type).isQuoted ? 'text' : path.length > 0 ? 'path' : 'json';
       return { before: bytes, kind, path, place };
     });
     const end = Buffer.from(parts.end);

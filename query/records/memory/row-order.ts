@@ -2,12 +2,14 @@ import type { Sort, Sorts } from '../input/parse-sorts.ts';
 import { createdAt, idSpan, type Span, updatedAt, valueSpan } from '../sql/packed-row.ts';
 import type { Target } from '../structure/field.ts';
 import { slotOf } from '../structure/slots.ts';
+import { typeEntry } from '../types/field-types.ts';
+import type { ValueOrder } from '../types/value-order.ts';
 
 /** An order of rows; ids break ties, as in `orderSql`. Rows without a value come last. */
 export interface RowOrder {
   /** The slot of a field, or a system key. */
   readonly by: string;
-  readonly kind: 'id' | 'time' | 'number' | 'boolean' | 'text';
+  readonly kind: 'id' | 'time' | ValueOrder;
   readonly descending: boolean;
   /** The order of rows that are equal in this one; null: by id. */
   readonly next: RowOrder | null;
@@ -32,8 +34,7 @@ export function keyOfTarget(target: Target): string {
 
 function kindOf(target: Target): RowOrder['kind'] {
   if (typeof target === 'string') return target === 'id' ? 'id' : 'time';
-  if (target.type === 'NUMBER') return 'number';
-  return target.type === 'BOOLEAN' ? 'boolean' : 'text';
+  return typeEntry(target.type).order;
 }
 
 export function sameOrder(a: RowOrder, b: RowOrder): boolean {
@@ -58,10 +59,9 @@ export function nameOf(slot: string): Uint8Array {
 
 /** Of a row without a value. */
 const last = Number.POSITIVE_INFINITY;
-const prefixBytes = 6;
 
 /**
- * A prefix of the sort key, as a number: of texts the first six bytes, of ids the time and the counter. NaN: the id is
+ * A prefix of the sort key, as a number: of values as their type has it, of ids the time and the counter. NaN: the id is
  * not a UUID, which has no such number.
  */
 export function orderKey({ by, kind, descending }: RowOrder, bytes: Buffer, row: number): number {
@@ -73,14 +73,7 @@ function ascendingKey(by: string, kind: RowOrder['kind'], bytes: Buffer, row: nu
   if (kind === 'id') return idKey(bytes, row);
   if (kind === 'time') return by === 'createdAt' ? createdAt(bytes, row) : updatedAt(bytes, row);
   if (!valueSpan(bytes, row, nameOf(by), span)) return last;
-  const { start, end } = span;
-  // `true` or `false`
-  if (kind === 'boolean') return bytes[start] === 0x74 ? 1 : 0;
-  if (kind === 'number') return Number(bytes.toString('latin1', start, end));
-  let key = 0;
-  for (let at = start; at < start + prefixBytes; at++)
-    key = key * 256 + (at < end ? (bytes[at] as number) : 0);
-  return key;
+  return kind.key(bytes, span.start, span.end);
 }
 
 /** The first twelve digits of a UUID, and of version 7 the digits of its counter as well: 53 bits until the year 2039. */
@@ -127,8 +120,10 @@ export function compareFirst(order: RowOrder, a: Buffer, rowA: number, b: Buffer
   const { by, kind, descending } = order;
   let result = 0;
   if (kind === 'id') result = compareIds(a, rowA, b, rowB);
-  else if (kind === 'text' && valueSpan(a, rowA, nameOf(by), span) && valueSpan(b, rowB, nameOf(by), other))
-    result = compareSpans(a, b);
+  else if (kind !== 'time' && kind.hasTies) {
+    if (valueSpan(a, rowA, nameOf(by), span) && valueSpan(b, rowB, nameOf(by), other))
+      result = compareSpans(a, b);
+  }
   return descending ? -result : result;
 }
 

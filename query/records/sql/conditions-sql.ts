@@ -3,10 +3,12 @@ import type { Filter } from '../input/filters/filter.ts';
 import type { PageCursor } from '../input/parse-after.ts';
 import { asFilter, type Condition, type Conditions, equals } from '../input/parse-conditions.ts';
 import type { Sort, Sorts } from '../input/parse-sorts.ts';
-import type { Field, StoredValue, Target } from '../structure/field.ts';
+import type { Field, Target } from '../structure/field.ts';
 import { kindOf, slotOf } from '../structure/slots.ts';
+import type { StoredValue } from '../types/field-type.ts';
+import { typeEntry, typeOfResults } from '../types/field-types.ts';
 import { filterSql } from './filter-sql.ts';
-import { listSql, listsSql, valueLiteral, valueSql } from './value-sql.ts';
+import { columnType, listSql, listsSql, valueLiteral, valueSql } from './value-sql.ts';
 
 /** The conditions, except those on hashed fields, as an expression; null: no conditions, so every record matches. */
 export function conditionsSql({ relationship, plain, others }: Omit<Conditions, 'hashed'>): string | null {
@@ -16,7 +18,7 @@ export function conditionsSql({ relationship, plain, others }: Omit<Conditions, 
 }
 
 function equalitySql({ target, value }: Condition): string {
-  return `${valueSql(target)} = ${valueLiteral(value)}`;
+  return `${valueSql(target)} = ${valueLiteral(columnType(target), value)}`;
 }
 
 export function idsSql(ids: readonly string[]): string {
@@ -71,8 +73,15 @@ export function indexedConditions(
 
 /** Records that have one of several lists of values in the fields. */
 export function anyOfSql(fields: readonly Target[], values: readonly (readonly StoredValue[])[]): string {
+  const types = fields.map(columnType);
+  const [type, ...others] = types;
   const lists =
-    fields.length === 1 ? listSql(values.map(([value]) => value as StoredValue)) : listsSql(values);
+    type !== undefined && others.length === 0
+      ? listSql(
+          type,
+          values.map(([value]) => value as StoredValue),
+        )
+      : listsSql(types, values);
   return `${tupleSql(fields.map(valueSql))} IN ${lists}`;
 }
 
@@ -91,12 +100,15 @@ export function placedColumns(fields: readonly Target[], sort: Sorts | null): st
 
 /** Records of pages of one length, each of a list of values and a number from 0. @param placed a select of `placedColumns` */
 export function pagesSql(
-  placed: string,
+  { placed, fields }: { readonly placed: string; readonly fields: readonly Target[] },
   pages: readonly { readonly values: readonly StoredValue[]; readonly page: number }[],
   limit: number,
 ): string {
   const columns = pages[0]?.values.map((_, at) => `v${at}`) ?? [];
-  const lists = listsSql(pages.map(({ values, page }) => [...values, page]));
+  const lists = listsSql(
+    [...fields.map(columnType), typeEntry(typeOfResults)],
+    pages.map(({ values, page }) => [...values, page]),
+  );
   const isWanted = `${tupleSql([...columns, `intDiv(place, ${limit})`])} IN ${lists}`;
   return `_id IN (SELECT _id FROM (${placed}) WHERE ${isWanted})`;
 }
@@ -116,7 +128,7 @@ export function afterSql(sort: Sorts | null, { id, values }: PageCursor): string
     const value = values[index] ?? null;
     // records without a value come last
     if (value === null) return `(${by} IS NULL AND ${behind(index + 1)})`;
-    const literal = valueLiteral(value);
+    const literal = valueLiteral(columnType(target), value);
     const isBehind = `${by} ${descending ? '<' : '>'} ${literal} OR (${by} = ${literal} AND ${behind(index + 1)})`;
     return `(${isBehind}${typeof target === 'string' ? '' : ` OR ${by} IS NULL`})`;
   };

@@ -1,5 +1,6 @@
 import { quoteIdentifier, textLiteral } from '#engine/literal.ts';
 import type { RecordParts, ShownValue } from '../structure/record-parts.ts';
+import { typeEntry } from '../types/field-types.ts';
 import { recordExpression, valueSql } from './value-sql.ts';
 
 /** A SELECT's columns, the engine's format for them, and its SETTINGS. */
@@ -59,7 +60,7 @@ function columnsOf(shown: RecordParts, text: (sql: string) => string): string {
 }
 
 function isText({ target }: ShownValue): boolean {
-  return typeof target !== 'string' && target.type !== 'NUMBER' && target.type !== 'BOOLEAN';
+  return typeof target !== 'string' && typeEntry(target.type).engineType === 'String';
 }
 
 function columnSql({ target, path }: ShownValue): string {

@@ -1,8 +1,9 @@
 import { textLiteral } from '#engine/literal.ts';
 import type { Comparison, Filter } from '../input/filters/filter.ts';
 import { comparable } from '../input/filters/filter-test.ts';
-import { type GivenSql, operatorOf } from '../input/filters/operators.ts';
-import { listSql, pathSql, valueLiteral, valueSql } from './value-sql.ts';
+import { type GivenSql, type Operand, operatorOf } from '../input/filters/operators.ts';
+import { fieldTypes } from '../types/field-types.ts';
+import { type ColumnType, columnType, listSql, pathSql, valueLiteral, valueSql } from './value-sql.ts';
 
 /** A filter as an expression for WHERE: NULL counts as false. */
 export function filterSql(filter: Filter): string {
@@ -22,16 +23,24 @@ function comparisonSql({ target, path, operator, values }: Comparison): string {
   const { sql, operand } = operatorOf(operator);
   const isJson = path.length > 0 || operand === 'element' || operand === 'elements';
   const column = subjectSql({ target, path });
-  const literals = isJson ? elementsOf(values) : literalsOf(values);
+  const literals = isJson
+    ? elementsOf(values)
+    : literalsOf(operandTypes[operand] ?? columnType(target), values);
   return sql(column, { values: values.map(comparable), ...literals });
 }
 
-function literalsOf(values: Comparison['values']): Omit<GivenSql, 'values'> {
+/** Types of operands that are not values of the field. */
+const operandTypes: Partial<Record<Operand, ColumnType>> = {
+  length: fieldTypes.NUMBER,
+  boolean: fieldTypes.BOOLEAN,
+};
+
+function literalsOf(type: ColumnType, values: Comparison['values']): Omit<GivenSql, 'values'> {
   const [first] = values;
   return {
-    literal: first === undefined ? '' : valueLiteral(first),
+    literal: first === undefined ? '' : valueLiteral(type, first),
     list: '',
-    isAmong: (expression) => (first === undefined ? 'false' : `${expression} IN ${listSql(values)}`),
+    isAmong: (expression) => (first === undefined ? 'false' : `${expression} IN ${listSql(type, values)}`),
   };
 }
 

@@ -2,6 +2,7 @@ import type { RecordValues } from '../input/validate-record.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { kindOf, type SlotKind, slotOf } from '../structure/slots.ts';
 import type { Structure } from '../structure/structure.ts';
+import { typeEntry } from '../types/field-types.ts';
 import { joinedText } from './joined-text.ts';
 import { keyText } from './record-keys.ts';
 import { engineTime, type RecordRow, recordLines } from './record-row.ts';
@@ -117,11 +118,10 @@ export function newRecordJson(structure: Structure, { id, createdAt, values }: N
   const parts = partsOf(structure);
   let text = `{"id":"${id}"`;
   for (let index = 0; index < parts.length; index++) {
-    const { kind, type, isSecret, answer } = parts[index] as FieldParts;
+    const { kind, isQuoted, isSecret, answer } = parts[index] as FieldParts;
     if (isSecret) continue;
     const value = kind === 'h' ? null : (values[index] ?? null);
-    // arrays and objects are JSON text
-    text += answer + (type === 'TEXT' && typeof value === 'string' ? quoted(value) : value);
+    text += answer + (isQuoted && typeof value === 'string' ? quoted(value) : value);
   }
   return `${text},"createdAt":"${createdAt}","updatedAt":"${createdAt}"}`;
 }
@@ -150,7 +150,8 @@ function quoted(text: string): string {
 
 /** A field's part of the texts of all records. */
 interface FieldParts {
-  readonly type: string;
+  /** Whether answers quote its values. */
+  readonly isQuoted: boolean;
   /** Never shown in answers. */
   readonly isSecret: boolean;
   readonly slot: string;
@@ -171,7 +172,7 @@ function partsOf(structure: Structure): readonly FieldParts[] {
     parts = structure.fields.map((field) => {
       const slot = slotOf(field);
       return {
-        type: field.type,
+        isQuoted: typeEntry(field.type).isQuoted,
         isSecret: field.hashed || field.hidden === true,
         slot,
         kind: kindOf(slot),

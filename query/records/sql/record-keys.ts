@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { StoredValue } from '../structure/field.ts';
+import type { StoredValue } from '../types/field-type.ts';
 
 /**
  * The key of a value, as a decimal number: 64 bits of a hash. Different values may have the same key, so a reader that finds

@@ -2,6 +2,7 @@ import { valueAt } from '../input/filters/filter-test.ts';
 import { type RecordParts, type ShownValue, wholeRecord } from '../structure/record-parts.ts';
 import { kindOf, slotOf } from '../structure/slots.ts';
 import type { Structure } from '../structure/structure.ts';
+import { typeEntry } from '../types/field-types.ts';
 import { joinedText } from './joined-text.ts';
 import { keyOf } from './record-keys.ts';
 import type { StoredRow } from './stored-row.ts';
@@ -83,6 +84,5 @@ function partJson({ target, path }: ShownValue, row: StoredRow): string {
   const value = row._doc[slotOf(target)];
   if (value === undefined) return 'null';
   if (path.length > 0) return valueAt(value, path) ?? 'null';
-  // everything except text is stored as JSON writes it
-  return target.type === 'TEXT' ? JSON.stringify(value) : value;
+  return typeEntry(target.type).isQuoted ? JSON.stringify(value) : value;
 }

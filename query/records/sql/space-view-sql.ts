@@ -1,15 +1,8 @@
 import { quoteIdentifier } from '#engine/literal.ts';
-import type { Field, FieldType } from '../structure/field.ts';
+import type { Field } from '../structure/field.ts';
+import { typeEntry } from '../types/field-types.ts';
 import type { RecordsTable } from './records-table.ts';
 import { valueSql } from './value-sql.ts';
-
-const types: Readonly<Record<FieldType, string>> = {
-  TEXT: 'String',
-  NUMBER: 'Float64',
-  BOOLEAN: 'Bool',
-  ARRAY: 'String',
-  OBJECT: 'String',
-};
 
 /**
  * A SELECT of a space's records for people: columns by the names of fields, with their types; ARRAY and OBJECT as JSON
@@ -30,7 +23,7 @@ export function spaceViewSql(
     { name: 'id', expression: '_id' },
     ...shown.map((field) => ({
       name: field.name,
-      expression: `CAST(${valueSql(field)}, 'Nullable(${types[field.type]})')`,
+      expression: `CAST(${valueSql(field)}, 'Nullable(${typeEntry(field.type).engineType})')`,
     })),
     { name: 'createdAt', expression: '_created_at' },
     { name: 'updatedAt', expression: '_updated_at' },

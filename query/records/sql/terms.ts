@@ -1,4 +1,4 @@
-import type { StoredValue } from '../structure/field.ts';
+import type { StoredValue } from '../types/field-type.ts';
 import { hashOf, keyOf, keysSql } from './record-keys.ts';
 
 /**

@@ -3,7 +3,7 @@ import { textLiteral } from '#engine/literal.ts';
 import { timestampText } from '#kernel/ids/row-values.ts';
 import { type Increment, isIncrement, type NewValue } from '../structure/increment.ts';
 import { kindOf } from '../structure/slots.ts';
-import { numberText } from './convert-sql.ts';
+import { numberSql } from '../types/number.ts';
 import { engineTime } from './record-row.ts';
 import type { StoredRow } from './stored-row.ts';
 
@@ -60,7 +60,7 @@ function partsOf(rows: readonly RowUpdate[], slots: readonly string[], place: st
     if (given.every(isIncrement)) {
       const sum = sumSql(slot, given, place);
       if (kind !== 'm') parts.push(`${slot} = ${sum}`);
-      sums.push(textLiteral(slot), numberText(sum));
+      sums.push(textLiteral(slot), numberSql(sum));
       return;
     }
     if (kind === 'm' || kind === 'h') return;

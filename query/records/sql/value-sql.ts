@@ -1,8 +1,10 @@
-import { booleanLiteral, numberLiteral, textLiteral } from '#engine/literal.ts';
+import { textLiteral } from '#engine/literal.ts';
 import { timestampText } from '#kernel/ids/row-values.ts';
-import { type Field, type StoredValue, systemColumns, type Target } from '../structure/field.ts';
+import { type SystemKey, systemColumns, type Target } from '../structure/field.ts';
 import type { RecordParts, ShownValue } from '../structure/record-parts.ts';
 import { kindOf, slotOf } from '../structure/slots.ts';
+import type { StoredValue } from '../types/field-type.ts';
+import { typeEntry } from '../types/field-types.ts';
 
 /** The value of a record, NULL if it has none; for a hashed field its hash. */
 export function valueSql(target: Target): string {
@@ -12,33 +14,37 @@ export function valueSql(target: Target): string {
     case 'h':
       return mapValueSql('_hashes', slot, (text) => text);
     case 'm':
-      return mapValueSql('_doc', slot, (text) => castSql(target, text));
+      return mapValueSql('_doc', slot, typeEntry(target.type).castSql);
     default:
       return slot;
   }
-}
-
-/** Slots with a column hold values of the declared type; in a map everything is text. */
-function castSql({ type }: Field, text: string): string {
-  if (type === 'NUMBER') return `toFloat64(${text})`;
-  return type === 'BOOLEAN' ? `CAST(${text} = 'true', 'Bool')` : text;
 }
 
 function mapValueSql(map: string, slot: string, cast: (text: string) => string): string {
   return `if(mapContains(${map}, '${slot}'), ${cast(`${map}['${slot}']`)}, NULL)`;
 }
 
-/** A literal for a value of a field's type. */
-export function valueLiteral(value: StoredValue | Date): string {
-  if (value instanceof Date) return `toDateTime64(${textLiteral(timestampText(value))}, 3, 'UTC')`;
-  switch (typeof value) {
-    case 'string':
-      return textLiteral(value);
-    case 'number':
-      return numberLiteral(value);
-    case 'boolean':
-      return booleanLiteral(value);
-  }
+/** How the engine has the values of a column, and literals for them. */
+export interface ColumnType {
+  readonly engineType: string;
+  readonly literal: (value: StoredValue) => string;
+}
+
+const systemTypes: Readonly<Record<SystemKey, ColumnType>> = {
+  id: { engineType: 'String', literal: (value) => textLiteral(value as string) },
+  createdAt: { engineType: "DateTime64(3, 'UTC')", literal: String },
+  updatedAt: { engineType: "DateTime64(3, 'UTC')", literal: String },
+};
+
+export function columnType(target: Target): ColumnType {
+  return typeof target === 'string' ? systemTypes[target] : typeEntry(target.type);
+}
+
+/** A literal for a value of a column. */
+export function valueLiteral({ literal }: ColumnType, value: StoredValue | Date): string {
+  return value instanceof Date
+    ? `toDateTime64(${textLiteral(timestampText(value))}, 3, 'UTC')`
+    : literal(value);
 }
 
 /** More literals than this are slower than parsing one text: the engine analyses each of them. */
@@ -53,32 +59,28 @@ function arraySql(literals: readonly string[]): string {
   return `CAST(${textLiteral(`[${literals.join()}]`)}, 'Array(String)')`;
 }
 
-/** The right side of IN for values of one field, at least one. */
-export function listSql(values: readonly (StoredValue | Date)[]): string {
-  const [first] = values;
-  if (values.length <= fewLiterals || typeof first === 'boolean')
-    return `(${values.map(valueLiteral).join(', ')})`;
+/** The right side of IN for values of one column, at least one. */
+export function listSql(type: ColumnType, values: readonly (StoredValue | Date)[]): string {
+  if (values.length <= fewLiterals) return `(${values.map((value) => valueLiteral(type, value)).join(', ')})`;
   const texts = values.map((value) =>
     textLiteral(value instanceof Date ? timestampText(value) : String(value)),
   );
   const list = arraySql(texts);
-  if (typeof first === 'string') return list;
-  const type = first instanceof Date ? "DateTime64(3, 'UTC')" : 'Float64';
-  return `CAST(${list}, ${textLiteral(`Array(${type})`)})`;
+  const { engineType } = type;
+  return engineType === 'String' ? list : `CAST(${list}, ${textLiteral(`Array(${engineType})`)})`;
 }
 
-/** The same for lists of values, one of each of several fields. */
-export function listsSql(lists: readonly (readonly StoredValue[])[]): string {
-  if (lists.length <= fewLiterals)
-    return `(${lists.map((values) => `(${values.map(valueLiteral).join(', ')})`).join(', ')})`;
-  const types = lists[0]?.map((value) => typesInTuples[typeof value as keyof typeof typesInTuples]) ?? [];
+/** The same for lists of values, one of each of several columns. */
+export function listsSql(types: readonly ColumnType[], lists: readonly (readonly StoredValue[])[]): string {
+  const tupleOf = (values: readonly StoredValue[]): string =>
+    `(${values.map((value, at) => valueLiteral(types[at] as ColumnType, value)).join(', ')})`;
+  if (lists.length <= fewLiterals) return `(${lists.map(tupleOf).join(', ')})`;
   const textOf = (value: StoredValue): string =>
     typeof value === 'string' ? textLiteral(value) : String(value);
   const texts = lists.map((values) => `(${values.map(textOf).join()})`);
-  return `CAST(${textLiteral(`[${texts.join()}]`)}, 'Array(Tuple(${types.join(', ')}))')`;
+  const tuple = types.map(({ engineType }) => engineType).join(', ');
+  return `CAST(${textLiteral(`[${texts.join()}]`)}, 'Array(Tuple(${tuple}))')`;
 }
-
-const typesInTuples = { string: 'String', number: 'Float64', boolean: 'Bool' };
 
 /** The value at a path of an object as JSON text, NULL where there is none. */
 export function pathSql(column: string, path: readonly string[]): string {
@@ -101,9 +103,7 @@ export function recordExpression({ parts, end }: RecordParts, prefix = ''): stri
 function partExpression({ target, path }: ShownValue): string {
   const value = valueSql(target);
   if (typeof target === 'string') return `toJSONString(${value})`;
-  // stored as JSON text already
-  const isJson = target.type === 'ARRAY' || target.type === 'OBJECT';
-  const json = path.length > 0 ? pathSql(value, path) : isJson ? value : `toJSONString(${value})`;
+  const json = path.length > 0 ? pathSql(value, path) : typeEntry(target.type).jsonSql(value);
   // NULL in, NULL out: one would make the whole record NULL
   return `ifNull(${json}, 'null')`;
 }

@@ -17,9 +17,10 @@ import { rowColumns } from '../sql/record-row.ts';
 import type { Sql } from '../sql/records-table.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
 import { valueSql } from '../sql/value-sql.ts';
-import type { Field, StoredValue, Target } from '../structure/field.ts';
+import type { Field, Target } from '../structure/field.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { slotOf } from '../structure/slots.ts';
+import type { StoredValue } from '../types/field-type.ts';
 import { addToList } from './add-to-list.ts';
 import { timeout } from './lookup-statement.ts';
 import type { Engine } from './record-store.ts';
@@ -111,7 +112,7 @@ async function readPages(engine: Engine, finds: readonly QueuedFind[]): Promise<
   const pages = lists.flatMap((list) => list.pages.map((page) => ({ values: list.values, page })));
   const ofPages = {
     columns: rowColumns,
-    where: pagesSql(placed.sql, pages, limit),
+    where: pagesSql({ placed: placed.sql, fields }, pages, limit),
     tail: `ORDER BY ${orderSql(plan.sort)}`,
   };
   const rows = await readRows(engine, finds, engine.table.select(space.id, ofPages), mostBytes);

@@ -1,5 +1,3 @@
-import type { FieldType } from './field.ts';
-
 /** The example space of the documentation and of the first start. */
 export const exampleStructure = {
   name: 'People',
@@ -10,13 +8,4 @@ export const exampleStructure = {
     { name: 'name', slug: 'name', type: 'TEXT', required: true },
     { name: 'age', slug: 'age', type: 'NUMBER', required: false },
   ].map((field) => ({ ...field, unique: false, hashed: false, description: '', comment: '' })),
-};
-
-/** A value of each type. */
-export const exampleValues: Readonly<Record<FieldType, unknown>> = {
-  TEXT: 'text',
-  NUMBER: 1,
-  BOOLEAN: true,
-  ARRAY: [],
-  OBJECT: {},
 };

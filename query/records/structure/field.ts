@@ -1,10 +1,6 @@
-import type { Normalization } from './normalize.ts';
-
-export const fieldTypes = ['TEXT', 'NUMBER', 'BOOLEAN', 'ARRAY', 'OBJECT'] as const;
-export type FieldType = (typeof fieldTypes)[number];
-
-/** A value as stored: ARRAY and OBJECT as their canonical JSON text, other values as they are. */
-export type StoredValue = string | number | boolean;
+import type { StoredValue } from '../types/field-type.ts';
+import type { FieldType } from '../types/field-types.ts';
+import type { Normalization } from '../types/normalize.ts';
 
 /** One field of a record space's structure (interface.md section 2.2). */
 export interface Field {

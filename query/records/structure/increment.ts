@@ -1,7 +1,8 @@
 import { exactObject, type Schema } from '#kernel/json/schema.ts';
-import type { Field, StoredValue } from './field.ts';
-import type { ValueReading } from './field-value.ts';
-import { isObject } from './is-object.ts';
+import type { StoredValue, ValueReading } from '../types/field-type.ts';
+import { typeCan } from '../types/field-types.ts';
+import { isObject } from '../types/is-object.ts';
+import type { Field } from './field.ts';
 
 /** In place of a new value: a number to add to the stored one, or to 0 if there is none. */
 export interface Increment {
@@ -28,7 +29,7 @@ export function readIncrement(
   { type, unique, hashed }: Field,
   given: unknown,
 ): { readonly value: Increment } | Extract<ValueReading, { problem: string }> | null {
-  if (type !== 'NUMBER' || !isObject(given) || !Object.hasOwn(given, '$inc')) return null;
+  if (!typeCan(type, 'summed') || !isObject(given) || !Object.hasOwn(given, '$inc')) return null;
   const { $inc: by, ...others } = given;
   if (Object.keys(others).length > 0) return { problem: 'should have nothing beside $inc' };
   if (typeof by !== 'number' || !(Math.abs(by) <= largest))

@@ -1,8 +1,9 @@
 import { invalidBody, invalidStructure, invalidValue } from '#kernel/errors/catalogue.ts';
 import { shownName } from '#kernel/errors/shown-name.ts';
 import { slugOfName } from '#kernel/ids/slug-of-name.ts';
-import { type FieldType, isSystemKey } from './field.ts';
-import { isObject } from './is-object.ts';
+import { inferredType, typeOfIds } from '../types/field-types.ts';
+import { isObject } from '../types/is-object.ts';
+import { isSystemKey } from './field.ts';
 import { maxFields, readStructure } from './parse-structure.ts';
 import type { SpacePath, Structure } from './structure.ts';
 
@@ -25,11 +26,11 @@ export function inferStructure(
   }
   const problems: string[] = [];
   const recordStructure = entries.map(([name, value]) => {
-    const type = typeOf(value);
+    const type = inferredType(value);
     if (type === null) {
       problems.push(`Value for Body field: ${shownName(name)} is null, from which no type can be inferred`);
     }
-    return { name, slug: storedSlug(stored, name) ?? slugOfName(name), type: type ?? 'TEXT' };
+    return { name, slug: storedSlug(stored, name) ?? slugOfName(name), type: type ?? typeOfIds };
   });
   const parsed = readStructure({ projectSlug, slug, recordStructure });
   if (problems.length > 0) throw invalidValue([...problems, ...parsed.problems]);
@@ -40,21 +41,4 @@ export function inferStructure(
 function storedSlug(stored: Structure | null, name: string): string | null {
   const field = stored?.fields[stored.places.get(name) ?? -1];
   return field?.name === name ? field.slug : null;
-}
-
-/** The type of a value of parsed JSON. */
-function typeOf(value: unknown): FieldType | null {
-  switch (typeof value) {
-    case 'string':
-      return 'TEXT';
-    case 'number':
-      return 'NUMBER';
-    case 'boolean':
-      return 'BOOLEAN';
-    default:
-      if (value === null) return null;
-      if (isObject(value) && typeof value.$inc === 'number' && Object.keys(value).length === 1)
-        return 'NUMBER';
-      return Array.isArray(value) ? 'ARRAY' : 'OBJECT';
-  }
 }

@@ -1,9 +1,15 @@
 import { shownName } from '#kernel/errors/shown-name.ts';
 import { nameProblem } from '#kernel/ids/slug.ts';
-import { type Field, type FieldType, fieldTypes, isSystemKey } from './field.ts';
-import { readFieldValue, type ValueField } from './field-value.ts';
-import { isObject } from './is-object.ts';
-import { type Normalization, normalizations } from './normalize.ts';
+import {
+  type FieldType,
+  readFieldValue,
+  type TypedField,
+  typeNames,
+  typesThat,
+} from '../types/field-types.ts';
+import { isObject } from '../types/is-object.ts';
+import { type Normalization, normalizations } from '../types/normalize.ts';
+import { type Field, isSystemKey } from './field.ts';
 
 // bytes of a header that are not UTF-8 become this
 const replacement = '\uFFFD';
@@ -23,7 +29,7 @@ export function parseField(input: unknown, index: number, problems: string[]): F
     const problem = wordProblem(kind, input[kind]);
     if (problem !== null) complain(problem);
   }
-  const type = fieldTypes.find((known) => known === input.type);
+  const type = typeNames.find((known) => known === input.type);
   if (type === undefined) complain(typeProblem(input.type));
   const flag = (key: 'required' | 'unique' | 'hashed'): boolean => {
     const value = input[key] ?? false;
@@ -65,7 +71,7 @@ function wordProblem(kind: 'name' | 'slug', word: unknown): string | null {
 }
 
 function typeProblem(type: unknown): string {
-  const known = `one of ${fieldTypes.join(', ')}`;
+  const known = `one of ${typeNames.join(', ')}`;
   if (type === undefined || type === null) return `lacks a type: it should be ${known}`;
   return `has an unknown type${typeof type === 'string' ? ` ${shownName(type)}` : ''}: it should be ${known}`;
 }
@@ -77,13 +83,18 @@ function readNormalize(
   const given: unknown = normalize ?? [];
   if (!Array.isArray(given) || given.some((step) => !(normalizations as readonly unknown[]).includes(step)))
     complain(`has a normalize that is not an array of ${normalizations.join(', ')}`);
-  else if (given.length > 0 && type !== 'TEXT') complain('has a normalize, which is for TEXT');
+  else if (given.length > 0 && !isText(type))
+    complain(`has a normalize, which is for ${typesThat('text').join(', ')}`);
   else return normalizations.filter((step) => given.includes(step));
   return [];
 }
 
+function isText(type: unknown): boolean {
+  return (typesThat('text') as readonly unknown[]).includes(type);
+}
+
 function readDefault(
-  field: ValueField,
+  field: TypedField,
   value: unknown,
   complain: (problem: string) => void,
 ): Field['defaultValue'] {

@@ -1,7 +1,7 @@
 import { shownName } from '#kernel/errors/shown-name.ts';
 import { parseExactly, RoundedNumber } from '#kernel/json/rounded-number.ts';
+import { asObject, isObject } from '../types/is-object.ts';
 import type { Field } from './field.ts';
-import { asObject, isObject } from './is-object.ts';
 import { parseField } from './parse-field.ts';
 import { parseSpaceAuth } from './space-auth.ts';
 import { createStructure, type Structure, type Webhooks } from './structure.ts';

@@ -1,6 +1,6 @@
 import type { ReadLimitsOfToken } from '#auth/access-tokens.ts';
 import type { Grants } from '#kernel/grants.ts';
-import type { StoredValue } from './field.ts';
+import type { StoredValue } from '../types/field-type.ts';
 import type { Structure } from './structure.ts';
 
 /** Conditions (input/parse-conditions.ts), which this room does not know. */

@@ -1,5 +1,6 @@
 import { slotColumns } from '#catalogue/migrations/record-tables.ts';
-import type { Field, FieldType } from './field.ts';
+import { fieldTypes } from '../types/field-types.ts';
+import type { Field } from './field.ts';
 import type { Structure } from './structure.ts';
 
 /**
@@ -14,15 +15,6 @@ import type { Structure } from './structure.ts';
  * The catalogue assigns a slot when it first stores a field. The slot changes only with the field's type.
  */
 export type SlotKind = keyof typeof slotColumns | 'm' | 'h';
-
-/** The columns that have values of a type. */
-export const slotKinds: Readonly<Record<FieldType, keyof typeof slotColumns>> = {
-  TEXT: 't',
-  NUMBER: 'n',
-  BOOLEAN: 'b',
-  ARRAY: 't',
-  OBJECT: 't',
-};
 
 /** The slot of a field of a stored structure. */
 export function slotOf({ slot, name }: Field): string {
@@ -72,7 +64,7 @@ export function assignSlots(
     if (before !== undefined) {
       return { ...field, slot: before.slot, keyed: field.unique && before.unique && before.keyed };
     }
-    const kind = slotKinds[field.type];
+    const kind = fieldTypes[field.type].column;
     const column = field.hashed ? take('h', Number.POSITIVE_INFINITY) : take(kind, slotColumns[kind].count);
     return { ...field, slot: column ?? take('m', Number.POSITIVE_INFINITY), keyed: field.unique };
   });

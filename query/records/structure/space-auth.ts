@@ -1,6 +1,6 @@
 import { shownName } from '#kernel/errors/shown-name.ts';
-import { hasLoneSurrogate } from './field-value.ts';
-import { isObject } from './is-object.ts';
+import { isObject } from '../types/is-object.ts';
+import { hasLoneSurrogate } from '../types/text.ts';
 
 /** `authOptions` of a structure: which operations need a login token of one of the application's users. */
 export interface SpaceAuth {

@@ -1,8 +1,9 @@
 import { slugPattern } from '#kernel/ids/slug.ts';
 import { nameSchema } from '#kernel/json/name-schema.ts';
 import { arrayOf, boolean, exactObject, named, nullable, type Schema, string } from '#kernel/json/schema.ts';
-import { fieldTypes, systemKeys } from './field.ts';
-import { normalizations } from './normalize.ts';
+import { typeNames } from '../types/field-types.ts';
+import { normalizations } from '../types/normalize.ts';
+import { systemKeys } from './field.ts';
 import { longestUrl, maxFields } from './parse-structure.ts';
 import { longestSpace, maxScopes } from './space-auth.ts';
 
@@ -19,7 +20,7 @@ const fieldProperties = {
     not: { enum: [...systemKeys, '__proto__'] },
     description: 'Requests may use it instead of the name',
   },
-  type: { type: 'string', enum: fieldTypes },
+  type: { type: 'string', enum: typeNames },
 } as const satisfies Record<string, Schema>;
 
 function flag(description: string): Schema {

@@ -1,3 +1,4 @@
+import { fieldTypes } from '../types/field-types.ts';
 import type { Field } from './field.ts';
 import type { SpaceAuth } from './space-auth.ts';
 
@@ -95,5 +96,5 @@ export function structureText(structure: Structure): string {
 }
 
 function clientValue(type: Field['type'], value: NonNullable<Field['defaultValue']>): unknown {
-  return type === 'ARRAY' || type === 'OBJECT' ? (JSON.parse(String(value)) as unknown) : value;
+  return fieldTypes[type].isJson ? (JSON.parse(String(value)) as unknown) : value;
 }

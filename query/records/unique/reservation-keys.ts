@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { Field, StoredValue } from '../structure/field.ts';
+import type { Field } from '../structure/field.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
+import type { StoredValue } from '../types/field-type.ts';
 
 /** Longer values are hashed, so that reservations stay small. */
 const longestKey = 100;

@@ -1,37 +1,34 @@
-import type { ValueKind } from '../filters/operators.ts';
+import type { Ability, ValueKind } from '../../types/field-type.ts';
+import { isFor } from '../filters/operators.ts';
 
 /** Functions of a group's records. */
 export interface AggregateFunction {
-  /** Kinds of values that it accepts. */
-  readonly kinds: readonly ValueKind[];
+  /** What values need to be able to; absent: it takes any value. */
+  readonly needs?: Ability;
   /** Whether its result is a number, or of the type of its field. */
   readonly result: 'number' | 'value';
   /** NULL where no record has a value. @param level of a quantile */
   readonly sql: (column: string, level: number) => string;
 }
 
-const numbers: readonly ValueKind[] = ['NUMBER'];
-const ordered: readonly ValueKind[] = ['NUMBER', 'TEXT', 'id', 'time'];
-const all: readonly ValueKind[] = ['TEXT', 'NUMBER', 'BOOLEAN', 'ARRAY', 'OBJECT', 'id', 'time', 'path'];
-
 /** An infinite sum counts as no value: JSON can't represent it, and conditions and orders see what the answer shows. */
 const finite = (result: string): string => `if(isFinite(${result}), ${result}, NULL)`;
 
 /** The functions of a field, in the order in which they are listed; `count` counts records. A new function is a new entry. */
 export const functions: Readonly<Record<string, AggregateFunction>> = {
-  sum: { kinds: numbers, result: 'number', sql: (column) => finite(`sum(${column})`) },
-  avg: { kinds: numbers, result: 'number', sql: (column) => finite(`avg(${column})`) },
-  min: { kinds: ordered, result: 'value', sql: (column) => `min(${column})` },
-  max: { kinds: ordered, result: 'value', sql: (column) => `max(${column})` },
-  distinct: { kinds: all, result: 'number', sql: (column) => `uniqExact(${column})` },
+  sum: { needs: 'summed', result: 'number', sql: (column) => finite(`sum(${column})`) },
+  avg: { needs: 'summed', result: 'number', sql: (column) => finite(`avg(${column})`) },
+  min: { needs: 'ordered', result: 'value', sql: (column) => `min(${column})` },
+  max: { needs: 'ordered', result: 'value', sql: (column) => `max(${column})` },
+  distinct: { result: 'number', sql: (column) => `uniqExact(${column})` },
   // a value that a record has: of n in order the one at place level * n, counted from 0
   quantile: {
-    kinds: numbers,
+    needs: 'summed',
     result: 'number',
     sql: (column, level) => `quantileExact(${level})(${column})`,
   },
 };
 
 export function functionsFor(kind: ValueKind): readonly string[] {
-  return Object.keys(functions).filter((name) => functions[name]?.kinds.includes(kind));
+  return Object.keys(functions).filter((name) => isFor(kind, functions[name] as AggregateFunction));
 }

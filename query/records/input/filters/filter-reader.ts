@@ -1,16 +1,12 @@
 import { shownName } from '#kernel/errors/shown-name.ts';
-import { parseExactly, RoundedNumber, roundingOf } from '#kernel/json/rounded-number.ts';
-import { canonicalJson, NotCanonicalError } from '../../structure/canonical-json.ts';
-import type { StoredValue, Target } from '../../structure/field.ts';
-import {
-  hasLoneSurrogate,
-  misfit,
-  readFieldValue,
-  type ValueField,
-  type ValueReading,
-} from '../../structure/field-value.ts';
-import { asPart } from '../../structure/normalize.ts';
+import { parseExactly, RoundedNumber } from '#kernel/json/rounded-number.ts';
+import type { Target } from '../../structure/field.ts';
 import type { Structure } from '../../structure/structure.ts';
+import { canonicalJson, NotCanonicalError } from '../../types/canonical-json.ts';
+import type { StoredValue, ValueReading } from '../../types/field-type.ts';
+import { fieldTypes, readFieldValue, type TypedField } from '../../types/field-types.ts';
+import { asPart } from '../../types/normalize.ts';
+import { hasLoneSurrogate } from '../../types/text.ts';
 import { type ReadTime, readTime } from '../parse-time.ts';
 import { SubjectReader } from '../subject-reader.ts';
 import { type Comparison, type Filter, filterLimits, kindOfValue } from './filter.ts';
@@ -18,11 +14,11 @@ import type { GivenComparison, GivenFilter, GivenOperand } from './given-filter.
 import { nameOfSubject, type Subject } from './names.ts';
 import {
   findOperator,
+  isFor,
   type Operator,
   type OperatorName,
   operatorsFor,
   takesList,
-  type ValueKind,
 } from './operators.ts';
 import { byRecordTimes } from './time-comparison.ts';
 
@@ -68,10 +64,10 @@ export class FilterReader {
     }
     const kind = kindOfValue(found);
     const known = findOperator(operator);
-    if (known === null || !known.kinds.includes(kind)) {
+    if (known === null || !isFor(kind, known)) {
       const all = operatorsFor(kind).join(', ');
       this.problems.push(
-        `Query field: ${shownName(nameOfSubject(found))} has no operator ${shownName(operator)}; ${kindWords[kind]} has ${all}`,
+        `Query field: ${shownName(nameOfSubject(found))} has no operator ${shownName(operator)}; ${kind.words} has ${all}`,
       );
       return null;
     }
@@ -124,17 +120,6 @@ function comparisonBy(operator: OperatorName, operands: Operands): Pick<Comparis
     operands.map(({ value, beyond = 0 }) => ({ time: value as Date, beyond })),
   );
 }
-
-export const kindWords: Readonly<Record<ValueKind, string>> = {
-  TEXT: 'a TEXT',
-  NUMBER: 'a NUMBER',
-  BOOLEAN: 'a BOOLEAN',
-  ARRAY: 'an ARRAY',
-  OBJECT: 'an OBJECT',
-  id: 'an id',
-  time: 'a time',
-  path: 'a value within an OBJECT',
-};
 
 function listOf(operand: GivenOperand): readonly GivenOperand[] | null {
   if ('texts' in operand) return operand.texts.map((text) => ({ texts: [text] }));
@@ -208,34 +193,7 @@ export function readSystemValue(key: Target & string, value: unknown): OperandRe
     : { value: time.time, beyond: time.beyond };
 }
 
-// as JSON writes numbers, and with a plus sign, leading zeros or without the zero before the point
-const decimal = /^[+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?$/;
-
-/** Converts the text of a query parameter by the declared type of its field (interface.md section 2.2 rule 1). */
-export function readConditionValue(field: ValueField, text: string): ValueReading {
-  const { type } = field;
-  switch (type) {
-    case 'TEXT':
-      return readFieldValue(field, text);
-    case 'NUMBER': {
-      if (!decimal.test(text)) return misfit(type);
-      const rounding = roundingOf(text);
-      return rounding === null ? readFieldValue(field, Number(text)) : misfit(type, `it ${rounding}`);
-    }
-    case 'BOOLEAN':
-      return text === 'true' || text === 'false' ? { value: text === 'true' } : misfit(type);
-    case 'ARRAY':
-    case 'OBJECT':
-      return readJson(field, text);
-  }
-}
-
-function readJson(field: ValueField, text: string): ValueReading {
-  let value: unknown;
-  try {
-    value = parseExactly(text);
-  } catch (error) {
-    return misfit(field.type, error instanceof RoundedNumber ? error.message : undefined);
-  }
-  return readFieldValue(field, value);
+/** Reads the text of a query parameter by the declared type of its field (interface.md section 2.2 rule 1). */
+export function readConditionValue(field: TypedField, text: string): ValueReading {
+  return fieldTypes[field.type].readText(text, field);
 }

@@ -1,8 +1,10 @@
-import { canonicalJson } from '../../structure/canonical-json.ts';
-import type { StoredValue, Target } from '../../structure/field.ts';
-import { isObject } from '../../structure/is-object.ts';
+import type { Target } from '../../structure/field.ts';
+import { canonicalJson } from '../../types/canonical-json.ts';
+import type { Comparable, StoredValue } from '../../types/field-type.ts';
+import { fieldTypes } from '../../types/field-types.ts';
+import { isObject } from '../../types/is-object.ts';
 import type { Filter } from './filter.ts';
-import { type Comparable, operatorOf } from './operators.ts';
+import { operatorOf } from './operators.ts';
 
 export function comparable(value: StoredValue | Date): Comparable {
   return value instanceof Date ? value.getTime() : value;
@@ -12,8 +14,7 @@ export function comparable(value: StoredValue | Date): Comparable {
 export function valueOfText(target: Target, text: string): Comparable {
   if (target === 'id') return text;
   if (typeof target === 'string') return Date.parse(text);
-  if (target.type === 'NUMBER') return Number(text);
-  return target.type === 'BOOLEAN' ? text === 'true' : text;
+  return fieldTypes[target.type].comparable(text);
 }
 
 /** Reads a record's value; undefined: none. */

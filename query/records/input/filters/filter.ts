@@ -1,5 +1,7 @@
-import type { StoredValue, Target } from '../../structure/field.ts';
-import type { OperatorName, ValueKind } from './operators.ts';
+import type { Target } from '../../structure/field.ts';
+import type { StoredValue, ValueKind } from '../../types/field-type.ts';
+import { fieldTypes, otherKinds } from '../../types/field-types.ts';
+import type { OperatorName } from './operators.ts';
 
 export const filterLimits = {
   comparisons: 100,
@@ -29,7 +31,7 @@ export interface Comparison {
 }
 
 export function kindOfValue({ target, path }: Pick<Comparison, 'target' | 'path'>): ValueKind {
-  if (path.length > 0) return 'path';
-  if (typeof target !== 'string') return target.type;
-  return target === 'id' ? 'id' : 'time';
+  if (path.length > 0) return otherKinds.path;
+  if (typeof target !== 'string') return fieldTypes[target.type];
+  return target === 'id' ? otherKinds.id : otherKinds.time;
 }

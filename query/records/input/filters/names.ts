@@ -1,5 +1,6 @@
 import { isSystemKey, type Target } from '../../structure/field.ts';
 import type { Structure } from '../../structure/structure.ts';
+import { typeCan } from '../../types/field-types.ts';
 import type { Comparison } from './filter.ts';
 
 /** The subject of a condition, or of a function of a group. */
@@ -16,7 +17,8 @@ export function subjectOf(name: string, structure: Structure): Subject | null {
   if (whole !== null) return { target: whole, path: [] };
   for (let dot = name.lastIndexOf('.'); dot > 0; dot = name.lastIndexOf('.', dot - 1)) {
     const target = targetOf(name.slice(0, dot), structure);
-    if (target === null || typeof target === 'string' || target.type !== 'OBJECT' || target.hashed) continue;
+    if (target === null || typeof target === 'string' || !typeCan(target.type, 'paths') || target.hashed)
+      continue;
     return { target, path: name.slice(dot + 1).split('.') };
   }
   return null;

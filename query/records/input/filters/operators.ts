@@ -1,18 +1,13 @@
 import { textLiteral } from '#engine/literal.ts';
-import { canonicalJson } from '../../structure/canonical-json.ts';
+import { canonicalJson } from '../../types/canonical-json.ts';
+import type { Ability, Comparable, ValueKind } from '../../types/field-type.ts';
 import { fold, variantsIn } from './case-variants.ts';
-
-/** Kinds of values that operators distinguish. */
-export type ValueKind = 'TEXT' | 'NUMBER' | 'BOOLEAN' | 'ARRAY' | 'OBJECT' | 'id' | 'time' | 'path';
 
 /**
  * The operand of an operator: a value of the field's type, a list of them, an element of an array, a list of them, a
  * length, or true and false.
  */
 export type Operand = 'value' | 'values' | 'element' | 'elements' | 'length' | 'boolean';
-
-/** A value as it is compared in memory: times as milliseconds. */
-export type Comparable = string | number | boolean;
 
 /** The operand as SQL. */
 export interface GivenSql {
@@ -26,7 +21,8 @@ export interface GivenSql {
 }
 
 export interface Operator {
-  readonly kinds: readonly ValueKind[];
+  /** What values need to be able to; absent: any value has the operator. */
+  readonly needs?: Ability;
   readonly operand: Operand;
   /** The operand is a part of a text. */
   readonly isPart?: true;
@@ -39,12 +35,8 @@ export interface Operator {
 /** Replacing one form takes a pass over the text; more forms are cheaper in a single, slower pass. */
 const singlePasses = 8;
 
-const all: readonly ValueKind[] = ['TEXT', 'NUMBER', 'BOOLEAN', 'ARRAY', 'OBJECT', 'id', 'time', 'path'];
-const listed: readonly ValueKind[] = ['TEXT', 'NUMBER', 'BOOLEAN', 'ARRAY', 'id', 'time', 'path'];
-const ordered: readonly ValueKind[] = ['NUMBER', 'TEXT', 'id', 'time'];
-
 const ordering = (sign: string, isMet: (order: number) => boolean): Operator => ({
-  kinds: ordered,
+  needs: 'ordered',
   operand: 'value',
   sql: (column, { literal }) => `${column} ${sign} ${literal}`,
   test([wanted]) {
@@ -56,7 +48,7 @@ const ordering = (sign: string, isMet: (order: number) => boolean): Operator => 
 type TextTest = (value: string, wanted: string) => boolean;
 
 const text = (sql: (column: string, literal: string) => string, isMet: TextTest): Operator => ({
-  kinds: ['TEXT'],
+  needs: 'text',
   operand: 'value',
   isPart: true,
   sql: (column, { literal }) => sql(column, literal),
@@ -68,7 +60,7 @@ const text = (sql: (column: string, literal: string) => string, isMet: TextTest)
 
 /** Ignores letter case, like search. */
 const foldedText = (sql: (column: string, literal: string) => string, isMet: TextTest): Operator => ({
-  kinds: ['TEXT'],
+  needs: 'text',
   operand: 'value',
   isPart: true,
   sql(column, { values }) {
@@ -88,7 +80,6 @@ const endsSql = (column: string, literal: string): string => `endsWith(${column}
 /** The operators, in the order in which they are listed. A new operator is a new entry (CONTRIBUTING.md). */
 export const operators = {
   eq: {
-    kinds: all,
     operand: 'value',
     sql: (column, { literal }) => `${column} = ${literal}`,
     test:
@@ -97,7 +88,6 @@ export const operators = {
         value === wanted,
   },
   ne: {
-    kinds: all,
     operand: 'value',
     sql: (column, { literal }) => `${column} != ${literal}`,
     test:
@@ -106,7 +96,7 @@ export const operators = {
         value !== wanted,
   },
   in: {
-    kinds: listed,
+    needs: 'listed',
     operand: 'values',
     sql: (column, { isAmong }) => isAmong(column),
     test(values) {
@@ -115,7 +105,7 @@ export const operators = {
     },
   },
   nin: {
-    kinds: listed,
+    needs: 'listed',
     operand: 'values',
     sql: (column, { isAmong }) => `(${column} IS NOT NULL AND NOT ${isAmong(column)})`,
     test(values) {
@@ -124,7 +114,6 @@ export const operators = {
     },
   },
   exists: {
-    kinds: all,
     operand: 'boolean',
     sql: (column, { values: [wanted] }) => `${column} IS ${wanted === true ? 'NOT NULL' : 'NULL'}`,
     test:
@@ -143,7 +132,7 @@ export const operators = {
   istartsWith: foldedText(startsSql, (value, wanted) => value.startsWith(wanted)),
   iendsWith: foldedText(endsSql, (value, wanted) => value.endsWith(wanted)),
   has: {
-    kinds: ['ARRAY'],
+    needs: 'elements',
     operand: 'element',
     sql: (column, { literal }) => `has(${elementsSql(column)}, ${literal})`,
     test:
@@ -152,7 +141,7 @@ export const operators = {
         elementsOf(value).has(wanted as string),
   },
   hasAny: {
-    kinds: ['ARRAY'],
+    needs: 'elements',
     operand: 'elements',
     sql: (column, { list }) => `hasAny(${elementsSql(column)}, ${list})`,
     test(values) {
@@ -161,7 +150,7 @@ export const operators = {
     },
   },
   hasAll: {
-    kinds: ['ARRAY'],
+    needs: 'elements',
     operand: 'elements',
     // any array contains all of nothing, but there has to be an array
     sql: (column, { list }) => `(${column} IS NOT NULL AND hasAll(${elementsSql(column)}, ${list}))`,
@@ -174,7 +163,7 @@ export const operators = {
     },
   },
   size: {
-    kinds: ['ARRAY'],
+    needs: 'elements',
     operand: 'length',
     sql: (column, { literal }) => `JSONLength(${column}) = ${literal}`,
     test:
@@ -219,7 +208,12 @@ export function takesList({ operand }: Pick<Operator, 'operand'>): boolean {
 }
 
 export function operatorsFor(kind: ValueKind): readonly OperatorName[] {
-  return (Object.keys(operators) as OperatorName[]).filter((name) => operatorOf(name).kinds.includes(kind));
+  return (Object.keys(operators) as OperatorName[]).filter((name) => isFor(kind, operatorOf(name)));
+}
+
+/** Whether values of a kind have an operator, or a function. */
+export function isFor({ can }: ValueKind, { needs }: { readonly needs?: Ability }): boolean {
+  return needs === undefined || can.includes(needs);
 }
 
 /** The column's text, with the letters folded that the wanted text has; other letters don't matter. */

@@ -1,0 +1,100 @@
+import type { Schema } from '#kernel/json/schema.ts';
+import type { Normalization } from './normalize.ts';
+import type { ValueOrder } from './value-order.ts';
+
+/** A value as stored: an array or object as its canonical JSON text, other values as they are. */
+export type StoredValue = string | number | boolean;
+
+/** A value in its stored form, or its problem as the end of a sentence ("should be a valid number"). */
+export type ValueReading = { readonly value: StoredValue } | { readonly problem: string };
+
+/** The part of a field that reading its values needs. */
+export interface ValueOptions {
+  readonly normalize?: readonly Normalization[] | undefined;
+}
+
+/** A value as it is compared in memory: the times of records as milliseconds. */
+export type Comparable = string | number | boolean;
+
+/**
+ * What values of a kind can be used for. Operators, functions and options name the ability that they need, so that
+ * neither they nor a new type have to know each other.
+ */
+export type Ability =
+  /** To be looked for in a list of values. */
+  | 'listed'
+  /** To be greater or less than another value. */
+  | 'ordered'
+  /** To be added up. */
+  | 'summed'
+  /** To contain texts. */
+  | 'text'
+  /** To have elements. */
+  | 'elements'
+  /** To have values at paths such as `home.city`. */
+  | 'paths';
+
+/** A kind of values that conditions distinguish: a field type, or what has no declared type. */
+export interface ValueKind {
+  /** It in a sentence: "a TEXT". */
+  readonly words: string;
+  /** Part of the names of schemas: "Text". */
+  readonly title: string;
+  readonly can: readonly Ability[];
+  /** Whether the engine has a value as JSON text. */
+  readonly isJson: boolean;
+}
+
+/** How values become those of another type, over records that have one. */
+export interface Conversion {
+  /** SQL for whether a value can be converted. */
+  readonly fits: string;
+  /** The new value as text for `_doc`, and for the column of a slot that is one. */
+  readonly text: string;
+  readonly column: string;
+}
+
+/** The columns of the records table for values of a type (structure/slots.ts). */
+export type ColumnKind = 'n' | 't' | 'b';
+
+/** All that a field type is. A new type is a new entry of the table (CONTRIBUTING.md). */
+export interface FieldTypeEntry extends ValueKind {
+  /** A valid value in a sentence: "should be a valid string". */
+  readonly valid: string;
+  /** Reads a value of parsed JSON, other than null, as it is stored and compared. */
+  readonly read: (value: unknown, options: ValueOptions) => ValueReading;
+  /** Reads the text of a query parameter (interface.md section 2.2 rule 1). */
+  readonly readText: (text: string, options: ValueOptions) => ValueReading;
+  /** For JSON: a value in a query. */
+  readonly inQuery?: string;
+  /** Whether an empty text, as forms send it, means no value where none is required. */
+  readonly emptyIsMissing?: true;
+  /** Whether a value of parsed JSON without a declared type is of this one. */
+  readonly infers: (value: unknown) => boolean;
+  /** Whether answers quote the stored text; otherwise it is JSON already. */
+  readonly isQuoted: boolean;
+  /** The stored text of a value, as it is compared in memory. */
+  readonly comparable: (text: string) => Comparable;
+  readonly order: ValueOrder;
+  /** Whether there are so few different values that comparing one finds little. */
+  readonly hasFewValues?: true;
+  readonly column: ColumnKind;
+  /** The type of its values in the engine. */
+  readonly engineType: 'String' | 'Float64' | 'Bool';
+  /** SQL for the stored text as a value of that type. */
+  readonly castSql: (text: string) => string;
+  /** A literal for a value. */
+  readonly literal: (value: StoredValue) => string;
+  /** SQL for a value of the engine as JSON text. */
+  readonly jsonSql: (value: string) => string;
+  readonly schema: Schema;
+  readonly example: unknown;
+  /** How values become those of other types, only where nothing is lost. @param text SQL for the stored text */
+  readonly conversions: Readonly<Record<string, (text: string) => Conversion>>;
+  /** The value of `$now` in rules. */
+  readonly now: (now: Date) => StoredValue;
+}
+
+export function misfit(valid: string, reason?: string): { readonly problem: string } {
+  return { problem: `should be a valid ${valid}${reason === undefined ? '' : `: ${reason}`}` };
+}

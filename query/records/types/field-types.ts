@@ -1,0 +1,81 @@
+import { boolean } from './boolean.ts';
+import type {
+  Ability,
+  FieldTypeEntry,
+  StoredValue,
+  ValueKind,
+  ValueOptions,
+  ValueReading,
+} from './field-type.ts';
+import { array, object } from './nested.ts';
+import { number } from './number.ts';
+import { text } from './text.ts';
+
+/** The field types, in the order in which they are listed. A new type is a new entry (CONTRIBUTING.md). */
+export const fieldTypes = {
+  TEXT: text,
+  NUMBER: number,
+  BOOLEAN: boolean,
+  ARRAY: array,
+  OBJECT: object,
+} as const satisfies Readonly<Record<string, FieldTypeEntry>>;
+
+export type FieldType = keyof typeof fieldTypes;
+
+export const typeNames = Object.keys(fieldTypes) as readonly FieldType[];
+
+/** The type of an id, for those who store it in a field. */
+export const typeOfIds: FieldType = 'TEXT';
+
+/** The type of numbers that functions compute. */
+export const typeOfResults: FieldType = 'NUMBER';
+
+/** The part of a field that says how its values are read. */
+export interface TypedField extends ValueOptions {
+  readonly type: FieldType;
+}
+
+/** Values that have no declared type. */
+export const otherKinds = {
+  id: { words: 'an id', title: 'Id', can: ['listed', 'ordered'], isJson: false },
+  time: { words: 'a time', title: 'Time', can: ['listed', 'ordered'], isJson: false },
+  path: { words: 'a value within an OBJECT', title: 'Path', can: ['listed'], isJson: true },
+} as const satisfies Readonly<Record<string, ValueKind>>;
+
+export function typeEntry(type: FieldType): FieldTypeEntry {
+  return fieldTypes[type];
+}
+
+export function typeCan(type: FieldType, ability: Ability): boolean {
+  return typeEntry(type).can.includes(ability);
+}
+
+/** The types whose values have an ability. */
+export function typesThat(ability: Ability): readonly FieldType[] {
+  return typeNames.filter((type) => typeCan(type, ability));
+}
+
+/** Whether a value of parsed JSON is stored as it is. `readFieldValue` would make an object for each. */
+export function isPlainValue({ type, normalize }: TypedField, value: unknown): value is StoredValue {
+  switch (typeof value) {
+    case 'string':
+      return type === 'TEXT' && normalize === undefined && value.isWellFormed();
+    case 'number':
+      // -0 is stored as 0
+      return type === 'NUMBER' && value !== 0 && Number.isFinite(value);
+    case 'boolean':
+      return type === 'BOOLEAN';
+    default:
+      return false;
+  }
+}
+
+/** Reads a value of parsed JSON, other than null, as its field stores and compares it. */
+export function readFieldValue(field: TypedField, value: unknown): ValueReading {
+  return typeEntry(field.type).read(value, field);
+}
+
+/** The type of a value of parsed JSON; null: it has none. */
+export function inferredType(value: unknown): FieldType | null {
+  return typeNames.find((type) => typeEntry(type).infers(value)) ?? null;
+}

@@ -1,0 +1,59 @@
+import { textLiteral } from '#engine/literal.ts';
+import { string } from '#kernel/json/schema.ts';
+import { type Conversion, type FieldTypeEntry, misfit } from './field-type.ts';
+import { normalized } from './normalize.ts';
+import { numberSql } from './number.ts';
+import { textOrder } from './value-order.ts';
+
+const valid = 'string';
+
+export function hasLoneSurrogate(text: string): boolean {
+  return !text.isWellFormed();
+}
+
+export const text: FieldTypeEntry = {
+  words: 'a TEXT',
+  title: 'Text',
+  valid,
+  can: ['listed', 'ordered', 'text'],
+  read(value, { normalize }) {
+    if (typeof value !== 'string') return misfit(valid);
+    if (hasLoneSurrogate(value)) return misfit(valid, 'it has half of a surrogate pair');
+    return { value: normalized(value, normalize) };
+  },
+  readText: (value, options) => text.read(value, options),
+  infers: (value) => typeof value === 'string',
+  isJson: false,
+  isQuoted: true,
+  comparable: (value) => value,
+  order: textOrder,
+  column: 't',
+  engineType: 'String',
+  castSql: (value) => value,
+  literal: (value) => textLiteral(value as string),
+  jsonSql: (value) => `toJSONString(${value})`,
+  schema: string,
+  example: 'text',
+  conversions: {
+    BOOLEAN: (value) => ({
+      fits: `${value} IN ('true', 'false')`,
+      text: value,
+      column: `CAST(${value} = 'true', 'Bool')`,
+    }),
+    NUMBER: numberOf,
+  },
+  now: (now) => now.toISOString(),
+};
+
+/**
+ * A text is a number when it is how JavaScript writes that number, zeros behind its fraction aside: `12`, `-0.50` and
+ * `1e+21`, and neither `007` nor digits that a double does not hold. Both write the shortest digits that are read as the
+ * same double, so the conversion is exact; the engine's exponents have no plus.
+ */
+function numberOf(value: string): Conversion {
+  const withoutZeros = `replaceRegexpOne(${value}, ${textLiteral('(\\.[0-9]*[1-9])0+$')}, '\\\\1')`;
+  const short = `replaceRegexpOne(${withoutZeros}, ${textLiteral('\\.0+$')}, '')`;
+  const number = `toFloat64OrNull(${short})`;
+  const fits = `ifNull(isFinite(${number}) AND ${numberSql(number)} = ${short} AND ${short} != '-0', false)`;
+  return { fits, text: short, column: number };
+}
