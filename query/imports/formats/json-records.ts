@@ -1,7 +1,7 @@
 import { shownName } from '#kernel/errors/shown-name.ts';
 import { repeatedKey } from '#kernel/json/repeated-key.ts';
 import { parseExactly, RoundedNumber } from '#kernel/json/rounded-number.ts';
-import { isObject } from '#records/structure/is-object.ts';
+import { isObject } from '#records/types/is-object.ts';
 import { FileProblem } from './file-problem.ts';
 
 /** A value of parsed JSON, or the problem of its text, as a clause. */

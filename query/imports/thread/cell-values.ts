@@ -1,5 +1,6 @@
 import { parseExactly, RoundedNumber, roundingOf } from '#kernel/json/rounded-number.ts';
 import type { Field } from '#records/structure/field.ts';
+import { typeEntry } from '#records/types/field-types.ts';
 import { plainValue, unfitPart, unfitReason } from '../formats/table-cells.ts';
 import { type CellVocabulary, cellVocabulary } from './cell-words.ts';
 import type { ReadResult } from './system-values.ts';
@@ -15,18 +16,19 @@ const jsonWords = cellVocabulary();
 
 /** @param cell null: an empty cell without quotes */
 export function readCell({ type }: Field, cell: string | null, words = jsonWords): CellResult {
-  // an empty text is only a value of TEXT
-  if (cell === null || (cell === '' && type !== 'TEXT')) return noValue;
-  switch (type) {
-    case 'TEXT':
+  const form = typeEntry(type).cell;
+  // an empty text is only a value where values are texts
+  if (cell === null || (cell === '' && form !== 'text')) return noValue;
+  switch (form) {
+    case 'text':
       return { value: cell };
-    case 'NUMBER':
+    case 'number':
       return readNumber(cell, words);
-    case 'BOOLEAN': {
+    case 'boolean': {
       const value = words.booleans.get(cell.toLowerCase());
       return value === undefined ? { problem: 'should be true or false' } : { value };
     }
-    default:
+    case 'json':
       return readJson(cell, type);
   }
 }
@@ -37,9 +39,7 @@ export function readTableCell({ type }: Field, value: unknown, nanIsNull: boolea
   if (cell === null) return noValue;
   const problem = unfitReason(cell) ?? unfitPart(cell);
   if (problem !== null) return { problem };
-  return typeof cell === 'string' && (type === 'ARRAY' || type === 'OBJECT')
-    ? readJson(cell, type)
-    : { value: cell };
+  return typeof cell === 'string' && typeEntry(type).isJson ? readJson(cell, type) : { value: cell };
 }
 
 function readNumber(text: string, { hasComma }: CellVocabulary): CellResult {

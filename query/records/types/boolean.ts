@@ -13,6 +13,7 @@ export const boolean: FieldTypeEntry = {
   readText: (text) => (text === 'true' || text === 'false' ? { value: text === 'true' } : misfit(valid)),
   infers: (value) => typeof value === 'boolean',
   isJson: false,
+  cell: 'boolean',
   isQuoted: false,
   comparable: (text) => text === 'true',
   order: booleanOrder,

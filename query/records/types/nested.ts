@@ -30,6 +30,7 @@ function nested(valid: 'array' | 'object', isOne: (value: unknown) => boolean) {
     },
     infers: isOne,
     isJson: true,
+    cell: 'json',
     isQuoted: false,
     comparable: (text: string) => text,
     order: textOrder,

@@ -26,6 +26,7 @@ export const number: FieldTypeEntry = {
   emptyIsMissing: true,
   infers: (value) => typeof value === 'number' || isIncrement(value),
   isJson: false,
+  cell: 'number',
   isQuoted: false,
   comparable: Number,
   order: numberOrder,

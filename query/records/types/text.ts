@@ -24,6 +24,7 @@ export const text: FieldTypeEntry = {
   readText: (value, options) => text.read(value, options),
   infers: (value) => typeof value === 'string',
   isJson: false,
+  cell: 'text',
   isQuoted: true,
   comparable: (value) => value,
   order: textOrder,
