@@ -11,8 +11,8 @@ const named: Readonly<Record<string, number>> = {
   'query/files/cell-types.ts': 2,
   'query/files/csv-table.ts': 4,
   'query/files/file-columns.ts': 3,
-  'query/files/ndjson-table.ts': 3,
-  'query/files/parquet-table.ts': 16,
+  'query/files/ndjson-table.ts': 4,
+  'query/files/parquet-table.ts': 17,
   'query/openapi/operation-sample.ts': 2,
   'query/records/structure/example-structure.ts': 2,
 };
