@@ -135,6 +135,10 @@ t.test('Parquet', { skip }, async (t) => {
   const nested = { d: '9999-12-31T00:00:00.000Z', t: '2020-01-02T03:04:05.000Z', f: Math.fround(0.1) };
   t.match(await imported(times, 'parquet'), { records: [{ v: [nested] }] });
   t.strictSame((await table(times, 'parquet')).body, [{ v: [nested] }], 'within lists as an import reads it');
+  const keys = await fileOf('keys.parquet');
+  const byDay = [{ v: { '2020-01-02T00:00:00.000Z': 1 } }, { v: {} }];
+  t.match(await imported(keys, 'parquet'), { records: byDay });
+  t.strictSame((await table(keys, 'parquet')).body, byDay, 'a map by days');
   const empty = await fileOf('empty.parquet');
   t.match(await imported(empty, 'parquet'), { job: { state: 'done', records: 0 } });
   t.strictSame((await table(empty, 'parquet')).body, []);

@@ -58,6 +58,7 @@ days = pyarrow.array([1, 2**31 - 1], pyarrow.int32()).view(pyarrow.date32())
 write('far-dates.parquet', {'k': [1, 2], 'v': days})
 keys = pyarrow.map_(pyarrow.date32(), pyarrow.int64())
 feather.write_feather(pyarrow.table({'v': pyarrow.array([[(datetime.date(2020, 1, 2), 1)]], keys)}), 'keys.arrow')
+write('keys.parquet', {'v': pyarrow.array([[(datetime.date(2020, 1, 2), 1)], []], keys)})
 write('texts.parquet', {'v': ['[1]'] * 1000 + ['hello']})
 dates = [datetime.date(9999, 12, 31), datetime.date(1850, 5, 1), None]
 write('dates.parquet', {'d': pyarrow.array(dates)})

@@ -39,12 +39,31 @@ function readerOf(node: SchemaTree): CellReader | null {
     return item && nullable((value) => Array.from(value as ArrayLike<unknown>, item));
   }
   if (isAnnotated(element, 'MAP') && children.length === 1 && repeated.children.length === 2) {
-    const entry = readerOf(repeated.children[1] as SchemaTree);
-    return entry && nullable((value) => mapValues(value as object, () => entry));
+    const [key, item] = repeated.children as [SchemaTree, SchemaTree];
+    const read = readerOf(item);
+    if (!isTime(key.element)) return read && nullable((value) => mapValues(value as object, () => read));
+    // the package would make keys of times in a form of JavaScript: without the annotation it reads entries
+    clear(element);
+    clear(repeated.element);
+    return nullable((value) =>
+      mapOf((value as Record<string, unknown>)[repeated.element.name], key, item, read),
+    );
   }
   const fields = fieldReader(children);
   if (fields === null || element.repetition_type !== 'REPEATED') return fields;
   return nullable((value) => (value as unknown[]).map(fields));
+}
+
+function mapOf(
+  entries: unknown,
+  { element: { name: key } }: SchemaTree,
+  { element: { name: item } }: SchemaTree,
+  read: CellReader | null,
+): ReadonlyMap<unknown, unknown> {
+  const list = (entries ?? []) as readonly Readonly<Record<string, unknown>>[];
+  return new Map(
+    list.map((entry) => [entry[key], read === null ? (entry[item] ?? null) : read(entry[item])]),
+  );
 }
 
 /** Reads an object with these fields. */
@@ -91,6 +110,11 @@ function mapValues(value: object, readerFor: (key: string) => CellReader | null)
       return [key, read === null ? (item ?? null) : read(item)];
     }),
   );
+}
+
+function isTime({ type, converted_type, logical_type }: SchemaElement): boolean {
+  const isLogical = logical_type?.type === 'DATE' || logical_type?.type === 'TIMESTAMP';
+  return isLogical || type === 'INT96' || /^(?:DATE|TIMESTAMP_)/.test(converted_type ?? '');
 }
 
 function isJson({ converted_type, logical_type }: SchemaElement): boolean {
