@@ -25,8 +25,8 @@ import {
   recordOverhead,
 } from '#records/input/validate-record.ts';
 import { mostGroups } from '#records/sql/aggregate-sql.ts';
-import { mostLevels as levelsOfValue } from '#records/types/canonical-json.ts';
 import { longestUrl, maxFields, mostLevels } from '#records/structure/parse-structure.ts';
+import { mostLevels as levelsOfValue } from '#records/types/canonical-json.ts';
 import { mostReserved } from '#records/unique/redis-reservations.ts';
 import { smallBody } from '#server/http/body-memory.ts';
 import { maxHeadBytes, nativeHeadBytes, nativeHeaders } from '#server/http/head-limits.ts';
