@@ -1,11 +1,10 @@
 import { settingsText } from '#engine/literal.ts';
-import { shownName } from '#kernel/errors/shown-name.ts';
 import type { FieldType } from '#records/types/field-types.ts';
 import { type CsvRecord, CsvRecords, delimiterLine } from '../imports/formats/csv-records.ts';
 import { FileProblem } from '../imports/formats/file-problem.ts';
 import { decodeText, type FileBytes } from '../imports/formats/file-text.ts';
 import { isLeftOut } from '../imports/formats/source-records.ts';
-import { type FileReading, unnamedColumn } from '../imports/thread/file-records.ts';
+import { type FileReading, namedTwice, unnamedColumn } from '../imports/thread/file-records.ts';
 import {
   cellTextSql,
   cellTypesSql,
@@ -65,11 +64,7 @@ function assertNames(names: readonly string[], { columns }: FileReading): void {
   const seen = new Set<string>();
   for (const [index, name] of names.entries()) {
     if (name === '' && !Object.hasOwn(columns, '')) throw new FileProblem(1, unnamedColumn(index));
-    if (seen.has(name))
-      throw new FileProblem(
-        1,
-        name === '' ? 'two of its columns have no name' : `its first line names ${shownName(name)} twice`,
-      );
+    if (seen.has(name)) throw new FileProblem(1, namedTwice(name, 1));
     seen.add(name);
   }
 }

@@ -1,10 +1,9 @@
 import { textLiteral } from '#engine/literal.ts';
-import { shownName } from '#kernel/errors/shown-name.ts';
 import type { Field } from '#records/structure/field.ts';
 import { createStructure, type Structure } from '#records/structure/structure.ts';
 import { type FieldType, typeEntry } from '#records/types/field-types.ts';
 import { FileProblem } from '../imports/formats/file-problem.ts';
-import { type FileReading, noField, sameField } from '../imports/thread/file-records.ts';
+import { type FileReading, namedTwice, noField, sameField } from '../imports/thread/file-records.ts';
 
 /** A file as a table of the engine. */
 export interface FileTable {
@@ -124,7 +123,7 @@ export function tableOf(
   assertFew(columns);
   const seen = new Set<string>();
   const fields = columns.map(({ name, type }, index): Field => {
-    if (seen.has(name)) throw new FileProblem(null, `two of its columns have the name ${shownName(name)}`);
+    if (seen.has(name)) throw new FileProblem(null, namedTwice(name, null));
     seen.add(name);
     const slot = `${typeEntry(type).column}${index}`;
     return {

@@ -1,9 +1,8 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { doTask } from '../imports/thread/do-task.ts';
 import { type FoundProblem, findProblem, type ProblemTask } from './first-problem.ts';
 
-void findProblem(workerData as ProblemTask).then((found) => {
+doTask<ProblemTask>(async (task, post) => {
+  const found = await findProblem(task);
   const problem = found && { line: found.line, reason: found.message };
-  parentPort?.postMessage({ problem } satisfies FoundProblem);
+  post({ problem } satisfies FoundProblem);
 });
-// the process ends it (endIdleThread)
-parentPort?.on('message', () => {});

@@ -1,6 +1,4 @@
-import { parentPort, workerData } from 'node:worker_threads';
+import { doTask } from '../imports/thread/do-task.ts';
 import { findNull, type NullTask } from './parquet-nulls.ts';
 
-void findNull(workerData as NullTask).then((message) => parentPort?.postMessage(message));
-// the process ends it (endIdleThread)
-parentPort?.on('message', () => {});
+doTask<NullTask>(async (task, post) => post(await findNull(task)));

@@ -212,7 +212,7 @@ function filled(json: unknown, fill: (value: unknown) => unknown): unknown {
 
 /** The value of a variable; undefined: none. @param type of the field; times are compared as TEXT */
 function variableValue(variable: string, type: FieldType, { user, now }: RuleValues): unknown {
-  if (variable === '$now') return typeEntry(type).now(now);
+  if (variable === '$now') return typeEntry(type).now?.(now) ?? now.toISOString();
   if (user === null) return undefined;
   if (variable === '$user.id') return user.id;
   const name = variable.slice('$user.'.length);

@@ -26,7 +26,7 @@ import type {
   ThreadTask,
   ValuesRequest,
 } from '../thread/thread-messages.ts';
-import { endIdleThread, startThread, threadFailure } from '../thread/worker-thread.ts';
+import { endingThread, startThread, threadFailure } from '../thread/worker-thread.ts';
 import { type ApplyParts, applyUpserts } from './apply-upserts.ts';
 import { assertRoom } from './spool-body.ts';
 
@@ -91,14 +91,8 @@ export async function stageRecords(
         return message;
     }
   };
-  try {
-    const { isCut } = await conversation(worker, answer, signal);
-    await endIdleThread(worker);
-    return { isCut, stored };
-  } catch (error) {
-    await worker.terminate();
-    throw error;
-  }
+  const { isCut } = await endingThread(worker, () => conversation(worker, answer, signal));
+  return { isCut, stored };
 }
 
 /** Answers a thread until it ends. Rejects when it fails or hangs, and when the signal is aborted. */

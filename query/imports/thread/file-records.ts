@@ -261,6 +261,14 @@ export function unnamedColumn(index: number): string {
   return `column ${index + 1} has no name: columns={"":null} leaves it out, and {"":"row"} names it`;
 }
 
+/** @param line of the names; null: the format has no lines */
+export function namedTwice(name: string, line: number | null): string {
+  if (name === '') return 'two of its columns have no name';
+  return line === null
+    ? `two of its columns have the name ${shownName(name)}`
+    : `its first line names ${shownName(name)} twice`;
+}
+
 /** Characters of all texts. */
 function charactersOf(values: readonly unknown[]): number {
   let characters = 0;

@@ -1,6 +1,6 @@
-import { parentPort, workerData } from 'node:worker_threads';
 import { ApiError } from '#kernel/errors/api-error.ts';
 import { FileProblem } from '../formats/file-problem.ts';
+import { doTask } from './do-task.ts';
 import { type PreviewOutcome, type PreviewTask, previewOf } from './preview.ts';
 
 async function outcomeOf(task: PreviewTask): Promise<PreviewOutcome> {
@@ -12,6 +12,4 @@ async function outcomeOf(task: PreviewTask): Promise<PreviewOutcome> {
   }
 }
 
-void outcomeOf(workerData as PreviewTask).then((outcome) => parentPort?.postMessage(outcome));
-// the process ends it (endIdleThread)
-parentPort?.on('message', () => {});
+doTask<PreviewTask>(async (task, post) => post(await outcomeOf(task)));

@@ -12,7 +12,13 @@ import { plainValue } from '../formats/table-cells.ts';
 import { hasDecimalComma } from './cell-values.ts';
 import { type CellVocabulary, cellVocabulary } from './cell-words.ts';
 import { ColumnTypes, kindsOfCell, kindsOfTableValue, kindsOfValue } from './column-types.ts';
-import { type FileReading, FileRecords, type RecordProblem, unnamedColumn } from './file-records.ts';
+import {
+  type FileReading,
+  FileRecords,
+  namedTwice,
+  type RecordProblem,
+  unnamedColumn,
+} from './file-records.ts';
 import { threadResult } from './worker-thread.ts';
 
 /** Records that are checked, pieces of a text that are read (source-records.ts), and records that are shown. */
@@ -192,8 +198,7 @@ class Shape {
     this.isNamed = true;
     const line = isTable(this.#reading) ? null : 1;
     for (const [index, name] of names.entries()) {
-      if (this.#types.has(name))
-        throw new FileProblem(line, name === '' ? 'two of its columns have no name' : namedTwice(name, line));
+      if (this.#types.has(name)) throw new FileProblem(line, namedTwice(name, line));
       if (name === '' && !this.#isDry && !Object.hasOwn(this.#reading.columns, ''))
         throw new FileProblem(line, unnamedColumn(index));
       this.#typesOf(name);
@@ -239,12 +244,6 @@ class Shape {
     if (this.rows.length < shownRows)
       this.rows.push({ line, values: this.columns.map((name) => shownValue(value[name])) });
   }
-}
-
-function namedTwice(name: string, line: number | null): string {
-  return line === null
-    ? `two of its columns have the name ${shownName(name)}`
-    : `its first line names ${shownName(name)} twice`;
 }
 
 function fieldOf(column: string, structure: Structure, { columns }: FileReading): string | null {

@@ -62,8 +62,7 @@ export interface ThreadLimits {
 }
 
 /**
- * Runs a module on its own thread until a message gives the result. Then the module has to wait for messages, so that the
- * thread does not end by itself (`endIdleThread`).
+ * Runs a module on its own thread until a message gives the result (do-task.ts).
  * @param resultOf the result; undefined: further messages follow
  */
 export async function threadResult<Message, Result>(
@@ -73,20 +72,25 @@ export async function threadResult<Message, Result>(
   { signal, timeout, late }: ThreadLimits,
 ): Promise<Result> {
   const worker = await startThread(module, workerData);
+  const found = new Promise<Result>((resolve, reject) =>
+    worker.on('message', (message: Message) => {
+      try {
+        const result = resultOf(message);
+        if (result !== undefined) resolve(result);
+      } catch (error) {
+        reject(error as Error);
+      }
+    }),
+  );
+  const race = (limit: { readonly signal: AbortSignal }): Promise<Result> =>
+    Promise.race([found, threadFailure(worker, limit.signal)]);
+  return endingThread(worker, () => withDeadline(signal, timeout, race, late && { late }));
+}
+
+/** Runs work that uses a thread, and ends the thread afterwards: at once if the work failed. */
+export async function endingThread<Result>(worker: Worker, work: () => Promise<Result>): Promise<Result> {
   try {
-    const found = new Promise<Result>((resolve, reject) =>
-      worker.on('message', (message: Message) => {
-        try {
-          const result = resultOf(message);
-          if (result !== undefined) resolve(result);
-        } catch (error) {
-          reject(error as Error);
-        }
-      }),
-    );
-    const race = (limit: { readonly signal: AbortSignal }): Promise<Result> =>
-      Promise.race([found, threadFailure(worker, limit.signal)]);
-    const result = await withDeadline(signal, timeout, race, late && { late });
+    const result = await work();
     await endIdleThread(worker);
     return result;
   } catch (error) {
@@ -105,7 +109,7 @@ let idle = 0;
  * Ends a thread that has done its work, a second later: V8 may still compile functions of it, and Node 20 aborts the whole
  * process if the thread ends meanwhile ("ForIsolate: Assertion failed").
  */
-export async function endIdleThread(worker: Worker): Promise<void> {
+async function endIdleThread(worker: Worker): Promise<void> {
   if (idle >= mostIdle) {
     await worker.terminate();
     return;

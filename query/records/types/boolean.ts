@@ -1,5 +1,5 @@
 import { booleanLiteral } from '#engine/literal.ts';
-import { type FieldTypeEntry, misfit } from './field-type.ts';
+import { asStored, type FieldTypeEntry, misfit } from './field-type.ts';
 import { booleanOrder } from './value-order.ts';
 
 const valid = 'boolean';
@@ -25,6 +25,5 @@ export const boolean: FieldTypeEntry = {
   jsonSql: (value) => `toJSONString(${value})`,
   schema: { type: 'boolean' },
   example: true,
-  conversions: { TEXT: (text) => ({ fits: '1', text, column: text }) },
-  now: (now) => now.toISOString(),
+  conversions: { TEXT: asStored },
 };

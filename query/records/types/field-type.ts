@@ -93,8 +93,13 @@ export interface FieldTypeEntry extends ValueKind {
   readonly example: unknown;
   /** How values become those of other types, only where nothing is lost. @param text SQL for the stored text */
   readonly conversions: Readonly<Record<string, (text: string) => Conversion>>;
-  /** The value of `$now` in rules. */
-  readonly now: (now: Date) => StoredValue;
+  /** The value of `$now` in rules; absent: its text in ISO 8601. */
+  readonly now?: (now: Date) => StoredValue;
+}
+
+/** A conversion that keeps the stored text. @param text SQL for it */
+export function asStored(text: string): Conversion {
+  return { fits: '1', text, column: text };
 }
 
 export function misfit(valid: string, reason?: string): { readonly problem: string } {

@@ -40,7 +40,6 @@ function nested(valid: 'array' | 'object', isOne: (value: unknown) => boolean) {
     literal: (value) => textLiteral(value as string),
     jsonSql: (value: string) => value,
     conversions: {},
-    now: (now: Date) => now.toISOString(),
   } as const satisfies Partial<FieldTypeEntry>;
 }
 

@@ -1,6 +1,6 @@
 import { numberLiteral } from '#engine/literal.ts';
 import { roundingOf } from '#kernel/json/rounded-number.ts';
-import { type FieldTypeEntry, misfit } from './field-type.ts';
+import { asStored, type FieldTypeEntry, misfit } from './field-type.ts';
 import { isObject } from './is-object.ts';
 import { numberOrder } from './value-order.ts';
 
@@ -37,7 +37,7 @@ export const number: FieldTypeEntry = {
   jsonSql: (value) => `toJSONString(${value})`,
   schema: { type: 'number' },
   example: 1,
-  conversions: { TEXT: (text) => ({ fits: '1', text, column: text }) },
+  conversions: { TEXT: asStored },
   now: (now) => now.getTime(),
 };
 

@@ -43,7 +43,6 @@ export const text: FieldTypeEntry = {
     }),
     NUMBER: numberOf,
   },
-  now: (now) => now.toISOString(),
 };
 
 /**
