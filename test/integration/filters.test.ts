@@ -4,15 +4,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import t from 'tap';
+import { slotColumns } from '#catalogue/migrations/record-tables.ts';
 import { openChdb } from '#engine/open-chdb.ts';
 import type { Comparison, Filter } from '#records/input/filters/filter.ts';
 import { kindOfValue } from '#records/input/filters/filter.ts';
-import { comparable, filterTest } from '#records/input/filters/filter-test.ts';
+import { filterTest } from '#records/input/filters/filter-test.ts';
 import { type OperatorName, operatorOf, operatorsFor } from '#records/input/filters/operators.ts';
 import { filterSql } from '#records/sql/filter-sql.ts';
 import type { Field, Target } from '#records/structure/field.ts';
 import { canonicalJson } from '#records/types/canonical-json.ts';
+import { wholeText } from '#records/types/column-text.ts';
 import type { StoredValue } from '#records/types/field-type.ts';
+import { typeEntry } from '#records/types/field-types.ts';
 import { fieldsOf } from '../services/record-client.ts';
 import { startClickhouse } from '../services/start-clickhouse.ts';
 import { storedStructure } from '../services/stored-structure.ts';
@@ -29,7 +32,10 @@ t.teardown(async () => {
   await rm(root, { recursive: true, force: true });
 });
 
-const stored = storedStructure(fieldsOf('title TEXT, year NUMBER, open BOOLEAN, tags ARRAY, home OBJECT'));
+const declared = fieldsOf(
+  'title TEXT, year NUMBER, open BOOLEAN, tags ARRAY, home OBJECT, taken DATETIME, born DATE, count INTEGER, views BIGINT, price DECIMAL',
+).map((field) => (field.type === 'DECIMAL' ? { ...field, precision: 18, scale: 2 } : field));
+const stored = storedStructure(declared);
 const columns = new Map(stored.fields.map((field) => [field.name, field]));
 /** The same types without a column: their values are in the map alone. */
 const mapped = stored.fields.map((field, index) => ({
@@ -65,6 +71,37 @@ const json = fc.oneof(
 const arrays = fc.array(json, { maxLength: 4 });
 const objects = fc.dictionary(fc.constantFrom('city', 'a', 'b.c', "q'", '1'), json, { maxKeys: 3 });
 
+const instants = fc.constantFrom(
+  ...[
+    '0001-01-01T00:00:00.000Z',
+    '0099-12-31T23:59:59.999999Z',
+    '1899-12-31T23:59:59.999Z',
+    '1900-01-01T00:00:00.000001Z',
+  ],
+  ...[
+    '1969-12-31T23:59:59.999Z',
+    '1969-12-31T23:59:59.999999Z',
+    '2026-01-31T12:00:05.123Z',
+    '2026-01-31T12:00:05.123456Z',
+  ],
+  ...[
+    '2026-01-31T12:00:05.124Z',
+    '2299-12-31T23:59:59.999999Z',
+    '2300-01-01T00:00:00.000Z',
+    '9999-12-31T23:59:59.999999Z',
+  ],
+);
+const days = fc.constantFrom(
+  '0001-01-01',
+  '1900-02-28',
+  '1969-12-31',
+  '2000-02-29',
+  '2026-01-31',
+  '2400-02-29',
+  '9999-12-31',
+);
+const edges = ['9223372036854775807', '-9223372036854775808'];
+
 function valuesOf(field: Field): fc.Arbitrary<StoredValue> {
   switch (field.type) {
     case 'TEXT':
@@ -77,6 +114,16 @@ function valuesOf(field: Field): fc.Arbitrary<StoredValue> {
       return arrays.map(canonicalJson);
     case 'OBJECT':
       return objects.map(canonicalJson);
+    case 'DATETIME':
+      return instants;
+    case 'DATE':
+      return days;
+    case 'INTEGER':
+      return fc.constantFrom(0, 1, -1, 2 ** 53 - 1, 1 - 2 ** 53, 1843);
+    case 'BIGINT':
+      return fc.constantFrom('0', '1', '-1', '9007199254740992', '9007199254740993', ...edges);
+    case 'DECIMAL':
+      return fc.constantFrom('0.00', '0.01', '-0.01', '12.30', '-9999999999999999.99', '9007199254740993.01');
   }
 }
 
@@ -169,14 +216,14 @@ const filters = fc.letrec<{ filter: Filter }>((tie) => ({
 
 const read = (target: Target) => (row: Row) => {
   if (target === 'id') return row.id;
-  if (typeof target === 'string') return comparable(row[target]);
-  return row.values.get(target);
+  if (typeof target === 'string') return row[target].getTime();
+  const value = row.values.get(target);
+  return value === undefined ? undefined : typeEntry(target.type).comparable(String(value));
 };
 
 t.test('random trees find in the engine what they find in memory', async (t) => {
   const slots = stored.fields.map(
-    ({ slot, type }) =>
-      `${slot} Nullable(${type === 'NUMBER' ? 'Float64' : type === 'BOOLEAN' ? 'Bool' : 'String'})`,
+    ({ slot }) => `${slot} Nullable(${slotColumns[(slot as string)[0] as keyof typeof slotColumns].type})`,
   );
   await db.command({
     sql: `CREATE TABLE default.filtered (number UInt32, _id String, _created_at DateTime64(3, 'UTC'), _updated_at DateTime64(3, 'UTC'), ${slots.join(', ')}, _doc Map(String, String)) ENGINE = Memory`,
@@ -189,7 +236,11 @@ t.test('random trees find in the engine what they find in memory', async (t) => 
     const lines = sample.map((row, number) => {
       const doc = Object.fromEntries([...row.values].map(([field, value]) => [field.slot, String(value)]));
       const own = Object.fromEntries(
-        stored.fields.map((field) => [field.slot, row.values.get(field) ?? null]),
+        stored.fields.map((field) => {
+          const value = row.values.get(field) ?? null;
+          const isWhole = field.slot?.startsWith('i') && typeof value === 'string';
+          return [field.slot, isWhole ? wholeText(value) : value];
+        }),
       );
       return JSON.stringify({
         number,

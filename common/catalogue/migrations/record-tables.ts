@@ -27,6 +27,7 @@ export const slotColumns = {
   n: { count: 16, type: 'Float64' },
   t: { count: 24, type: 'String' },
   b: { count: 8, type: 'Bool' },
+  i: { count: 8, type: 'Int64' },
 } as const;
 
 const slots = Object.entries(slotColumns).flatMap(([kind, { count, type }]) =>

@@ -3,6 +3,7 @@ import type { RecordValues } from '#records/input/validate-record.ts';
 import type { Field } from '#records/structure/field.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
 import { kindOf, type SlotKind, slotOf } from '#records/structure/slots.ts';
+import { wholeText } from '#records/types/column-text.ts';
 
 interface Column {
   readonly kind: SlotKind;
@@ -97,7 +98,9 @@ export class RowBlock {
         else inDoc++;
       if (kind === 'h' || kind === 'm') continue;
       this.#bytes[this.#at++] = value === null ? 1 : 0;
-      if (typeof value === 'string') this.#text(value);
+      if (typeof value === 'string')
+        if (kind === 'i') this.#at = this.#bytes.writeBigInt64LE(BigInt(wholeText(value)), this.#at);
+        else this.#text(value);
       else if (typeof value === 'number') this.#at = this.#bytes.writeDoubleLE(value, this.#at);
       else if (typeof value === 'boolean') this.#bytes[this.#at++] = value ? 1 : 0;
     }

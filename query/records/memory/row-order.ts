@@ -120,9 +120,9 @@ export function compareFirst(order: RowOrder, a: Buffer, rowA: number, b: Buffer
   const { by, kind, descending } = order;
   let result = 0;
   if (kind === 'id') result = compareIds(a, rowA, b, rowB);
-  else if (kind !== 'time' && kind.hasTies) {
+  else if (kind !== 'time' && kind.ties !== null) {
     if (valueSpan(a, rowA, nameOf(by), span) && valueSpan(b, rowB, nameOf(by), other))
-      result = compareSpans(a, b);
+      result = kind.ties(a, span.start, span.end, b, other.start, other.end);
   }
   return descending ? -result : result;
 }

@@ -1,4 +1,5 @@
 import { quoteIdentifier, textLiteral } from '#engine/literal.ts';
+import type { Target } from '../structure/field.ts';
 import type { RecordParts, ShownValue } from '../structure/record-parts.ts';
 import { typeEntry } from '../types/field-types.ts';
 import { recordExpression, valueSql } from './value-sql.ts';
@@ -65,11 +66,17 @@ function isText({ target }: ShownValue): boolean {
 
 function columnSql({ target, path }: ShownValue): string {
   const value = valueSql(target);
-  if (path.length === 0) return value;
+  if (path.length === 0) return shownSql(target, value);
   const keys = path.map(textLiteral).join(', ');
   // texts are written as they are, other values as JSON
   return `multiIf(JSONType(${value}, ${keys}) = 'String', JSONExtractString(${value}, ${keys}),
     JSONType(${value}, ${keys}) = 'Null', NULL, JSONExtractRaw(${value}, ${keys}))`;
+}
+
+/** A value as tables show it: a text where its column is a whole number of the engine. */
+function shownSql(target: Target, value: string): string {
+  if (typeof target === 'string') return value;
+  return typeEntry(target.type).textSql?.(value, target) ?? value;
 }
 
 /**

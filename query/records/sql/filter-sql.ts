@@ -1,6 +1,6 @@
 import { textLiteral } from '#engine/literal.ts';
 import type { Comparison, Filter } from '../input/filters/filter.ts';
-import { comparable } from '../input/filters/filter-test.ts';
+import { comparableValues } from '../input/filters/filter-test.ts';
 import { type GivenSql, type Operand, operatorOf } from '../input/filters/operators.ts';
 import { fieldTypes } from '../types/field-types.ts';
 import { type ColumnType, columnType, listSql, pathSql, valueLiteral, valueSql } from './value-sql.ts';
@@ -19,14 +19,15 @@ export function filterSql(filter: Filter): string {
   }
 }
 
-function comparisonSql({ target, path, operator, values }: Comparison): string {
+function comparisonSql(comparison: Comparison): string {
+  const { target, path, operator, values } = comparison;
   const { sql, operand } = operatorOf(operator);
   const isJson = path.length > 0 || operand === 'element' || operand === 'elements';
   const column = subjectSql({ target, path });
   const literals = isJson
     ? elementsOf(values)
     : literalsOf(operandTypes[operand] ?? columnType(target), values);
-  return sql(column, { values: values.map(comparable), ...literals });
+  return sql(column, { values: comparableValues(comparison), ...literals });
 }
 
 /** Types of operands that are not values of the field. */

@@ -2,6 +2,7 @@ import type { RecordValues } from '../input/validate-record.ts';
 import type { RecordSpace } from '../structure/record-space.ts';
 import { kindOf, type SlotKind, slotOf } from '../structure/slots.ts';
 import type { Structure } from '../structure/structure.ts';
+import { wholeText } from '../types/column-text.ts';
 import { typeEntry } from '../types/field-types.ts';
 import { joinedText } from './joined-text.ts';
 import { keyText } from './record-keys.ts';
@@ -108,7 +109,7 @@ function compactLine(
     }
     doc += (doc === '' ? key : nextKey) + inMap;
     // numbers and booleans are kept as JSON writes them
-    if (kind !== 'm') columns += `,${json}`;
+    if (kind !== 'm') columns += kind === 'i' ? `,${wholeText(value as string)}` : `,${json}`;
   }
   return `${columns},{${doc}},{${hashes}},[${keys}]]\n`;
 }

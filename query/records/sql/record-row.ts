@@ -1,7 +1,8 @@
 import { valueAt } from '../input/filters/filter-test.ts';
 import { type RecordParts, type ShownValue, wholeRecord } from '../structure/record-parts.ts';
-import { kindOf, slotOf } from '../structure/slots.ts';
+import { kindOf, type SlotKind, slotOf } from '../structure/slots.ts';
 import type { Structure } from '../structure/structure.ts';
+import { wholeText } from '../types/column-text.ts';
 import { typeEntry } from '../types/field-types.ts';
 import { joinedText } from './joined-text.ts';
 import { keyOf } from './record-keys.ts';
@@ -30,11 +31,17 @@ function recordLine({ spaceId, row, hashes, keys = [] }: SpacedRow): string {
   text += `,"_created_at":"${engineTime(_created_at)}","_updated_at":"${engineTime(_updated_at)}"`;
   for (const slot in _doc) {
     const kind = kindOf(slot);
-    // numbers and booleans are kept as JSON writes them
-    if (kind !== 'm') text += `,"${slot}":${kind === 't' ? JSON.stringify(_doc[slot]) : _doc[slot]}`;
+    if (kind !== 'm') text += `,"${slot}":${columnJson(kind, _doc[slot] as string)}`;
   }
   if (keys.length > 0) text += `,"_keys":[${keys.join()}]`;
   return `${text},"_doc":${JSON.stringify(_doc)},"_hashes":${JSON.stringify(hashes)}}\n`;
+}
+
+/** The stored text of a value as JSON for its column. */
+function columnJson(kind: SlotKind, text: string): string {
+  if (kind === 't') return JSON.stringify(text);
+  // numbers and booleans are kept as JSON writes them
+  return kind === 'i' ? wholeText(text) : text;
 }
 
 /** An ISO 8601 time as the engine reads it in rows. */

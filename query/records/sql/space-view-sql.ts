@@ -4,6 +4,12 @@ import { typeEntry } from '../types/field-types.ts';
 import type { RecordsTable } from './records-table.ts';
 import { valueSql } from './value-sql.ts';
 
+function viewedSql(field: Field): string {
+  const { engineType, textSql } = typeEntry(field.type);
+  const value = valueSql(field);
+  return `CAST(${textSql?.(value, field) ?? value}, 'Nullable(${textSql ? 'String' : engineType})')`;
+}
+
 /**
  * A SELECT of a space's records for people: columns by the names of fields, with their types; ARRAY and OBJECT as JSON
  * text, and hashed fields not at all.
@@ -23,7 +29,7 @@ export function spaceViewSql(
     { name: 'id', expression: '_id' },
     ...shown.map((field) => ({
       name: field.name,
-      expression: `CAST(${valueSql(field)}, 'Nullable(${typeEntry(field.type).engineType})')`,
+      expression: viewedSql(field),
     })),
     { name: 'createdAt', expression: '_created_at' },
     { name: 'updatedAt', expression: '_updated_at' },

@@ -2,7 +2,8 @@ import { slotColumns } from '#catalogue/migrations/record-tables.ts';
 import { textLiteral } from '#engine/literal.ts';
 import { timestampText } from '#kernel/ids/row-values.ts';
 import { type Increment, isIncrement, type NewValue } from '../structure/increment.ts';
-import { kindOf } from '../structure/slots.ts';
+import { kindOf, type SlotKind } from '../structure/slots.ts';
+import { wholeText } from '../types/column-text.ts';
 import { numberSql } from '../types/number.ts';
 import { engineTime } from './record-row.ts';
 import type { StoredRow } from './stored-row.ts';
@@ -64,7 +65,7 @@ function partsOf(rows: readonly RowUpdate[], slots: readonly string[], place: st
       return;
     }
     if (kind === 'm' || kind === 'h') return;
-    const values = given.map(valueText);
+    const values = given.map((value) => valueText(kind, value));
     // a number that is read from text is exactly the double that was written
     parts.push(
       `${slot} = CAST([${values.join(', ')}], 'Array(Nullable(${slotColumns[kind].type}))')[${place}]`,
@@ -118,6 +119,7 @@ function arraySql(values: readonly unknown[], type: string): string {
   return `JSONExtract(${textLiteral(JSON.stringify(values))}, 'Array(${type})')`;
 }
 
-function valueText(value: NewValue): string {
-  return value === null ? 'NULL' : textLiteral(String(value));
+function valueText(kind: SlotKind, value: NewValue): string {
+  if (value === null) return 'NULL';
+  return textLiteral(kind === 'i' ? wholeText(String(value)) : String(value));
 }

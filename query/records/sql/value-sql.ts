@@ -28,6 +28,8 @@ function mapValueSql(map: string, slot: string, cast: (text: string) => string):
 export interface ColumnType {
   readonly engineType: string;
   readonly literal: (value: StoredValue) => string;
+  /** The text of which CAST makes the value; absent: the stored text. */
+  readonly castText?: (value: string) => string;
 }
 
 const systemTypes: Readonly<Record<SystemKey, ColumnType>> = {
@@ -62,11 +64,11 @@ function arraySql(literals: readonly string[]): string {
 /** The right side of IN for values of one column, at least one. */
 export function listSql(type: ColumnType, values: readonly (StoredValue | Date)[]): string {
   if (values.length <= fewLiterals) return `(${values.map((value) => valueLiteral(type, value)).join(', ')})`;
+  const { engineType, castText = String } = type;
   const texts = values.map((value) =>
-    textLiteral(value instanceof Date ? timestampText(value) : String(value)),
+    textLiteral(value instanceof Date ? timestampText(value) : castText(String(value))),
   );
   const list = arraySql(texts);
-  const { engineType } = type;
   return engineType === 'String' ? list : `CAST(${list}, ${textLiteral(`Array(${engineType})`)})`;
 }
 
@@ -75,8 +77,10 @@ export function listsSql(types: readonly ColumnType[], lists: readonly (readonly
   const tupleOf = (values: readonly StoredValue[]): string =>
     `(${values.map((value, at) => valueLiteral(types[at] as ColumnType, value)).join(', ')})`;
   if (lists.length <= fewLiterals) return `(${lists.map(tupleOf).join(', ')})`;
-  const textOf = (value: StoredValue): string =>
-    typeof value === 'string' ? textLiteral(value) : String(value);
+  const textOf = (value: StoredValue, at: number): string => {
+    const { engineType, castText = String } = types[at] as ColumnType;
+    return engineType === 'String' ? textLiteral(value as string) : castText(String(value));
+  };
   const texts = lists.map((values) => `(${values.map(textOf).join()})`);
   const tuple = types.map(({ engineType }) => engineType).join(', ');
   return `CAST(${textLiteral(`[${texts.join()}]`)}, 'Array(Tuple(${tuple}))')`;
@@ -103,7 +107,7 @@ export function recordExpression({ parts, end }: RecordParts, prefix = ''): stri
 function partExpression({ target, path }: ShownValue): string {
   const value = valueSql(target);
   if (typeof target === 'string') return `toJSONString(${value})`;
-  const json = path.length > 0 ? pathSql(value, path) : typeEntry(target.type).jsonSql(value);
+  const json = path.length > 0 ? pathSql(value, path) : typeEntry(target.type).jsonSql(value, target);
   // NULL in, NULL out: one would make the whole record NULL
   return `ifNull(${json}, 'null')`;
 }

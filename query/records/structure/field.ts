@@ -14,6 +14,9 @@ export interface Field {
   readonly hashed: boolean;
   /** For a TEXT, in the order of `normalizations`; undefined: its values are stored as received. */
   readonly normalize?: readonly Normalization[] | undefined;
+  /** Of a DECIMAL: the most digits, and how many of them are behind the point. */
+  readonly precision?: number;
+  readonly scale?: number;
   readonly description: string;
   readonly comment: string;
   readonly defaultValue: StoredValue | null;

@@ -1,5 +1,6 @@
 import { shownName } from '#kernel/errors/shown-name.ts';
 import { nameProblem } from '#kernel/ids/slug.ts';
+import { mostPrecision } from '../types/decimal.ts';
 import {
   type FieldType,
   readFieldValue,
@@ -37,6 +38,7 @@ export function parseField(input: unknown, index: number, problems: string[]): F
     return value === true;
   };
   const normalize = readNormalize(input, complain);
+  const digits = readDigits(input, complain);
   const field = {
     name: input.name as string,
     slug: input.slug as string,
@@ -45,9 +47,11 @@ export function parseField(input: unknown, index: number, problems: string[]): F
     unique: flag('unique'),
     hashed: flag('hashed'),
     ...(normalize.length === 0 ? {} : { normalize }),
+    ...digits,
     description: textOrEmpty(input.description),
     comment: textOrEmpty(input.comment),
-    defaultValue: type === undefined ? null : readDefault({ type, normalize }, input.defaultValue, complain),
+    defaultValue:
+      type === undefined ? null : readDefault({ type, normalize, ...digits }, input.defaultValue, complain),
     slot: null,
     keyed: false,
   };
@@ -87,6 +91,26 @@ function readNormalize(
     complain(`has a normalize, which is for ${typesThat('text').join(', ')}`);
   else return normalizations.filter((step) => given.includes(step));
   return [];
+}
+
+/** The digits of a DECIMAL. */
+function readDigits(
+  { type, precision, scale }: Readonly<Record<string, unknown>>,
+  complain: (problem: string) => void,
+): Pick<Field, 'precision' | 'scale'> {
+  const isWhole = (value: unknown, least: number, most: number): value is number =>
+    Number.isInteger(value) && (value as number) >= least && (value as number) <= most;
+  if (type !== 'DECIMAL') {
+    for (const [key, value] of Object.entries({ precision, scale }))
+      if (value !== undefined && value !== null) complain(`has a ${key}, which is for DECIMAL`);
+    return {};
+  }
+  if (!isWhole(precision, 1, mostPrecision))
+    complain(`should have a precision: the most digits of its values, from 1 to ${mostPrecision}`);
+  else if (!isWhole(scale, 0, precision))
+    complain('should have a scale: the digits behind the point, from 0 to its precision');
+  else return { precision, scale };
+  return {};
 }
 
 function isText(type: unknown): boolean {

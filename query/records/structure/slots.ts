@@ -1,5 +1,5 @@
 import { slotColumns } from '#catalogue/migrations/record-tables.ts';
-import { fieldTypes } from '../types/field-types.ts';
+import { typeEntry } from '../types/field-types.ts';
 import type { Field } from './field.ts';
 import type { Structure } from './structure.ts';
 
@@ -9,6 +9,7 @@ import type { Structure } from './structure.ts';
  *   n0 ... n15   NUMBER, a Float64 column each
  *   t0 ... t23   TEXT, and ARRAY and OBJECT as JSON text, a String column each
  *   b0 ... b7    BOOLEAN, a Bool column each
+ *   i0 ... i7    types whose values are whole numbers of 64 bits in the engine, an Int64 column each
  *   m0, m1 ...   values without a column: only in `_doc`, the map that has all values of the record as text
  *   h0, h1 ...   hashed values, of any type: in `_hashes`, a map that nothing answers
  *
@@ -64,8 +65,10 @@ export function assignSlots(
     if (before !== undefined) {
       return { ...field, slot: before.slot, keyed: field.unique && before.unique && before.keyed };
     }
-    const kind = fieldTypes[field.type].column;
-    const column = field.hashed ? take('h', Number.POSITIVE_INFINITY) : take(kind, slotColumns[kind].count);
+    const kind = typeEntry(field.type).column(field);
+    const column = field.hashed
+      ? take('h', Number.POSITIVE_INFINITY)
+      : kind && take(kind, slotColumns[kind].count);
     return { ...field, slot: column ?? take('m', Number.POSITIVE_INFINITY), keyed: field.unique };
   });
 }

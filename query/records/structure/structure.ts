@@ -86,6 +86,8 @@ export function structureText(structure: Structure): string {
       unique: field.unique,
       hashed: field.hashed,
       normalize: field.normalize,
+      precision: field.precision,
+      scale: field.scale,
       description: field.description,
       comment: field.comment,
       ...(defaultValue === null ? {} : { defaultValue: clientValue(field.type, defaultValue) }),

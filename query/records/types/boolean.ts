@@ -18,7 +18,7 @@ export const boolean: FieldTypeEntry = {
   comparable: (text) => text === 'true',
   order: booleanOrder,
   hasFewValues: true,
-  column: 'b',
+  column: () => 'b',
   engineType: 'Bool',
   castSql: (text) => `CAST(${text} = 'true', 'Bool')`,
   literal: (value) => booleanLiteral(value as boolean),

@@ -8,13 +8,17 @@ export type StoredValue = string | number | boolean;
 /** A value in its stored form, or its problem as the end of a sentence ("should be a valid number"). */
 export type ValueReading = { readonly value: StoredValue } | { readonly problem: string };
 
-/** The part of a field that reading its values needs. */
+/** The part of a field, besides its type, that its values depend on. */
 export interface ValueOptions {
+  /** Of a TEXT. */
   readonly normalize?: readonly Normalization[] | undefined;
+  /** Of a DECIMAL: the most digits, and how many of them are behind the point. */
+  readonly precision?: number;
+  readonly scale?: number;
 }
 
 /** A value as it is compared in memory: the times of records as milliseconds. */
-export type Comparable = string | number | boolean;
+export type Comparable = string | number | boolean | bigint;
 
 /**
  * What values of a kind can be used for. Operators, functions and options name the ability that they need, so that
@@ -27,6 +31,10 @@ export type Ability =
   | 'ordered'
   /** To be added up. */
   | 'summed'
+  /** To be added to by a change of a record. */
+  | 'incremented'
+  /** To be divided into stretches of time. */
+  | 'bucketed'
   /** To contain texts. */
   | 'text'
   /** To have elements. */
@@ -55,7 +63,7 @@ export interface Conversion {
 }
 
 /** The columns of the records table for values of a type (structure/slots.ts). */
-export type ColumnKind = 'n' | 't' | 'b';
+export type ColumnKind = 'n' | 't' | 'b' | 'i';
 
 /** All that a field type is. A new type is a new entry of the table (CONTRIBUTING.md). */
 export interface FieldTypeEntry extends ValueKind {
@@ -80,15 +88,20 @@ export interface FieldTypeEntry extends ValueKind {
   readonly order: ValueOrder;
   /** Whether there are so few different values that comparing one finds little. */
   readonly hasFewValues?: true;
-  readonly column: ColumnKind;
+  /** Null: its values are only in the map of all values. */
+  readonly column: (options: ValueOptions) => ColumnKind | null;
   /** The type of its values in the engine. */
-  readonly engineType: 'String' | 'Float64' | 'Bool';
+  readonly engineType: 'String' | 'Float64' | 'Bool' | 'Int64' | 'Int128';
   /** SQL for the stored text as a value of that type. */
   readonly castSql: (text: string) => string;
   /** A literal for a value. */
   readonly literal: (value: StoredValue) => string;
+  /** The text of which the engine makes the value by CAST; absent: the stored text. */
+  readonly castText?: (value: string) => string;
+  /** SQL for a value of the engine as its stored text; absent: the engine shows it as it is. */
+  readonly textSql?: (value: string, options: ValueOptions) => string;
   /** SQL for a value of the engine as JSON text. */
-  readonly jsonSql: (value: string) => string;
+  readonly jsonSql: (value: string, options: ValueOptions) => string;
   readonly schema: Schema;
   readonly example: unknown;
   /** How values become those of other types, only where nothing is lost. @param text SQL for the stored text */

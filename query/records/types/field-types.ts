@@ -1,4 +1,8 @@
+import { bigint } from './bigint.ts';
 import { boolean } from './boolean.ts';
+import { date } from './date.ts';
+import { datetime } from './datetime.ts';
+import { decimal } from './decimal.ts';
 import type {
   Ability,
   FieldTypeEntry,
@@ -7,6 +11,7 @@ import type {
   ValueOptions,
   ValueReading,
 } from './field-type.ts';
+import { integer } from './integer.ts';
 import { array, object } from './nested.ts';
 import { number } from './number.ts';
 import { text } from './text.ts';
@@ -18,6 +23,11 @@ export const fieldTypes = {
   BOOLEAN: boolean,
   ARRAY: array,
   OBJECT: object,
+  DATETIME: datetime,
+  DATE: date,
+  INTEGER: integer,
+  BIGINT: bigint,
+  DECIMAL: decimal,
 } as const satisfies Readonly<Record<string, FieldTypeEntry>>;
 
 export type FieldType = keyof typeof fieldTypes;

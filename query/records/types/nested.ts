@@ -34,7 +34,7 @@ function nested(valid: 'array' | 'object', isOne: (value: unknown) => boolean) {
     isQuoted: false,
     comparable: (text: string) => text,
     order: textOrder,
-    column: 't',
+    column: () => 't',
     engineType: 'String',
     castSql: (text: string) => text,
     literal: (value) => textLiteral(value as string),

@@ -12,7 +12,7 @@ export const number: FieldTypeEntry = {
   words: 'a NUMBER',
   title: 'Number',
   valid,
-  can: ['listed', 'ordered', 'summed'],
+  can: ['listed', 'ordered', 'summed', 'incremented'],
   read(value) {
     if (typeof value !== 'number' || !Number.isFinite(value)) return misfit(valid);
     // -0 and 0 are the same value, also for a unique field
@@ -30,7 +30,7 @@ export const number: FieldTypeEntry = {
   isQuoted: false,
   comparable: Number,
   order: numberOrder,
-  column: 'n',
+  column: () => 'n',
   engineType: 'Float64',
   castSql: (text) => `toFloat64(${text})`,
   literal: (value) => numberLiteral(value as number),

@@ -28,7 +28,7 @@ export const text: FieldTypeEntry = {
   isQuoted: true,
   comparable: (value) => value,
   order: textOrder,
-  column: 't',
+  column: () => 't',
   engineType: 'String',
   castSql: (value) => value,
   literal: (value) => textLiteral(value as string),

@@ -1,20 +1,25 @@
 import type { Target } from '../../structure/field.ts';
 import { canonicalJson } from '../../types/canonical-json.ts';
-import type { Comparable, StoredValue } from '../../types/field-type.ts';
-import { fieldTypes } from '../../types/field-types.ts';
+import type { Comparable } from '../../types/field-type.ts';
+import { typeEntry } from '../../types/field-types.ts';
 import { isObject } from '../../types/is-object.ts';
-import type { Filter } from './filter.ts';
+import type { Comparison, Filter } from './filter.ts';
 import { operatorOf } from './operators.ts';
 
-export function comparable(value: StoredValue | Date): Comparable {
-  return value instanceof Date ? value.getTime() : value;
+/** The values of a comparison as they are compared in memory. Elements and values at paths are JSON texts. */
+export function comparableValues({ target, path, operator, values }: Comparison): readonly Comparable[] {
+  const isValue = path.length === 0 && /^values?$/.test(operatorOf(operator).operand);
+  return values.map((value) => {
+    if (value instanceof Date) return value.getTime();
+    return isValue && typeof target !== 'string' ? typeEntry(target.type).comparable(String(value)) : value;
+  });
 }
 
 /** A value from its stored text. */
 export function valueOfText(target: Target, text: string): Comparable {
   if (target === 'id') return text;
   if (typeof target === 'string') return Date.parse(text);
-  return fieldTypes[target.type].comparable(text);
+  return typeEntry(target.type).comparable(text);
 }
 
 /** Reads a record's value; undefined: none. */
@@ -34,7 +39,7 @@ export function filterTest<Row>(filter: Filter, read: ReadValue<Row>): (row: Row
     }
   }
   const { target, path, operator } = filter;
-  const values = filter.values.map(comparable);
+  const values = comparableValues(filter);
   const isMet = operatorOf(operator).test(values);
   const value = read(target);
   const isMissing = operator === 'exists' && values[0] === false;

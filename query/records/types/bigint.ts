@@ -1,0 +1,43 @@
+import { type FieldTypeEntry, misfit, type ValueReading } from './field-type.ts';
+import { exactOrder } from './value-order.ts';
+
+const valid = 'whole number of 64 bits';
+const [least, most] = [-(2n ** 63n), 2n ** 63n - 1n];
+
+function readDigits(text: string): ValueReading {
+  if (!/^[+-]?\d{1,40}$/.test(text)) return misfit(valid, 'write its digits');
+  const value = BigInt(text.replace('+', ''));
+  return value < least || value > most ? misfit(valid) : { value: String(value) };
+}
+
+/** A whole number of 64 bits. JSON's numbers would be rounded by most readers, so it is a string of digits. */
+export const bigint: FieldTypeEntry = {
+  words: 'a BIGINT',
+  title: 'BigInt',
+  valid,
+  can: ['listed', 'ordered', 'summed'],
+  read(value) {
+    if (typeof value === 'string') return readDigits(value);
+    if (typeof value !== 'number' || !Number.isInteger(value)) return misfit(valid);
+    return Number.isSafeInteger(value)
+      ? { value: String(value === 0 ? 0 : value) }
+      : misfit(valid, 'a JSON number may have been rounded: write its digits as a string');
+  },
+  readText: readDigits,
+  emptyIsMissing: true,
+  infers: () => false,
+  isJson: false,
+  isQuoted: true,
+  comparable: BigInt,
+  order: exactOrder,
+  column: () => 'i',
+  engineType: 'Int64',
+  castSql: (text) => `toInt64(${text})`,
+  literal: (value) => `toInt64('${value}')`,
+  textSql: (value) => `toString(${value})`,
+  jsonSql: (value) => `concat('"', toString(${value}), '"')`,
+  schema: { type: 'string', pattern: '^-?[0-9]{1,19}$', example: '9007199254740993' },
+  example: '9007199254740993',
+  conversions: { TEXT: (text) => ({ fits: '1', text, column: text }) },
+  now: (now) => String(now.getTime()),
+};

@@ -1,0 +1,65 @@
+import { type FieldTypeEntry, misfit, type ValueOptions, type ValueReading } from './field-type.ts';
+import { exactOrder } from './value-order.ts';
+
+const valid = 'decimal number';
+/** Digits of a number that the engine computes with. */
+export const mostPrecision = 38;
+/** Digits of 64 bits. */
+const mostInColumn = 18;
+
+function readDecimal(text: string, { precision = mostPrecision, scale = 0 }: ValueOptions): ValueReading {
+  const [, sign = '', whole = '', fraction = ''] = /^([+-]?)(\d{1,100})(?:\.(\d{1,100}))?$/.exec(text) ?? [];
+  if (whole === '') return misfit(valid, 'write it as 12.30');
+  const kept = fraction.slice(0, scale).padEnd(scale, '0');
+  if (/[1-9]/.test(fraction.slice(scale)))
+    return misfit(valid, `it has more than ${scale} digits behind the point`);
+  const digits = whole.replace(/^0+(?=\d)/, '');
+  if (digits !== '0' && digits.length > precision - scale)
+    return misfit(valid, `it has more than ${precision - scale} digits before the point`);
+  const unsigned = scale === 0 ? digits : `${digits}.${kept}`;
+  const isNegative = sign === '-' && /[1-9]/.test(unsigned);
+  return { value: isNegative ? `-${unsigned}` : unsigned };
+}
+
+/** SQL for digits without a point as a decimal. */
+function decimalSql(value: string, { scale = 0 }: ValueOptions): string {
+  if (scale === 0) return `toString(${value})`;
+  const digits = `leftPad(toString(abs(${value})), ${scale + 1}, '0')`;
+  const before = `substring(${digits}, 1, length(${digits}) - ${scale})`;
+  return `concat(if(${value} < 0, '-', ''), ${before}, '.', right(${digits}, ${scale}))`;
+}
+
+/** An exact decimal number with as many digits behind the point as its field says: in the engine its digits without the point. */
+export const decimal: FieldTypeEntry = {
+  words: 'a DECIMAL',
+  title: 'Decimal',
+  valid,
+  can: ['listed', 'ordered', 'summed'],
+  read(value, options) {
+    if (typeof value === 'string') return readDecimal(value, options);
+    if (typeof value !== 'number' || !Number.isFinite(value)) return misfit(valid);
+    // the shortest digits of the double, which are those that were written, unless there were too many
+    const text = String(value);
+    if (/e/.test(text) || text.replace(/[-.]/g, '').replace(/^0+/, '').length > 15)
+      return misfit(valid, 'a JSON number may have been rounded: write its digits as a string');
+    return readDecimal(text, options);
+  },
+  readText: readDecimal,
+  emptyIsMissing: true,
+  infers: () => false,
+  isJson: false,
+  isQuoted: true,
+  comparable: (text) => BigInt(text.replace('.', '')),
+  order: exactOrder,
+  column: ({ precision = mostPrecision }) => (precision <= mostInColumn ? 'i' : null),
+  engineType: 'Int128',
+  castSql: (text) => `toInt128(replaceOne(${text}, '.', ''))`,
+  literal: (value) => `toInt128('${BigInt((value as string).replace('.', ''))}')`,
+  castText: (value) => String(BigInt(value.replace('.', ''))),
+  textSql: decimalSql,
+  jsonSql: (value, options) => `concat('"', ${decimalSql(value, options)}, '"')`,
+  schema: { type: 'string', pattern: '^-?[0-9]+([.][0-9]+)?$', example: '12.30' },
+  example: '1',
+  conversions: { TEXT: (text) => ({ fits: '1', text, column: text }) },
+  now: (now) => String(now.getTime()),
+};

@@ -1,0 +1,29 @@
+import { type FieldTypeEntry, misfit } from './field-type.ts';
+import { number } from './number.ts';
+
+const valid = 'whole number';
+const most = Number.MAX_SAFE_INTEGER;
+
+/** A whole number that a double holds. */
+export const integer: FieldTypeEntry = {
+  ...number,
+  can: ['listed', 'ordered', 'summed'],
+  words: 'an INTEGER',
+  title: 'Integer',
+  valid,
+  read(value) {
+    if (typeof value !== 'number' || !Number.isInteger(value)) return misfit(valid);
+    if (!Number.isSafeInteger(value)) return misfit(valid, `from ${-most} to ${most}; a BIGINT takes more`);
+    // -0 and 0 are the same value, also for a unique field
+    return { value: value === 0 ? 0 : value };
+  },
+  readText: (text, options) =>
+    /^[+-]?\d+$/.test(text) ? integer.read(Number(text), options) : misfit(valid),
+  infers: () => false,
+  schema: { type: 'integer', minimum: -most, maximum: most },
+  conversions: {
+    ...number.conversions,
+    NUMBER: (text) => ({ fits: '1', text, column: `toFloat64(${text})` }),
+    BIGINT: (text) => ({ fits: '1', text, column: `toInt64(${text})` }),
+  },
+};

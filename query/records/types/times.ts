@@ -1,0 +1,122 @@
+/** Days and instants of the proleptic Gregorian calendar, years 0001 to 9999. */
+
+const dayPattern = /^(\d{4})-(\d\d)-(\d\d)$/;
+// RFC 3339 section 5.6. In a query a plus sign that is not escaped arrives as a space
+const timePattern = /^(\d{4}-\d\d-\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:([Zz])|([+ -])(\d\d):(\d\d))?$/;
+
+const milliseconds = { day: 86_400_000, hour: 3_600_000, minute: 60_000, second: 1000 } as const;
+
+/** Milliseconds since 1970. Date.UTC takes the years 0 to 99 for 1900 to 1999. */
+function timeOf(year: number, month: number, day: number): number {
+  return new Date(0).setUTCFullYear(year, month - 1, day);
+}
+
+export const firstTime = timeOf(1, 1, 1);
+/** The first one that is too late. */
+export const endOfTime = timeOf(10_000, 1, 1);
+
+/** The beginning of a day such as `2026-01-31` in UTC, in milliseconds since 1970. Null: no such day. */
+export function readDay(text: string): number | null {
+  const [, year = '', month = '', day = ''] = dayPattern.exec(text) ?? [];
+  const time = timeOf(Number(year), Number(month), Number(day));
+  // Date moves February 30th to March
+  return year !== '' && year !== '0000' && dayText(time) === text ? time : null;
+}
+
+/** @param time of the years 0001 to 9999 */
+export function dayText(time: number): string {
+  return new Date(time).toISOString().slice(0, 10);
+}
+
+/** An instant: whole milliseconds since 1970, and microseconds behind them. */
+export interface Instant {
+  readonly time: number;
+  /** From 0 to 999. */
+  readonly micros: number;
+}
+
+/** Reads an RFC 3339 time with a zone. A text is its problem, as the end of a sentence. */
+export function readInstant(text: string): Instant | string {
+  const match = timePattern.exec(text);
+  if (match === null) return dayPattern.test(text) ? needsTime : notRfc3339;
+  const [, day = '', hour = '', minute = '', second = '', fraction = '', utc, sign, ...offset] = match;
+  if (utc === undefined && sign === undefined) return needsZone;
+  const begin = readDay(day);
+  const [hours, minutes] = [Number(offset[0] ?? 0), Number(offset[1] ?? 0)];
+  const isClock =
+    Number(hour) < 24 && Number(minute) < 60 && Number(second) < 60 && hours < 24 && minutes < 60;
+  if (begin === null || !isClock)
+    return `is not a time that exists${second === '60' ? ': it is a leap second' : ''}`;
+  if (/[1-9]/.test(fraction.slice(6))) return 'has digits beyond the microsecond';
+  const local =
+    begin +
+    Number(hour) * milliseconds.hour +
+    Number(minute) * milliseconds.minute +
+    Number(second) * milliseconds.second;
+  const ahead = (hours * milliseconds.hour + minutes * milliseconds.minute) * (sign === '-' ? -1 : 1);
+  const digits = fraction.slice(0, 6).padEnd(6, '0');
+  const time = local - ahead + Number(digits.slice(0, 3));
+  if (time < firstTime || time >= endOfTime) return 'is not in the years 0001 to 9999';
+  return { time, micros: Number(digits.slice(3)) };
+}
+
+const notRfc3339 = 'should be written as 2026-01-31T12:00:00Z';
+const needsZone = 'has no time zone: write 2026-01-31T12:00:00Z, or +01:00 in place of Z';
+const needsTime = 'is only a day: write 2026-01-31T12:00:00Z';
+
+/** UTC with three digits of a second, and six where there are more than three. */
+export function instantText({ time, micros }: Instant): string {
+  const text = new Date(time).toISOString();
+  return micros === 0 ? text : `${text.slice(0, -1)}${String(micros).padStart(3, '0')}Z`;
+}
+
+/** Microseconds since 1970 of the text of a day or an instant, as digits. */
+export function microsOfText(text: string): string {
+  const day = timeOf(Number(text.slice(0, 4)), Number(text.slice(5, 7)), Number(text.slice(8, 10)));
+  if (text.length === 10) return `${day}000`;
+  const clock =
+    Number(text.slice(11, 13)) * milliseconds.hour + Number(text.slice(14, 16)) * milliseconds.minute;
+  const time = day + clock + Number(text.slice(17, 19)) * milliseconds.second + Number(text.slice(20, 23));
+  const micros = text.length > 24 ? Number(text.slice(23, 26)) : 0;
+  return String(BigInt(time) * 1000n + BigInt(micros));
+}
+
+/** @param micros microseconds since 1970, as digits */
+export function textOfMicros(micros: string): string {
+  const all = BigInt(micros);
+  const rest = ((all % 1000n) + 1000n) % 1000n;
+  return instantText({ time: Number((all - rest) / 1000n), micros: Number(rest) });
+}
+
+/** Microseconds: 400 years, after which the calendar repeats; and the beginning of the engine's years, which are 400. */
+const cycle = '12622780800000000';
+const begin = '-2208988800000000';
+
+/** SQL for microseconds since 1970 as the text of an instant. */
+export function instantTextSql(micros: string): string {
+  const [cycles, text] = inEngine(micros);
+  const year = `leftPad(toString(toInt32(substring(${text}, 1, 4)) + 400 * ${cycles}), 4, '0')`;
+  const fine = `if(substring(${text}, 24, 3) = '000', '', substring(${text}, 24, 3))`;
+  return `concat(${year}, substring(${text}, 5, 6), 'T', substring(${text}, 12, 12), ${fine}, 'Z')`;
+}
+
+/** The same as the text of a day. */
+export function dayTextSql(micros: string): string {
+  const [cycles, text] = inEngine(micros);
+  return `concat(leftPad(toString(toInt32(substring(${text}, 1, 4)) + 400 * ${cycles}), 4, '0'), substring(${text}, 5, 6))`;
+}
+
+function inEngine(micros: string): [cycles: string, text: string] {
+  const since = `(${micros} - ${begin})`;
+  const cycles = `intDiv(${since} - if(${since} < 0, ${cycle} - 1, 0), ${cycle})`;
+  return [cycles, `toString(fromUnixTimestamp64Micro(${micros} - ${cycles} * ${cycle}, 'UTC'))`];
+}
+
+/** SQL for the text of a day or an instant, in its stored form, as microseconds since 1970. */
+export function microsSql(text: string): string {
+  const cycles = `intDiv(toInt32(substring(${text}, 1, 4)) + 500, 400)`;
+  const year = `leftPad(toString(toInt32(substring(${text}, 1, 4)) - 400 * (${cycles} - 6)), 4, '0')`;
+  const rest = `substring(replaceOne(replaceOne(${text}, 'T', ' '), 'Z', ''), 5)`;
+  const shifted = `toUnixTimestamp64Micro(toDateTime64(concat(${year}, ${rest}), 6, 'UTC'))`;
+  return `(${shifted} + toInt64(${cycles} - 6) * ${cycle})`;
+}
