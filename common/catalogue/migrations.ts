@@ -6,6 +6,7 @@ import { recordTables } from './migrations/record-tables.ts';
 import { syncedMerges } from './migrations/synced-merges.ts';
 import { webhookAddressTables } from './migrations/webhook-address-tables.ts';
 import { webhookTables } from './migrations/webhook-tables.ts';
+import { wholeSlots } from './migrations/whole-slots.ts';
 
 /** The tables whose inserts are synced, and the usage of accounts: a merge rewrites days that were written long ago. */
 const durableTables = [
@@ -38,4 +39,5 @@ export const migrations: readonly Migration[] = [
   jobTables,
   webhookAddressTables,
   syncedMerges(durableTables),
+  wholeSlots,
 ];

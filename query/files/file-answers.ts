@@ -1,6 +1,6 @@
 import type { EngineProcess } from '#engine/engine-process.ts';
 import { invalidOptions } from '#kernel/errors/catalogue.ts';
-import { type GroupRow, groupsJson, moreGroups, wantedRows } from '#records/group-rows.ts';
+import { type AnsweredRow, foundGroupsJson, moreGroups } from '#records/group-rows.ts';
 import { type AggregatePlan, aggregateLimits } from '#records/input/aggregate/aggregate-plan.ts';
 import { asJsonArray } from '#records/json-array.ts';
 import { nextPage } from '#records/next-page.ts';
@@ -42,7 +42,7 @@ function groupParts({ body, request, query }: FileQuery, { structure }: FileTabl
   );
   const isFilled = plan.groups.some(({ fill }) => fill);
   const { columns, tail } = aggregateSql(plan, costSql(0), isFilled ? aggregateLimits.rows + 1 : null);
-  return { plan, isFilled, columns, where: whereSql(plan.where), tail };
+  return { plan, columns, where: whereSql(plan.where), tail };
 }
 
 /** The groups of an aggregation, as JSON. */
@@ -52,11 +52,11 @@ export async function* groupChunks(
   location: FileLocation,
   engine: EngineProcess,
 ): AsyncGenerator<Uint8Array> {
-  const { plan, isFilled, columns, where, tail } = groupParts(fileQuery, table);
-  const rows = await engine.rows<GroupRow>(
+  const { plan, columns, where, tail } = groupParts(fileQuery, table);
+  const rows = await engine.rows<AnsweredRow>(
     `SELECT ${columns} FROM ${rowsSql(table, location)} ${where} ${tail}, ${table.settings}`,
   );
-  const json = groupsJson(plan, isFilled ? wantedRows(plan, rows) : rows);
+  const json = foundGroupsJson(plan, rows);
   if (moreGroups(json) !== null) fileQuery.onMoreGroups?.();
   yield json;
 }

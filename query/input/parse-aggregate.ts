@@ -6,6 +6,7 @@ import {
   type AggregatePlan,
   aggregateLimits,
   type Group,
+  typeOfValue,
   type Value,
 } from '#records/input/aggregate/aggregate-plan.ts';
 import { type AggregateFunction, functions, functionsFor } from '#records/input/aggregate/functions.ts';
@@ -18,7 +19,6 @@ import { allRecords, type Conditions, parseConditions } from '#records/input/par
 import { SubjectReader } from '#records/input/subject-reader.ts';
 import type { Field } from '#records/structure/field.ts';
 import type { Structure } from '#records/structure/structure.ts';
-import { type FieldType, typeCan, typeOfIds, typeOfResults } from '#records/types/field-types.ts';
 import { isObject } from '#records/types/is-object.ts';
 import type { HttpRequest } from '#server/http/http-types.ts';
 import { readWhere } from './many-records.ts';
@@ -234,21 +234,18 @@ class AggregateReader {
   }
 }
 
-/** The values of an aggregation as fields, so that conditions can compare them; times can't be compared. */
+/** The values of an aggregation as fields, so that conditions can compare them; the times of records can't be compared. */
 function comparedValues(values: readonly Value[], structure: Structure): Structure {
   const fields = values.flatMap((value): Field[] => {
-    const type = typeOf(value);
+    const { name, column: slot } = value;
+    const type = typeOfValue(value);
     if (type === null) return [];
-    const { name, column: slot, of } = value;
-    // texts are compared in their stored form
-    const isValue = typeof of?.target === 'object' && type === of.target.type;
     return [
       {
         name,
         slug: name,
-        type,
         slot,
-        ...(isValue && of.target.normalize ? { normalize: of.target.normalize } : {}),
+        ...type,
         required: false,
         unique: false,
         hashed: false,
@@ -260,15 +257,6 @@ function comparedValues(values: readonly Value[], structure: Structure): Structu
     ];
   });
   return { ...structure, fields, lookup: new Map(fields.map((field) => [field.name, field])) };
-}
-
-/** Null: such values can't be compared. */
-function typeOf({ of }: Value): FieldType | null {
-  if (of === null || functions[of.name]?.result === 'number') return typeOfResults;
-  const { target, path } = of;
-  if (path.length > 0) return null;
-  if (typeof target === 'string') return target === 'id' ? typeOfIds : null;
-  return typeCan(target.type, 'ordered') ? target.type : null;
 }
 
 /** Turns conditions on anything but these values into problems. */

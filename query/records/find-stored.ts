@@ -8,6 +8,7 @@ import type { Field } from './structure/field.ts';
 import type { RecordSpace } from './structure/record-space.ts';
 import { slotOf } from './structure/slots.ts';
 import type { StoredValue } from './types/field-type.ts';
+import { typeEntry } from './types/field-types.ts';
 import { valueKey } from './unique/reservation-keys.ts';
 import type { UniqueValue } from './unique-values.ts';
 
@@ -59,7 +60,7 @@ function selectionOf(field: Field, values: readonly UniqueValue[], exceptId: str
   const column = valueSql(field);
   const others = exceptId === null ? '' : ` AND _id != ${textLiteral(exceptId)}`;
   return {
-    columns: `DISTINCT ${column} AS _value`,
+    columns: `DISTINCT ${typeEntry(field.type).textSql?.(column, field) ?? column} AS _value`,
     where: `${column} IN (${values.map(({ value }) => valueLiteral(columnType(field), value)).join(', ')})${others}`,
     indexed: values.map(({ value }) => ({ target: field, value })),
   };

@@ -1,14 +1,42 @@
 import { invalidCondition } from '#kernel/errors/catalogue.ts';
-import { type AggregatePlan, aggregateLimits, type Group } from './input/aggregate/aggregate-plan.ts';
+import {
+  type AggregatePlan,
+  aggregateLimits,
+  type DigitsColumn,
+  digitsColumns,
+  digitsIn,
+  type Group,
+} from './input/aggregate/aggregate-plan.ts';
 import { kindOfValue } from './input/filters/filter.ts';
 import { filterTest } from './input/filters/filter-test.ts';
 import { compare } from './input/filters/operators.ts';
 import { asFilter } from './input/parse-conditions.ts';
 import { slotOf } from './structure/slots.ts';
 import type { Comparable } from './types/field-type.ts';
+import { typeEntry } from './types/field-types.ts';
 
-/** A group as the engine returns it, with the columns of the plan. */
+/** A group with the columns of the plan. */
 export type GroupRow = Readonly<Record<string, Comparable | null>>;
+
+/** A group as the engine answers it. */
+export type AnsweredRow = Readonly<Record<string, string | number | boolean | null>>;
+
+/** The JSON of the groups that the engine found. */
+export function foundGroupsJson(plan: AggregatePlan, answered: readonly AnsweredRow[]): Uint8Array {
+  const isFilled = plan.groups.some(({ fill }) => fill);
+  const digits = digitsColumns(plan);
+  const rows: readonly GroupRow[] =
+    digits.length === 0 ? answered : answered.map((row) => withDigits(row, digits));
+  return groupsJson(plan, isFilled ? wantedRows(plan, rows) : rows);
+}
+
+function withDigits(row: AnsweredRow, digits: readonly DigitsColumn[]): GroupRow {
+  const exact = digits.map(({ column }) => {
+    const text = row[digitsIn(column)] ?? null;
+    return [column, text === null ? null : BigInt(text)] as const;
+  });
+  return { ...row, ...Object.fromEntries(exact) };
+}
 
 /**
  * All groups of a plan, with the empty buckets between the first and the last, filtered and sorted as the plan says,
@@ -19,10 +47,16 @@ export function wantedRows(plan: AggregatePlan, found: readonly GroupRow[]): rea
   const rows = withEmpty(plan, found);
   const conditions = [...having.others, ...having.plain.map(asFilter)];
   const tests = conditions.map((filter) =>
-    filterTest<GroupRow>(
-      filter,
-      (target) => (row) => row[slotOf(target as Exclude<typeof target, string>)] ?? undefined,
-    ),
+    filterTest<GroupRow>(filter, (target) => {
+      const field = target as Exclude<typeof target, string>;
+      const { textOfDigits, comparable } = typeEntry(field.type);
+      return (row) => {
+        const value = row[slotOf(field)] ?? undefined;
+        return typeof value === 'bigint' && textOfDigits
+          ? comparable(textOfDigits(String(value), field))
+          : value;
+      };
+    }),
   );
   const order = orderOf(plan);
   return rows
@@ -72,7 +106,9 @@ function rangeOf(rows: readonly GroupRow[], column: string): { readonly from: nu
 }
 
 function keyOf(groups: readonly Group[], row: GroupRow): string {
-  return JSON.stringify(groups.map(({ column }) => row[column]));
+  return JSON.stringify(
+    groups.map(({ column }) => (typeof row[column] === 'bigint' ? String(row[column]) : row[column])),
+  );
 }
 
 function orderOf({ sort, groups }: AggregatePlan): (a: GroupRow, b: GroupRow) => number {
@@ -104,13 +140,18 @@ export function moreGroups(body: unknown): typeof moreGroupsHeader | null {
 /** A JSON array of groups. @param rows one beyond the limit of the plan says that there are more */
 export function groupsJson({ groups, values, limit }: AggregatePlan, rows: readonly GroupRow[]): Uint8Array {
   const keys = groups.map((group) => ({ ...group, isJson: kindOfValue(group).isJson }));
+  const digits = new Map(digitsColumns({ groups, values }).map(({ column, type }) => [column, type]));
+  const shownValue = (column: string, value: Comparable | null): unknown => {
+    const type = typeof value === 'bigint' ? digits.get(column) : undefined;
+    return type === undefined ? value : typeEntry(type.type).textOfDigits?.(String(value), type);
+  };
   const shown = rows.slice(0, limit).map((row) => [
     ...keys.map(({ name, column, bucket, isJson }) => {
       const value = row[column] ?? null;
       if (bucket !== undefined) return [name, bucket.nameOf(value as number)];
-      return [name, isJson && value !== null ? JSON.parse(value as string) : value];
+      return [name, isJson && value !== null ? JSON.parse(value as string) : shownValue(column, value)];
     }),
-    ...values.map(({ name, column }) => [name, row[column] ?? null]),
+    ...values.map(({ name, column }) => [name, shownValue(column, row[column] ?? null)]),
   ]);
   // not from the pool of small buffers: a cache can then keep these bytes without copying them
   const json = new TextEncoder().encode(JSON.stringify(shown.map((entries) => Object.fromEntries(entries))));

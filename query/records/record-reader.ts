@@ -1,4 +1,4 @@
-import { emptyRow, type GroupRow, groupsJson, wantedRows } from './group-rows.ts';
+import { type AnsweredRow, emptyRow, foundGroupsJson, groupsJson, wantedRows } from './group-rows.ts';
 import { type AggregatePlan, aggregateLimits } from './input/aggregate/aggregate-plan.ts';
 import { allRecords, type Conditions, equals } from './input/parse-conditions.ts';
 import type { ReadPlan } from './input/read-plan.ts';
@@ -171,8 +171,7 @@ export class RecordReader {
     const limits = costSql(cost.maxRows, space.limits?.timeout);
     const sql = aggregateSql(plan, limits, isFilled ? aggregateLimits.rows + 1 : null);
     try {
-      const rows = await this.#rows<GroupRow>(space, { ...narrowed, ...sql }, signal);
-      return groupsJson(plan, isFilled ? wantedRows(plan, rows) : rows);
+      return foundGroupsJson(plan, await this.#rows<AnsweredRow>(space, { ...narrowed, ...sql }, signal));
     } catch (error) {
       throw readError(error, space, plan.where, cost);
     }

@@ -8,6 +8,7 @@ import type { Field } from '#records/structure/field.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
 import type { Structure } from '#records/structure/structure.ts';
 import type { Conversion } from '#records/types/field-type.ts';
+import { isSameType, typeText } from '#records/types/field-types.ts';
 import { normalized } from '#records/types/normalize.ts';
 import type { RetypedField } from './retyped-fields.ts';
 
@@ -118,9 +119,9 @@ export async function checkRetyped(
 
 /** The first half of an error message; the reason follows. */
 export function refusal({ from, to }: Pick<RetypedField, 'from' | 'to'>): string {
-  return from.type === to.type
+  return isSameType(from, to)
     ? `Field ${shownName(from.name)} can not become normalized`
-    : `Field ${shownName(from.name)} is stored as ${from.type} and can not become ${to.type}`;
+    : `Field ${shownName(from.name)} is stored as ${typeText(from)} and can not become ${typeText(to)}`;
 }
 
 /** Throws a 400 if too many texts would change to list them. */
@@ -131,7 +132,7 @@ async function conversionFor(
   signal: AbortSignal,
 ): Promise<Conversion | null> {
   const { normalize } = to;
-  if (from.hashed || from.type !== to.type || normalize === undefined) return conversionOf(from, to.type);
+  if (from.hashed || !isSameType(from, to) || normalize === undefined) return conversionOf(from, to);
   const where = `${hasValueSql(from)} AND ${isBeyondAscii(from)}`;
   const read = { ...table.select(id, { columns: docText(from), where }), signal, account: ownerId };
   const others = new Map<string, string>();

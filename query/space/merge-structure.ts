@@ -4,6 +4,7 @@ import type { Field } from '#records/structure/field.ts';
 import { maxFields } from '#records/structure/parse-structure.ts';
 import { assignSlots } from '#records/structure/slots.ts';
 import { createStructure, type Structure } from '#records/structure/structure.ts';
+import { isSameType, typeText } from '#records/types/field-types.ts';
 import { normalizesMore } from '#records/types/normalize.ts';
 
 /**
@@ -48,8 +49,8 @@ export function mergeStructure(stored: Structure, requested: Structure, mutate: 
 function problemOf(stored: Field | undefined, requested: Field, mutate: boolean): string | null {
   const name = shownName(requested.name);
   if (stored === undefined) return null;
-  if (stored.type !== requested.type)
-    return `Field ${name} is stored as ${stored.type} and can not become ${requested.type}`;
+  if (!isSameType(stored, requested))
+    return `Field ${name} is stored as ${typeText(stored)} and can not become ${typeText(requested)}`;
   // an inferred structure is outdated when another request has removed a normalization
   if (mutate && normalizesMore(stored.normalize, requested.normalize))
     return `Field ${name} is no longer normalized; try again`;

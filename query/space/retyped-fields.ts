@@ -1,6 +1,7 @@
 import type { Field } from '#records/structure/field.ts';
 import { assignSlots, slotOf } from '#records/structure/slots.ts';
 import { createStructure, type Structure } from '#records/structure/structure.ts';
+import { isSameType } from '#records/types/field-types.ts';
 import { normalizesMore } from '#records/types/normalize.ts';
 
 /** A stored field, and the same field with another type or normalization, and so another slot. */
@@ -14,11 +15,19 @@ export interface RetypedField {
 /** The fields that a request's structure declares with another type than the stored one, or normalizes. */
 export function retypedFields(stored: Structure, requested: Structure): readonly RetypedField[] {
   const bySlug = new Map(stored.fields.map((field) => [field.slug, field]));
-  const changed = requested.fields.flatMap(({ slug, type, normalize, defaultValue, unique }) => {
+  const changed = requested.fields.flatMap((field) => {
+    const { slug, type, normalize, precision, scale, defaultValue, unique } = field;
     const from = bySlug.get(slug);
     if (from === undefined) return [];
-    if (from.type === type && !normalizesMore(from.normalize, normalize)) return [];
-    return [{ from, to: { ...from, type, normalize, defaultValue }, unique: unique || from.unique }];
+    if (isSameType(from, field) && !normalizesMore(from.normalize, normalize)) return [];
+    const { precision: _, scale: __, ...kept } = from;
+    return [
+      {
+        from,
+        to: { ...kept, ...digitsOf(precision, scale), type, normalize, defaultValue },
+        unique: unique || from.unique,
+      },
+    ];
   });
   const taken = [...stored.fields.map(slotOf), ...stored.retiredSlots];
   const slotted = assignSlots(
@@ -29,12 +38,21 @@ export function retypedFields(stored: Structure, requested: Structure): readonly
   return changed.map((field, index) => ({ ...field, to: slotted[index] as Field }));
 }
 
+function digitsOf(
+  precision: number | undefined,
+  scale: number | undefined,
+): Pick<Field, 'precision' | 'scale'> {
+  return precision === undefined || scale === undefined ? {} : { precision, scale };
+}
+
 /** A request's structure with the stored types, to check the rest of it. */
 export function withStoredTypes(requested: Structure, stored: Structure): Structure {
   const bySlug = new Map(stored.fields.map((field) => [field.slug, field]));
   const fields = requested.fields.map((field) => {
-    const { type, normalize } = bySlug.get(field.slug) ?? field;
-    return type === field.type ? { ...field, normalize } : { ...field, type, normalize, defaultValue: null };
+    const { type, normalize, precision, scale } = bySlug.get(field.slug) ?? field;
+    if (isSameType({ type, ...digitsOf(precision, scale) }, field)) return { ...field, normalize };
+    const { precision: _, scale: __, ...kept } = field;
+    return { ...kept, ...digitsOf(precision, scale), type, normalize, defaultValue: null };
   });
   return createStructure({ ...requested, fields });
 }

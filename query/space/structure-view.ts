@@ -1,5 +1,6 @@
 import type { Field } from '#records/structure/field.ts';
 import { createStructure, type Structure } from '#records/structure/structure.ts';
+import { isSameType } from '#records/types/field-types.ts';
 import { normalized } from '#records/types/normalize.ts';
 
 /**
@@ -25,10 +26,12 @@ export function structureView(stored: Structure, requested: Structure): Structur
  */
 export function agrees(stored: Structure, requested: Structure): boolean {
   const bySlug = new Map(stored.fields.map((field) => [field.slug, field]));
-  const fieldsAgree = requested.fields.every(({ slug, type, required, unique, normalize }) => {
+  const fieldsAgree = requested.fields.every((other) => {
+    const { slug, required, unique, normalize } = other;
     const field = bySlug.get(slug);
     return (
-      field?.type === type &&
+      field !== undefined &&
+      isSameType(field, other) &&
       field.required === required &&
       field.unique === unique &&
       String(field.normalize) === String(normalize)
@@ -50,7 +53,7 @@ export function agreesOnAuth(stored: Structure, requested: Structure): boolean {
 /** Whether the fields that both have, have the same types. */
 export function agreesOnTypes(stored: Structure, requested: Structure): boolean {
   const bySlug = new Map(stored.fields.map((field) => [field.slug, field]));
-  return requested.fields.every(({ slug, type }) => (bySlug.get(slug)?.type ?? type) === type);
+  return requested.fields.every((field) => isSameType(bySlug.get(field.slug) ?? field, field));
 }
 
 function authText({ auth }: Structure): string {

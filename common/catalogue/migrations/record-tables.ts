@@ -22,7 +22,7 @@ const blocks = 'max_compress_block_size = 65536, min_compress_block_size = 8192'
 const merges =
   'enable_vertical_merge_algorithm = 0, merge_selector_enable_heuristic_to_remove_small_parts_at_right = 0';
 
-/** Columns for values; the catalogue assigns one of them to each field of a space: n0, n1 ... t0 ... b0 ... */
+/** Columns for values; the catalogue assigns one of them to each field of a space: n0, n1 ... t0 ... b0 ... i0 ... */
 export const slotColumns = {
   n: { count: 16, type: 'Float64' },
   t: { count: 24, type: 'String' },
@@ -30,9 +30,14 @@ export const slotColumns = {
   i: { count: 8, type: 'Int64' },
 } as const;
 
-const slots = Object.entries(slotColumns).flatMap(([kind, { count, type }]) =>
-  Array.from({ length: count }, (_, index) => `${kind}${index} Nullable(${type})`),
-);
+/** The columns of one kind. */
+export function columnsOf(kind: keyof typeof slotColumns): readonly string[] {
+  const { count, type } = slotColumns[kind];
+  return Array.from({ length: count }, (_, index) => `${kind}${index} Nullable(${type})`);
+}
+
+/** Those that the table began with (whole-slots.ts). */
+const slots = (['n', 't', 'b'] as const).flatMap(columnsOf);
 
 /** For each value 40 bits: MD5 of its slot and the value, combined with the space's id (query/records/sql/terms.ts). */
 const hash = `reinterpretAsUInt64(substring(MD5(concat(slot, ':', value)), 1, 8))`;

@@ -4,6 +4,7 @@ import type { Migration } from '../migrate.ts';
 import { recordTables } from '../migrations/record-tables.ts';
 import { syncedMerges } from '../migrations/synced-merges.ts';
 import { deduplication, durable } from '../migrations/table-parts.ts';
+import { wholeSlots } from '../migrations/whole-slots.ts';
 
 /** What a store other than the first stores about itself. */
 export interface StoreIdentity {
@@ -43,6 +44,7 @@ export const storeMigrations: readonly Migration[] = [
     ],
   },
   syncedMerges(['migrations', 'records', 'record_keys', 'store_identity']),
+  wholeSlots,
 ];
 
 export async function readFacts(db: Database, database: string, signal: AbortSignal): Promise<StoreFacts> {

@@ -1,6 +1,12 @@
 import { moreRead } from '#engine/exceeded-limit.ts';
-import type { AggregatePlan, Value } from '../input/aggregate/aggregate-plan.ts';
+import {
+  type AggregatePlan,
+  digitsColumns,
+  digitsIn,
+  type Value,
+} from '../input/aggregate/aggregate-plan.ts';
 import { functions } from '../input/aggregate/functions.ts';
+import { typeEntry } from '../types/field-types.ts';
 import { conditionsSql } from './conditions-sql.ts';
 import { subjectSql } from './filter-sql.ts';
 import type { Selection } from './records-table.ts';
@@ -54,6 +60,7 @@ export function aggregateSql(
   const columns = [
     ...keys,
     ...values.map((value) => `${computedSql(value, groups.length > 0)} AS ${value.column}`),
+    ...digitsColumns(plan).map(({ column }) => `toString(${column}) AS ${digitsIn(column)}`),
   ];
   const wanted = rows === null ? conditionsSql(having) : null;
   const order = [
@@ -69,9 +76,13 @@ export function aggregateSql(
   return { columns: columns.join(', '), tail: tail.filter((part) => part !== '').join(' ') };
 }
 
+function isExact({ target, path }: NonNullable<Value['of']>): boolean {
+  return typeof target !== 'string' && path.length === 0 && typeEntry(target.type).isExact === true;
+}
+
 /** Without records, everything except the count is NULL. */
 function computedSql({ of }: Value, isGrouped: boolean): string {
   if (of === null) return 'count()';
-  const sql = functions[of.name]?.sql(`toNullable(${subjectSql(of)})`, of.level) as string;
+  const sql = functions[of.name]?.sql(`toNullable(${subjectSql(of)})`, of.level, isExact(of)) as string;
   return isGrouped || of.name !== 'distinct' ? sql : `if(count() = 0, NULL, ${sql})`;
 }

@@ -2,16 +2,16 @@ import { textLiteral } from '#engine/literal.ts';
 import type { Field } from '../structure/field.ts';
 import { kindOf, slotOf } from '../structure/slots.ts';
 import type { Conversion } from '../types/field-type.ts';
-import { type FieldType, typeEntry } from '../types/field-types.ts';
+import { type TypedField, typeEntry } from '../types/field-types.ts';
 import type { Normalization } from '../types/normalize.ts';
 import { textsSql } from './value-sql.ts';
 
 /**
  * How the values of a field are converted to another type, only where nothing is lost. Null: no value can be converted.
  */
-export function conversionOf(from: Field, to: FieldType): Conversion | null {
+export function conversionOf(from: Field, to: TypedField): Conversion | null {
   if (from.hashed) return null;
-  return typeEntry(from.type).conversions[to]?.(docText(from)) ?? null;
+  return typeEntry(from.type).conversions[to.type]?.(docText(from), from, to) ?? null;
 }
 
 /** Characters that JavaScript trims from an ASCII text. */

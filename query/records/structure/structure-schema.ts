@@ -1,6 +1,7 @@
 import { slugPattern } from '#kernel/ids/slug.ts';
 import { nameSchema } from '#kernel/json/name-schema.ts';
 import { arrayOf, boolean, exactObject, named, nullable, type Schema, string } from '#kernel/json/schema.ts';
+import { mostPrecision } from '../types/decimal.ts';
 import { typeNames } from '../types/field-types.ts';
 import { normalizations } from '../types/normalize.ts';
 import { systemKeys } from './field.ts';
@@ -34,6 +35,18 @@ const normalize: Schema = {
   ...arrayOf({ type: 'string', enum: normalizations }),
   description: 'What a TEXT goes through before it is stored and compared, in this order',
 };
+const precision: Schema = {
+  type: 'integer',
+  minimum: 1,
+  maximum: mostPrecision,
+  description: 'Of a DECIMAL, which needs it: the most digits of a value',
+};
+const scale: Schema = {
+  type: 'integer',
+  minimum: 0,
+  maximum: mostPrecision,
+  description: 'Of a DECIMAL, which needs it: the digits behind the point',
+};
 const defaultValue: Schema = { description: 'Used when no value is supplied; of the type of the field' };
 
 // no defaults: some generators demand what has one
@@ -46,6 +59,8 @@ const fieldSchema = named('Field', {
     unique: nullable(unique),
     hashed: nullable(hashed),
     normalize: nullable(normalize),
+    precision: nullable(precision),
+    scale: nullable(scale),
     description: { description: 'Text' },
     comment: { description: 'Text; may be empty' },
     defaultValue,
@@ -121,11 +136,13 @@ export const storedField = named(
       unique,
       hashed,
       normalize,
+      precision,
+      scale,
       description: string,
       comment: string,
       defaultValue,
     },
-    { optional: ['normalize', 'defaultValue'] },
+    { optional: ['normalize', 'precision', 'scale', 'defaultValue'] },
   ),
 );
 const storedFields = arrayOf(storedField);

@@ -1,3 +1,4 @@
+import { decimalOf } from './decimal.ts';
 import { type FieldTypeEntry, misfit, type ValueReading } from './field-type.ts';
 import { exactOrder } from './value-order.ts';
 
@@ -35,9 +36,11 @@ export const bigint: FieldTypeEntry = {
   castSql: (text) => `toInt64(${text})`,
   literal: (value) => `toInt64('${value}')`,
   textSql: (value) => `toString(${value})`,
+  textOfDigits: (digits) => digits,
+  isExact: true,
   jsonSql: (value) => `concat('"', toString(${value}), '"')`,
   schema: { type: 'string', pattern: '^-?[0-9]{1,19}$', example: '9007199254740993' },
   example: '9007199254740993',
-  conversions: { TEXT: (text) => ({ fits: '1', text, column: text }) },
+  conversions: { TEXT: (text) => ({ fits: '1', text, column: text }), DECIMAL: decimalOf },
   now: (now) => String(now.getTime()),
 };

@@ -1,5 +1,5 @@
 import { type FieldTypeEntry, misfit } from './field-type.ts';
-import { dayText, dayTextSql, microsOfText, microsSql, readDay } from './times.ts';
+import { dayText, dayTextSql, microsOfText, microsSql, readDay, textOfMicros } from './times.ts';
 import { dayOrder } from './value-order.ts';
 
 const valid = 'day';
@@ -26,6 +26,7 @@ export const date: FieldTypeEntry = {
   literal: (value) => `toInt64('${microsOfText(value as string)}')`,
   castText: microsOfText,
   textSql: dayTextSql,
+  textOfDigits: (digits) => textOfMicros(digits).slice(0, 10),
   jsonSql: (value) => `concat('"', ${dayTextSql(value)}, '"')`,
   schema: { type: 'string', format: 'date' },
   example: '2026-01-31',

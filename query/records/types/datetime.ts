@@ -8,6 +8,7 @@ import {
   microsOfText,
   microsSql,
   readInstant,
+  textOfMicros,
 } from './times.ts';
 import { timeOrder } from './value-order.ts';
 
@@ -42,6 +43,7 @@ export const datetime: FieldTypeEntry = {
   literal: (value) => `toInt64('${microsOfText(value as string)}')`,
   castText: microsOfText,
   textSql: instantTextSql,
+  textOfDigits: textOfMicros,
   jsonSql: (value) => `concat('"', ${instantTextSql(value)}, '"')`,
   schema: dateTime,
   example: '2026-01-31T12:00:00.000Z',

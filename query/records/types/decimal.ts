@@ -1,4 +1,10 @@
-import { type FieldTypeEntry, misfit, type ValueOptions, type ValueReading } from './field-type.ts';
+import {
+  type Conversion,
+  type FieldTypeEntry,
+  misfit,
+  type ValueOptions,
+  type ValueReading,
+} from './field-type.ts';
 import { exactOrder } from './value-order.ts';
 
 const valid = 'decimal number';
@@ -24,9 +30,40 @@ function readDecimal(text: string, { precision = mostPrecision, scale = 0 }: Val
 /** SQL for digits without a point as a decimal. */
 function decimalSql(value: string, { scale = 0 }: ValueOptions): string {
   if (scale === 0) return `toString(${value})`;
-  const digits = `leftPad(toString(abs(${value})), ${scale + 1}, '0')`;
+  const absolute = `toString(abs(${value}))`;
+  // without `greatest` it would cut longer texts
+  const digits = `leftPad(${absolute}, greatest(length(${absolute}), ${scale + 1}), '0')`;
   const before = `substring(${digits}, 1, length(${digits}) - ${scale})`;
   return `concat(if(${value} < 0, '-', ''), ${before}, '.', right(${digits}, ${scale}))`;
+}
+
+/** How digits, with zeros at the ends if need be, become a decimal. @param text SQL for `-12`, `12.3` or `0012.300` */
+export function decimalOf(
+  text: string,
+  _: ValueOptions,
+  { precision = mostPrecision, scale = 0 }: ValueOptions,
+): Conversion {
+  const unsigned = `replaceRegexpOne(${text}, '^[+-]?0*([0-9])', '\\\\1')`;
+  const whole = `splitByChar('.', ${unsigned})[1]`;
+  const fraction = `splitByChar('.', ${unsigned})[2]`;
+  const kept = `rightPad(substring(${fraction}, 1, ${scale}), ${scale}, '0')`;
+  const isWritten = `match(${text}, '^[+-]?[0-9]+([.][0-9]+)?$')`;
+  const isExact = `NOT match(substring(${fraction}, ${scale + 1}), '[1-9]')`;
+  const isShort = `(${whole} = '0' OR length(${whole}) <= ${precision - scale})`;
+  const digits = scale === 0 ? whole : `concat(${whole}, '.', ${kept})`;
+  const signed = `concat(if(startsWith(${text}, '-') AND match(${digits}, '[1-9]'), '-', ''), ${digits})`;
+  return {
+    fits: `${isWritten} AND ${isExact} AND ${isShort}`,
+    text: signed,
+    column: `toInt64(replaceOne(${signed}, '.', ''))`,
+  };
+}
+
+function decimalText(digits: string, { scale = 0 }: ValueOptions): string {
+  if (scale === 0) return digits;
+  const [sign, unsigned] = digits.startsWith('-') ? ['-', digits.slice(1)] : ['', digits];
+  const padded = unsigned.padStart(scale + 1, '0');
+  return `${sign}${padded.slice(0, -scale)}.${padded.slice(-scale)}`;
 }
 
 /** An exact decimal number with as many digits behind the point as its field says: in the engine its digits without the point. */
@@ -57,9 +94,11 @@ export const decimal: FieldTypeEntry = {
   literal: (value) => `toInt128('${BigInt((value as string).replace('.', ''))}')`,
   castText: (value) => String(BigInt(value.replace('.', ''))),
   textSql: decimalSql,
+  textOfDigits: decimalText,
+  isExact: true,
   jsonSql: (value, options) => `concat('"', ${decimalSql(value, options)}, '"')`,
   schema: { type: 'string', pattern: '^-?[0-9]+([.][0-9]+)?$', example: '12.30' },
   example: '1',
-  conversions: { TEXT: (text) => ({ fits: '1', text, column: text }) },
+  conversions: { TEXT: (text) => ({ fits: '1', text, column: text }), DECIMAL: decimalOf },
   now: (now) => String(now.getTime()),
 };

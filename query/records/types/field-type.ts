@@ -62,6 +62,9 @@ export interface Conversion {
   readonly column: string;
 }
 
+/** @param text SQL for the stored text @param to of the new field */
+export type Convert = (text: string, from: ValueOptions, to: ValueOptions) => Conversion;
+
 /** The columns of the records table for values of a type (structure/slots.ts). */
 export type ColumnKind = 'n' | 't' | 'b' | 'i';
 
@@ -100,12 +103,16 @@ export interface FieldTypeEntry extends ValueKind {
   readonly castText?: (value: string) => string;
   /** SQL for a value of the engine as its stored text; absent: the engine shows it as it is. */
   readonly textSql?: (value: string, options: ValueOptions) => string;
+  /** The stored text of a value that the engine answers as digits; with `textSql`. */
+  readonly textOfDigits?: (digits: string, options: ValueOptions) => string;
+  /** Whether sums and averages have all their digits. */
+  readonly isExact?: true;
   /** SQL for a value of the engine as JSON text. */
   readonly jsonSql: (value: string, options: ValueOptions) => string;
   readonly schema: Schema;
   readonly example: unknown;
-  /** How values become those of other types, only where nothing is lost. @param text SQL for the stored text */
-  readonly conversions: Readonly<Record<string, (text: string) => Conversion>>;
+  /** How values become those of other types, only where nothing is lost. */
+  readonly conversions: Readonly<Record<string, Convert>>;
   /** The value of `$now` in rules; absent: its text in ISO 8601. */
   readonly now?: (now: Date) => StoredValue;
 }

@@ -52,6 +52,16 @@ export const otherKinds = {
   path: { words: 'a value within an OBJECT', title: 'Path', can: ['listed'], isJson: true },
 } as const satisfies Readonly<Record<string, ValueKind>>;
 
+/** Whether the values of two fields are the same. Normalizations are no part of the type. */
+export function isSameType(one: TypedField, other: TypedField): boolean {
+  return one.type === other.type && one.precision === other.precision && one.scale === other.scale;
+}
+
+/** A type in messages, with its digits. */
+export function typeText({ type, precision, scale }: TypedField): string {
+  return precision === undefined ? type : `${type}(${precision}, ${scale})`;
+}
+
 export function typeEntry(type: FieldType): FieldTypeEntry {
   return fieldTypes[type];
 }

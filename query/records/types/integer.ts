@@ -1,3 +1,4 @@
+import { decimalOf } from './decimal.ts';
 import { type FieldTypeEntry, misfit } from './field-type.ts';
 import { number } from './number.ts';
 
@@ -22,8 +23,9 @@ export const integer: FieldTypeEntry = {
   infers: () => false,
   schema: { type: 'integer', minimum: -most, maximum: most },
   conversions: {
-    ...number.conversions,
+    TEXT: (text) => ({ fits: '1', text, column: text }),
     NUMBER: (text) => ({ fits: '1', text, column: `toFloat64(${text})` }),
     BIGINT: (text) => ({ fits: '1', text, column: `toInt64(${text})` }),
+    DECIMAL: decimalOf,
   },
 };

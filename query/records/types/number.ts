@@ -37,7 +37,14 @@ export const number: FieldTypeEntry = {
   jsonSql: (value) => `toJSONString(${value})`,
   schema: { type: 'number' },
   example: 1,
-  conversions: { TEXT: asStored },
+  conversions: {
+    TEXT: asStored,
+    INTEGER: (text) => {
+      const number = `toFloat64(${text})`;
+      const fits = `${number} = trunc(${number}) AND abs(${number}) <= ${Number.MAX_SAFE_INTEGER}`;
+      return { fits, text, column: number };
+    },
+  },
   now: (now) => now.getTime(),
 };
 

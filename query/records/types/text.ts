@@ -1,8 +1,10 @@
 import { textLiteral } from '#engine/literal.ts';
 import { string } from '#kernel/json/schema.ts';
-import { type Conversion, type FieldTypeEntry, misfit } from './field-type.ts';
+import { decimalOf } from './decimal.ts';
+import { type Conversion, type Convert, type FieldTypeEntry, misfit } from './field-type.ts';
 import { normalized } from './normalize.ts';
 import { numberSql } from './number.ts';
+import { dayTextSql, instantTextSql, microsSql } from './times.ts';
 import { textOrder } from './value-order.ts';
 
 const valid = 'string';
@@ -42,8 +44,42 @@ export const text: FieldTypeEntry = {
       column: `CAST(${value} = 'true', 'Bool')`,
     }),
     NUMBER: numberOf,
+    INTEGER: wholeOf(`abs(toInt128OrZero({})) <= ${Number.MAX_SAFE_INTEGER}`, 'toFloat64'),
+    BIGINT: wholeOf('toString(toInt64OrZero({})) = {}', 'toInt64'),
+    DECIMAL: decimalOf,
+    DATE: dayOf,
+    DATETIME: instantOf,
   },
 };
+
+/** Digits as they are stored. @param fits a condition on `{}` */
+function wholeOf(fits: string, cast: string): Convert {
+  return (text) => ({
+    fits: `match(${text}, '^(0|-?[1-9][0-9]{0,30})$') AND ${fits.replaceAll('{}', text)}`,
+    text,
+    column: `${cast}(${text})`,
+  });
+}
+
+/** A day as it is stored, and one that exists: the engine shows it as it was written. */
+function dayOf(text: string): Conversion {
+  const written = `if(match(${text}, '${dayPattern}'), ${text}, '1970-01-01')`;
+  const column = microsSql(`concat(${written}, ' 00:00:00')`);
+  const fits = `match(${text}, '${dayPattern}') AND NOT startsWith(${text}, '0000') AND ${dayTextSql(column)} = ${text}`;
+  return { fits, text, column };
+}
+
+/** An instant as it is stored. */
+function instantOf(text: string): Conversion {
+  const written = `if(match(${text}, '${instantPattern}'), ${text}, '1970-01-01T00:00:00.000Z')`;
+  const column = microsSql(written);
+  const fits = `match(${text}, '${instantPattern}') AND NOT startsWith(${text}, '0000') AND ${instantTextSql(column)} = ${text}`;
+  return { fits, text, column };
+}
+
+const dayPattern = '^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$';
+const instantPattern =
+  '^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9][.][0-9]{3}([0-9]{3})?Z$';
 
 /**
  * A text is a number when it is how JavaScript writes that number, zeros behind its fraction aside: `12`, `-0.50` and

@@ -1,5 +1,7 @@
+import { type TypedField, typeCan, typeEntry, typeOfIds, typeOfResults } from '../../types/field-types.ts';
 import type { Comparison } from '../filters/filter.ts';
 import type { Conditions } from '../parse-conditions.ts';
+import { functions } from './functions.ts';
 import type { TimeBucket } from './time-bucket.ts';
 
 export const aggregateLimits = {
@@ -42,4 +44,54 @@ export interface Value {
   readonly of:
     | (Pick<Comparison, 'target' | 'path'> & { readonly name: string; readonly level: number })
     | null;
+}
+
+/** How the values of an aggregation are read and shown; null: they are of no declared type, or times of records. */
+export function typeOfValue({ of }: Value): TypedField | null {
+  if (of === null) return { type: typeOfResults };
+  const { target, path, name } = of;
+  const isField = typeof target !== 'string' && path.length === 0;
+  const result = functions[name]?.result(isField ? target : { type: typeOfResults }) ?? null;
+  if (result !== null) return typeOptions(result);
+  if (target === 'id') return { type: typeOfIds };
+  return isField && typeCan(target.type, 'ordered') ? typeOptions(target) : null;
+}
+
+/** The same of groups. */
+export function typeOfGroup({ target, path, bucket }: Group): TypedField | null {
+  return typeof target === 'string' || path.length > 0 || bucket !== undefined ? null : typeOptions(target);
+}
+
+/** Only what reading values needs: texts are compared in their stored form. */
+function typeOptions({ type, normalize, precision, scale }: TypedField): TypedField {
+  return {
+    type,
+    ...(normalize && { normalize }),
+    ...(precision !== undefined && { precision }),
+    ...(scale !== undefined && { scale }),
+  };
+}
+
+/** A column of an aggregation whose values the engine answers as digits. */
+export interface DigitsColumn {
+  readonly column: string;
+  readonly type: TypedField;
+}
+
+export function digitsColumns({
+  groups,
+  values,
+}: Pick<AggregatePlan, 'groups' | 'values'>): readonly DigitsColumn[] {
+  const typed = [
+    ...groups.map((group) => ({ column: group.column, type: typeOfGroup(group) })),
+    ...values.map((value) => ({ column: value.column, type: typeOfValue(value) })),
+  ];
+  return typed.flatMap(({ column, type }) =>
+    type !== null && typeEntry(type.type).textOfDigits !== undefined ? [{ column, type }] : [],
+  );
+}
+
+/** The column of an answer with the digits of another one: its number would be rounded by a reader of JSON. */
+export function digitsIn(column: string): string {
+  return `${column}_digits`;
 }
