@@ -19,6 +19,7 @@ import { allRecords, type Conditions, parseConditions } from '#records/input/par
 import { SubjectReader } from '#records/input/subject-reader.ts';
 import type { Field } from '#records/structure/field.ts';
 import type { Structure } from '#records/structure/structure.ts';
+import { typeCan, typesThat } from '#records/types/field-types.ts';
 import { isObject } from '#records/types/is-object.ts';
 import type { HttpRequest } from '#server/http/http-types.ts';
 import { readWhere } from './many-records.ts';
@@ -112,10 +113,13 @@ class AggregateReader {
     this.#checkParts('An object of groupBy', given, bucketParts);
     const { bucket: of, as = of, every, timeZone = 'UTC', fill = false } = given;
     const target = typeof of === 'string' ? targetOf(of, this.#structure) : null;
-    if (target !== 'createdAt' && target !== 'updatedAt')
+    const isField = typeof target === 'object' && target !== null;
+    if (!(target === 'createdAt' || target === 'updatedAt' || (isField && isBucketed(target))))
       this.#problems.push(
-        'groupBy: bucket should be createdAt or updatedAt; other fields can not be bucketed yet',
+        `groupBy: bucket should be createdAt, updatedAt, or a field of type ${typesThat('bucketed').join(' or ')}`,
       );
+    else if (isField && !typeCan(target.type, 'zoned') && given.timeZone !== undefined)
+      this.#problems.push(`groupBy: ${shownName(target.name)} has no time zone: leave out timeZone`);
     const zone = typeof timeZone === 'string' ? TimeZone.named(timeZone) : null;
     if (zone === null)
       this.#problems.push('groupBy: timeZone should be the name of a time zone, such as Europe/Paris');
@@ -232,6 +236,10 @@ class AggregateReader {
     this.#names.add(name);
     return isNew;
   }
+}
+
+function isBucketed({ type, hashed }: Field): boolean {
+  return typeCan(type, 'bucketed') && !hashed;
 }
 
 /** The values of an aggregation as fields, so that conditions can compare them; the times of records can't be compared. */

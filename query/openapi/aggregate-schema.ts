@@ -7,21 +7,22 @@ import type { ApiMedia } from '#server/openapi/api-operation.ts';
 
 const level: Schema = { type: 'number', minimum: 0, maximum: 1 };
 
-const bucket = exactObject(
-  {
-    as: { ...nameSchema, description: 'Its name in answers; absent: the name in `bucket`' },
-    bucket: { type: 'string', enum: ['createdAt', 'updatedAt'] },
-    every: {
-      type: 'string',
-      pattern: '^[1-9][0-9]{0,4}(s|m|h|d|w|mo|y)$',
-      description: 'Its length. Days and longer follow the calendar of the time zone',
-      example: '1d',
+const bucketOf = (fields: Schema) =>
+  exactObject(
+    {
+      as: { ...nameSchema, description: 'Its name in answers; absent: the name in `bucket`' },
+      bucket: fields,
+      every: {
+        type: 'string',
+        pattern: '^[1-9][0-9]{0,4}(s|m|h|d|w|mo|y)$',
+        description: 'Its length. Days and longer follow the calendar of the time zone',
+        example: '1d',
+      },
+      timeZone: { ...string, description: 'Absent: UTC', example: 'Europe/Paris' },
+      fill: { ...boolean, description: 'Whether to include buckets without records' },
     },
-    timeZone: { ...string, description: 'Absent: UTC', example: 'Europe/Paris' },
-    fill: { ...boolean, description: 'Whether to include buckets without records' },
-  },
-  { optional: ['as', 'timeZone', 'fill'] },
-);
+    { optional: ['as', 'timeZone', 'fill'] },
+  );
 
 /** @param needs absent: any values */
 type NamesOf = (needs?: Ability) => Schema | null;
@@ -60,7 +61,9 @@ export function aggregateBody(
           groupBy: {
             type: 'array',
             maxItems: aggregateLimits.groups,
-            items: { anyOf: [namesOf() ?? string, named('TimeBucket', bucket)] },
+            items: {
+              anyOf: [namesOf() ?? string, named('TimeBucket', bucketOf(namesOf('bucketed') ?? string))],
+            },
           },
           values: {
             type: 'object',

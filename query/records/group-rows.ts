@@ -72,7 +72,13 @@ export function emptyRow({ values }: AggregatePlan): GroupRow {
 function withEmpty(plan: AggregatePlan, found: readonly GroupRow[]): readonly GroupRow[] {
   const { groups } = plan;
   const empty = emptyRow(plan);
-  const axes = groups.filter(({ fill }) => fill).map(({ column }) => ({ column, ...rangeOf(found, column) }));
+  const axes = groups
+    .filter(({ fill }) => fill)
+    .map(({ column, bucket }) => ({
+      column,
+      ...rangeOf(found, column),
+      exists: (number: number) => bucket?.exists(number) !== false,
+    }));
   const others = groups.filter(({ fill }) => !fill);
   const known = new Map(found.map((row) => [keyOf(groups, row), row]));
   const series = new Map(found.map((row) => [keyOf(others, row), row]));
@@ -86,8 +92,8 @@ function withEmpty(plan: AggregatePlan, found: readonly GroupRow[]): readonly Gr
     ...empty,
     ...Object.fromEntries(others.map(({ column }) => [column, row[column] ?? null])),
   }));
-  for (const { column, from, to } of axes) {
-    const numbers = Array.from({ length: to - from + 1 }, (_, index) => from + index);
+  for (const { column, from, to, exists } of axes) {
+    const numbers = Array.from({ length: to - from + 1 }, (_, index) => from + index).filter(exists);
     rows = rows.flatMap((row) => numbers.map((number) => ({ ...row, [column]: number })));
   }
   return rows.map((row) => known.get(keyOf(groups, row)) ?? row);

@@ -55,7 +55,9 @@ export function aggregateSql(
   const { groups, values, having, sort, limit } = plan;
   const keys = groups.map(({ bucket, column, ...subject }) => {
     const sql = subjectSql(subject);
-    return `${bucket?.sql(sql) ?? sql} AS ${column}`;
+    const isField = typeof subject.target !== 'string';
+    const number = isField ? bucket?.sqlOfMicros(sql) : bucket?.sql(sql);
+    return `${number ?? sql} AS ${column}`;
   });
   const columns = [
     ...keys,

@@ -19,7 +19,7 @@ export const datetime: FieldTypeEntry = {
   words: 'a DATETIME',
   title: 'DateTime',
   valid,
-  can: ['listed', 'ordered', 'bucketed'],
+  can: ['listed', 'ordered', 'bucketed', 'zoned'],
   read(value) {
     if (typeof value === 'number') {
       const isTime = Number.isInteger(value) && value >= firstTime && value < endOfTime;

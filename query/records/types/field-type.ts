@@ -35,6 +35,8 @@ export type Ability =
   | 'incremented'
   /** To be divided into stretches of time. */
   | 'bucketed'
+  /** To be shown by the clocks of a time zone. */
+  | 'zoned'
   /** To contain texts. */
   | 'text'
   /** To have elements. */

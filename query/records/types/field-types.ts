@@ -48,7 +48,7 @@ export interface TypedField extends ValueOptions {
 /** Values that have no declared type. */
 export const otherKinds = {
   id: { words: 'an id', title: 'Id', can: ['listed', 'ordered'], isJson: false },
-  time: { words: 'a time', title: 'Time', can: ['listed', 'ordered'], isJson: false },
+  time: { words: 'a time', title: 'Time', can: ['listed', 'ordered', 'bucketed', 'zoned'], isJson: false },
   path: { words: 'a value within an OBJECT', title: 'Path', can: ['listed'], isJson: true },
 } as const satisfies Readonly<Record<string, ValueKind>>;
 

@@ -94,22 +94,27 @@ const begin = '-2208988800000000';
 
 /** SQL for microseconds since 1970 as the text of an instant. */
 export function instantTextSql(micros: string): string {
-  const [cycles, text] = inEngine(micros);
-  const year = `leftPad(toString(toInt32(substring(${text}, 1, 4)) + 400 * ${cycles}), 4, '0')`;
+  const { cycles, time } = inEngine(micros);
+  const text = `toString(${time})`;
   const fine = `if(substring(${text}, 24, 3) = '000', '', substring(${text}, 24, 3))`;
-  return `concat(${year}, substring(${text}, 5, 6), 'T', substring(${text}, 12, 12), ${fine}, 'Z')`;
+  return `concat(${yearSql(text, cycles)}, substring(${text}, 5, 6), 'T', substring(${text}, 12, 12), ${fine}, 'Z')`;
 }
 
 /** The same as the text of a day. */
 export function dayTextSql(micros: string): string {
-  const [cycles, text] = inEngine(micros);
-  return `concat(leftPad(toString(toInt32(substring(${text}, 1, 4)) + 400 * ${cycles}), 4, '0'), substring(${text}, 5, 6))`;
+  const { cycles, time } = inEngine(micros);
+  return `concat(${yearSql(`toString(${time})`, cycles)}, substring(toString(${time}), 5, 6))`;
 }
 
-function inEngine(micros: string): [cycles: string, text: string] {
+function yearSql(text: string, cycles: string): string {
+  return `leftPad(toString(toInt32(substring(${text}, 1, 4)) + 400 * ${cycles}), 4, '0')`;
+}
+
+/** SQL for a time of the engine, whose calendar is the same, and by how many times 400 years it is earlier. */
+export function inEngine(micros: string): { readonly cycles: string; readonly time: string } {
   const since = `(${micros} - ${begin})`;
   const cycles = `intDiv(${since} - if(${since} < 0, ${cycle} - 1, 0), ${cycle})`;
-  return [cycles, `toString(fromUnixTimestamp64Micro(${micros} - ${cycles} * ${cycle}, 'UTC'))`];
+  return { cycles, time: `fromUnixTimestamp64Micro(${micros} - ${cycles} * ${cycle}, 'UTC')` };
 }
 
 /** SQL for the text of a day or an instant, in its stored form, as microseconds since 1970. */

@@ -1,4 +1,5 @@
 import { textLiteral } from '#engine/literal.ts';
+import { inEngine } from '../../types/times.ts';
 
 const second = 1000;
 const day = 86_400 * second;
@@ -9,6 +10,17 @@ type Unit = keyof typeof units;
 
 /** The length of one bucket, in its unit. */
 const longest = { clock: 100_000, calendar: 1000 };
+
+/** SQL for what buckets are numbered by. */
+interface BucketParts {
+  /** Time since 1970. */
+  readonly clock: string;
+  readonly perMillisecond: number;
+  /** Since 1970, by the calendar. */
+  readonly days: string;
+  /** Since the year 0. */
+  readonly months: string;
+}
 
 /**
  * Stretches of time of one length, each with a number that grows by one: seconds, minutes and hours from 1970 on, days and
@@ -26,24 +38,47 @@ export class TimeBucket {
     this.#zone = zone;
   }
 
-  /** The number of the bucket that a time is in. */
+  /** The number of the bucket that a time of a record is in. */
   sql(column: string): string {
     const zone = textLiteral(this.#zone.name);
-    const count = this.#count;
     const days = `toInt32(toDate(${column}, ${zone}))`;
+    const months = `toYear(${column}, ${zone}) * 12 + toMonth(${column}, ${zone}) - 1`;
+    return this.#number({ clock: `toUnixTimestamp64Milli(${column})`, perMillisecond: 1, days, months });
+  }
+
+  /**
+   * The same of microseconds since 1970. The engine knows the clocks of the years 1900 to 2299; others are those of UTC.
+   */
+  sqlOfMicros(micros: string): string {
+    const { cycles, time } = inEngine(micros);
+    const local = `toTimeZone(${time}, ${textLiteral(this.#zone.name)})`;
+    const isKnown = `${cycles} = 0`;
+    const days = `if(${isKnown}, toInt32(toDate32(${local})), ${floorSql(micros, 1000 * day)})`;
+    const monthsOf = (of: string): string => `(toYear(${of}) + 400 * ${cycles}) * 12 + toMonth(${of}) - 1`;
+    const months = `if(${isKnown}, ${monthsOf(local)}, ${monthsOf(time)})`;
+    return this.#number({ clock: micros, perMillisecond: 1000, days, months });
+  }
+
+  #number({ clock, perMillisecond, days, months }: BucketParts): string {
+    const count = this.#count;
     switch (this.#unit) {
       case 'd':
-        return `intDiv(${days}, ${count})`;
+        return floorSql(days, count);
       case 'w':
         // 1970 began on a Thursday
-        return `intDiv(${days} + 3, ${7 * count})`;
+        return floorSql(`(${days} + 3)`, 7 * count);
       case 'mo':
-        return `intDiv(toYear(${column}, ${zone}) * 12 + toMonth(${column}, ${zone}) - 1, ${count})`;
+        return `intDiv(${months}, ${count})`;
       case 'y':
-        return `intDiv(toYear(${column}, ${zone}), ${count})`;
+        return `intDiv(${months}, ${12 * count})`;
       default:
-        return `intDiv(toUnixTimestamp64Milli(${column}), ${count * units[this.#unit]})`;
+        return floorSql(clock, count * units[this.#unit] * perMillisecond);
     }
+  }
+
+  /** Whether its days exist: the clocks of Samoa skipped a whole one. */
+  exists(number: number): boolean {
+    return this.nameOf(number) !== this.nameOf(number + 1);
   }
 
   /** When a bucket begins, with the offset of the time zone (RFC 3339). */
@@ -71,6 +106,11 @@ export class TimeBucket {
         return at * units[this.#unit];
     }
   }
+}
+
+/** The largest whole number that is not above a quotient. */
+function floorSql(value: string, by: number): string {
+  return by === 1 ? value : `intDiv(${value} - if(${value} < 0, ${by - 1}, 0), ${by})`;
 }
 
 /** Reads a length such as `15m` or `1mo`. A text is its problem. */
@@ -125,7 +165,8 @@ export class TimeZone {
 
   /** Milliseconds that clocks are ahead of UTC. */
   #offsetAt(time: number): number {
-    if (this.#format === null) return 0;
+    // the engine knows no other clocks
+    if (this.#format === null || time < knownClocks.first || time >= knownClocks.end) return 0;
     const name = this.#format.formatToParts(time).find(({ type }) => type === 'timeZoneName')?.value ?? '';
     const [, sign, hours, minutes = 0, seconds = 0] = /([+-])(\d+):(\d+)(?::(\d+))?/.exec(name) ?? [];
     if (sign === undefined) return 0;
@@ -133,6 +174,8 @@ export class TimeZone {
     return sign === '-' ? -distance : distance;
   }
 }
+
+const knownClocks = { first: Date.UTC(1900, 0, 1), end: Date.UTC(2300, 0, 1) };
 
 let zones: ReadonlySet<string> | undefined;
 
