@@ -24,7 +24,7 @@ const tableSettings = `output_format_parquet_string_as_string = 1, output_format
 /** One column for each value: a number as a double, a time with its zone, an array or object as JSON text. */
 export function tableColumns(shown: RecordParts, format: 'Parquet' | 'Arrow'): ExportColumns {
   const settings = `${commonSettings}, ${tableSettings}`;
-  return { columns: columnsOf(shown, (sql) => sql), format, settings };
+  return { columns: columnsOf(shown, { text: asItIs, value: tableSql }), format, settings };
 }
 
 /** The same as CSV without a header (RFC 4180): a missing value is empty, and an empty text is two quotes. */
@@ -33,7 +33,7 @@ export function csvColumns(
   { isEscaped }: { readonly isEscaped: boolean },
 ): ExportColumns {
   const settings = `${commonSettings}, ${blockSettings}, ${csvSettings}`;
-  return { columns: columnsOf(shown, isEscaped ? escapedSql : (sql) => sql), format: 'CSV', settings };
+  return { columns: columnsOf(shown, { text: isEscaped ? escapedSql : asItIs, value: shownSql }), format: 'CSV', settings };
 }
 
 /** Each record as JSON on a line, as find answers it. @param prefix of each line */
@@ -49,12 +49,19 @@ export function columnNames({ parts }: RecordParts): readonly string[] {
   );
 }
 
-/** @param text makes what is shown of a text */
-function columnsOf(shown: RecordParts, text: (sql: string) => string): string {
+/** What columns show. */
+interface ShownAs {
+  readonly text: (sql: string) => string;
+  readonly value: (target: Target, sql: string) => string;
+}
+
+const asItIs = (sql: string): string => sql;
+
+function columnsOf(shown: RecordParts, { text, value }: ShownAs): string {
   const names = columnNames(shown);
   return shown.parts
     .map((part, index) => {
-      const sql = columnSql(part);
+      const sql = columnSql(part, value);
       return `${isText(part) ? text(sql) : sql} AS ${quoteIdentifier(names[index] as string)}`;
     })
     .join(', ');
@@ -64,16 +71,22 @@ function isText({ target }: ShownValue): boolean {
   return typeof target !== 'string' && typeEntry(target.type).engineType === 'String';
 }
 
-function columnSql({ target, path }: ShownValue): string {
+function columnSql({ target, path }: ShownValue, shownAs: ShownAs['value']): string {
   const value = valueSql(target);
-  if (path.length === 0) return shownSql(target, value);
+  if (path.length === 0) return shownAs(target, value);
   const keys = path.map(textLiteral).join(', ');
   // texts are written as they are, other values as JSON
   return `multiIf(JSONType(${value}, ${keys}) = 'String', JSONExtractString(${value}, ${keys}),
     JSONType(${value}, ${keys}) = 'Null', NULL, JSONExtractRaw(${value}, ${keys}))`;
 }
 
-/** A value as tables show it: a text where its column is a whole number of the engine. */
+/** A value as Parquet and Arrow have it. */
+function tableSql(target: Target, value: string): string {
+  if (typeof target === 'string') return value;
+  return typeEntry(target.type).tableSql?.(value, target) ?? value;
+}
+
+/** A value as CSV shows it: a text where its column is a whole number of the engine. */
 function shownSql(target: Target, value: string): string {
   if (typeof target === 'string') return value;
   return typeEntry(target.type).textSql?.(value, target) ?? value;

@@ -26,6 +26,8 @@ export const date: FieldTypeEntry = {
   literal: (value) => `toInt64('${microsOfText(value as string)}')`,
   castText: microsOfText,
   textSql: dayTextSql,
+  // a cast would take a day beyond 2299 for a time
+  tableSql: (value) => `addDays(toDate32('1970-01-01'), intDiv(${value}, 86400000000))`,
   textOfDigits: (digits) => textOfMicros(digits).slice(0, 10),
   jsonSql: (value) => `concat('"', ${dayTextSql(value)}, '"')`,
   schema: { type: 'string', format: 'date' },

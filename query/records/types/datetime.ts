@@ -44,6 +44,7 @@ export const datetime: FieldTypeEntry = {
   castText: microsOfText,
   textSql: instantTextSql,
   textOfDigits: textOfMicros,
+  tableSql: (value) => `fromUnixTimestamp64Micro(${value}, 'UTC')`,
   jsonSql: (value) => `concat('"', ${instantTextSql(value)}, '"')`,
   schema: dateTime,
   example: '2026-01-31T12:00:00.000Z',

@@ -95,6 +95,10 @@ export const decimal: FieldTypeEntry = {
   castText: (value) => String(BigInt(value.replace('.', ''))),
   textSql: decimalSql,
   textOfDigits: decimalText,
+  tableSql: (value, options) => {
+    const { precision = mostPrecision, scale = 0 } = options;
+    return `CAST(${decimalSql(value, options)}, 'Nullable(Decimal(${precision}, ${scale}))')`;
+  },
   isExact: true,
   jsonSql: (value, options) => `concat('"', ${decimalSql(value, options)}, '"')`,
   schema: { type: 'string', pattern: '^-?[0-9]+([.][0-9]+)?$', example: '12.30' },

@@ -105,6 +105,8 @@ export interface FieldTypeEntry extends ValueKind {
   readonly castText?: (value: string) => string;
   /** SQL for a value of the engine as its stored text; absent: the engine shows it as it is. */
   readonly textSql?: (value: string, options: ValueOptions) => string;
+  /** SQL for a value of the engine as Parquet and Arrow have it; absent: as the engine has it. */
+  readonly tableSql?: (value: string, options: ValueOptions) => string;
   /** The stored text of a value that the engine answers as digits; with `textSql`. */
   readonly textOfDigits?: (digits: string, options: ValueOptions) => string;
   /** Whether sums and averages have all their digits. */

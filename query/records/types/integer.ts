@@ -21,6 +21,7 @@ export const integer: FieldTypeEntry = {
   readText: (text, options) =>
     /^[+-]?\d+$/.test(text) ? integer.read(Number(text), options) : misfit(valid),
   infers: () => false,
+  tableSql: (value) => `toInt64(${value})`,
   schema: { type: 'integer', minimum: -most, maximum: most },
   conversions: {
     TEXT: (text) => ({ fits: '1', text, column: text }),
