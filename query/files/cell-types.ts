@@ -6,6 +6,8 @@ import type { FileReading } from '../imports/thread/file-records.ts';
 /** Bits for the types that an import would try for a cell, in this order. */
 export const typeBits = { BOOLEAN: 2, NUMBER: 1, ARRAY: 4, OBJECT: 8 } as const;
 export const anyType = 15;
+/** The types that cells may have. */
+export type InferredType = Extract<FieldType, keyof typeof typeBits | 'TEXT'>;
 
 type CellOptions = Pick<FileReading, 'words' | 'nulls'>;
 
@@ -77,7 +79,7 @@ export function cellTypesSql(cell: string, reading: CellOptions = {}): string {
 }
 
 /** The first type that fits all cells; TEXT without values. */
-export function likeliestType(types: number): FieldType {
+export function likeliestType(types: number): InferredType {
   const candidates = Object.keys(typeBits) as (keyof typeof typeBits)[];
   return types === anyType ? 'TEXT' : (candidates.find((type) => (typeBits[type] & types) !== 0) ?? 'TEXT');
 }

@@ -33,7 +33,11 @@ export function csvColumns(
   { isEscaped }: { readonly isEscaped: boolean },
 ): ExportColumns {
   const settings = `${commonSettings}, ${blockSettings}, ${csvSettings}`;
-  return { columns: columnsOf(shown, { text: isEscaped ? escapedSql : asItIs, value: shownSql }), format: 'CSV', settings };
+  return {
+    columns: columnsOf(shown, { text: isEscaped ? escapedSql : asItIs, value: shownSql }),
+    format: 'CSV',
+    settings,
+  };
 }
 
 /** Each record as JSON on a line, as find answers it. @param prefix of each line */

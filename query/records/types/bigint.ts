@@ -28,6 +28,7 @@ export const bigint: FieldTypeEntry = {
   emptyIsMissing: true,
   infers: () => false,
   isJson: false,
+  cell: 'text',
   isQuoted: true,
   comparable: BigInt,
   order: exactOrder,

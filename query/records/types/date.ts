@@ -17,6 +17,7 @@ export const date: FieldTypeEntry = {
   readText: (text, options) => date.read(text, options),
   infers: () => false,
   isJson: false,
+  cell: 'text',
   isQuoted: true,
   comparable: (text) => text,
   order: dayOrder,

@@ -34,6 +34,7 @@ export const datetime: FieldTypeEntry = {
   readText: (text, options) => datetime.read(/^-?\d{1,15}$/.test(text) ? Number(text) : text, options),
   infers: () => false,
   isJson: false,
+  cell: 'text',
   isQuoted: true,
   comparable: (text) => text.slice(0, -1),
   order: timeOrder,

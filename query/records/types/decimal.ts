@@ -85,6 +85,7 @@ export const decimal: FieldTypeEntry = {
   emptyIsMissing: true,
   infers: () => false,
   isJson: false,
+  cell: 'text',
   isQuoted: true,
   comparable: (text) => BigInt(text.replace('.', '')),
   order: exactOrder,
