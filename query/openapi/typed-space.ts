@@ -120,7 +120,7 @@ function isNeeded({ required, defaultValue, filled }: Field): boolean {
 
 /** A new value, or an increment where the field allows it. */
 function orIncrement({ type, unique, hashed }: Field, value: Schema): Schema {
-  return typeCan(type, 'summed') && !unique && !hashed ? { anyOf: [value, incrementSchema] } : value;
+  return typeCan(type, 'incremented') && !unique && !hashed ? { anyOf: [value, incrementSchema] } : value;
 }
 
 function exampleOf(fields: readonly Field[]): Readonly<Record<string, unknown>> {

@@ -180,6 +180,8 @@ for (const [field, value, problem] of [
   ['day', '0000-01-01', 'should be a valid day: write it as 2026-01-31'],
   ['day', '2026-01-31T00:00:00Z', 'should be a valid day: write it as 2026-01-31'],
   ['n', 1.5, whole],
+  ['n', { $inc: 1 }, whole],
+  ['price', { $inc: 1 }, 'should be a valid decimal number'],
   ['n', '1', whole],
   ['n', 2 ** 53, `${whole}: from -9007199254740991 to 9007199254740991; a BIGINT takes more`],
   ['big', '9223372036854775808', 'should be a valid whole number of 64 bits'],

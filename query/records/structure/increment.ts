@@ -29,7 +29,7 @@ export function readIncrement(
   { type, unique, hashed }: Field,
   given: unknown,
 ): { readonly value: Increment } | Extract<ValueReading, { problem: string }> | null {
-  if (!typeCan(type, 'summed') || !isObject(given) || !Object.hasOwn(given, '$inc')) return null;
+  if (!typeCan(type, 'incremented') || !isObject(given) || !Object.hasOwn(given, '$inc')) return null;
   const { $inc: by, ...others } = given;
   if (Object.keys(others).length > 0) return { problem: 'should have nothing beside $inc' };
   if (typeof by !== 'number' || !(Math.abs(by) <= largest))

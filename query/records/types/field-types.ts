@@ -39,6 +39,7 @@ export const typeOfIds: FieldType = 'TEXT';
 
 /** The type of numbers that functions compute. */
 export const typeOfResults: FieldType = 'NUMBER';
+export const typeOfExactResults: FieldType = 'DECIMAL';
 
 /** The part of a field that says how its values are read. */
 export interface TypedField extends ValueOptions {

@@ -1,5 +1,6 @@
+import { mostPrecision } from '../../types/decimal.ts';
 import type { Ability, ValueKind } from '../../types/field-type.ts';
-import { type TypedField, typeEntry, typeOfResults } from '../../types/field-types.ts';
+import { type TypedField, typeEntry, typeOfExactResults, typeOfResults } from '../../types/field-types.ts';
 import { isFor } from '../filters/operators.ts';
 
 /** Functions of a group's records. */
@@ -24,14 +25,18 @@ const moreDigits = 6;
 export const functions: Readonly<Record<string, AggregateFunction>> = {
   sum: {
     needs: 'summed',
-    result: (of) => (typeEntry(of.type).isExact ? of : number),
+    // it may have more digits than its field
+    result: (of) =>
+      typeEntry(of.type).isExact
+        ? { type: typeOfExactResults, precision: mostPrecision, scale: of.scale ?? 0 }
+        : number,
     sql: (column, _, isExact) => (isExact ? exactSum(column) : finite(`sum(${column})`)),
   },
   avg: {
     needs: 'summed',
     result: (of) =>
       typeEntry(of.type).isExact
-        ? { type: 'DECIMAL', precision: 38, scale: (of.scale ?? 0) + moreDigits }
+        ? { type: typeOfExactResults, precision: mostPrecision, scale: (of.scale ?? 0) + moreDigits }
         : number,
     sql: (column, _, isExact) => (isExact ? exactAverage(column) : finite(`avg(${column})`)),
   },
