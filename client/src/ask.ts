@@ -72,6 +72,39 @@ export function structureHeader({ project }: Client, space: Space): string {
   return text;
 }
 
+/** How values of JSON become those of some of their keys. */
+export type Readers = readonly (readonly [name: string, read: (text: string) => unknown])[];
+
+export function readersOf({ fields }: Space): Readers {
+  return Object.entries(fields).flatMap(([name, { read }]) => (read ? [[name, read] as const] : []));
+}
+
+/** The replacer for bodies about a space: JSON has no bigint. Only where one may be, as it takes time. */
+export function replacerOf(space: Space): Call['replacer'] {
+  return readersOf(space)[0] && ((_, value) => (typeof value === 'bigint' ? `${value}` : value));
+}
+
+/** Makes values of the strings of an answer, in place: a record, or a list of them. */
+export function revived<Answer>(readers: Readers, answer: Answer): Answer {
+  if (!readers[0]) return answer;
+  for (const record of [answer].flat() as (Record<string, unknown> | null)[])
+    for (const [name, read] of readers) {
+      const value = record?.[name];
+      if (record && typeof value === 'string') record[name] = read(value);
+    }
+  return answer;
+}
+
+/** Sends a request whose answer is a record of a space, a list of them, or null. */
+export async function askRecords<Answer>(
+  client: Client,
+  space: Space,
+  path: string,
+  call: Partial<Call>,
+): Promise<Answer> {
+  return revived(readersOf(space), await ask<Answer>(client, space, path, call));
+}
+
 /** Sends a request about the records of a space. @param path after the path of the space */
 export async function ask<Answer>(
   client: Client,
@@ -81,6 +114,7 @@ export async function ask<Answer>(
 ): Promise<Answer> {
   const sent = {
     ...{ method: 'POST', repeatable: true },
+    replacer: replacerOf(space),
     ...call,
     path: pathOf(client, space.slug) + path,
     // what the typed space leaves out, such as defaults, stays as it is stored

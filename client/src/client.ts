@@ -63,6 +63,8 @@ export interface Call {
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as JSON. */
   readonly body?: unknown;
+  /** Of JSON.stringify. */
+  readonly replacer?: ((key: string, value: unknown) => unknown) | undefined;
   /** A function makes them anew for each attempt. */
   readonly bytes?: Bytes | (() => Bytes);
   readonly signal?: AbortSignal | undefined;
@@ -125,7 +127,7 @@ export async function backOff(
 }
 
 async function once(client: Client, call: Call): Promise<Response> {
-  const { method, path, body, bytes, timeout } = call;
+  const { method, path, body, replacer, bytes, timeout } = call;
   const signal = timeout === undefined ? call.signal : eitherOf(deadline(timeout), call.signal);
   const token = typeof client.token === 'string' ? client.token : await client.token();
   const headers: Record<string, string> = { authorization: `Bearer ${token}` };
@@ -137,7 +139,9 @@ async function once(client: Client, call: Call): Promise<Response> {
     headers: Object.assign(headers, call.headers),
     signal: signal ?? null,
     body:
-      body === undefined ? ((typeof bytes === 'function' ? bytes() : bytes) ?? null) : JSON.stringify(body),
+      body === undefined
+        ? ((typeof bytes === 'function' ? bytes() : bytes) ?? null)
+        : JSON.stringify(body, replacer),
     // required for streams
     ...(bytes && { duplex: 'half' }),
   });

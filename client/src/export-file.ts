@@ -1,4 +1,4 @@
-import { type FindOptions, findBody, pathOf } from './ask.ts';
+import { type FindOptions, findBody, pathOf, replacerOf } from './ask.ts';
 import { type Client, send } from './client.ts';
 import type { Fields, Selectable, Space } from './space.ts';
 
@@ -14,15 +14,16 @@ export interface ExportOptions<Of extends Fields> extends FindOptions<Of, Select
 /** Exports records as a file, which is streamed. If the connection is cut, reading the body rejects. */
 export function exportFile<Of extends Fields>(
   client: Client,
-  { slug }: Space<Of>,
+  space: Space<Of>,
   format: ExportFormat,
   { bom, escapeFormulas, ...options }: ExportOptions<Of> = {},
 ): Promise<Response> {
   const query = (bom ? '$bom=true&' : '') + (escapeFormulas ? '$escapeFormulas=true' : '');
   return send(client, {
     method: 'QUERY',
-    path: `${pathOf(client, slug)}/_export_.${format}?${query}`,
+    path: `${pathOf(client, space.slug)}/_export_.${format}?${query}`,
     body: findBody(options),
+    replacer: replacerOf(space),
     signal: options.signal,
     repeatable: true,
   });

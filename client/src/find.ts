@@ -1,4 +1,4 @@
-import { type After, ask, type FindOptions, findBody } from './ask.ts';
+import { type After, askRecords, type FindOptions, findBody } from './ask.ts';
 import type { Client } from './client.ts';
 import type { Fields, Selectable, Selected, Space } from './space.ts';
 
@@ -15,7 +15,7 @@ export function find<Of extends Fields, const Select extends Selectable<Of> = ne
   type Found = Selected<Of, Select>;
   const { signal } = options;
   const read = async (more?: object): Promise<Found[]> =>
-    ask(client, space, '/_find_', { body: findBody({ ...options, ...more }), signal });
+    askRecords(client, space, '/_find_', { body: findBody({ ...options, ...more }), signal });
   return {
     // biome-ignore lint/suspicious/noThenProperty: the request is sent only when it is awaited
     then: (done, failed) => read().then(done, failed),
@@ -58,5 +58,5 @@ export function findOne<Of extends Fields, const Select extends Selectable<Of> =
   space: Space<Of>,
   options: Omit<FindOptions<Of, Select>, 'limit'> = {},
 ): Promise<Selected<Of, Select> | null> {
-  return ask(client, space, '/_single_/_find_', { body: findBody(options), signal: options.signal });
+  return askRecords(client, space, '/_single_/_find_', { body: findBody(options), signal: options.signal });
 }

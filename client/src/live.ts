@@ -1,4 +1,12 @@
-import { type FindOptions, findBody, pathOf, structureHeader } from './ask.ts';
+import {
+  type FindOptions,
+  findBody,
+  pathOf,
+  readersOf,
+  replacerOf,
+  revived,
+  structureHeader,
+} from './ask.ts';
 import { type Call, type Client, notSluice, SluiceError, send, sleep } from './client.ts';
 import { serverEvents } from './server-events.ts';
 import type { Fields, Selectable, Selected, Space } from './space.ts';
@@ -64,6 +72,8 @@ async function* watch<Value>(
   closing: AbortSignal,
 ): AsyncGenerator<LiveEvent<Value>, void, undefined> {
   const body = findBody(options);
+  const readers = readersOf(space);
+  const replacer = replacerOf(space);
   let records = new Map<string, Value>();
   let last = '';
   let retry = 1000;
@@ -75,12 +85,18 @@ async function* watch<Value>(
     const connection = new Connection(closing);
     try {
       const headers = { structure: structureHeader(client, space), ...(last && { 'last-event-id': last }) };
-      const call = { path: `${pathOf(client, space.slug)}/_find_`, body, headers, repeatable: !wasReady };
+      const call = {
+        path: `${pathOf(client, space.slug)}/_find_`,
+        body,
+        replacer,
+        headers,
+        repeatable: !wasReady,
+      };
       for await (const { id, event, data, retry: after } of connection.events(client, call)) {
         if (after) retry = Number(after);
         if (!data) continue;
         last = id ?? last;
-        const value = JSON.parse(data);
+        const value = revived(readers, JSON.parse(data));
         if (event === 'reset') {
           records = new Map();
           isReady = false;

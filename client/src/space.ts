@@ -5,6 +5,14 @@ export interface ValuesOfTypes {
   BOOLEAN: boolean;
   ARRAY: readonly unknown[];
   OBJECT: Readonly<Record<string, unknown>>;
+  /** ISO 8601 in UTC, with three digits of a second or six. A Date, which has milliseconds alone, may be sent. */
+  DATETIME: string;
+  /** Such as `2026-01-31`. */
+  DATE: string;
+  INTEGER: number;
+  BIGINT: bigint;
+  /** Such as `12.30`, with the digits of its field. */
+  DECIMAL: string;
 }
 export type FieldType = keyof ValuesOfTypes;
 
@@ -22,27 +30,37 @@ export interface FieldOptions {
   readonly slug?: string;
 }
 
+/** The digits of a DECIMAL: at most 38, and how many of them are behind the point. */
+interface Digits {
+  readonly precision: number;
+  readonly scale: number;
+}
+type AnyOptions = FieldOptions & Partial<Digits>;
+type NoDigits = { readonly [Name in keyof Digits]?: never };
+
 /** A field of a space. @typeParam Value the type of its values */
 export interface Field<
   Type extends FieldType = FieldType,
-  Options extends FieldOptions = FieldOptions,
+  Options extends AnyOptions = AnyOptions,
   Value = unknown,
 > {
   readonly type: Type;
   readonly options: Options;
+  /** Makes a value of a string that JSON has in its place. */
+  readonly read?: ((text: string) => unknown) | undefined;
   /** Only for the compiler. */
   readonly value?: Value;
 }
 
-type TypedField<Type extends FieldType, Options extends FieldOptions, Value> = Field<Type, Options, Value>;
+type TypedField<Type extends FieldType, Options extends AnyOptions, Value> = Field<Type, Options, Value>;
 
-function field<Type extends FieldType>(type: Type) {
+function field<Type extends FieldType>(type: Type, read?: Field['read']) {
   return <
     Value extends ValuesOfTypes[Type] = ValuesOfTypes[Type],
-    const Options extends FieldOptions = object,
+    const Options extends FieldOptions & NoDigits = object,
   >(
     options: Options = {} as Options,
-  ): TypedField<Type, Options, Value> => ({ type, options });
+  ): TypedField<Type, Options, Value> => ({ type, options, read });
 }
 
 export const text = /* @__PURE__ */ field('TEXT');
@@ -50,6 +68,16 @@ export const number = /* @__PURE__ */ field('NUMBER');
 export const boolean = /* @__PURE__ */ field('BOOLEAN');
 export const array = /* @__PURE__ */ field('ARRAY');
 export const object = /* @__PURE__ */ field('OBJECT');
+export const datetime = /* @__PURE__ */ field('DATETIME');
+export const date = /* @__PURE__ */ field('DATE');
+export const integer = /* @__PURE__ */ field('INTEGER');
+export const bigint = /* @__PURE__ */ field('BIGINT', BigInt);
+
+export function decimal<const Options extends FieldOptions & Digits>(
+  options: Options,
+): TypedField<'DECIMAL', Options, string> {
+  return { type: 'DECIMAL', options };
+}
 
 export type Fields = Readonly<Record<string, Field>>;
 
@@ -64,7 +92,9 @@ export function space<const Of extends Fields>(slug: string, fields: Of): Space<
 }
 
 export type Flat<Type> = { [Key in keyof Type]: Type[Key] } & {};
-type ValueOf<Of extends Field> = Of extends Field<FieldType, FieldOptions, infer Value> ? Value : never;
+type ValueOf<Of extends Field> = Of extends Field<FieldType, AnyOptions, infer Value> ? Value : never;
+/** A value to store or to compare with. */
+type GivenOf<Of extends Field> = ValueOf<Of> | (Of['type'] extends 'DATETIME' ? Date : never);
 type With<Of extends Fields, Option extends keyof FieldOptions> = {
   [Name in keyof Of]: Of[Name]['options'] extends { readonly [Key in Option]: true } ? Name : never;
 }[keyof Of];
@@ -88,14 +118,14 @@ export type RecordOf<Of extends Fields> = Flat<
 
 /** A record to store. */
 export type NewRecord<Of extends Fields> = Flat<
-  { readonly [Name in With<Of, 'required'>]: ValueOf<Of[Name]> } & {
-    readonly [Name in Exclude<keyof Of, With<Of, 'required'>>]?: ValueOf<Of[Name]> | null;
+  { readonly [Name in With<Of, 'required'>]: GivenOf<Of[Name]> } & {
+    readonly [Name in Exclude<keyof Of, With<Of, 'required'>>]?: GivenOf<Of[Name]> | null;
   }
 >;
 
 /** New values of a stored record; null clears one. */
 export type Changes<Of extends Fields> = {
-  readonly [Name in keyof Of]?: ValueOf<Of[Name]> | (Name extends With<Of, 'required'> ? never : null);
+  readonly [Name in keyof Of]?: GivenOf<Of[Name]> | (Name extends With<Of, 'required'> ? never : null);
 };
 
 /** Names of the fields that have a type. */
@@ -143,14 +173,19 @@ type Operators<Type extends FieldType, Value> = {
   BOOLEAN: ListOperators<Value>;
   ARRAY: ArrayOperators<Value>;
   OBJECT: never;
+  DATETIME: OrderOperators<Value>;
+  DATE: OrderOperators<Value>;
+  INTEGER: OrderOperators<Value>;
+  BIGINT: OrderOperators<Value>;
+  DECIMAL: OrderOperators<Value>;
 }[Type];
 
 /** A moment. Texts are in the form of ISO 8601, or days. */
 type Moment = string | Date;
 
 type FieldCondition<Of extends Field> = Of['options'] extends { readonly hashed: true }
-  ? ValueOf<Of>
-  : ValueOf<Of> | Operators<Of['type'], ValueOf<Of>>;
+  ? GivenOf<Of>
+  : GivenOf<Of> | Operators<Of['type'], GivenOf<Of>>;
 
 /** Conditions. All of them must hold. */
 export type Where<Of extends Fields> = {

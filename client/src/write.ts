@@ -1,4 +1,4 @@
-import { type Abortable, ask, checked, headerJson } from './ask.ts';
+import { type Abortable, ask, askRecords, checked, headerJson } from './ask.ts';
 import type { Client } from './client.ts';
 import { randomKey } from './random-key.ts';
 import {
@@ -71,7 +71,7 @@ export function upsert(
 }
 
 function store(client: Client, space: Space, call: Parameters<typeof ask>[3]): Promise<unknown> {
-  return ask(client, space, Array.isArray(call.body) ? '' : '/_single_', call);
+  return askRecords(client, space, Array.isArray(call.body) ? '' : '/_single_', call);
 }
 
 const once = { repeatable: false };
@@ -85,7 +85,7 @@ export function update<Of extends Fields>(
   { signal }: Abortable = {},
 ): Promise<RecordOf<Of>> {
   const path = `/update-by-id?id=${encodeURIComponent(id)}`;
-  return ask(client, space, path, { ...once, body: changes, signal });
+  return askRecords(client, space, path, { ...once, body: changes, signal });
 }
 
 /** Numbers to add to fields, which must not be unique. */
@@ -129,7 +129,7 @@ export function deleteOne<Of extends Fields>(
   id: string,
   { signal }: Abortable = {},
 ): Promise<RecordOf<Of>> {
-  return ask(client, space, `?id=${encodeURIComponent(id)}`, { ...once, method: 'DELETE', signal });
+  return askRecords(client, space, `?id=${encodeURIComponent(id)}`, { ...once, method: 'DELETE', signal });
 }
 
 /** Deletes all records that match, or none. Returns their number. */

@@ -3,15 +3,21 @@ import t, { type Test } from 'tap';
 import {
   aggregate,
   array,
+  bigint,
   type Client,
   connect,
   count,
+  date,
+  datetime,
+  decimal,
   deleteMany,
   deleteOne,
   find,
   findOne,
   inc,
   insert,
+  integer,
+  live,
   login,
   number,
   object,
@@ -119,6 +125,81 @@ t.test('records are inserted, found, counted and grouped', async (t) => {
     found.map(({ city }) => city),
     ['Rome'],
   );
+});
+
+t.test('times, days, whole numbers and decimals are read as they were written', async (t) => {
+  const own = space(`trips-${spaces++}`, {
+    at: datetime({ required: true }),
+    day: date(),
+    seats: integer(),
+    odometer: bigint({ unique: true }),
+    seen: bigint(),
+    price: decimal({ precision: 18, scale: 2 }),
+    secret: text({ hashed: true }),
+  });
+  const long = 2n ** 62n + 1n;
+  const first = { at: new Date(0), day: '2026-01-31', seats: 4, odometer: long, price: '12.3' };
+  const stored = await insert(db, own, { ...first, secret: 'a' });
+  const asStored = { ...first, at: '1970-01-01T00:00:00.000Z', price: '12.30' };
+  t.match(stored, asStored);
+  const [second, third] = await insert(db, own, [
+    { at: '2026-01-31T12:00:00.123456Z', odometer: 5n },
+    { at: '2026-01-31T13:00:00+01:00', price: '-1.5' },
+  ]);
+  t.match(second, { at: '2026-01-31T12:00:00.123456Z', odometer: 5n, day: null });
+  t.match(third, { at: '2026-01-31T12:00:00.000Z', odometer: null, price: '-1.50' });
+  t.strictSame(await find(db, own, { where: { odometer: { in: [long, 7n] } } }), [stored]);
+  t.strictSame(await findOne(db, own, { where: { at: new Date(0), $or: [{ odometer: long }] } }), stored);
+  t.equal(await findOne(db, own, { where: { odometer: 8n } }), null);
+  t.strictSame(await collect(find(db, own, { sort: ['-odometer'] })), [stored, second, third]);
+  t.strictSame(await find(db, own, { sort: ['at'], limit: 1, select: ['odometer'] }), [
+    { id: stored.id, odometer: long },
+  ]);
+  t.match(await upsert(db, own, { at: new Date(1), odometer: long }, { on: 'odometer', do: 'skip' }), stored);
+  t.match(await update(db, own, stored.id, { odometer: 2n ** 63n - 1n }), { odometer: 2n ** 63n - 1n });
+  t.equal(await updateMany(db, own, { odometer: 5n }, { seen: -6n }), 1);
+  t.match(await deleteOne(db, own, second?.id ?? ''), { odometer: 5n, seen: -6n });
+  for await (const { records } of live(db, own, { where: { odometer: { gt: 1n } } })) {
+    t.match([...records.values()], [{ id: stored.id, odometer: 2n ** 63n - 1n }]);
+    break;
+  }
+  await insert(db, own, { at: '2026-01-31T12:00:00Z', odometer: 2n ** 63n - 3n });
+  t.strictSame(
+    await aggregate(db, own, {
+      values: {
+        sum: { sum: 'odometer' },
+        mean: { avg: 'odometer' },
+        least: { min: 'odometer' },
+        middle: { quantile: ['odometer', 0] },
+        different: { distinct: 'odometer' },
+        total: { sum: 'price' },
+        seats: { sum: 'seats' },
+      },
+      having: { sum: { gt: 2n ** 63n } },
+    }),
+    [
+      {
+        sum: 2n ** 64n - 4n,
+        mean: `${2n ** 63n - 2n}.000000`,
+        least: 2n ** 63n - 3n,
+        middle: 2n ** 63n - 3n,
+        different: 2,
+        total: '10.80',
+        seats: 4,
+      },
+    ],
+  );
+  t.strictSame(
+    await aggregate(db, own, {
+      groupBy: [{ bucket: 'at', every: '1y' }, 'odometer'],
+      values: { odometer_: { max: 'odometer' } },
+      where: { odometer: 2n ** 63n - 3n },
+    }),
+    [{ at: '2026-01-01T00:00:00Z', odometer: 2n ** 63n - 3n, odometer_: 2n ** 63n - 3n }],
+  );
+  t.match(await login(db, own, { secret: 'a', odometer: 2n ** 63n - 1n }), {
+    user: { odometer: 2n ** 63n - 1n },
+  });
 });
 
 t.test('a list is read page by page, in any order', async (t) => {

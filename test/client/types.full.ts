@@ -9,11 +9,15 @@ const file = join(folder, 'lines.ts');
 
 const head = `
 import * as sluice from './index.ts';
-import { aggregate, array, boolean, connect, count, deleteMany, deleteOne, exportFile, find, findOne, importFile, inc, insert, live, login, number, object, search, setStructure, space, text, update, updateMany, upsert } from './index.ts';
+import { aggregate, array, bigint, boolean, connect, count, date, datetime, decimal, deleteMany, deleteOne, exportFile, find, findOne, importFile, inc, insert, integer, live, login, number, object, search, setStructure, space, text, update, updateMany, upsert } from './index.ts';
 const db = connect({ url: 'http://127.0.0.1', token: 't', project: 'shop' });
 const orders = space('orders', {
   city: text({ required: true }), status: text<'paid' | 'open'>(), amount: number(), place: number({ unique: true }),
   email: text({ unique: true }), tags: array<string[]>(), home: object(), paid: boolean(), secret: text({ hashed: true }),
+});
+const trips = space('trips', {
+  at: datetime({ required: true }), day: date(), seats: integer(), odometer: bigint({ unique: true }), weight: number(),
+  price: decimal({ precision: 18, scale: 2 }),
 });
 const plain = space('plain', { name: text() });
 declare function is<Wanted>(value: Wanted): void;
