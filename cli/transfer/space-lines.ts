@@ -7,13 +7,16 @@ export interface ShownField {
   readonly unique: boolean;
   readonly hashed: boolean;
   readonly normalize?: readonly string[];
+  /** Of a DECIMAL. */
+  readonly precision?: number;
+  readonly scale?: number;
 }
 
 const flags = ['required', 'unique', 'hashed'] as const;
 const identifier = /^[A-Za-z_$][\w$]*$/;
 /** Names that are reserved, or that the module uses itself. */
 const taken = new Set(
-  `array boolean number object space text await break case catch class const continue debugger default delete do else enum
+  `array bigint boolean date datetime decimal integer number object space text await break case catch class const continue debugger default delete do else enum
   export extends false finally for function if implements import in instanceof interface let new null package private
   protected public return static super switch this throw true try typeof var void while with yield arguments eval`.split(
     /\s+/,
@@ -40,7 +43,10 @@ export function spaceLines(
 }
 
 function optionsOf({ name, slug, ...field }: ShownField): string {
+  const { precision, scale } = field;
   const options = [
+    ...(precision === undefined ? [] : [`precision: ${precision}`]),
+    ...(scale === undefined ? [] : [`scale: ${scale}`]),
     ...flags.filter((flag) => field[flag]).map((flag) => `${flag}: true`),
     ...(field.normalize ? [`normalize: [${field.normalize.map(quoted).join(', ')}]`] : []),
     ...(slug === name ? [] : [`slug: ${quoted(slug)}`]),

@@ -2,6 +2,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
+import ts from 'typescript';
 import { type FieldInput, fieldsOf, structureOf } from '../services/record-client.ts';
 import { runToEnd, sluiceFor } from '../services/start-sluice.ts';
 import { temporaryFolder } from '../services/temporary-folder.ts';
@@ -12,10 +13,18 @@ const env = { SLUICE_URL: sluice.baseUrl, SLUICE_TOKEN: sluice.token };
 const types = (...args: string[]) => runToEnd('cli/types.ts', ['--project', 'shop', ...args], env);
 
 const wanted = `// Made by npx sluice types: the record spaces of the project shop.
-import { array, boolean, number, object, space, text } from 'sluice-client';
+import { array, bigint, boolean, date, datetime, decimal, integer, number, object, space, text } from 'sluice-client';
 
 export const class_ = space('class', {
   n: number(),
+});
+
+export const date_ = space('date', {
+  at: datetime({ required: true }),
+  day: date(),
+  seats: integer(),
+  odometer: bigint({ unique: true }),
+  price: decimal({ precision: 18, scale: 2, required: true }),
 });
 
 export const orderItems = space('order-items', {
@@ -27,14 +36,32 @@ export const orderItems = space('order-items', {
 });
 `;
 
+/** What the compiler says of lines, with the client in its place. */
+async function problemsOf(lines: string): Promise<readonly string[]> {
+  const client = join(import.meta.dirname, '../../client');
+  const file = join(folder, 'compiled.mts');
+  await writeFile(file, lines.replace("'sluice-client'", `'${join(client, 'src/index.ts')}'`));
+  const { config } = ts.readConfigFile(join(client, '../tsconfig.json'), ts.sys.readFile);
+  const { lib } = ts.readConfigFile(join(client, 'tsconfig.json'), ts.sys.readFile).config.compilerOptions;
+  const { options } = ts.convertCompilerOptionsFromJson({ ...config.compilerOptions, lib, types: [] }, '/');
+  const program = ts.createProgram([file], options);
+  return ts
+    .getPreEmitDiagnostics(program)
+    .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, ' '));
+}
+
 t.test('a project in lines, and whether they are right', async (t) => {
-  const normalized = (field: FieldInput): FieldInput =>
-    field.unique ? { ...field, normalize: ['lower', 'trim'] } : field;
+  const completed = (field: FieldInput): FieldInput =>
+    field.name === 'e-mail'
+      ? { ...field, normalize: ['lower', 'trim'] }
+      : field.name === 'price'
+        ? { ...field, precision: 18, scale: 2 }
+        : field;
   const store = async (slug: string, ...fields: string[]): Promise<void> => {
     const answer = await fetch(`${sluice.baseUrl}/shop/${slug}/set-structure`, {
       method: 'POST',
       headers: { authorization: `Bearer ${sluice.token}`, 'content-type': 'application/json' },
-      body: structureOf('shop', slug, fieldsOf(...fields).map(normalized)),
+      body: structureOf('shop', slug, fieldsOf(...fields).map(completed)),
     });
     t.equal(answer.status, 200, await answer.text());
   };
@@ -42,11 +69,23 @@ t.test('a project in lines, and whether they are right', async (t) => {
   await store('order-items', 'city TEXT required', 'e-mail/mail TEXT unique', 'tags ARRAY');
   const all = ['city TEXT required', 'e-mail/mail TEXT unique', 'tags ARRAY', 'home OBJECT'];
   await store('order-items', ...all, 'paid BOOLEAN hashed');
+  await store(
+    'date',
+    ...[
+      'at DATETIME required',
+      'day DATE',
+      'seats INTEGER',
+      'odometer BIGINT unique',
+      'price DECIMAL required',
+    ],
+  );
   t.equal((await types()).stdout, wanted);
   const file = join(folder, 'spaces.ts');
   await types('--out', file);
   t.equal(await readFile(file, 'utf8'), wanted);
   t.equal((await types('--out', file, '--check')).status, 0);
+  t.strictSame(await problemsOf(wanted), []);
+  t.match(await problemsOf(wanted.replace('precision: 18, ', '')), [/precision/]);
   await writeFile(file, wanted.replace('number()', 'text()'));
   const { status, stderr } = await types('--out', file, '--check');
   t.equal(status, 1);

@@ -17,7 +17,7 @@ import {
   processRoutes,
   queryTable,
 } from '../services/openapi-document.ts';
-import { personFields, structureOf } from '../services/record-client.ts';
+import { fieldsOf, personFields, structureOf } from '../services/record-client.ts';
 import { sized } from '../services/test-size.ts';
 
 const processes = {
@@ -143,6 +143,12 @@ function parsed(fields: Parameters<typeof structureOf>[2], more: object = {}): S
 }
 
 // `$ref` would be right as well, but validators take it for a reference wherever it stands
+/** Types of which most languages have none. */
+const exactFields = [
+  ...fieldsOf('at DATETIME, day DATE, seats INTEGER required, odometer BIGINT unique'),
+  { name: 'price', type: 'DECIMAL', precision: 18, scale: 2 },
+];
+
 const hostile = [
   ...['__proto__', 'constructor', 'type', 'default', 'example', 'schema', 'properties'],
   ...['a&b=c{d}', 'ünï ✓', '/~1'],
@@ -152,6 +158,7 @@ t.test('a space is described with its own fields', async (t) => {
   const structures = {
     'of all types': parsed([
       ...personFields,
+      ...exactFields,
       { name: 'email', type: 'TEXT', unique: true, required: true, defaultValue: 'x' },
       { name: 'password', type: 'TEXT', hashed: true, required: true, description: 'a secret' },
     ]),
@@ -223,6 +230,33 @@ t.test('types, flags and what is hidden of a typed space', async (t) => {
   t.strictSame(parameter('tags').schema, { type: 'string' }, 'JSON');
   t.strictSame(parameter('use-pre-stored-structure').schema.enum, ['true']);
   t.notOk(parameter('structure'));
+});
+
+t.test('values that a JSON number may round are strings of a typed space', async (t) => {
+  const document = describeSpace(operations, parsed(exactFields), '/');
+  const ajv = new Ajv2020({ strict: false, formats: { 'date-time': true, date: true, int64: true } });
+  ajv.addSchema(document, 'document');
+  const isA = (schema: string, value: object): boolean =>
+    ajv.validate({ $ref: `document#/components/schemas/${schema}` }, value);
+  const record = {
+    at: '2026-01-31T12:00:00.000Z',
+    day: '2026-01-31',
+    seats: 4,
+    odometer: '-9223372036854775808',
+    price: '-0.50',
+  };
+  t.ok(isA('NewRecord', record), ajv.errorsText());
+  t.ok(isA('NewRecord', { seats: 4, odometer: null, price: null }), ajv.errorsText());
+  const system = { id: 'x', createdAt: record.at, updatedAt: record.at };
+  t.ok(isA('Record', { ...system, ...record }), ajv.errorsText());
+  t.ok(isA('Where', { odometer: { gt: '5' }, price: { in: ['1', '2.5'] }, day: { lte: '2026-01-31' } }));
+  const wrong = { at: 5, day: 20260131, seats: 1.5, odometer: 5, price: 0.5 };
+  for (const [name, value] of Object.entries(wrong)) {
+    t.notOk(isA('Record', { ...system, ...record, [name]: value }), name);
+    t.notOk(isA('Where', { [name]: { gte: value } }), name);
+  }
+  t.notOk(isA('Where', { day: { startsWith: '2026' } }), 'an operator of TEXT');
+  t.notOk(isA('Changes', { seats: { $inc: 1 } }), 'a NUMBER alone is incremented');
 });
 
 t.test('branches of groups have the types of the fields, and groups again', async (t) => {

@@ -22,7 +22,8 @@ export const integer: FieldTypeEntry = {
     /^[+-]?\d+$/.test(text) ? integer.read(Number(text), options) : misfit(valid),
   infers: () => false,
   tableSql: (value) => `toInt64(${value})`,
-  schema: { type: 'integer', minimum: -most, maximum: most },
+  // generators of Java and Go would take 32 bits
+  schema: { type: 'integer', format: 'int64', minimum: -most, maximum: most },
   conversions: {
     TEXT: (text) => ({ fits: '1', text, column: text }),
     NUMBER: (text) => ({ fits: '1', text, column: `toFloat64(${text})` }),
