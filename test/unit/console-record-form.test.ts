@@ -2,6 +2,8 @@
 import t from 'tap';
 import type { Field } from '#console/web/projects/structure.ts';
 import { cellText } from '#console/web/records/cell-text.ts';
+import { withDigitsOf } from '#console/web/records/field-types.ts';
+import { readDigits } from '#console/web/records/read-value.ts';
 import { type Form, fieldProblems, formOf, readForm } from '#console/web/records/record-form.ts';
 
 const field = { required: false, unique: false, hashed: false };
@@ -41,6 +43,62 @@ t.test('a new record', async (t) => {
   t.strictSame(readForm(fields, filled(form, { name: 'a', age: null }), null).body, { name: 'a' });
   const wrong = filled(form, { name: 'a', age: 'old', active: 'perhaps', tags: '{}', address: '[' });
   t.strictSame([...readForm(fields, wrong, null).problems.keys()], ['age', 'active', 'tags', 'address']);
+});
+
+t.test('times, days, whole numbers and decimals', async (t) => {
+  const of = (name: string, type: Field['type'], digits: object = {}): Field => {
+    return { ...field, name, slug: name, type, ...digits };
+  };
+  const typed = [
+    of('at', 'DATETIME'),
+    of('day', 'DATE'),
+    of('seats', 'INTEGER'),
+    of('odometer', 'BIGINT'),
+    of('price', 'DECIMAL', { precision: 6, scale: 2 }),
+  ];
+  const read = (texts: Readonly<Record<string, string>>) =>
+    readForm(typed, filled(formOf(typed, null), texts), null);
+  const right = {
+    at: '2026-01-31T12:00:00.123456+01:00',
+    day: '2026-01-31',
+    seats: '4',
+    odometer: ' -9223372036854775808',
+    price: '0012.3',
+  };
+  t.strictSame(read(right), {
+    body: { ...right, seats: 4, odometer: '-9223372036854775808' },
+    problems: new Map(),
+  });
+  const stored = { ...right, seats: 4 };
+  t.equal(formOf(typed, stored).get('price')?.text, '0012.3', 'as it was answered');
+  const needsZone = /^Write a time and its zone/;
+  for (const [name, text, problem] of [
+    ['at', '2026-01-31', needsZone],
+    ['at', '2026-01-31T12:00:00', needsZone],
+    ['at', '2026-02-30T12:00:00Z', needsZone],
+    ['at', '2026-01-31T12:00:60Z', needsZone],
+    ['at', '2026-01-31T25:00:00Z', needsZone],
+    ['day', '31.1.2026', /^Write a day/],
+    ['day', '2026-02-29', /^Write a day/],
+    ['seats', '1.0', /^Write a whole number/],
+    ['seats', '9007199254740992', /A BIGINT field takes more/],
+    ['odometer', '1e3', /^Write a whole number/],
+    ['odometer', '9223372036854775808', /to 9223372036854775807/],
+    ['price', '1,5', /such as 12.30/],
+    ['price', '1.005', /at most 2 digits behind the point/],
+    ['price', '10000', /at most 4 digits before the point/],
+  ] as const)
+    t.match(read({ [name]: text }).problems.get(name), problem, `${name}: ${text}`);
+  t.strictSame(read({ price: '9999.990' }).problems.size, 0, 'zeros that say nothing');
+});
+
+t.test('the digits of a DECIMAL', async (t) => {
+  t.strictSame(readDigits('18', ' 2'), { precision: 18, scale: 2 });
+  t.strictSame(readDigits('38', '38'), { precision: 38, scale: 38 });
+  for (const precision of ['', '0', '39', '1.5', '-1', 'x']) t.match(readDigits(precision, '0'), /1 to 38/);
+  for (const scale of ['', '5', '-1', 'x']) t.match(readDigits('4', scale), /from 0 to 4/);
+  const field = { type: 'TEXT', precision: 4, scale: 2 } as const;
+  t.equal(JSON.stringify(withDigitsOf(field, field)), '{"type":"TEXT"}', 'other types have none');
 });
 
 t.test('a change sends what was changed', async (t) => {

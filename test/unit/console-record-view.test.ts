@@ -1,7 +1,7 @@
 /** What of a space is on the screen: in the address, in requests and in code that people copy. */
 import t from 'tap';
 import type { Field } from '#console/web/projects/structure.ts';
-import type { FilterOperator } from '#console/web/records/filters.ts';
+import type { FilterOperator } from '#console/web/records/filter-operators.ts';
 import {
   emptyView,
   filterProblems,
@@ -107,6 +107,51 @@ t.test('filters go by type', async (t) => {
   t.throws(() => whereOf(wrong, fields), { message: /^age: Write a number/ }, 'never without a filter');
 });
 
+/** A field of each type that JSON has no type for. */
+const exactFields: readonly Field[] = [
+  { ...field, name: 'at', slug: 'at', type: 'DATETIME' },
+  { ...field, name: 'day', slug: 'day', type: 'DATE' },
+  { ...field, name: 'seats', slug: 'seats', type: 'INTEGER' },
+  { ...field, name: 'odometer', slug: 'odometer', type: 'BIGINT' },
+  { ...field, name: 'price', slug: 'price', type: 'DECIMAL', precision: 6, scale: 2 },
+];
+
+t.test('filters of times, days, whole numbers and decimals', async (t) => {
+  const asked = (name: string, operator: FilterOperator, text = '') =>
+    whereOf(filtersOf([name, operator, text]), exactFields);
+  t.strictSame(
+    asked('at', 'between', '2026-01-31..2026-01-31'),
+    [
+      ['at', 'gte', '2026-01-31T00:00:00Z'],
+      ['at', 'lt', '2026-02-01T00:00:00.000Z'],
+    ],
+    'the whole day',
+  );
+  t.strictSame(asked('at', 'gt', '2026-01-31T12:00:00.000001+01:00'), [
+    ['at', 'gt', '2026-01-31T12:00:00.000001+01:00'],
+  ]);
+  t.strictSame(asked('day', 'between', '2026-01-31..2026-02-01'), [
+    ['day', 'gte', '2026-01-31'],
+    ['day', 'lte', '2026-02-01'],
+  ]);
+  t.strictSame(asked('day', 'in', '2026-01-31, 2026-02-01'), [['day', 'in', ['2026-01-31', '2026-02-01']]]);
+  t.strictSame(asked('seats', 'lte', '4'), [['seats', 'lte', 4]]);
+  t.strictSame(asked('odometer', 'eq', '9007199254740993'), [['odometer', 'eq', '9007199254740993']]);
+  t.strictSame(asked('price', 'nin', '1.50, 2'), [['price', 'nin', ['1.50', '2']]]);
+  t.strictSame(asked('price', 'empty'), [['$or', [[['price', 'exists', false]]]]]);
+  for (const [name, text] of [
+    ['at', '2026-01-31T12:00:00'],
+    ['at', '2026-02-30'],
+    ['day', '2026-02-30'],
+    ['day', '2026-01-31T12:00:00Z'],
+    ['seats', '1.5'],
+    ['odometer', '9223372036854775808'],
+    ['price', '1.234'],
+  ] as const)
+    t.ok(filterProblems(filtersOf([name, 'eq', text]), exactFields).has(name), text);
+  t.ok(filterProblems(filtersOf(['day', 'icontains', '2026']), exactFields).has('day'), 'as of a TEXT');
+});
+
 t.test('the request of a page', async (t) => {
   const after = { id: 'x', value: 36 };
   t.strictSame(viewOptions(view, { limit: 10, after }), {
@@ -171,6 +216,8 @@ t.test('fetch and the published client', async (t) => {
   const two = clientSnippet({ ...input, view: { ...filtersOf(['fullName', 'empty', '']), search: 'a' } });
   t.match(two, { code: '"$and":[{"$or":[{"fullName":{"icontains":"a"}}]}]}' }, 'a key stands once');
   t.match(clientSnippet({ ...input, space: { ...input.space, slug: 'People' } }), { problem: /lower case/ });
+  const typed = clientSnippet({ ...input, space: { ...input.space, fields: exactFields.slice(1) } });
+  t.match(typed, { problem: /no fields of type DATE, such as “day”/ });
   const years: Field = { ...field, name: 'age', slug: 'years', type: 'NUMBER' };
   t.match(clientSnippet({ ...input, space: { ...input.space, fields: [years] } }), { problem: /“age”/ });
 });

@@ -10,6 +10,7 @@ import {
   summaryBody,
   summaryOfQuery,
   summaryProblems,
+  timesOf,
   valueNames,
   withSummary,
 } from '#console/web/records/summary.ts';
@@ -35,9 +36,9 @@ t.test('it goes into the address beside the filters, and comes back', async (t) 
   const filters = new URLSearchParams('where.city=Rome&by=gone&zone=UTC');
   const query = new URLSearchParams(withSummary(filters, summary));
   t.equal(query.get('where.city'), 'Rome');
-  t.strictSame(summaryOfQuery(query), summary);
+  t.strictSame(summaryOfQuery(query, fields), summary);
   const usual = { groups: [], time: '', every: '1d', zone: 'UTC', values: [{ of: 'count', field: '' }] };
-  t.strictSame(summaryOfQuery(new URLSearchParams('time=age&every=9&value=toString&by=')), usual);
+  t.strictSame(summaryOfQuery(new URLSearchParams('time=city&every=9&value=toString&by='), fields), usual);
 });
 
 t.test('the request', async (t) => {
@@ -51,6 +52,43 @@ t.test('the request', async (t) => {
   });
   const plain: Summary = { ...summary, groups: [], time: '', values: [{ of: 'sum', field: 'count' }] };
   t.strictSame(summaryBody(plain, emptyView, fields), { values: { 'sum of count': { sum: 'count' } } });
+});
+
+const exactFields: readonly Field[] = [
+  { ...field, name: 'at', slug: 'at', type: 'DATETIME' },
+  { ...field, name: 'day', slug: 'day', type: 'DATE' },
+  { ...field, name: 'secret', slug: 'secret', type: 'DATE', hashed: true },
+  { ...field, name: 'seats', slug: 'seats', type: 'INTEGER' },
+  { ...field, name: 'price', slug: 'price', type: 'DECIMAL', precision: 6, scale: 2 },
+];
+
+t.test('groups by the times and days of a field', async (t) => {
+  t.strictSame(timesOf(exactFields), ['createdAt', 'updatedAt', 'at', 'day']);
+  const of = (time: string): Summary => ({ ...summary, groups: [], time });
+  const query = new URLSearchParams(withSummary(new URLSearchParams(), of('at')));
+  t.equal(summaryOfQuery(query, exactFields).time, 'at');
+  const bucketOf = (time: string) =>
+    JSON.parse(JSON.stringify(summaryBody(of(time), emptyView, exactFields)));
+  t.strictSame(bucketOf('at').groupBy, [
+    { bucket: 'at', every: '1mo', timeZone: 'Europe/Paris', fill: true },
+  ]);
+  t.strictSame(bucketOf('day').groupBy, [{ bucket: 'day', every: '1mo', fill: true }], 'a day has no zone');
+  t.equal(bucketText(null, '1y'), 'no value');
+});
+
+t.test('exact sums are drawn, and texts are not', async (t) => {
+  t.strictSame(fieldsOf('sum', exactFields), ['seats', 'price']);
+  t.strictSame(fieldsOf('min', exactFields), ['at', 'day', 'seats', 'price', 'createdAt', 'updatedAt']);
+  const values = [
+    { of: 'sum', field: 'price' },
+    { of: 'max', field: 'day' },
+  ] as const;
+  const names = valueNames({ ...summary, values });
+  const row = { at: '2026-01-31T12:00:00.000Z', 'sum of price': '12.30', 'max of day': '2026-01-31' };
+  t.strictSame(chartOf([row], { ...summary, groups: ['at'], time: '', values }, names).figures, [
+    [[12.3]],
+    [[0]],
+  ]);
 });
 
 t.test('what can not be computed', async (t) => {

@@ -1,8 +1,8 @@
 /** Numbers that no double holds are refused, and not stored as another number without a word. */
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
+import { readText } from '#console/web/records/field-types.ts';
 import { readFilter } from '#console/web/records/filters.ts';
-import { readText } from '#console/web/records/record-form.ts';
 import { roundedNumber, roundingOf } from '#kernel/json/rounded-number.ts';
 import { readCell } from '#query/imports/thread/cell-values.ts';
 import { readFunctionResources } from '#query/input/read-function-resources.ts';
@@ -86,7 +86,7 @@ t.test('a number that would become 0 is found as well, and 0 is none', async (t)
     ])
       t.equal(found(`${before}${number}${after}`), number);
     t.match(readCell({ type: 'NUMBER' } as Field, number), { problem: /^(is too close|should be)/ }, number);
-    t.match(readText('NUMBER', number), { problem: /too close to 0/ });
+    t.match(readText({ type: 'NUMBER' }, number), { problem: /too close to 0/ });
     t.match(readConditionValue({ type: 'NUMBER' }, number), { problem: /number: it is too close to 0/ });
     await t.rejects(parseJson(Buffer.from(`{"n":${number}}`), signal), {
       message: /is too close to 0 for a NUMBER/,
@@ -195,14 +195,16 @@ t.test('structures say it, and stored ones stay readable', async (t) => {
 });
 
 t.test('the form and the filters of the dashboard say it', async (t) => {
-  t.match(readText('NUMBER', ' -12345678901234567890'), { problem: /more digits/ });
-  t.match(readText('NUMBER', '36'), { value: 36 });
-  t.match(readText('ARRAY', '[12345678901234567890]'), { problem: /^This can’t be stored: the number 1234/ });
-  t.match(readText('OBJECT', '{"a":-12345678901234567890}'), { problem: /the number -1234/ });
+  t.match(readText({ type: 'NUMBER' }, ' -12345678901234567890'), { problem: /more digits/ });
+  t.match(readText({ type: 'NUMBER' }, '36'), { value: 36 });
+  t.match(readText({ type: 'ARRAY' }, '[12345678901234567890]'), {
+    problem: /^This can’t be stored: the number 1234/,
+  });
+  t.match(readText({ type: 'OBJECT' }, '{"a":-12345678901234567890}'), { problem: /the number -1234/ });
   for (const [operator, text] of [
     ['has', '12345678901234567890'],
     ['hasAny', '[12345678901234567890]'],
     ['hasAll', '1, 12345678901234567890'],
   ] as const)
-    t.match(readFilter('list', 'ARRAY', { operator, text }), { problem: /more digits/ }, operator);
+    t.match(readFilter('list', { type: 'ARRAY' }, { operator, text }), { problem: /more digits/ }, operator);
 });

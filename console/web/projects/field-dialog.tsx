@@ -1,14 +1,22 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { slugOfName } from '#kernel/ids/slug-of-name.ts';
-import { CheckboxField, NameField, SelectField, TextField } from '../parts/field.tsx';
+import { CheckboxField, NameField, SelectField, TextField, type TextFieldProps } from '../parts/field.tsx';
 import { useFields } from '../parts/form.ts';
 import { FormDialog } from '../parts/form-dialog.tsx';
 import { toast } from '../parts/toast.tsx';
 import { Problem } from '../problem.ts';
-import { readText } from '../records/record-form.ts';
+import {
+  type FieldType,
+  readText,
+  typeCan,
+  typeEntry,
+  typeOptions,
+  withDigitsOf,
+} from '../records/field-types.ts';
+import { type Digits, mostDigits, readDigits } from '../records/read-value.ts';
 import { changeStructure } from './projects-api.ts';
-import { type Field, type FieldType, hasDefault, type Structure, typeWords } from './structure.ts';
+import { type Field, hasDefault, type Structure } from './structure.ts';
 
 interface FieldDialogProps {
   readonly project: string;
@@ -23,13 +31,21 @@ const blank: Field = { name: '', slug: '', type: 'TEXT', required: false, unique
 
 export function FieldDialog({ project, structure, field, onClose, onSaved }: FieldDialogProps): JSX.Element {
   const { values: draft, change, text, flag } = useFields({ description: '', ...(field ?? blank) });
+  const digits = useFields({
+    precision: String(field?.precision ?? 18),
+    scale: String(field?.scale ?? 2),
+  });
+  const hasDigits = typeEntry(draft.type).hasDigits === true;
   const [defaultText, setDefaultText] = useState(field === null ? '' : textOfDefault(field));
   const send = async (): Promise<void> => {
+    const read = hasDigits ? readDigits(digits.values.precision, digits.values.scale) : {};
+    if (typeof read === 'string') throw new Problem(read);
+    const typed = withDigitsOf(read, draft);
     const changed = {
-      ...draft,
+      ...typed,
       normalize: normalizeOf(draft),
       slug: field?.slug ?? slugOfName(draft.name),
-      ...readDefault(draft.type, defaultText),
+      ...readDefault(typed, defaultText),
     };
     const clash = structure.fields.find(({ slug, name }) => slug === changed.slug || name === changed.name);
     if (field === null && clash !== undefined) {
@@ -58,8 +74,14 @@ export function FieldDialog({ project, structure, field, onClose, onSaved }: Fie
         hint={field !== null && field.type !== draft.type ? conversion(field, draft.type) : undefined}
         value={draft.type}
         onInput={(type) => change({ type: type as FieldType })}
-        options={Object.entries(typeWords)}
+        options={typeOptions}
       />
+      {hasDigits && (
+        <DigitsFields
+          text={digits.text}
+          change={field?.type === draft.type ? conversion(field, draft.type) : ''}
+        />
+      )}
       <CheckboxField
         label="Required"
         hint={`A record without a value is refused. ${
@@ -78,7 +100,7 @@ export function FieldDialog({ project, structure, field, onClose, onSaved }: Fie
       <CheckboxField
         label="Normalized"
         hint="Ignores letter case and spaces at the ends, as for email addresses. TEXT only."
-        disabled={draft.type !== 'TEXT'}
+        disabled={!typeCan(draft.type, 'text')}
         checked={normalizeOf(draft).length > 0}
         onChange={(checked) => change({ normalize: checked ? ['trim', 'lower', 'nfc'] : [] })}
       />
@@ -101,22 +123,41 @@ export function FieldDialog({ project, structure, field, onClose, onSaved }: Fie
   );
 }
 
-const conversions: Readonly<Record<string, string>> = {
-  'NUMBER TEXT': 'All values convert.',
-  'BOOLEAN TEXT': 'All values convert.',
-  'TEXT NUMBER': 'Every stored text has to be a number, such as 12 or -0.50.',
-  'TEXT BOOLEAN': 'Every stored text has to be true or false.',
-};
+interface DigitsFieldsProps {
+  readonly text: (key: keyof Digits) => Pick<TextFieldProps, 'value' | 'onInput'>;
+  /** What stored values need for other digits. */
+  readonly change: string;
+}
+
+function DigitsFields({ text, change }: DigitsFieldsProps): JSX.Element {
+  const common = { required: true, inputMode: 'numeric', autoComplete: 'off' } as const;
+  return (
+    <>
+      <TextField
+        label="Digits"
+        hint={`The most digits of a value, from 1 to ${mostDigits}. Up to 18 are fastest.`}
+        {...common}
+        {...text('precision')}
+      />
+      <TextField
+        label="Digits behind the point"
+        hint={`A value with more of them is refused, and never rounded. ${change}`.trim()}
+        {...common}
+        {...text('scale')}
+      />
+    </>
+  );
+}
 
 function normalizeOf({ type, normalize = [] }: Field): readonly string[] {
-  return type === 'TEXT' ? normalize : [];
+  return typeCan(type, 'text') ? normalize : [];
 }
 
 /** What the API requires for a change of type; its error names values that can't be converted. */
 function conversion({ type, hashed }: Field, to: FieldType): string {
-  const rule = hashed ? undefined : conversions[`${type} ${to}`];
+  const rule = hashed ? undefined : typeEntry(type).conversions[to];
   if (rule === undefined) return 'Stored values can’t be converted: the field must be empty in every record.';
-  return rule === conversions['NUMBER TEXT'] ? rule : `${rule} Otherwise nothing changes.`;
+  return rule === '' ? 'All values convert.' : `${rule} Otherwise nothing changes.`;
 }
 
 function textOfDefault(field: Field): string {
@@ -126,9 +167,9 @@ function textOfDefault(field: Field): string {
 }
 
 /** An empty text is no default. */
-function readDefault(type: FieldType, text: string): { defaultValue: unknown } {
+function readDefault(field: Field, text: string): { defaultValue: unknown } {
   if (text === '') return { defaultValue: null };
-  const reading = readText(type, text);
+  const reading = readText(field, text);
   if ('problem' in reading) throw new Problem(`Default value: ${reading.problem}`);
   return { defaultValue: reading.value };
 }

@@ -1,16 +1,9 @@
+import type { FieldType } from '../records/field-types.ts';
+import type { Digits } from '../records/read-value.ts';
+
 /** A record space as `GET /_projects_/{project}/spaces` answers it, as far as the pages use it. */
 
-export type FieldType = 'TEXT' | 'NUMBER' | 'BOOLEAN' | 'ARRAY' | 'OBJECT';
-
-export const typeWords: Readonly<Record<FieldType, string>> = {
-  TEXT: 'TEXT: any text',
-  NUMBER: 'NUMBER: 36 or 1.5',
-  BOOLEAN: 'BOOLEAN: true or false',
-  ARRAY: 'ARRAY: a JSON array',
-  OBJECT: 'OBJECT: a JSON object',
-};
-
-export interface Field {
+export interface Field extends Digits {
   readonly name: string;
   readonly slug: string;
   readonly type: FieldType;

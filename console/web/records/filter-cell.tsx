@@ -1,15 +1,8 @@
 import type { JSX } from 'preact';
 import { useDraft } from '../parts/use-draft.ts';
-import {
-  type Filter,
-  type FilterOperator,
-  isActive,
-  operatorsOf,
-  operatorWords,
-  rangeOf,
-  takesText,
-  textOfRange,
-} from './filters.ts';
+import { columnTypes } from './field-types.ts';
+import { type FilterOperator, operatorWords } from './filter-operators.ts';
+import { type Filter, isActive, rangeOf, takesText, textOfRange } from './filters.ts';
 import type { GridColumn } from './grid-columns.ts';
 
 export interface FilterCellProps {
@@ -34,7 +27,8 @@ const placeholders: Partial<Record<FilterOperator, string>> = {
  */
 export function FilterCell({ column, filter, problem, onFilter }: FilterCellProps): JSX.Element {
   const { name, type } = column;
-  const [usual] = operatorsOf[type];
+  const { operators, inputMode, rangeInput, input: valueInput } = columnTypes[type];
+  const [usual] = operators;
   const operator = filter?.operator ?? usual;
   const send = (next: Filter): void => onFilter(isActive(next) || next.operator !== usual ? next : null);
   const draft = useDraft(filter?.text ?? '', (text) => send({ operator, text }), settleMs);
@@ -43,14 +37,16 @@ export function FilterCell({ column, filter, problem, onFilter }: FilterCellProp
     send({ operator: next, text: takesText(next) ? text : '' });
   };
   const label = `${name} ${operatorWords[operator]}`;
+  const isList = operator === 'in' || operator === 'nin';
+  const inputType = (operator === 'between' ? rangeInput : isList ? undefined : valueInput) ?? 'text';
   const input = (label: string, value: string, onInput: (text: string) => void): JSX.Element => (
     <input
       // the types of JSX want a literal here
-      type={(type === 'TIME' && operator === 'between' ? 'date' : 'text') as 'text'}
+      type={inputType as 'text'}
       aria-label={label}
       aria-invalid={problem === undefined ? undefined : true}
       title={problem ?? label}
-      inputMode={type === 'NUMBER' ? 'decimal' : undefined}
+      inputMode={inputMode}
       placeholder={placeholders[operator] ?? '…'}
       autocomplete="off"
       spellcheck={false}
@@ -71,7 +67,7 @@ export function FilterCell({ column, filter, problem, onFilter }: FilterCellProp
         value={operator}
         onChange={(event) => choose(event.currentTarget.value as FilterOperator)}
       >
-        {operatorsOf[type].map((each) => (
+        {operators.map((each) => (
           <option key={each} value={each}>
             {operatorWords[each]}
           </option>

@@ -1,55 +1,7 @@
 import { parseExactly, RoundedNumber } from '#kernel/json/rounded-number.ts';
-import type { ColumnType } from './grid-columns.ts';
-import { jsonProblem, readText } from './record-form.ts';
-
-/** Operators of the API, and three combined ones: `between`, `empty` and `filled`. */
-export const operatorWords = {
-  eq: 'equals',
-  icontains: 'contains',
-  istartsWith: 'begins with',
-  iendsWith: 'ends with',
-  between: 'between',
-  has: 'has',
-  hasAny: 'has any of',
-  hasAll: 'has all of',
-  size: 'has length',
-  path: 'has path',
-  in: 'is one of',
-  ne: 'is not',
-  nin: 'is none of',
-  gt: '>',
-  gte: '≥',
-  lt: '<',
-  lte: '≤',
-  empty: 'is empty',
-  filled: 'is not empty',
-  contains: 'contains exactly',
-  startsWith: 'begins exactly with',
-  endsWith: 'ends exactly with',
-} as const;
-
-export type FilterOperator = keyof typeof operatorWords;
-
-const ordered = ['gt', 'gte', 'lt', 'lte'] as const;
-const presence = ['empty', 'filled'] as const;
-const lists = ['in', 'ne', 'nin'] as const;
-
-/** Operators by type of column, the default first. */
-export const operatorsOf: Readonly<
-  Record<ColumnType, readonly [FilterOperator, ...(readonly FilterOperator[])]>
-> = {
-  TEXT: [
-    ...(['eq', 'icontains', 'istartsWith', 'iendsWith'] as const),
-    ...[...lists, ...presence, ...ordered],
-    ...(['contains', 'startsWith', 'endsWith'] as const),
-  ],
-  NUMBER: ['eq', 'between', ...ordered, ...lists, ...presence],
-  BOOLEAN: ['eq', 'ne', ...presence],
-  ARRAY: ['eq', 'has', 'hasAny', 'hasAll', 'size', 'ne', ...presence],
-  OBJECT: ['eq', 'path', 'ne', ...presence],
-  ID: ['eq', ...lists, ...ordered],
-  TIME: ['between', ...ordered, 'eq'],
-};
+import { columnTypes, type TypedColumn } from './field-types.ts';
+import type { FilterOperator } from './filter-operators.ts';
+import { jsonProblem } from './read-value.ts';
 
 export interface Filter {
   readonly operator: FilterOperator;
@@ -84,10 +36,11 @@ export function textOfRange(from: string, to: string): string {
 export type ParsedFilter = { readonly where: Where } | { readonly problem: string };
 
 /** The condition of a filter, or its problem. */
-export function readFilter(name: string, type: ColumnType, { operator, text }: Filter): ParsedFilter {
-  if (!operatorsOf[type].includes(operator)) return { problem: 'This filter does not apply to the field.' };
+export function readFilter(name: string, column: TypedColumn, { operator, text }: Filter): ParsedFilter {
+  if (!columnTypes[column.type].operators.includes(operator))
+    return { problem: 'This filter does not apply to the field.' };
   try {
-    return { where: conditionsOf(name, type, operator, text) };
+    return { where: conditionsOf(name, column, operator, text) };
   } catch (thrown) {
     if (thrown instanceof Unreadable) return { problem: thrown.message };
     if (thrown instanceof RoundedNumber) return { problem: jsonProblem(thrown) };
@@ -97,27 +50,27 @@ export function readFilter(name: string, type: ColumnType, { operator, text }: F
 
 class Unreadable extends Error {}
 
-function conditionsOf(name: string, type: ColumnType, operator: FilterOperator, text: string): Where {
+function conditionsOf(name: string, column: TypedColumn, operator: FilterOperator, text: string): Where {
   switch (operator) {
     case 'empty':
     case 'filled': {
       const branches: Where[] = [[[name, 'exists', false]]];
-      if (type === 'TEXT') branches.push([[name, 'eq', '']]);
-      if (type === 'ARRAY') branches.push([[name, 'size', 0]]);
+      const { blank } = columnTypes[column.type];
+      if (blank !== undefined) branches.push([[name, ...blank]]);
       return [[operator === 'empty' ? '$or' : '$not', branches]];
     }
     case 'between':
-      return rangeConditions(name, type, text);
+      return rangeConditions(name, column, text);
     case 'in':
     case 'nin':
-      return [[name, operator, listIn(text).map((one) => valueIn(type, one))]];
+      return [[name, operator, listIn(text).map((one) => valueIn(column, one))]];
     case 'has':
       return [[name, operator, elementIn(text)]];
     case 'hasAny':
     case 'hasAll':
       return [[name, operator, listIn(text).map(elementIn)]];
     case 'size':
-      return [[name, operator, valueIn('NUMBER', text)]];
+      return [[name, operator, valueIn({ type: 'NUMBER' }, text)]];
     case 'path': {
       const [, path, sign, value] = /^\s*([^=]+?)\s*(!?=)\s*(.*)$/s.exec(text) ?? [];
       if (path === undefined || value === undefined)
@@ -125,18 +78,18 @@ function conditionsOf(name: string, type: ColumnType, operator: FilterOperator, 
       return [[`${name}.${path}`, sign === '=' ? 'eq' : 'ne', elementIn(value)]];
     }
     default:
-      return [[name, operator, valueIn(type, text)]];
+      return [[name, operator, valueIn(column, text)]];
   }
 }
 
-/** Either end may be missing. A range includes whole days, in UTC. */
-function rangeConditions(name: string, type: ColumnType, text: string): Where {
+/** Either end may be missing. A range of times includes whole days, in UTC. */
+function rangeConditions(name: string, column: TypedColumn, text: string): Where {
   const [from, to] = rangeOf(text);
   const where: Condition[] = [];
-  if (from !== '') where.push([name, 'gte', valueIn(type, from)]);
+  if (from !== '') where.push([name, 'gte', valueIn(column, from)]);
   if (to === '') return where;
-  const end = valueIn(type, to);
-  const isDay = type === 'TIME' && to.length === 'YYYY-MM-DD'.length;
+  const end = valueIn(column, to);
+  const isDay = columnTypes[column.type].hasClock === true && to.length === 'YYYY-MM-DD'.length;
   where.push(isDay ? [name, 'lt', dayAfter(to)] : [name, 'lte', end]);
   return where;
 }
@@ -145,14 +98,10 @@ function dayAfter(day: string): string {
   return new Date(Date.parse(day) + 86_400_000).toISOString();
 }
 
-function valueIn(type: ColumnType, text: string): unknown {
-  if (type === 'ID') return text;
-  if (type === 'TIME') {
-    if (/^\d{4}-\d\d-\d\d(t.+)?$/i.test(text) && !Number.isNaN(Date.parse(text))) return text;
-    throw new Unreadable('Write a day or a time, such as 2026-01-31 or 2026-01-31T12:00:00Z.');
-  }
+function valueIn(column: TypedColumn, text: string): unknown {
   // the same messages as in the form
-  const reading = readText(type, text);
+  const { read, readInFilter = read } = columnTypes[column.type];
+  const reading = readInFilter(text, column);
   if ('problem' in reading) throw new Unreadable(reading.problem);
   return reading.value;
 }

@@ -1,6 +1,5 @@
-import type { Field, FieldType } from '../projects/structure.ts';
-
-export type ColumnType = FieldType | 'ID' | 'TIME';
+import type { Field } from '../projects/structure.ts';
+import { type ColumnType, columnTypes, type TypedColumn } from './field-types.ts';
 
 /** A column of the table: a field that is not hashed, or a system field. */
 export interface GridColumn {
@@ -10,20 +9,9 @@ export interface GridColumn {
   readonly width: number;
 }
 
-/** Widths of columns: enough for a cell, and for a filter with its operator. */
-const widths: Readonly<Record<ColumnType, number>> = {
-  TEXT: 220,
-  NUMBER: 210,
-  BOOLEAN: 180,
-  ARRAY: 220,
-  OBJECT: 260,
-  ID: 310,
-  TIME: 340,
-};
-
 export function gridColumns(fields: readonly Field[]): readonly GridColumn[] {
   const own = fields.filter(({ hashed }) => !hashed).map(({ name, type }) => ({ name, type }));
-  return [...own, ...systemColumns].map((column) => ({ ...column, width: widths[column.type] }));
+  return [...own, ...systemColumns].map((column) => ({ ...column, width: columnTypes[column.type].width }));
 }
 
 const systemColumns = [
@@ -32,7 +20,7 @@ const systemColumns = [
   { name: 'id', type: 'ID' },
 ] as const;
 
-/** The type of a field, even a hashed one, which has no column; undefined: no such field. */
-export function columnType(name: string, fields: readonly Field[]): ColumnType | undefined {
-  return [...fields, ...systemColumns].find((column) => column.name === name)?.type;
+/** A field, even a hashed one, which has no column, or a system field; undefined: no such field. */
+export function columnOf(name: string, fields: readonly Field[]): TypedColumn | undefined {
+  return [...fields, ...systemColumns].find((column) => column.name === name);
 }

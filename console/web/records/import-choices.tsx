@@ -6,8 +6,9 @@ import { CheckboxField, SelectField } from '../parts/field.tsx';
 import { countOf } from '../parts/format.ts';
 import { useLoad } from '../parts/load.ts';
 import { ProblemNote } from '../parts/problem-note.tsx';
-import { type Field, type FieldType, systemKeys, typeWords } from '../projects/structure.ts';
+import { type Field, systemKeys } from '../projects/structure.ts';
 import { cellText } from './cell-text.ts';
+import { type FieldType, typeEntry, typeOptions, withDigitsOf } from './field-types.ts';
 import {
   type CellChoice,
   type CellChoices,
@@ -180,11 +181,16 @@ function mapOf(columns: readonly ColumnChoice[], isNew: boolean): ImportOrder['c
 
 function newFields(used: readonly ColumnChoice[]): readonly Field[] {
   return used.flatMap(({ field, choice }) =>
-    field === null ? [] : [{ ...field, slug: slugOfName(field.name), type: choice as FieldType }],
+    field === null
+      ? []
+      : [withDigitsOf(field, { ...field, slug: slugOfName(field.name), type: choice as FieldType })],
   );
 }
 
-const types = Object.entries(typeWords);
+/** A file says how many digits its decimal numbers have; otherwise there is nothing to choose for them. */
+function typesFor(field: Field): typeof typeOptions {
+  return typeOptions.filter(([type]) => type === field.type || typeEntry(type).hasDigits !== true);
+}
 
 type Choose = (column: string, choice: string) => void;
 
@@ -217,7 +223,7 @@ function PreviewTable({ preview, columns, isNew, choose }: PreviewTableProps): J
                   onInput={(value) => choose(name, value)}
                   options={[
                     ['', isSystemKey(name) ? 'set by the service' : 'leave out'],
-                    ...(!isNew ? slugs : field === null ? [] : types),
+                    ...(!isNew ? slugs : field === null ? [] : typesFor(field)),
                   ]}
                 />
               </th>

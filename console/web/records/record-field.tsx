@@ -4,6 +4,7 @@ import { Button } from '../parts/button.tsx';
 import { type ControlIds, Labels } from '../parts/field.tsx';
 import { formatBytes } from '../parts/format.ts';
 import { type Field, hasDefault } from '../projects/structure.ts';
+import { typeEntry } from './field-types.ts';
 import type { FormEntry } from './record-form.ts';
 
 export interface RecordFieldProps {
@@ -76,13 +77,14 @@ interface ControlProps extends Pick<RecordFieldProps, 'field' | 'entry' | 'onCha
 }
 
 function Control({ field, entry, common, onChange }: ControlProps): JSX.Element {
-  const plainText = field.type === 'TEXT' && !field.hashed;
+  const { control, inputMode } = typeEntry(field.type);
+  const plainText = control === 'lines' && !field.hashed;
   const onInput = (event: Event): void => {
     const text = (event.currentTarget as HTMLInputElement).value;
     // only TEXT has the empty text as a value
     onChange({ text, none: text === '' && !plainText });
   };
-  if (field.type === 'BOOLEAN') {
+  if (control === 'choice') {
     return (
       <select {...common} value={entry.none ? '' : entry.text} onChange={onInput}>
         <option value="">no value</option>
@@ -93,8 +95,9 @@ function Control({ field, entry, common, onChange }: ControlProps): JSX.Element 
   }
   const shown = { ...common, value: entry.text, onInput };
   if (field.hashed) return <input {...shown} type="password" autocomplete="new-password" />;
-  if (field.type === 'NUMBER') {
-    return <input {...shown} type="text" inputMode="decimal" autocomplete="off" placeholder="no value" />;
+  if (control === 'date') return <input {...shown} type="date" />;
+  if (control === 'line') {
+    return <input {...shown} type="text" inputMode={inputMode} autocomplete="off" placeholder="no value" />;
   }
   const placeholder = entry.none ? 'no value' : 'empty text';
   const style = plainText ? { rows: lines(entry.text) } : { rows: 4, class: 'mono', spellcheck: false };
@@ -112,7 +115,6 @@ function hintOf(field: Field, isNew: boolean): string | undefined {
   const parts = [field.description ?? ''];
   if (field.hashed)
     parts.push(isNew ? 'Stored as a hash and never shown.' : 'Never shown. A new value replaces it.');
-  if (field.type === 'ARRAY') parts.push('JSON, such as ["a", "b"].');
-  if (field.type === 'OBJECT') parts.push('JSON, such as {"city": "London"}.');
+  parts.push(typeEntry(field.type).hint?.(field) ?? '');
   return parts.filter(Boolean).join(' ') || undefined;
 }

@@ -1,5 +1,6 @@
-import { parseExactly, RoundedNumber, roundingOf } from '#kernel/json/rounded-number.ts';
 import { type Field, hasDefault } from '../projects/structure.ts';
+import { readText } from './field-types.ts';
+import type { ParsedValue } from './read-value.ts';
 
 /** One field of the form: its text, or no value at all, which is not the same as the empty text. */
 export interface FormEntry {
@@ -43,57 +44,12 @@ export function readForm(fields: readonly Field[], form: Form, before: StoredRec
   return { body: Object.fromEntries(entries) as StoredRecord, problems };
 }
 
-type ParsedValue = { readonly value: unknown } | { readonly problem: string };
-
 function readEntry(field: Field, { text, none }: FormEntry, changes: boolean): ParsedValue {
   if (none) {
     if (field.required && (changes || !hasDefault(field))) return { problem: 'This field is required.' };
     return { value: changes ? null : undefined };
   }
-  return readText(field.type, text);
-}
-
-/** Parses a typed value by the type of its field. */
-export function readText(type: Field['type'], text: string): ParsedValue {
-  switch (type) {
-    case 'TEXT':
-      return { value: text };
-    case 'NUMBER': {
-      const value = Number(text);
-      if (text.trim() === '' || !Number.isFinite(value)) {
-        return { problem: 'Write a number, such as 36 or 1.5.' };
-      }
-      const rounding = roundingOf(text);
-      if (rounding !== null) return { problem: `This number ${rounding}. Use a TEXT field for it.` };
-      return { value };
-    }
-    case 'BOOLEAN': {
-      const word = text.trim().toLowerCase();
-      if (word === 'true' || word === 'false') return { value: word === 'true' };
-      return { problem: 'Choose true or false.' };
-    }
-    case 'ARRAY':
-    case 'OBJECT':
-      return readJson(type, text);
-  }
-}
-
-function readJson(type: 'ARRAY' | 'OBJECT', text: string): ParsedValue {
-  let value: unknown;
-  try {
-    value = parseExactly(text);
-  } catch (error) {
-    return { problem: jsonProblem(error) };
-  }
-  if (typeof value === 'object' && value !== null && Array.isArray(value) === (type === 'ARRAY'))
-    return { value };
-  return { problem: type === 'ARRAY' ? 'Write a JSON array: [ … ].' : 'Write a JSON object: { … }.' };
-}
-
-/** @param error that `parseExactly` threw */
-export function jsonProblem(error: unknown): string {
-  if (error instanceof RoundedNumber) return `This can’t be stored: ${error.message}.`;
-  return `This is not valid JSON: ${error instanceof Error ? error.message : String(error)}`;
+  return readText(field, text);
 }
 
 /**

@@ -1,16 +1,16 @@
 import { Problem } from '../problem.ts';
 import type { Field } from '../projects/structure.ts';
+import { typeCan } from './field-types.ts';
+import { type FilterOperator, operatorWords } from './filter-operators.ts';
 import {
   type Condition,
   type Filter,
-  type FilterOperator,
   isActive,
-  operatorWords,
   type ParsedFilter,
   readFilter,
   type Where,
 } from './filters.ts';
-import { columnType } from './grid-columns.ts';
+import { columnOf } from './grid-columns.ts';
 import type { StoredRecord } from './record-form.ts';
 
 export interface Sort {
@@ -85,9 +85,9 @@ function* readings(
   fields: readonly Field[],
 ): Generator<readonly [name: string, reading: ParsedFilter]> {
   for (const [name, filter] of filters) {
-    const type = columnType(name, fields);
-    if (type === undefined) yield [name, { problem: 'This field no longer exists.' }];
-    else if (isActive(filter)) yield [name, readFilter(name, type, filter)];
+    const column = columnOf(name, fields);
+    if (column === undefined) yield [name, { problem: 'This field no longer exists.' }];
+    else if (isActive(filter)) yield [name, readFilter(name, column, filter)];
   }
 }
 
@@ -116,7 +116,7 @@ export function whereOf(view: RecordView, fields: readonly Field[]): Where {
 const maxSearched = 60;
 
 export function searchedFields(fields: readonly Field[]): readonly Field[] {
-  return fields.filter(({ type, hashed }) => type === 'TEXT' && !hashed).slice(0, maxSearched);
+  return fields.filter(({ type, hashed }) => typeCan(type, 'text') && !hashed).slice(0, maxSearched);
 }
 
 /** The record after which the next page begins. */

@@ -5,6 +5,7 @@ import { countOf, formatNumber } from '../parts/format.ts';
 import { useLoad } from '../parts/load.ts';
 import { ProblemNote } from '../parts/problem-note.tsx';
 import type { Space } from '../projects/projects-api.ts';
+import { typeCan } from './field-types.ts';
 import type { RecordPages } from './record-pages.ts';
 import { isBare, type RecordView, whereOf } from './record-view.ts';
 import type { RecordsApi } from './records-api.ts';
@@ -34,7 +35,7 @@ const mostSums = 49;
 export function RecordsFooter(props: RecordsFooterProps): JSX.Element {
   const { space, api, view, pages, known, complete, refused, changes, liveReads, sums, setSums } = props;
   const names = space.fields
-    .filter(({ type, hashed }) => type === 'NUMBER' && !hashed)
+    .filter(({ type, hashed }) => typeCan(type, 'summed') && !hashed)
     .slice(0, mostSums)
     .map(({ name }) => name);
   const counts = (!isBare(view) || liveReads > 0) && !complete && known > 0;
@@ -101,5 +102,7 @@ function state(known: number, complete: boolean, total: number): string {
 }
 
 function figure(value: unknown): string {
+  // exact numbers are strings
+  if (typeof value === 'string') return value;
   return typeof value === 'number' ? formatNumber(value) : value === null ? 'none' : '…';
 }

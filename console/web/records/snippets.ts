@@ -1,6 +1,7 @@
 import { trainCase } from '#kernel/ids/slug-of-name.ts';
 import { address } from '../address.ts';
 import { type Field, hasDefault, type Structure } from '../projects/structure.ts';
+import { typeEntry } from './field-types.ts';
 import type { Where } from './filters.ts';
 import { headerJson, type RecordView, viewOptions, whereOf } from './record-view.ts';
 
@@ -62,14 +63,6 @@ const records = await response.json();
 `;
 }
 
-const constructors = {
-  TEXT: 'String',
-  NUMBER: 'Number',
-  BOOLEAN: 'Boolean',
-  ARRAY: 'Array',
-  OBJECT: 'Object',
-};
-
 /** The same with nobox-client, or why that can't. */
 export function clientSnippet(input: SnippetInput): { readonly code: string } | { readonly problem: string } {
   const problem = clientProblem(input);
@@ -121,7 +114,7 @@ function parameters(where: Where): object {
 }
 
 function definition(field: Field): string {
-  const parts = [`type: ${constructors[field.type]}`];
+  const parts = [`type: ${typeEntry(field.type).clientType}`];
   for (const flag of ['required', 'unique', 'hashed'] as const) if (field[flag]) parts.push(`${flag}: true`);
   if (field.normalize !== undefined) parts.push(`normalize: ${JSON.stringify(field.normalize)}`);
   for (const text of ['description', 'comment'] as const) {
@@ -145,6 +138,9 @@ function clientProblem({ space, view }: SnippetInput): string | null {
   if (other !== undefined) {
     return `nobox-client derives slugs of fields from their names, but “${other.name}” has a different slug.`;
   }
+  const typed = space.fields.find(({ type }) => typeEntry(type).clientType === undefined);
+  if (typed !== undefined)
+    return `nobox-client has no fields of type ${typed.type}, such as “${typed.name}”.`;
   // in an object literal it sets the prototype
   if (view.filters.has('__proto__')) return 'nobox-client can’t send a condition on a field of this name.';
   return null;

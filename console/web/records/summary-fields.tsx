@@ -5,10 +5,13 @@ import type { Field } from '../projects/structure.ts';
 import {
   fieldsOf,
   functionWords,
+  hasZone,
   periods,
   type Summary,
   type SummaryFunction,
   type SummaryValue,
+  shorterThanDays,
+  timesOf,
 } from './summary.ts';
 
 export interface SummaryFieldsProps {
@@ -24,6 +27,7 @@ export function SummaryFields({ fields, summary, problems, onChange }: SummaryFi
   const { groups, time, every, zone, values } = summary;
   const names = fields.filter(({ hashed }) => !hashed).map(({ name }) => name);
   const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const zoned = hasZone(time, fields);
   const group = (at: number, label: string): JSX.Element => (
     <SelectField
       label={label}
@@ -45,8 +49,11 @@ export function SummaryFields({ fields, summary, problems, onChange }: SummaryFi
         <SelectField
           label="By time"
           value={time}
-          onInput={(next) => onChange({ time: next, zone: time === '' ? here : zone })}
-          options={optionsOf(['', 'createdAt', 'updatedAt'], time, 'no')}
+          onInput={(next) => {
+            const kept = hasZone(next, fields) || !shorterThanDays.includes(every) ? every : '1d';
+            onChange({ time: next, zone: time === '' ? here : zone, every: kept });
+          }}
+          options={optionsOf(['', ...timesOf(fields)], time, 'no')}
         />
         {time !== '' && (
           <>
@@ -54,15 +61,19 @@ export function SummaryFields({ fields, summary, problems, onChange }: SummaryFi
               label="Each"
               value={every}
               onInput={(next) => onChange({ every: next })}
-              options={Object.entries(periods)}
+              options={Object.entries(periods).filter(
+                ([period]) => zoned || !shorterThanDays.includes(period),
+              )}
             />
-            <SelectField
-              label="Time zone"
-              value={zone}
-              error={problems.get('zone')}
-              onInput={(next) => onChange({ zone: next })}
-              options={optionsOf([...new Set(['UTC', here])], zone)}
-            />
+            {zoned && (
+              <SelectField
+                label="Time zone"
+                value={zone}
+                error={problems.get('zone')}
+                onInput={(next) => onChange({ zone: next })}
+                options={optionsOf([...new Set(['UTC', here])], zone)}
+              />
+            )}
           </>
         )}
       </div>

@@ -9,7 +9,7 @@ import { Skeleton } from '../parts/skeleton.tsx';
 import { SpacePage } from '../projects/frames.tsx';
 import { getSpace, type Space } from '../projects/projects-api.ts';
 import { navigate, type PageProps, place, samePage } from '../router.ts';
-import { operatorWords } from './filters.ts';
+import { operatorWords } from './filter-operators.ts';
 import { filterProblems, queryOfView, type RecordView, viewOfQuery } from './record-view.ts';
 import { RecordsApi } from './records-api.ts';
 import { type Summary, summaryBody, summaryOfQuery, summaryProblems, withSummary } from './summary.ts';
@@ -37,7 +37,7 @@ function SummaryOfSpace({ project, space }: { project: string; space: Space }): 
   const { fields, slug } = space;
   const api = useMemo(() => new RecordsApi(project, slug), [project, slug]);
   const { query } = place.value;
-  const [summary, view] = [summaryOfQuery(query), viewOfQuery(query)];
+  const [summary, view] = [summaryOfQuery(query, fields), viewOfQuery(query)];
   const [wrongFilter] = filterProblems(view, fields);
   const problems = summaryProblems(summary, fields);
   const isRight = wrongFilter === undefined && problems.size === 0;
@@ -52,7 +52,7 @@ function SummaryOfSpace({ project, space }: { project: string; space: Space }): 
   const refused = zone === undefined ? problems : new Map([...problems, ['zone', zone]]);
   const show = (query: URLSearchParams, next: Summary): void => navigate(samePage(withSummary(query, next)));
   const change = (changed: Partial<Summary>): void =>
-    show(place.value.query, { ...summaryOfQuery(place.value.query), ...changed });
+    show(place.value.query, { ...summaryOfQuery(place.value.query, fields), ...changed });
   const rows = data?.body === body ? data.rows : null;
   return (
     <div class="stack">

@@ -8,7 +8,7 @@ import { Bars, ChartSkeletons, Legend } from '../usage/bar-chart.tsx';
 import { cellText } from './cell-text.ts';
 import type { StoredRecord } from './record-form.ts';
 import { curl } from './snippets.ts';
-import { bucketText, chartOf, groupText, mostRows, type Summary, valueNames } from './summary.ts';
+import { bucketText, chartOf, figureOf, groupText, mostRows, type Summary, valueNames } from './summary.ts';
 
 export interface SummaryResultProps {
   readonly summary: Summary;
@@ -65,7 +65,7 @@ function Charts({ summary, rows }: ChartsProps): JSX.Element {
   const { values, time, every } = summary;
   const figures = valueNames(summary)
     .map((name, at) => ({ name, of: values[at]?.of ?? 'count' }))
-    .filter(({ name }) => rows.some((row) => typeof row[name] === 'number'));
+    .filter(({ name }) => rows.some((row) => figureOf(row[name], name, summary) !== null));
   const chart = chartOf(
     rows,
     summary,

@@ -1,5 +1,6 @@
 import type { Field } from '../projects/structure.ts';
-import { columnType } from './grid-columns.ts';
+import { columnTypes, typeCan } from './field-types.ts';
+import { columnOf } from './grid-columns.ts';
 import type { StoredRecord } from './record-form.ts';
 import { type RecordView, whereOf } from './record-view.ts';
 
@@ -27,7 +28,7 @@ export interface SummaryValue {
 /** How records are summarized. It is part of the URL, with the filters of the table. */
 export interface Summary {
   readonly groups: readonly string[];
-  /** createdAt or updatedAt; empty: not by time. */
+  /** A field with times or days; empty: not by time. */
   readonly time: string;
   readonly every: string;
   readonly zone: string;
@@ -43,10 +44,12 @@ export const periods: Readonly<Record<string, string>> = {
   '1mo': 'month',
   '1y': 'year',
 };
+/** Periods within a day, which has none of them without a time of day. */
+export const shorterThanDays: readonly string[] = ['1m', '1h'];
 /** Most requested rows: more do not fit into a chart. */
 export const mostRows = 500;
 
-export function summaryOfQuery(query: URLSearchParams): Summary {
+export function summaryOfQuery(query: URLSearchParams, fields: readonly Field[]): Summary {
   const values = query.getAll('value').flatMap((text): SummaryValue[] => {
     const [, of = '', field = ''] = /^(\w+)(?:\.(.*))?$/s.exec(text) ?? [];
     return Object.hasOwn(functionWords, of) ? [{ of: of as SummaryFunction, field }] : [];
@@ -55,11 +58,23 @@ export function summaryOfQuery(query: URLSearchParams): Summary {
   const every = query.get('every') ?? '';
   return {
     groups: [...new Set(query.getAll('by'))].filter((name) => name !== '').slice(0, mostGroups),
-    time: time === 'createdAt' || time === 'updatedAt' ? time : '',
+    time: timesOf(fields).includes(time) ? time : '',
     every: Object.hasOwn(periods, every) ? every : '1d',
     zone: query.get('zone') ?? 'UTC',
     values: values.length === 0 ? [{ of: 'count', field: '' }] : values,
   };
+}
+
+/** The fields that divide records into spans of time. */
+export function timesOf(fields: readonly Field[]): readonly string[] {
+  const own = fields.filter(({ type, hashed }) => typeCan(type, 'bucketed') && !hashed);
+  return ['createdAt', 'updatedAt', ...own.map(({ name }) => name)];
+}
+
+/** Whether a field that divides records has a time of day, and so depends on a time zone. */
+export function hasZone(time: string, fields: readonly Field[]): boolean {
+  const column = columnOf(time, fields);
+  return column !== undefined && columnTypes[column.type].hasClock === true;
 }
 
 /** Replaces the summary in a query. */
@@ -79,7 +94,7 @@ export function fieldsOf(of: SummaryFunction, fields: readonly Field[]): readonl
   if (of === 'count') return [];
   const readable = fields.filter(({ hashed }) => !hashed);
   if (of === 'distinct') return readable.map(({ name }) => name);
-  const own = readable.filter(({ type }) => type === 'NUMBER' || (!numeric.includes(of) && type === 'TEXT'));
+  const own = readable.filter(({ type }) => typeCan(type, numeric.includes(of) ? 'summed' : 'ordered'));
   const names = own.map(({ name }) => name);
   return numeric.includes(of) ? names : [...names, 'createdAt', 'updatedAt'];
 }
@@ -91,7 +106,7 @@ export function summaryProblems(
 ): ReadonlyMap<string, string> {
   const problems = new Map<string, string>();
   for (const name of groups)
-    if (columnType(name, fields) === undefined) problems.set(name, 'This field no longer exists.');
+    if (columnOf(name, fields) === undefined) problems.set(name, 'This field no longer exists.');
   for (const { of, field } of values) {
     if (of === 'count' || fieldsOf(of, fields).includes(field)) continue;
     problems.set(
@@ -122,7 +137,7 @@ export function summaryBody(summary: Summary, view: RecordView, fields: readonly
   const { groups, time, every, zone, values } = summary;
   const names = valueNames(summary);
   const where = whereOf(view, fields);
-  const bucket = { bucket: time, every, timeZone: zone, fill: true };
+  const bucket = { bucket: time, every, timeZone: hasZone(time, fields) ? zone : undefined, fill: true };
   const by = time === '' ? names[0] : time;
   return {
     ...(where.length === 0 ? {} : { where }),
@@ -162,9 +177,10 @@ const mostSeries = 6;
 /** The time, or else the first group, is the horizontal axis; the other groups are series. */
 export function chartOf(
   rows: readonly StoredRecord[],
-  { groups, time }: Summary,
+  summary: Summary,
   values: readonly string[],
 ): SummaryChart {
+  const { groups, time } = summary;
   const [across = '', ...others] = [time, ...groups].filter((name) => name !== '');
   const placed = time === '' ? rows : [...rows].reverse();
   const places = [...new Set(placed.map((row) => groupText(row[across])))];
@@ -174,8 +190,8 @@ export function chartOf(
     const name = others.map((other) => groupText(row[other])).join(', ');
     const figures = series.get(name) ?? values.map(() => places.map(() => 0));
     for (const [index, value] of values.entries()) {
-      const [figure, place] = [row[value], at.get(groupText(row[across]))];
-      if (typeof figure === 'number' && place !== undefined) (figures[index] ?? [])[place] = figure;
+      const [figure, place] = [figureOf(row[value], value, summary), at.get(groupText(row[across]))];
+      if (figure !== null && place !== undefined) (figures[index] ?? [])[place] = figure;
     }
     series.set(name, figures);
   }
@@ -192,6 +208,13 @@ export function chartOf(
   };
 }
 
+/** The number to draw; null: none. Sums and averages of exact numbers are strings. @param name of the value in `row` */
+export function figureOf(value: unknown, name: string, summary: Summary): number | null {
+  if (typeof value === 'number') return value;
+  const of = summary.values[valueNames(summary).indexOf(name)]?.of;
+  return typeof value === 'string' && of !== undefined && numeric.includes(of) ? Number(value) : null;
+}
+
 /** The label of a group; records without a value are a group too. */
 export function groupText(value: unknown): string {
   if (value === null || value === undefined) return 'no value';
@@ -201,6 +224,7 @@ export function groupText(value: unknown): string {
 /** The label of a bucket: its first moment, at the precision of the period. */
 export function bucketText(value: unknown, every: string): string {
   const text = groupText(value);
+  if (!/^\d{4}-/.test(text)) return text;
   if (/^1[mh]$/.test(every)) return text.slice(0, 16).replace('T', ' ');
   return text.slice(0, every === '1y' ? 4 : every === '1mo' ? 7 : 10);
 }
