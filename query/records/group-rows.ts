@@ -69,16 +69,18 @@ export function emptyRow({ values }: AggregatePlan): GroupRow {
   return Object.fromEntries(values.map(({ column, of }) => [column, of === null ? 0 : null]));
 }
 
-function withEmpty(plan: AggregatePlan, found: readonly GroupRow[]): readonly GroupRow[] {
+function withEmpty(plan: AggregatePlan, all: readonly GroupRow[]): readonly GroupRow[] {
   const { groups } = plan;
   const empty = emptyRow(plan);
-  const axes = groups
-    .filter(({ fill }) => fill)
-    .map(({ column, bucket }) => ({
-      column,
-      ...rangeOf(found, column),
-      exists: (number: number) => bucket?.exists(number) !== false,
-    }));
+  const filled = groups.filter(({ fill }) => fill);
+  // records without a time are in no series of times
+  const isTimed = (row: GroupRow): boolean => filled.every(({ column }) => row[column] !== null);
+  const found = all.filter(isTimed);
+  const axes = filled.map(({ column, bucket }) => ({
+    column,
+    ...rangeOf(found, column),
+    exists: (number: number) => bucket?.exists(number) !== false,
+  }));
   const others = groups.filter(({ fill }) => !fill);
   const known = new Map(found.map((row) => [keyOf(groups, row), row]));
   const series = new Map(found.map((row) => [keyOf(others, row), row]));
@@ -96,7 +98,8 @@ function withEmpty(plan: AggregatePlan, found: readonly GroupRow[]): readonly Gr
     const numbers = Array.from({ length: to - from + 1 }, (_, index) => from + index).filter(exists);
     rows = rows.flatMap((row) => numbers.map((number) => ({ ...row, [column]: number })));
   }
-  return rows.map((row) => known.get(keyOf(groups, row)) ?? row);
+  const complete = rows.map((row) => known.get(keyOf(groups, row)) ?? row);
+  return found.length === all.length ? complete : [...complete, ...all.filter((row) => !isTimed(row))];
 }
 
 function rangeOf(rows: readonly GroupRow[], column: string): { readonly from: number; readonly to: number } {
@@ -154,7 +157,7 @@ export function groupsJson({ groups, values, limit }: AggregatePlan, rows: reado
   const shown = rows.slice(0, limit).map((row) => [
     ...keys.map(({ name, column, bucket, isJson }) => {
       const value = row[column] ?? null;
-      if (bucket !== undefined) return [name, bucket.nameOf(value as number)];
+      if (bucket !== undefined) return [name, value === null ? null : bucket.nameOf(value as number)];
       return [name, isJson && value !== null ? JSON.parse(value as string) : shownValue(column, value)];
     }),
     ...values.map(({ name, column }) => [name, shownValue(column, row[column] ?? null)]),

@@ -116,6 +116,29 @@ t.test('a day has no zone', async (t) => {
   await t.rejects(groups({ bucket: 'day', every: '1d', timeZone: 'Europe/Paris' }), /has no time zone/);
 });
 
+t.test('records without a time are a group without a name', async (t) => {
+  const sparse = spaceOf(harness, 'p', 'sparse', fieldsOf('at DATETIME, n NUMBER'));
+  await sparse.insert([
+    { at: '2026-01-31T12:00:00Z', n: 1 },
+    { at: '2026-02-02T12:00:00Z' },
+    { n: 2 },
+    { n: 3 },
+  ]);
+  for (const fill of [false, true]) {
+    const answer = await harness.call({
+      path: '/p/sparse/_aggregate_',
+      structure: sparse.structure,
+      body: { groupBy: [{ bucket: 'at', every: '1d', fill }], values: { all: 'count', sum: { sum: 'n' } } },
+    });
+    t.strictSame(answer.body, [
+      { at: '2026-01-31T00:00:00Z', all: 1, sum: 1 },
+      ...(fill ? [{ at: '2026-02-01T00:00:00Z', all: 0, sum: null }] : []),
+      { at: '2026-02-02T00:00:00Z', all: 1, sum: null },
+      { at: null, all: 2, sum: 5 },
+    ]);
+  }
+});
+
 t.test('a day that the clocks skipped is no bucket', async (t) => {
   const answer = await harness.call({
     path: '/p/times/_aggregate_',

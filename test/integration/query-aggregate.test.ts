@@ -284,7 +284,7 @@ t.test('every problem of a request is listed', async (t) => {
     ...["no part 'offset'", "'colour' is not in the structure", "'amount' has no operator 'gt3'"],
     ...["'city' has an object without an operator", "'$or' should be a list of conditions"],
     ...["'secret' is hashed", "'nowhere' is not in the structure", 'groupBy should list', "no part 'size'"],
-    ...['bucket should be createdAt or updatedAt', 'timeZone should be', 'every should be from 1s'],
+    ...['bucket should be createdAt, updatedAt, or a field', 'timeZone should be', 'every should be from 1s'],
     ...['fill should be true or false', "'City name' has no function sum; a TEXT has min, max, distinct"],
     ...['a number from 0 to 1', "'what' should be", "'two' should be", "having: 'nothing'"],
     ...["having: 'neither'", "'n' has no operator 'gt3'", "'$and' should be a list of conditions"],
