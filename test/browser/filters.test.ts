@@ -229,3 +229,57 @@ t.test('a summary that can not be: nothing matches, a wrong time zone, too much 
   await page.getByText('Only the first 500 groups are shown.').waitFor();
   for (const problem of problems.splice(0)) t.match(problem, /400|422/);
 });
+
+t.test('times, days, whole numbers and decimals', async (t) => {
+  await makeSpace(api, 'trips', [
+    { name: 'at', type: 'DATETIME' },
+    { name: 'day', type: 'DATE' },
+    { name: 'seats', type: 'INTEGER' },
+    { name: 'odometer', type: 'BIGINT' },
+  ]);
+  await go('/spaces/trips/structure');
+  await page.getByRole('button', { name: 'Add a field' }).click();
+  await dialog.getByLabel('Name').fill('price');
+  await dialog.getByLabel('Type').selectOption('DECIMAL');
+  await dialog.getByLabel('Digits', { exact: false }).first().fill('6');
+  await dialog.getByLabel('Digits behind the point').fill('7');
+  await dialog.getByRole('button', { name: 'Add the field' }).click();
+  await dialog.getByText('write a whole number from 0 to 6').waitFor();
+  await dialog.getByLabel('Digits behind the point').fill('2');
+  await dialog.getByRole('button', { name: 'Add the field' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  await go('/spaces/trips');
+  await page.getByRole('button', { name: 'Add a record' }).first().click();
+  await dialog.getByLabel('at DATETIME').fill('2026-01-31T12:00:00');
+  await dialog.getByLabel('day DATE').fill('2026-01-31');
+  await dialog.getByLabel('seats INTEGER').fill('4');
+  await dialog.getByLabel('odometer BIGINT').fill('9007199254740993');
+  await dialog.getByLabel('price DECIMAL').fill('12.345');
+  await dialog.getByRole('button', { name: 'Add the record' }).click();
+  await dialog.getByText('Write at most 2 digits behind the point.').waitFor();
+  await dialog.getByText('Write a time and its zone').waitFor();
+  await dialog.getByLabel('at DATETIME').fill('2026-01-31T12:00:00.123456+01:00');
+  await dialog.getByLabel('price DECIMAL').fill('12.3');
+  await dialog.getByRole('button', { name: 'Add the record' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  for (const text of ['2026-01-31T11:00:00.123456Z', '2026-01-31', '4', '9007199254740993', '12.30'])
+    await grid.getByText(text, { exact: true }).waitFor();
+  await api('POST', `/${project}/trips`, {
+    body: [{ price: '0.70', day: '2026-02-01' }, { odometer: '-5' }],
+  });
+  await page.reload();
+  await page.getByRole('button', { name: 'Sums and averages' }).click();
+  await page.getByText('sum 13.00, average 6.50000000').waitFor();
+  await page.getByText('sum 9007199254740988').waitFor();
+  await page.getByLabel('at from').fill('2026-01-31');
+  await page.getByLabel('at to').fill('2026-01-31');
+  await page.getByText('1 record', { exact: true }).waitFor();
+  await go('/spaces/trips/summary?time=day&every=1d&value=sum.price');
+  await rowOf('2026-02-01').getByText('0.70').waitFor();
+  await rowOf('no value').waitFor();
+  t.equal(await page.getByLabel('Time zone').count(), 0, 'a day has none');
+  await page.getByLabel('By time').selectOption('at');
+  await page.getByLabel('Time zone').waitFor();
+  await rowOf('2026-01-31').getByText('12.30').waitFor();
+  noProblems(t);
+});
