@@ -96,7 +96,10 @@ export function ImportChoices({ path, file, isNew, onBack, onStart }: ImportChoi
           kind="primary"
           disabled={data === null || loading || problem !== null || !canStart}
           onClick={() =>
-            onStart({ onError, unescapeFormulas, cells, columns: mapOf(columns, isNew) }, newFields(used))
+            onStart(
+              { onError, unescapeFormulas, cells, columns: mapOf(columns, isNew) },
+              isNew ? newFields(used) : [],
+            )
           }
         >
           {isNew ? 'Create the fields and import' : 'Import'}
@@ -179,6 +182,7 @@ function mapOf(columns: readonly ColumnChoice[], isNew: boolean): ImportOrder['c
   return Object.fromEntries(other.map(({ name, choice }) => [name, choice === '' ? null : choice]));
 }
 
+/** The fields of a new space, whose columns have types as choices. */
 function newFields(used: readonly ColumnChoice[]): readonly Field[] {
   return used.flatMap(({ field, choice }) =>
     field === null
