@@ -1,13 +1,7 @@
 import { shownName } from '#kernel/errors/shown-name.ts';
 import { nameProblem } from '#kernel/ids/slug.ts';
 import { mostPrecision } from '../types/decimal.ts';
-import {
-  type FieldType,
-  readFieldValue,
-  type TypedField,
-  typeNames,
-  typesThat,
-} from '../types/field-types.ts';
+import { type FieldType, readFieldValue, type TypedField, typeNames, typesThat, typeEntry } from '../types/field-types.ts';
 import { isObject } from '../types/is-object.ts';
 import { type Normalization, normalizations } from '../types/normalize.ts';
 import { type Field, isSystemKey } from './field.ts';
@@ -93,16 +87,22 @@ function readNormalize(
   return [];
 }
 
-/** The digits of a DECIMAL. */
+const typesWithDigits = typeNames.filter((type) => typeEntry(type).hasDigits);
+
+function hasDigits(type: unknown): boolean {
+  return (typesWithDigits as readonly unknown[]).includes(type);
+}
+
+/** The most digits of a value, and how many of them are behind the point. */
 function readDigits(
   { type, precision, scale }: Readonly<Record<string, unknown>>,
   complain: (problem: string) => void,
 ): Pick<Field, 'precision' | 'scale'> {
   const isWhole = (value: unknown, least: number, most: number): value is number =>
     Number.isInteger(value) && (value as number) >= least && (value as number) <= most;
-  if (type !== 'DECIMAL') {
+  if (!hasDigits(type)) {
     for (const [key, value] of Object.entries({ precision, scale }))
-      if (value !== undefined && value !== null) complain(`has a ${key}, which is for DECIMAL`);
+      if (value !== undefined && value !== null) complain(`has a ${key}, which is for ${typesWithDigits.join(', ')}`);
     return {};
   }
   if (!isWhole(precision, 1, mostPrecision))

@@ -82,6 +82,7 @@ export const decimal: FieldTypeEntry = {
     return readDecimal(text, options);
   },
   readText: readDecimal,
+  hasDigits: true,
   emptyIsMissing: true,
   infers: () => false,
   isJson: false,

@@ -82,6 +82,8 @@ export interface FieldTypeEntry extends ValueKind {
   readonly inQuery?: string;
   /** How its values stand in the cells of CSV: as they are, as numbers and words for booleans, or as JSON. */
   readonly cell: 'text' | 'number' | 'boolean' | 'json';
+  /** Whether its fields say how many digits their values have. */
+  readonly hasDigits?: true;
   /** Whether an empty text, as forms send it, means no value where none is required. */
   readonly emptyIsMissing?: true;
   /** Whether a value of parsed JSON without a declared type is of this one. */
