@@ -1,7 +1,14 @@
 import { shownName } from '#kernel/errors/shown-name.ts';
 import { nameProblem } from '#kernel/ids/slug.ts';
 import { mostPrecision } from '../types/decimal.ts';
-import { type FieldType, readFieldValue, type TypedField, typeNames, typesThat, typeEntry } from '../types/field-types.ts';
+import {
+  type FieldType,
+  readFieldValue,
+  type TypedField,
+  typeEntry,
+  typeNames,
+  typesThat,
+} from '../types/field-types.ts';
 import { isObject } from '../types/is-object.ts';
 import { type Normalization, normalizations } from '../types/normalize.ts';
 import { type Field, isSystemKey } from './field.ts';
@@ -102,7 +109,8 @@ function readDigits(
     Number.isInteger(value) && (value as number) >= least && (value as number) <= most;
   if (!hasDigits(type)) {
     for (const [key, value] of Object.entries({ precision, scale }))
-      if (value !== undefined && value !== null) complain(`has a ${key}, which is for ${typesWithDigits.join(', ')}`);
+      if (value !== undefined && value !== null)
+        complain(`has a ${key}, which is for ${typesWithDigits.join(', ')}`);
     return {};
   }
   if (!isWhole(precision, 1, mostPrecision))
