@@ -125,7 +125,7 @@ export function tableOf(
   const fields = columns.map(({ name, type }, index): Field => {
     if (seen.has(name)) throw new FileProblem(null, namedTwice(name, null));
     seen.add(name);
-    const slot = `${typeEntry(type).column}${index}`;
+    const slot = `${typeEntry(type).column({})}${index}`;
     return {
       name,
       slug: name,

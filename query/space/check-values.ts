@@ -153,7 +153,7 @@ async function conversionFor(
 
 function columnsOf(from: Field, conversion: Conversion | null, index: number): string {
   const has = hasValueSql(from);
-  const misfit = `${has} AND NOT ${conversion?.fits ?? 'false'}`;
+  const misfit = `${has} AND NOT (${conversion?.fits ?? 'false'})`;
   const text = from.hashed ? `''` : `substringUTF8(${docText(from)}, 1, ${shownCharacters})`;
   return `toFloat64(countIf(${has})) AS _values${index}, toFloat64(countIf(${misfit})) AS _misfits${index},
     argMinIf(${text}, _id, ${misfit}) AS _example${index}, minIf(_id, ${misfit}) AS _record${index}`;

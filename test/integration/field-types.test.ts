@@ -209,6 +209,7 @@ for (const [field, value, problem] of [
 }
 
 t.test('a structure says what digits its decimals have', async (t) => {
+  const cents: readonly FieldInput[] = [{ name: 'a', type: 'DECIMAL', precision: 4, scale: 2 }];
   const made = async (field: object) =>
     (await spaceOf(harness, 'p', 'digits', [{ name: 'a', type: 'DECIMAL', ...field }]).make()).problems;
   t.match(await made({}), [/should have a precision/]);
@@ -217,5 +218,6 @@ t.test('a structure says what digits its decimals have', async (t) => {
   t.match(await made({ precision: 4, scale: 2, defaultValue: '1.234' }), [/more than 2 digits behind/]);
   t.match(await made({ type: 'NUMBER', scale: 2 }), [/has a scale, which is for DECIMAL/]);
   t.strictSame(await made({ precision: 4, scale: 2, defaultValue: '1' }), []);
+  t.strictSame((await spaceOf(harness, 'p', 'digits', cents).insertOne({ a: '1.25' })).problems, []);
   t.match(await made({ precision: 4, scale: 1 }), [/DECIMAL\(4, 2\) and can not become DECIMAL\(4, 1\)/]);
 });

@@ -248,11 +248,11 @@ t.test('values that a JSON number may round are strings of a typed space', async
   t.ok(isA('NewRecord', record), ajv.errorsText());
   t.ok(isA('NewRecord', { seats: 4, odometer: null, price: null }), ajv.errorsText());
   const system = { id: 'x', createdAt: record.at, updatedAt: record.at };
-  t.ok(isA('Record', { ...system, ...record }), ajv.errorsText());
+  t.ok(isA('StoredRecord', { ...system, ...record }), ajv.errorsText());
   t.ok(isA('Where', { odometer: { gt: '5' }, price: { in: ['1', '2.5'] }, day: { lte: '2026-01-31' } }));
   const wrong = { at: 5, day: 20260131, seats: 1.5, odometer: 5, price: 0.5 };
   for (const [name, value] of Object.entries(wrong)) {
-    t.notOk(isA('Record', { ...system, ...record, [name]: value }), name);
+    t.notOk(isA('StoredRecord', { ...system, ...record, [name]: value }), name);
     t.notOk(isA('Where', { [name]: { gte: value } }), name);
   }
   t.notOk(isA('Where', { day: { startsWith: '2026' } }), 'an operator of TEXT');

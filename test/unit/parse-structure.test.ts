@@ -74,7 +74,7 @@ t.test('texts that are no structure', async (t) => {
 
 t.test('every problem of every field is listed', async (t) => {
   const { problems, structure } = withFields(
-    { name: 'a', slug: 'a', type: 'DATE', required: 'yes', unique: 1, hashed: {} },
+    { name: 'a', slug: 'a', type: 'UUID', required: 'yes', unique: 1, hashed: {} },
     'text',
     {},
     { name: 'id', slug: 'x', type: 'TEXT' },
@@ -92,7 +92,7 @@ t.test('every problem of every field is listed', async (t) => {
   );
   t.equal(structure, null);
   t.match(problems, [
-    /'a' has an unknown type 'DATE'.*TEXT, NUMBER, BOOLEAN, ARRAY, OBJECT/,
+    /'a' has an unknown type 'UUID'.*TEXT, NUMBER, BOOLEAN, ARRAY, OBJECT/,
     /'a' has a required/,
     /'a' has a unique/,
     /'a' has a hashed/,

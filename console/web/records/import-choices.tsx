@@ -64,6 +64,7 @@ export function ImportChoices({ path, file, isNew, onBack, onStart }: ImportChoi
       if (other.name !== name && other.choice === choice) next.set(other.name, '');
     setChosen(next);
   };
+  const start = (order: ImportOrder): void => onStart(order, isNew ? newFields(used) : []);
   const canStart = data === noPreview ? !isNew : used.length > 0;
   return (
     <div class="stack">
@@ -95,12 +96,7 @@ export function ImportChoices({ path, file, isNew, onBack, onStart }: ImportChoi
         <Button
           kind="primary"
           disabled={data === null || loading || problem !== null || !canStart}
-          onClick={() =>
-            onStart(
-              { onError, unescapeFormulas, cells, columns: mapOf(columns, isNew) },
-              isNew ? newFields(used) : [],
-            )
-          }
+          onClick={() => start({ onError, unescapeFormulas, cells, columns: mapOf(columns, isNew) })}
         >
           {isNew ? 'Create the fields and import' : 'Import'}
         </Button>
