@@ -75,6 +75,64 @@ t.test('types, hashed fields, values that have no column', async (t) => {
   t.match((await space.find()).body, [{ number: 1.5, tags: [1, 'x'], ...flags }, { 'flag 11': null }]);
 });
 
+t.test('times, days and exact numbers have types of the engine', async (t) => {
+  const typed: FieldInput[] = [
+    ...fieldsOf('at DATETIME, day DATE, whole INTEGER, big BIGINT, name TEXT'),
+    { name: 'price', type: 'DECIMAL', precision: 18, scale: 2 },
+    { name: 'exact', type: 'DECIMAL', precision: 38, scale: 10 },
+  ];
+  const types: Record<string, string> = {
+    at: "Nullable(DateTime64(6, 'UTC'))",
+    day: 'Nullable(Date32)',
+    whole: 'Nullable(Int64)',
+    big: 'Nullable(Int64)',
+    price: 'Nullable(Decimal(18, 2))',
+    exact: 'Nullable(Decimal(38, 10))',
+  };
+  const lowest = {
+    at: '0001-01-01T00:00:00.000Z',
+    day: '0001-01-01',
+    whole: -9007199254740991,
+    big: '-9223372036854775808',
+    price: '-9999999999999999.99',
+    exact: '-9999999999999999999999999999.9999999999',
+  };
+  const highest = {
+    at: '9999-12-31T23:59:59.999999Z',
+    day: '9999-12-31',
+    whole: 9007199254740991,
+    big: '9223372036854775807',
+    price: '0.01',
+    exact: '0.0000000001',
+  };
+  // eight columns for whole numbers of the engine: the second of these spaces has the same fields without one
+  const filling = Array.from({ length: 8 }, (_, i) => ({ name: `i${i}`, type: 'BIGINT' }));
+  for (const [slug, before] of Object.entries({ columns: [], 'no-columns': filling })) {
+    const space = spaceOf(harness, 'exact', slug, structureOf('exact', slug, [...before, ...typed]));
+    t.equal((await space.insert([lowest, highest, { name: 'none' }])).status, 200);
+    const view = (await make({ project: 'exact' })).split('\n').find((line) => line.endsWith(`/${slug}`));
+    const name = view?.split(' ')[0];
+    const columns = await harness.db.rows<{ name: string; type: string }>({ sql: `DESCRIBE ${name}` });
+    for (const { name, type } of columns) if (name in types) t.equal(type, types[name], name);
+    // of the engine's texts, as its client shows them
+    const shown = Object.keys(types).map((name) => `toString(${name}) AS ${name}`);
+    const sql = `SELECT ${shown.join(', ')} FROM (SELECT * FROM ${name} ORDER BY id)`;
+    const texts = ({ at, day, whole, ...rest }: typeof lowest) => ({
+      at: `${at.slice(0, 10)} ${at.slice(11, -1).padEnd(15, '0')}`,
+      day,
+      whole: String(whole),
+      ...rest,
+    });
+    const none = { at: null, day: null, whole: null, big: null, price: null, exact: null };
+    t.strictSame(await harness.db.rows({ sql }), [texts(lowest), texts(highest), none], slug);
+    const sums = await harness.db.rows({
+      sql: `SELECT toString(sum(price)) AS price, countIf(at > toDateTime64('2026-01-31 12:00:00', 6, 'UTC')) AS late,
+        countIf(day < toDate32('1970-01-01')) AS early FROM ${name}`,
+    });
+    t.match(sums, [{ price: '-9999999999999999.98', late: 1, early: 1 }]);
+  }
+});
+
 t.test('a view has the records of its space only, and follows its structure', async (t) => {
   const structure = structureOf('p', 's', fieldsOf('space/a TEXT'));
   const { body } = await harness.call({ path: '/p/s', structure, body: [{ space: 'of ada' }] });

@@ -4,10 +4,11 @@ import { typeEntry } from '../types/field-types.ts';
 import type { RecordsTable } from './records-table.ts';
 import { valueSql } from './value-sql.ts';
 
+/** A value with the type that Parquet has, too: a time or a decimal, and not the whole number in its column. */
 function viewedSql(field: Field): string {
-  const { engineType, textSql } = typeEntry(field.type);
+  const { engineType, tableSql } = typeEntry(field.type);
   const value = valueSql(field);
-  return `CAST(${textSql?.(value, field) ?? value}, 'Nullable(${textSql ? 'String' : engineType})')`;
+  return tableSql?.(value, field) ?? `CAST(${value}, 'Nullable(${engineType})')`;
 }
 
 /**
