@@ -3,6 +3,7 @@ import { notGranted } from '#kernel/errors/catalogue.ts';
 import { shownName } from '#kernel/errors/shown-name.ts';
 import type { RecordSpace } from '#records/structure/record-space.ts';
 import { createStructure, type Structure } from '#records/structure/structure.ts';
+import { isSameType } from '#records/types/field-types.ts';
 
 interface TokenTraits {
   readonly limits: Principal['limits'] | undefined;
@@ -54,9 +55,10 @@ export class PartViews {
     const known = views.get(requested);
     if (known !== undefined) return known;
     const { stored } = space;
-    const fields = requested.fields.map(({ slug, name, type, hashed }) => {
+    const fields = requested.fields.map((one) => {
+      const { slug, name, hashed } = one;
       const field = stored.lookup.get(slug);
-      if (field?.slug !== slug || field.name !== name || field.type !== type || field.hashed !== hashed)
+      if (field?.slug !== slug || field.name !== name || !isSameType(field, one) || field.hashed !== hashed)
         throw notGranted(
           `The access token is not granted structure: the request may only name stored fields as they are, and ${shownName(name)} is not one`,
         );
