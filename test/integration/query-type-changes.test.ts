@@ -204,6 +204,29 @@ t.test('fields that have no column change as well', async (t) => {
   t.match(await space('overflow', all).find(), { status: 400, problems: [/'f0'.*2 of 2/, /'f29'.*1 of 1/] });
 });
 
+t.test('the digits behind a point change in memory as in the engine', async (t) => {
+  const priced = (scale: number): FieldInput[] => [
+    ...fieldsOf('code TEXT'),
+    { name: 'price', type: 'DECIMAL', precision: 12, scale },
+  ];
+  const two = space('memory', priced(2));
+  const three = space('memory', priced(3));
+  await two.insert(['0.05', '-1.10', '10.00', '9.99'].map((price, i) => ({ code: `c${i}`, price })));
+  const sorted = { sort: { by: 'price', order: 'asc' } };
+  const prices = async (by: typeof two, query: string): Promise<string[]> =>
+    (await by.find(query, sorted)).body.map(({ price }: { price: string }) => price);
+  // an index of the values in memory is built by reads
+  for (let i = 0; i < 3; i++) t.strictSame(await prices(two, 'price=9.99'), ['9.99']);
+  t.strictSame(await prices(two, ''), ['-1.10', '0.05', '9.99', '10.00']);
+  t.match(await three.insertOne({ code: 'new', price: '9.985' }), { status: 200 });
+  for (const reads of ['memory', 'the engine']) {
+    t.strictSame(await prices(three, ''), ['-1.100', '0.050', '9.985', '9.990', '10.000'], reads);
+    t.strictSame(await prices(three, 'price=9.99'), ['9.990'], reads);
+    t.strictSame(await prices(three, 'price[gt]=9.98'), ['9.985', '9.990', '10.000'], reads);
+    harness.forget();
+  }
+});
+
 t.test('the old values are taken away, and the slot is not used again', async (t) => {
   await typed('swept', 'TEXT').insert([{ a: '1' }, { a: '2' }]);
   t.match((await typed('swept', 'NUMBER').find()).body, [{ a: 1 }, { a: 2 }]);

@@ -5,7 +5,7 @@ import { call } from '../services/record-client.ts';
 import { startRedis } from '../services/redis.ts';
 import { startClickhouse } from '../services/start-clickhouse.ts';
 import { killAll, type Sluice, startSluice } from '../services/start-sluice.ts';
-import { changeTypesUnderLoad } from '../services/type-change-load.ts';
+import { changeTypesUnderLoad, decimalForm } from '../services/type-change-load.ts';
 
 const server = await startClickhouse();
 const redis = await startRedis();
@@ -33,3 +33,8 @@ for (const unique of [false, true]) {
     await changeTypesUnderLoad(t, processes.map(callOf), { slug, changes: 5, unique });
   });
 }
+
+t.test('the digits behind the point of a DECIMAL change', async (t) => {
+  const forms = [decimalForm(2), decimalForm(3)] as const;
+  await changeTypesUnderLoad(t, processes.map(callOf), { slug: 'scale', changes: 5, unique: false, forms });
+});
