@@ -1,7 +1,7 @@
 /** Prints a checksum of the rows of each given Parquet file. verify-projects.ts runs it as a process. */
 import { openSync } from 'node:fs';
 import { loadChdb } from '#engine/chdb-sessions.ts';
-import { quoteIdentifier } from '#engine/literal.ts';
+import { quoteIdentifier, textLiteral } from '#engine/literal.ts';
 import { failStart } from '#process/lifecycle/command-line.ts';
 
 /** A checksum of a table's rows, whatever their order. */
@@ -17,10 +17,15 @@ type ReadRows = (sql: string) => string[][];
 
 function sumsOf(path: string, read: ReadRows): TableSums {
   // a descriptor, because a path may contain wildcards
-  const table = `file('/dev/fd/${openSync(path, 'r')}', Parquet)`;
-  const columns = read(`DESCRIBE ${table}`)
+  const file = `'/dev/fd/${openSync(path, 'r')}', Parquet`;
+  const columns = read(`DESCRIBE file(${file})`)
     .map(([name = '', type = '']) => ({ name, type }))
     .sort((one, other) => (one.name < other.name ? -1 : 1));
+  // the engine refuses days outside the years 1900 to 2299, but it reads their numbers
+  const readAs = columns.map(
+    ({ name, type }) => `${quoteIdentifier(name)} ${type.replace('Date32', 'Int32')}`,
+  );
+  const table = `file(${file}, ${textLiteral(readAs.join(', '))})`;
   // the hash ignores null values, so IS NULL is a separate column
   const values = columns.map(({ name }) => quoteIdentifier(name)).map((name) => `${name}, ${name} IS NULL`);
   const [row] =
