@@ -15,6 +15,7 @@ const program = `
 import createClient from 'openapi-fetch';
 import type { paths, components } from './api.ts';
 import type { paths as People } from './people.ts';
+import type { paths as Typed } from './typed.ts';
 
 const [baseUrl, token] = process.argv.slice(2);
 const options = { baseUrl: baseUrl as string, headers: { authorization: 'Bearer ' + token } };
@@ -50,7 +51,33 @@ void own.data?.nothing;
 // @ts-expect-error a name is needed
 void (() => people.POST('/made/people/_single_', { params: { header: stored }, body: { age: 1 } }));
 
-console.log(JSON.stringify({ id, found: found.data?.length, code, link, age, names }));
+// the same type, and not just one that fits
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : never;
+const is = <A, B>(_: Same<A, B>): void => {};
+const typedClient = createClient<Typed>(options);
+const sent = {
+  text: 'x', number: 1.5, flag: true, list: [1, 'x'], object: { a: 1 }, at: '2026-01-31T13:00:00+01:00',
+  day: '2026-01-31', whole: 9007199254740991, big: '-9223372036854775808', price: '12.3',
+};
+const made = await typedClient.POST('/made/typed/_single_', { params: { header: stored }, body: sent });
+type Made = NonNullable<typeof made.data>;
+is<Made['text'], string | null>(true);
+is<Made['number'], number | null>(true);
+is<Made['flag'], boolean | null>(true);
+is<Made['list'], unknown[] | null>(true);
+is<Made['object'], { [key: string]: unknown } | null>(true);
+is<Made['at'], string | null>(true);
+is<Made['day'], string | null>(true);
+is<Made['whole'], number | null>(true);
+is<Made['big'], string | null>(true);
+is<Made['price'], string | null>(true);
+const exact = await typedClient.GET('/made/typed', {
+  params: { header: stored, query: { big: '-9223372036854775808', at: '2026-01-31T12:00:00Z', price: '12.30' } },
+});
+// @ts-expect-error a whole number of 64 bits is a text in answers
+void ((): number | null | undefined => made.data?.big);
+
+console.log(JSON.stringify({ exact: exact.data, id, found: found.data?.length, code, link, age, names }));
 `;
 
 async function run(...command: string[]): Promise<{ status: number | null; output: string }> {
@@ -73,9 +100,16 @@ t.test('a client that is made from the description inserts, finds and uploads', 
   const { baseUrl, token } = sluice;
   const structure = structureOf('made', 'people', fields);
   t.equal((await call({ baseUrl, token, path: '/made/people/set-structure', body: structure })).status, 200);
+  const typed = structureOf('made', 'typed', [
+    ...fieldsOf('text TEXT, number NUMBER, flag BOOLEAN, list ARRAY, object OBJECT, at DATETIME, day DATE'),
+    ...fieldsOf('whole INTEGER, big BIGINT'),
+    { name: 'price', type: 'DECIMAL', precision: 18, scale: 2 },
+  ]);
+  t.equal((await call({ baseUrl, token, path: '/made/typed/set-structure', body: typed })).status, 200);
   for (const [name, path] of [
     ['api.ts', '/openapi.json'],
     ['people.ts', '/made/people/openapi.json'],
+    ['typed.ts', '/made/typed/openapi.json'],
   ] as const) {
     for (const version of ['3.1', '3.0']) {
       const { body } = await call({ baseUrl, token, path: `${path}?version=${version}` });
@@ -96,6 +130,8 @@ t.test('a client that is made from the description inserts, finds and uploads', 
   t.equal(status, 0, output);
   const result = JSON.parse(output) as { id: string; link: string };
   t.match(result, { found: 1, code: 'missing_structure', age: 45, names: ['Grace'] });
+  const exact = { at: '2026-01-31T12:00:00.000Z', day: '2026-01-31', whole: 9007199254740991 };
+  t.match(result, { exact: [{ ...exact, big: '-9223372036854775808', price: '12.30' }] });
   t.match(result.id, /^[0-9a-f-]{36}$/);
   t.equal(await (await fetch(result.link)).text(), 'hello');
   t.ok((await readFile(join(directory, 'people.ts'), 'utf8')).includes('age: number | null'));

@@ -36,11 +36,36 @@ export const orderItems = space('order-items', {
 });
 `;
 
+/** Uses of them, with the types that they are to have. */
+const uses = `
+import { aggregate, find, insert, type Client } from 'sluice-client';
+declare const db: Client;
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : never;
+const is = <A, B>(_: Same<A, B>): void => {};
+const [trip] = await find(db, date_, { where: { at: { gt: new Date() }, odometer: { lt: 5n }, price: '1.00' } });
+const [item] = await find(db, orderItems);
+const [group] = await aggregate(db, date_, { values: { all: { sum: 'price' }, most: { max: 'odometer' } } });
+type Trip = NonNullable<typeof trip>;
+type Item = NonNullable<typeof item>;
+is<Trip['at'], string>(true);
+is<Trip['day'], string | null>(true);
+is<Trip['seats'], number | null>(true);
+is<Trip['odometer'], bigint | null>(true);
+is<Trip['price'], string>(true);
+is<Item['city'], string>(true);
+is<Item['e-mail'], string | null>(true);
+is<Item['tags'], readonly unknown[] | null>(true);
+is<NonNullable<typeof group>['all'], string | null>(true);
+is<NonNullable<typeof group>['most'], bigint | null>(true);
+await insert(db, date_, { at: new Date(), price: '1.50', odometer: 2n ** 60n, day: '2026-01-31', seats: 4 });
+await insert(db, class_, { n: 1.5 });
+`;
+
 /** What the compiler says of lines, with the client in its place. */
 async function problemsOf(lines: string): Promise<readonly string[]> {
   const client = join(import.meta.dirname, '../../client');
   const file = join(folder, 'compiled.mts');
-  await writeFile(file, lines.replace("'sluice-client'", `'${join(client, 'src/index.ts')}'`));
+  await writeFile(file, lines.replaceAll("'sluice-client'", `'${join(client, 'src/index.ts')}'`));
   const { config } = ts.readConfigFile(join(client, '../tsconfig.json'), ts.sys.readFile);
   const { lib } = ts.readConfigFile(join(client, 'tsconfig.json'), ts.sys.readFile).config.compilerOptions;
   const { options } = ts.convertCompilerOptionsFromJson({ ...config.compilerOptions, lib, types: [] }, '/');
@@ -85,6 +110,7 @@ t.test('a project in lines, and whether they are right', async (t) => {
   t.equal(await readFile(file, 'utf8'), wanted);
   t.equal((await types('--out', file, '--check')).status, 0);
   t.strictSame(await problemsOf(wanted), []);
+  t.strictSame(await problemsOf(wanted + uses), []);
   t.match(await problemsOf(wanted.replace('precision: 18, ', '')), [/precision/]);
   await writeFile(file, wanted.replace('number()', 'text()'));
   const { status, stderr } = await types('--out', file, '--check');

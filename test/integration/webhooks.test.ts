@@ -191,6 +191,57 @@ t.test('deliveries survive a restart', async (t) => {
   await until((all) => all.some(({ space, state }) => space === 'restart' && state === 'delivered'));
 });
 
+t.test('times, days and exact numbers are delivered, also after a restart', async (t) => {
+  const later = await startWebhookReceiver();
+  t.teardown(() => later.close());
+  const exact: FieldInput[] = [
+    ...fieldsOf('name TEXT, at DATETIME, day DATE, whole INTEGER, big BIGINT, secret BIGINT hashed'),
+    { name: 'price', type: 'DECIMAL', precision: 18, scale: 2 },
+    { name: 'exact', type: 'DECIMAL', precision: 38, scale: 10 },
+  ];
+  const hooks = { onInsertUrl: `${later.url}/insert`, onUpdateUrl: `${later.url}/update` };
+  const space = spaceOf(harness, 'p', 'exact', exact, { webhooks: hooks });
+  const highest = {
+    ...{ at: '9999-12-31T23:59:59.999999Z', day: '9999-12-31', whole: 9007199254740991 },
+    ...{ big: '9223372036854775807', price: '9999999999999999.99' },
+    exact: '9999999999999999999999999999.9999999999',
+  };
+  const lowest = {
+    ...{ at: '0001-01-01T00:00:00.000Z', day: '0001-01-01', whole: -9007199254740991 },
+    ...{ big: '-9223372036854775808', price: '-9999999999999999.99' },
+    exact: '-9999999999999999999999999999.9999999999',
+  };
+  const { body: made } = await space.insertOne({ name: 'x', at: 0, price: 12.3, secret: '4242424242424242' });
+  await later.count(1);
+  const { body: low } = await space.updateOneById(made.id, lowest);
+  await later.count(2);
+  await until((all) => {
+    const sent = all.filter((one) => one.space === 'exact');
+    return sent.length === 2 && sent.every(({ state }) => state === 'delivered');
+  });
+  // the process stops before it sends these
+  await webhooks?.close();
+  const { body: high } = await space.insertOne({ name: 'y', ...highest });
+  const structure = structureOf('p', 'exact', exact, { webhooks: hooks });
+  const all = { path: '/p/exact/_update_', structure, body: { where: { name: 'x' }, set: highest } };
+  t.strictSame((await harness.call(all)).body, { updated: 1 });
+  t.equal(later.received.length, 2);
+  webhooks = open(harness.db, loopback);
+  harness.forget();
+  await webhooks.start();
+  await later.count(4);
+  t.match(made, { at: '1970-01-01T00:00:00.000Z', price: '12.30' });
+  t.match(low, lowest);
+  t.match(high, highest);
+  const sent = (path: string) =>
+    later.received.filter((call) => call.path === path).map(({ body }) => body.records[0]);
+  t.strictSame(sent('/insert'), [made, high]);
+  const [first, second] = sent('/update');
+  t.strictSame(first, low);
+  t.match(second, { id: made.id, name: 'x', ...highest });
+  for (const { text } of later.received) t.notMatch(text, /secret|4242424242424242/);
+});
+
 t.test('an account sees its deliveries, and sends one again', async (t) => {
   await hooked('again').insertOne({ email: 'x' });
   await receiver.count(1);
