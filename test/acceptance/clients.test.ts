@@ -3,6 +3,7 @@ import * as v114 from 'nobox-client';
 import * as v104 from 'nobox-client-1.0.4';
 import * as v111 from 'nobox-client-1.11.13';
 import t, { type Test } from 'tap';
+import { call, fieldsOf, structureOf } from '../services/record-client.ts';
 import { sluiceFor } from '../services/start-sluice.ts';
 import { full } from '../services/test-size.ts';
 
@@ -58,6 +59,7 @@ function version(
   };
 }
 
+const preStored = { 'use-pre-stored-structure': 'true' };
 const noDelete = ['deleteOneById', 'clear', 'clear of a key group'];
 const versions: readonly Version[] = [
   version('1.14.2', v114, { keyGroup: true, swallowsErrors: false, lacks: [] }),
@@ -406,6 +408,73 @@ for (const version of full ? versions : versions.slice(0, 1)) {
         t.match(await model.find({}), [{ address: { city: 'Paris' } }, { address: { city: 'London' } }]);
       });
     }
+
+    t.test('a space with fields of types that the client does not have', async (t) => {
+      const { baseUrl, token } = sluice;
+      const project = `v${version.name.replaceAll('.', '-')}`;
+      // as the client's peopleSpace, and more
+      const known = [
+        'firstName/first-name TEXT required',
+        'email TEXT unique',
+        'age NUMBER',
+        'active BOOLEAN',
+        'tags ARRAY',
+      ];
+      const fields = [
+        ...fieldsOf(
+          ...known,
+          'password TEXT hashed',
+          'at DATETIME',
+          'day DATE',
+          'whole INTEGER',
+          'big BIGINT',
+        ),
+        { name: 'price', type: 'DECIMAL', precision: 18, scale: 2 },
+      ];
+      const exact = {
+        at: '2026-01-31T12:00:00.000Z',
+        day: '2026-01-31',
+        whole: 3,
+        big: '9223372036854775807',
+      };
+      const structure = structureOf(project, 'typed', fields);
+      const made = await call({
+        ...{ baseUrl, token, path: `/${project}/typed`, structure },
+        body: [{ ...ada, ...exact, price: '12.3' }],
+      });
+      t.equal(made.status, 200, JSON.stringify(made.body));
+      const stored = async (): Promise<Any[]> =>
+        (await call({ baseUrl, token, path: `/${project}/typed`, headers: preStored })).body;
+      const types = async (): Promise<Any> =>
+        (await call({ baseUrl, token, path: `/_projects_/${project}/spaces/typed` })).body.fields.map(
+          ({ name, type, precision, scale }: Any) => [name, type, precision, scale],
+        );
+      const before = await types();
+      const model = version.rowed(peopleSpace('Typed'));
+      t.match(await model.find({}), [shownAda]);
+      t.match(await model.findOne({ email: 'ada@x' }), shownAda);
+      t.match(await model.insertOne(grace), shownGrace);
+      t.match(await model.updateOne({ email: 'ada@x' }, { age: 37 }), { age: 37 });
+      t.match(await stored(), [
+        { ...shownAda, age: 37, ...exact, price: '12.30' },
+        { ...shownGrace, at: null, big: null, price: null },
+      ]);
+      t.strictSame(await types(), before, 'its structures change none of them');
+
+      for (const name of ['at', 'day', 'big', 'price']) {
+        const asNumber = version.rowed({ ...peopleSpace('Typed'), structure: { [name]: { type: Number } } });
+        await fails(t, version, () => asNumber.insertOne({ [name]: 1 }), 400);
+        await fails(t, version, () => asNumber.find({}), 400);
+        if (!version.swallowsErrors)
+          t.match(
+            JSON.stringify(await asNumber.find({}).catch((thrown: unknown) => thrown)),
+            new RegExp(
+              `Field '${name}' is stored as [A-Z0-9, ()]+ and can not become NUMBER: 1 of 1 stored value`,
+            ),
+          );
+      }
+      t.strictSame(await types(), before);
+    });
 
     t.test('failures reach the application as far as the version lets them', async (t) => {
       const model = version.rowed(peopleSpace('Failures'));
