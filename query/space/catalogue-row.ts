@@ -1,3 +1,4 @@
+import { overloaded } from '#kernel/errors/catalogue.ts';
 import { timestampText } from '#kernel/ids/row-values.ts';
 import { parseStructure } from '#records/structure/parse-structure.ts';
 import { slotsText, typeChangeOf, withSlots } from '#records/structure/slots.ts';
@@ -51,9 +52,15 @@ export function catalogueLine(entry: CatalogueEntry): Uint8Array {
   return Buffer.from(`${JSON.stringify({ ...valuesOf(entry), version: entry.version })}\n`);
 }
 
+/** Throws a 503 for a structure that a newer version has stored, as during an upgrade: a newer process may answer. */
 export function entryOf(id: string, row: CatalogueRow): CatalogueEntry {
   const { structure, problems } = parseStructure(row.structure);
-  if (structure === null) throw new Error(`the stored structure of ${id} is broken: ${problems.join('; ')}`);
+  if (structure === null) {
+    throw overloaded(
+      'this process is older than the structure of the record space',
+      new Error(`the stored structure of ${id} can not be read: ${problems.join('; ')}`),
+    );
+  }
   const { fields, retiredSlots } = withSlots(structure.fields, row.slots);
   return {
     id,
