@@ -227,6 +227,38 @@ t.test('the digits behind a point change in memory as in the engine', async (t) 
   }
 });
 
+t.test('a decimal outgrows its column, and returns to one', async (t) => {
+  const exact = (precision: number, scale: number) =>
+    space('outgrown', [{ name: 'a', type: 'DECIMAL', precision, scale, unique: true }]);
+  await exact(18, 2).insert(['-9999999999999999.99', '0.05', '12.30'].map((a) => ({ a })));
+  const sorted = { sort: { by: 'a', order: 'asc' } };
+  for (const [precision, scale, values] of [
+    [38, 2, ['-9999999999999999.99', '0.05', '12.30']],
+    [38, 20, [`-9999999999999999.99${'0'.repeat(18)}`, `0.05${'0'.repeat(18)}`, `12.3${'0'.repeat(19)}`]],
+    [18, 2, ['-9999999999999999.99', '0.05', '12.30']],
+  ] as const) {
+    const now = exact(precision, scale);
+    for (const reads of ['memory', 'the engine']) {
+      const { body } = await now.find('', sorted);
+      t.strictSame(
+        body.map(({ a }: { a: string }) => a),
+        values,
+        `${reads}: ${precision}, ${scale}`,
+      );
+      t.match((await now.find('a=12.3')).body, [{ a: values[2] }]);
+      t.match(await now.insertOne({ a: '0.050' }), refusal('not_unique'));
+      harness.forget();
+    }
+  }
+  t.match(
+    await exact(17, 2).find(),
+    refusal(
+      'structure_conflict',
+      /DECIMAL\(18, 2\) and can not become DECIMAL\(17, 2\): 1 of 3 .*-9999999999999999.99/,
+    ),
+  );
+});
+
 t.test('the old values are taken away, and the slot is not used again', async (t) => {
   await typed('swept', 'TEXT').insert([{ a: '1' }, { a: '2' }]);
   t.match((await typed('swept', 'NUMBER').find()).body, [{ a: 1 }, { a: 2 }]);
