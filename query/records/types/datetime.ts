@@ -31,7 +31,9 @@ export const datetime: FieldTypeEntry = {
     const instant = readInstant(value);
     return typeof instant === 'string' ? misfit(valid, `it ${instant}`) : { value: instantText(instant) };
   },
-  readText: (text, options) => datetime.read(/^-?\d{1,15}$/.test(text) ? Number(text) : text, options),
+  readText: (text, options) =>
+    // in a query a plus sign that is not escaped arrives as a space
+    datetime.read(/^-?\d{1,15}$/.test(text) ? Number(text) : text.replace(/ (?=\d\d:\d\d$)/, '+'), options),
   infers: () => false,
   isJson: false,
   cell: 'text',

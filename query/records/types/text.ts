@@ -4,7 +4,7 @@ import { decimalOf } from './decimal.ts';
 import { type Conversion, type Convert, type FieldTypeEntry, misfit } from './field-type.ts';
 import { normalized } from './normalize.ts';
 import { numberSql } from './number.ts';
-import { dayTextSql, instantTextSql, microsSql } from './times.ts';
+import { dayTextSql, instantTextSql, isRfc3339Sql, microsSql, rfc3339MicrosSql } from './times.ts';
 import { textOrder } from './value-order.ts';
 
 const valid = 'string';
@@ -69,17 +69,13 @@ function dayOf(text: string): Conversion {
   return { fits, text, column };
 }
 
-/** An instant as it is stored. */
+/** Any time that a DATETIME takes. */
 function instantOf(text: string): Conversion {
-  const written = `if(match(${text}, '${instantPattern}'), ${text}, '1970-01-01T00:00:00.000Z')`;
-  const column = microsSql(written);
-  const fits = `match(${text}, '${instantPattern}') AND NOT startsWith(${text}, '0000') AND ${instantTextSql(column)} = ${text}`;
-  return { fits, text, column };
+  const column = rfc3339MicrosSql(text);
+  return { fits: isRfc3339Sql(text), text: instantTextSql(column), column };
 }
 
 const dayPattern = '^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$';
-const instantPattern =
-  '^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9][.][0-9]{3}([0-9]{3})?Z$';
 
 /**
  * A text is a number when it is how JavaScript writes that number, zeros behind its fraction aside: `12`, `-0.50` and

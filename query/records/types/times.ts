@@ -1,8 +1,8 @@
 /** Days and instants of the proleptic Gregorian calendar, years 0001 to 9999. */
 
 const dayPattern = /^(\d{4})-(\d\d)-(\d\d)$/;
-// RFC 3339 section 5.6. In a query a plus sign that is not escaped arrives as a space
-const timePattern = /^(\d{4}-\d\d-\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:([Zz])|([+ -])(\d\d):(\d\d))?$/;
+// RFC 3339 section 5.6
+const timePattern = /^(\d{4}-\d\d-\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:([Zz])|([+-])(\d\d):(\d\d))?$/;
 
 const milliseconds = { day: 86_400_000, hour: 3_600_000, minute: 60_000, second: 1000 } as const;
 
@@ -124,4 +124,27 @@ export function microsSql(text: string): string {
   const rest = `substring(replaceOne(replaceOne(${text}, 'T', ' '), 'Z', ''), 5)`;
   const shifted = `toUnixTimestamp64Micro(toDateTime64(concat(${year}, ${rest}), 6, 'UTC'))`;
   return `(${shifted} + toInt64(${cycles} - 6) * ${cycle})`;
+}
+
+const leapYear = '([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)';
+/** Days of months that every year has, and the last one of February. */
+const dayOfYear = '(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])|(0[13-9]|1[0-2])-(29|30)|(0[13578]|1[02])-31';
+const clock = '(?:[01][0-9]|2[0-3]):[0-5][0-9]';
+const rfc3339 = `^([0-9]{4}-(${dayOfYear})|${leapYear}-02-29)[Tt]${clock}:[0-5][0-9]([.][0-9]{1,6}0*)?([Zz]|[+-]${clock})$`;
+
+/** SQL for whether `readInstant` takes a text. */
+export function isRfc3339Sql(text: string): string {
+  const years = `${rfc3339MicrosSql(text)} BETWEEN toInt64(${firstTime}000) AND toInt64(${endOfTime}000) - 1`;
+  return `(match(${text}, '${rfc3339}') AND NOT startsWith(${text}, '0000') AND ${years})`;
+}
+
+/** SQL for microseconds since 1970 of an RFC 3339 text with a zone. Another text has a number without a meaning. */
+export function rfc3339MicrosSql(text: string): string {
+  const year = `toInt32OrZero(substring(${text}, 1, 4))`;
+  const cycles = `(intDiv(${year} + 500, 400) - 6)`;
+  const time = `concat(toString(${year} - 400 * ${cycles}), substring(${text}, 5, 6), ' ', extract(${text}, '[Tt]([0-9:.]*)'))`;
+  const shifted = `toUnixTimestamp64Micro(toDateTime64OrZero(${time}, 6, 'UTC'))`;
+  const offset = `extract(${text}, '[+-]${clock}$')`;
+  const minutes = `toInt64OrZero(substring(${offset}, 1, 3)) * 60 + toInt64OrZero(concat(substring(${offset}, 1, 1), substring(${offset}, 5, 2)))`;
+  return `(${shifted} + toInt64(${cycles}) * ${cycle} - (${minutes}) * 60000000)`;
 }
