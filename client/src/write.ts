@@ -11,6 +11,7 @@ import {
   type Space,
   structureOf,
   type UniqueNames,
+  type ValuesOfTypes,
   type Where,
 } from './space.ts';
 
@@ -90,7 +91,10 @@ export function update<Of extends Fields>(
 
 /** Numbers to add to fields, which must not be unique. */
 export type Increments<Of extends Fields> = {
-  readonly [Name in Exclude<NamesOf<Of, 'NUMBER'> & ShownName<Of>, UniqueNames<Of>>]?: number;
+  readonly [Name in Exclude<
+    NamesOf<Of, 'NUMBER' | 'INTEGER' | 'BIGINT' | 'DECIMAL'> & ShownName<Of>,
+    UniqueNames<Of>
+  >]?: ValuesOfTypes[Of[Name]['type']];
 };
 
 /** Adds to numbers of a record, and returns it. Concurrent additions all count. */

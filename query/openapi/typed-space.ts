@@ -119,8 +119,9 @@ function isNeeded({ required, defaultValue, filled }: Field): boolean {
 }
 
 /** A new value, or an increment where the field allows it. */
-function orIncrement({ type, unique, hashed }: Field, value: Schema): Schema {
-  return typeCan(type, 'incremented') && !unique && !hashed ? { anyOf: [value, incrementSchema] } : value;
+function orIncrement(field: Field, value: Schema): Schema {
+  const increment = incrementSchema(field);
+  return increment === null ? value : { anyOf: [value, increment] };
 }
 
 function exampleOf(fields: readonly Field[]): Readonly<Record<string, unknown>> {

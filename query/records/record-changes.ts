@@ -31,10 +31,18 @@ interface Outcome extends Pick<ChangeOutcome, 'invalidated'> {
   readonly row: StoredRow | null;
 }
 
+interface WaitingCount {
+  readonly step: ChangeStep;
+  readonly signal: AbortSignal;
+  row: StoredRow | null;
+  /** Why its sum can't be stored. */
+  refusal: ApiError | null;
+}
+
 /** Increments of one record that wait for its turn. */
 interface Counts {
   readonly space: RecordSpace;
-  readonly all: { readonly step: ChangeStep; readonly signal: AbortSignal; row: StoredRow | null }[];
+  readonly all: WaitingCount[];
   readonly made: Promise<Outcome>;
 }
 
@@ -182,28 +190,48 @@ export class RecordChanges {
   /** Waiting increments of a record are made together, by one write to the disk. */
   async #count(space: RecordSpace, step: ChangeStep, signal: AbortSignal): Promise<Outcome> {
     const key = recordKey(space, step.id);
-    const waiting = { step, signal, row: null as StoredRow | null };
+    const waiting: WaitingCount = { step, signal, row: null, refusal: null };
     let group = this.#counts.get(key);
     if (group === undefined || group.space !== space || group.all.length === countedAtOnce) {
-      const all: (typeof waiting)[] = [];
+      const all: WaitingCount[] = [];
       const close = (): void => void (this.#counts.get(key)?.all === all && this.#counts.delete(key));
       const work = async (): Promise<Outcome> => {
         close();
-        const left = all.filter((one) => !one.signal.aborted);
-        if (left.length === 0) return untouched;
-        const steps = left.map((one) => one.step);
-        const { rows, invalidated } = await this.#parts.writes.change({ space, steps, signal: never });
-        left.forEach((one, at) => {
-          one.row = rows[at] ?? null;
-        });
-        return { row: null, invalidated };
+        return this.#makeCounts(
+          space,
+          all.filter((one) => !one.signal.aborted),
+        );
       };
       group = { space, all, made: this.#inTurn(space, step.id, work, never).finally(close) };
       this.#counts.set(key, group);
     }
     group.all.push(waiting);
     const { invalidated } = await untilAborted(group.made, signal);
+    if (waiting.refusal !== null) throw waiting.refusal;
     return { row: waiting.row, invalidated };
+  }
+
+  /** Makes increments in one write, or in several around one whose sum can't be stored. */
+  async #makeCounts(space: RecordSpace, counts: readonly WaitingCount[]): Promise<Outcome> {
+    const [first] = counts;
+    if (first === undefined) return untouched;
+    try {
+      const steps = counts.map((one) => one.step);
+      const { rows, invalidated } = await this.#parts.writes.change({ space, steps, signal: never });
+      counts.forEach((one, at) => {
+        one.row = rows[at] ?? null;
+      });
+      return { row: null, invalidated };
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 'invalid_value') throw error;
+      if (counts.length === 1) {
+        first.refusal = error;
+        return untouched;
+      }
+      const middle = counts.length >> 1;
+      await this.#makeCounts(space, counts.slice(0, middle));
+      return this.#makeCounts(space, counts.slice(middle));
+    }
   }
 
   #inTurn(

@@ -200,6 +200,9 @@ t.test('times, days, whole numbers and decimals are read as they were written', 
   t.match(await login(db, own, { secret: 'a', odometer: 2n ** 63n - 1n }), {
     user: { odometer: 2n ** 63n - 1n },
   });
+  t.match(await inc(db, own, third?.id ?? '', { seen: 2n ** 60n + 1n, seats: 1, price: '0.50' }), {
+    ...{ seen: 2n ** 60n + 1n, seats: 1, price: '-1.00' },
+  });
 });
 
 t.test('a list is read page by page, in any order', async (t) => {

@@ -256,7 +256,15 @@ t.test('values that a JSON number may round are strings of a typed space', async
     t.notOk(isA('Where', { [name]: { gte: value } }), name);
   }
   t.notOk(isA('Where', { day: { startsWith: '2026' } }), 'an operator of TEXT');
-  t.notOk(isA('Changes', { seats: { $inc: 1 } }), 'a NUMBER alone is incremented');
+  for (const changes of [{ seats: { $inc: 1 } }, { seats: { $inc: -2 }, price: { $inc: '0.10' } }])
+    t.ok(isA('Changes', changes), ajv.errorsText());
+  for (const changes of [
+    { seats: { $inc: 0.5 } },
+    { odometer: { $inc: '1' } },
+    { price: { $inc: 1 } },
+    { day: { $inc: 1 } },
+  ])
+    t.notOk(isA('Changes', changes), JSON.stringify(changes));
 });
 
 t.test('branches of groups have the types of the fields, and groups again', async (t) => {

@@ -1,7 +1,22 @@
 import t from 'tap';
 import { RecordsTable } from '#records/sql/records-table.ts';
-import { type Assignment, type RowUpdate, updateAssignments } from '#records/sql/update-sql.ts';
+import {
+  type Assignment,
+  changedRow,
+  type RowUpdate,
+  sumFailure,
+  updateAssignments,
+} from '#records/sql/update-sql.ts';
+import type { Field } from '#records/structure/field.ts';
+import { storedStructure } from '../services/stored-structure.ts';
 
+const fields = storedStructure([
+  { name: 'n', type: 'NUMBER' },
+  { name: 'whole', type: 'INTEGER' },
+  { name: 'big', type: 'BIGINT' },
+  { name: 'price', type: 'DECIMAL', precision: 4, scale: 2 },
+]).fields;
+const [counted, whole, big, price] = fields as [Field, Field, Field, Field];
 const now = new Date('2026-01-31T12:00:00.500Z');
 const time =
   "_updated_at = greatest(toDateTime64('2026-01-31 12:00:00.500', 3, 'UTC'), addMilliseconds(_updated_at, 1))";
@@ -54,15 +69,49 @@ t.test('what is added is read and written in one step, in the column and in the 
   const place = "indexOf(['x', 'y'], _id)";
   const sum = `(ifNull(n0, 0) + CAST(['1', '-0.5'], 'Array(Float64)')[${place}])`;
   t.equal(
-    sql(row('x', { slot: 'n0', value: { by: 1 } }), row('y', { slot: 'n0', value: { by: -0.5 } })),
+    sql(
+      row('x', { slot: 'n0', value: { by: 1, field: counted } }),
+      row('y', { slot: 'n0', value: { by: -0.5, field: counted } }),
+    ),
     `n0 = ${sum}, _doc = mapUpdate(_doc, map('n0', replaceRegexpOne(toString(${sum}), 'e([0-9])', 'e+\\\\1'))), ${time}`,
   );
-  const both = sql(row('x', { slot: 'm1', value: { by: 2 } }, { slot: 't0', value: 'a' }));
+  const both = sql(row('x', { slot: 'm1', value: { by: 2, field: counted } }, { slot: 't0', value: 'a' }));
   t.match(
     both,
     `_doc = mapUpdate(mapUpdate(_doc, ${map('[{"t0":"a"}]', "indexOf(['x'], _id)")}), map('m1', `,
   );
   t.match(both, "toFloat64OrZero(_doc['m1'])");
+});
+
+t.test('exact sums are computed with more digits than their fields have', async (t) => {
+  const place = "indexOf(['x'], _id)";
+  const text = sql(row('x', { slot: 'i0', value: { by: '-0.50', field: price } }));
+  t.match(text, `i0 = toInt64((toInt256(ifNull(i0, 0)) + CAST(['-50'], 'Array(Int256)')[${place}])), `);
+  t.match(text, "throwIf(NOT (abs(sum) < toInt256('10000')), 'no sum for slot i0')");
+  const mapped = sql(row('x', { slot: 'm3', value: { by: '5', field: big } }));
+  t.match(mapped, /^_doc = mapUpdate\(_doc, map\('m3', arrayMap\(sum -> /);
+  t.match(mapped, "toInt256OrZero(replaceOne(_doc['m3'], '.', ''))");
+});
+
+t.test('a sum that is no value of its field is a 400, of the engine or of memory', async (t) => {
+  const assignments: Assignment[] = [
+    { slot: 'i0', value: { by: '0.01', field: price } },
+    { slot: 'n1', value: { by: 1, field: whole } },
+  ];
+  const failure = (message: string) => sumFailure(new Error(message), assignments)?.problems;
+  t.strictSame(failure('Code: 395. DB::Exception: no sum for slot n1: while executing'), [
+    "Body field: 'whole' can not be incremented: the sum would be outside the range of INTEGER",
+  ]);
+  t.equal(failure('Code: 395. DB::Exception: no sum for slot n11: while executing'), undefined);
+  t.equal(failure('Code: 62. DB::Exception: Syntax error: no sum for slot n1'), undefined);
+  const before = { _id: 'x', _created_at: now.toISOString(), _updated_at: now.toISOString(), _hashes: {} };
+  t.throws(() => changedRow({ ...before, _doc: { i0: '99.99' } }, assignments), {
+    message:
+      "Body field: 'price' can not be incremented: the sum would be outside the range of DECIMAL(4, 2)",
+  });
+  t.match(changedRow({ ...before, _doc: { i0: '-99.99', n1: '-1' } }, assignments), {
+    _doc: { i0: '-99.98', n1: '0' },
+  });
 });
 
 t.test('nothing but the time is set when nothing changes', async (t) => {

@@ -36,10 +36,14 @@ export function termOf(spaceId: string, slot: string, value: StoredValue): Term 
 /** In place of a value that an increment writes, because the sum is not known before. */
 export const anyNumber = '+';
 
+const mayBeSum = /^-?\d{1,38}(?:\.\d{1,38})?$/;
+
 /** The keys by which updates record values, and the key for sums of increments. */
 export function updateKeysSql(values: readonly Pick<SlotValue, 'slot' | 'value'>[]): string {
   const keys = values.map(({ slot, value }) => keyOf(slot, value));
-  const sums = values.flatMap(({ slot, value }) => (typeof value === 'number' ? keyOf(slot, anyNumber) : []));
+  const sums = values.flatMap(({ slot, value }) =>
+    typeof value === 'number' || mayBeSum.test(String(value)) ? keyOf(slot, anyNumber) : [],
+  );
   return `key IN ${keysSql([...new Set([...keys, ...sums])])}`;
 }
 

@@ -1,10 +1,18 @@
 import { slotColumns } from '#catalogue/migrations/record-tables.ts';
 import { textLiteral } from '#engine/literal.ts';
+import type { ApiError } from '#kernel/errors/api-error.ts';
 import { timestampText } from '#kernel/ids/row-values.ts';
-import { type Increment, isIncrement, type NewValue } from '../structure/increment.ts';
+import {
+  additionOf,
+  type Increment,
+  isIncrement,
+  type NewValue,
+  sumOf,
+  sumOutOfRange,
+} from '../structure/increment.ts';
 import { kindOf, type SlotKind } from '../structure/slots.ts';
 import { wholeText } from '../types/column-text.ts';
-import { numberSql } from '../types/number.ts';
+import { typeEntry } from '../types/field-types.ts';
 import { engineTime } from './record-row.ts';
 import type { StoredRow } from './stored-row.ts';
 
@@ -14,13 +22,13 @@ export interface Assignment {
   readonly value: NewValue;
 }
 
-/** The record with the new values. `_updated_at` always grows, even if the clock stands still or goes back. */
+/** The record with the new values. Throws a 400 if a sum is no value of its field. `_updated_at` always grows, even if the clock stands still or goes back. */
 export function changedRow(before: StoredRow, assignments: readonly Assignment[]): StoredRow {
   const doc: Record<string, string> = { ...before._doc };
   for (const { slot, value } of assignments) {
     if (kindOf(slot) === 'h') continue;
     if (value === null) delete doc[slot];
-    else if (isIncrement(value)) doc[slot] = String(Number(doc[slot] ?? 0) + value.by);
+    else if (isIncrement(value)) doc[slot] = sumOf(value, doc[slot]);
     else doc[slot] = String(value);
   }
   const time = Math.max(Date.now(), Date.parse(before._updated_at) + 1);
@@ -60,8 +68,8 @@ function partsOf(rows: readonly RowUpdate[], slots: readonly string[], place: st
     const given = rows.map(({ assignments }) => assignments[index]?.value ?? null);
     if (given.every(isIncrement)) {
       const sum = sumSql(slot, given, place);
-      if (kind !== 'm') parts.push(`${slot} = ${sum}`);
-      sums.push(textLiteral(slot), numberSql(sum));
+      if (kind !== 'm') parts.push(`${slot} = ${kind === 'i' ? `toInt64(${sum})` : sum}`);
+      sums.push(textLiteral(slot), sumTextSql(slot, given[0] as Increment, sum));
       return;
     }
     if (kind === 'm' || kind === 'h') return;
@@ -93,11 +101,36 @@ function timeSql(rows: readonly RowUpdate[], now: Date, place: string): string {
   return `greatest(toDateTime64(${textLiteral(timestampText(now))}, 3, 'UTC'), addMilliseconds(_updated_at, 1))`;
 }
 
-/** The stored number and the number to add: the engine reads and writes it in one step. */
+/** The stored number and the number to add: the engine reads and writes it in one step. All are of equal fields. */
 function sumSql(slot: string, increments: readonly Increment[], place: string): string {
-  const stored = kindOf(slot) === 'm' ? `toFloat64OrZero(_doc[${textLiteral(slot)}])` : `ifNull(${slot}, 0)`;
-  const added = increments.map(({ by }) => textLiteral(String(by)));
-  return `(${stored} + CAST([${added.join(', ')}], 'Array(Float64)')[${place}])`;
+  const { field } = increments[0] as Increment;
+  const { castText = String } = typeEntry(field.type);
+  const { engineType } = additionOf(increments[0] as Increment);
+  const isWhole = engineType !== 'Float64';
+  const column = isWhole ? `toInt256(ifNull(${slot}, 0))` : `ifNull(${slot}, 0)`;
+  const text = `_doc[${textLiteral(slot)}]`;
+  const number = isWhole ? `toInt256OrZero(replaceOne(${text}, '.', ''))` : `toFloat64OrZero(${text})`;
+  const added = increments.map(({ by }) => textLiteral(castText(String(by))));
+  return `(${kindOf(slot) === 'm' ? number : column} + CAST([${added.join(', ')}], 'Array(${engineType})')[${place}])`;
+}
+
+/** The sum as text. A sum that is no value of the field fails the statement, which then changes nothing. */
+function sumTextSql(slot: string, increment: Increment, sum: string): string {
+  const { fits, textSql } = additionOf(increment);
+  if (fits === undefined) return textSql(sum, increment.field);
+  const checked = `(sum + throwIf(NOT (${fits('sum', increment.field)}), ${textLiteral(noSum + slot)}))`;
+  return `arrayMap(sum -> ${textSql(checked, increment.field)}, [${sum}])[1]`;
+}
+
+const noSum = 'no sum for slot ';
+// FUNCTION_THROW_IF_VALUE_IS_NON_ZERO
+const noSumOf = new RegExp(`Code: 395\\. DB::Exception: ${noSum}(\\w+)`);
+
+/** The 400 for a failed statement with a sum that is no value of its field; null: it failed otherwise. */
+export function sumFailure(error: unknown, assignments: readonly Assignment[]): ApiError | null {
+  const slot = error instanceof Error ? noSumOf.exec(error.message)?.[1] : undefined;
+  const value = assignments.find((one) => one.slot === slot)?.value ?? null;
+  return isIncrement(value) ? sumOutOfRange(value.field) : null;
 }
 
 /** The map with some values set, and null values removed. */

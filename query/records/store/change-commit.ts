@@ -14,9 +14,10 @@ import type { RecordAddress } from '../sql/addresses-sql.ts';
 import { keyLines, type UpdatedValues } from '../sql/record-row.ts';
 import type { StoredRow } from '../sql/stored-row.ts';
 import { anyNumber } from '../sql/terms.ts';
-import type { RowUpdate } from '../sql/update-sql.ts';
+import { type RowUpdate, sumFailure } from '../sql/update-sql.ts';
 import { isIncrement } from '../structure/increment.ts';
 import { kindOf } from '../structure/slots.ts';
+import { typeText } from '../types/field-types.ts';
 import type { ChangeStep, Engine, RecordChange } from './record-store.ts';
 import { rowsById } from './rows-by-id.ts';
 import type { UpdateValues } from './update-values.ts';
@@ -68,9 +69,11 @@ export function createChangeCommit(
       }
       // if the connection broke, the change may have been made: a removed record would seem never to have existed
       const isOver = error instanceof ApiError || error instanceof UnknownOutcome || entries.length === 1;
+      const outOfRange = sumFailure(error, entries[0]?.item.steps[0]?.assignments ?? []);
       // an increment that was made must not be made again because reading its result failed
-      if (isOver || entries.some(({ item }) => adds(item))) {
-        const reason = error instanceof StatementTimeout ? deadlineExceeded(error.timeLimit) : error;
+      if (isOver || (outOfRange === null && entries.some(({ item }) => adds(item)))) {
+        const known = outOfRange ?? error;
+        const reason = known instanceof StatementTimeout ? deadlineExceeded(known.timeLimit) : known;
         for (const { reject } of entries) reject(reason);
         return;
       }
@@ -188,7 +191,7 @@ function shapeOf({ steps }: RecordChange): string {
   const { id, assignments = null } = steps[0] ?? {};
   if (steps.length > 1) return `several ${id}`;
   if (assignments === null) return 'remove';
-  return `update ${assignments.map(({ slot, value }) => `${slot}${isIncrement(value) ? '+' : ''}`).join()}`;
+  return `update ${assignments.map(({ slot, value }) => `${slot}${isIncrement(value) ? `+${typeText(value.field)}` : ''}`).join()}`;
 }
 
 function sizeOf({ steps }: RecordChange): number {

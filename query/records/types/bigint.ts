@@ -7,8 +7,12 @@ const [least, most] = [-(2n ** 63n), 2n ** 63n - 1n];
 
 function readDigits(text: string): ValueReading {
   if (!/^[+-]?\d{1,40}$/.test(text)) return misfit(valid, 'write its digits');
-  const value = BigInt(text.replace('+', ''));
-  return value < least || value > most ? misfit(valid) : { value: String(value) };
+  const value = ifFits(BigInt(text.replace('+', '')));
+  return value === null ? misfit(valid) : { value };
+}
+
+function ifFits(value: bigint): string | null {
+  return value < least || value > most ? null : String(value);
 }
 
 /** A whole number of 64 bits. JSON's numbers would be rounded by most readers, so it is a string of digits. */
@@ -43,5 +47,11 @@ export const bigint: FieldTypeEntry = {
   schema: { type: 'string', pattern: '^-?[0-9]{1,19}$', example: '9007199254740993' },
   example: '9007199254740993',
   conversions: { TEXT: (text) => ({ fits: '1', text, column: text }), DECIMAL: decimalOf },
+  addition: {
+    engineType: 'Int256',
+    sum: (stored = '0', by) => ifFits(BigInt(stored) + BigInt(by as string)),
+    fits: (sum) => `${sum} BETWEEN toInt256('${least}') AND toInt256('${most}')`,
+    textSql: (sum) => `toString(${sum})`,
+  },
   now: (now) => String(now.getTime()),
 };

@@ -59,6 +59,16 @@ export function decimalOf(
   };
 }
 
+/** A decimal without its point. */
+function digitsOf(text: string): bigint {
+  return BigInt(text.replace('.', ''));
+}
+
+/** The first number without a point that has too many digits. */
+function limitOf({ precision = mostPrecision }: ValueOptions): bigint {
+  return 10n ** BigInt(precision);
+}
+
 function decimalText(digits: string, { scale = 0 }: ValueOptions): string {
   if (scale === 0) return digits;
   const [sign, unsigned] = digits.startsWith('-') ? ['-', digits.slice(1)] : ['', digits];
@@ -88,13 +98,13 @@ export const decimal: FieldTypeEntry = {
   isJson: false,
   cell: 'text',
   isQuoted: true,
-  comparable: (text) => BigInt(text.replace('.', '')),
+  comparable: digitsOf,
   order: exactOrder,
   column: ({ precision = mostPrecision }) => (precision <= mostInColumn ? 'i' : null),
   engineType: 'Int128',
   castSql: (text) => `toInt128(replaceOne(${text}, '.', ''))`,
-  literal: (value) => `toInt128('${BigInt((value as string).replace('.', ''))}')`,
-  castText: (value) => String(BigInt(value.replace('.', ''))),
+  literal: (value) => `toInt128('${digitsOf(value as string)}')`,
+  castText: (value) => String(digitsOf(value)),
   textSql: decimalSql,
   textOfDigits: decimalText,
   tableSql: (value, options) => {
@@ -106,5 +116,15 @@ export const decimal: FieldTypeEntry = {
   schema: { type: 'string', pattern: '^-?[0-9]+([.][0-9]+)?$', example: '12.30' },
   example: '1',
   conversions: { TEXT: (text) => ({ fits: '1', text, column: text }), DECIMAL: decimalOf },
+  addition: {
+    engineType: 'Int256',
+    sum(stored = '0', by, options) {
+      const sum = digitsOf(stored) + digitsOf(by as string);
+      const most = limitOf(options);
+      return sum < most && sum > -most ? decimalText(String(sum), options) : null;
+    },
+    fits: (sum, options) => `abs(${sum}) < toInt256('${limitOf(options)}')`,
+    textSql: decimalSql,
+  },
   now: (now) => String(now.getTime()),
 };

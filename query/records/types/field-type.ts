@@ -31,8 +31,6 @@ export type Ability =
   | 'ordered'
   /** To be added up. */
   | 'summed'
-  /** To be added to by a change of a record. */
-  | 'incremented'
   /** To be divided into stretches of time. */
   | 'bucketed'
   /** To be shown by the clocks of a time zone. */
@@ -69,6 +67,20 @@ export type Convert = (text: string, from: ValueOptions, to: ValueOptions) => Co
 
 /** The columns of the records table for values of a type (structure/slots.ts). */
 export type ColumnKind = 'n' | 't' | 'b' | 'i';
+
+/** How a change of a record adds to a stored value. */
+export interface Addition {
+  /** What may be added, where not every value of the type may. */
+  readonly most?: number;
+  /** The engine's type of sums, which holds any two values of the field's. */
+  readonly engineType: 'Float64' | 'Int256';
+  /** The sum as its stored text; null: it is no value of the field. @param stored absent: 0 */
+  readonly sum: (stored: string | undefined, by: StoredValue, options: ValueOptions) => string | null;
+  /** SQL for whether a sum is a value of the field; absent: it always is. */
+  readonly fits?: (sum: string, options: ValueOptions) => string;
+  /** SQL for a sum as its stored text. */
+  readonly textSql: (sum: string, options: ValueOptions) => string;
+}
 
 /** All that a field type is. A new type is a new entry of the table (CONTRIBUTING.md). */
 export interface FieldTypeEntry extends ValueKind {
@@ -119,6 +131,8 @@ export interface FieldTypeEntry extends ValueKind {
   readonly example: unknown;
   /** How values become those of other types, only where nothing is lost. */
   readonly conversions: Readonly<Record<string, Convert>>;
+  /** Absent: changes do not add to its values. */
+  readonly addition?: Addition;
   /** The value of `$now` in rules; absent: its text in ISO 8601. */
   readonly now?: (now: Date) => StoredValue;
 }

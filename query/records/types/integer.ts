@@ -1,6 +1,6 @@
 import { decimalOf } from './decimal.ts';
 import { type FieldTypeEntry, misfit } from './field-type.ts';
-import { number } from './number.ts';
+import { number, numberSql } from './number.ts';
 
 const valid = 'whole number';
 const most = Number.MAX_SAFE_INTEGER;
@@ -8,7 +8,6 @@ const most = Number.MAX_SAFE_INTEGER;
 /** A whole number that a double holds. */
 export const integer: FieldTypeEntry = {
   ...number,
-  can: ['listed', 'ordered', 'summed'],
   words: 'an INTEGER',
   title: 'Integer',
   valid,
@@ -29,5 +28,14 @@ export const integer: FieldTypeEntry = {
     NUMBER: (text) => ({ fits: '1', text, column: `toFloat64(${text})` }),
     BIGINT: (text) => ({ fits: '1', text, column: `toInt64(${text})` }),
     DECIMAL: decimalOf,
+  },
+  addition: {
+    engineType: 'Float64',
+    sum(stored = '0', by) {
+      const sum = Number(stored) + (by as number);
+      return Number.isSafeInteger(sum) ? String(sum) : null;
+    },
+    fits: (sum) => `abs(${sum}) <= ${most}`,
+    textSql: numberSql,
   },
 };

@@ -12,7 +12,7 @@ export const number: FieldTypeEntry = {
   words: 'a NUMBER',
   title: 'Number',
   valid,
-  can: ['listed', 'ordered', 'summed', 'incremented'],
+  can: ['listed', 'ordered', 'summed'],
   read(value) {
     if (typeof value !== 'number' || !Number.isFinite(value)) return misfit(valid);
     // -0 and 0 are the same value, also for a unique field
@@ -44,6 +44,13 @@ export const number: FieldTypeEntry = {
       const fits = `${number} = trunc(${number}) AND abs(${number}) <= ${Number.MAX_SAFE_INTEGER}`;
       return { fits, text, column: number };
     },
+  },
+  addition: {
+    // small enough to be rounded away when added to the largest double, so no sum is infinite
+    most: 1e291,
+    engineType: 'Float64',
+    sum: (stored = '0', by) => String(Number(stored) + (by as number)),
+    textSql: numberSql,
   },
   now: (now) => now.getTime(),
 };
