@@ -118,12 +118,13 @@ class AggregateReader {
       this.#problems.push(
         `groupBy: bucket should be createdAt, updatedAt, or a field of type ${typesThat('bucketed').join(' or ')}`,
       );
-    else if (isField && !typeCan(target.type, 'zoned') && given.timeZone !== undefined)
+    const hasDays = isField && isBucketed(target) && !typeCan(target.type, 'zoned');
+    if (hasDays && given.timeZone !== undefined)
       this.#problems.push(`groupBy: ${shownName(target.name)} has no time zone: leave out timeZone`);
     const zone = typeof timeZone === 'string' ? TimeZone.named(timeZone) : null;
     if (zone === null)
       this.#problems.push('groupBy: timeZone should be the name of a time zone, such as Europe/Paris');
-    const bucket = readEvery(every, zone ?? TimeZone.utc);
+    const bucket = readEvery(every, hasDays ? null : (zone ?? TimeZone.utc));
     if (typeof bucket === 'string') this.#problems.push(`groupBy: every ${bucket}`);
     if (typeof fill !== 'boolean') this.#problems.push('groupBy: fill should be true or false');
     if (typeof as === 'string') this.#isNewName(as);

@@ -108,19 +108,37 @@ t.test('weeks, hours and minutes, and several of them', async (t) => {
 });
 
 t.test('a day has no zone', async (t) => {
-  const found = await groups({ bucket: 'day', every: '1mo' });
-  t.strictSame(
-    Object.fromEntries(found.map(({ day, n }) => [String(day).slice(0, 7), n])),
-    counted(times.map((time) => time.slice(0, 7))),
-  );
+  const days = times.map((time) => time.slice(0, 10));
+  const mondayOf = (text: string): string => {
+    const time = Date.parse(text);
+    return new Date(time - ((new Date(time).getUTCDay() + 6) % 7) * 86_400_000).toISOString().slice(0, 10);
+  };
+  for (const [every, firstDayOf] of [
+    ['1d', (text: string) => text],
+    ['1w', mondayOf],
+    ['1mo', (text: string) => `${text.slice(0, 7)}-01`],
+    ['1y', (text: string) => `${text.slice(0, 4)}-01-01`],
+    ['10y', (text: string) => `${text.slice(0, 3)}0-01-01`],
+  ] as const) {
+    const found = await groups({ bucket: 'day', every });
+    t.strictSame(
+      Object.fromEntries(found.map(({ day, n }) => [day, n])),
+      counted(days.map(firstDayOf)),
+      every,
+    );
+  }
+  for (const every of ['1s', '90m', '24h'])
+    await t.rejects(groups({ bucket: 'day', every }), {
+      message: '["groupBy: every should be a day or longer, such as 1d: the field has days without a time"]',
+    });
   await t.rejects(groups({ bucket: 'day', every: '1d', timeZone: 'Europe/Paris' }), /has no time zone/);
 });
 
 t.test('records without a time are a group without a name', async (t) => {
-  const sparse = spaceOf(harness, 'p', 'sparse', fieldsOf('at DATETIME, n NUMBER'));
+  const sparse = spaceOf(harness, 'p', 'sparse', fieldsOf('at DATETIME, day DATE, n NUMBER'));
   await sparse.insert([
-    { at: '2026-01-31T12:00:00Z', n: 1 },
-    { at: '2026-02-02T12:00:00Z' },
+    { at: '2026-01-31T12:00:00Z', day: '2026-01-31', n: 1 },
+    { at: '2026-02-02T12:00:00Z', day: '2026-02-02' },
     { n: 2 },
     { n: 3 },
   ]);
@@ -135,6 +153,16 @@ t.test('records without a time are a group without a name', async (t) => {
       ...(fill ? [{ at: '2026-02-01T00:00:00Z', all: 0, sum: null }] : []),
       { at: '2026-02-02T00:00:00Z', all: 1, sum: null },
       { at: null, all: 2, sum: 5 },
+    ]);
+    const byDay = await sparse.aggregate({
+      groupBy: [{ bucket: 'day', every: '1d', fill, as: 'begin' }],
+      values: { all: 'count' },
+    });
+    t.strictSame(byDay.body, [
+      { begin: '2026-01-31', all: 1 },
+      ...(fill ? [{ begin: '2026-02-01', all: 0 }] : []),
+      { begin: '2026-02-02', all: 1 },
+      { begin: null, all: 2 },
     ]);
   }
 });

@@ -1,5 +1,5 @@
 import { textLiteral } from '#engine/literal.ts';
-import { inEngine } from '../../types/times.ts';
+import { dayText, inEngine } from '../../types/times.ts';
 
 const second = 1000;
 const day = 86_400 * second;
@@ -30,12 +30,15 @@ export class TimeBucket {
   readonly #count: number;
   readonly #unit: Unit;
   readonly #zone: TimeZone;
+  readonly #ofDays: boolean;
   readonly #names = new Map<number, string>();
 
-  constructor(count: number, unit: Unit, zone: TimeZone) {
+  /** @param zone null: the buckets are of days without a time */
+  constructor(count: number, unit: Unit, zone: TimeZone | null) {
     this.#count = count;
     this.#unit = unit;
-    this.#zone = zone;
+    this.#zone = zone ?? TimeZone.utc;
+    this.#ofDays = zone === null;
   }
 
   /** The number of the bucket that a time of a record is in. */
@@ -81,11 +84,12 @@ export class TimeBucket {
     return this.nameOf(number) !== this.nameOf(number + 1);
   }
 
-  /** When a bucket begins, with the offset of the time zone (RFC 3339). */
+  /** When a bucket begins, with the offset of the time zone (RFC 3339), or its first day. */
   nameOf(number: number): string {
     let name = this.#names.get(number);
     if (name === undefined) {
-      name = this.#zone.textOf(this.#beginOf(number));
+      const begin = this.#beginOf(number);
+      name = this.#ofDays ? dayText(begin) : this.#zone.textOf(begin);
       this.#names.set(number, name);
     }
     return name;
@@ -113,11 +117,13 @@ function floorSql(value: string, by: number): string {
   return by === 1 ? value : `intDiv(${value} - if(${value} < 0, ${by - 1}, 0), ${by})`;
 }
 
-/** Reads a length such as `15m` or `1mo`. A text is its problem. */
-export function readEvery(text: unknown, zone: TimeZone): TimeBucket | string {
+/** Reads a length such as `15m` or `1mo`. A text is its problem. @param zone null: of days without a time */
+export function readEvery(text: unknown, zone: TimeZone | null): TimeBucket | string {
   const [, digits = '', unit = ''] =
     (typeof text === 'string' && /^(\d{1,6})(s|m|h|d|w|mo|y)$/.exec(text)) || [];
   if (unit === '') return `should be a number and one of ${Object.keys(units).join(', ')}, such as 15m`;
+  if (zone === null && units[unit as Unit] !== null)
+    return 'should be a day or longer, such as 1d: the field has days without a time';
   const count = Number(digits);
   const most = units[unit as Unit] === null ? longest.calendar : longest.clock;
   if (count < 1 || count > most) return `should be from 1${unit} to ${most}${unit}`;
