@@ -10,7 +10,7 @@ import {
   type Value,
 } from '#records/input/aggregate/aggregate-plan.ts';
 import { type AggregateFunction, functions, functionsFor } from '#records/input/aggregate/functions.ts';
-import { readEvery, TimeZone } from '#records/input/aggregate/time-bucket.ts';
+import { readEvery } from '#records/input/aggregate/time-bucket.ts';
 import { kindOfValue } from '#records/input/filters/filter.ts';
 import type { GivenFilter } from '#records/input/filters/given-filter.ts';
 import { nameOfSubject, type Subject, targetOf } from '#records/input/filters/names.ts';
@@ -21,6 +21,7 @@ import type { Field } from '#records/structure/field.ts';
 import type { Structure } from '#records/structure/structure.ts';
 import { typeCan, typesThat } from '#records/types/field-types.ts';
 import { isObject } from '#records/types/is-object.ts';
+import { TimeZone } from '#records/types/time-zone.ts';
 import type { HttpRequest } from '#server/http/http-types.ts';
 import { readWhere } from './many-records.ts';
 import { PartReader } from './part-reader.ts';

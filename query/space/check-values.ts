@@ -99,6 +99,8 @@ export async function checkRetyped(
       problems.push(
         `${what}: ${misfits === 1 ? '1 stored value is' : `${misfits} stored values are`} hashed`,
       );
+    } else if (misfits > 0 && conversions[index]?.needs !== undefined) {
+      problems.push(`${what}: ${conversions[index].needs}`);
     } else if (misfits > 0) {
       const value = shownName(String(row[`_example${index}`] ?? ''));
       const example = `${misfits === 1 ? ':' : ', such as'} ${value} in record ${row[`_record${index}`]}`;
@@ -128,11 +130,12 @@ export function refusal({ from, to }: Pick<RetypedField, 'from' | 'to'>): string
 async function conversionFor(
   { db, table }: Engine,
   { id, ownerId }: Records,
-  { from, to }: RetypedField,
+  { from, to, timeZone }: RetypedField,
   signal: AbortSignal,
 ): Promise<Conversion | null> {
   const { normalize } = to;
-  if (from.hashed || !isSameType(from, to) || normalize === undefined) return conversionOf(from, to);
+  if (from.hashed || !isSameType(from, to) || normalize === undefined)
+    return conversionOf(from, timeZone === undefined ? to : { ...to, timeZone });
   const where = `${hasValueSql(from)} AND ${isBeyondAscii(from)}`;
   const read = { ...table.select(id, { columns: docText(from), where }), signal, account: ownerId };
   const others = new Map<string, string>();

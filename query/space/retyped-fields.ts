@@ -10,22 +10,25 @@ export interface RetypedField {
   readonly to: Field;
   /** Whether its values must be unique, now or by the requested structure. */
   readonly unique: boolean;
+  /** Where its days begin. */
+  readonly timeZone?: string;
 }
 
 /** The fields that a request's structure declares with another type than the stored one, or normalizes. */
 export function retypedFields(stored: Structure, requested: Structure): readonly RetypedField[] {
   const bySlug = new Map(stored.fields.map((field) => [field.slug, field]));
   const changed = requested.fields.flatMap((field) => {
-    const { slug, type, normalize, precision, scale, defaultValue, unique } = field;
+    const { slug, type, normalize, precision, scale, timeZone, defaultValue, unique } = field;
     const from = bySlug.get(slug);
     if (from === undefined) return [];
     if (isSameType(from, field) && !normalizesMore(from.normalize, normalize)) return [];
-    const { precision: _, scale: __, ...kept } = from;
+    const { precision: _, scale: __, timeZone: ___, ...kept } = from;
     return [
       {
         from,
         to: { ...kept, ...digitsOf(precision, scale), type, normalize, defaultValue },
         unique: unique || from.unique,
+        ...(timeZone !== undefined && { timeZone }),
       },
     ];
   });

@@ -9,8 +9,10 @@ import { textsSql } from '#records/sql/value-sql.ts';
 import {
   instantText,
   instantTextSql,
+  isDaySql,
   isRfc3339Sql,
   microsOfText,
+  readDay,
   readInstant,
   rfc3339MicrosSql,
 } from '#records/types/times.ts';
@@ -113,6 +115,28 @@ const texts = fc
     ),
   )
   .map((parts) => parts.flat().join(''));
+
+t.test('days', async (t) => {
+  const days = fc.sample(
+    fc
+      .tuple(
+        fc.constantFrom('0000', '0001', '1900', '2000', '2024', '2026', '9999', '12026', '26'),
+        two(13),
+        two(32),
+      )
+      .map((parts) => parts.join('-')),
+    { seed, numRuns: 5000 },
+  );
+  const rows = await db.rows<{ fits: number }>({
+    sql: `SELECT ${isDaySql('text')} AS fits FROM (SELECT arrayJoin(${textsSql(days)}) AS text)`,
+  });
+  const [found, known] = [
+    rows.map(({ fits }) => Number(fits)),
+    days.map((day) => Number(readDay(day) !== null)),
+  ];
+  t.strictSame(found, known);
+  t.ok(known.includes(1) && known.includes(0));
+});
 
 t.test('random texts', async (t) => {
   const count = sized(100_000, 5000);

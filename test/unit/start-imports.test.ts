@@ -70,7 +70,7 @@ t.test('names of time zones are read with the first request that names one', asy
     reads++;
     return known(key);
   };
-  const { TimeZone } = await import('#records/input/aggregate/time-bucket.ts');
+  const { TimeZone } = await import('#records/types/time-zone.ts');
   await import('#query/input/parse-aggregate.ts');
   t.equal(TimeZone.named('UTC'), TimeZone.utc);
   t.equal(reads, 0);

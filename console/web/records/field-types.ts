@@ -96,7 +96,7 @@ export const fieldTypes = {
       BIGINT: 'Every stored text has to be a whole number, such as 12.',
       DECIMAL: 'Every stored text has to be a number with few enough digits, such as 12.30.',
       DATE: 'Every stored text has to be a day, such as 2026-01-31.',
-      DATETIME: 'Every stored text has to be a time in UTC, such as 2026-01-31T12:00:00.000Z.',
+      DATETIME: 'Every stored text has to be a time with a time zone, such as 2026-01-31T12:00:00Z.',
     },
     clientType: 'String',
   },

@@ -17,6 +17,8 @@ export interface Field {
   /** Of a DECIMAL: the most digits, and how many of them are behind the point. */
   readonly precision?: number;
   readonly scale?: number;
+  /** Of a request that makes a DATE a DATETIME: where its days begin. Not stored. */
+  readonly timeZone?: string;
   readonly description: string;
   readonly comment: string;
   readonly defaultValue: StoredValue | null;

@@ -11,6 +11,7 @@ import {
 } from '../types/field-types.ts';
 import { isObject } from '../types/is-object.ts';
 import { type Normalization, normalizations } from '../types/normalize.ts';
+import { TimeZone } from '../types/time-zone.ts';
 import { type Field, isSystemKey } from './field.ts';
 
 // bytes of a header that are not UTF-8 become this
@@ -40,6 +41,7 @@ export function parseField(input: unknown, index: number, problems: string[]): F
   };
   const normalize = readNormalize(input, complain);
   const digits = readDigits(input, complain);
+  const timeZone = readTimeZone(input, complain);
   const field = {
     name: input.name as string,
     slug: input.slug as string,
@@ -49,6 +51,7 @@ export function parseField(input: unknown, index: number, problems: string[]): F
     hashed: flag('hashed'),
     ...(normalize.length === 0 ? {} : { normalize }),
     ...digits,
+    ...(timeZone === null ? {} : { timeZone }),
     description: textOrEmpty(input.description),
     comment: textOrEmpty(input.comment),
     defaultValue:
@@ -119,6 +122,19 @@ function readDigits(
     complain('should have a scale: the digits behind the point, from 0 to its precision');
   else return { precision, scale };
   return {};
+}
+
+/** Where the days of a DATE begin that becomes a DATETIME. Null: it is not said. */
+function readTimeZone(
+  { type, timeZone = null }: Readonly<Record<string, unknown>>,
+  complain: (problem: string) => void,
+): string | null {
+  if (timeZone === null) return null;
+  if (!(typesThat('zoned') as readonly unknown[]).includes(type))
+    complain(`has a timeZone, which is for ${typesThat('zoned').join(', ')}`);
+  else if (typeof timeZone === 'string' && TimeZone.named(timeZone) !== null) return timeZone;
+  else complain('has a timeZone that is not the name of a time zone, such as Europe/Paris');
+  return null;
 }
 
 function isText(type: unknown): boolean {

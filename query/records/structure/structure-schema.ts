@@ -47,6 +47,11 @@ const scale: Schema = {
   maximum: mostPrecision,
   description: 'Of a DECIMAL, which needs it: the digits behind the point',
 };
+const timeZone: Schema = {
+  ...string,
+  description:
+    'Of a DATETIME that was a DATE: the time zone in which the stored days begin, such as `Europe/Paris`. It is not stored',
+};
 const defaultValue: Schema = { description: 'Used when no value is supplied; of the type of the field' };
 
 // no defaults: some generators demand what has one
@@ -61,6 +66,7 @@ const fieldSchema = named('Field', {
     normalize: nullable(normalize),
     precision: nullable(precision),
     scale: nullable(scale),
+    timeZone: nullable(timeZone),
     description: { description: 'Text' },
     comment: { description: 'Text; may be empty' },
     defaultValue,

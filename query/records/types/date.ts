@@ -1,5 +1,14 @@
-import { type FieldTypeEntry, misfit } from './field-type.ts';
-import { dayText, dayTextSql, microsOfText, microsSql, readDay, textOfMicros } from './times.ts';
+import { type Conversion, type FieldTypeEntry, misfit, type ValueOptions } from './field-type.ts';
+import { TimeZone } from './time-zone.ts';
+import {
+  dayText,
+  dayTextSql,
+  instantTextSql,
+  microsOfText,
+  microsSql,
+  readDay,
+  textOfMicros,
+} from './times.ts';
 import { dayOrder } from './value-order.ts';
 
 const valid = 'day';
@@ -33,6 +42,24 @@ export const date: FieldTypeEntry = {
   jsonSql: (value) => `concat('"', ${dayTextSql(value)}, '"')`,
   schema: { type: 'string', format: 'date' },
   example: '2026-01-31',
-  conversions: { TEXT: (text) => ({ fits: '1', text, column: text }) },
+  conversions: { TEXT: (text) => ({ fits: '1', text, column: text }), DATETIME: beginningOf },
   now: (now) => dayText(now.getTime()),
 };
+
+const day = 86_400_000;
+
+/** The first moment of a day in a time zone. The engine's own functions miss it where clocks skip midnight. */
+function beginningOf(text: string, _: ValueOptions, { timeZone }: ValueOptions): Conversion {
+  const zone = timeZone === undefined ? null : TimeZone.named(timeZone);
+  if (zone === null) {
+    const needs = 'give the field a timeZone, such as "Europe/Paris": a day becomes its first moment there';
+    return { fits: 'false', text, column: text, needs };
+  }
+  const begins = zone.dayBegins();
+  const days = `[${begins.map(({ from }) => from / day).join()}]`;
+  const distances = `[${begins.map(({ distance }) => distance).join()}]`;
+  const midnight = microsSql(`concat(${text}, ' 00:00:00')`);
+  const number = `intDiv(${midnight}, ${day}000)`;
+  const column = `(${midnight} + 1000 * transform(roundDown(${number}, ${days}), ${days}, ${distances}))`;
+  return { fits: 'true', text: `arrayMap(time -> ${instantTextSql('time')}, [${column}])[1]`, column };
+}

@@ -15,6 +15,8 @@ export interface ValueOptions {
   /** Of a DECIMAL: the most digits, and how many of them are behind the point. */
   readonly precision?: number;
   readonly scale?: number;
+  /** Of a request that makes days times: where the days begin. Not stored. */
+  readonly timeZone?: string;
 }
 
 /** A value as it is compared in memory: the times of records as milliseconds. */
@@ -60,6 +62,8 @@ export interface Conversion {
   /** The new value as text for `_doc`, and for the column of a slot that is one. */
   readonly text: string;
   readonly column: string;
+  /** What the request has to say for values to be converted. */
+  readonly needs?: string;
 }
 
 /** @param text SQL for the stored text @param to of the new field */

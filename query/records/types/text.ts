@@ -4,7 +4,7 @@ import { decimalOf } from './decimal.ts';
 import { type Conversion, type Convert, type FieldTypeEntry, misfit } from './field-type.ts';
 import { normalized } from './normalize.ts';
 import { numberSql } from './number.ts';
-import { dayTextSql, instantTextSql, isRfc3339Sql, microsSql, rfc3339MicrosSql } from './times.ts';
+import { instantTextSql, isDaySql, isRfc3339Sql, rfc3339MicrosSql } from './times.ts';
 import { textOrder } from './value-order.ts';
 
 const valid = 'string';
@@ -61,12 +61,9 @@ function wholeOf(fits: string, cast: string): Convert {
   });
 }
 
-/** A day as it is stored, and one that exists: the engine shows it as it was written. */
+/** Any day that a DATE takes. */
 function dayOf(text: string): Conversion {
-  const written = `if(match(${text}, '${dayPattern}'), ${text}, '1970-01-01')`;
-  const column = microsSql(`concat(${written}, ' 00:00:00')`);
-  const fits = `match(${text}, '${dayPattern}') AND NOT startsWith(${text}, '0000') AND ${dayTextSql(column)} = ${text}`;
-  return { fits, text, column };
+  return { fits: isDaySql(text), text, column: rfc3339MicrosSql(`concat(${text}, 'T00:00:00Z')`) };
 }
 
 /** Any time that a DATETIME takes. */
@@ -74,8 +71,6 @@ function instantOf(text: string): Conversion {
   const column = rfc3339MicrosSql(text);
   return { fits: isRfc3339Sql(text), text: instantTextSql(column), column };
 }
-
-const dayPattern = '^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$';
 
 /**
  * A text is a number when it is how JavaScript writes that number, zeros behind its fraction aside: `12`, `-0.50` and

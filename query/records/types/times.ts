@@ -130,7 +130,13 @@ const leapYear = '([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579]
 /** Days of months that every year has, and the last one of February. */
 const dayOfYear = '(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])|(0[13-9]|1[0-2])-(29|30)|(0[13578]|1[02])-31';
 const clock = '(?:[01][0-9]|2[0-3]):[0-5][0-9]';
-const rfc3339 = `^([0-9]{4}-(${dayOfYear})|${leapYear}-02-29)[Tt]${clock}:[0-5][0-9]([.][0-9]{1,6}0*)?([Zz]|[+-]${clock})$`;
+const anyDay = `([0-9]{4}-(${dayOfYear})|${leapYear}-02-29)`;
+const rfc3339 = `^${anyDay}[Tt]${clock}:[0-5][0-9]([.][0-9]{1,6}0*)?([Zz]|[+-]${clock})$`;
+
+/** SQL for whether `readDay` takes a text. */
+export function isDaySql(text: string): string {
+  return `(match(${text}, '^${anyDay}$') AND NOT startsWith(${text}, '0000'))`;
+}
 
 /** SQL for whether `readInstant` takes a text. */
 export function isRfc3339Sql(text: string): string {

@@ -1,4 +1,5 @@
 import { textLiteral } from '#engine/literal.ts';
+import { TimeZone } from '../../types/time-zone.ts';
 import { dayText, inEngine } from '../../types/times.ts';
 
 const second = 1000;
@@ -128,64 +129,4 @@ export function readEvery(text: unknown, zone: TimeZone | null): TimeBucket | st
   const most = units[unit as Unit] === null ? longest.calendar : longest.clock;
   if (count < 1 || count > most) return `should be from 1${unit} to ${most}${unit}`;
   return new TimeBucket(count, unit as Unit, zone);
-}
-
-/** Times as the clocks of a place show them. */
-export class TimeZone {
-  static readonly utc = new TimeZone('UTC');
-  readonly name: string;
-  readonly #format: Intl.DateTimeFormat | null;
-
-  private constructor(name: string) {
-    this.name = name;
-    const options = { timeZone: name, timeZoneName: 'longOffset' } as const;
-    this.#format = name === 'UTC' ? null : new Intl.DateTimeFormat('en-US', options);
-  }
-
-  /** Null: unknown time zone, or one that the engine might not know. */
-  static named(text: string): TimeZone | null {
-    if (text === TimeZone.utc.name) return TimeZone.utc;
-    try {
-      const { timeZone } = new Intl.DateTimeFormat('en-US', { timeZone: text }).resolvedOptions();
-      return knownZones().has(timeZone) || timeZone.startsWith('Etc/') ? new TimeZone(timeZone) : null;
-    } catch {
-      return null;
-    }
-  }
-
-  textOf(time: number): string {
-    const offset = this.#offsetAt(time);
-    const local = new Date(time + offset).toISOString().slice(0, 19);
-    if (offset === 0) return `${local}Z`;
-    const distance = new Date(Math.abs(offset)).toISOString().slice(11, 16);
-    return `${local}${offset < 0 ? '-' : '+'}${distance}`;
-  }
-
-  /** The first moment of a day, which is not midnight where clocks skip it. @param midnight as if it were in UTC */
-  beginOfDay(midnight: number): number {
-    // the offset may change at this very midnight
-    const [early, late] = [this.#offsetAt(midnight - day), this.#offsetAt(midnight + day)];
-    const first = midnight - Math.max(early, late);
-    return first + this.#offsetAt(first) >= midnight ? first : midnight - Math.min(early, late);
-  }
-
-  /** Milliseconds that clocks are ahead of UTC. */
-  #offsetAt(time: number): number {
-    // the engine knows no other clocks
-    if (this.#format === null || time < knownClocks.first || time >= knownClocks.end) return 0;
-    const name = this.#format.formatToParts(time).find(({ type }) => type === 'timeZoneName')?.value ?? '';
-    const [, sign, hours, minutes = 0, seconds = 0] = /([+-])(\d+):(\d+)(?::(\d+))?/.exec(name) ?? [];
-    if (sign === undefined) return 0;
-    const distance = (Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds)) * second;
-    return sign === '-' ? -distance : distance;
-  }
-}
-
-const knownClocks = { first: Date.UTC(1900, 0, 1), end: Date.UTC(2300, 0, 1) };
-
-let zones: ReadonlySet<string> | undefined;
-
-function knownZones(): ReadonlySet<string> {
-  zones ??= new Set([...Intl.supportedValuesOf('timeZone'), 'UTC']);
-  return zones;
 }
