@@ -38,7 +38,7 @@ export const bigint: FieldTypeEntry = {
   order: exactOrder,
   column: () => 'i',
   engineType: 'Int64',
-  castSql: (text) => `toInt64(${text})`,
+  castSql: (text) => `toInt64OrZero(${text})`,
   literal: (value) => `toInt64('${value}')`,
   textSql: (value) => `toString(${value})`,
   textOfDigits: (digits) => digits,

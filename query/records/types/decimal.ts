@@ -55,7 +55,7 @@ export function decimalOf(
   return {
     fits: `${isWritten} AND ${isExact} AND ${isShort}`,
     text: signed,
-    column: `toInt64(replaceOne(${signed}, '.', ''))`,
+    column: `toInt64OrZero(replaceOne(${signed}, '.', ''))`,
   };
 }
 
@@ -102,7 +102,7 @@ export const decimal: FieldTypeEntry = {
   order: exactOrder,
   column: ({ precision = mostPrecision }) => (precision <= mostInColumn ? 'i' : null),
   engineType: 'Int128',
-  castSql: (text) => `toInt128(replaceOne(${text}, '.', ''))`,
+  castSql: (text) => `toInt128OrZero(replaceOne(${text}, '.', ''))`,
   literal: (value) => `toInt128('${digitsOf(value as string)}')`,
   castText: (value) => String(digitsOf(value)),
   textSql: decimalSql,

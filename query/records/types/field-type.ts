@@ -115,7 +115,10 @@ export interface FieldTypeEntry extends ValueKind {
   readonly column: (options: ValueOptions) => ColumnKind | null;
   /** The type of its values in the engine. */
   readonly engineType: 'String' | 'Float64' | 'Bool' | 'Int64' | 'Int128';
-  /** SQL for the stored text as a value of that type. */
+  /**
+   * SQL for the stored text as a value of that type. Any text has to have one: the engine also evaluates the expression for
+   * records of other spaces, whose slot of this name may be of another type.
+   */
   readonly castSql: (text: string) => string;
   /** A literal for a value. */
   readonly literal: (value: StoredValue) => string;

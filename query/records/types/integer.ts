@@ -25,8 +25,8 @@ export const integer: FieldTypeEntry = {
   schema: { type: 'integer', format: 'int64', minimum: -most, maximum: most },
   conversions: {
     TEXT: (text) => ({ fits: '1', text, column: text }),
-    NUMBER: (text) => ({ fits: '1', text, column: `toFloat64(${text})` }),
-    BIGINT: (text) => ({ fits: '1', text, column: `toInt64(${text})` }),
+    NUMBER: (text) => ({ fits: '1', text, column: `toFloat64OrZero(${text})` }),
+    BIGINT: (text) => ({ fits: '1', text, column: `toInt64OrZero(${text})` }),
     DECIMAL: decimalOf,
   },
   addition: {

@@ -32,7 +32,7 @@ export const number: FieldTypeEntry = {
   order: numberOrder,
   column: () => 'n',
   engineType: 'Float64',
-  castSql: (text) => `toFloat64(${text})`,
+  castSql: (text) => `toFloat64OrZero(${text})`,
   literal: (value) => numberLiteral(value as number),
   jsonSql: (value) => `toJSONString(${value})`,
   schema: { type: 'number' },
@@ -40,7 +40,7 @@ export const number: FieldTypeEntry = {
   conversions: {
     TEXT: asStored,
     INTEGER: (text) => {
-      const number = `toFloat64(${text})`;
+      const number = `toFloat64OrZero(${text})`;
       const fits = `${number} = trunc(${number}) AND abs(${number}) <= ${Number.MAX_SAFE_INTEGER}`;
       return { fits, text, column: number };
     },

@@ -117,12 +117,12 @@ export function inEngine(micros: string): { readonly cycles: string; readonly ti
   return { cycles, time: `fromUnixTimestamp64Micro(${micros} - ${cycles} * ${cycle}, 'UTC')` };
 }
 
-/** SQL for the text of a day or an instant, in its stored form, as microseconds since 1970. */
+/** SQL for the text of a day or an instant, in its stored form, as microseconds since 1970. Another text has a number without a meaning. */
 export function microsSql(text: string): string {
-  const cycles = `intDiv(toInt32(substring(${text}, 1, 4)) + 500, 400)`;
-  const year = `leftPad(toString(toInt32(substring(${text}, 1, 4)) - 400 * (${cycles} - 6)), 4, '0')`;
+  const cycles = `intDiv(toInt32OrZero(substring(${text}, 1, 4)) + 500, 400)`;
+  const year = `leftPad(toString(toInt32OrZero(substring(${text}, 1, 4)) - 400 * (${cycles} - 6)), 4, '0')`;
   const rest = `substring(replaceOne(replaceOne(${text}, 'T', ' '), 'Z', ''), 5)`;
-  const shifted = `toUnixTimestamp64Micro(toDateTime64(concat(${year}, ${rest}), 6, 'UTC'))`;
+  const shifted = `toUnixTimestamp64Micro(toDateTime64OrZero(concat(${year}, ${rest}), 6, 'UTC'))`;
   return `(${shifted} + toInt64(${cycles} - 6) * ${cycle})`;
 }
 
