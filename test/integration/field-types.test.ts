@@ -176,6 +176,11 @@ for (const [field, value, problem] of [
     1.5,
     'should be a valid time: a number should be whole milliseconds since 1970, in the years 0001 to 9999',
   ],
+  ['day', '2026-02-30', 'should be a valid day: write it as 2026-01-31'],
+  ['day', '12026-01-31', 'should be a valid day: write it as 2026-01-31'],
+  ['day', 20260131, 'should be a valid day'],
+  ['at', true, 'should be a valid time'],
+  ['at', '2026-01-31T12:00:00 01:00', 'should be a valid time: it should be written as 2026-01-31T12:00:00Z'],
   ['day', '2026-02-29', 'should be a valid day: write it as 2026-01-31'],
   ['day', '0000-01-01', 'should be a valid day: write it as 2026-01-31'],
   ['day', '2026-01-31T00:00:00Z', 'should be a valid day: write it as 2026-01-31'],
@@ -208,6 +213,67 @@ for (const [field, value, problem] of [
   });
 }
 
+t.test('JSON has one number in several writings, and a query the digits alone', async (t) => {
+  const insert = async (body: string) => {
+    const answer = await space.insertOne(body);
+    return answer.body ?? [answer.status, answer.code, ...answer.problems];
+  };
+  t.match(await insert('{"name":"a","n":1e3,"big":1e3,"price":1e1,"exact":1.0}'), {
+    ...{ n: 1000, big: '1000', price: '10.00', exact: '1.0000000000' },
+  });
+  t.match(await insert('{"name":"b","n":1.0,"big":1.0,"price":-0,"exact":-0.0}'), {
+    ...{ n: 1, big: '1', price: '0.00', exact: '0.0000000000' },
+  });
+  t.match(await insert('{"name":"c","n":-0,"big":-0,"at":-0}'), {
+    n: 0,
+    big: '0',
+    at: '1970-01-01T00:00:00.000Z',
+  });
+  const rounded = '1234567890123456789012345678901234567890';
+  for (const field of ['n', 'big', 'price', 'exact', 'at'])
+    t.match(await insert(`{"${field}":${rounded}}`), [
+      400,
+      'invalid_body',
+      /has more digits than a NUMBER can hold/,
+    ]);
+  t.match(await insert('{"n":NaN}'), [400, 'invalid_body']);
+  for (const [query, problem] of [
+    ['n=1e3', "'n' should be a valid whole number"],
+    ['n=1.0', "'n' should be a valid whole number"],
+    ['n=NaN', "'n' should be a valid whole number"],
+    [
+      `n=${rounded}`,
+      "'n' should be a valid whole number: from -9007199254740991 to 9007199254740991; a BIGINT takes more",
+    ],
+    ['big=1e3', "'big' should be a valid whole number of 64 bits: write its digits"],
+    [`big=${rounded}`, "'big' should be a valid whole number of 64 bits"],
+    ['price=1e1', "'price' should be a valid decimal number: write it as 12.30"],
+    ['price=0.001', "'price' should be a valid decimal number: it has more than 2 digits behind the point"],
+    [
+      `exact=${rounded}`,
+      "'exact' should be a valid decimal number: it has more than 28 digits before the point",
+    ],
+    ['at=2026-02-30T00:00:00Z', "'at' should be a valid time: it is not a time that exists"],
+    [
+      'at=2026-06-30T23:59:60Z',
+      "'at' should be a valid time: it is not a time that exists: it is a leap second",
+    ],
+    ['at=2026-01-31T12:00:00%2B25:00', "'at' should be a valid time: it is not a time that exists"],
+    ['at=12026-01-31T12:00:00Z', "'at' should be a valid time: it should be written as 2026-01-31T12:00:00Z"],
+    ['day=2026-02-30', "'day' should be a valid day: write it as 2026-01-31"],
+  ] as const)
+    t.match(await space.find(query), {
+      ...{ status: 400, code: 'invalid_condition' },
+      problems: [`Value for Query field: ${problem}`],
+    });
+  t.match((await space.find('n=-0&name=c')).body, [{ n: 0 }]);
+  t.match(
+    (await space.find('at=1970-01-01T01:00:00+01:00&name=c')).body,
+    [{ name: 'c' }],
+    'a plus that arrives as a space',
+  );
+});
+
 t.test('a structure says what digits its decimals have', async (t) => {
   const cents: readonly FieldInput[] = [{ name: 'a', type: 'DECIMAL', precision: 4, scale: 2 }];
   const made = async (field: object) =>
@@ -219,5 +285,33 @@ t.test('a structure says what digits its decimals have', async (t) => {
   t.match(await made({ type: 'NUMBER', scale: 2 }), [/has a scale, which is for DECIMAL/]);
   t.strictSame(await made({ precision: 4, scale: 2, defaultValue: '1' }), []);
   t.strictSame((await spaceOf(harness, 'p', 'digits', cents).insertOne({ a: '1.25' })).problems, []);
-  t.match(await made({ precision: 4, scale: 1 }), [/DECIMAL\(4, 2\) and can not become DECIMAL\(4, 1\)/]);
+  t.match(await made({ precision: 4, scale: 1 }), [
+    /^Field 'a' is stored as DECIMAL\(4, 2\) and can not become DECIMAL\(4, 1\): 1 of 1 stored value does not convert: '1\.25' in record /,
+  ]);
+  t.match(await made({ precision: 2, scale: 2, defaultValue: '1' }), [
+    /^Field 'a' has a defaultValue that should be a valid decimal number: it has more than 0 digits before the point$/,
+  ]);
+  t.match(await made({ type: 'DATE', defaultValue: '2026-02-30' }), [
+    /has a defaultValue that should be a valid day/,
+  ]);
+  t.match(await made({ type: 'INTEGER', defaultValue: 1.5 }), [
+    /has a defaultValue that should be a valid whole/,
+  ]);
+});
+
+t.test('of two structures that disagree on digits one is refused', async (t) => {
+  const fields = (scale: number): FieldInput[] => [{ name: 'a', type: 'DECIMAL', precision: 4, scale }];
+  const stored = spaceOf(harness, 'p', 'disagreed', fields(2));
+  await stored.insertOne({ a: '1.25' });
+  const other = spaceOf(harness, 'p', 'disagreed', fields(3));
+  t.match(await other.find('', undefined, { mutate: 'false' }), {
+    ...{ status: 400, code: 'structure_conflict' },
+    problems: ["Field 'a' is stored as DECIMAL(4, 2) and can not become DECIMAL(4, 3)"],
+  });
+  const grants = { 'test-grants': JSON.stringify({ may: ['find'] }) };
+  t.match((await stored.find('', undefined, grants)).body, [{ a: '1.25' }]);
+  t.match(await other.find('', undefined, grants), {
+    ...{ status: 403, code: 'not_granted' },
+    problems: [/may only name stored fields as they are, and 'a' is not one$/],
+  });
 });
