@@ -44,8 +44,8 @@ export interface ImportPreview {
   readonly suggested: Readonly<Record<CellChoice, string | null>>;
 }
 
-/** What cells of CSV mean: words for no value and for true, and the character before a fraction. */
-export const cellChoices = ['nulls', 'true', 'decimal'] as const;
+/** What cells mean: words of CSV for no value and for true, its character before a fraction, and the zone of times that have none. */
+export const cellChoices = ['nulls', 'true', 'decimal', 'timeZone'] as const;
 export type CellChoice = (typeof cellChoices)[number];
 export type CellChoices = { readonly [name in CellChoice]?: string };
 
@@ -82,7 +82,7 @@ export const noPreview: ImportPreview = {
   records: 0,
   problems: [],
   remarks: [],
-  suggested: { nulls: null, true: null, decimal: null },
+  suggested: { nulls: null, true: null, decimal: null, timeZone: null },
 };
 
 /** This much of a text is enough for a preview. */
@@ -120,7 +120,11 @@ export async function previewFile(
   const query = { format, dryRun: isWhole ? 'true' : 'start', unescapeFormulas, ...cells };
   const body = isWhole ? file : file.slice(0, beginningBytes);
   const call = { method: 'POST', headers, query, body, signal, timeoutMs };
-  const preview = await jsonOf<ImportPreview>(await callApi(path, call));
+  const answer = await jsonOf<ImportPreview>(await callApi(path, call));
+  const { suggested } = answer;
+  // the service knows that there is none, and the browser which one is likely
+  const timeZone = suggested.timeZone && Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const preview = { ...answer, suggested: { ...suggested, timeZone } };
   // the first record may be larger than the piece
   return !isWhole && preview.columns.length + preview.problems.length === 0 ? noPreview : preview;
 }

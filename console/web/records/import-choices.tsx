@@ -109,6 +109,7 @@ const cellWords: Readonly<Record<CellChoice, (value: string) => string>> = {
   nulls: (value) => `Treat ${value.split(',').join(', ')} as a missing value`,
   true: (value) => `Treat ${value.split(',').join(', ')} as true`,
   decimal: () => 'Numbers have a decimal comma',
+  timeZone: (value) => `Times without a zone are those of ${value}`,
 };
 
 /** The choices that the file suggests, and why. */
