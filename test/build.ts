@@ -18,7 +18,7 @@ const programs = [
   ...['gateway/main.ts', 'query/main.ts', 'console/main.ts', 'cli/transfer/compare-tables.ts'],
   ...['query/imports/thread/import-thread.ts', 'query/imports/thread/preview-thread.ts'],
   ...['query/files/csv-check-thread.ts', 'query/files/first-problem-thread.ts'],
-  'query/files/parquet-nulls-thread.ts',
+  ...['query/files/parquet-nulls-thread.ts', 'query/files/table-shape-thread.ts'],
   ...['test/services/contract-preload.ts', 'test/services/kill-preload.ts'],
 ];
 /** What tests start. */

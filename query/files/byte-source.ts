@@ -2,7 +2,9 @@ import { once } from 'node:events';
 import { read } from 'node:fs';
 import { get, type IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
+import type { AsyncBuffer } from 'hyparquet';
 import { type FileBytes, pieceBytes } from '../imports/formats/file-text.ts';
+import { assertRange } from '../imports/formats/parquet-rows.ts';
 
 /** Where a thread finds the bytes of a file: an open file of the process, or a URL on this machine (byte-server.ts). */
 export type ByteSource = { readonly fd: number } | { readonly url: string };
@@ -26,7 +28,7 @@ async function* piecesOf(fd: number): AsyncGenerator<Uint8Array> {
 }
 
 /** Some bytes of a file, in a thread. @param end the position behind them */
-export async function bytesBetween(source: ByteSource, start: number, end: number): Promise<Uint8Array> {
+async function bytesBetween(source: ByteSource, start: number, end: number): Promise<Uint8Array> {
   const bytes = new Uint8Array(end - start);
   if (bytes.byteLength === 0) return bytes;
   if ('fd' in source) {
@@ -39,6 +41,17 @@ export async function bytesBetween(source: ByteSource, start: number, end: numbe
     at += chunk.byteLength;
   }
   return bytes;
+}
+
+/** A Parquet file, in a thread. @param size in bytes */
+export function fileOf(source: ByteSource, size: number): AsyncBuffer {
+  return {
+    byteLength: size,
+    async slice(start, end = size) {
+      assertRange(start, end, size);
+      return (await bytesBetween(source, start, end)).buffer as ArrayBuffer;
+    },
+  };
 }
 
 async function* download(url: string, headers = {}): AsyncGenerator<Uint8Array> {

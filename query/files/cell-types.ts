@@ -1,13 +1,6 @@
 import { textLiteral } from '#engine/literal.ts';
-import type { FieldType } from '#records/types/field-types.ts';
 import { cellVocabulary } from '../imports/thread/cell-words.ts';
 import type { FileReading } from '../imports/thread/file-records.ts';
-
-/** Bits for the types that an import would try for a cell, in this order. */
-export const typeBits = { BOOLEAN: 2, NUMBER: 1, ARRAY: 4, OBJECT: 8 } as const;
-export const anyType = 15;
-/** The types that cells may have. */
-export type InferredType = Extract<FieldType, keyof typeof typeBits | 'TEXT'>;
 
 type CellOptions = Pick<FileReading, 'words' | 'nulls'>;
 
@@ -62,24 +55,4 @@ export function isRoundedSql(text: string): string {
 /** Whether a double would make 0 of the text of another number. @param number the text as a double */
 export function isVanishingSql(text: string, number: string): string {
   return `(${number} = 0 AND match(${text}, '^[^eE]*[1-9]'))`;
-}
-
-/** The bits of the types that fit a cell. Tables may have thousands of columns, so each function call counts. */
-export function cellTypesSql(cell: string, reading: CellOptions = {}): string {
-  const text = `assumeNotNull(${cell})`;
-  const { words } = reading;
-  const number = `${isNumberSql(text, pointOf(reading))} AND NOT ${isRoundedSql(text)}`;
-  const { BOOLEAN, NUMBER, ARRAY, OBJECT } = typeBits;
-  const hasWords = words?.true !== undefined || words?.false !== undefined;
-  const boolean = hasWords
-    ? `${isBooleanSql(text, reading, true)} OR ${isBooleanSql(text, reading, false)}, ${BOOLEAN} + if(${number}, ${NUMBER}, 0)`
-    : `lower(${text}) IN ('true', 'false'), ${BOOLEAN}`;
-  return `multiIf(ifNull(${cell}, '') = '', ${anyType}, ${boolean}, ${number}, ${NUMBER},
-    startsWith(${text}, '[') AND isValidJSON(${text}), ${ARRAY}, startsWith(${text}, '{') AND isValidJSON(${text}), ${OBJECT}, 0)`;
-}
-
-/** The first type that fits all cells; TEXT without values. */
-export function likeliestType(types: number): InferredType {
-  const candidates = Object.keys(typeBits) as (keyof typeof typeBits)[];
-  return types === anyType ? 'TEXT' : (candidates.find((type) => (typeBits[type] & types) !== 0) ?? 'TEXT');
 }

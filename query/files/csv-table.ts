@@ -1,31 +1,25 @@
 import { settingsText } from '#engine/literal.ts';
 import type { FieldType } from '#records/types/field-types.ts';
+import { fileTypes } from '#records/types/file-types.ts';
 import { type CsvRecord, CsvRecords, delimiterLine } from '../imports/formats/csv-records.ts';
 import { FileProblem } from '../imports/formats/file-problem.ts';
 import { decodeText, type FileBytes } from '../imports/formats/file-text.ts';
-import { isLeftOut } from '../imports/formats/source-records.ts';
 import { type FileReading, namedTwice, unnamedColumn } from '../imports/thread/file-records.ts';
-import {
-  cellTextSql,
-  cellTypesSql,
-  isBooleanSql,
-  likeliestType,
-  numberTextSql,
-  unfitNumberSql,
-} from './cell-types.ts';
+import type { LocalTimes } from '../imports/thread/local-times.ts';
+import { cellTextSql, isBooleanSql, numberTextSql, unfitNumberSql } from './cell-types.ts';
 import {
   assertFew,
-  type FetchRows,
   type FileColumn,
   type FileLocation,
   type FileTable,
   jsonColumn,
   renamed,
-  sampledRows,
   tableFunctionSql,
   tableOf,
   wrongType,
 } from './file-columns.ts';
+import { timeColumnSql, withZoneSql } from './file-times-sql.ts';
+import type { TableShape } from './table-shape.ts';
 
 /** The first line of CSV. */
 export interface CsvHeader {
@@ -73,13 +67,12 @@ function assertNames(names: readonly string[], { columns }: FileReading): void {
  * The engine reads cells as texts, and statements convert them: its own reader of numbers refuses quotes. Column names
  * never become part of a statement.
  */
-export async function csvTable(
+export function csvTable(
   { names, delimiter, skipped }: CsvHeader,
+  { columns: found, zone }: TableShape,
   isGzip: boolean,
   reading: FileReading,
-  location: FileLocation,
-  fetchRows: FetchRows,
-): Promise<FileTable> {
+): FileTable {
   const structure = names.map((_, index) => `c${index} Nullable(String)`).join(', ');
   const all = (location: FileLocation) => tableFunctionSql(location, 'CSV', structure, isGzip);
   // a blank line is not a row
@@ -93,18 +86,10 @@ export async function csvTable(
     input_format_csv_empty_as_default: 1,
     input_format_csv_skip_trailing_empty_lines: 1,
   });
-  const read = names
-    .map((name, index) => ({ name, cell: cellTextSql(`c${index}`, reading) }))
-    .filter(({ name }) => !isLeftOut(name, reading));
-  const types = read.map(({ cell }) => `groupBitAnd(${cellTypesSql(cell, reading)})`);
-  const sample = `SELECT * FROM ${from(location)} LIMIT ${sampledRows}`;
-  const [row] = await fetchRows<{ types: readonly number[] }>(
-    `SELECT [${types.join(', ')}] AS types FROM (${sample}) SETTINGS ${settings}, ${passesBlankLines}, ${keepsBlanks}`,
+  const columns = found.map(({ name, type }) =>
+    csvColumn(name, type, cellTextSql(`c${names.indexOf(name)}`, reading), { reading, zone }),
   );
-  const columns = read.map(({ name, cell }, index) =>
-    csvColumn(name, likeliestType(row?.types[index] ?? 0), cell, reading),
-  );
-  return { ...tableOf(renamed(columns, reading, 1)), from, settings };
+  return { ...tableOf(renamed(columns, reading, 1)), with: withZoneSql(zone), from, settings };
 }
 
 /** To the engine a blank line is a row with an error. Other errors are found first (csv-check.ts). */
@@ -113,28 +98,36 @@ export const passesBlankLines = 'input_format_allow_errors_num = 1000000000';
 /** Blanks around cells without quotes: to keep them takes the engine 60 % more time (decision 066). */
 export const keepsBlanks = 'input_format_csv_trim_whitespaces = 0';
 
-function csvColumn(name: string, type: FieldType, cell: string, reading: FileReading): FileColumn {
+function csvColumn(
+  name: string,
+  type: FieldType,
+  cell: string,
+  { reading, zone }: { readonly reading: FileReading; readonly zone: LocalTimes | null },
+): FileColumn {
   const text = `assumeNotNull(${cell})`;
   const isEmpty = `ifNull(${cell}, '') = ''`;
-  const valued = (sql: string): string => `if(${isEmpty}, NULL, ${sql})`;
+  const column = (sql: string, isUnfit: string): FileColumn => ({
+    name,
+    type,
+    sql: `if(${isEmpty}, NULL, ${sql})`,
+    unfits: [{ sql: isUnfit, reason: wrongType }],
+  });
   switch (type) {
-    case 'NUMBER': {
-      const sql = valued(`toFloat64(${numberTextSql(text, reading)})`);
-      return { name, type, sql, unfits: [{ sql: unfitNumberSql(cell, reading), reason: wrongType }] };
-    }
-    case 'BOOLEAN': {
+    case fileTypes.double.type:
+      return column(`toFloat64(${numberTextSql(text, reading)})`, unfitNumberSql(cell, reading));
+    case fileTypes.boolean.type: {
       const isTrue = isBooleanSql(text, reading, true);
-      const unfit = `NOT (${isEmpty}) AND NOT (${isTrue}) AND NOT (${isBooleanSql(text, reading, false)})`;
-      return {
-        name,
-        type,
-        sql: valued(`CAST(${isTrue}, 'Bool')`),
-        unfits: [{ sql: unfit, reason: wrongType }],
-      };
+      const isOther = `NOT (${isTrue}) AND NOT (${isBooleanSql(text, reading, false)})`;
+      return column(`CAST(${isTrue}, 'Bool')`, `NOT (${isEmpty}) AND ${isOther}`);
     }
-    case 'ARRAY':
-    case 'OBJECT':
+    case fileTypes.list.type:
+    case fileTypes.struct.type:
       return jsonColumn(name, type, `nullIf(${cell}, '')`, wrongType);
+    case fileTypes.day.type:
+    case fileTypes.time.type: {
+      const { sql, isFit } = timeColumnSql(type, text, zone);
+      return column(sql, `NOT (${isEmpty}) AND NOT (${isFit})`);
+    }
     default:
       return { name, type, sql: cell };
   }

@@ -22,8 +22,8 @@ export function fewRows(fileQuery: FileQuery, { structure }: FileTable): number 
   return isFirst && page !== null ? page.offset + page.limit : null;
 }
 
-function rowsSql({ selected, from }: FileTable, location: FileLocation, more = ''): string {
-  return `(SELECT ${selected}${more} FROM ${from(location)})`;
+function rowsSql({ with: clocks, selected, from }: FileTable, location: FileLocation, more = ''): string {
+  return `(${clocks} SELECT ${selected}${more} FROM ${from(location)})`;
 }
 
 /** The columns that the answer needs. A text of a condition that looks like a column in SQL adds that column. */

@@ -1,7 +1,8 @@
 import { textLiteral } from '#engine/literal.ts';
 import type { Field } from '#records/structure/field.ts';
 import { createStructure, type Structure } from '#records/structure/structure.ts';
-import { type FieldType, typeEntry } from '#records/types/field-types.ts';
+import { type FieldType, type TypedField, typeEntry } from '#records/types/field-types.ts';
+import { fileTypes } from '#records/types/file-types.ts';
 import { FileProblem } from '../imports/formats/file-problem.ts';
 import { type FileReading, namedTwice, noField, sameField } from '../imports/thread/file-records.ts';
 
@@ -9,6 +10,8 @@ import { type FileReading, namedTwice, noField, sameField } from '../imports/thr
 export interface FileTable {
   readonly structure: Structure;
   readonly columns: readonly FileColumn[];
+  /** Begins statements with the expressions. */
+  readonly with: string;
   /** The expressions of its columns, each under the name of its slot. */
   readonly selected: string;
   /** The FROM of a statement. @param location where this statement finds the file */
@@ -27,9 +30,8 @@ export interface FileLocation {
 /** Runs a statement with a small result. */
 export type FetchRows = <Row>(sql: string) => Promise<readonly Row[]>;
 
-export interface FileColumn {
+export interface FileColumn extends TypedField {
   readonly name: string;
-  readonly type: FieldType;
   readonly sql: string;
   readonly unfits?: readonly Unfit[];
   /** The name in a Parquet file of a column that may hold null lists, maps or structs; absent: it holds none. */
@@ -42,8 +44,6 @@ export interface Unfit {
   readonly reason: string;
 }
 
-/** How many rows of a text file decide the types of its columns. */
-export const sampledRows = 25_000;
 export const mostColumns = 2000;
 
 /** `file` or `url`: https://clickhouse.com/docs/sql-reference/table-functions. */
@@ -60,9 +60,9 @@ export function tableFunctionSql(
 export const wrongType = 'is not of its type';
 
 /** A column of texts that are JSON of a type. @param sql the text, or NULL @param reason why another text is unfit */
-export function jsonColumn(name: string, type: 'ARRAY' | 'OBJECT', sql: string, reason: string): FileColumn {
+export function jsonColumn(name: string, type: FieldType, sql: string, reason: string): FileColumn {
   const text = `assumeNotNull(${sql})`;
-  const isJson = `(startsWith(${text}, '${type === 'ARRAY' ? '[' : '{'}') AND isValidJSON(${text}))`;
+  const isJson = `(startsWith(${text}, '${type === fileTypes.list.type ? '[' : '{'}') AND isValidJSON(${text}))`;
   return {
     name,
     type,
@@ -122,14 +122,16 @@ export function tableOf(
   if (columns.length === 0) throw new FileProblem(null, 'it has no columns');
   assertFew(columns);
   const seen = new Set<string>();
-  const fields = columns.map(({ name, type }, index): Field => {
+  const fields = columns.map(({ name, type, precision, scale }, index): Field => {
     if (seen.has(name)) throw new FileProblem(null, namedTwice(name, null));
     seen.add(name);
-    const slot = `${typeEntry(type).column({})}${index}`;
+    // here a column may have as many digits as the engine's numbers
+    const slot = `${typeEntry(type).column({ precision: 1, scale: 0 })}${index}`;
     return {
       name,
       slug: name,
       type,
+      ...(precision === undefined || scale === undefined ? {} : { precision, scale }),
       slot,
       description: '',
       comment: '',

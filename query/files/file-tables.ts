@@ -25,6 +25,7 @@ import { ndjsonTable } from './ndjson-table.ts';
 import { firstNullGroup, type NullTask } from './parquet-nulls.ts';
 import { parquetTable, unfitRow } from './parquet-table.ts';
 import type { CsvCheckTask } from './read-csv-shape.ts';
+import { type TableShape, tableShape } from './table-shape.ts';
 
 /** Statements on files that run at once; an account gets half of them. */
 const processes = 2;
@@ -136,8 +137,12 @@ export class FileTables {
           textSize(fileQuery),
           threadLimits(fileQuery),
         );
+      // while the engine starts
+      const shape = cached.table === null ? await shapeOf(source, fileQuery) : null;
       const engine = await starting;
-      table = cached.table ??= await tableOf(fileQuery, header, location, (sql) => engine.rows(sql));
+      const fetchRows: FetchRows = (sql) => engine.rows(sql);
+      if (shape !== null) cached.table = await tableOf(fileQuery, { header, shape }, location, fetchRows);
+      table = cached.table as FileTable;
       const few = isAggregation(body) ? null : fewRows(fileQuery, table);
       await check?.covers(few ?? Number.POSITIVE_INFINITY);
       if (check !== null && few === null) {
@@ -256,16 +261,22 @@ function threadLimits({ request, cost }: FileQuery): ThreadLimits {
   return { signal: request.signal, timeout: cost.timeout, late: () => new Error('TIMEOUT_EXCEEDED') };
 }
 
-function tableOf(
+/** The columns and their types. */
+function shapeOf(source: ByteSource, fileQuery: FileQuery): Promise<TableShape> {
+  const { object, reading } = fileQuery;
+  return tableShape({ source, size: object.size, reading }, threadLimits(fileQuery));
+}
+
+async function tableOf(
   { format, reading }: FileQuery,
-  header: CsvHeader | null,
+  { header, shape }: { readonly header: CsvHeader | null; readonly shape: TableShape },
   location: FileLocation,
   fetchRows: FetchRows,
 ): Promise<FileTable> {
-  if (header !== null) return csvTable(header, format.isGzip, reading, location, fetchRows);
+  if (header !== null) return csvTable(header, shape, format.isGzip, reading);
   return format.name === 'NDJSON'
-    ? ndjsonTable(format.isGzip, reading, location, fetchRows)
-    : parquetTable(location, reading, fetchRows);
+    ? ndjsonTable(shape, format.isGzip, reading)
+    : parquetTable(shape, location, reading, fetchRows);
 }
 
 async function* rest(

@@ -1,8 +1,8 @@
 import { FileProblem } from '../imports/formats/file-problem.ts';
 import { findNullGroup, type NullGroup } from '../imports/formats/parquet-nulls.ts';
-import { assertRange, parquetProblem } from '../imports/formats/parquet-rows.ts';
+import { parquetProblem } from '../imports/formats/parquet-rows.ts';
 import { type ThreadLimits, threadResult } from '../imports/thread/worker-thread.ts';
-import { type ByteSource, bytesBetween } from './byte-source.ts';
+import { type ByteSource, fileOf } from './byte-source.ts';
 
 /** The work of the thread (parquet-nulls-thread.ts). */
 export interface NullTask {
@@ -31,15 +31,8 @@ export async function firstNullGroup(task: NullTask, limits: ThreadLimits): Prom
 
 /** The same, in the thread. */
 export async function findNull({ source, size, columns, rows }: NullTask): Promise<FoundNull> {
-  const file = {
-    byteLength: size,
-    async slice(start: number, end = size): Promise<ArrayBuffer> {
-      assertRange(start, end, size);
-      return (await bytesBetween(source, start, end)).buffer as ArrayBuffer;
-    },
-  };
   try {
-    return { found: await findNullGroup(file, columns, rows) };
+    return { found: await findNullGroup(fileOf(source, size), columns, rows) };
   } catch (error) {
     const { message } = error instanceof FileProblem ? error : { message: parquetProblem(error as Error) };
     return { problem: message };

@@ -1,9 +1,11 @@
 import { quoteIdentifier, settingsText, textLiteral } from '#engine/literal.ts';
 import { shownName } from '#kernel/errors/shown-name.ts';
+import type { FieldType, TypedField } from '#records/types/field-types.ts';
+import { fileTypes } from '#records/types/file-types.ts';
 import { FileProblem } from '../imports/formats/file-problem.ts';
 import { isLeftOut } from '../imports/formats/source-records.ts';
 import { type FileReading, unnamedColumn } from '../imports/thread/file-records.ts';
-import { cellTypesSql, likeliestType } from './cell-types.ts';
+import type { LocalTimes } from '../imports/thread/local-times.ts';
 import {
   type FetchRows,
   type FileColumn,
@@ -14,30 +16,34 @@ import {
   tableFunctionSql,
   tableOf,
 } from './file-columns.ts';
+import { withZoneSql } from './file-times-sql.ts';
 import {
   bytesUnfit,
-  dateValue,
+  dayValue,
+  decimalValue,
   floatValue,
-  longUnfit,
+  longValue,
   nestedValue,
   textUnfit,
+  timeOfDayValue,
   timeValue,
 } from './parquet-values.ts';
-
-/** Fewer than of a text file: the pages of the columns have to be read whole. */
-const sampledRows = 1000;
+import type { TableShape } from './table-shape.ts';
 
 interface DescribedColumn {
   readonly name: string;
   /** The type of the engine. */
   readonly type: string;
-  /** The logical type in the file, as the engine names it. */
-  readonly logical: string;
+  /** Whether it is a list of records in an old form, of which the engine loses the record. */
+  readonly isRecordList: boolean;
+  /** The logical types of its leaves in the file, as the engine names them. */
+  readonly leaves: readonly string[];
   /** Whether one of its lists, maps or structs may be null, by the statistics. */
   readonly mayBeNull: boolean;
 }
 
 export async function parquetTable(
+  { columns: found, zone }: TableShape,
   location: FileLocation,
   reading: FileReading,
   fetchRows: FetchRows,
@@ -50,9 +56,15 @@ export async function parquetTable(
     .map(({ name, type }) => `${quoteIdentifier(name)} ${readType(type)}`)
     .join(', ');
   const from = (location: FileLocation) => tableFunctionSql(location, 'Parquet', structure, false);
+  const types = new Map(found.map((column) => [column.name, column]));
   const columns = described.map((column): FileColumn => {
-    const read = parquetColumn(column, reading.nanIsNull ?? false);
-    return column.mayBeNull ? { ...read, nullable: column.name } : read;
+    const { name, ...type } = types.get(column.name) ?? { name: column.name, ...fileTypes.text };
+    const read = {
+      name,
+      ...type,
+      ...parquetValue(column, type, { nanIsNull: reading.nanIsNull ?? false, zone }),
+    };
+    return column.mayBeNull ? { ...read, nullable: name } : read;
   });
   const settings = settingsText({
     prefer_column_name_to_alias: 1,
@@ -60,8 +72,7 @@ export async function parquetTable(
     // the engine reads gaps between its columns up to this size, and seeks over larger ones
     remote_read_min_bytes_for_seek: 256 * 1024,
   });
-  const typed = await withJson(columns, from(location), fetchRows);
-  return { ...tableOf(renamed(typed, reading, null)), from, settings };
+  return { ...tableOf(renamed(columns, reading, null)), with: withZoneSql(zone), from, settings };
 }
 
 async function describedColumns(
@@ -74,7 +85,6 @@ async function describedColumns(
   const [metadata] = await fetchRows<{ paths: string[]; logical: string[]; nulls: number[] }>(
     `SELECT columns.path AS paths, columns.logical_type AS logical, ${hasNulls} AS nulls FROM ${file('ParquetMetadata')}`,
   );
-  const logicalOf = new Map(metadata?.paths.map((path, index) => [path, metadata.logical[index] ?? '']));
   // the engine does not report columns without a name otherwise
   const unnamed = metadata?.paths.findIndex((path) => path === '' || path.startsWith('.')) ?? -1;
   if (unnamed !== -1 && chosen[''] !== null)
@@ -82,14 +92,19 @@ async function describedColumns(
   const described = await fetchRows<{ name: string; type: string }>(
     `DESCRIBE ${file('Parquet')} SETTINGS describe_compact_output = 1, input_format_parquet_enable_json_parsing = 0`,
   );
-  const paths = [...logicalOf.keys()];
-  return described.map(({ name, type }) => ({
-    name,
-    type,
-    logical: logicalType(name, type, paths) ?? logicalOf.get(name) ?? '',
-    mayBeNull:
-      isGroup(type) && paths.some((path, leaf) => path.startsWith(`${name}.`) && metadata?.nulls[leaf] !== 0),
-  }));
+  const { paths = [], logical = [], nulls = [] } = metadata ?? {};
+  return described.map(({ name, type }) => {
+    const leaves = paths.flatMap((path, leaf) =>
+      path === name || path.startsWith(`${name}.`) ? [leaf] : [],
+    );
+    return {
+      name,
+      type,
+      isRecordList: isRecordList(name, type, paths),
+      leaves: leaves.map((leaf) => logical[leaf] ?? ''),
+      mayBeNull: isGroup(type) && leaves.some((leaf) => nulls[leaf] !== 0),
+    };
+  });
 }
 
 /** @param index from 0 */
@@ -109,35 +124,11 @@ function columnOf(paths: readonly string[], leaf: number): number {
   return new Set(paths.slice(0, leaf).map((path) => path.split('.')[0])).size;
 }
 
-/** Types that the engine reports as others. */
-function logicalType(name: string, type: string, paths: readonly string[]): 'RecordList' | null {
-  if (!type.startsWith('Array') || type.startsWith('Array(Tuple')) return null;
-  // the engine reads the only field of such records as the element (parquet-cells.ts)
+/** Whether the engine reads the only field of the records of a list as the element (parquet-cells.ts). */
+function isRecordList(name: string, type: string, paths: readonly string[]): boolean {
+  if (!type.startsWith('Array') || type.startsWith('Array(Tuple')) return false;
   const isRecord = /^(?:array|.*_tuple)\../;
-  return paths.some((path) => path.startsWith(`${name}.`) && isRecord.test(path.slice(name.length + 1)))
-    ? 'RecordList'
-    : null;
-}
-
-/** Finds columns of JSON texts: exports write arrays and objects as such. */
-async function withJson(
-  columns: readonly FileColumn[],
-  from: string,
-  fetchRows: FetchRows,
-): Promise<readonly FileColumn[]> {
-  const texts = columns.filter(({ type }) => type === 'TEXT');
-  if (texts.length === 0) return columns;
-  const sampled = texts.map(({ sql }, index) => `${sql} AS x${index}`);
-  const masks = texts.map((_, index) => `groupBitAnd(${cellTypesSql(`x${index}`)})`);
-  const [row] = await fetchRows<{ types: readonly number[] }>(
-    `SELECT [${masks.join(', ')}] AS types FROM (SELECT ${sampled.join(', ')} FROM ${from} LIMIT ${sampledRows})`,
-  );
-  const types = new Map(texts.map((column, index) => [column, likeliestType(row?.types[index] ?? 0)]));
-  return columns.map((column) => {
-    const type = types.get(column);
-    if (type !== 'ARRAY' && type !== 'OBJECT') return column;
-    return jsonColumn(column.name, type, column.sql, `should be the JSON of an ${type}`);
-  });
+  return paths.some((path) => path.startsWith(`${name}.`) && isRecord.test(path.slice(name.length + 1)));
 }
 
 /** Whether a type of the engine is that of a list, map or struct. */
@@ -145,38 +136,69 @@ function isGroup(type: string): boolean {
   return /^(?:Array|Tuple|Map)\(/.test(type);
 }
 
-/** Converts a column as an import would. */
-function parquetColumn({ name, type: engineType, logical }: DescribedColumn, nanIsNull: boolean): FileColumn {
+type Value = Pick<FileColumn, 'sql' | 'unfits'>;
+
+interface ValueOptions {
+  readonly nanIsNull: boolean;
+  readonly zone: LocalTimes | null;
+}
+
+/** The values of a column, as an import would read them. */
+function parquetValue(column: DescribedColumn, field: TypedField, options: ValueOptions): Value {
+  const { name, type, leaves } = column;
   const sql = quoteIdentifier(name);
-  const type = engineType.replace(/^(?:LowCardinality\(|Nullable\()+/, '');
-  if (type.startsWith('Date32')) return { name, type: 'TEXT', ...dateValue(sql) };
-  if (type.startsWith('Bool')) return { name, type: 'BOOLEAN', sql };
-  if (/^U?Int(?:64|128|256)/.test(type))
-    return { name, type: 'NUMBER', sql: `toFloat64(${sql})`, unfits: [longUnfit(sql)] };
-  if (/^B?Float/.test(type)) return { name, type: 'NUMBER', ...floatValue(sql, nanIsNull) };
-  if (/^(?:U?Int|Decimal)/.test(type)) return { name, type: 'NUMBER', sql: `toFloat64(${sql})` };
-  if (logical === 'RecordList') {
+  const [logical = ''] = leaves;
+  switch (field.type) {
+    case fileTypes.boolean.type:
+      return { sql };
+    case fileTypes.int.type:
+      return { sql: `toFloat64(${sql})` };
+    case fileTypes.long.type:
+      return longValue(sql);
+    case fileTypes.double.type:
+      return floatValue(sql, options.nanIsNull);
+    case fileTypes.day.type:
+      return dayValue(sql);
+    case fileTypes.time.type:
+      return timeValue(sql, logical, options.zone);
+    case fileTypes.list.type:
+    case fileTypes.struct.type:
+      return jsonValue(column, field.type, options);
+    case fileTypes.text.type:
+      return textValue(sql, plainType(type), logical);
+    default:
+      return decimalValue(sql, plainType(type), field);
+  }
+}
+
+function plainType(type: string): string {
+  return type.replace(/^(?:LowCardinality\(|Nullable\()+/, '');
+}
+
+/** A list, struct or map, or a text that is JSON. */
+function jsonValue(
+  { name, type, leaves, isRecordList }: DescribedColumn,
+  fieldType: FieldType,
+  { nanIsNull }: ValueOptions,
+): Value {
+  const sql = quoteIdentifier(name);
+  if (isRecordList) {
     const reason = 'is a list of records with one field in the old form, which only imports read';
-    return { name, type: 'ARRAY', sql: `toJSONString(${sql})`, unfits: [{ sql: '1', reason }] };
+    return { sql: `toJSONString(${sql})`, unfits: [{ sql: '1', reason }] };
   }
-  if (/^(?:Array|Tuple|Map)/.test(type)) {
-    const value = nestedValue(engineType, sql, nanIsNull);
-    const unfits = value.unfits.map(({ sql, reason }) => ({ sql, reason: `a value in it ${reason}` }));
-    return {
-      name,
-      type: type.startsWith('Array') ? 'ARRAY' : 'OBJECT',
-      sql: `toJSONString(${value.sql})`,
-      unfits,
-    };
-  }
-  if (/^(?:JSON|Object|Nested)/.test(type)) return { name, type: 'OBJECT', sql: `toJSONString(${sql})` };
-  if (/^(?:Date|Time)/.test(type))
-    return { name, type: 'TEXT', ...timeValue(`toDateTime64(${sql}, 3, 'UTC')`) };
-  if (logical === 'Interval') return { name, type: 'TEXT', sql: intervalSql(sql) };
+  if (/^(?:JSON|Object|Nested)/.test(plainType(type))) return { sql: `toJSONString(${sql})` };
+  if (!isGroup(type)) return jsonColumn(name, fieldType, sql, `should be the JSON of an ${fieldType}`);
+  const value = nestedValue(type, sql, { nanIsNull, leaves: [...leaves] });
+  const unfits = value.unfits.map(({ sql, reason }) => ({ sql, reason: `a value in it ${reason}` }));
+  return { sql: `toJSONString(${value.sql})`, unfits };
+}
+
+function textValue(sql: string, type: string, logical: string): Value {
+  if (logical === 'Interval') return { sql: intervalSql(sql) };
+  if (logical.startsWith('Time(')) return timeOfDayValue(sql);
   if (type.startsWith('FixedString') || logical === 'Bson')
-    return { name, type: 'TEXT', sql: `hex(${sql})`, unfits: [bytesUnfit(sql)] };
-  if (!type.startsWith('String')) return { name, type: 'TEXT', sql: `toString(${sql})` };
-  return { name, type: 'TEXT', sql, unfits: [textUnfit(sql)] };
+    return { sql: `hex(${sql})`, unfits: [bytesUnfit(sql)] };
+  return type.startsWith('String') ? { sql, unfits: [textUnfit(sql)] } : { sql: `toString(${sql})` };
 }
 
 /** Months, days and milliseconds as ISO 8601 (interval-text.ts). */
@@ -198,7 +220,7 @@ export async function unfitRow(
 ): Promise<FileProblem | null> {
   const reasons = unfits.map(({ sql }, index) => `ifNull(${sql}, 0), ${index + 1}`);
   if (reasons.length === 0) return null;
-  const numbered = `SELECT rowNumberInAllBlocks() AS row, multiIf(${reasons.join(', ')}, 0) AS unfit FROM ${table.from(location)}`;
+  const numbered = `${table.with} SELECT rowNumberInAllBlocks() AS row, multiIf(${reasons.join(', ')}, 0) AS unfit FROM ${table.from(location)}`;
   const [found] = await fetchRows<{ row: number; unfit: number }>(
     `SELECT toFloat64(row) AS row, unfit FROM (${numbered}) WHERE unfit > 0 ORDER BY row LIMIT 1 SETTINGS max_threads = 1, ${table.settings}`,
   );

@@ -1,5 +1,10 @@
 import { textLiteral } from '#engine/literal.ts';
+import type { TypedField } from '#records/types/field-types.ts';
+import { dayTextSql, endOfTime, firstTime, instantTextSql } from '#records/types/times.ts';
+import type { LocalTimes } from '../imports/thread/local-times.ts';
+import { isRoundedSql } from './cell-types.ts';
 import type { Unfit } from './file-columns.ts';
+import { zonedTimeSql } from './file-times-sql.ts';
 
 /** A value of a Parquet file, as an import would read it. */
 export interface ParquetValue {
@@ -28,38 +33,45 @@ function partsOf(type: string): { readonly name: string; readonly args: readonly
   return { name, args };
 }
 
+/** How a reading changes values, and what the file says of the leaves of a column that the engine's types do not say. */
+interface ValueOptions {
+  readonly nanIsNull: boolean;
+  /** Logical types of the leaves, as the engine names them, in their order: those that are not used yet. */
+  readonly leaves: string[];
+}
+
 /** A value in a list, struct or map. @param sql the value @param depth of lists and maps around it */
-export function nestedValue(type: string, sql: string, nanIsNull: boolean, depth = 0): ParquetValue {
+export function nestedValue(type: string, sql: string, options: ValueOptions, depth = 0): ParquetValue {
   const { name, args } = partsOf(type);
   const [first = '', second = ''] = args;
   switch (name) {
     case 'Nullable':
     case 'LowCardinality': {
-      const value = nestedValue(first, sql, nanIsNull, depth);
+      const value = nestedValue(first, sql, options, depth);
       return value.sql === sql ? { ...value, type } : value;
     }
     case 'Array':
-      return eachOf(first, sql, nanIsNull, depth);
+      return eachOf(first, sql, options, depth);
     case 'Map': {
-      const keys = eachOf(first, `mapKeys(${sql})`, nanIsNull, depth);
-      const values = eachOf(second, `mapValues(${sql})`, nanIsNull, depth);
+      const keys = eachOf(first, `mapKeys(${sql})`, options, depth);
+      const values = eachOf(second, `mapValues(${sql})`, options, depth);
       const unfits = [...keys.unfits, ...values.unfits];
-      if (!/^Date/.test(first) && values.sql === `mapValues(${sql})`) return { sql, type, unfits };
+      if (keys.sql === `mapKeys(${sql})` && values.sql === `mapValues(${sql})`) return { sql, type, unfits };
       // keys are never null
       const texts = `arrayMap(k -> toString(assumeNotNull(k)), ${keys.sql})`;
       const valueType = values.type.slice('Array('.length, -1);
       return { sql: `mapFromArrays(${texts}, ${values.sql})`, type: `Map(String, ${valueType})`, unfits };
     }
     case 'Tuple':
-      return fieldsOf(args, sql, nanIsNull, depth);
+      return fieldsOf(args, sql, options, depth);
     default:
-      return scalarValue(type, sql, nanIsNull);
+      return scalarValue(type, sql, options);
   }
 }
 
-function eachOf(type: string, list: string, nanIsNull: boolean, depth: number): ParquetValue {
+function eachOf(type: string, list: string, options: ValueOptions, depth: number): ParquetValue {
   const item = `v${depth}`;
-  const value = nestedValue(type, item, nanIsNull, depth + 1);
+  const value = nestedValue(type, item, options, depth + 1);
   return {
     sql: value.sql === item ? list : `arrayMap(${item} -> ${value.sql}, ${list})`,
     type: `Array(${value.type})`,
@@ -70,11 +82,11 @@ function eachOf(type: string, list: string, nanIsNull: boolean, depth: number): 
   };
 }
 
-function fieldsOf(args: readonly string[], sql: string, nanIsNull: boolean, depth: number): ParquetValue {
+function fieldsOf(args: readonly string[], sql: string, options: ValueOptions, depth: number): ParquetValue {
   const fields = args.map((arg, index) => {
     const [, name = '', type = ''] = /^(`(?:\\.|[^`\\])*`|\w+) (.*)$/s.exec(arg) ?? [];
     const element = `tupleElement(${sql}, ${index + 1})`;
-    const value = nestedValue(type, element, nanIsNull, depth);
+    const value = nestedValue(type, element, options, depth);
     return { name, value, isChanged: value.sql !== element };
   });
   const type = `Tuple(${fields.map(({ name, value }) => `${name} ${value.type}`).join(', ')})`;
@@ -84,35 +96,81 @@ function fieldsOf(args: readonly string[], sql: string, nanIsNull: boolean, dept
   return { sql: `CAST(tuple(${values}), ${textLiteral(type)})`, type, unfits };
 }
 
-function scalarValue(type: string, sql: string, nanIsNull: boolean): ParquetValue {
-  if (type === 'Date32') return { type: 'Nullable(String)', ...dateValue(sql) };
-  if (/^Date/.test(type)) return { type: 'Nullable(String)', ...timeValue(`toDateTime64(${sql}, 3, 'UTC')`) };
+function scalarValue(type: string, sql: string, { nanIsNull, leaves }: ValueOptions): ParquetValue {
+  const logical = leaves.shift() ?? '';
+  const text = 'Nullable(String)';
+  if (type === 'Date32') {
+    const { sql: micros, unfits } = dayValue(sql);
+    return { type: text, sql: dayTextSql(micros), unfits };
+  }
+  if (logical.startsWith('Time(')) return { type: text, ...timeOfDayValue(sql) };
+  if (/^Date/.test(type)) return { type: text, ...timeText(type, sql, logical) };
   if (/^B?Float/.test(type)) return { type: 'Nullable(Float64)', ...floatValue(sql, nanIsNull) };
   if (/^U?Int(?:64|128|256)/.test(type)) return { sql, type, unfits: [longUnfit(sql)] };
+  if (type.startsWith('Decimal')) return { sql, type, unfits: [decimalUnfit(sql)] };
   if (type === 'String') return { sql, type, unfits: [textUnfit(sql)] };
   return { sql, type, unfits: /^FixedString/.test(type) ? [bytesUnfit(sql)] : [] };
 }
 
 type Read = Omit<ParquetValue, 'type'>;
 
-const outOfRange = 'is a time beyond the years 0 to 9999, which only imports read';
+const outOfRange = 'is a time that is out of range';
+/** Milliseconds since 1970 of the years that times have. */
+const isBeyond = (milliseconds: string): string =>
+  `${milliseconds} >= ${endOfTime} OR ${milliseconds} < ${firstTime}`;
 
-/** A date in ISO 8601. @param sql days since 1970: the engine's Date32 is limited to the years 1900 to 2299 */
-export function dateValue(sql: string): Read {
-  const time = `fromUnixTimestamp64Milli(toInt64(${sql}) * 86400000, 'UTC')`;
-  const unfit = { sql: `${sql} > 2932896 OR ${sql} < -719528`, reason: outOfRange };
-  return { sql: isoSql(time), unfits: [unfit] };
+/** A day in microseconds since 1970. @param sql days since 1970: the engine's Date32 is limited to the years 1900 to 2299 */
+export function dayValue(sql: string): Read {
+  const unfit = { sql: isBeyond(`toInt64(${sql}) * 86400000`), reason: outOfRange };
+  return { sql: `toInt64(${sql}) * 86400000000`, unfits: [unfit] };
 }
 
-/** A time in ISO 8601. @param sql a DateTime64 of milliseconds */
-export function timeValue(sql: string): Read {
+/** A time in microseconds since 1970. @param sql a DateTime64 @param logical what the file says of the column */
+export function timeValue(sql: string, logical: string, zone: LocalTimes | null): Read {
+  const micros = `toUnixTimestamp64Micro(${sql})`;
+  const unfits = [
+    { sql: isBeyond(`toUnixTimestamp64Milli(${sql})`), reason: outOfRange },
+    {
+      sql: `toUnixTimestamp64Nano(${sql}) % 1000 != 0`,
+      reason: 'should be a valid time: it has digits beyond the microsecond',
+    },
+  ].slice(0, hasNanos(logical) ? 2 : 1);
+  if (isUtc(logical)) return { sql: micros, unfits };
+  const zoned = zonedTimeSql(micros, zone);
+  return { sql: zoned.sql, unfits: [...unfits, ...zoned.unfits] };
+}
+
+/** A time as a text in ISO 8601, with all its digits, and with a Z only in UTC. */
+function timeText(type: string, sql: string, logical: string): Read {
+  const text = instantTextSql(`toUnixTimestamp64Micro(${sql})`);
+  const zone = isUtc(logical) ? 'Z' : '';
+  const unfits = [{ sql: isBeyond(`toUnixTimestamp64Milli(${sql})`), reason: outOfRange }];
+  const short = zone === '' ? `substring(${text}, 1, length(${text}) - 1)` : text;
+  if (!/^DateTime64\(9/.test(type)) return { sql: short, unfits };
+  const nanos = `toUnixTimestamp64Nano(${sql})`;
+  const digits = `leftPad(toString(((${nanos} % 1000000000) + 1000000000) % 1000000000), 9, '0')`;
+  return {
+    sql: `if(${nanos} % 1000 = 0, ${short}, concat(substring(${text}, 1, 20), ${digits}, '${zone}'))`,
+    unfits,
+  };
+}
+
+function isUtc(logical: string): boolean {
+  return !logical.includes('isAdjustedToUTC=false');
+}
+
+function hasNanos(logical: string): boolean {
+  // INT96, which has no logical type, counts nanoseconds too
+  return !/timeUnit=(?:milli|micro)seconds/.test(logical);
+}
+
+/** A time of a day. @param sql a DateTime64, as if it were of 1970 */
+export function timeOfDayValue(sql: string): Read {
   const milliseconds = `toUnixTimestamp64Milli(${sql})`;
-  const unfit = `${milliseconds} > 253402300799999 OR ${milliseconds} < -62167219200000`;
-  return { sql: isoSql(sql), unfits: [{ sql: unfit, reason: outOfRange }] };
-}
-
-function isoSql(time: string): string {
-  return `concat(replaceOne(toString(${time}), ' ', 'T'), 'Z')`;
+  return {
+    sql: `replaceRegexpOne(substring(toString(${sql}), 12), '[.]?(000)+$', '')`,
+    unfits: [{ sql: `${milliseconds} < 0 OR ${milliseconds} >= 86400000`, reason: outOfRange }],
+  };
 }
 
 export function floatValue(sql: string, nanIsNull: boolean): Read {
@@ -122,14 +180,49 @@ export function floatValue(sql: string, nanIsNull: boolean): Read {
   return { sql: number, unfits: [{ sql: `NOT isFinite(${number})`, reason }] };
 }
 
+export function longValue(sql: string): Read {
+  const unfit = {
+    sql: `${sql} > toInt64('9223372036854775807')`,
+    reason: 'should be a valid whole number of 64 bits',
+  };
+  return { sql: `toInt64(${sql})`, unfits: [unfit] };
+}
+
+/** The digits of a decimal, without its point. @param engineType with the scale of the file @param scale of the field */
+export function decimalValue(
+  sql: string,
+  engineType: string,
+  { precision = 0, scale = 0 }: TypedField,
+): Read {
+  const [, ofFile = scale] = /^Decimal\(\d+, (\d+)\)/.exec(engineType) ?? [];
+  const text = `toDecimalString(${sql}, ${ofFile})`;
+  const digits = `replaceOne(${scale < Number(ofFile) ? `substring(${text}, 1, length(${text}) - ${Number(ofFile) - scale})` : text}, '.', '')`;
+  const isLong = `length(replaceRegexpOne(${digits}, '^-?0*', '')) > ${precision}`;
+  const isCut = scale < Number(ofFile) ? ` OR match(right(${text}, ${Number(ofFile) - scale}), '[1-9]')` : '';
+  const reason = `should be a valid decimal number: it has more than ${precision} digits`;
+  return { sql: `toInt128(${digits})`, unfits: [{ sql: `${isLong}${isCut}`, reason }] };
+}
+
 /** For integers that a double would round. */
-export function longUnfit(sql: string): Unfit {
+function longUnfit(sql: string): Unfit {
   const isLong = `(${sql} > 9007199254740992 OR ${sql} < -9007199254740992)`;
   return {
     sql: `${isLong} AND toInt256(toFloat64(${sql})) != toInt256(${sql})`,
-    reason: 'has more digits than a NUMBER can hold',
+    reason: tooLong,
   };
 }
+
+/** For decimals whose digits a double does not have. */
+function decimalUnfit(sql: string): Unfit {
+  const text = `toString(${sql})`;
+  const digits = `length(replaceRegexpOne(replaceOne(${text}, '.', ''), '^-?0*', ''))`;
+  return {
+    sql: `${digits} > 15 AND (position(${text}, '.') > 0 OR ${isRoundedSql(text)})`,
+    reason: tooLong,
+  };
+}
+
+const tooLong = 'has more digits than a NUMBER can hold';
 
 export function textUnfit(sql: string): Unfit {
   return { sql: `NOT isValidUTF8(${sql})`, reason: 'is not valid UTF-8' };

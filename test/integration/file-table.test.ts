@@ -364,7 +364,7 @@ t.test('files that can not be read', async (t) => {
     ['a.parquet', parquet.subarray(0, parquet.byteLength - 20), /not a complete Parquet file/],
     ['a.parquet', parquet.subarray(20), /not a complete Parquet file/],
     ['a.parquet', damaged, /not a complete Parquet file/],
-    ['a.parquet', lies, /not a complete Parquet file|memory/],
+    ['a.parquet', lies, /its footer has more than/],
   ] as const;
   for (const [name, content, reason] of full ? unreadable : unreadable.filter((_, at) => at % 6 === 3)) {
     const answer = await ask(await upload(name, content), { $limit: 100_000 });
@@ -460,14 +460,15 @@ t.test('in S3 a table in columns is read by ranges', { skip: !full }, async (t) 
     return JSON.parse((await collect(chunks)).toString());
   };
   const sum = { values: { sum: { sum: 'n' }, rows: 'count' } };
-  const answer = [{ sum: 799_980_000, rows: 40_000 }];
+  const answer = [{ sum: '799980000', rows: 40_000 }];
   const name = await upload('a.parquet', parquet, '', s3);
   t.strictSame(await askS3(name, sum), answer);
   read = 0;
   t.strictSame(await askS3(name, sum), answer);
   t.ok(read > 40_000 && read < parquet.byteLength / 10, `${read} of ${parquet.byteLength} bytes`);
-  t.strictSame(await askS3(await upload('a.csv', csv, '', s3), sum), answer);
-  t.strictSame(await askS3(await upload('a.csv.gz', gzipSync(csv), '', s3), sum), answer);
+  const numbers = [{ sum: 799_980_000, rows: 40_000 }];
+  t.strictSame(await askS3(await upload('a.csv', csv, '', s3), sum), numbers);
+  t.strictSame(await askS3(await upload('a.csv.gz', gzipSync(csv), '', s3), sum), numbers);
   // a store that fails is no file that is damaged
   stub.fault({ operation: 'GetObject', action: { kind: 'error', status: 403, code: 'AccessDenied' } });
   await t.rejects(askS3(name, { n: 1 }), /AccessDenied|403/);

@@ -86,7 +86,7 @@ t.test('Arrow', { skip }, async (t) => {
   ] as const)
     t.match(await imported(await fileOf(`${name}.arrow`), 'arrow'), { status: 400, problems: [reason] });
   t.match(await imported(await fileOf('keys.arrow'), 'arrow'), {
-    records: [{ v: { '2020-01-02T00:00:00.000Z': 1 } }],
+    records: [{ v: { '2020-01-02': 1 } }],
   });
   const bytes = await fileOf('bytes.arrow');
   t.match(await imported(bytes, 'arrow'), {
@@ -115,9 +115,9 @@ t.test('Parquet', { skip }, async (t) => {
   const nan = await fileOf('nan.parquet');
   t.match(await imported(nan, 'parquet', '&nan=null'), { records: [{ v: 1.5 }, { k: 2 }, { k: 3 }] });
   t.strictSame((await table(nan, 'parquet', 'nan=null')).body, [
-    { k: 1, v: 1.5 },
-    { k: 2, v: null },
-    { k: 3, v: null },
+    { k: '1', v: 1.5 },
+    { k: '2', v: null },
+    { k: '3', v: null },
   ]);
   for (const [name, reason] of [
     ['list-nan', /a value in it is NaN/],
@@ -132,11 +132,11 @@ t.test('Parquet', { skip }, async (t) => {
     t.match(await imported(file, 'parquet'), { job: { problems: [{ line: 2, reason }] } });
   }
   const times = await fileOf('nested-times.parquet');
-  const nested = { d: '9999-12-31T00:00:00.000Z', t: '2020-01-02T03:04:05.000Z', f: Math.fround(0.1) };
+  const nested = { d: '9999-12-31', t: '2020-01-02T03:04:05.000', f: Math.fround(0.1) };
   t.match(await imported(times, 'parquet'), { records: [{ v: [nested] }] });
   t.strictSame((await table(times, 'parquet')).body, [{ v: [nested] }], 'within lists as an import reads it');
   const keys = await fileOf('keys.parquet');
-  const byDay = [{ v: { '2020-01-02T00:00:00.000Z': 1 } }, { v: {} }];
+  const byDay = [{ v: { '2020-01-02': 1 } }, { v: {} }];
   t.match(await imported(keys, 'parquet'), { records: byDay });
   t.strictSame((await table(keys, 'parquet')).body, byDay, 'a map by days');
   const empty = await fileOf('empty.parquet');
@@ -151,11 +151,16 @@ t.test('Parquet', { skip }, async (t) => {
   t.match(await imported(json, 'parquet'), { records: texts });
   t.strictSame((await table(json, 'parquet')).body, texts);
   const dates = await fileOf('dates.parquet');
-  const days = [{ d: '9999-12-31T00:00:00.000Z' }, { d: '1850-05-01T00:00:00.000Z' }];
+  const days = [{ d: '9999-12-31' }, { d: '1850-05-01' }];
   t.match(await imported(dates, 'parquet'), { records: [...days, {}] });
   t.strictSame((await table(dates, 'parquet')).body, [...days, { d: null }]);
   const long = await fileOf('long.parquet');
-  t.match(await table(long, 'parquet'), refusal('unreadable_file', /line 2: 'k' has more digits/));
+  const groups = await table(long, 'parquet', '', { groupBy: ['k'], values: { n: 'count' } });
+  t.strictSame(
+    groups.body.map(({ k }: { readonly k: string }) => k).sort(),
+    ['1', '1727000000000000001', '1727000000000000002'],
+    'integers beyond 2^53 stay apart',
+  );
   const late = await fileOf('texts.parquet');
   t.match(
     await table(late, 'parquet'),
@@ -264,7 +269,7 @@ t.test('null lists, maps and structs', { skip }, async (t) => {
     const read = await table(file, 'parquet', '', { $select: ['k', 'empty'] });
     t.strictSame(
       read.body,
-      [[1, null], [], [2]].map((empty, index) => ({ k: index + 1, empty })),
+      [[1, null], [], [2]].map((empty, index) => ({ k: `${index + 1}`, empty })),
       writer,
     );
     for (const [name, reason] of [

@@ -5,15 +5,10 @@ import t from 'tap';
 import { typeNames } from '#records/types/field-types.ts';
 
 const root = join(import.meta.dirname, '../..');
-/** Names of types in code outside the table: files as tables, the engine's types of columns, and samples. They only get fewer. */
+/** Names of types in code outside the table: those of Parquet's own types, the engine's types of columns, and samples. They only get fewer. */
 const named: Readonly<Record<string, number>> = {
   'events/webhook-routes.ts': 1,
-  'query/files/cell-types.ts': 3,
-  'query/files/csv-table.ts': 4,
-  'query/files/file-columns.ts': 3,
-  'query/files/ndjson-table.ts': 4,
-  'query/files/parquet-table.ts': 17,
-  'query/imports/formats/parquet-cells.ts': 1,
+  'query/imports/formats/parquet-cells.ts': 5,
   'query/openapi/operation-sample.ts': 2,
   'query/records/structure/example-structure.ts': 2,
 };

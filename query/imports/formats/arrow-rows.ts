@@ -5,15 +5,15 @@ import {
   type Column,
   CompressionType,
   type CompressionType_,
-  IntervalUnit,
   setCompressionCodec,
+  type Table,
   Type,
   tableFromIPC,
 } from '@uwdata/flechette';
+import { arrowReader, arrowType } from './arrow-cells.ts';
 import { parseArrowFooter } from './arrow-footer.ts';
 import { FileProblem } from './file-problem.ts';
 import { fieldPosition } from './flat-buffer.ts';
-import { intervalText } from './interval-text.ts';
 import { decompressLz4Frame } from './lz4-frame.ts';
 import type { SourcePiece } from './source-record.ts';
 import { rowsOf, UndecodedText } from './table-cells.ts';
@@ -28,7 +28,8 @@ const damaged = 'it is not a complete Arrow file';
 const magic = 'ARROW1';
 const featherMagic = 'FEA1';
 const continuation = 0xffffffff;
-const extraction = { useDate: true, useBigInt: true, useMap: true };
+/** Values as they lie in the file, which are then converted with all their digits (arrow-cells.ts). */
+const extraction = { useBigInt: true, useBigIntTimestamp: true, useDecimalInt: true, useMap: true };
 /** Types of messages. */
 const types = { schema: 1, dictionary: 2, batch: 3 };
 
@@ -96,16 +97,19 @@ async function* piecesOf(
       if (schema === null) throw new FileProblem(null, damaged);
       decompressed = 0;
       const table = tableFromIPC([schema, ...dictionaries, bytes], extraction);
-      const columns = table.schema.fields.map(({ name }) => name);
+      const { columns, types } = columnsOf(table);
       const values = columns.map((name, index) => (isLeftOut(name) ? [] : valuesOf(table.getChildAt(index))));
       const cells = Array.from({ length: table.numRows }, (_, row) => values.map((column) => column[row]));
-      yield { columns, records: rowsOf(cells, rows + 1), bytesRead: end, isLast: false };
+      yield { columns, types, records: rowsOf(cells, rows + 1), bytesRead: end, isLast: false };
       rows += table.numRows;
     }
   }
   if (schema === null) throw new FileProblem(null, damaged);
-  const columns = tableFromIPC([schema]).schema.fields.map(({ name }) => name);
-  yield { columns, records: [], bytesRead: size, isLast: true };
+  yield { ...columnsOf(tableFromIPC([schema])), records: [], bytesRead: size, isLast: true };
+}
+
+function columnsOf({ schema: { fields } }: Table) {
+  return { columns: fields.map(({ name }) => name), types: fields.map(({ type }) => arrowType(type)) };
 }
 
 /** The messages in the index at the end of the file. */
@@ -165,12 +169,10 @@ function valuesOf(column: Column<unknown>): readonly unknown[] {
   const { type } = column;
   if (textTypes.includes(type.typeId))
     return column.data.flatMap((batch) => textsOf(batch, batch as unknown as TextBatch));
-  if (type.typeId === Type.Interval) {
-    const { unit } = type;
-    return Array.from(column, (value) => (value === null ? null : intervalOf(value, unit)));
+  if (type.typeId !== Type.Dictionary || !textTypes.includes(type.dictionary.typeId)) {
+    const read = arrowReader(type);
+    return read === null ? Array.from(column) : Array.from(column, read);
   }
-  if (type.typeId !== Type.Dictionary || !textTypes.includes(type.dictionary.typeId))
-    return Array.from(column);
   return column.data.flatMap((batch) => {
     const { dictionary } = batch as unknown as DictionaryBatch;
     const texts = valuesOf(dictionary);
@@ -194,16 +196,6 @@ function cellsOf(batch: Batch<unknown>, cellOf: (row: number) => unknown): reado
   return Array.from({ length: batch.length }, (_, row) =>
     batch.nullCount > 0 && !batch.isValid(row) ? null : cellOf(row),
   );
-}
-
-/** @param value as the package returns it: months, days and milliseconds, or months, days and nanoseconds */
-function intervalOf(value: unknown, unit: number): string {
-  if (unit === IntervalUnit.YEAR_MONTH) return intervalText(Number(value), 0, 0);
-  const parts = Array.from(value as ArrayLike<number>, Number);
-  const [first = 0, second = 0, third = 0] = parts;
-  return unit === IntervalUnit.DAY_TIME
-    ? intervalText(0, first, second / 1000)
-    : intervalText(first, second, third / 1e9);
 }
 
 /** The message at a position; null: the stream ends here. */

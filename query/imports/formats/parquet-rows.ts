@@ -4,7 +4,7 @@ import { parquetHeader } from 'hyparquet/src/column.js';
 import { compressors as decompressors } from 'hyparquet-compressors';
 import { shownName } from '#kernel/errors/shown-name.ts';
 import { FileProblem } from './file-problem.ts';
-import { cellReaders } from './parquet-cells.ts';
+import { type ParquetColumn, parquetColumns } from './parquet-cells.ts';
 import type { SourcePiece } from './source-record.ts';
 import { rowsOf, UndecodedText } from './table-cells.ts';
 import { withTableFile } from './table-file.ts';
@@ -18,6 +18,8 @@ const mostAtOnce = 256 * 1024 * 1024;
 /** Values of a page, and bytes of the footer. */
 const mostOfPage = 4_194_304;
 const mostOfFooter = 16 * 1024 * 1024;
+/** Bytes of the header of a page, which may have its least and greatest value. */
+const mostOfHeader = 64 * 1024;
 const damaged = 'it is not a complete Parquet file';
 
 /** Decompressors with a limit for all pages together, because each page claims its own size. */
@@ -54,6 +56,8 @@ const parsers = {
       return new UndecodedText(bytes as Uint8Array) as unknown as string;
     }
   },
+  /** INT96: the package would make a Date. */
+  timestampFromNanoseconds: (nanos: bigint) => nanos as unknown as Date,
   /** The field parses it, because the package would round its numbers. */
   jsonFromBytes(bytes: Uint8Array | undefined) {
     return parsers.stringFromBytes(bytes);
@@ -68,7 +72,7 @@ export function parquetPieces(
   path: string,
   isLeftOut: (column: string) => boolean = () => false,
 ): AsyncGenerator<SourcePiece> {
-  return withTableFile(path, parquetProblem, (handle, size) => {
+  return withTableFile(path, parquetProblem, async function* (handle, size) {
     const file: AsyncBuffer = {
       byteLength: size,
       async slice(start, end = size) {
@@ -78,7 +82,7 @@ export function parquetPieces(
         return bytes.buffer;
       },
     };
-    return piecesOf(file, isLeftOut);
+    yield* groupPieces(file, await schemaOf(file), isLeftOut);
   });
 }
 
@@ -111,17 +115,79 @@ export function assertPages(chunk: ArrayBuffer): void {
   }
 }
 
-async function* piecesOf(
+/** What a file says about itself, without the annotations that the package can't read. */
+interface ParquetSchema {
+  readonly metadata: FileMetaData;
+  readonly columns: readonly ParquetColumn[];
+}
+
+async function schemaOf(file: AsyncBuffer): Promise<ParquetSchema> {
+  const metadata = await metadataOf(file);
+  return { metadata, columns: parquetColumns(parquetSchema(metadata)) };
+}
+
+/**
+ * Some first rows, with the columns whose types the file does not say; the cells of others are undefined.
+ * @param most how many, of the first group that has rows
+ */
+export async function* parquetSample(
   file: AsyncBuffer,
   isLeftOut: (column: string) => boolean,
+  most: number,
 ): AsyncGenerator<SourcePiece> {
-  const metadata = await metadataOf(file);
-  const schema = parquetSchema(metadata);
-  const columns = schema.children.map(({ element }) => element.name);
+  const { metadata, columns } = await schemaOf(file);
+  const typed = new Set(columns.flatMap(({ name, type }) => (type === null ? [] : [name])));
+  const isUnread = (name: string): boolean => typed.has(name) || isLeftOut(name);
+  yield* groupPieces(file, { metadata: await firstRows(file, metadata, isUnread, most), columns }, isUnread);
+}
+
+/** The same file, as if it ended behind some rows: with the pages of the read columns that have these rows. */
+async function firstRows(
+  file: AsyncBuffer,
+  metadata: FileMetaData,
+  isUnread: (column: string) => boolean,
+  most: number,
+): Promise<FileMetaData> {
+  const group = metadata.row_groups.find(({ num_rows }) => num_rows > 0n);
+  if (group === undefined) return { ...metadata, row_groups: [] };
+  const rows = Math.min(most, Number(group.num_rows));
+  const columns = group.columns.map(async (chunk) => {
+    const { meta_data: data } = chunk;
+    if (data === undefined || isUnread(data.path_in_schema[0] ?? '')) return chunk;
+    const bytes = await bytesOfRows(file, data, rows);
+    const share = bytes / Math.max(1, Number(data.total_compressed_size));
+    const size = BigInt(Math.ceil(share * Number(data.total_uncompressed_size)) || 0);
+    const first = { ...data, total_compressed_size: BigInt(bytes), total_uncompressed_size: size };
+    return { ...chunk, meta_data: first };
+  });
+  const first = { ...group, num_rows: BigInt(rows), columns: await Promise.all(columns) };
+  return { ...metadata, num_rows: BigInt(rows), row_groups: [first] };
+}
+
+/** Bytes of the first pages of a column without lists that have so many rows. */
+async function bytesOfRows(file: AsyncBuffer, data: ColumnMetaData, rows: number): Promise<number> {
+  const [start, end] = rangeOf(data);
+  let at = start;
+  for (let values = 0; values < rows && at < end; ) {
+    const reader = { view: new DataView(await file.slice(at, Math.min(end, at + mostOfHeader))), offset: 0 };
+    const { data_page_header, data_page_header_v2, compressed_page_size: size } = parquetHeader(reader);
+    if (!(size >= 0)) throw new FileProblem(null, damaged);
+    values += (data_page_header ?? data_page_header_v2)?.num_values ?? 0;
+    at += reader.offset + size;
+  }
+  return Math.min(at, end) - start;
+}
+
+async function* groupPieces(
+  file: AsyncBuffer,
+  { metadata, columns: schema }: ParquetSchema,
+  isLeftOut: (column: string) => boolean,
+): AsyncGenerator<SourcePiece> {
+  const columns = schema.map(({ name }) => name);
+  const types = schema.map(({ type }) => type);
   const twice = columns.find((name, index) => columns.indexOf(name) < index);
   if (twice !== undefined)
     throw new FileProblem(null, `two of its columns have the name ${shownName(twice)}`);
-  const readers = cellReaders(schema);
   const wanted = columns.filter((name) => !isLeftOut(name));
   const all = Number(metadata.num_rows);
   let from = 0;
@@ -141,13 +207,13 @@ async function* piecesOf(
     while (from < end) {
       const rowEnd = Math.min(end, from + atOnce);
       const rows = await rowsBetween(file, metadata, wanted, from, rowEnd);
-      const records = rowsOf(cellsOf(rows, columns, wanted, readers), from + 1);
+      const records = rowsOf(cellsOf(rows, schema, wanted), from + 1);
       from = rowEnd;
       const bytesRead = Math.floor((file.byteLength * from) / Math.max(1, all));
-      yield { columns, records, bytesRead, isLast: false };
+      yield { columns, types, records, bytesRead, isLast: false };
     }
   }
-  yield { columns, records: [], bytesRead: file.byteLength, isLast: true };
+  yield { columns, types, records: [], bytesRead: file.byteLength, isLast: true };
 }
 
 /** Reads the values of the wanted columns. */
@@ -172,13 +238,14 @@ async function rowsBetween(
 /** Converts rows, and gives them a cell for each column of the file. */
 function cellsOf(
   rows: readonly unknown[][],
-  columns: readonly string[],
+  columns: readonly ParquetColumn[],
   wanted: readonly string[],
-  readers: ReturnType<typeof cellReaders>,
 ): readonly unknown[][] {
-  const places = wanted.map((name) => columns.indexOf(name));
-  const converted = [...places.entries()].filter(([, place]) => readers[place] !== null);
-  for (const row of rows) for (const [index, place] of converted) row[index] = readers[place]?.(row[index]);
+  const places = wanted.map((wantedName) => columns.findIndex(({ name }) => name === wantedName));
+  for (const [index, place] of places.entries()) {
+    const read = columns[place]?.read ?? null;
+    if (read !== null) for (const row of rows) row[index] = read(row[index]);
+  }
   if (wanted.length === columns.length) return rows;
   return rows.map((row) => {
     const cells = new Array<unknown>(columns.length).fill(undefined);

@@ -1,3 +1,5 @@
+import type { TypedField } from '#records/types/field-types.ts';
+
 /** A record of a file, before any check. */
 export interface SourceRecord {
   /** From 1: the line where it begins in a text, or its row in a table. */
@@ -14,6 +16,8 @@ export interface SourceRecord {
 export interface SourcePiece {
   /** Names; null: the file has none. */
   readonly columns: readonly string[] | null;
+  /** The types that the file says, in the order of the columns; null: texts. Absent: the format has no types. */
+  readonly types?: readonly (TypedField | null)[];
   /** Read them once, before the next piece. */
   readonly records: Iterable<SourceRecord>;
   /** Bytes of the file that were read. */

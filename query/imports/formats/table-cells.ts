@@ -1,5 +1,6 @@
 import { FileProblem } from './file-problem.ts';
 import type { SourceRecord } from './source-record.ts';
+import { DecimalCell, UnfitCell } from './typed-cells.ts';
 
 /** Rows of a table as records. @param first the number of the first row */
 export function rowsOf(rows: Iterable<readonly unknown[]>, first: number): readonly SourceRecord[] {
@@ -15,8 +16,8 @@ export class UndecodedText extends Uint8Array {
 }
 
 /**
- * Converts a value to JSON. Values that no field can hold stay as they are: bytes, integers that a double would round, times
- * out of range, and numbers that are not finite, unless `nanIsNull`.
+ * Converts a value to JSON. Values that JSON can not hold stay as they are: bytes, numbers that a double would round, and
+ * numbers that are not finite, unless `nanIsNull`.
  */
 export function plainValue(value: unknown, nanIsNull = false): unknown {
   switch (typeof value) {
@@ -34,8 +35,8 @@ export function plainValue(value: unknown, nanIsNull = false): unknown {
 }
 
 function plainObject(value: object, nanIsNull: boolean): unknown {
-  if (value instanceof Uint8Array) return value;
-  if (value instanceof Date) return Number.isNaN(value.getTime()) ? value : value.toISOString();
+  if (value instanceof Uint8Array || value instanceof UnfitCell) return value;
+  if (value instanceof DecimalCell) return value.number ?? value;
   if (Array.isArray(value)) return value.map((item) => plainValue(item, nanIsNull));
   if (ArrayBuffer.isView(value))
     return Array.from(value as unknown as ArrayLike<unknown>, (item) => plainValue(item, nanIsNull));
@@ -44,7 +45,8 @@ function plainObject(value: object, nanIsNull: boolean): unknown {
 }
 
 function plainKey(key: unknown): string {
-  return key instanceof Date && !Number.isNaN(key.getTime()) ? key.toISOString() : String(key);
+  if (key instanceof UnfitCell) throw new FileProblem(null, `a key of one of its maps ${key.reason}`);
+  return key instanceof DecimalCell ? key.text : String(key);
 }
 
 /** Why no field can hold a plain value, as the end of a sentence about it; null: one can. */
@@ -55,9 +57,10 @@ export function unfitReason(value: unknown): string | null {
     case 'number':
       return Number.isFinite(value) ? null : `is ${value}, which no field holds; nan=null makes it null`;
     case 'object':
+      if (value instanceof DecimalCell) return 'has more digits than a NUMBER can hold';
       if (value instanceof UndecodedText) return 'is not valid UTF-8';
       if (value instanceof Uint8Array) return 'is bytes, which no field holds';
-      return value instanceof Date ? 'is a time that is out of range' : null;
+      return value instanceof UnfitCell ? value.reason : null;
     default:
       return null;
   }

@@ -4,6 +4,7 @@ import type { Schema } from '#kernel/json/schema.ts';
 import { parseOnConflict } from '#records/input/parse-on-conflict.ts';
 import type { Structure } from '#records/structure/structure.ts';
 import { isObject } from '#records/types/is-object.ts';
+import { TimeZone } from '#records/types/time-zone.ts';
 import { type ImportFormat, importFormats } from '../formats/source-records.ts';
 import type { CellWords } from '../thread/cell-words.ts';
 import type { FileReading } from '../thread/file-records.ts';
@@ -52,6 +53,7 @@ const names = {
   false: 'Words of CSV for false, separated by commas',
   decimal: 'The decimal separator of CSV: `.` or `,`',
   nan: '`null`: NaN and infinite numbers of Parquet and Arrow become null',
+  timeZone: 'The time zone of times that have none, such as Europe/Paris; absent: they are a problem',
   header: 'Whether the first line of CSV has the column names',
   unescapeFormulas: 'Removes the apostrophes that an export with `$escapeFormulas` adds to texts',
 } as const;
@@ -77,6 +79,7 @@ const tableNames = [
   'false',
   'decimal',
   'nan',
+  'timeZone',
 ] as const satisfies readonly Name[];
 
 export const describedChoices = Object.entries(names).map(([name, description]) => {
@@ -108,6 +111,7 @@ export interface ImportChoices {
   readonly nulls: readonly string[];
   readonly words: CellWords;
   readonly nan: 'null' | undefined;
+  readonly timeZone: string | undefined;
   readonly header: boolean;
   readonly unescapeFormulas: boolean;
 }
@@ -140,6 +144,8 @@ export function choicesOf(query: Iterable<readonly [name: string, value: string]
     refuse('columns', 'a JSON object whose values are names of fields, or null');
   for (const name of ['nulls', 'true', 'false'] as const)
     if (/["\r\n]|^$/.test(params[name] ?? '-')) refuse(name, 'words, separated by commas');
+  if (params.timeZone !== undefined && TimeZone.named(params.timeZone) === null)
+    refuse('timeZone', 'the name of a time zone, such as Europe/Paris');
   const onConflict = params.onConflict === undefined ? null : jsonOf(params.onConflict);
   if (params.onConflict !== undefined && !isConflict(onConflict))
     refuse('onConflict', 'a JSON object with field, and with do, which is update or skip');
@@ -165,6 +171,7 @@ export function choicesOf(query: Iterable<readonly [name: string, value: string]
       ...(params.decimal === ',' && { decimal: params.decimal }),
     },
     nan: params.nan as 'null' | undefined,
+    timeZone: params.timeZone,
     header: params.header !== 'false',
     unescapeFormulas: params.unescapeFormulas === 'true',
   };
@@ -229,11 +236,16 @@ function cellChoices({
   nulls,
   words,
   nan,
-}: Pick<ImportChoices, 'nulls' | 'words' | 'nan'>): Pick<FileReading, 'nulls' | 'words' | 'nanIsNull'> {
+  timeZone,
+}: Pick<ImportChoices, 'nulls' | 'words' | 'nan' | 'timeZone'>): Pick<
+  FileReading,
+  'nulls' | 'words' | 'nanIsNull' | 'timeZone'
+> {
   return {
     ...(nulls.length > 0 && { nulls }),
     ...(Object.keys(words).length > 0 && { words }),
     ...(nan === 'null' && { nanIsNull: true }),
+    ...(timeZone !== undefined && { timeZone }),
   };
 }
 

@@ -54,7 +54,12 @@ export const previewSchema = named(
       description: 'About TEXT columns whose values are mostly of another type',
     },
     suggested: {
-      ...exactObject({ nulls: nullable(string), true: nullable(string), decimal: nullable(string) }),
+      ...exactObject({
+        nulls: nullable(string),
+        true: nullable(string),
+        decimal: nullable(string),
+        timeZone: nullable(string),
+      }),
       description: 'Parameters that would give more columns a type; null: not needed',
     },
   }),

@@ -1,7 +1,8 @@
 import { parseExactly, RoundedNumber, roundingOf } from '#kernel/json/rounded-number.ts';
 import type { Field } from '#records/structure/field.ts';
-import { typeEntry } from '#records/types/field-types.ts';
+import { typeCan, typeEntry } from '#records/types/field-types.ts';
 import { plainValue, unfitPart, unfitReason } from '../formats/table-cells.ts';
+import { DecimalCell } from '../formats/typed-cells.ts';
 import { type CellVocabulary, cellVocabulary } from './cell-words.ts';
 import type { ReadResult } from './system-values.ts';
 
@@ -16,12 +17,14 @@ const jsonWords = cellVocabulary();
 
 /** @param cell null: an empty cell without quotes */
 export function readCell({ type }: Field, cell: string | null, words = jsonWords): CellResult {
-  const form = typeEntry(type).cell;
+  const { cell: form } = typeEntry(type);
   // an empty text is only a value where values are texts
-  if (cell === null || (cell === '' && form !== 'text')) return noValue;
+  if (cell === null || (cell === '' && !typeCan(type, 'text'))) return noValue;
   switch (form) {
     case 'text':
       return { value: cell };
+    case 'digits':
+      return /^-?\d{1,40}$/.test(cell) ? { value: Number(cell) } : { problem: 'should be a whole number' };
     case 'number':
       return readNumber(cell, words);
     case 'boolean': {
@@ -35,6 +38,10 @@ export function readCell({ type }: Field, cell: string | null, words = jsonWords
 
 /** Reads a value of a table. Arrays and objects may be JSON texts, as exports write them. */
 export function readTableCell({ type }: Field, value: unknown, nanIsNull: boolean): CellResult {
+  if (typeEntry(type).isExact) {
+    if (typeof value === 'bigint') return { value: String(value) };
+    if (value instanceof DecimalCell) return { value: value.text };
+  }
   const cell = plainValue(value, nanIsNull);
   if (cell === null) return noValue;
   const problem = unfitReason(cell) ?? unfitPart(cell);

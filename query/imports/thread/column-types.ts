@@ -1,10 +1,28 @@
+import type { FieldType } from '#records/types/field-types.ts';
+import { fileTypes } from '#records/types/file-types.ts';
+import { readDay } from '#records/types/times.ts';
 import { isNumberCell } from './cell-values.ts';
 import { type CellVocabulary, opposite, trueWords } from './cell-words.ts';
+import { isFileTime } from './file-times.ts';
+import type { LocalTimes } from './local-times.ts';
 
-/** A value of each type. A column gets the first type that fits all of its values. */
-const samples = { boolean: true, number: 0, array: [], object: {}, string: '' };
-type Kind = keyof typeof samples;
-const kinds = Object.keys(samples) as Kind[];
+const text = fileTypes.text.type;
+const boolean = fileTypes.boolean.type;
+const number = fileTypes.double.type;
+const array = fileTypes.list.type;
+const object = fileTypes.struct.type;
+const time = fileTypes.time.type;
+const day = fileTypes.day.type;
+
+/** Types of columns of texts. A column gets the first one that fits all of its values. */
+const candidates = [boolean, number, array, object, time, day, text];
+/** Types that most values of a column may have, in a sentence about them. */
+const likelyTypes = [
+  [number, 'numbers'],
+  [boolean, 'true or false'],
+  [time, 'times with a zone'],
+  [day, 'days'],
+] as const;
 
 /** Words without quotes that R, pandas, PostgreSQL, MariaDB and spreadsheets write for null. */
 const nullWords = [
@@ -17,6 +35,7 @@ const nullWords = [
   '\\N',
   'NaN',
   'nan',
+  'NaT',
   'None',
   '<NA>',
   '-',
@@ -34,48 +53,54 @@ const likely = 0.9;
 /** Infers the type of a column from its first cells. */
 export class ColumnTypes {
   #values = 0;
-  readonly #fits = new Map<Kind, number>();
-  readonly #misfits = { number: new Misfits(), boolean: new Misfits() };
+  /** How many values each list of types fits. The lists are few, and always the same ones. */
+  readonly #counts = new Map<readonly FieldType[], number>();
+  readonly #misfits = new Map(likelyTypes.map(([type]): [FieldType, Misfits] => [type, new Misfits()]));
 
-  /** @param kindsOf the types that fit the value; empty: there is no value */
-  note(value: unknown, line: number, kindsOf: readonly Kind[]): void {
-    if (kindsOf.length === 0) return;
+  /** @param types that fit the value; empty: there is no value */
+  note(value: unknown, line: number, types: readonly FieldType[]): void {
+    if (types.length === 0) return;
     this.#values++;
-    for (const kind of kindsOf) this.#fits.set(kind, (this.#fits.get(kind) ?? 0) + 1);
-    for (const kind of ['number', 'boolean'] as const)
-      if (!kindsOf.includes(kind)) this.#misfits[kind].note(value, line);
+    this.#counts.set(types, (this.#counts.get(types) ?? 0) + 1);
+    for (const [type, misfits] of this.#misfits)
+      if (!misfits.isFull && !types.includes(type)) misfits.note(value, line);
   }
 
-  /** A value of the inferred type, which is text without values, and if they have several types. */
-  sample(): unknown {
-    const kind = kinds.find((kind) => this.#values > 0 && this.#fits.get(kind) === this.#values);
-    return samples[kind ?? 'string'];
+  #fits(type: FieldType): number {
+    let fits = 0;
+    for (const [types, count] of this.#counts) if (types.includes(type)) fits += count;
+    return fits;
   }
 
-  /** Which type most values have, if the column is TEXT because of a few others. The end of a sentence about the column. */
+  /** The inferred type, which is that of texts without values, and if they have several types. */
+  get type(): FieldType {
+    const fitting = candidates.find((type) => this.#values > 0 && this.#fits(type) === this.#values);
+    return fitting ?? text;
+  }
+
+  /** Which type most values have, if the column is of texts because of a few others. The end of a sentence about the column. */
   get remark(): string | null {
-    if (typeof this.sample() !== 'string') return null;
-    for (const kind of ['number', 'boolean'] as const) {
-      const fits = this.#fits.get(kind) ?? 0;
-      const misfits = this.#misfits[kind];
+    if (this.type !== text) return null;
+    for (const [type, noun] of likelyTypes) {
+      const fits = this.#fits(type);
+      const misfits = this.#misfits.get(type) as Misfits;
       if (fits === 0 || (fits < likely * this.#values && misfits.amongWords(nullWords) === null)) continue;
-      const noun = kind === 'number' ? 'numbers' : 'true or false';
-      return `is TEXT: ${fits} of its ${this.#values} values are ${noun}, but ${misfits}`;
+      return `is ${text}: ${fits} of its ${this.#values} values are ${noun}, but ${misfits.text(this.#values - fits)}`;
     }
     return null;
   }
 
-  /** Words for null, if all other values of the column are numbers or booleans. */
+  /** Words for null, if all other values of the column are of one type. */
   get nulls(): readonly string[] {
-    for (const kind of ['number', 'boolean'] as const)
-      if ((this.#fits.get(kind) ?? 0) > 0) return this.#misfits[kind].amongWords(nullWords) ?? [];
+    for (const [type, misfits] of this.#misfits)
+      if (this.#fits(type) > 0) return misfits.amongWords(nullWords) ?? [];
     return [];
   }
 
   /** The word for true of a column that has only this word and its opposite, perhaps with words for null. */
   get true(): string | null {
-    const { texts } = this.#misfits.boolean;
-    if (this.#fits.has('number') || texts === null) return null;
+    const { texts } = this.#misfits.get(boolean) as Misfits;
+    if (this.#fits(number) > 0 || texts === null) return null;
     const words = [...texts].filter((text) => !nullWords.includes(text));
     const found = trueWords.find((word) =>
       words.every((text) => text.toLowerCase() === word || text.toLowerCase() === opposite(word)),
@@ -86,13 +111,16 @@ export class ColumnTypes {
 
 /** Values that do not fit a type. */
 class Misfits {
-  #count = 0;
   readonly #lines: number[] = [];
   /** Null: too many different texts. */
   texts: Set<string> | null = new Set();
 
+  /** Whether more of them change nothing. */
+  get isFull(): boolean {
+    return this.texts === null && this.#lines.length === namedMisfits;
+  }
+
   note(value: unknown, line: number): void {
-    this.#count++;
     if (this.#lines.length < namedMisfits) this.#lines.push(line);
     if (typeof value !== 'string' || this.texts?.size === mostTexts) this.texts = null;
     this.texts?.add(value as string);
@@ -104,45 +132,75 @@ class Misfits {
     return texts.length > 0 && texts.every((text) => words.includes(text)) ? texts : null;
   }
 
-  /** `lines 5, 9 and 31 have other values` */
-  toString(): string {
+  /** `lines 5, 9 and 31 have other values` @param count of all */
+  text(count: number): string {
     const [line, ...more] = this.#lines;
-    const last = this.#count > this.#lines.length ? `${this.#count - this.#lines.length} more` : more.pop();
+    const last = count > this.#lines.length ? `${count - this.#lines.length} more` : more.pop();
     const lines = last === undefined ? `${line}` : `${[line, ...more].join(', ')} and ${last}`;
-    return this.#count === 1 ? `line ${lines} has another value` : `lines ${lines} have other values`;
+    return count === 1 ? `line ${lines} has another value` : `lines ${lines} have other values`;
   }
 }
+
+/** How texts are read. */
+export interface TextReading {
+  readonly words: CellVocabulary;
+  /** Of times that have none. */
+  readonly zone: LocalTimes | null;
+}
+
+/** The lists of types that fit a value. */
+const fits = {
+  none: [],
+  boolean: [boolean],
+  booleanOrNumber: [boolean, number],
+  number: [number],
+  array: [array],
+  object: [object],
+  time: [time],
+  day: [day],
+  text: [text],
+} as const satisfies Readonly<Record<string, readonly FieldType[]>>;
 
 /** Types that fit a cell of CSV. */
-export function kindsOfCell(cell: string | null, words: CellVocabulary): readonly Kind[] {
-  if (cell === null || cell === '') return [];
+export function typesOfCell(cell: string | null, { words, zone }: TextReading): readonly FieldType[] {
+  if (cell === null || cell === '') return fits.none;
   const isNumber = isNumberCell(cell, words);
-  if (words.booleans.has(cell.toLowerCase())) return isNumber ? ['boolean', 'number'] : ['boolean'];
-  return isNumber ? ['number'] : kindsOfTableValue(cell);
+  if (words.booleans.has(cell.toLowerCase())) return isNumber ? fits.booleanOrNumber : fits.boolean;
+  if (isNumber) return fits.number;
+  return isBracket(cell) ? typesOfTableText(cell) : typesOfText(cell, zone);
 }
 
-/** The type of a value of a table, where arrays and objects may be JSON texts. */
-export function kindsOfTableValue(value: unknown): readonly Kind[] {
-  if (typeof value !== 'string' || !/^[[{]/.test(value)) return kindsOfValue(value);
+function isBracket(text: string): boolean {
+  return text.startsWith('[') || text.startsWith('{');
+}
+
+/** Types that fit a text of Parquet or Arrow, which say what is a time: arrays and objects may be JSON texts. */
+export function typesOfTableText(value: unknown): readonly FieldType[] {
+  if (value === null) return fits.none;
+  if (typeof value !== 'string' || !isBracket(value)) return fits.text;
   try {
-    return kindsOfValue(JSON.parse(value));
+    return typesOfJson(JSON.parse(value), null);
   } catch {
-    return ['string'];
+    return fits.text;
   }
 }
 
-export function kindsOfValue(value: unknown): readonly Kind[] {
-  if (value === null || value === undefined) return [];
-  if (Array.isArray(value)) return ['array'];
+/** Types that fit a value of JSON. */
+export function typesOfJson(value: unknown, zone: LocalTimes | null): readonly FieldType[] {
+  if (value === null || value === undefined) return fits.none;
   switch (typeof value) {
-    case 'bigint':
     case 'number':
-      return ['number'];
+      return fits.number;
     case 'boolean':
-      return ['boolean'];
+      return fits.boolean;
     case 'object':
-      return value instanceof Uint8Array ? ['string'] : ['object'];
+      return Array.isArray(value) ? fits.array : fits.object;
     default:
-      return ['string'];
+      return typesOfText(value as string, zone);
   }
+}
+
+function typesOfText(value: string, zone: LocalTimes | null): readonly FieldType[] {
+  if (value.length === 10 && readDay(value) !== null) return fits.day;
+  return isFileTime(value, zone) ? fits.time : fits.text;
 }

@@ -4,7 +4,7 @@ import { readGiven } from '#records/input/validate-record.ts';
 import { unescapeFormula } from '#records/sql/export-columns.ts';
 import { type Field, isSystemKey } from '#records/structure/field.ts';
 import type { Structure } from '#records/structure/structure.ts';
-import { isPlainValue } from '#records/types/field-types.ts';
+import { isPlainValue, typeCan } from '#records/types/field-types.ts';
 import { isObject } from '#records/types/is-object.ts';
 import { FileProblem } from '../formats/file-problem.ts';
 import type { SourcePiece, SourceRecord } from '../formats/source-record.ts';
@@ -12,6 +12,8 @@ import { isTable, type SourceReading } from '../formats/source-records.ts';
 import { plainValue } from '../formats/table-cells.ts';
 import { readCell, readTableCell } from './cell-values.ts';
 import { type CellVocabulary, type CellWords, cellVocabulary } from './cell-words.ts';
+import { fileTime } from './file-times.ts';
+import { type LocalTimes, zoneTimes } from './local-times.ts';
 import {
   type KeepOption,
   readHash,
@@ -47,6 +49,8 @@ export interface FileReading extends SourceReading {
   readonly words?: CellWords;
   /** Tables: whether numbers that are not finite become null. */
   readonly nanIsNull?: boolean;
+  /** The name of the zone of times that have none; absent: they are a problem. */
+  readonly timeZone?: string;
   /** The field of each column, by name or slug; null: left out. Other columns go to the field of the same name. */
   readonly columns: Readonly<Record<string, string | null>>;
   /** What the records keep. Without it the service sets these values. */
@@ -66,6 +70,9 @@ export class FileRecords {
   readonly #words: CellVocabulary;
   readonly #keepsHashes: boolean;
   readonly #keptColumns: readonly SystemColumn[];
+  /** By the places of fields: whether their texts are times. */
+  readonly #areTimes: readonly boolean[];
+  readonly #zone: LocalTimes | null;
   /** An empty cell of a table is null, even if the field has a default by now. */
   readonly #keepsNull: boolean;
   /** The targets of the columns of the file. */
@@ -80,6 +87,8 @@ export class FileRecords {
     this.#keepsHashes = reading.keep.includes('hashes');
     this.#keptColumns = reading.keep.filter((name) => name !== 'hashes');
     this.#keepsNull = reading.keep.length > 0 && isTable(reading);
+    this.#areTimes = structure.fields.map(({ type }) => typeCan(type, 'zoned'));
+    this.#zone = zoneTimes(reading);
     this.#named = new Map(
       Object.entries(reading.columns).map(([column, name]) => {
         const place = name === null ? null : structure.places.get(name);
@@ -231,8 +240,9 @@ export class FileRecords {
       const field = fields[place] as Field;
       if (this.#keepsNull && values[place] === null && !field.required) continue;
       const isHash = this.#keepsHashes && field.hashed;
-      if (!isHash && isPlainValue(field, values[place])) continue;
-      const reading = isHash ? readHash(field, values[place]) : readGiven(field, values[place]);
+      const value = values[place];
+      if (!isHash && isPlainValue(field, value)) continue;
+      const reading = isHash ? readHash(field, value) : this.#readGiven(field, value, place);
       if ('value' in reading) values[place] = reading.value;
       else {
         isGood = false;
@@ -245,6 +255,12 @@ export class FileRecords {
       this.#onProblem({ line, field: null, reason });
     }
     return { line, values: isGood ? (values as RecordValues) : null, system, rawValues };
+  }
+
+  #readGiven(field: Field, value: unknown, place: number): ReturnType<typeof readGiven> {
+    if (typeof value !== 'string' || !this.#areTimes[place]) return readGiven(field, value);
+    const time = fileTime(value, this.#zone);
+    return typeof time === 'string' ? readGiven(field, time) : time;
   }
 }
 

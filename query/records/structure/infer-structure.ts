@@ -1,7 +1,7 @@
 import { invalidBody, invalidStructure, invalidValue } from '#kernel/errors/catalogue.ts';
 import { shownName } from '#kernel/errors/shown-name.ts';
 import { slugOfName } from '#kernel/ids/slug-of-name.ts';
-import { inferredType, typeOfIds } from '../types/field-types.ts';
+import { inferredType, type TypedField, typeOfIds } from '../types/field-types.ts';
 import { isObject } from '../types/is-object.ts';
 import { isSystemKey } from './field.ts';
 import { maxFields, readStructure } from './parse-structure.ts';
@@ -15,23 +15,45 @@ import type { SpacePath, Structure } from './structure.ts';
  */
 export function inferStructure(
   sample: unknown,
-  { projectSlug, slug }: SpacePath,
+  place: SpacePath,
   stored: Structure | null = null,
 ): Structure {
   if (!isObject(sample)) throw invalidBody('Request body should be a JSON object: a sample record');
   const entries = Object.entries(sample).filter(([name]) => !isSystemKey(name));
-  if (entries.length === 0) throw invalidBody('The sample record has no field');
-  if (entries.length > maxFields) {
-    throw invalidBody(`The sample record has ${entries.length} fields; at most ${maxFields} are allowed`);
-  }
   const problems: string[] = [];
-  const recordStructure = entries.map(([name, value]) => {
+  const columns = entries.map(([name, value]) => {
     const type = inferredType(value);
     if (type === null) {
       problems.push(`Value for Body field: ${shownName(name)} is null, from which no type can be inferred`);
     }
-    return { name, slug: storedSlug(stored, name) ?? slugOfName(name), type: type ?? typeOfIds };
+    return { name, type: type ?? typeOfIds };
   });
+  return structureOfColumns(columns, place, { stored, problems });
+}
+
+/**
+ * The structure that has a field for each column, with all flags off. Throws a 400 that lists every problem.
+ * @param more.problems found before
+ */
+export function structureOfColumns(
+  columns: readonly (TypedField & { readonly name: string })[],
+  { projectSlug, slug }: SpacePath,
+  {
+    stored = null,
+    problems = [],
+  }: { readonly stored?: Structure | null; readonly problems?: readonly string[] } = {},
+): Structure {
+  const fields = columns.filter(({ name }) => !isSystemKey(name));
+  if (fields.length === 0) throw invalidBody('The sample record has no field');
+  if (fields.length > maxFields) {
+    throw invalidBody(`The sample record has ${fields.length} fields; at most ${maxFields} are allowed`);
+  }
+  const recordStructure = fields.map(({ name, type, precision, scale }) => ({
+    name,
+    slug: storedSlug(stored, name) ?? slugOfName(name),
+    type,
+    ...(precision === undefined ? {} : { precision, scale }),
+  }));
   const parsed = readStructure({ projectSlug, slug, recordStructure });
   if (problems.length > 0) throw invalidValue([...problems, ...parsed.problems]);
   if (parsed.structure === null) throw invalidStructure(parsed.problems);

@@ -97,7 +97,7 @@ export interface FieldTypeEntry extends ValueKind {
   /** For JSON: a value in a query. */
   readonly inQuery?: string;
   /** How its values stand in the cells of CSV: as they are, as numbers and words for booleans, or as JSON. */
-  readonly cell: 'text' | 'number' | 'boolean' | 'json';
+  readonly cell: 'text' | 'number' | 'digits' | 'boolean' | 'json';
   /** Whether its fields say how many digits their values have. */
   readonly hasDigits?: true;
   /** Whether an empty text, as forms send it, means no value where none is required. */

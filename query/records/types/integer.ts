@@ -19,6 +19,7 @@ export const integer: FieldTypeEntry = {
   },
   readText: (text, options) =>
     /^[+-]?\d+$/.test(text) ? integer.read(Number(text), options) : misfit(valid),
+  cell: 'digits',
   infers: () => false,
   tableSql: (value) => `toInt64(${value})`,
   // generators of Java and Go would take 32 bits

@@ -33,7 +33,7 @@ export class TimeZone {
   }
 
   textOf(time: number): string {
-    const offset = this.#offsetAt(time);
+    const offset = this.offsetAt(time);
     const local = new Date(time + offset).toISOString().slice(0, 19);
     if (offset === 0) return `${local}Z`;
     const distance = new Date(Math.abs(offset)).toISOString().slice(11, 16);
@@ -43,9 +43,9 @@ export class TimeZone {
   /** The first moment of a day, which is not midnight where clocks skip it. @param midnight as if it were in UTC */
   beginOfDay(midnight: number): number {
     // the offset may change at this very midnight
-    const [early, late] = [this.#offsetAt(midnight - day), this.#offsetAt(midnight + day)];
+    const [early, late] = [this.offsetAt(midnight - day), this.offsetAt(midnight + day)];
     const first = midnight - Math.max(early, late);
-    return first + this.#offsetAt(first) >= midnight ? first : midnight - Math.min(early, late);
+    return first + this.offsetAt(first) >= midnight ? first : midnight - Math.min(early, late);
   }
 
   /** The days from which on days begin by another distance from midnight in UTC, in order. */
@@ -58,7 +58,7 @@ export class TimeZone {
     const step = 7 * day;
     let before = 0;
     for (let time = knownClocks.first; time <= knownClocks.end + step; time += step) {
-      const offset = this.#offsetAt(time);
+      const offset = this.offsetAt(time);
       // the day of a change, and the day after it
       if (offset !== before) for (let from = time - step - day; from <= time + day; from += day) add(from);
       before = offset;
@@ -67,7 +67,7 @@ export class TimeZone {
   }
 
   /** Milliseconds that clocks are ahead of UTC. */
-  #offsetAt(time: number): number {
+  offsetAt(time: number): number {
     // the engine knows no other clocks
     if (this.#format === null || time < knownClocks.first || time >= knownClocks.end) return 0;
     const name = this.#format.formatToParts(time).find(({ type }) => type === 'timeZoneName')?.value ?? '';
