@@ -20,7 +20,7 @@ import { fieldsOf } from '../services/record-client.ts';
 import { startClickhouse } from '../services/start-clickhouse.ts';
 import { storedStructure } from '../services/stored-structure.ts';
 import { openTestClickhouse } from '../services/test-clickhouse.ts';
-import { sized } from '../services/test-size.ts';
+import { seed, sized } from '../services/test-size.ts';
 
 const root = await mkdtemp(join(tmpdir(), 'sluice-filters-'));
 // in the suite `served` the SQL is a server's
@@ -221,6 +221,12 @@ const read = (target: Target) => (row: Row) => {
   return value === undefined ? undefined : typeEntry(target.type).comparable(String(value));
 };
 
+/** Of all comparisons; of the other kinds the name of what is compared. */
+function typesIn(filter: Filter): readonly string[] {
+  if ('branches' in filter) return filter.branches.flatMap(typesIn);
+  return [typeof filter.target === 'string' ? filter.target : filter.target.type];
+}
+
 t.test('random trees find in the engine what they find in memory', async (t) => {
   const slots = stored.fields.map(
     ({ slot }) => `${slot} Nullable(${slotColumns[(slot as string)[0] as keyof typeof slotColumns].type})`,
@@ -228,10 +234,11 @@ t.test('random trees find in the engine what they find in memory', async (t) => 
   await db.command({
     sql: `CREATE TABLE default.filtered (number UInt32, _id String, _created_at DateTime64(3, 'UTC'), _updated_at DateTime64(3, 'UTC'), ${slots.join(', ')}, _doc Map(String, String)) ENGINE = Memory`,
   });
+  const byType: Record<string, number> = {};
   let asked = 0;
   let found = 0;
   for (let round = 0; round < sized(8, 2); round++) {
-    const sample = fc.sample(rows, 300);
+    const sample = fc.sample(rows, { numRuns: 300, seed: seed + round });
     await db.command({ sql: 'TRUNCATE TABLE default.filtered' });
     const lines = sample.map((row, number) => {
       const doc = Object.fromEntries([...row.values].map(([field, value]) => [field.slot, String(value)]));
@@ -254,7 +261,7 @@ t.test('random trees find in the engine what they find in memory', async (t) => 
     await db.command({
       sql: `INSERT INTO default.filtered SETTINGS date_time_input_format = 'best_effort' FORMAT JSONEachRow ${lines.join('\n')}`,
     });
-    const trees = fc.sample(filters, sized(1000, 300));
+    const trees = fc.sample(filters, { numRuns: sized(1000, 300), seed: seed + round });
     for (let at = 0; at < trees.length; at += 50) {
       const some = trees.slice(at, at + 50);
       const selects = some.map(
@@ -266,6 +273,7 @@ t.test('random trees find in the engine what they find in memory', async (t) => 
       });
       const byTree = new Map(answers.map(({ tree, numbers }) => [Number(tree), numbers.map(Number)]));
       for (const [index, filter] of some.entries()) {
+        for (const type of typesIn(filter)) byType[type] = (byType[type] ?? 0) + 1;
         const test = filterTest(filter, read);
         const expected = sample.flatMap((row, number) => (test(row) ? [number] : []));
         const actual = byTree.get(index) ?? [];
@@ -285,4 +293,5 @@ t.test('random trees find in the engine what they find in memory', async (t) => 
     }
   }
   t.ok(found > asked, `${asked} trees, ${found} records found`);
+  t.comment(`${found} records found by ${asked} trees; comparisons by type: ${JSON.stringify(byType)}`);
 });

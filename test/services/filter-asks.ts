@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { type Config, getSchemaCreator, type Space } from 'nobox-client';
 import { asBody, asPairs, asParams } from './filter-forms.ts';
 import { type Branch, holds, type Json, type Row, type Sort, sorted } from './filter-oracle.ts';
-import { branches, fieldTypes, sorts, type Way } from './filter-trees.ts';
+import { branches, fieldTypesOf, sortsOf, typedFields, type Way } from './filter-trees.ts';
 import { type Answer, call, structureOf } from './record-client.ts';
 
 export interface Ask {
@@ -32,7 +32,7 @@ export function asksOf(way: Way, rows: readonly Row[]): fc.Arbitrary<Ask> {
     way: fc.constant(way),
     branch: branches(way, stored),
     either: fc.boolean(),
-    sort: sorts,
+    sort: sortsOf(way),
     limit: fc.option(fc.integer({ min: 1, max: 12 }), { freq: 4 }),
     page: fc.constantFrom(1, 1, 2, 3),
     after: fc.option(fc.nat(30), { freq: 2 }),
@@ -64,10 +64,17 @@ export function planned(rows: readonly Row[], ask: Ask): Found & { readonly afte
   const records = all.slice(from, ask.one ? 1 : from + (limit ?? all.length));
   const values = sort.map(({ by }) => (by === 'id' ? null : (last?.[by] ?? null)));
   return {
-    records: ask.onlyIds ? records.map(({ id }) => ({ id })) : records,
+    records: ask.onlyIds ? records.map(({ id }) => ({ id })) : records.map((row) => shownBy(ask.way, row)),
     total: ask.counted ? all.length : null,
     after: last === undefined ? null : { id: last.id, ...(sort.length === 0 ? {} : { values }) },
   };
+}
+
+/** The published client is answered the fields that it knows. */
+function shownBy(way: Way, row: Row): Json {
+  if (way !== 'client') return row;
+  const known = { id: '', ...fieldTypesOf(way), createdAt: '', updatedAt: '' };
+  return Object.fromEntries(Object.keys(known).map((name) => [name, row[name] as Json]));
 }
 
 export interface Server {
@@ -77,7 +84,7 @@ export interface Server {
 export const path = '/filters/rows';
 /** What each request declares; the space has more fields. */
 export const structure = structureOf('filters', 'rows', [
-  ...Object.entries(fieldTypes).map(([name, type]) => ({ name, type })),
+  ...typedFields,
   { name: 'password', type: 'TEXT', hashed: true },
 ]);
 
@@ -135,7 +142,7 @@ export function modelOf({ baseUrl, token }: Server): Model {
     OBJECT: Object,
   };
   const structure: Record<string, object> = Object.fromEntries(
-    Object.entries(fieldTypes).map(([name, type]) => [name, { type: types[type] }]),
+    Object.entries(fieldTypesOf('client')).map(([name, type]) => [name, { type: types[type] }]),
   );
   Object.assign(structure, { password: { type: String, hashed: true } });
   const space = { space: 'rows', description: 'made by a test', structure } as unknown as Space<object>;

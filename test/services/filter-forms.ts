@@ -5,6 +5,8 @@ import { keyOf, nameOf } from './filter-trees.ts';
 const takesList = new Set(['in', 'nin', 'hasAny', 'hasAll']);
 const isUntyped = ({ type, operator }: Comparison): boolean => type === 'path' || operator.startsWith('has');
 
+const isDigits: ReadonlySet<string> = new Set(['INTEGER', 'BIGINT', 'DECIMAL']);
+
 function textOf(comparison: Comparison, value: Json, form: number): string {
   const { type, operator } = comparison;
   if (operator === 'exists' || operator === 'size') return String(value);
@@ -12,6 +14,9 @@ function textOf(comparison: Comparison, value: Json, form: number): string {
   if (isUntyped(comparison))
     return typeof value === 'string' && !isJson(value) ? value : JSON.stringify(value);
   if (type === 'NUMBER') return `${form === 1 && Number(value) >= 0 ? '+' : ''}${value}`;
+  if (form === 1 && type === 'DATETIME') return String(value).toLowerCase();
+  if (form === 1 && isDigits.has(type) && !String(value).startsWith('-')) return `+${value}`;
+  if (form === 2 && type === 'DECIMAL') return `${value}0`;
   return typeof value === 'string' ? value : JSON.stringify(form === 1 ? reversed(value) : value);
 }
 

@@ -6,7 +6,8 @@ import { isDeepStrictEqual } from 'node:util';
 
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
 export type Row = { readonly id: string; readonly createdAt: string } & Readonly<Record<string, Json>>;
-export type Type = 'TEXT' | 'NUMBER' | 'BOOLEAN' | 'ARRAY' | 'OBJECT' | 'id' | 'time' | 'path';
+type Exact = 'DATETIME' | 'DATE' | 'INTEGER' | 'BIGINT' | 'DECIMAL';
+export type Type = 'TEXT' | 'NUMBER' | 'BOOLEAN' | 'ARRAY' | 'OBJECT' | Exact | 'id' | 'time' | 'path';
 
 /** Of times the operand is in milliseconds. */
 export interface Comparison {
@@ -43,6 +44,11 @@ export const operatorsOf: Readonly<Record<Type, readonly string[]>> = {
   BOOLEAN: always,
   ARRAY: [...always, 'has', 'hasAny', 'hasAll', 'size'],
   OBJECT: ['eq', 'ne', 'exists'],
+  DATETIME: [...always, ...ordered],
+  DATE: [...always, ...ordered],
+  INTEGER: [...always, ...ordered],
+  BIGINT: [...always, ...ordered],
+  DECIMAL: [...always, ...ordered],
   id: [...always, ...ordered],
   time: [...always, ...ordered],
   path: always,
@@ -56,7 +62,7 @@ export function holds(item: Item, row: Row): boolean {
   }
   const value = valueIn(row, item);
   if (item.operator === 'exists') return (value !== null) === item.operand;
-  return value !== null && isMet(item.operator, value, item.operand);
+  return value !== null && isMet(item, value);
 }
 
 /** Null: it has none. */
@@ -69,7 +75,7 @@ function valueIn(row: Row, { field, path, type }: Pick<Comparison, 'field' | 'pa
   return type === 'time' && value !== null ? Date.parse(String(value)) : value;
 }
 
-function isMet(operator: string, value: Json, operand: Json): boolean {
+function isMet({ operator, operand, type }: Comparison, value: Json): boolean {
   const isAmong = (wanted: Json, all: Json): boolean =>
     (all as Json[]).some((one) => isDeepStrictEqual(one, wanted));
   switch (operator) {
@@ -82,13 +88,13 @@ function isMet(operator: string, value: Json, operand: Json): boolean {
     case 'nin':
       return !isAmong(value, operand);
     case 'gt':
-      return compare(value, operand) > 0;
+      return compare(value, operand, type) > 0;
     case 'gte':
-      return compare(value, operand) >= 0;
+      return compare(value, operand, type) >= 0;
     case 'lt':
-      return compare(value, operand) < 0;
+      return compare(value, operand, type) < 0;
     case 'lte':
-      return compare(value, operand) <= 0;
+      return compare(value, operand, type) <= 0;
     case 'has':
       return isAmong(operand, value);
     case 'hasAny':
@@ -119,13 +125,24 @@ function textMeets(operator: string, value: string, wanted: string): boolean {
 }
 
 /** Texts by code point, and arrays and objects by their JSON. */
-function compare(one: Json, other: Json): number {
+function compare(one: Json, other: Json, type: Type): number {
+  if (type === 'BIGINT' || type === 'DECIMAL' || type === 'DATETIME') {
+    const [a, b] = [digitsOf(one, type), digitsOf(other, type)];
+    return a < b ? -1 : Number(a > b);
+  }
   if (typeof one === 'number' || typeof one === 'boolean') return Number(one) - Number(other);
   const points = (value: Json): number[] =>
     Array.from(typeof value === 'string' ? value : json(value), (char) => char.codePointAt(0) as number);
   const [a, b] = [points(one), points(other)];
   const at = a.findIndex((point, index) => point !== b[index]);
   return at < 0 ? a.length - b.length : (a[at] as number) - (b[at] ?? -1);
+}
+
+/** Of a DECIMAL all digits, as all of a field have the same scale; of a DATETIME its microseconds. */
+function digitsOf(value: Json, type: Type): bigint {
+  const text = String(value);
+  if (type !== 'DATETIME') return BigInt(text.replace('.', ''));
+  return BigInt(Date.parse(text)) * 1000n + BigInt(text.slice(23, -1) || '0');
 }
 
 /** With the keys of objects in order. */
@@ -145,7 +162,7 @@ export function sorted(rows: readonly Row[], sorts: readonly Sort[]): readonly R
       const [one, other] = [a, b].map((row) => valueIn(row, { field: by, path: [], type })) as [Json, Json];
       if (one === null && other === null) continue;
       if (one === null || other === null) return one === null ? 1 : -1;
-      const difference = compare(one, other);
+      const difference = compare(one, other, type);
       if (difference !== 0) return order === 'asc' ? difference : -difference;
     }
     return 0;

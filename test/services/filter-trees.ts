@@ -9,6 +9,7 @@ import {
   type Sort,
   type Type,
 } from './filter-oracle.ts';
+import type { FieldInput } from './record-client.ts';
 
 export const ways = ['url', 'body', 'client'] as const;
 export type Way = (typeof ways)[number];
@@ -44,8 +45,25 @@ export const fieldTypes: Readonly<Record<string, Type>> = Object.fromEntries(
     [`${name}flag`, 'BOOLEAN'],
     [`${name}list`, 'ARRAY'],
     [`${name}home`, 'OBJECT'],
+    [`${name}moment`, 'DATETIME'],
+    [`${name}day`, 'DATE'],
+    [`${name}whole`, 'INTEGER'],
+    [`${name}big`, 'BIGINT'],
+    [`${name}price`, 'DECIMAL'],
   ]),
 );
+/** The same as a structure has them. */
+export const typedFields: readonly FieldInput[] = Object.entries(fieldTypes).map(([name, type]) => ({
+  name,
+  type,
+  ...(type === 'DECIMAL' && { precision: 18, scale: 2 }),
+}));
+const knownByClient: readonly Type[] = ['TEXT', 'NUMBER', 'BOOLEAN', 'ARRAY', 'OBJECT'];
+/** The fields that a way can name: the published client has the first types alone. */
+export const fieldTypesOf = (way: Way): typeof fieldTypes =>
+  way !== 'client'
+    ? fieldTypes
+    : Object.fromEntries(Object.entries(fieldTypes).filter(([, type]) => knownByClient.includes(type)));
 const valuesOf: Readonly<Record<string, fc.Arbitrary<Json>>> = {
   TEXT: texts,
   NUMBER: numbers,
@@ -56,14 +74,35 @@ const valuesOf: Readonly<Record<string, fc.Arbitrary<Json>>> = {
   ),
 };
 
+const exactValues: Readonly<Record<string, readonly Json[]>> = {
+  DATETIME: [
+    ...['0001-01-01T00:00:00.000Z', '1899-12-31T23:59:59.999999Z', '1969-12-31T23:59:59.999Z'],
+    ...['2026-01-31T12:00:05.123Z', '2026-01-31T12:00:05.123001Z', '2026-01-31T12:00:05.124Z'],
+    ...['2299-12-31T23:59:59.999999Z', '2300-01-01T00:00:00.000Z', '9999-12-31T23:59:59.999999Z'],
+  ],
+  DATE: ['0001-01-01', '0999-12-31', '1969-12-31', '2024-02-29', '2026-01-31', '2400-02-29', '9999-12-31'],
+  INTEGER: [0, 1, -1, 1843, 9007199254740991, -9007199254740991],
+  BIGINT: [
+    '0',
+    '5',
+    '-5',
+    '9007199254740992',
+    '9007199254740993',
+    '9223372036854775807',
+    '-9223372036854775808',
+  ],
+  DECIMAL: ['0.00', '0.01', '-0.01', '5.00', '12.30', '9007199254740993.01', '-9999999999999999.99'],
+};
+
 export const records = fc.record(
   Object.fromEntries(
-    Object.entries(fieldTypes).map(([name, type]) => [
-      name,
-      fc.option(valuesOf[type] as fc.Arbitrary<Json>, { freq: 3 }),
-    ]),
+    Object.entries(fieldTypes).map(([name, type]) => [name, fc.option(valuesOfType(type), { freq: 3 })]),
   ),
 );
+
+function valuesOfType(type: Type): fc.Arbitrary<Json> {
+  return valuesOf[type] ?? fc.constantFrom(...(exactValues[type] as readonly Json[]));
+}
 
 /** What stored records have; other values are made up. */
 export interface Stored {
@@ -88,7 +127,7 @@ export function branches(way: Way, { ids, times }: Stored): fc.Arbitrary<Branch>
     );
   const elements = way === 'body' ? anything : scalars;
   const operandOf = (operator: string, type: Type): fc.Arbitrary<Json> => {
-    const values = (systemValues[type] ?? valuesOf[type]) as fc.Arbitrary<Json>;
+    const values = systemValues[type] ?? valuesOfType(type);
     if (operator === 'exists') return fc.boolean();
     if (operator === 'size') return fc.nat(4);
     if (operator === 'has') return elements;
@@ -99,7 +138,7 @@ export function branches(way: Way, { ids, times }: Stored): fc.Arbitrary<Branch>
     {
       weight: 10,
       arbitrary: fc
-        .constantFrom(...Object.entries(fieldTypes))
+        .constantFrom(...Object.entries(fieldTypesOf(way)))
         .map(([field, type]) => ({ field, path: [] as string[], type })),
     },
     {
@@ -164,9 +203,12 @@ export function nameOf({ field, path }: Comparison): string {
   return [field, ...path].join('.');
 }
 
-export const sorts: fc.Arbitrary<readonly Sort[]> = fc
-  .uniqueArray(fc.constantFrom(...Object.keys(fieldTypes), 'id', 'createdAt', 'updatedAt'), { maxLength: 3 })
-  .chain((names) => fc.tuple(...names.map((by) => sortBy(by))));
+export function sortsOf(way: Way): fc.Arbitrary<readonly Sort[]> {
+  const names = [...Object.keys(fieldTypesOf(way)), 'id', 'createdAt', 'updatedAt'];
+  return fc
+    .uniqueArray(fc.constantFrom(...names), { maxLength: 3 })
+    .chain((some) => fc.tuple(...some.map((by) => sortBy(by))));
+}
 
 function sortBy(by: string): fc.Arbitrary<Sort> {
   const type = fieldTypes[by] ?? (by === 'id' ? 'id' : 'time');

@@ -4,7 +4,7 @@ import { operators, operatorsFor } from '#records/input/filters/operators.ts';
 import type { ValueKind } from '#records/types/field-type.ts';
 import { fieldTypes as declared, otherKinds } from '#records/types/field-types.ts';
 import type { Branch, Comparison, Item, Json, Type } from './filter-oracle.ts';
-import { branches, fieldTypes, keyOf, nameOf, type Stored, type Way } from './filter-trees.ts';
+import { branches, fieldTypesOf, keyOf, nameOf, type Stored, type Way } from './filter-trees.ts';
 
 interface Flaw {
   readonly item: Item;
@@ -19,7 +19,7 @@ export interface Spoilt {
 
 type Subject = Pick<Comparison, 'field' | 'path' | 'type'>;
 const subjects: readonly Subject[] = [
-  ...Object.entries(fieldTypes).map(([field, type]) => ({ field, path: [], type })),
+  ...Object.entries(fieldTypesOf('client')).map(([field, type]) => ({ field, path: [], type })),
   { field: 'home', path: ['city'], type: 'path' },
   { field: 'id', path: [], type: 'id' },
   { field: 'createdAt', path: [], type: 'time' },
