@@ -26,18 +26,7 @@ import { slotOf } from './structure/slots.ts';
 import { recordKey } from './unique/reservation-keys.ts';
 import type { Reservation, UniqueReservations } from './unique/unique-reservations.ts';
 import { alreadyStored, collectUniqueValues, type UniqueValue } from './unique-values.ts';
-
-interface Outcome extends Pick<ChangeOutcome, 'invalidated'> {
-  readonly row: StoredRow | null;
-}
-
-interface WaitingCount {
-  readonly step: ChangeStep;
-  readonly signal: AbortSignal;
-  row: StoredRow | null;
-  /** Why its sum can't be stored. */
-  refusal: ApiError | null;
-}
+import { makeCounts, type Outcome, untouched, type WaitingCount } from './waiting-counts.ts';
 
 /** Increments of one record that wait for its turn. */
 interface Counts {
@@ -53,8 +42,6 @@ interface UpdateTarget {
   /** Absent: webhooks are called at once. */
   readonly events?: RecordEvents;
 }
-
-const untouched: Outcome = { row: null, invalidated: null };
 
 /** Increments of one write. */
 const countedAtOnce = 1000;
@@ -197,7 +184,8 @@ export class RecordChanges {
       const close = (): void => void (this.#counts.get(key)?.all === all && this.#counts.delete(key));
       const work = async (): Promise<Outcome> => {
         close();
-        return this.#makeCounts(
+        return makeCounts(
+          this.#parts.writes,
           space,
           all.filter((one) => !one.signal.aborted),
         );
@@ -209,29 +197,6 @@ export class RecordChanges {
     const { invalidated } = await untilAborted(group.made, signal);
     if (waiting.refusal !== null) throw waiting.refusal;
     return { row: waiting.row, invalidated };
-  }
-
-  /** Makes increments in one write, or in several around one whose sum can't be stored. */
-  async #makeCounts(space: RecordSpace, counts: readonly WaitingCount[]): Promise<Outcome> {
-    const [first] = counts;
-    if (first === undefined) return untouched;
-    try {
-      const steps = counts.map((one) => one.step);
-      const { rows, invalidated } = await this.#parts.writes.change({ space, steps, signal: never });
-      counts.forEach((one, at) => {
-        one.row = rows[at] ?? null;
-      });
-      return { row: null, invalidated };
-    } catch (error) {
-      if (!(error instanceof ApiError) || error.code !== 'invalid_value') throw error;
-      if (counts.length === 1) {
-        first.refusal = error;
-        return untouched;
-      }
-      const middle = counts.length >> 1;
-      await this.#makeCounts(space, counts.slice(0, middle));
-      return this.#makeCounts(space, counts.slice(middle));
-    }
   }
 
   #inTurn(
