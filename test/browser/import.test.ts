@@ -124,6 +124,26 @@ t.test('a space without fields gets those of the file', async (t) => {
   noProblems(t);
 });
 
+t.test('times without a zone may be those of the browser', async (t) => {
+  await makeSpace(api, 'local', []);
+  await open('local');
+  await choose('local.csv', 'at,n\n2026-07-01 12:00:00,1\n2026-07-02 12:00:00.5,2\n');
+  const zone = await page.evaluate(() => Intl.DateTimeFormat().resolvedOptions().timeZone);
+  await dialog.getByLabel(`Times without a zone are those of ${zone}`).check();
+  const type = dialog.getByLabel('Type of at');
+  await page.waitForFunction(
+    (one) => (one as unknown as { value: string }).value === 'DATETIME',
+    await type.elementHandle(),
+  );
+  await looksGood(t);
+  await dialog.getByRole('button', { name: 'Create the fields and import' }).click();
+  await dialog.getByText('Done: 2 records imported').waitFor();
+  await close();
+  const at = (text: string): string => new Date(text).toISOString();
+  t.match(await stored('local'), [{ at: at('2026-07-01 12:00:00') }, { at: at('2026-07-02 12:00:00.5') }]);
+  noProblems(t);
+});
+
 t.test('words for a missing value, and decimal commas, are offered where a file has them', async (t) => {
   await makeSpace(api, 'measured', []);
   await open('measured');
