@@ -57,7 +57,7 @@ export class TimeBucket {
     const { cycles, time } = inEngine(micros);
     const local = `toTimeZone(${time}, ${textLiteral(this.#zone.name)})`;
     const isKnown = `${cycles} = 0`;
-    const days = `if(${isKnown}, toInt32(toDate32(${local})), ${floorSql(micros, 1000 * day)})`;
+    const days = `if(${isKnown}, toInt32(toDate32(${local})), ${floorSql(micros, 1000 * day, 1000 * day)})`;
     const monthsOf = (of: string): string => `(toYear(${of}) + 400 * ${cycles}) * 12 + toMonth(${of}) - 1`;
     const months = `if(${isKnown}, ${monthsOf(local)}, ${monthsOf(time)})`;
     return this.#number({ clock: micros, perMillisecond: 1000, days, months });
@@ -67,16 +67,16 @@ export class TimeBucket {
     const count = this.#count;
     switch (this.#unit) {
       case 'd':
-        return floorSql(days, count);
+        return floorSql(days, count, 1);
       case 'w':
         // 1970 began on a Thursday
-        return floorSql(`(${days} + 3)`, 7 * count);
+        return floorSql(`(${days} + 3)`, 7 * count, 1);
       case 'mo':
         return `intDiv(${months}, ${count})`;
       case 'y':
         return `intDiv(${months}, ${12 * count})`;
       default:
-        return floorSql(clock, count * units[this.#unit] * perMillisecond);
+        return floorSql(clock, count * units[this.#unit] * perMillisecond, day * perMillisecond);
     }
   }
 
@@ -113,10 +113,18 @@ export class TimeBucket {
   }
 }
 
-/** The largest whole number that is not above a quotient. */
-function floorSql(value: string, by: number): string {
-  return by === 1 ? value : `intDiv(${value} - if(${value} < 0, ${by - 1}, 0), ${by})`;
+/**
+ * The largest whole number that is not above a quotient. The engine's division rounds to 0, so values are moved by a
+ * multiple, which takes half the time of a condition. @param perDay how many of the value a day has
+ */
+function floorSql(value: string, by: number, perDay: number): string {
+  if (by === 1) return value;
+  const multiples = BigInt(Math.ceil((daysBefore1970 * perDay) / by));
+  return `(intDiv(${value} + ${multiples * BigInt(by)}, ${by}) - ${multiples})`;
 }
+
+/** Days from the year 0 on. */
+const daysBefore1970 = 719_528;
 
 /** Reads a length such as `15m` or `1mo`. A text is its problem. @param zone null: of days without a time */
 export function readEvery(text: unknown, zone: TimeZone | null): TimeBucket | string {
