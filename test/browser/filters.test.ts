@@ -2,7 +2,13 @@
 import type { Locator, Request } from 'playwright-core';
 import t from 'tap';
 import { eventuallyEqual } from '../services/eventually-equal.ts';
-import { exportedText, makeSpace, openRecords, project } from '../services/records-browser.ts';
+import {
+  exportedText,
+  makeSpace,
+  openRecords,
+  project,
+  seriousFindings,
+} from '../services/records-browser.ts';
 
 const { server, page, problems, api, go, noProblems, dialog, grid } = await openRecords();
 t.teardown(() => server.close());
@@ -125,6 +131,20 @@ t.test('what is wrong with a filter stands beside it, and nothing is asked', asy
   await dialog.getByText('amount: Write a number').waitFor();
   t.equal(requests, 0);
   page.off('request', count);
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+  // once the table was empty, without a record that matches
+  await records('20');
+  await grid.getByText('Sale 699').waitFor();
+  t.match(await grid.getAttribute('class'), /stale/, 'and dimmed');
+  t.equal(await page.getByText('No record matches.').count(), 0);
+  t.strictSame(await seriousFindings(page), []);
+  await page.getByLabel('amount ≥').fill('690');
+  await records('10');
+  t.notMatch(await grid.getAttribute('class'), /stale/);
+  await go('/spaces/sales?where-gte.amount=many');
+  await page.getByText('amount: Write a number').waitFor();
+  t.equal(await page.getByText('0 records').count(), 0, 'nothing was counted');
   noProblems(t);
 });
 
@@ -151,6 +171,21 @@ t.test('a footer counts, sums and averages what matches', async (t) => {
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.getByText('amount sum 6,255, average 695').waitFor();
   t.match(problems.splice(0), [/422/]);
+});
+
+t.test('the count stayed what it was when records were deleted', async (t) => {
+  await makeSpace(api, 'counted', [{ name: 'name', type: 'TEXT' }]);
+  const body = Array.from({ length: 700 }, (_, n) => ({ name: `Name ${n}` }));
+  await api('POST', `/${project}/counted`, { body });
+  await go('/spaces/counted');
+  await page.getByText('550 of 700 records loaded').waitFor();
+  for (const row of ['1', '2', '3']) await page.getByLabel(`Select record ${row}`, { exact: true }).check();
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await dialog.getByRole('button', { name: 'Delete 3 records' }).click();
+  await page.getByText('547 of 697 records loaded').waitFor();
+  await page.getByLabel('Select all loaded records').check();
+  await page.getByRole('button', { name: 'Select all 697 records' }).waitFor();
+  noProblems(t);
 });
 
 t.test('an export and a deletion go by the filters', async (t) => {
@@ -206,6 +241,29 @@ t.test('a summary by a field and by time, as a table, as pictures and as code', 
   );
   await page.getByRole('link', { name: 'Records', exact: true }).click();
   await page.getByText('550 of 600 records loaded').waitFor();
+  noProblems(t);
+});
+
+t.test('pictures left out groups, and did not shrink with the window', async (t) => {
+  await makeSpace(api, 'towns', [{ name: 'town', type: 'TEXT' }]);
+  const body = Array.from({ length: 36 }, (_, n) => ({
+    town: `Town ${Math.floor((Math.sqrt(8 * n + 1) - 1) / 2)}`,
+  }));
+  await api('POST', `/${project}/towns`, { body });
+  await page.setViewportSize({ width: 1400, height: 800 });
+  await go('/spaces/towns/summary?by=town&time=createdAt&every=1y&value=count&value=max.town');
+  await page.getByLabel('Groups').getByText('2 others').waitFor();
+  // a bar of six groups and the others: all 36 records
+  await page
+    .getByRole('img', { name: 'count' })
+    .getByText('36', { exact: false })
+    .first()
+    .waitFor({ state: 'attached' });
+  t.equal(await page.getByRole('img', { name: 'count' }).locator('g > rect:not(.day)').count(), 7);
+  const widths = 'document.documentElement.scrollWidth <= window.innerWidth';
+  await page.setViewportSize({ width: 390, height: 800 });
+  await eventuallyEqual(t, () => page.evaluate<boolean>(widths), true);
+  await page.setViewportSize({ width: 1280, height: 800 });
   noProblems(t);
 });
 

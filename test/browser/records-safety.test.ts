@@ -72,7 +72,10 @@ const places: readonly (readonly [string, string])[] = [
   ['/spaces/people', 'Person 59'],
   ['/spaces/people?where.age=old', 'Write a number'],
   ['/spaces/people?where-between.age=50..&where-empty.active=&sort=active&sort=age', 'Person 59'],
-  ['/spaces/people/summary?by=active&by=age&value=count&value=avg.age', '54 more in the table'],
+  [
+    '/spaces/people/summary?by=active&by=age&value=count&value=avg.age',
+    '54 others, left out where values can’t be added',
+  ],
   ['/spaces/people/summary?by=gone&time=createdAt', 'This field no longer exists.'],
   ['/spaces/empty', 'No records yet'],
   ['/spaces/people/structure', 'Drop the record space'],

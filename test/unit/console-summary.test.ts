@@ -125,3 +125,14 @@ t.test('a picture: time from left to right, the largest series first', async (t)
   );
   t.equal(bucketText('2026-02-01T13:00:00Z', '1h'), '2026-02-01 13:00');
 });
+
+t.test('a picture left out the groups without a colour, and its bars were too short', async (t) => {
+  const rows = Array.from({ length: 8 }, (_, n) => ({
+    createdAt: n < 6 ? 'a' : 'b',
+    city: `${n}`,
+    n: 10 - n,
+  }));
+  const { names, left, others } = chartOf(rows, { ...summary, groups: ['city'] }, ['n']);
+  t.strictSame([names.length, left], [6, 2]);
+  t.strictSame(others, [[7, 0]]);
+});

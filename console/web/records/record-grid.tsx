@@ -12,6 +12,8 @@ export interface RecordGridProps
     GridSelectionProps,
     Pick<GridHeadProps, 'view' | 'problems' | 'onSort' | 'onFilter'> {
   readonly label: string;
+  /** The rows are of an earlier view: a filter can't be read. */
+  readonly isStale: boolean;
   readonly marks: Marks;
 }
 
@@ -41,7 +43,7 @@ export function RecordGrid(props: RecordGridProps): JSX.Element {
     // biome-ignore lint/a11y/useSemanticElements: a table can't leave out the rows that are not seen
     <div
       ref={grid}
-      class="grid"
+      class={props.isStale ? 'grid stale' : 'grid'}
       role="grid"
       tabIndex={0}
       aria-label={props.label}

@@ -18,8 +18,6 @@ export interface RecordsFooterProps {
   /** Passed separately, because `pages` is mutable: equal props would not redraw. */
   readonly known: number;
   readonly complete: boolean;
-  /** A filter can't be read. */
-  readonly refused: boolean;
   /** Increases with each change of a record. */
   readonly changes: number;
   /** Increases with each live reload. */
@@ -33,13 +31,13 @@ const mostSums = 49;
 
 /** How many records match and, when asked for, sums and averages of their numbers. One request answers both. */
 export function RecordsFooter(props: RecordsFooterProps): JSX.Element {
-  const { space, api, view, pages, known, complete, refused, changes, liveReads, sums, setSums } = props;
+  const { space, api, view, pages, known, complete, changes, liveReads, sums, setSums } = props;
   const names = space.fields
     .filter(({ type, hashed }) => typeCan(type, 'summed') && !hashed)
     .slice(0, mostSums)
     .map(({ name }) => name);
   const counts = (!isBare(view) || liveReads > 0) && !complete && known > 0;
-  const asks = (counts || sums) && !refused;
+  const asks = counts || sums;
   // an answer about another view, or from before a change, is not shown
   const key = useMemo(() => ({}), [pages, changes, asks, sums]);
   const loaded = useLoad(

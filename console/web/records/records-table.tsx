@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useMemo, useReducer, useState } from 'preact/hooks';
+import { useEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
 import { EmptyState } from '../parts/empty-state.tsx';
 import { ProblemNote } from '../parts/problem-note.tsx';
@@ -50,23 +50,27 @@ const openKey = 'record';
 
 export function RecordsTable(props: RecordsTableProps): JSX.Element {
   const { project, space, api, dialog, setDialog, reload } = props;
-  const { view, opened, problems, refused } = useViewOfAddress(space);
+  const { view, shown, opened, problems } = useViewOfAddress(space);
   const columns = useMemo(() => gridColumns(space.fields), [space]);
-  const pages = usePagesOfView(view, space, api, refused);
+  const pages = usePagesOfView(shown, space, api);
+  const deleted = useMemo(() => ({ count: 0 }), [space]);
+  // the space was loaded before they were deleted
+  const current: Space = { ...space, records: space.records && Math.max(0, space.records - deleted.count) };
   const [selected, setSelected] = useState<RecordSelection>(nothing);
   const [jumps, setJumps] = useState(0);
   const [sums, setSums] = useState(false);
   const [changes, countChange] = useReducer<number, void>((count) => count + 1, 0);
   const [openField, setOpenField] = useState<string | null>(null);
   const [isLive, setLive] = useState(false);
-  const where = useMemo(() => (refused ? null : whereOf(view, space.fields)), [view, space, refused]);
+  const where = useMemo(() => shown && whereOf(shown, space.fields), [shown, space]);
   const live = useLiveRecords({ on: isLive, api, where, pages });
   useEffect(() => setSelected(nothing), [view]);
 
   const remove = async (targets: RecordSelection): Promise<void> => {
-    const gone = await removeRecords({ api, space, view }, targets);
+    const gone = await removeRecords({ api, view, space: current }, targets);
     if (targets === 'all') reload();
     if (targets !== 'all' && gone.size === 0) return;
+    deleted.count += gone.size;
     pages.remove(gone);
     countChange();
     setSelected(nothing);
@@ -74,11 +78,12 @@ export function RecordsTable(props: RecordsTableProps): JSX.Element {
   };
   const close = (): void => setDialog(null);
   const none = pages.complete && pages.known === 0;
-  const bare = isBare(view);
+  const bare = shown !== null && isBare(shown);
   return (
     <>
       <RecordsToolbar
-        {...{ space, view, pages, problems, selected, isLive }}
+        {...{ view, pages, problems, selected, isLive }}
+        space={current}
         live={live.state}
         onLive={setLive}
         onSelect={setSelected}
@@ -93,6 +98,7 @@ export function RecordsTable(props: RecordsTableProps): JSX.Element {
       ) : (
         <RecordGrid
           {...{ pages, columns, view, problems, selected, jumps }}
+          isStale={shown !== view}
           marks={live.marks}
           label={`Records of ${space.slug}`}
           onSort={(column, adds) =>
@@ -105,13 +111,15 @@ export function RecordsTable(props: RecordsTableProps): JSX.Element {
             setQuery({ [openKey]: id }, { replace: false });
           }}
           onDelete={(ids) => void remove(new Set(ids))}
-          total={bare ? space.records : null}
+          total={bare ? current.records : null}
         />
       )}
-      {none && !bare && <NoMatch />}
-      {!(none && bare) && (
+      {none && !bare && shown === view && <NoMatch />}
+      {shown !== null && !(none && bare) && (
         <RecordsFooter
-          {...{ space, api, view, pages, changes, sums, setSums, refused }}
+          {...{ api, pages, changes, sums, setSums }}
+          space={current}
+          view={shown}
           liveReads={live.reads}
           known={pages.known}
           complete={pages.complete}
@@ -172,7 +180,10 @@ function withFilter(view: RecordView, column: string, filter: Filter | null): Re
   return { ...view, filters };
 }
 
-/** The view, and the record that is open. */
+/**
+ * The view, and the record that is open. `shown` is the view of the visible rows: the last one whose filters could be
+ * read; null: none yet.
+ */
 function useViewOfAddress({ fields }: Space) {
   const query = new URLSearchParams(place.value.query);
   const opened = query.get(openKey);
@@ -180,22 +191,27 @@ function useViewOfAddress({ fields }: Space) {
   const address = query.toString();
   const view = useMemo(() => viewOfQuery(new URLSearchParams(address)), [address]);
   const problems = useMemo(() => filterProblems(view, fields), [view, fields]);
-  return { view, opened, problems, refused: problems.size > 0 };
+  const readable = useRef<RecordView | null>(null);
+  if (problems.size === 0) readable.current = view;
+  // its fields may have been dropped since
+  else if (readable.current !== null && filterProblems(readable.current, fields).size > 0)
+    readable.current = null;
+  return { view, shown: readable.current, opened, problems };
 }
 
-/** Pages of a view, from their beginning when it changes. A filter that the API would refuse is not sent. */
-function usePagesOfView(view: RecordView, space: Space, api: RecordsApi, refused: boolean): RecordPages {
+/** Pages of a view, from their beginning when it changes. No view: no rows. */
+function usePagesOfView(view: RecordView | null, space: Space, api: RecordsApi): RecordPages {
   const [, changed] = useReducer<number, void>((count) => count + 1, 0);
   const pages = useMemo(() => {
     const { fields } = space;
     return new RecordPages({
       columns: gridColumns(fields).map(({ name }) => name),
-      sortBy: sortedBy(view),
+      sortBy: sortedBy(view ?? emptyView),
       load: async (request, signal) =>
-        refused ? { records: [], size: 0 } : api.page(view, fields, request, signal),
+        view === null ? { records: [], size: 0 } : api.page(view, fields, request, signal),
       changed,
     });
-  }, [view, space, api, refused]);
+  }, [view, space, api]);
   useEffect(() => () => pages.close(), [pages]);
   return pages;
 }

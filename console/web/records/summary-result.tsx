@@ -4,11 +4,20 @@ import { apiBase } from '../api.ts';
 import { CodeBlock } from '../parts/copy.tsx';
 import { type Column, DataTable } from '../parts/data-table.tsx';
 import { formatCompact, formatNumber } from '../parts/format.ts';
-import { Bars, ChartSkeletons, Legend } from '../usage/bar-chart.tsx';
+import { Bars, ChartSkeletons, Legend, otherColour } from '../usage/bar-chart.tsx';
 import { cellText } from './cell-text.ts';
 import type { StoredRecord } from './record-form.ts';
 import { curl } from './snippets.ts';
-import { bucketText, chartOf, figureOf, groupText, mostRows, type Summary, valueNames } from './summary.ts';
+import {
+  bucketText,
+  chartOf,
+  figureOf,
+  groupText,
+  mostRows,
+  type Summary,
+  type SummaryFunction,
+  valueNames,
+} from './summary.ts';
 
 export interface SummaryResultProps {
   readonly summary: Summary;
@@ -56,6 +65,28 @@ export function SummaryResult({ summary, rows, caption }: SummaryResultProps): J
 
 const shortText = (text: string): string => cellText(text)?.text ?? '';
 
+/** Functions whose values of several groups can be added. */
+const added: readonly SummaryFunction[] = ['count', 'sum'];
+
+/** The name of the series of all groups without a colour: no name of a group. */
+function othersName(names: readonly string[]): string {
+  let name = 'others';
+  while (names.includes(name)) name += ' ';
+  return name;
+}
+
+/** The groups without a colour: bars that are added show them as one. */
+function LeftOut({ count, isAdded }: { count: number; isAdded: readonly boolean[] }): JSX.Element {
+  if (!isAdded.includes(true)) return <li class="quiet">and {count} more in the table</li>;
+  return (
+    <li>
+      <span class="swatch" style={{ background: `var(--series-${otherColour})` }} />
+      {count} {count === 1 ? 'other' : 'others'}
+      {isAdded.includes(false) && ', left out where values can’t be added'}
+    </li>
+  );
+}
+
 interface ChartsProps {
   readonly summary: Summary;
   readonly rows: readonly StoredRecord[];
@@ -64,14 +95,17 @@ interface ChartsProps {
 function Charts({ summary, rows }: ChartsProps): JSX.Element {
   const { values, time, every } = summary;
   const figures = valueNames(summary)
-    .map((name, at) => ({ name, of: values[at]?.of ?? 'count' }))
+    .map((name, at) => ({ name, isAdded: added.includes(values[at]?.of ?? 'count') }))
     .filter(({ name }) => rows.some((row) => figureOf(row[name], name, summary) !== null));
   const chart = chartOf(
     rows,
     summary,
     figures.map(({ name }) => name),
   );
-  const colour = (name: string): number => chart.names.indexOf(name);
+  const colour = (name: string): number => {
+    const at = chart.names.indexOf(name);
+    return at < 0 ? otherColour : at;
+  };
   const label = (place: string): string => {
     const text = time === '' ? place : bucketText(place, every);
     return time === '' && text.length > 10 ? `${text.slice(0, 9)}…` : text;
@@ -79,10 +113,10 @@ function Charts({ summary, rows }: ChartsProps): JSX.Element {
   return (
     <>
       <Legend label="Groups" names={chart.names} colour={colour} textOf={shortText}>
-        {chart.left > 0 && <li class="quiet">and {chart.left} more in the table</li>}
+        {chart.left > 0 && <LeftOut count={chart.left} isAdded={figures.map(({ isAdded }) => isAdded)} />}
       </Legend>
       <div class="charts">
-        {figures.map(({ name, of }, at) => (
+        {figures.map(({ name, isAdded }, at) => (
           <figure class="card chart" key={name}>
             <figcaption>
               <h2>{name}</h2>
@@ -90,12 +124,17 @@ function Charts({ summary, rows }: ChartsProps): JSX.Element {
             <Bars
               title={name}
               dates={chart.places}
-              series={(chart.figures[at] ?? []).map((values, index) => {
-                return { project: chart.names[index] ?? '', values, total: 0 };
-              })}
+              series={[
+                ...(chart.figures[at] ?? []),
+                ...(isAdded && chart.left > 0 ? [chart.others[at] ?? []] : []),
+              ].map((values, index) => ({
+                project: chart.names[index] ?? othersName(chart.names),
+                values,
+                total: 0,
+              }))}
               {...{ label, colour }}
               format={formatCompact}
-              apart={of !== 'count' && of !== 'sum'}
+              apart={!isAdded}
             />
           </figure>
         ))}

@@ -169,6 +169,8 @@ export interface SummaryChart {
   readonly figures: readonly (readonly (readonly number[])[])[];
   /** Number of series without a colour. */
   readonly left: number;
+  /** Their sums, by value and place. */
+  readonly others: readonly (readonly number[])[];
 }
 
 /** There are colours for this many. */
@@ -197,14 +199,17 @@ export function chartOf(
   }
   const size = (figures: readonly number[] = []): number =>
     figures.reduce((sum, figure) => sum + Math.abs(figure), 0);
-  const largest = [...series]
-    .sort(([, one], [, other]) => size(other[0]) - size(one[0]))
-    .slice(0, mostSeries);
+  const sorted = [...series].sort(([, one], [, other]) => size(other[0]) - size(one[0]));
+  const largest = sorted.slice(0, mostSeries);
+  const left = sorted.slice(mostSeries);
+  const total = (index: number, place: number): number =>
+    left.reduce((sum, [, figures]) => sum + (figures[index]?.[place] ?? 0), 0);
   return {
     places,
     names: largest.map(([name]) => name),
     figures: values.map((_, index) => largest.map(([, figures]) => figures[index] ?? [])),
-    left: series.size - largest.length,
+    left: left.length,
+    others: values.map((_, index) => places.map((_, place) => total(index, place))),
   };
 }
 

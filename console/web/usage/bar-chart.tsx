@@ -8,6 +8,9 @@ const height = 190;
 const space = { top: 10, right: 4, bottom: 22, left: 52 };
 const shownDay = new Intl.DateTimeFormat('en', { month: 'short', day: 'numeric', timeZone: 'UTC' });
 
+/** The colour of all series without their own: the last in usage.css. */
+export const otherColour = 6;
+
 const dayText = (date: string): string => shownDay.format(new Date(date));
 
 export interface BarChartProps {

@@ -7,7 +7,7 @@ import { useLoad } from '../parts/load.ts';
 import { Page } from '../parts/page.tsx';
 import { ProblemNote } from '../parts/problem-note.tsx';
 import { place, setQuery, to } from '../router.ts';
-import { BarChart, ChartSkeletons, Legend } from './bar-chart.tsx';
+import { BarChart, ChartSkeletons, Legend, otherColour } from './bar-chart.tsx';
 import { lastDays, type Measure, others, seriesOf, type UsageDay } from './series.ts';
 
 const measures: readonly { measure: Measure; title: string; format: (value: number) => string }[] = [
@@ -97,6 +97,3 @@ function Charts({ data, project, dates }: ChartsProps): JSX.Element {
     </>
   );
 }
-
-/** The last of the colours in usage.css. */
-const otherColour = 6;
