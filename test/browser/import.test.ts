@@ -74,6 +74,21 @@ t.test('a file with problems: all or nothing, or without them', async (t) => {
   noProblems(t);
 });
 
+t.test('after a failed import its file had to be chosen again to leave records out', async (t) => {
+  await makeSpace(api, 'others', []);
+  await open('others');
+  await choose('people.csv', 'name,age\nAda,36\nBad\nGrace,85\n');
+  await dialog.getByText('All 2 columns become fields').waitFor();
+  await dialog.getByRole('button', { name: 'Create the fields and import' }).click();
+  await dialog.getByText('Failed: nothing was imported.').waitFor();
+  await dialog.getByRole('button', { name: 'Import the other 2' }).click();
+  await dialog.getByText('Done: 2 records imported, 1 skipped').waitFor();
+  t.equal(await dialog.getByRole('button', { name: /Import the other/ }).count(), 0);
+  await close();
+  t.match(await stored('others'), [{ name: 'Ada' }, { name: 'Grace' }]);
+  noProblems(t);
+});
+
 t.test('columns go to the fields that are chosen', async (t) => {
   await makeSpace(api, 'mapped', people);
   await open('mapped');

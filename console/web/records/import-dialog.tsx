@@ -27,6 +27,13 @@ export interface ImportDialogProps {
   readonly onImported: () => void;
 }
 
+interface StartedImport {
+  readonly file: File;
+  readonly order: ImportOrder;
+  /** Of a new space. */
+  readonly fields: readonly Field[];
+}
+
 const stop = {
   title: 'Stop the import?',
   body: 'None of its records will be stored.',
@@ -41,6 +48,7 @@ export function ImportDialog(props: ImportDialogProps): JSX.Element {
   const path = address`/${project}/${space.slug}/_import_`;
   const [file, setFile] = useState<File | null>(null);
   const key = useMemo(() => crypto.randomUUID(), [file]);
+  const [started, setStarted] = useState<StartedImport | null>(null);
   const [job, setJob] = useState<ImportJob | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
   const abort = useRef<AbortController | null>(null);
@@ -52,15 +60,18 @@ export function ImportDialog(props: ImportDialogProps): JSX.Element {
     setProblem(null);
     setFile(next);
   };
-  const start = async (chosen: File, order: ImportOrder, fields: readonly Field[]): Promise<void> => {
+  const start = async (next: StartedImport): Promise<void> => {
+    const { file: chosen, order, fields } = next;
     const controller = new AbortController();
     abort.current = controller;
     let inserted = 0;
+    setStarted(next);
     setProblem(null);
     setJob(localJob('uploading', chosen, 0));
     try {
       if (isNew) await changeStructure(project, space, fields);
-      await runImport({ ...order, path, file: chosen, key }, controller.signal, (next) => {
+      const call = { ...order, path, file: chosen, key: `${key} ${order.onError}` };
+      await runImport(call, controller.signal, (next) => {
         inserted = next.inserted;
         setJob(next);
       });
@@ -70,6 +81,8 @@ export function ImportDialog(props: ImportDialogProps): JSX.Element {
     }
     if (isNew || inserted > 0) onImported();
   };
+  const skipping: StartedImport | null =
+    started?.order.onError === 'stop' ? { ...started, order: { ...started.order, onError: 'skip' } } : null;
   return (
     <Dialog title={`Import records into ${space.slug}`} wide onClose={() => void close()}>
       {problem !== null && <ProblemNote problem={problem} />}
@@ -81,11 +94,18 @@ export function ImportDialog(props: ImportDialogProps): JSX.Element {
           <ImportChoices
             {...{ path, file, isNew }}
             onBack={() => choose(null)}
-            onStart={(order, fields) => void start(file, order, fields)}
+            onStart={(order, fields) => void start({ file, order, fields })}
           />
         </div>
       )}
-      {job !== null && <ImportReport job={job} onStop={() => abort.current?.abort()} onClose={onClose} />}
+      {job !== null && (
+        <ImportReport
+          job={job}
+          onSkip={skipping && (() => void start(skipping))}
+          onStop={() => abort.current?.abort()}
+          onClose={onClose}
+        />
+      )}
     </Dialog>
   );
 }

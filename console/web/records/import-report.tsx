@@ -11,13 +11,15 @@ import { saveFile } from './save-file.ts';
 
 export interface ImportReportProps {
   readonly job: ImportJob;
+  /** Imports the file once more, without the records that have problems. Null: they were left out already. */
+  readonly onSkip: (() => void) | null;
   readonly onStop: () => void;
   readonly onClose: () => void;
 }
 
 /** The progress of the import, and then its outcome. */
-export function ImportReport({ job, onStop, onClose }: ImportReportProps): JSX.Element {
-  const { state, bytes, bytesRead, problems, error } = job;
+export function ImportReport({ job, onSkip, onStop, onClose }: ImportReportProps): JSX.Element {
+  const { state, bytes, bytesRead, records, skipped, problems, error } = job;
   const hasProblems = isOver(job) && problems.length > 0;
   return (
     <div class="stack">
@@ -34,6 +36,9 @@ export function ImportReport({ job, onStop, onClose }: ImportReportProps): JSX.E
           <Button icon="download" onClick={() => saveFile(problemsFile(problems), 'problems.csv')}>
             Save the list of problems
           </Button>
+        )}
+        {state === 'failed' && hasProblems && onSkip !== null && records > skipped && (
+          <Button onClick={onSkip}>Import the other {formatNumber(records - skipped)}</Button>
         )}
         {isOver(job) ? (
           <Button kind="primary" onClick={onClose}>
