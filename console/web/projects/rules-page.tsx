@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
+import { CodeBlock } from '../parts/copy.tsx';
 import { type Column, DataTable } from '../parts/data-table.tsx';
 import { Labels, SelectField, TextField } from '../parts/field.tsx';
 import { useFields, useForm } from '../parts/form.ts';
@@ -12,7 +13,15 @@ import { Problem } from '../problem.ts';
 import type { PageProps } from '../router.ts';
 import { SpacePage } from './frames.tsx';
 import { getSpace } from './projects-api.ts';
-import { getRules, type Reach, type RuleTrial, type SpaceRules, setRules, tryRules } from './rules-api.ts';
+import {
+  findUser,
+  getRules,
+  type Reach,
+  type RuleTrial,
+  type SpaceRules,
+  setRules,
+  tryRules,
+} from './rules-api.ts';
 
 const operations = Object.entries({
   find: 'find records',
@@ -74,11 +83,14 @@ function Rules({ project, space, first, rules, onSaved }: RulesProps): JSX.Eleme
         <JsonField
           label="Rules"
           hint="JSON with find, insert, update and delete: conditions, or true for all records. Empty: no rules, and publishable tokens can't reach this space."
-          placeholder={JSON.stringify(example, null, 2)}
           rows={14}
           value={text}
           onInput={setText}
         />
+        <details>
+          <summary>An example</summary>
+          <CodeBlock code={JSON.stringify(example, null, 2)} label="Copy the example" />
+        </details>
         {form.problem !== null && <ProblemNote problem={form.problem} />}
         <div class="row">
           <Button kind="primary" type="submit" busy={form.busy}>
@@ -104,7 +116,7 @@ function Rules({ project, space, first, rules, onSaved }: RulesProps): JSX.Eleme
           rowKey={(name) => name}
         />
       )}
-      <PreviewRules {...{ project, space, text }} />
+      <PreviewRules {...{ project, space, text }} stored={rules.rules} />
     </>
   );
 }
@@ -126,20 +138,25 @@ function PreviewRules({
   project,
   space,
   text: rules,
+  stored,
 }: {
   project: string;
   space: string;
   text: string;
+  stored: object | null;
 }): JSX.Element {
   const { values, text } = useFields({ user: '', operation: 'find', record: '' });
   const [records, setRecords] = useState<readonly RuleTrial[] | null>(null);
   const { user, operation, record } = values;
   const hasRecord = operation === 'insert' || operation === 'update';
   const form = useForm(async (signal) => {
+    setRecords(null);
+    const tried = rules.trim() === '' ? undefined : jsonOf(rules, 'The rules');
+    const { users } = (tried ?? stored ?? {}) as { readonly users?: string };
     const trial = {
       operation,
-      user: user.trim() === '' ? null : user.trim(),
-      ...(rules.trim() === '' ? {} : { rules: jsonOf(rules, 'The rules') }),
+      user: user.trim() === '' ? null : await findUser({ project, users }, user.trim(), signal),
+      ...(tried === undefined ? {} : { rules: tried }),
       ...(hasRecord && record.trim() !== '' ? { record: jsonOf(record, 'The record') } : {}),
     };
     setRecords((await tryRules(project, space, trial, signal)).records);
@@ -150,7 +167,7 @@ function PreviewRules({
       <form class="stack" onSubmit={form.submit}>
         <TextField
           label="User"
-          hint="The id of a user. Empty: not logged in."
+          hint="The id of a user, or a value that only this user has, such as name=ada. Empty: not logged in."
           maxLength={200}
           mono
           {...text('user')}
@@ -194,10 +211,9 @@ interface JsonFieldProps {
   readonly rows: number;
   readonly value: string;
   readonly onInput: (text: string) => void;
-  readonly placeholder?: string;
 }
 
-function JsonField({ rows, value, onInput, placeholder, ...labels }: JsonFieldProps): JSX.Element {
+function JsonField({ rows, value, onInput, ...labels }: JsonFieldProps): JSX.Element {
   return (
     <Labels required {...labels}>
       {(ids) => (
@@ -205,7 +221,7 @@ function JsonField({ rows, value, onInput, placeholder, ...labels }: JsonFieldPr
           class="mono"
           spellcheck={false}
           {...ids}
-          {...{ rows, value, placeholder }}
+          {...{ rows, value }}
           onInput={(event) => onInput(event.currentTarget.value)}
         />
       )}
