@@ -47,6 +47,22 @@ t.test('rules are written, refused, saved, and tried as a user', async (t) => {
   t.match((await told.allTextContents()).slice(1), [/yes.*open/, /yes.*mine/, /no.*public is false/]);
   if (process.env.SCREENSHOT) await page.screenshot({ path: process.env.SCREENSHOT, fullPage: true });
   t.strictSame(await seriousFindings(page), []);
+  // the answer about another user stood below the refusal
+  const preview = page.getByRole('button', { name: 'Try the rules' });
+  await page.getByLabel('User').fill('ada');
+  await preview.click();
+  await page.getByRole('alert').getByText("There is no user with the id 'ada'").waitFor();
+  t.equal(await page.getByRole('table', { name: 'What the user may do' }).count(), 0);
+  t.match(problems.splice(0), [/ 400/], 'the refusal alone');
+  await page.getByLabel('User').fill('name=bob');
+  await preview.click();
+  await page.getByRole('alert').getByText('No user has name=bob.').waitFor();
+  await page.getByLabel('User').fill('name=ada');
+  await preview.click();
+  await page.getByRole('row', { name: /yes.*owner is/ }).waitFor();
+  await api('POST', `/${project}/users`, { body: [{ name: 'ada' }] });
+  await preview.click();
+  await page.getByRole('alert').getByText('Several users have name=ada.').waitFor();
   t.strictSame(problems, []);
   await page.reload();
   await page.getByRole('row', { name: /find.*public = true/ }).waitFor();
@@ -65,6 +81,7 @@ t.test('a token for web pages is made, and reaches what the rules allow', async 
   await page.getByRole('button', { name: 'Create the token' }).click();
   const dialog = page.getByRole('dialog', { name: 'Copy the token now' });
   const token = (await dialog.locator('code').first().textContent()) ?? '';
+  t.equal(await dialog.getByText('Try it in a terminal').count(), 0, 'it is refused without an origin');
   await dialog.getByRole('button', { name: 'Done' }).click();
   await page.getByRole('row', { name: /website.*as rules allow/ }).waitFor();
   const ask = async (path: string, origin: string) => {

@@ -11,6 +11,7 @@ import { FormDialog } from '../parts/form-dialog.tsx';
 import { formatDate } from '../parts/format.ts';
 import { callConsole } from '../session.ts';
 import type { NewToken } from './access-token.ts';
+import { firstCommand } from './first-command.ts';
 import { GrantsField } from './grants-field.tsx';
 
 /** By days. */
@@ -99,6 +100,7 @@ function CreatedToken({ token, onClose }: CreatedTokenProps): JSX.Element {
   const start = useRef<HTMLParagraphElement>(null);
   // the pressed button was removed
   useLayoutEffect(() => start.current?.focus(), []);
+  const first = firstCommand(token.token, token.grants ?? {}, apiBase());
   return (
     <Dialog
       wide
@@ -115,16 +117,13 @@ function CreatedToken({ token, onClose }: CreatedTokenProps): JSX.Element {
         {token.expiresAt === null ? 'It never expires.' : `It expires on ${formatDate(token.expiresAt)}.`}
       </p>
       <CodeBlock code={token.token} label="Copy the token" />
-      <div class="field">
-        <h3>Try it in a terminal</h3>
-        <p class="hint">Uploads a small file to the project “demo”, and creates the project if needed.</p>
-        <CodeBlock code={curlLine(token.token)} label="Copy the command" />
-      </div>
+      {first !== null && (
+        <div class="field">
+          <h3>Try it in a terminal</h3>
+          <p class="hint">{first.hint}</p>
+          <CodeBlock code={first.command} label="Copy the command" />
+        </div>
+      )}
     </Dialog>
   );
-}
-
-/** Can be pasted as it is: the file is the standard input. */
-function curlLine(token: string): string {
-  return `echo hello | curl -H 'Authorization: Bearer ${token}' -F 'file=@-;filename=hello.txt' ${apiBase()}/_f_/demo/upload`;
 }
