@@ -21,6 +21,10 @@ const readInterval = 1000;
 /** Id of the row that reserves the first account, where only one may register. */
 const firstId = uuidV5('first account');
 
+/** Reveals nothing about addresses: it is the same for a token of another account. */
+const notTheFirst =
+  'This is not an access token of the first account. Its first start printed one, and `npm run -s token` makes another';
+
 interface RegistrationDeps {
   readonly users: Users;
   readonly hasher: Hasher;
@@ -30,8 +34,8 @@ interface RegistrationDeps {
 
 /**
  * Makes accounts. Several requests and processes may do so at once: the store accepts one row for each id and version,
- * and ids are derived from e-mail addresses (common/catalogue/users.ts). All refusals are alike, so that none reveals
- * whether an address is taken.
+ * and ids are derived from e-mail addresses (common/catalogue/users.ts). Refusals of an address are alike, so that none
+ * reveals whether it is taken.
  */
 export class Registration {
   readonly #deps: RegistrationDeps;
@@ -72,9 +76,9 @@ export class Registration {
     signal: AbortSignal,
   ): Promise<Account> {
     const token = await this.#deps.tokenCheck.check(claimToken, signal);
-    if (typeof token === 'string' || token.ofSession) throw registrationRefused();
+    if (typeof token === 'string' || token.ofSession) throw registrationRefused(notTheFirst);
     const claimed = await this.#deps.users.findById(token.userId, signal);
-    if (claimed === null || claimed.email !== developerEmail) throw registrationRefused();
+    if (claimed === null || claimed.email !== developerEmail) throw registrationRefused(notTheFirst);
     const { email, name, passwordHash, id } = await this.#rowOf(account, sender, signal);
     await this.#refuseTaken(email);
     // meanwhile nobody can register with the address, or as the first account

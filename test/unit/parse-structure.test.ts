@@ -175,6 +175,7 @@ t.test('the cache parses once, compares with the path, and keeps nothing that is
   t.equal(cache.read(text.slice(), path), first, 'the same object');
   const problems = (header: string | undefined, where = path) => problemsOf(() => cache.read(header, where));
   t.match(problems(undefined), ['Please set structure in Request Header']);
+  t.match(problems(undefined), [/use-pre-stored-structure: true/], 'once it did not say what else to send');
   t.match(problems(''), ['Please set structure in Request Header']);
   t.match(problems(text, { projectSlug: 'q', slug: 'r' }), [/projectSlug is 'p'.*'q'/, /slug is 's'.*'r'/]);
   const wrong = JSON.stringify({ ...head, recordStructure: [field({ type: 'X' })] });

@@ -13,7 +13,10 @@ export const malformedRequest = (problem: string, cause?: unknown) =>
   badRequest('malformed_request', problem, cause);
 export const invalidSlug = (problems: readonly string[]) => badRequest('invalid_slug', problems);
 export const missingStructure = () =>
-  badRequest('missing_structure', 'Please set structure in Request Header');
+  badRequest(
+    'missing_structure',
+    'Please set structure in Request Header, or use-pre-stored-structure: true for the stored one',
+  );
 export const invalidStructure = (problems: readonly string[]) => badRequest('invalid_structure', problems);
 export const structureConflict = (problems: readonly string[]) => badRequest('structure_conflict', problems);
 export const invalidHeader = (problems: readonly string[], cause?: unknown) =>
@@ -82,11 +85,9 @@ export const unknownHost = () =>
   );
 
 export const csrfRefused = (message: string) => new ApiError('csrf_refused', message);
-export const registrationRefused = () =>
-  new ApiError(
-    'registration_refused',
-    'No account was created: registration is closed here, or these details cannot be used',
-  );
+export const registrationRefused = (
+  message = 'No account was created: registration is closed here, or these details cannot be used',
+) => new ApiError('registration_refused', message);
 export const wrongPassword = () => new ApiError('wrong_password', 'The current password is wrong');
 export const linkRefused = (message = 'The link has expired or is not valid') =>
   new ApiError('link_refused', message);
