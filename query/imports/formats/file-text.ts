@@ -42,7 +42,7 @@ export async function* decodeText(file: FileBytes, mostBytes: number): AsyncGene
     try {
       return bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true });
     } catch {
-      throw new FileProblem(null, `it is not valid UTF-8 near byte ${size}`);
+      throw notUtf8(size, bytes);
     }
   };
   try {
@@ -57,6 +57,34 @@ export async function* decodeText(file: FileBytes, mostBytes: number): AsyncGene
     yield { text: decode(), isLast: true, bytesRead: file.bytesRead };
   } catch (error) {
     throw asFileProblem(error);
+  }
+}
+
+/** @param size of the text up to the end of `bytes`, in which the problem is; undefined: it ends within a character */
+function notUtf8(size: number, bytes: Uint8Array = new Uint8Array()): FileProblem {
+  const start = size - bytes.byteLength;
+  let [valid, invalid] = [0, bytes.byteLength];
+  while (invalid - valid > 1) {
+    const middle = (valid + invalid) >> 1;
+    if (isUtf8(bytes.subarray(0, middle))) valid = middle;
+    else invalid = middle;
+  }
+  // lines of earlier pieces were not counted
+  const line = start === 0 ? ` in line ${bytes.subarray(0, valid).filter((byte) => byte === 10).length + 1}` : '';
+  const where = `near byte ${start + valid}${line}`;
+  return new FileProblem(
+    null,
+    `it is not valid UTF-8 ${where}: save it as UTF-8, which spreadsheets call “CSV UTF-8”`,
+  );
+}
+
+/** Whether the bytes are the beginning of a text in UTF-8. */
+function isUtf8(bytes: Uint8Array): boolean {
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });
+    return true;
+  } catch {
+    return false;
   }
 }
 
