@@ -12,7 +12,7 @@ export const grantMeanings = {
   'files:delete': 'delete files',
   webhooks: 'see and resend webhook deliveries',
   usage: 'see the usage',
-  backup: 'back up and restore, which includes password hashes',
+  backup: 'back up and restore (includes password hashes)',
 } as const;
 
 export type Grant = keyof typeof grantMeanings;
@@ -154,13 +154,23 @@ function isOrigin(text: string): boolean {
 /** The grants as part of a sentence: "may read records in orders of shop". */
 export function grantsInWords({ projects, spaces, may, origins }: Grants): string {
   const all = origins === undefined ? 'do everything' : 'find and change records';
-  const what = may === undefined ? all : listed(may.map((grant) => grantMeanings[grant]));
+  const lacked = grantNames.filter((grant) => may?.includes(grant) === false);
+  const what =
+    may === undefined
+      ? all
+      : origins === undefined && lacked.length > 0 && lacked.length < may.length
+        ? `do everything but ${listedMeanings(lacked)}`
+        : listedMeanings(may);
   const ruled = origins === undefined ? [] : [`as rules allow, from pages of ${listed(origins)}`];
   const where = [
     ...(spaces === undefined ? [] : [`in ${listed(spaces)}`]),
     ...(projects === undefined ? [] : [`${spaces === undefined ? 'in' : 'of'} ${listed(projects)}`]),
   ];
   return ['may', what, ...where, ...ruled].join(' ');
+}
+
+function listedMeanings(grants: readonly Grant[]): string {
+  return listed(grants.map((grant) => grantMeanings[grant]));
 }
 
 function listed(items: readonly string[]): string {

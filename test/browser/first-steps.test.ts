@@ -81,6 +81,9 @@ t.test(
     await page.getByRole('button', { name: 'Claim the account' }).click();
     await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Tokens' }).click();
     await page.getByText('first token').first().waitFor();
+    await page.goto(server.url('/account'));
+    await page.getByText('Account id').waitFor();
+    t.equal(await page.getByText('Name', { exact: true }).count(), 0, 'none was given');
     t.strictSame(problems, []);
   },
 );
@@ -89,6 +92,8 @@ t.test(
 async function uploadSlowly(t: Test, server: ConsoleBrowser, page: Page): Promise<void> {
   await page.goto(server.url('/projects/demo/files'));
   await page.getByRole('row', { name: /hello/ }).first().waitFor();
+  const height = async () => (await page.locator('.side').boundingBox())?.height;
+  const before = await height();
   const { slowDown } = await throttle(page);
   await slowDown(10_000);
   await page.locator('input[type=file]').first().setInputFiles(picture);
@@ -99,6 +104,8 @@ async function uploadSlowly(t: Test, server: ConsoleBrowser, page: Page): Promis
     page,
     '(bar => bar.value > 0 && bar.value < bar.max)(document.querySelector(".bars progress"))',
   );
+  t.ok(await page.locator('.upload-status').isVisible());
+  t.equal(await height(), before, 'the state of uploads moved the page');
   await slowDown(-1);
   const row = page.getByRole('row', { name: /harbour\.png/ });
   await row.waitFor();

@@ -5,7 +5,10 @@ declare const document: {
   getElementById(id: string): PageElement | null;
 };
 
-declare function getComputedStyle(element: unknown): { readonly textAlign: string };
+declare function getComputedStyle(
+  element: unknown,
+  pseudo?: string,
+): { readonly textAlign: string; readonly content: string; readonly fontWeight: string };
 
 declare const window: { readonly innerWidth: number };
 

@@ -233,6 +233,11 @@ t.test('grants are read with all their problems, and said in words', async (t) =
     grantsInWords({ may: ['find', 'insert', 'usage'] }),
     'may read records, insert records and see the usage',
   );
+  const most = grantNames.filter((name) => name !== 'backup' && name !== 'usage');
+  t.equal(
+    grantsInWords({ may: most, projects: ['shop'] }),
+    'may do everything but see the usage and back up and restore (includes password hashes) in shop',
+  );
 });
 
 t.test('a publishable token is for its pages, and counts users and addresses', async (t) => {

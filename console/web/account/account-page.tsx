@@ -13,8 +13,12 @@ export function AccountPage(): JSX.Element {
   return (
     <Page title="Account">
       <dl class="facts">
-        <dt>Name</dt>
-        <dd>{account?.name}</dd>
+        {account?.name && (
+          <>
+            <dt>Name</dt>
+            <dd>{account.name}</dd>
+          </>
+        )}
         <dt>Email</dt>
         <dd>{account?.email}</dd>
         <dt>Account id</dt>

@@ -68,8 +68,8 @@ export function UploadPanel({ project }: { readonly project: string }): JSX.Elem
         {unfinished.slice(0, mostBars).map((upload) => (
           <UnfinishedBar upload={upload} key={upload.address} />
         ))}
+        {mine.length > mostBars && <li class="quiet">… and {mine.length - mostBars} more</li>}
       </ul>
-      {mine.length > mostBars && <p class="quiet">… and {mine.length - mostBars} more</p>}
     </section>
   );
 }

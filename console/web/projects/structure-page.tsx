@@ -102,7 +102,7 @@ type Act = (field: Field) => void;
 
 function fieldColumns(drop: Act, edit: Act): readonly Column<Field>[] {
   const flag = (key: 'required' | 'unique' | 'hashed', label: string): Column<Field> => {
-    return { label, cell: (field) => (field[key] ? 'yes' : '–') };
+    return { label, cell: (field) => (field[key] ? 'yes' : null) };
   };
   return [
     {
@@ -124,7 +124,7 @@ function fieldColumns(drop: Act, edit: Act): readonly Column<Field>[] {
     {
       label: 'Default',
       cell: (field) =>
-        hasDefault(field) ? <code>{JSON.stringify(field.defaultValue).slice(0, 80)}</code> : '–',
+        hasDefault(field) ? <code>{JSON.stringify(field.defaultValue).slice(0, 80)}</code> : null,
     },
     toolsColumn((field) => (
       <>

@@ -67,12 +67,11 @@ function columnsOf(onRevoke: (token: AccessToken) => void): readonly Column<Acce
     {
       label: 'Name',
       cell: (token) => (
-        <span class="row">
-          {token.name || 'Unnamed'}
-          <StateBadge token={token} />
-          {token.grants !== null && <small class="hint">{grantsInWords(token.grants)}</small>}
+        <div>
+          {token.name || 'Unnamed'} <StateBadge token={token} />
+          {token.grants !== null && <div class="hint">{grantsInWords(token.grants)}</div>}
           <Limits token={token} />
-        </span>
+        </div>
       ),
     },
     { label: 'Created', cell: ({ createdAt }) => <Time date={createdAt} /> },
@@ -98,7 +97,7 @@ function Limits({
   const rows = readMaxRows === 0 ? 'any number of records' : `up to ${countOf(readMaxRows ?? 0, 'record')}`;
   const time = `for up to ${formatNumber(readTimeoutMs ?? 0)} ms`;
   const parts = [readMaxRows !== null && rows, readTimeoutMs !== null && time].filter(Boolean);
-  return parts.length === 0 ? null : <small class="hint">reads {parts.join(', ')}</small>;
+  return parts.length === 0 ? null : <div class="hint">reads {parts.join(', ')}</div>;
 }
 
 function StateBadge({ token }: { readonly token: AccessToken }): JSX.Element | null {
