@@ -255,7 +255,10 @@ t.test('columns as they come', { skip: !full }, async (t) => {
     { a: null, b: null, c: [1] },
   ]);
   const bytes = await upload('latin.csv', Buffer.from('a\n\xe9t\xe9\n', 'latin1'));
-  t.match(await ask(bytes, {}), refusal('unreadable_file', /not valid UTF-8 near byte 3 in line 2: save it as UTF-8/));
+  t.match(
+    await ask(bytes, {}),
+    refusal('unreadable_file', /not valid UTF-8 near byte 3 in line 2: save it as UTF-8/),
+  );
 });
 
 t.test('columns that get other names, or are left out', async (t) => {

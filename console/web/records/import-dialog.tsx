@@ -29,12 +29,14 @@ export interface ImportDialogProps {
 
 interface StartedImport {
   readonly file: File;
+  /** The same for each attempt with the file. */
+  readonly key: string;
   readonly order: ImportOrder;
   /** Of a new space. */
   readonly fields: readonly Field[];
 }
 
-const stop = {
+const stopQuestion = {
   title: 'Stop the import?',
   body: 'None of its records will be stored.',
   confirm: 'Stop the import',
@@ -42,47 +44,20 @@ const stop = {
 
 /** From a file to records: choose it, map its columns, and see how the service imports it. */
 export function ImportDialog(props: ImportDialogProps): JSX.Element {
-  const { project, space, onClose, onImported } = props;
+  const { project, space, onClose } = props;
   // a repeated attempt creates the same fields again
   const [isNew] = useState(space.fields.length === 0);
   const path = address`/${project}/${space.slug}/_import_`;
   const [file, setFile] = useState<File | null>(null);
-  const key = useMemo(() => crypto.randomUUID(), [file]);
-  const [started, setStarted] = useState<StartedImport | null>(null);
-  const [job, setJob] = useState<ImportJob | null>(null);
-  const [problem, setProblem] = useState<Problem | null>(null);
-  const abort = useRef<AbortController | null>(null);
-  useEffect(() => () => abort.current?.abort(), []);
+  const { job, problem, setProblem, start, stop, withoutProblems } = useImport(props, path, isNew);
   const close = async (): Promise<void> => {
-    if (job === null || isOver(job) || (await confirmed(stop))) onClose();
+    if (job === null || isOver(job) || (await confirmed(stopQuestion))) onClose();
   };
   const choose = (next: File | null): void => {
     setProblem(null);
     setFile(next);
   };
-  const start = async (next: StartedImport): Promise<void> => {
-    const { file: chosen, order, fields } = next;
-    const controller = new AbortController();
-    abort.current = controller;
-    let inserted = 0;
-    setStarted(next);
-    setProblem(null);
-    setJob(localJob('uploading', chosen, 0));
-    try {
-      if (isNew) await changeStructure(project, space, fields);
-      const call = { ...order, path, file: chosen, key: `${key} ${order.onError}` };
-      await runImport(call, controller.signal, (next) => {
-        inserted = next.inserted;
-        setJob(next);
-      });
-    } catch (thrown) {
-      setJob(null);
-      setProblem(toProblem(thrown));
-    }
-    if (isNew || inserted > 0) onImported();
-  };
-  const skipping: StartedImport | null =
-    started?.order.onError === 'stop' ? { ...started, order: { ...started.order, onError: 'skip' } } : null;
+  const key = useMemo(() => crypto.randomUUID(), [file]);
   return (
     <Dialog title={`Import records into ${space.slug}`} wide onClose={() => void close()}>
       {problem !== null && <ProblemNote problem={problem} />}
@@ -94,20 +69,54 @@ export function ImportDialog(props: ImportDialogProps): JSX.Element {
           <ImportChoices
             {...{ path, file, isNew }}
             onBack={() => choose(null)}
-            onStart={(order, fields) => void start({ file, order, fields })}
+            onStart={(order, fields) => void start({ file, key, order, fields })}
           />
         </div>
       )}
       {job !== null && (
         <ImportReport
           job={job}
-          onSkip={skipping && (() => void start(skipping))}
-          onStop={() => abort.current?.abort()}
+          onSkip={withoutProblems && (() => void start(withoutProblems))}
+          onStop={stop}
           onClose={onClose}
         />
       )}
     </Dialog>
   );
+}
+
+/** The import under way, or the last one. */
+function useImport({ project, space, onImported }: ImportDialogProps, path: string, isNew: boolean) {
+  const [started, setStarted] = useState<StartedImport | null>(null);
+  const [job, setJob] = useState<ImportJob | null>(null);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const abort = useRef<AbortController | null>(null);
+  const stop = (): void => abort.current?.abort();
+  useEffect(() => stop, []);
+  const start = async (next: StartedImport): Promise<void> => {
+    const { file, key, order, fields } = next;
+    const controller = new AbortController();
+    abort.current = controller;
+    let inserted = 0;
+    setStarted(next);
+    setProblem(null);
+    setJob(localJob('uploading', file, 0));
+    try {
+      if (isNew) await changeStructure(project, space, fields);
+      const call = { ...order, path, file, key: `${key} ${order.onError}` };
+      await runImport(call, controller.signal, (now) => {
+        inserted = now.inserted;
+        setJob(now);
+      });
+    } catch (thrown) {
+      setJob(null);
+      setProblem(toProblem(thrown));
+    }
+    if (isNew || inserted > 0) onImported();
+  };
+  const withoutProblems: StartedImport | null =
+    started?.order.onError === 'stop' ? { ...started, order: { ...started.order, onError: 'skip' } } : null;
+  return { job, problem, setProblem, start, stop, withoutProblems };
 }
 
 interface FileChoiceProps {

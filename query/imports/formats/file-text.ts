@@ -70,7 +70,8 @@ function notUtf8(size: number, bytes: Uint8Array = new Uint8Array()): FileProble
     else invalid = middle;
   }
   // lines of earlier pieces were not counted
-  const line = start === 0 ? ` in line ${bytes.subarray(0, valid).filter((byte) => byte === 10).length + 1}` : '';
+  const line =
+    start === 0 ? ` in line ${bytes.subarray(0, valid).filter((byte) => byte === 10).length + 1}` : '';
   const where = `near byte ${start + valid}${line}`;
   return new FileProblem(
     null,
