@@ -2,16 +2,16 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { CommandError } from '#kernel/errors/command-error.ts';
-import { failStart, helpIfAsked } from '#process/lifecycle/command-line.ts';
+import { commandLine, failStart, helpIfAsked } from '#process/lifecycle/command-line.ts';
 import { ExportFolder } from './transfer/export-folder.ts';
 import { exportProjects } from './transfer/export-projects.ts';
 import { runTransfer, usualUrl } from './transfer/run-transfer.ts';
 
 helpIfAsked(`
 Fetches record spaces, with structures, rules and records, and files of a running server into a folder, from which
-npx sluice import makes them again.
+the command import makes them again.
 
-  npx sluice export FOLDER [--url URL] [--project SLUG ...] [--again]
+  ${commandLine('export', 'FOLDER [--url URL] [--project SLUG ...] [--again]')}
 
   --url URL       of the server; without it SLUICE_URL, or http://127.0.0.1:8080
   --project SLUG  only this project, or these; all of the account without it

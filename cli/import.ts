@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { CommandError } from '#kernel/errors/command-error.ts';
-import { failStart, helpIfAsked } from '#process/lifecycle/command-line.ts';
+import { commandLine, failStart, helpIfAsked } from '#process/lifecycle/command-line.ts';
 import { ExportFolder, type Manifest } from './transfer/export-folder.ts';
 import { importProjects } from './transfer/import-projects.ts';
 import { runTransfer, usualUrl } from './transfer/run-transfer.ts';
@@ -11,7 +11,7 @@ import { verifyProjects } from './transfer/verify-projects.ts';
 helpIfAsked(`
 Makes the projects of an export on a running server, with ids, times and hashed values as they were; or compares them.
 
-  npx sluice import FOLDER [--url URL] [--project SLUG ...] [--verify]
+  ${commandLine('import', 'FOLDER [--url URL] [--project SLUG ...] [--verify]')}
 
   --url URL       of the server; without it SLUICE_URL, or http://127.0.0.1:8080
   --project SLUG  only this project of the export, or these

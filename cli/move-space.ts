@@ -7,7 +7,7 @@ import { ApiError } from '#kernel/errors/api-error.ts';
 import { CommandError } from '#kernel/errors/command-error.ts';
 import { createLog } from '#kernel/log/log.ts';
 import { unmeasured } from '#kernel/telemetry/create-metrics.ts';
-import { failStart, helpIfAsked } from '#process/lifecycle/command-line.ts';
+import { commandLine, failStart, helpIfAsked } from '#process/lifecycle/command-line.ts';
 import { openServices, type Services } from '#process/lifecycle/open-services.ts';
 import { CatalogueVersions } from '#query/space/catalogue-versions.ts';
 import { KnownSpaces } from '#query/space/known-spaces.ts';
@@ -19,7 +19,7 @@ import { SharedStore } from '#records/store-shared/shared-store.ts';
 
 helpIfAsked(`Moves a record space to another store of CLICKHOUSE_URL. It is read and written meanwhile.
 
-  sluice move-space PROJECT/SPACE STORE [--user EMAIL]
+  ${commandLine('move-space', 'PROJECT/SPACE STORE [--user EMAIL]')}
 
   STORE          host and port of an address of the store
   --user EMAIL   the account, where several have such a space

@@ -1,6 +1,6 @@
 /** Prints what strangers and users may do with a server's records, and warnings, for CI (docs/security.md). */
 import { parseArgs } from 'node:util';
-import { failStart, helpIfAsked } from '#process/lifecycle/command-line.ts';
+import { commandLine, failStart, helpIfAsked } from '#process/lifecycle/command-line.ts';
 import { everybodyMay, type Reach } from '#query/login/rule-words.ts';
 import type { RulesSummary } from '#query/login/space-rules.ts';
 import { type Family, families } from '#records/structure/space-auth.ts';
@@ -10,7 +10,7 @@ import { runTransfer, usualUrl } from './transfer/run-transfer.ts';
 helpIfAsked(`
 Says for each record space with rules what a stranger and a user who has logged in may do with which records.
 
-  npx sluice rules --check [--url URL] [--project SLUG] [--open SPACE:OPERATION ...]
+  ${commandLine('rules', '--check [--url URL] [--project SLUG] [--open SPACE:OPERATION ...]')}
 
   --check            ends with status 1 where rules warn of something
   --url URL          of the server; without it SLUICE_URL, or http://127.0.0.1:8080

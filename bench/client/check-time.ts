@@ -1,7 +1,7 @@
 /**
  * Question: how long does the compiler take for an application of 50 record spaces and 500 calls?
  * Baseline: a file that does not use the client.
- * Command: npx tsc -p client/tsconfig.json && npx tsx bench/client/check-time.ts
+ * Command: npx --no-install tsc -p client/tsconfig.json && node --import tsx bench/client/check-time.ts
  */
 import { spawnSync } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';

@@ -1,6 +1,6 @@
 /**
  * Question: how many bytes does the client add to a page? Minified by esbuild, and gzip.
- * Command: npx tsx bench/client/sizes.ts
+ * Command: node --import tsx bench/client/sizes.ts
  */
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';

@@ -168,7 +168,7 @@ export async function refusal(answer: Response): Promise<SluiceError> {
     });
   const { code, message = code, error: problems = [message] } = answered;
   const isOther = code === 'structure_conflict' || message.includes(' is not in the structure');
-  const remedy = isOther ? '. `npx sluice types` writes it as it is stored' : '';
+  const remedy = isOther ? '. `npx --no-install sluice-types` writes it as it is stored' : '';
   return new SluiceError({ ...common, code, message: message + remedy, problems });
 }
 

@@ -360,8 +360,11 @@ t.test('commands say how they are used', async (t) => {
     t.match(await runToEnd(script, ['--help'], {}), { status: 0, stderr: '', stdout: usage }, script);
   }
   const move = await runToEnd('cli/move-space.ts', ['--help'], {});
-  t.match(move, { status: 0, stderr: '', stdout: /sluice move-space PROJECT/ });
-  t.match(await runToEnd('cli/rules.ts', ['--help'], {}), { status: 0, stdout: /npx sluice rules --check/ });
+  t.match(move, { status: 0, stderr: '', stdout: /(?:sluice -- move-space|cli\/move-space\.js) PROJECT/ });
+  t.match(await runToEnd('cli/rules.ts', ['--help'], {}), {
+    status: 0,
+    stdout: /(?:npm run -s sluice -- rules|cli\/rules\.js) --check/,
+  });
 });
 
 t.test('a command in the wrong place says where it looked, and makes nothing', async (t) => {

@@ -1,6 +1,8 @@
-/** `npx sluice types`: what a server has, as lines that the client compiles. */
+/** `sluice-types`, a command of the client: what a server has, as lines that the client compiles. */
+import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import t from 'tap';
 import ts from 'typescript';
 import { type FieldInput, fieldsOf, structureOf } from '../services/record-client.ts';
@@ -12,7 +14,7 @@ const folder = await temporaryFolder(t);
 const env = { SLUICE_URL: sluice.baseUrl, SLUICE_TOKEN: sluice.token };
 const types = (...args: string[]) => runToEnd('cli/types.ts', ['--project', 'shop', ...args], env);
 
-const wanted = `// Made by npx sluice types: the record spaces of the project shop.
+const wanted = `// Made by sluice-types: the record spaces of the project shop.
 import { array, bigint, boolean, date, datetime, decimal, integer, number, object, space, text } from 'sluice-client';
 
 export const class_ = space('class', {
@@ -117,4 +119,23 @@ t.test('a project in lines, and whether they are right', async (t) => {
   t.equal(status, 1);
   t.match(stderr, 'does not match the server');
   t.equal((await runToEnd('cli/types.ts', [], env)).status, 1, 'without a project');
+});
+
+t.test('a project that has installed the client has its command', async (t) => {
+  // the test runner's own settings would reach npm
+  const { NODE_OPTIONS: _runner, ...clean } = process.env;
+  const run = (command: string, ...args: string[]) =>
+    promisify(execFile)(command, args, { cwd: folder, env: { ...clean, ...env } });
+  const client = join(import.meta.dirname, '../../client');
+  const { stdout: packed } = await run('npm', 'pack', '--silent', '--pack-destination', folder, client);
+  await writeFile(join(folder, 'package.json'), '{}');
+  const tarball = join(folder, packed.trim().split('\n').at(-1) as string);
+  await run('npm', 'install', '--silent', '--offline', '--no-audit', '--no-fund', tarball);
+  const types = ['--no-install', 'sluice-types', '--project', 'shop'];
+  t.equal((await run('npx', ...types)).stdout, wanted);
+  t.match((await run('npx', ...types, '--help')).stdout, '  npx --no-install sluice-types --project SLUG');
+  await t.rejects(run('npx', ...types, '--url', 'http://127.0.0.1:1/'), {
+    code: 1,
+    stderr: /^sluice-types: No answer/,
+  });
 });

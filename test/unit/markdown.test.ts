@@ -9,7 +9,7 @@ import t from 'tap';
 const root = join(import.meta.dirname, '../..');
 const rooms = ['kernel', 'coordination', 'engine', 'objects', 'server', 'catalogue', 'auth', 'process'];
 const folders = [
-  ...['.', 'docs', 'docs/decisions', 'bench', 'deploy/kubernetes'],
+  ...['.', 'client', 'docs', 'docs/decisions', 'bench', 'deploy/kubernetes'],
   ...['query/records', 'query/records/unique', 'query/records/store-embedded'],
   ...rooms.map((room) => `common/${room}`),
 ];

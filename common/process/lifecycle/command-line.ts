@@ -9,16 +9,22 @@ const services: Readonly<Record<string, string>> = {
   console: 'console/main.js',
 };
 
+/** Commands that are npm scripts of a checkout; its script `sluice` runs the others. */
+const scripts = [...Object.keys(services), 'token', 'janitor', 'sql-views'];
+
 /**
  * How a user runs a command in this installation: with npm in a checkout, with the package's own command (cli/sluice.ts),
- * or with its file in the image.
+ * or with its file in the image. Never with `npx` alone: it would run a package of that name from the registry.
  */
 export function commandLine(name: string, options = ''): string {
   if (import.meta.url.endsWith('.ts')) {
+    if (!scripts.includes(name)) return `npm run -s sluice -- ${name} ${options}`.trimEnd();
     return `npm run -s ${name}${options === '' ? '' : ` -- ${options}`}`;
   }
   const command =
-    basename(root) === 'dist' ? `npx sluice ${name}` : `node ${services[name] ?? `cli/${name}.js`}`;
+    basename(root) === 'dist'
+      ? `npx --no-install sluice ${name}`
+      : `node ${services[name] ?? `cli/${name}.js`}`;
   return `${command} ${options}`.trimEnd();
 }
 

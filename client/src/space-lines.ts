@@ -38,7 +38,7 @@ export function spaceLines(
     });
     return `export const ${nameOf(slug, names)} = space(${quoted(slug)}, {\n${lines.join('')}});\n`;
   });
-  const head = `// Made by npx sluice types: the record spaces of the project ${project}.\n`;
+  const head = `// Made by sluice-types: the record spaces of the project ${project}.\n`;
   return [`${head}import { ${[...used].sort().join(', ')} } from 'sluice-client';\n`, ...blocks].join('\n');
 }
 
