@@ -35,6 +35,8 @@ t.test('values of columns', async (t) => {
     [durationCell(-1500n, 'ms'), '-PT1.5S'],
     [durationCell(90061n, 's'), 'PT90061S'],
     [durationCell(1n, 'ns'), 'PT0.000000001S'],
+    [durationCell(2n ** 63n - 1n, 'ms'), 'PT9223372036854775.807S'],
+    [durationCell(-(2n ** 63n), 's'), '-PT9223372036854775808S'],
   ] as const)
     t.strictSame(cell, expected);
 });
@@ -74,6 +76,7 @@ t.test('texts of times', async (t) => {
       { problem: 'is outside of the years 1900 to 2099, and its offset should be written' },
     ],
     ['2020-02-30 00:00:00', { problem: 'is not a time that exists' }],
+    ['2020-01-01T12:00:00+01:', '2020-01-01T12:00:00+01:'],
     ['yesterday', 'yesterday'],
   ] as const)
     t.strictSame(fileTime(text, paris), expected, text);

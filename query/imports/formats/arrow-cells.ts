@@ -86,8 +86,12 @@ export function arrowReader(type: DataType): CellReader | null {
     case Type.ListView:
     case Type.LargeListView:
     case Type.FixedSizeList: {
-      const read = arrowReader(type.children[0].type);
-      return read && nullable((value) => Array.from(value as ArrayLike<unknown>, read));
+      const item = type.children[0].type;
+      const read = arrowReader(item);
+      // the package returns bytes, which would count as a text
+      const areBytes = item.typeId === Type.Int && item.bitWidth === 8 && !item.signed;
+      if (read === null && !areBytes) return null;
+      return nullable((value) => Array.from(value as ArrayLike<unknown>, read ?? ((item) => item)));
     }
     case Type.Struct:
       return structReader(type.children);

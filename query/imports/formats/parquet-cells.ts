@@ -46,7 +46,7 @@ function typeOf({ element, children }: SchemaTree): TypedField | null {
   if (decimal !== null) return fileDecimal(decimal.precision, decimal.scale);
   if (isDay(element)) return fileTypes.day;
   if (timeOf(element) !== null) return fileTypes.time;
-  if (timeOfDayOf(element) !== null) return null;
+  if (timeOfDayOf(element) !== null || element.logical_type?.type === 'NULL') return null;
   switch (element.type) {
     case 'BOOLEAN':
       return fileTypes.boolean;

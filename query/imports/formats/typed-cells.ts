@@ -50,7 +50,7 @@ const secondsOfDay = 86_400;
 function splitSeconds(
   value: bigint | number,
   unit: TimeUnit,
-): { readonly seconds: number; readonly fraction: string } {
+): { readonly seconds: bigint; readonly fraction: string } {
   const digits = unitDigits[unit];
   const all = BigInt(value);
   const perSecond = 10n ** BigInt(digits);
@@ -61,13 +61,13 @@ function splitSeconds(
       : String(rest)
           .padStart(digits, '0')
           .replace(/(?:000)+$/, '');
-  return { seconds: Number((all - rest) / perSecond), fraction };
+  return { seconds: (all - rest) / perSecond, fraction };
 }
 
 /** A time since 1970 in ISO 8601, with all its digits, and with a Z only in UTC. */
 export function timeCell(value: bigint | number, unit: TimeUnit, isUtc: boolean): string | UnfitCell {
   const { seconds, fraction } = splitSeconds(value, unit);
-  const milliseconds = seconds * 1000;
+  const milliseconds = Number(seconds) * 1000;
   if (milliseconds < firstTime || milliseconds >= endOfTime) return new UnfitCell(outOfRange);
   const text = new Date(milliseconds).toISOString().slice(0, 19);
   return `${text}.${fraction === '' ? '000' : fraction}${isUtc ? 'Z' : ''}`;
@@ -82,7 +82,8 @@ export function dayCell(days: number): string | UnfitCell {
 
 /** A time of a day, such as `12:34:56.789`. */
 export function timeOfDayCell(value: bigint | number, unit: TimeUnit): string | UnfitCell {
-  const { seconds, fraction } = splitSeconds(value, unit);
+  const { seconds: whole, fraction } = splitSeconds(value, unit);
+  const seconds = Number(whole);
   if (seconds < 0 || seconds >= secondsOfDay) return new UnfitCell(outOfRange);
   const two = (part: number): string => String(part).padStart(2, '0');
   const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];

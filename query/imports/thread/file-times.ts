@@ -2,7 +2,7 @@ import { readInstant } from '#records/types/times.ts';
 import { type LocalTimes, offsetOf, offsetProblem } from './local-times.ts';
 
 /** Texts of times, as databases and data frames write them: RFC 3339, a space in place of the T, and offsets without a colon. */
-const timePattern = /^(\d{4}-\d\d-\d\d)[ Tt](\d\d:\d\d:\d\d)(?:\.(\d+))?(?:([Zz])|([+-]\d\d):?(\d\d)?)?$/;
+const timePattern = /^(\d{4}-\d\d-\d\d)[ Tt](\d\d:\d\d:\d\d)(?:\.(\d+))?(?:([Zz])|([+-]\d\d)(?::?(\d\d))?)?$/;
 
 export const zoneIsMissing = 'has no time zone: timeZone=Europe/Paris, for example, says which one is meant';
 
