@@ -5,6 +5,7 @@ import { type FieldType, type TypedField, typeEntry } from '#records/types/field
 import { fileTypes } from '#records/types/file-types.ts';
 import { FileProblem } from '../imports/formats/file-problem.ts';
 import { type FileReading, namedTwice, noField, sameField } from '../imports/thread/file-records.ts';
+import { isRoundedSql, isVanishingSql } from './cell-types.ts';
 
 /** A file as a table of the engine. */
 export interface FileTable {
@@ -67,8 +68,22 @@ export function jsonColumn(name: string, type: FieldType, sql: string, reason: s
     name,
     type,
     sql: `nullIf(JSONExtractRaw(ifNull(${sql}, '')), '')`,
-    unfits: [{ sql: `isNotNull(${sql}) AND NOT ${isJson}`, reason }],
+    unfits: [
+      { sql: `isNotNull(${sql}) AND NOT ${isJson}`, reason },
+      {
+        sql: hasRoundedSql(`ifNull(${sql}, '')`),
+        reason: `${reason}: one of its numbers has more digits than a NUMBER can hold`,
+      },
+    ],
   };
+}
+
+/** Whether a JSON text has a number that a double would round, or make 0. The first regex rejects most texts. */
+function hasRoundedSql(json: string): string {
+  const withoutTexts = `replaceRegexpAll(${json}, ${textLiteral('"(?:[^"\\\\]|\\\\.)*"')}, '')`;
+  const numbers = `extractAll(${withoutTexts}, '-?[0-9][0-9.eE+-]*')`;
+  const isChanged = `${isRoundedSql('n')} OR ${isVanishingSql('n', 'toFloat64OrZero(n)')}`;
+  return `match(${json}, '[0-9]{16}|[eE]-[0-9]{3}') AND arrayExists(n -> ${isChanged}, ${numbers})`;
 }
 
 const thrown = /\bunfit value of column (\d+)\b/;

@@ -54,7 +54,8 @@ function timeTextSql(
   const micros = rfc3339MicrosSql(offset);
   const isFit = `${isSeparated} AND ${isRfc3339Sql(offset)}`;
   if (zone === null) return { sql: micros, isFit };
-  const isLocal = `match(${text}, ':[0-9]{2}([.][0-9]+)?$')`;
+  // minutes and seconds: an offset such as +01:00 has one colon
+  const isLocal = `match(${text}, ':[0-9]{2}:[0-9]{2}([.][0-9]+)?$')`;
   const utc = `concat(${time}, 'Z')`;
   const local = zonedTimeSql(rfc3339MicrosSql(utc), zone);
   const unfits = local.unfits.map(({ sql }) => ` AND NOT (${sql})`).join('');

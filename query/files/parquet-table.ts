@@ -94,8 +94,10 @@ async function describedColumns(
   );
   const { paths = [], logical = [], nulls = [] } = metadata ?? {};
   return described.map(({ name, type }) => {
+    // the columns `a` and `a.b` may be two without groups
+    const isLeaf = paths.includes(name) && !isGroup(type);
     const leaves = paths.flatMap((path, leaf) =>
-      path === name || path.startsWith(`${name}.`) ? [leaf] : [],
+      path === name || (!isLeaf && path.startsWith(`${name}.`)) ? [leaf] : [],
     );
     return {
       name,

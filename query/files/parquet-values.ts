@@ -1,5 +1,6 @@
 import { textLiteral } from '#engine/literal.ts';
 import type { TypedField } from '#records/types/field-types.ts';
+import { numberSql } from '#records/types/number.ts';
 import { dayTextSql, endOfTime, firstTime, instantTextSql } from '#records/types/times.ts';
 import type { LocalTimes } from '../imports/thread/local-times.ts';
 import { isRoundedSql } from './cell-types.ts';
@@ -38,6 +39,8 @@ interface ValueOptions {
   readonly nanIsNull: boolean;
   /** Logical types of the leaves, as the engine names them, in their order: those that are not used yet. */
   readonly leaves: string[];
+  /** Whether values are keys of a map, which are texts with all their digits. */
+  readonly areKeys?: boolean;
 }
 
 /** A value in a list, struct or map. @param sql the value @param depth of lists and maps around it */
@@ -53,7 +56,7 @@ export function nestedValue(type: string, sql: string, options: ValueOptions, de
     case 'Array':
       return eachOf(first, sql, options, depth);
     case 'Map': {
-      const keys = eachOf(first, `mapKeys(${sql})`, options, depth);
+      const keys = eachOf(first, `mapKeys(${sql})`, { ...options, areKeys: true }, depth);
       const values = eachOf(second, `mapValues(${sql})`, options, depth);
       const unfits = [...keys.unfits, ...values.unfits];
       if (keys.sql === `mapKeys(${sql})` && values.sql === `mapValues(${sql})`) return { sql, type, unfits };
@@ -96,7 +99,11 @@ function fieldsOf(args: readonly string[], sql: string, options: ValueOptions, d
   return { sql: `CAST(tuple(${values}), ${textLiteral(type)})`, type, unfits };
 }
 
-function scalarValue(type: string, sql: string, { nanIsNull, leaves }: ValueOptions): ParquetValue {
+function scalarValue(
+  type: string,
+  sql: string,
+  { nanIsNull, leaves, areKeys = false }: ValueOptions,
+): ParquetValue {
   const logical = leaves.shift() ?? '';
   const text = 'Nullable(String)';
   if (type === 'Date32') {
@@ -105,7 +112,15 @@ function scalarValue(type: string, sql: string, { nanIsNull, leaves }: ValueOpti
   }
   if (logical.startsWith('Time(')) return { type: text, ...timeOfDayValue(sql) };
   if (/^Date/.test(type)) return { type: text, ...timeText(type, sql, logical) };
+  if (areKeys && /^B?Float/.test(type)) {
+    const { sql: number, unfits } = floatValue(sql, false);
+    return { type: text, sql: numberSql(number), unfits };
+  }
   if (/^B?Float/.test(type)) return { type: 'Nullable(Float64)', ...floatValue(sql, nanIsNull) };
+  const [, scale] = /^Decimal\(\d+, (\d+)\)/.exec(type) ?? [];
+  if (areKeys && scale !== undefined)
+    return { type: text, sql: `toDecimalString(${sql}, ${scale})`, unfits: [] };
+  if (areKeys && /^U?Int/.test(type)) return { sql, type, unfits: [] };
   if (/^U?Int(?:64|128|256)/.test(type)) return { sql, type, unfits: [longUnfit(sql)] };
   if (type.startsWith('Decimal')) return { sql, type, unfits: [decimalUnfit(sql)] };
   if (type === 'String') return { sql, type, unfits: [textUnfit(sql)] };
@@ -119,6 +134,13 @@ const outOfRange = 'is a time that is out of range';
 const isBeyond = (milliseconds: string): string =>
   `${milliseconds} >= ${endOfTime} OR ${milliseconds} < ${firstTime}`;
 
+/** Whether a DateTime64 is in another year: in its own unit, as the engine cuts digits off, and other units may be too small. */
+function isBeyondYears(sql: string, logical: string): string {
+  if (!logical.includes('timeUnit=microseconds')) return isBeyond(`toUnixTimestamp64Milli(${sql})`);
+  const micros = `toUnixTimestamp64Micro(${sql})`;
+  return `${micros} >= ${endOfTime}000 OR ${micros} < ${firstTime}000`;
+}
+
 /** A day in microseconds since 1970. @param sql days since 1970: the engine's Date32 is limited to the years 1900 to 2299 */
 export function dayValue(sql: string): Read {
   const unfit = { sql: isBeyond(`toInt64(${sql}) * 86400000`), reason: outOfRange };
@@ -129,7 +151,7 @@ export function dayValue(sql: string): Read {
 export function timeValue(sql: string, logical: string, zone: LocalTimes | null): Read {
   const micros = `toUnixTimestamp64Micro(${sql})`;
   const unfits = [
-    { sql: isBeyond(`toUnixTimestamp64Milli(${sql})`), reason: outOfRange },
+    { sql: isBeyondYears(sql, logical), reason: outOfRange },
     {
       sql: `toUnixTimestamp64Nano(${sql}) % 1000 != 0`,
       reason: 'should be a valid time: it has digits beyond the microsecond',
@@ -142,12 +164,15 @@ export function timeValue(sql: string, logical: string, zone: LocalTimes | null)
 
 /** A time as a text in ISO 8601, with all its digits, and with a Z only in UTC. */
 function timeText(type: string, sql: string, logical: string): Read {
-  const text = instantTextSql(`toUnixTimestamp64Micro(${sql})`);
-  const zone = isUtc(logical) ? 'Z' : '';
-  const unfits = [{ sql: isBeyond(`toUnixTimestamp64Milli(${sql})`), reason: outOfRange }];
-  const short = zone === '' ? `substring(${text}, 1, length(${text}) - 1)` : text;
-  if (!/^DateTime64\(9/.test(type)) return { sql: short, unfits };
   const nanos = `toUnixTimestamp64Nano(${sql})`;
+  const isFine = /^DateTime64\(9/.test(type);
+  // the engine cuts nanoseconds off, also before 1970
+  const micros = `toUnixTimestamp64Micro(${sql})${isFine ? ` - (${nanos} % 1000 < 0)` : ''}`;
+  const text = instantTextSql(`(${micros})`);
+  const zone = isUtc(logical) ? 'Z' : '';
+  const unfits = [{ sql: isBeyondYears(sql, logical), reason: outOfRange }];
+  const short = zone === '' ? `substring(${text}, 1, length(${text}) - 1)` : text;
+  if (!isFine) return { sql: short, unfits };
   const digits = `leftPad(toString(((${nanos} % 1000000000) + 1000000000) % 1000000000), 9, '0')`;
   return {
     sql: `if(${nanos} % 1000 = 0, ${short}, concat(substring(${text}, 1, 20), ${digits}, '${zone}'))`,

@@ -327,3 +327,69 @@ t.test('what no field holds, and types without values', { skip }, async (t) => {
   t.match(await read('late.parquet'), { job: { state: 'done' }, types: { n: 'NUMBER', b: 'BOOLEAN' } });
   t.match(await read('empty.parquet'), { job: { state: 'done' }, types: { n: 'BIGINT', v: 'ARRAY' } });
 });
+
+t.test('a table has the values of an import', { skip }, async (t) => {
+  const at = '1970-01-01T00:00:00.000Z';
+  const beforeParis = '1969-12-31T23:00:00.000Z';
+  for (const [names, values, query = ''] of [
+    [
+      ['negative.parquet'],
+      [{ v: ['1969-12-31T23:59:59.999999999Z'] }, { v: ['1969-12-31T23:59:59.999999Z'] }],
+    ],
+    [
+      ['keys.parquet', 'keys.arrow'],
+      [
+        {
+          long: { '9007199254740993': 1 },
+          unsigned: { '18446744073709551615': 1 },
+          price: { '123456789012345678.50': 1 },
+          double: { '1e+22': 1 },
+          day: { '0001-01-01': 1 },
+        },
+      ],
+    ],
+    [
+      ['bytes.parquet', 'bytes.arrow'],
+      [
+        { list: [1, 255, null], pair: [97, 98], inside: { v: [97] } },
+        { list: [], pair: [0, 1], inside: { v: [] } },
+      ],
+    ],
+    [['dotted.parquet'], [{ 'a.b': beforeParis, a: at }], 'timeZone=Europe/Paris'],
+    [
+      ['nothing.parquet', 'nothing.arrow'],
+      [
+        { v: null, k: '1' },
+        { v: null, k: '2' },
+      ],
+    ],
+    [
+      ['offsets.csv', 'offsets.ndjson'],
+      [
+        { at: '2020-01-01T12:00:00.000Z' },
+        { at: '2020-01-01T17:30:00.500Z' },
+        { at: '2020-01-01T11:00:00.000Z' },
+        { at: '2020-01-01T11:00:00.000Z' },
+      ],
+      'timeZone=Europe/Paris',
+    ],
+    [['exact.parquet', 'exact.csv', 'exact.ndjson'], [{ o: { id: '12345678901234567890\\"', n: 2 ** 53 } }]],
+    [['colon.csv', 'colon.ndjson'], [{ at: '2020-01-01T12:00:00+01:' }]],
+  ] as const)
+    for (const name of names) {
+      const { records, table, types: found } = await read(name, query);
+      t.strictSame(records, values, name);
+      if (!name.endsWith('arrow')) t.strictSame(table.body, values, `${name} as a table`);
+      if (name.startsWith('nothing')) t.equal(found.v, 'TEXT', `${name}: a column of nulls says no type`);
+    }
+  const { job, table } = await read('year0.parquet');
+  const reason = /is a time that is out of range/;
+  t.match(job, { state: 'failed', problems: [{ line: 2, field: 'at', reason }] });
+  t.match(table, refusal('unreadable_file', reason), 'a microsecond before the year 1');
+  for (const name of ['rounded.parquet', 'rounded.csv', 'rounded.ndjson']) {
+    const { job, table } = await read(name);
+    const reason = /has more digits than a NUMBER can hold/;
+    t.match(job, { state: 'failed', problems: [{ reason }] }, name);
+    t.match(table, refusal('unreadable_file', reason), `${name} as a table`);
+  }
+});

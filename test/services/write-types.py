@@ -98,3 +98,43 @@ parquet.write_table(pyarrow.table({'n': column(pyarrow.uint64(), 2**63)}), 'unsi
 late = [None] * 1500
 parquet.write_table(pyarrow.table({'n': pyarrow.array(late + [1.5], pyarrow.float64()), 'b': pyarrow.array(late + [True])}), 'late.parquet')
 parquet.write_table(pyarrow.table({'n': pyarrow.array([], pyarrow.int64()), 'v': pyarrow.array([], pyarrow.list_(pyarrow.int8()))}), 'empty.parquet')
+
+# digits before 1970, and the last microsecond before the year 1
+parquet.write_table(pyarrow.table({'v': pyarrow.array([[-1], [-1000]], pyarrow.list_(pyarrow.timestamp('ns', 'UTC')))}), 'negative.parquet')
+parquet.write_table(pyarrow.table({'at': pyarrow.array([0, -62135596800000001], pyarrow.timestamp('us', 'UTC'))}), 'year0.parquet')
+# keys of maps are texts, so they may have more digits than numbers
+keys = {
+    'long': (pyarrow.int64(), 2**53 + 1), 'unsigned': (pyarrow.uint64(), 2**64 - 1), 'price': (pyarrow.decimal128(20, 2), D('123456789012345678.50')),
+    'double': (pyarrow.float64(), 1e22), 'day': (pyarrow.date32(), -719162),
+}
+table = {name: pyarrow.array([[(key, 1)]], pyarrow.map_(kind, pyarrow.int8())) for name, (kind, key) in keys.items()}
+parquet.write_table(pyarrow.table(table), 'keys.parquet')
+feather.write_feather(pyarrow.table(table), 'keys.arrow', compression='zstd')
+small = {
+    'list': pyarrow.array([[1, 255, None], []], pyarrow.list_(pyarrow.uint8())),
+    'pair': pyarrow.array([[97, 98], [0, 1]], pyarrow.list_(pyarrow.uint8(), 2)),
+    'inside': pyarrow.array([{'v': [97]}, {'v': []}], pyarrow.struct([('v', pyarrow.list_(pyarrow.uint8()))])),
+}
+parquet.write_table(pyarrow.table(small), 'bytes.parquet')
+feather.write_feather(pyarrow.table(small), 'bytes.arrow', compression='zstd')
+# a name that looks like a path into the other column
+dotted = {'a.b': pyarrow.array([0], pyarrow.timestamp('us')), 'a': pyarrow.array([0], pyarrow.timestamp('us', 'UTC'))}
+parquet.write_table(pyarrow.table(dotted), 'dotted.parquet')
+nothing = pyarrow.table({'v': pyarrow.array([None, None], pyarrow.null()), 'k': [1, 2]})
+parquet.write_table(nothing, 'nothing.parquet')
+feather.write_feather(nothing, 'nothing.arrow', compression='zstd')
+json = ['{"id":"12345678901234567890\\\\\\"","n":9007199254740992}', '{"n":[12345678901234567890123]}']
+for count, name in ((1, 'exact'), (2, 'rounded')):
+    parquet.write_table(pyarrow.table({'o': json[:count]}), f'{name}.parquet')
+    with open(f'{name}.csv', 'w') as file:
+        file.write('o\n' + ''.join('"' + text.replace('"', '""') + '"\n' for text in json[:count]))
+    with open(f'{name}.ndjson', 'w') as file:
+        file.write(''.join('{"o":' + text + '}\n' for text in json[:count]))
+for ending, line in (('csv', '{}\n'), ('ndjson', '{{"at": "{}"}}\n')):
+    with open(f'offsets.{ending}', 'w') as file:
+        file.write('at\n' if ending == 'csv' else '')
+        for text in ('2020-01-01 12:00:00+00:00', '2020-01-01T12:00:00.5-05:30', '2020-01-01T12:00:00+01', '2020-01-01T12:00:00'):
+            file.write(line.format(text))
+    with open(f'colon.{ending}', 'w') as file:
+        file.write('at\n' if ending == 'csv' else '')
+        file.write(line.format('2020-01-01T12:00:00+01:'))
