@@ -62,6 +62,8 @@ export function fileError(
 function reasonOf(message: string, { name, isGzip }: FileFormat): string {
   const [, twice] = /Cannot add column (.*?): column with this name already exists/.exec(message) ?? [];
   if (twice !== undefined) return `two of its columns have the name ${shownName(twice)}`;
+  const [, old] = /INT96 timestamp out of range.*?: column: (.*?): \(in file/.exec(message) ?? [];
+  if (old !== undefined) return `its column ${shownName(old)} has INT96 times that only imports read`;
   const [, encrypted] =
     /TProtocolException: Invalid data: read stage: ColumnData: column: (.*?): \(in file/.exec(message) ?? [];
   if (encrypted !== undefined) return `its column ${shownName(encrypted)} is damaged, or encrypted`;

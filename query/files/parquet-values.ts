@@ -149,7 +149,10 @@ export function dayValue(sql: string): Read {
 
 /** A time in microseconds since 1970. @param sql a DateTime64 @param logical what the file says of the column */
 export function timeValue(sql: string, logical: string, zone: LocalTimes | null): Read {
-  const micros = `toUnixTimestamp64Micro(${sql})`;
+  // the engine computes those of other years, too, and its function would fail
+  const micros = logical.includes('timeUnit=milliseconds')
+    ? `toUnixTimestamp64Milli(${sql}) * 1000`
+    : `toUnixTimestamp64Micro(${sql})`;
   const unfits = [
     { sql: isBeyondYears(sql, logical), reason: outOfRange },
     {

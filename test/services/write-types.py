@@ -102,6 +102,9 @@ parquet.write_table(pyarrow.table({'n': pyarrow.array([], pyarrow.int64()), 'v':
 # digits before 1970, and the last microsecond before the year 1
 parquet.write_table(pyarrow.table({'v': pyarrow.array([[-1], [-1000]], pyarrow.list_(pyarrow.timestamp('ns', 'UTC')))}), 'negative.parquet')
 parquet.write_table(pyarrow.table({'at': pyarrow.array([0, -62135596800000001], pyarrow.timestamp('us', 'UTC'))}), 'year0.parquet')
+parquet.write_table(pyarrow.table({'at': pyarrow.array([0, 2**62], pyarrow.timestamp('ms', 'UTC'))}), 'far.parquet')
+old = pyarrow.table({'at': pyarrow.array([0, -62135596800], pyarrow.timestamp('s'))})
+parquet.write_table(old, 'int96.parquet', use_deprecated_int96_timestamps=True)
 # keys of maps are texts, so they may have more digits than numbers
 keys = {
     'long': (pyarrow.int64(), 2**53 + 1), 'unsigned': (pyarrow.uint64(), 2**64 - 1), 'price': (pyarrow.decimal128(20, 2), D('123456789012345678.50')),
