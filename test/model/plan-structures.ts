@@ -115,7 +115,7 @@ function structure(
 }
 
 const wrongFields = [
-  '{"name":"x","slug":"x","type":"DATE"}',
+  '{"name":"x","slug":"x","type":"UUID"}',
   '{"name":"x","type":"TEXT"}',
   '{"name":"id","slug":"x","type":"TEXT"}',
   '{"name":"x","slug":"x","type":"TEXT","hashed":true,"unique":true}',

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { stat } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -19,8 +20,14 @@ export async function installPython(packages: readonly string[]): Promise<string
   } catch {
     return null;
   }
-  const args = ['-m', 'pip', 'install', '--quiet', '--upgrade', '--target', folder, ...packages];
+  // several files may install the same ones at once
+  const own = `${folder}-${randomUUID()}`;
+  const args = ['-m', 'pip', 'install', '--quiet', '--upgrade', '--target', own, ...packages];
   await run('python3', args);
-  await run('touch', [whole]);
+  await run('touch', [join(own, '.whole')]);
+  await rename(own, folder).catch(async (error: unknown) => {
+    await rm(own, { recursive: true, force: true });
+    if (!(await stat(whole).catch(() => null))) throw error;
+  });
   return folder;
 }
