@@ -7,7 +7,8 @@ const { server, page, problems, api, go, noProblems, dialog, grid } = await open
 t.teardown(() => server.close());
 
 const live = page.getByRole('switch', { name: 'Live', exact: true });
-const rowOf = (text: string) => grid.getByRole('row').filter({ hasText: text });
+// exactly: an id may have the letters of a name
+const rowOf = (text: string) => grid.getByRole('row').filter({ has: page.getByText(text, { exact: true }) });
 const marked = (text: string) => rowOf(text).and(grid.locator(':has(> .mark)'));
 const status = (text: string) => page.getByRole('status').getByText(text, { exact: true });
 const insert = (body: object) => api<{ id: string }>('POST', `/${project}/people/_single_`, { body });
