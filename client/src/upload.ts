@@ -1,5 +1,6 @@
 import { type Bytes, bytesOf, type Source } from './bytes-of.ts';
 import { backOff, type Call, type Client, json, notSluice, SluiceError, send } from './client.ts';
+import { fetchWithProgress } from './fetch-with-progress.ts';
 import type { CloudFile, UploadLink } from './files.ts';
 import { pathOfFile } from './path-of-file.ts';
 import { randomKey } from './random-key.ts';
@@ -21,7 +22,10 @@ export interface UploadOptions {
   /** By default the type of a Blob, or what the name suggests. */
   readonly type?: string;
   readonly signal?: AbortSignal;
-  /** Called after each part, with the bytes stored so far. `size` is undefined until a stream ends. */
+  /**
+   * Called after each part, with the bytes stored so far; in a page also meanwhile, with the bytes sent. They become fewer
+   * when a part is sent again. `size` is undefined until a stream ends.
+   */
   readonly onProgress?: (progress: { readonly sent: number; readonly size: number | undefined }) => void;
   /** A file of one part is sent by one request; a larger upload is resumable. By default 8 MiB. */
   readonly partBytes?: number;
@@ -81,8 +85,9 @@ export async function upload(
 }
 
 /** PUT /_f_/{project}/{name} */
-async function put({ client, name, type, key, link, ...more }: Upload, whole: Blob): Promise<CloudFile> {
+async function put({ name, type, key, link, ...more }: Upload, whole: Blob): Promise<CloudFile> {
   const { size } = whole;
+  const client = reporting(more, (sent) => more.onProgress?.({ sent, size }));
   more.onProgress?.({ sent: 0, size });
   const call: Call = {
     method: 'PUT',
@@ -100,10 +105,20 @@ async function put({ client, name, type, key, link, ...more }: Upload, whole: Bl
   return file;
 }
 
+/** The client of an upload, which reports the bytes of a request as they are sent where the platform can. */
+function reporting(
+  { client, onProgress }: Pick<Upload, 'client' | 'onProgress'>,
+  onSent: (bytes: number) => void,
+): Client {
+  const reported = client.fetch ?? (onProgress && fetchWithProgress(onSent));
+  return reported ? { ...client, fetch: reported } : client;
+}
+
 /** https://tus.io/protocols/resumable-upload */
 async function sendParts(upload: Upload): Promise<CloudFile> {
-  const { client, bytes, partBytes, signal, onProgress } = upload;
+  const { bytes, partBytes, signal, onProgress } = upload;
   const state: UploadState = { address: keepAddress(upload), offset: 0, isSure: false, most: partBytes };
+  const client = reporting(upload, (sent) => onProgress?.({ sent: state.offset + sent, size: bytes.size }));
   for (let tries = 0; ; ) {
     try {
       const answer = await send(client, {
