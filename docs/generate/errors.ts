@@ -18,7 +18,7 @@ export const samples: { readonly [Name in keyof typeof catalogue]: ApiError } = 
   noConditions: catalogue.noConditions(),
   allMeant: catalogue.allMeant(),
   noMatch: catalogue.noMatch('No record matches'),
-  notUnique: catalogue.notUnique(["A record with this 'email' exists"]),
+  notUnique: catalogue.notUnique(["A record with this 'email' already exists"]),
   clearNotAllowed: catalogue.clearNotAllowed('clear-all-spaces'),
   wrongContentType: catalogue.wrongContentType('multipart/form-data'),
   invalidMultipart: catalogue.invalidMultipart('The form data ends in the middle of a part'),

@@ -61,9 +61,5 @@ export function alreadyStored(
   keys: Iterable<string>,
 ): ReturnType<typeof notUnique> {
   const names = new Set([...keys].map((key) => values.get(key)?.field.name ?? key));
-  return notUnique(
-    [...names].map(
-      (name) => `Field ${shownName(name)} is unique, and a record with the same value is stored`,
-    ),
-  );
+  return notUnique([...names].map((name) => `A record with this ${shownName(name)} already exists`));
 }

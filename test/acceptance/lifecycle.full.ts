@@ -81,8 +81,10 @@ t.test('a token that was made up is printed once, and works as printed', async (
     cwd: join(import.meta.dirname, '../..'),
   });
   t.match(JSON.parse(stdout), { originalName: 'hello.txt' });
+  t.match(sluice.stderr(), 'making a database in', 'the first start was silent until it was over');
   t.equal(await sluice.stop(), 0);
   const again = await sluice.restart();
+  t.notMatch(again.stderr(), 'making a database in');
   t.notMatch(again.stdout(), token);
   await again.stop();
 });

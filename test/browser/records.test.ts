@@ -79,7 +79,7 @@ t.test('what the API refuses stands at its field; a change sends what was change
   t.match(page.url(), /record=/);
   await button('Save').click();
   const email = dialog.locator('.field').filter({ hasText: 'email' });
-  await email.getByText('is unique, and a record with the same value is stored').waitFor();
+  await email.getByText("A record with this 'email' already exists").waitFor();
   await eventuallyEqual(t, () => field('email').getAttribute('aria-invalid'), 'true');
   const [grace] = await api<Person[]>('GET', `/${project}/people?fullName=Grace+Hopper`);
   // somebody else changes another field meanwhile

@@ -74,7 +74,7 @@ t.test('users sign up, keep notes, and see those of others that are public', asy
   await write(bob, 'of bob', false);
   t.strictSame(await notes(bob), ['of bob', 'for everybody']);
   await enter(bob, 'ada', 'Sign up');
-  await bob.getByRole('alert').getByText('is unique').waitFor();
+  await bob.getByRole('alert').getByText('already exists').waitFor();
   const again = await open();
   await enter(again, 'ada', 'Log in');
   await again.getByText('for me').waitFor();

@@ -148,7 +148,7 @@ t.test('all or nothing, and a report', async (t) => {
   t.match(stopped, {
     state: 'failed',
     inserted: 0,
-    error: 'Nothing was imported: records have problems',
+    error: 'Nothing was imported: 6 records have problems',
     problemCount: 6,
   });
   t.strictSame(stopped.problems, problems);

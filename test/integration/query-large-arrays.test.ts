@@ -67,6 +67,6 @@ t.test('arrays of several structures at once are what find answers, and none is 
   const again = await others.insert(arrayOf(person, size - 1));
   t.equal(again.status, 400);
   t.equal(again.code, 'not_unique');
-  t.match(again.problems[0], 'a record with the same value is stored');
+  t.match(again.problems[0], 'A record with this');
   t.equal((await others.find()).body.length, 2 * size);
 });

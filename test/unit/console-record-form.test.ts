@@ -127,12 +127,14 @@ t.test('problems of the API stand at their fields', async (t) => {
   const problems = [
     "Value for Body field: 'age' should be a valid number",
     "Body field: 'name' is required",
-    "Field 'name' is unique, and a record with the same value is stored",
+    "A record with this 'name' already exists",
+    "Field 'age' is unique, and two records of the request have the same value",
     'something else',
   ];
   const sorted = fieldProblems(problems, fields);
   t.strictSame([...sorted.byField.keys()], ['age', 'name']);
-  t.match(sorted.byField.get('name'), /required.*unique/);
+  t.match(sorted.byField.get('name'), /required.*already exists/);
+  t.match(sorted.byField.get('age'), /valid number.*unique/);
   t.strictSame(sorted.others, ['something else']);
 });
 

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkServers } from '#engine/check-servers.ts';
 import type { Database } from '#engine/database.ts';
@@ -35,8 +35,11 @@ export async function openDatabase(
 ): Promise<OpenedDatabase> {
   const { clickhouse, dataDir, readLimits: reads } = config;
   if (clickhouse !== undefined) return openStores(config, clickhouse, log);
+  const path = join(dataDir, 'chdb');
+  // otherwise the first start is silent until it is over
+  if (!existsSync(path)) log.info(`making a database in ${path}, which takes some seconds`);
   const { openChdb } = await import('#engine/open-chdb.ts');
-  return { db: openChdb({ path: join(dataDir, 'chdb'), reads }), async join() {} };
+  return { db: openChdb({ path, reads }), async join() {} };
 }
 
 async function openStores(

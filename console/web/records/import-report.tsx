@@ -38,7 +38,10 @@ export function ImportReport({ job, onSkip, onStop, onClose }: ImportReportProps
           </Button>
         )}
         {state === 'failed' && hasProblems && onSkip !== null && records > skipped && (
-          <Button onClick={onSkip}>Import the other {formatNumber(records - skipped)}</Button>
+          // with too many problems the rest of the file is not read
+          <Button onClick={onSkip}>
+            Import the other{bytesRead < bytes ? 's' : ` ${formatNumber(records - skipped)}`}
+          </Button>
         )}
         {isOver(job) ? (
           <Button kind="primary" onClick={onClose}>

@@ -61,7 +61,10 @@ export function fieldProblems(problems: readonly string[], fields: readonly Fiel
   const others: string[] = [];
   for (const problem of problems) {
     const field = fields.find(
-      ({ name }) => problem.includes(`ield: ${shown(name)}`) || problem.startsWith(`Field ${shown(name)}`),
+      ({ name }) =>
+        problem.includes(`ield: ${shown(name)}`) ||
+        problem.startsWith(`Field ${shown(name)}`) ||
+        problem.startsWith(`A record with this ${shown(name)}`),
     );
     if (field === undefined) others.push(problem);
     else byField.set(field.name, [byField.get(field.name), problem].filter(Boolean).join(' '));

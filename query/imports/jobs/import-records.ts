@@ -134,13 +134,19 @@ async function stage(
   if (problemCount > 0 && (isCut || !skips)) {
     await writer.store({
       ...jobEnd('failed'),
-      error: isCut ? 'The file can not be read' : 'Nothing was imported: records have problems',
+      error: isCut ? 'The file cannot be read' : problemsIn(writer.job),
     });
     return null;
   }
   if (stored > 0) return stored;
   await writer.store(jobEnd('done'));
   return null;
+}
+
+/** Why an import has stored nothing. With too many problems the rest of its file is not read. */
+function problemsIn({ skipped, bytesRead, bytes }: ImportJob): string {
+  const records = skipped === 1 ? '1 record has' : `${skipped} records have`;
+  return `Nothing was imported: ${bytesRead < bytes ? 'at least ' : ''}${records} problems`;
 }
 
 /** Throws a FileProblem if the field is no longer unique. */

@@ -54,7 +54,7 @@ export async function runPreview(task: PreviewTask, signal: AbortSignal): Promis
     if ('preview' in outcome) return outcome.preview;
     throw invalidBody(outcome.refused);
   } catch (error) {
-    throw error instanceof FileProblem ? invalidBody(`The file can not be read: ${error.message}`) : error;
+    throw error instanceof FileProblem ? invalidBody(`The file cannot be read: ${error.message}`) : error;
   }
 }
 
@@ -65,7 +65,7 @@ export async function previewOf(task: PreviewTask): Promise<Preview> {
   const first = cut ?? (shape.columns.length === 0 ? shape.problem : null);
   if (task.structure === null && first !== null)
     throw invalidBody(
-      `The file can not be read: ${first.line === null ? '' : `line ${first.line}: `}${first.reason}`,
+      `The file cannot be read: ${first.line === null ? '' : `line ${first.line}: `}${first.reason}`,
     );
   const structure = task.structure ?? structureOfColumns(shape.fields(), place);
   const problems: RecordProblem[] = [];
